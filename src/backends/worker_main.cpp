@@ -20,7 +20,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "backends/backend.h"
@@ -32,6 +31,7 @@
 #include "probe/frame.h"
 #include "probe/launcher.h"
 #include "probe/serve_worker.h"
+#include "probe/worker_environment.h"
 #include "report/trials.h"
 
 namespace gpuprobe::backends {
@@ -64,13 +64,10 @@ public:
     void runtime(const Value& facts) override { write(frames_.runtime(facts)); }
     void device(const DeviceFacts& facts) override { write(frames_.device(facts)); }
     void known() override { write(frames_.known()); }
-    /// Until the reader lets go (frames_pipe()), has gone, or `patience` is over; not at all where
-    /// the frames go elsewhere than to a daemon.
+    /// Until nobody reads any more, or `patience` is over.
     void stay(std::chrono::milliseconds patience) const {
-        struct stat status {};
-        pollfd end = {.fd = fd_.get(), .events = POLLIN, .revents = 0};
-        if (::fstat(fd_.get(), &status) == 0 && S_ISSOCK(status.st_mode))
-            (void)::poll(&end, 1, static_cast<int>(patience.count()));
+        pollfd end = {.fd = fd_.get(), .events = 0, .revents = 0};
+        (void)::poll(&end, 1, static_cast<int>(patience.count()));
     }
     void confined(const Confinement& confinement) { write(frames_.confined(confinement.by)); }
     void done(const Answer& answer) {
@@ -203,13 +200,14 @@ Result<Held> hold() {
 }
 
 [[noreturn]] void work(const Job& job, Held held) {
+    const bool stays = job.target.stage == kQueryStage && std::getenv(kStaysVariable);
     FrameSink sink{std::move(held.frames)};
     sink.confined(held.confinement);
     const auto answer = answer_of(*job.backend, job.target, sink);
     sink.phase(
         "end");  // what a driver's threads do from here on is not blamed on the last question
     sink.done(answer);
-    if (job.target.stage == kQueryStage && answer.outcome == Outcome::Answered)
+    if (stays && answer.outcome == Outcome::Answered)
         sink.stay(kStays);
     // No destructor and no exit handler: drivers crash and hang in theirs.
     ::_exit(EXIT_SUCCESS);

@@ -40,7 +40,7 @@ public:
     /// Call it with each result. Returns whether to probe once more, because this was the first
     /// harm.
     [[nodiscard]] bool should_retry(const ProbeTarget& target, const ProbeResult& probe);
-    /// Call it with each answer that is complete while its process has to end: it did no harm so far.
+    /// Call it with each answer that is complete while its process has to end: it did no harm yet.
     void answered(const ProbeTarget& target);
     /// Call it when no other probes run any more than these.
     void settle(const std::set<ProbeTarget>& still_running);

@@ -53,6 +53,7 @@ public:
     [[nodiscard]] int frames() const override { return frames_.get(); }
     [[nodiscard]] int output() const override { return output_.get(); }
     [[nodiscard]] int ended() const override { return process_.pidfd.get(); }
+    void let_go() override { frames_.reset(); }
 
     void kill() override {
         if (exit_)
@@ -265,7 +266,7 @@ struct SpawnLauncher::Prepared {
 Result<std::unique_ptr<SpawnLauncher::Prepared>> SpawnLauncher::prepared() {
     (void)TRY(prepare_home());
     auto folder = TRY(RunFolder::make(home_, "run"));
-    auto frames = TRY(frames_pipe());
+    auto frames = TRY(worker_pipe());
     auto output = TRY(worker_pipe());
     auto job = TRY(JobLine::create());
     const auto environment =
@@ -318,7 +319,7 @@ Result<std::unique_ptr<Worker>> SpawnLauncher::launch(const ProbeTarget& target)
         forgotten_.reset();
     if (auto worker = take_prepared(target))
         return worker;
-    auto frames = frames_pipe();
+    auto frames = worker_pipe();
     auto output = worker_pipe();
     if (!frames || !output)
         return Error{ErrorCode::ProbeFailed, (frames ? output : frames).error().text};

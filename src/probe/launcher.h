@@ -32,14 +32,16 @@ struct WorkerExit {
 class Worker {
 public:
     virtual ~Worker() = default;
-    /// Readable end of the worker's frames, a socket (frames_pipe()); non-blocking; end-of-file
-    /// when no one can write any more.
+    /// Readable end of the worker's frames; non-blocking; end-of-file when no one can write any
+    /// more; -1 once it is let go.
     [[nodiscard]] virtual int frames() const = 0;
     /// Readable end of the worker's stdout and stderr; non-blocking; -1 when there is none.
     [[nodiscard]] virtual int output() const = 0;
     /// Becomes readable when reap() has something to do, at the latest when the worker has ended;
     /// -1 when the end is only seen on frames().
     [[nodiscard]] virtual int ended() const = 0;
+    /// Closes frames(): a worker that stays for others (kStays) sees that, and ends.
+    virtual void let_go() {}
     /// Ends the worker, by SIGKILL, and everything it started. Never waits.
     virtual void kill() = 0;
     /// The exit status once ended; nullopt while it runs. Never waits. What the worker started goes

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/parse.h"
@@ -16,6 +15,8 @@ namespace {
 
 /// How long a process may take to leave after its answer; freeing a driver's memory takes time.
 constexpr Duration kGrace = std::chrono::milliseconds{500};
+/// A worker whose driver has forged its answer goes on with its own.
+constexpr Duration kLastWords = std::chrono::milliseconds{5};
 constexpr std::size_t kChunk = 65536;  // a pipe's capacity, pipe(7)
 constexpr std::size_t kMaxProblem = 512;
 /// At most this is read before others have their turn: a quarter of a mebibyte takes under a
@@ -87,7 +88,7 @@ void ProbeRun::refuse(ReasonCode code, std::string_view problem) {
 
 std::unique_ptr<Worker> ProbeRun::abandon() {
     for (auto* source : {&frames_source_, &output_source_, &ended_source_, &deadline_, &warning_,
-                         &refusal_, &grace_})
+                         &refusal_, &grace_, &letting_go_})
         source->reset();
     return std::move(worker_);
 }
@@ -136,7 +137,13 @@ void ProbeRun::let_go() {
     if (grace_)
         return;
     grace_ = loop_.after(kGrace, [this] { finish(Ending{}); });
-    (void)::shutdown(worker_->frames(), SHUT_WR);
+    // Not at once: what a worker writes after its end was forged is still read.
+    letting_go_ = loop_.after(kLastWords, [this] {
+        if (ended_source_) {
+            frames_source_.reset();
+            worker_->let_go();
+        }
+    });
 }
 
 bool ProbeRun::read_frames(int pieces) {

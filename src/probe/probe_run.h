@@ -49,7 +49,7 @@ public:
 
     /// Starts the worker. A failure to do so is a result too.
     void begin(Launcher& launcher);
-    /// Lets a worker end that has answered and stays until then (frames_pipe()).
+    /// Lets a worker end that has answered and stays until then.
     void let_go();
     /// Ends in a Failed result without having started, with the reason `code` {problem}.
     void refuse(ReasonCode code, std::string_view problem);
@@ -91,7 +91,8 @@ private:
     EventHandle refusal_ = {};
     bool is_known_ = false;     ///< `answered` has been told so
     bool is_answered_ = false;  ///< the same
-    EventHandle grace_ = {};    ///< for a process that stays on after its answer
+    EventHandle letting_go_ = {};
+    EventHandle grace_ = {};  ///< for a process that stays on after its answer
 };
 
 }  // namespace gpuprobe::inline probe

@@ -66,7 +66,7 @@ public:
                                                  const ProbeTarget& target,
                                                  UniqueFd connection) {
         std::unique_ptr<SocketWorker> worker{new SocketWorker{launcher, target}};
-        worker->frames_ = TRY(frames_pipe());
+        worker->frames_ = TRY(worker_pipe());
         worker->output_ = TRY(worker_pipe());
         worker->ended_.reset(::epoll_create1(EPOLL_CLOEXEC));
         if (!worker->ended_)
@@ -84,6 +84,7 @@ public:
     [[nodiscard]] int frames() const override { return frames_.read.get(); }
     [[nodiscard]] int output() const override { return output_.read.get(); }
     [[nodiscard]] int ended() const override { return ended_.get(); }
+    void let_go() override { frames_.read.reset(); }
 
     void kill() override {
         is_killed_ = true;

@@ -12,7 +12,6 @@
 #include <linux/securebits.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -237,35 +236,19 @@ Result<UniqueFd> raised(UniqueFd low) {
     return high;
 }
 
-namespace {
-
-Result<Pipe> raised_pipe(UniqueFd low_read, UniqueFd low_write) {
+Result<Pipe> Pipe::create() {
+    int ends[2] = {-1, -1};
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+        return errno_error("pipe", errno);
+    UniqueFd low_read{ends[0]};
+    UniqueFd low_write{ends[1]};
     auto read = TRY(raised(std::move(low_read)));
     auto write = TRY(raised(std::move(low_write)));
     return Pipe{.read = std::move(read), .write = std::move(write)};
 }
 
-}  // namespace
-
-Result<Pipe> Pipe::create() {
-    int ends[2] = {-1, -1};
-    if (::pipe2(ends, O_CLOEXEC) != 0)
-        return errno_error("pipe", errno);
-    return raised_pipe(UniqueFd{ends[0]}, UniqueFd{ends[1]});
-}
-
 Result<Pipe> worker_pipe() {
     auto pipe = TRY(Pipe::create());
-    if (::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK) != 0)
-        return errno_error("fcntl", errno);
-    return pipe;
-}
-
-Result<Pipe> frames_pipe() {
-    int ends[2] = {-1, -1};
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return errno_error("socketpair", errno);
-    auto pipe = TRY(raised_pipe(UniqueFd{ends[0]}, UniqueFd{ends[1]}));
     if (::fcntl(pipe.read.get(), F_SETFL, O_NONBLOCK) != 0)
         return errno_error("fcntl", errno);
     return pipe;

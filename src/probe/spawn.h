@@ -23,10 +23,6 @@ struct Pipe {
 /// One for a worker to write to: reading does not block, writing does. Errors: Io.
 Result<Pipe> worker_pipe();
 
-/// The same as a pair of sockets: whoever reads tells the worker that it may go by ending what
-/// nobody ever writes there, shutdown(2). Errors: Io.
-Result<Pipe> frames_pipe();
-
 /// What a child wrote into its end before it ran a program: the errno that kept it from that,
 /// negative where that was one of its namespaces; 0 when it runs.
 int problem_from(int report);

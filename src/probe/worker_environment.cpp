@@ -42,6 +42,7 @@ WorkerVariables worker_environment(const ProbeTarget& target,
         {"CUDA_CACHE_PATH", home + "/cuda"},
         {"CUDA_CACHE_MAXSIZE", kCudaCache},
         {"NEO_CACHE_PERSISTENT", "0"},
+        {kStaysVariable, "1"},
         {"__GL_SHADER_DISK_CACHE", "0"},
     };
     if (target.api == "vulkan")

@@ -9,6 +9,9 @@
 
 namespace gpuprobe::inline probe {
 
+/// Tells a worker that somebody will let it go (Worker::let_go()); it stays for nobody else.
+constexpr const char* kStaysVariable = "GPUPROBE_STAYS";
+
 using WorkerVariables = std::map<std::string, std::string>;
 
 /// The whole environment of one worker, made from nothing: no display, no loader debugging, no

@@ -259,7 +259,7 @@ inline int run_with_family(std::string_view script) {
     answer();
     if (script == "stay")
         hang();
-    pollfd let_go = {.fd = 3, .events = POLLIN, .revents = 0};
+    pollfd let_go = {.fd = 3, .events = 0, .revents = 0};
     if (script == "until-let-go")
         return ::poll(&let_go, 1, 10'000) == 1 ? 0 : 9;
     return 0;
