@@ -76,7 +76,8 @@ class ThroughADriver(unittest.TestCase):
         attempts = json.loads(done.stderr)["attempts"]
         self.assertEqual([(each["backend"], each["signal"], each["failed"], each["reported"]) for each in attempts],
                          [("vulkan", "SIGSEGV", True, "failed"), ("cpu", None, False, None)])
-        self.assertEqual(attempts[0]["loaded"], ["vulkan"])
+        # What it had loaded is seen by looking at it now and then; it may have crashed before the first look.
+        self.assertIn(attempts[0]["loaded"], ([], ["vulkan"]))
         self.assertEqual(self.chosen(machine), "cpu")
 
     def test_one_that_refuses(self):
