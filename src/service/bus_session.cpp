@@ -23,12 +23,23 @@ Status BusSession::start() {
     return connect(kAfterPredecessor);
 }
 
-Status BusSession::connect(Duration patience) try {
+Status BusSession::connect(Duration patience) {
     auto connection = TRY(bus::Connection::open(where_, loop_));
     TRY(connection->own_name(name_, patience));
-    auto service = std::make_unique<Service>(*connection, loop_, context_, log_);
     connection_ = std::move(connection);
-    service_ = std::move(service);
+    return Done{};
+}
+
+Status BusSession::show() try {
+    if (connection_)
+        begin();
+    return Done{};
+} catch (const sdbus::Error& problem) {
+    return Error{ErrorCode::Unavailable, "bus " + where_ + ": " + problem.getMessage()};
+}
+
+void BusSession::begin() {
+    service_ = std::make_unique<Service>(*connection_, loop_, context_, log_);
     if (serves_switcheroo_)
         show_switcheroo(*connection_);
     connection_->on_use([this] {
@@ -36,9 +47,6 @@ Status BusSession::connect(Duration patience) try {
             used_();
     });
     connection_->start([this](const std::string& reason) { lost(reason); });
-    return Done{};
-} catch (const sdbus::Error& problem) {
-    return Error{ErrorCode::Unavailable, "bus " + where_ + ": " + problem.getMessage()};
 }
 
 /// The object before the name: whoever waits for the name finds it. Without the name, which
@@ -62,11 +70,15 @@ void BusSession::lost(const std::string& reason) {
 
 void BusSession::retry() {
     retry_ = loop_.after(wait_, [this] {
-        const auto connected = connect(Duration::zero());  // it is tried again
+        auto connected = connect(Duration::zero());  // it is tried again
+        if (connected)
+            connected = show();
         if (connected) {
             log_.write(LogLevel::Notice, "bus " + where_ + ": back");
             return;
         }
+        service_.reset();
+        connection_.reset();
         log_.write(LogLevel::Debug, connected.error().text);
         wait_ = std::min(2 * wait_, kLastRetry);
         retry();

@@ -47,16 +47,20 @@ GpuObject::GpuObject(sdbus::IConnection& connection,
                      const std::string& path,
                      const Gpu& gpu,
                      const Report& open_to_all,
-                     const std::vector<Finding>& findings,
+                     FindingsOf findings,
                      const ServiceContext& context,
                      const CallerAccess& access)
     : AdaptorInterfaces{connection, sdbus::ObjectPath{path}},
       id_{gpu.id},
-      properties_{properties_of(gpu, open_to_all, findings)},
+      properties_{properties_of(gpu, open_to_all)},
+      findings_{std::move(findings)},
       context_{context},
       access_{access},
       self_{std::make_shared<const GpuObject*>(this)} {
     registerAdaptor();
+}
+
+void GpuObject::announce() {
     (void)bus::attempt([this] { emitInterfacesAddedSignal(); });
 }
 
@@ -65,11 +69,9 @@ GpuObject::~GpuObject() {
     (void)bus::attempt([this] { unregisterAdaptor(); });
 }
 
-void GpuObject::update(const Gpu& gpu,
-                       const Report& open_to_all,
-                       const std::vector<Finding>& findings) {
-    auto now = properties_of(gpu, open_to_all, findings);
-    const auto changed = changed_properties(properties_, now);
+void GpuObject::update(const Gpu& gpu, const Report& open_to_all, bool has_other_words) {
+    auto now = properties_of(gpu, open_to_all);
+    const auto changed = changed_properties(properties_, now, has_other_words);
     properties_ = std::move(now);
     if (!changed.empty())
         (void)bus::attempt([&] {
@@ -191,10 +193,10 @@ std::string GpuObject::Health() {
 }
 std::map<std::string, bus::Dictionary> GpuObject::Backends() {
     return bus::guard(
-        [this] { return backends_from(properties_.backends, id_, properties_.findings); });
+        [this] { return backends_from(properties_.backends, id_, findings_()); });
 }
 std::map<std::string, bus::Dictionary> GpuObject::Apis() {
-    return bus::guard([this] { return apis_from(properties_.apis, id_, properties_.findings); });
+    return bus::guard([this] { return apis_from(properties_.apis, id_, findings_()); });
 }
 std::map<std::string, std::string> GpuObject::Environment() {
     return properties_.environment;

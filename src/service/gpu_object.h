@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "engine/engine.h"
+#include "service/answers.h"
 #include "service/call_budget.h"
 #include "service/caller_access.h"
 #include "service/gpu_properties.h"
@@ -37,13 +38,15 @@ public:
               const std::string& path,
               const Gpu& gpu,
               const Report& open_to_all,
-              const std::vector<Finding>& findings,
+              FindingsOf findings,
               const ServiceContext& context,
               const CallerAccess& access);
     ~GpuObject();
 
-    /// Signals what changed.
-    void update(const Gpu& gpu, const Report& open_to_all, const std::vector<Finding>& findings);
+    /// Says that it is there, to whoever has been told which are.
+    void announce();
+    /// Signals what changed. `has_other_words`: as changed_properties().
+    void update(const Gpu& gpu, const Report& open_to_all, bool has_other_words);
     [[nodiscard]] const std::string& id() const { return id_; }
 
 private:
@@ -81,6 +84,7 @@ private:
 
     std::string id_;
     GpuProperties properties_;
+    FindingsOf findings_;  ///< of the whole machine
     const ServiceContext& context_;
     const CallerAccess& access_;
     /// Callbacks hold this weakly, to notice that the object has gone.

@@ -2,6 +2,7 @@
 #include "service/gpu_objects.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "report/compute_view.h"
 #include "service/gpu_properties.h"
@@ -9,27 +10,55 @@
 
 namespace gpuprobe::inline service {
 
+namespace {
+
+/// Whether the doctor says something else of that GPU.
+bool differ(const std::vector<Finding>& before,
+            const std::vector<Finding>& after,
+            const std::string& gpu) {
+    const auto is_others = [&gpu](const Finding& finding) {
+        return std::ranges::count(finding.gpus, gpu) == 0;
+    };
+    auto told = before;
+    auto found = after;
+    std::erase_if(told, is_others);
+    std::erase_if(found, is_others);
+    return told != found;
+}
+
+}  // namespace
+
+const std::vector<Finding>& GpuObjects::findings() {
+    if (!findings_)
+        findings_ = examine(context_.engine.report(), {});
+    return *findings_;
+}
+
 void GpuObjects::update() {
     const auto& gpus = context_.engine.report().gpus;
     const auto seen = open_to_all(context_.engine.report());
-    // Nothing is known before the first look at the machine, and reading the causes takes a third
-    // of what the start takes.
-    const auto findings =
-        gpus.empty() ? std::vector<Finding>{} : examine(context_.engine.report(), {});
+    const auto told = std::exchange(findings_, std::nullopt);
     std::erase_if(by_path_, [&gpus](const auto& entry) {
         return std::ranges::find(gpus, entry.second->id(), &Gpu::id) == gpus.end();
     });
     for (const auto& gpu : gpus) {
         const auto known = std::ranges::find_if(
             by_path_, [&gpu](const auto& entry) { return entry.second->id() == gpu.id; });
-        if (known != by_path_.end()) {
-            known->second->update(gpu, seen, findings);
-            continue;
-        }
-        const auto path = free_path(gpu.id);
-        by_path_.emplace(path, std::make_unique<GpuObject>(connection_, path, gpu, seen, findings,
-                                                           context_, access_));
+        if (known != by_path_.end())
+            known->second->update(gpu, seen, told && differ(*told, findings(), gpu.id));
+        else
+            add(gpu, seen);
     }
+    is_known_ = true;
+}
+
+void GpuObjects::add(const Gpu& gpu, const Report& open_to_all) {
+    const auto path = free_path(gpu.id);
+    auto object = std::make_unique<GpuObject>(
+        connection_, path, gpu, open_to_all, [this] { return findings(); }, context_, access_);
+    if (is_known_)
+        object->announce();
+    by_path_.emplace(path, std::move(object));
 }
 
 std::vector<sdbus::ObjectPath> GpuObjects::paths() const {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 
 #include "base/parse.h"
 #include "explain/gpu_words.h"
@@ -56,14 +55,6 @@ std::map<std::string, ApiAnswer> apis_of(const Gpu& gpu) {
     return answers;
 }
 
-std::vector<Finding> findings_of(const std::string& id, const std::vector<Finding>& findings) {
-    std::vector<Finding> own;
-    std::ranges::copy_if(findings, std::back_inserter(own), [&id](const Finding& finding) {
-        return std::ranges::count(finding.gpus, id) > 0;
-    });
-    return own;
-}
-
 }  // namespace
 
 Report open_to_all(const Report& report) {
@@ -71,9 +62,7 @@ Report open_to_all(const Report& report) {
     return as_seen_by(report, {.uid = kNobody, .groups = std::vector<std::uint32_t>{kNobody}});
 }
 
-GpuProperties properties_of(const Gpu& gpu,
-                            const Report& open_to_all,
-                            const std::vector<Finding>& findings) {
+GpuProperties properties_of(const Gpu& gpu, const Report& open_to_all) {
     const PciInfo pci = gpu.pci.value_or(PciInfo{});
     return {
         .id = shown(gpu.id),
@@ -89,14 +78,14 @@ GpuProperties properties_of(const Gpu& gpu,
         .health = shown(gpu.health),
         .backends = gpu.backends,
         .apis = apis_of(gpu),
-        .findings = findings_of(gpu.id, findings),
         .environment = environment_of(gpu.id, open_to_all),
         .units = units_of(gpu.id, open_to_all),
     };
 }
 
 std::vector<std::string> changed_properties(const GpuProperties& before,
-                                            const GpuProperties& after) {
+                                            const GpuProperties& after,
+                                            bool has_other_words) {
     std::vector<std::string> names;
     const auto compare = [&](const char* name, const auto member) {
         if (!(before.*member == after.*member))
@@ -111,9 +100,9 @@ std::vector<std::string> changed_properties(const GpuProperties& before,
     compare("Driver", &GpuProperties::driver);
     compare("MemoryTotal", &GpuProperties::memory_total);
     compare("Health", &GpuProperties::health);
-    if (before.backends != after.backends || before.findings != after.findings)
+    if (before.backends != after.backends || has_other_words)
         names.emplace_back("Backends");
-    if (before.apis != after.apis || before.findings != after.findings)
+    if (before.apis != after.apis || has_other_words)
         names.emplace_back("Apis");
     compare("Environment", &GpuProperties::environment);
     compare("Units", &GpuProperties::units);

@@ -9,7 +9,6 @@
 
 #include "base/record.h"
 #include "base/value.h"
-#include "explain/doctor.h"
 #include "report/report.h"
 
 namespace gpuprobe::inline service {
@@ -37,23 +36,22 @@ struct GpuProperties {
     std::string health = {};
     std::map<std::string, BackendView> backends = {};
     std::map<std::string, ApiAnswer> apis = {};
-    std::vector<Finding> findings = {};  ///< the doctor's of this GPU: what helps, in both
     std::map<std::string, std::string> environment = {};
     std::vector<Unit> units = {};
 };
 
 /// Texts are valid for the bus. `open_to_all`: the machine as somebody sees it who may open nothing
 /// that is not open to everybody. Properties are for all, so the environment names GPUs only by
-/// what it tells. `findings` are those of the whole machine.
-GpuProperties properties_of(const Gpu& gpu,
-                            const Report& open_to_all,
-                            const std::vector<Finding>& findings);
+/// what it tells.
+GpuProperties properties_of(const Gpu& gpu, const Report& open_to_all);
 /// The report as `open_to_all`.
 Report open_to_all(const Report& report);
 
-/// The bus names of the properties that differ and announce it.
+/// The bus names of the properties that differ and announce it. `has_other_words`: what helps is
+/// another thing than was told.
 std::vector<std::string> changed_properties(const GpuProperties& before,
-                                            const GpuProperties& after);
+                                            const GpuProperties& after,
+                                            bool has_other_words);
 
 /// An id as one element of an object path: what is no letter or digit of ASCII becomes "_".
 std::string path_element(std::string_view id);

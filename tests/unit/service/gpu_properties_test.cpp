@@ -18,7 +18,7 @@ Gpu radeon() {
 using Environment = std::map<std::string, std::string>;
 
 TEST(GpuProperties, HoldWhatTheReportKnows) {
-    const auto properties = properties_of(radeon(), {}, {});
+    const auto properties = properties_of(radeon(), {});
     EXPECT_EQ(properties.kind, "discrete");
     EXPECT_EQ(properties.pci_address, "0000:03:00.0");
     EXPECT_EQ(properties.vendor_id, 0x1002U);
@@ -27,7 +27,7 @@ TEST(GpuProperties, HoldWhatTheReportKnows) {
 }
 
 TEST(GpuProperties, AreEmptyWhereTheReportKnowsNothing) {
-    const auto properties = properties_of(Gpu{.id = "platform:gpu"}, {}, {});
+    const auto properties = properties_of(Gpu{.id = "platform:gpu"}, {});
     EXPECT_EQ(properties.name, "");
     EXPECT_EQ(properties.pci_address, "");
     EXPECT_EQ(properties.vendor_id, 0U);
@@ -39,29 +39,31 @@ TEST(GpuProperties, HaveATitleForPeople) {
     auto gpu = radeon();
     gpu.vendor = "amd";
     gpu.name = "Navi 21 [Radeon RX 6800/6800 XT]";
-    EXPECT_EQ(properties_of(gpu, {}, {}).name, gpu.name);
-    EXPECT_EQ(properties_of(gpu, {}, {}).title, "AMD Radeon RX 6800/6800 XT");
-    EXPECT_EQ(properties_of(Gpu{.id = "platform:gpu"}, {}, {}).title, "platform:gpu");
+    EXPECT_EQ(properties_of(gpu, {}).name, gpu.name);
+    EXPECT_EQ(properties_of(gpu, {}).title, "AMD Radeon RX 6800/6800 XT");
+    EXPECT_EQ(properties_of(Gpu{.id = "platform:gpu"}, {}).title, "platform:gpu");
 }
 
 TEST(GpuProperties, HoldNoTextThatTheBusRefuses) {
     auto gpu = radeon();
     gpu.name = "Radeon\xff";
-    EXPECT_EQ(properties_of(gpu, {}, {}).name, "Radeon\xEF\xBF\xBD");
+    EXPECT_EQ(properties_of(gpu, {}).name, "Radeon\xEF\xBF\xBD");
     gpu.name = "Radeon\xEF\xBF\xBF";  // U+FFFF: UTF-8, and refused all the same
-    EXPECT_EQ(properties_of(gpu, {}, {}).name, "Radeon\xEF\xBF\xBD");
+    EXPECT_EQ(properties_of(gpu, {}).name, "Radeon\xEF\xBF\xBD");
 }
 
 TEST(ChangedProperties, NameWhatDiffersAndNothingElse) {
-    const auto before = properties_of(radeon(), {}, {});
-    EXPECT_EQ(changed_properties(before, before), std::vector<std::string>{});
+    const auto before = properties_of(radeon(), {});
+    EXPECT_EQ(changed_properties(before, before, false), std::vector<std::string>{});
+    const std::vector<std::string> in_words{"Backends", "Apis"};
+    EXPECT_EQ(changed_properties(before, before, true), in_words);
     auto gpu = radeon();
     gpu.driver.name = "vfio-pci";
     gpu.backends["vulkan"].usable = true;
     gpu.apis["vulkan"].reasons = {because("not-listed")};
     gpu.apis["vulkan"].age = std::chrono::seconds{1};
     const std::vector<std::string> want{"Driver", "Backends", "Apis"};
-    EXPECT_EQ(changed_properties(before, properties_of(gpu, {}, {})), want);
+    EXPECT_EQ(changed_properties(before, properties_of(gpu, {}), false), want);
 }
 
 TEST(PathElement, HoldsWhatAPathMay) {
@@ -78,7 +80,7 @@ TEST(OpenToAll, NamesNoGpuByWhatOnlySomeMaySee) {
     gpu.nodes = {{.path = "/dev/nvidia0", .mode = 0660, .uid = 0, .gid = 7, .accessible = true}};
     const auto named = [](const Gpu& one) {
         const auto seen = open_to_all({.gpus = {one}});
-        return properties_of(one, seen, {}).environment.contains("CUDA_VISIBLE_DEVICES");
+        return properties_of(one, seen).environment.contains("CUDA_VISIBLE_DEVICES");
     };
     EXPECT_FALSE(named(gpu));
     gpu.nodes.front().mode = 0666;
@@ -92,12 +94,12 @@ TEST(GpuProperties, HaveUnitsWithoutWhatOnlySomeMaySee) {
                        .uuid = "GPU-0123456789abcdef",
                        .memory = FactMemory{.total = gib(48), .free = gib(40)}}};
     gpu.nodes = {{.path = "/dev/dri/renderD128", .mode = 0660, .uid = 0, .gid = 7}};
-    const auto units = properties_of(gpu, open_to_all({.gpus = {gpu}}), {}).units;
+    const auto units = properties_of(gpu, open_to_all({.gpus = {gpu}})).units;
     ASSERT_EQ(units.size(), 1U);
     EXPECT_EQ(units[0].id, gpu.id + "/xcp-1");
     EXPECT_EQ(units[0].uuid, std::nullopt);
     EXPECT_EQ(units[0].memory, FactMemory{.total = gib(48)});
-    EXPECT_EQ(changed_properties(properties_of(gpu, {.gpus = {gpu}}, {}), {}).back(), "Units");
+    EXPECT_EQ(changed_properties(properties_of(gpu, {.gpus = {gpu}}), {}, false).back(), "Units");
     EXPECT_EQ(unit_path("/gpu/pci_0000_03_00_0", "mig-1.1"), "/gpu/pci_0000_03_00_0/mig_1_1");
 }
 
