@@ -170,8 +170,10 @@ StabilityCheck::Verdict StabilityCheck::check(ProbeResult result, const ProbeRes
         return {.accepted = std::move(result)};
     const auto [place, is_first] = last_.try_emplace({result.api, result.driver});
     auto& last = place->second;
-    const auto previous = std::exchange(last.digest, digest_of(result));
-    if (is_first)
+    auto previous = std::exchange(last.digest, digest_of(result));
+    if (!is_first && previous.empty() && accepted && is_whole(*accepted))
+        previous = digest_of(*accepted);
+    if (previous.empty())
         return {.accepted = std::move(result)};
     const bool agrees = last.digest == previous;
     last.in_a_row = agrees ? last.in_a_row + 1 : 1;
@@ -184,6 +186,11 @@ StabilityCheck::Verdict StabilityCheck::check(ProbeResult result, const ProbeRes
     if (!instability)
         instability = unstable_since(result);
     return {.accepted = with(lesser_of(accepted, std::move(result)), *std::move(instability))};
+}
+
+void StabilityCheck::begin_with(const ProbeResult& result) {
+    if (is_whole(result))
+        last_.try_emplace({result.api, result.driver});
 }
 
 void ProbeResults::put(ProbeResult probe) {

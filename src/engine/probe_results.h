@@ -41,12 +41,15 @@ public:
     /// The accepted result of an unstable driver has the reason kUnstable. Only queries that were
     /// answered, or whose API is absent, are compared.
     [[nodiscard]] Verdict check(ProbeResult result, const ProbeResult* accepted);
+    /// `result` is what was accepted before this program started. The next one is compared with it,
+    /// and until then its digest, a tenth of what a start from the cache takes, is not made.
+    void begin_with(const ProbeResult& result);
     /// The machine has changed, so results may differ.
     void machine_changed() { last_.clear(); }
 
 private:
     struct Last {
-        std::string digest = {};
+        std::string digest = {};  ///< empty: the accepted result's
         int in_a_row = 1;  ///< results that agreed with each other
         bool is_doubted = false;
     };

@@ -179,6 +179,27 @@ TEST_F(StabilityOfResults, SaysSinceWhen) {
     EXPECT_EQ(accepted_->reasons.front().detail.at("since_usec"), since) << "not since now";
 }
 
+TEST_F(StabilityOfResults, ComparesTheFirstWithWhatWasAcceptedBefore) {
+    accepted_ = result_of(2, 8, 5);
+    stability_.begin_with(*accepted_);
+    EXPECT_FALSE(asks_again_after(result_of(2, 8, 6)));
+    EXPECT_TRUE(asks_again_after(result_of(1, 8)));
+}
+
+TEST_F(StabilityOfResults, ComparesADifferentFirstWithWhatWasAcceptedBefore) {
+    accepted_ = result_of(2, 8);
+    stability_.begin_with(*accepted_);
+    EXPECT_TRUE(asks_again_after(result_of(1, 8)));
+    EXPECT_FALSE(asks_again_after(result_of(2, 8)));
+    EXPECT_TRUE(is_unstable());
+}
+
+TEST_F(StabilityOfResults, ComparesNothingWithACrashOfBefore) {
+    accepted_ = ProbeResult{.api = "cuda", .outcome = Outcome::Crashed};
+    stability_.begin_with(*accepted_);
+    EXPECT_FALSE(asks_again_after(result_of(2, 8)));
+}
+
 TEST_F(StabilityOfResults, StartsAfreshOnAnotherMachine) {
     become_unstable();
     stability_.machine_changed();
