@@ -127,14 +127,15 @@ struct Engine::Impl {
 };
 
 void Engine::Impl::start() {
-    // What starts beside the scan is there after it. With a cache nobody is asked at once.
-    if (options.starts_ahead && !machine.is_replay() && !has_cache(options))
-        launcher.prepare();
     // Listening starts first, so that no change during the scan is missed.
     watch_hardware();
-    machine.scan(options.folders);
     if (!machine.is_replay())
         ledger.open();
+    if (options.starts_ahead) {
+        machine.scan_functions(options.folders);
+        queries.start_ahead();
+    }
+    machine.scan(options.folders);
     (void)publisher.has_new_fingerprint();
     load_cache();
     if (publisher.is_from_cache() && options.trusts_cache_for == Duration::zero())
@@ -268,6 +269,11 @@ Result<std::unique_ptr<Engine>> Engine::create(MachineSource source,
                                                Launcher& launcher,
                                                const Clock& clock,
                                                EngineOptions options) {
+    // With a cache nobody is asked at once.
+    options.starts_ahead = options.starts_ahead && !source.recorded && !has_cache(options);
+    // What starts beside all that follows is there when it is wanted.
+    if (options.starts_ahead)
+        launcher.prepare();
     auto decisions = TRY(DecisionService::create({.consumers = options.consumer_folders,
                                                   .knowledge = options.knowledge,
                                                   .state = options.state_folder}));

@@ -152,6 +152,11 @@ void ProbedMachine::scan(const TargetFolders& folders) {
     results.keep_only(search);
 }
 
+void ProbedMachine::scan_functions(const TargetFolders& folders) {
+    hardware = gpuprobe::scan_functions(files(), source.host ? *source.host : running_kernel());
+    search = find_targets(files(), folders);
+}
+
 void ProbedMachine::refresh_power() {
     engine::refresh_power(files(), hardware);
 }

@@ -49,6 +49,9 @@ struct ProbedMachine {
     [[nodiscard]] bool offers(const ProbeTarget& target) const;
     /// Scans the hardware and searches for drivers. Results of drivers that are gone are forgotten.
     void scan(const TargetFolders& folders);
+    /// The part of scan() that tells which drivers may be asked: of the hardware, PCI's functions
+    /// alone. Not for a capture.
+    void scan_functions(const TargetFolders& folders);
     /// Brings the power state of the devices up to date.
     void refresh_power();
     /// Changes when drivers may report something else (fingerprint_of() in store/probe_cache.h).

@@ -120,6 +120,12 @@ void ProbeLedger::begin(const std::vector<ProbeTarget>& targets) {
     note(quarantine_.begin(keys));
 }
 
+void ProbeLedger::confirm(const ProbeTarget& target) {
+    const auto found = running_.find(target);
+    if (found != running_.end() && found->second != key_of(target))
+        begin({target});
+}
+
 /// Whether it did harm for which it is not held back yet.
 bool ProbeLedger::judge(const store::ProbeKey& key, const ProbeResult& probe) {
     if (const auto harm = harm_of(probe))

@@ -35,8 +35,12 @@ public:
     /// Whether it may have taken the machine or the daemon down, as others may: to be asked while
     /// nothing else is, so that the next time tells.
     [[nodiscard]] bool is_suspect(const ProbeTarget& target) const;
+    /// Whether nothing speaks against asking any driver.
+    [[nodiscard]] bool is_clean() const { return quarantine_.is_clean(); }
     /// Call it before the workers start.
     void begin(const std::vector<ProbeTarget>& targets);
+    /// Call it when the machine is known better than when that probe began.
+    void confirm(const ProbeTarget& target);
     /// Call it with each result. Returns whether to probe once more, because this was the first
     /// harm.
     [[nodiscard]] bool should_retry(const ProbeTarget& target, const ProbeResult& probe);

@@ -111,6 +111,21 @@ void Queries::start(const Chosen& chosen, bool allow_wake) {
     ask_next_suspect();
 }
 
+void Queries::start_ahead() {
+    const auto& machine = context_.machine;
+    auto targets = machine.search.targets;
+    sort_for_start(targets, machine.hardware, machine.results);
+    const auto first = std::ranges::find_if(targets, [&machine](const ProbeTarget& target) {
+        return names_gpus(target, machine.hardware);
+    });
+    if (first == targets.end() || !context_.ledger.is_clean() || obstacle(*first, false))
+        return;
+    ++begun_;
+    naming_.insert(*first);
+    context_.ledger.begin({*first});
+    ask(*first);
+}
+
 /// In their order.
 void Queries::ask_all(std::vector<ProbeTarget> due) {
     const auto& machine = context_.machine;
@@ -119,7 +134,7 @@ void Queries::ask_all(std::vector<ProbeTarget> due) {
     });
     std::vector<ProbeTarget> later{others.begin(), others.end()};
     due.erase(others.begin(), others.end());
-    if (due.empty()) {
+    if (due.empty() && naming_.empty()) {
         std::ranges::for_each(later, [this](const ProbeTarget& target) { ask(target); });
         return;
     }
@@ -159,6 +174,8 @@ void Queries::ask_next_suspect() {
 }
 
 void Queries::start_due() {
+    for (const auto& target : running_targets())
+        context_.ledger.confirm(target);  // begun before the machine was known
     start([this](const ProbeTarget& target) { return !is_fresh(target); }, false);
 }
 
@@ -214,7 +231,7 @@ void Queries::machine_changed() {
 void Queries::take_cached(std::vector<ProbeResult> probes) {
     auto& machine = context_.machine;
     for (auto& probe : probes) {
-        (void)stability_.check(probe, nullptr);
+        stability_.begin_with(probe);
         machine.results.keep(std::move(probe));
     }
     machine.results.keep_only(machine.search);

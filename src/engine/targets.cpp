@@ -136,8 +136,10 @@ void sort_for_start(std::vector<ProbeTarget>& targets,
                     const ProbeResults& known) {
     const auto group = [&machine](const ProbeTarget& target) {
         if (devices_of(target, machine).empty())
-            return 2;
-        return computes(target.api) ? 1 : 0;
+            return 3;
+        if (names_gpus(target, machine))
+            return 0;
+        return computes(target.api) ? 1 : 2;
     };
     // Those that tell no name come after the least believed.
     const auto belief = [&group](const ProbeTarget& target) -> std::size_t {

@@ -31,8 +31,8 @@ bool names_gpus(const ProbeTarget& target, const Machine& machine);
 /// Puts targets into the order in which to start them, for the earliest useful answer and the
 /// earliest complete one: what names the machine's GPUs without computing on them (the kernel,
 /// management libraries), the most believed first; then what computes on them, that which took
-/// longest last time first; then software, and what the machine has no GPU for. Each start takes
-/// some milliseconds.
+/// longest last time first; then what says something else of them; then software, and what the
+/// machine has no GPU for. Each start takes some milliseconds.
 void sort_for_start(std::vector<ProbeTarget>& targets,
                     const Machine& machine,
                     const ProbeResults& known);

@@ -69,17 +69,23 @@ HostMemory host_memory(const FileSystem& files) {
             .available = memory_line(*text, "MemAvailable:")};
 }
 
-Host detect_host(const FileSystem& files) {
-    Host host{.cpu = cpu_of(files),
-              .memory = host_memory(files),
-              .container = container_of(files),
-              .virtualization = virtualization_of(files, running_hypervisor())};
+Host running_kernel() {
+    Host host;
     utsname names = {};
     if (::uname(&names) == 0) {
         host.os = lower_case(names.sysname);
         host.arch = names.machine;
         host.kernel = scrubbed(names.release);
     }
+    return host;
+}
+
+Host detect_host(const FileSystem& files) {
+    auto host = running_kernel();
+    host.cpu = cpu_of(files);
+    host.memory = host_memory(files);
+    host.container = container_of(files);
+    host.virtualization = virtualization_of(files, running_hypervisor());
     host.libc = libc_of(files, host.arch.value_or(""));
     host.wsl = is_wsl(files, host.kernel.value_or(""));
     host.l4t = jetson_release(files);

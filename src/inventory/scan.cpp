@@ -137,6 +137,17 @@ std::set<std::string> parents_of(const std::vector<ClassNode>& members) {
 
 }  // namespace
 
+Machine scan_functions(const FileSystem& files, Host host) {
+    Machine machine;
+    machine.host = std::move(host);
+    const Sysfs sysfs{files, machine.notes};
+    machine.devices = pci_functions(sysfs, parents_of(class_nodes(sysfs)));
+    for (auto& device : machine.devices)
+        device.driver_version = driver_version(sysfs, device, machine.host);
+    std::ranges::sort(machine.devices, {}, &HardwareDevice::id);
+    return machine;
+}
+
 Machine scan_machine(const FileSystem& files, const NodeSource& source, Host host) {
     Machine machine;
     machine.host = std::move(host);

@@ -52,6 +52,14 @@ private:
 /// never an error. `host` is taken as it is.
 Machine scan_machine(const FileSystem& files, const NodeSource& nodes, Host host);
 
+/// The PCI functions of scan_machine() and the versions of their drivers, in a third of its time:
+/// what it takes to know which driver may be asked. `host` as there.
+Machine scan_functions(const FileSystem& files, Host host);
+
+/// Kernel and processor of the running machine, from uname: the part of detect_host() that is there
+/// at once.
+Host running_kernel();
+
 /// The host from procfs, sysfs, uname and cpuid. Only for the running machine: captures bring their
 /// own.
 Host detect_host(const FileSystem& files);

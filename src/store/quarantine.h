@@ -91,6 +91,8 @@ public:
     [[nodiscard]] const QuarantinedProbe* find(const ProbeKey& key) const;
     /// Those that are held back now, with any fingerprint, sorted by API and driver.
     [[nodiscard]] std::vector<QuarantinedProbe> held() const;
+    /// Nothing is held back, whatever the fingerprint, and nothing suspect.
+    [[nodiscard]] bool is_clean() const { return suspects_.empty() && held().empty(); }
     /// Forgets the matching entries and returns how many of them were held back. Errors: those of
     /// saving; nothing has changed then.
     Result<std::uint32_t> clear(const QuarantineFilter& filter);

@@ -36,10 +36,13 @@ class HeldLauncher final : public Launcher {
 public:
     [[nodiscard]] Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) override {
         int ends[2] = {-1, -1};
+        if (on_launch)
+            on_launch();
         if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
             return Error{ErrorCode::ProbeFailed, "pipe"};
         held_.emplace_back(ends[1]);
         apis.insert(target.api);
+        order.push_back(target.api);
         ++launched;
         return std::unique_ptr<Worker>{std::make_unique<HeldWorker>(UniqueFd{ends[0]})};
     }
@@ -58,8 +61,10 @@ public:
     }
     /// As the end of the machine does.
     void end_all() { held_.clear(); }
+    std::function<void()> on_launch = {};
     std::size_t launched = 0;
     std::set<std::string> apis = {};  ///< of those that were launched
+    std::vector<std::string> order = {};
 
 private:
     std::vector<UniqueFd> held_ = {};
@@ -85,11 +90,12 @@ protected:
     void gpu_is(const std::string& status) const {
         root_.write("sys/devices/pci0000:00/0000:00:06.0/power/runtime_status", status + "\n");
     }
-    std::unique_ptr<Engine> started() {
+    std::unique_ptr<Engine> started(bool starts_ahead = false) {
         EngineOptions options{.cache_file = root_.path() + "/cache",
                               .limits = {.concurrent = 64},
                               .settle = Duration::zero(),
-                              .trusts_cache_for = std::chrono::minutes{10}};
+                              .trusts_cache_for = std::chrono::minutes{10},
+                              .starts_ahead = starts_ahead};
         MachineSource source{.files = std::make_shared<RootedFiles>(root_.path()),
                              .nodes = std::make_shared<RecordedNodes>(),
                              .host = Host{.arch = "x86_64"}};
@@ -132,6 +138,37 @@ TEST_F(EngineTest, WaitsForNobodyWhoOnlyNamesTheGpus) {
     ASSERT_TRUE(loop_->run_until([this] { return launcher_.apis.contains("cuda"); }));
     EXPECT_GE(loop_->now() - begun, Queries::kHeadStart);
     finish(*engine);
+}
+
+TEST_F(EngineTest, AsksTheFirstBeforeTheMachineIsKnownAndOnce) {
+    plug_in_a_gpu();
+    // The whole scan finds no GPU any more.
+    launcher_.on_launch = [this] {
+        std::filesystem::remove(root_.path() + "/sys/bus/pci/devices/0000:00:06.0");
+    };
+    const auto engine = started(true);
+    EXPECT_EQ(launcher_.order.front(), "nvml");
+    EXPECT_TRUE(engine->report().gpus.empty());
+    finish(*engine);
+    EXPECT_EQ(std::ranges::count(launcher_.order, "nvml"), 1);
+    EXPECT_EQ(engine->report().probes.size(), launcher_.launched);
+}
+
+TEST_F(EngineTest, HearsTheFirstBeforeItAsksTheOthers) {
+    plug_in_a_gpu();
+    const auto engine = started(true);
+    EXPECT_EQ(launcher_.order, (std::vector<std::string>{"nvml", "drm"}));
+    finish(*engine);
+    EXPECT_EQ(std::ranges::count(launcher_.order, "nvml"), 1);
+    EXPECT_TRUE(launcher_.apis.contains("cuda"));
+}
+
+TEST_F(EngineTest, WakesNobodyAhead) {
+    plug_in_a_gpu();
+    gpu_is("suspended");
+    const auto engine = started(true);
+    finish(*engine);
+    EXPECT_FALSE(launcher_.apis.contains("nvml"));
 }
 
 TEST_F(EngineTest, AsksAllAtOnceWhoAreKnown) {

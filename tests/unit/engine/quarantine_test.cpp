@@ -119,10 +119,19 @@ protected:
             R"( "api_version": ")" +
                 version + "\"}}");
     }
+    void has_a_gpu_and_starts_ahead() {
+        const std::string device = "sys/devices/pci0000:00/0000:00:06.0/";
+        root_.write(device + "vendor", "0x10de\n");
+        root_.write(device + "device", "0x2335\n");
+        root_.write(device + "class", "0x030200\n");
+        root_.link("sys/bus/pci/devices/0000:00:06.0", "../../../devices/pci0000:00/0000:00:06.0");
+        starts_ahead_ = true;
+    }
     std::unique_ptr<Engine> started() {
         EngineOptions options{.cache_file = root_.path() + "/cache",
                               .state_folder = root_.path() + "/state",
-                              .limits = {.query = limit_, .concurrent = 64}};
+                              .limits = {.query = limit_, .concurrent = 64},
+                              .starts_ahead = starts_ahead_};
         MachineSource source{.files = std::make_shared<RootedFiles>(root_.path()),
                              .nodes = std::make_shared<RecordedNodes>(),
                              .host = Host{.arch = "x86_64"}};
@@ -186,6 +195,7 @@ protected:
     FakeLauncher launcher_ = {};
     SetClock clock_ = {};
     Duration limit_ = minutes{1};
+    bool starts_ahead_ = false;
 };
 
 TEST_F(EngineQuarantine, AsksOnceMoreAfterACrashAndThenNoMore) {
@@ -333,6 +343,27 @@ TEST_F(EngineQuarantine, HoldsTheOneWithWhichTheMachineGoesDownAgain) {
     EXPECT_EQ(engine->report().quarantine[0].api, "cuda");
     EXPECT_EQ(engine->report().quarantine[0].why, Harm::MachineWentDown);
     EXPECT_NE(outcome_of(*engine, "vulkan"), Outcome::Skipped);
+}
+
+TEST_F(EngineQuarantine, AsksNoSuspectBesideTheOthersThoughItIsTheFirst) {
+    has_a_gpu_and_starts_ahead();
+    goes_down_while_asking("nvml", false, "2");
+    std::vector<std::size_t> at_a_time;
+    launcher_.at_launch = [&] {
+        at_a_time.push_back(running_in(root_.path() + "/state/quarantine"));
+    };
+    const auto engine = after_a_round();
+    launcher_.at_launch = nullptr;
+    EXPECT_EQ(outcome_of(*engine, "nvml"), Outcome::Absent);
+    EXPECT_EQ(std::ranges::max(at_a_time), 1U);
+}
+
+TEST_F(EngineQuarantine, AsksNothingAheadThatIsHeld) {
+    has_a_gpu_and_starts_ahead();
+    crash_until_held("nvml");
+    std::filesystem::remove(root_.path() + "/cache");
+    (void)after_a_round();
+    EXPECT_EQ(launcher_.launches["nvml"], 0);
 }
 
 TEST_F(EngineQuarantine, KeepsWhatADriverSaidBefore) {

@@ -64,11 +64,12 @@ TEST(SortForStart, BeginsWithWhatNamesTheGpusAndEndsWithWhatHasNone) {
         {.api = "hip"},
         {.api = "nvml"},
         {.api = "drm"},
+        {.api = "pci"},
         {.api = "vulkan", .driver = "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json"},
         {.api = "vulkan", .driver = "/usr/share/vulkan/icd.d/nvidia_icd.json"}};
     ProbeResults known;
     for (const auto& [target, time] : {std::pair{targets.at(0), std::chrono::milliseconds{200}},
-                                       std::pair{targets.at(5), std::chrono::milliseconds{300}}})
+                                       std::pair{targets.at(6), std::chrono::milliseconds{300}}})
         known.keep({.api = target.api,
                     .driver = target.driver,
                     .outcome = Outcome::Answered,
@@ -77,7 +78,7 @@ TEST(SortForStart, BeginsWithWhatNamesTheGpusAndEndsWithWhatHasNone) {
     std::vector<std::string> order;
     for (const auto& target : targets)
         order.push_back(target.api + target.driver.substr(target.driver.rfind('/') + 1));
-    EXPECT_EQ(order, (std::vector<std::string>{"nvml", "drm", "vulkannvidia_icd.json", "cuda",
+    EXPECT_EQ(order, (std::vector<std::string>{"nvml", "drm", "vulkannvidia_icd.json", "cuda", "pci",
                                                "hip", "vulkanlvp_icd.x86_64.json"}));
 }
 
