@@ -180,6 +180,13 @@ Result<std::unique_ptr<Worker>> or_not_started(Result<std::unique_ptr<Worker>> w
     return worker;
 }
 
+/// A worker starts in a folder of its own. What can't be made absolute fails when it is started.
+std::string absolute_path(const std::string& path) {
+    std::error_code problem;
+    const auto whole = std::filesystem::absolute(path, problem);
+    return problem ? path : whole.string();
+}
+
 std::string folder_of(const std::string& path) {
     return std::filesystem::path{path}.parent_path().string();
 }
@@ -189,7 +196,7 @@ std::string folder_of(const std::string& path) {
 SpawnLauncher::SpawnLauncher(std::string program,
                              std::string home,
                              std::map<std::string, std::string> extra_environment)
-    : program_{std::move(program)},
+    : program_{absolute_path(program)},
       home_{std::move(home)},
       extra_environment_{std::move(extra_environment)} {}
 

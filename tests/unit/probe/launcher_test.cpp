@@ -58,6 +58,12 @@ TEST(SpawnLauncher, TellsTheWorkerItsJob) {
               R"(["self","--stage","verify","--device","pci:0000:00:06.0"])");
 }
 
+TEST(SpawnLauncher, FindsAProgramThatIsNamedFromHere) {
+    const auto own = std::filesystem::read_symlink("/proc/self/exe");
+    SpawnLauncher launcher{std::filesystem::relative(own).string(), ""};
+    EXPECT_EQ(json_line(self_of(kSelf, launcher).at("arguments")), R"(["self","--stage","query"])");
+}
+
 TEST(SpawnLauncher, TellsAPreparedWorkerItsJob) {
     SpawnLauncher launcher{"/proc/self/exe", ""};
     launcher.prepare();
