@@ -90,6 +90,7 @@ int main(int argc, char** argv) {
         if (library == nullptr)
             return 1;
         std::printf("%d\n", driver.count(library));
+        std::fflush(stdout);  // the answer is there before the driver has left
         return 0;
     }
     return 2;

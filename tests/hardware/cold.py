@@ -6,15 +6,18 @@ Usage: tests/hardware/cold.py --bin FOLDER --bare PROGRAM [--rounds N]
 
 FOLDER holds gpuprobed, gpuprobectl and gpuprobe-worker; PROGRAM is bench_bare_driver. Prints medians of N rounds (9):
 - each driver's bare initialisation alone, with what it has cached and in a home without a cache, as on a first start; and all
-  of them started together in such homes: what the drivers cost one another in the kernel, whoever starts them;
+  of them started together in such homes: what the drivers cost one another in the kernel, whoever starts them. Until it has
+  answered, and until its process has ended;
 - a daemon without a cache: its first answer, its first useful one (each GPU with its name, its memory and its architecture),
-  the first choice of a backend that is the last one too, and the end of all probes;
+  the first choice of a backend that is the last one too, and the last answer of a driver;
 - `gpuprobectl --direct --no-cache describe`.
-Ends with the ratios and their goals: 30 ms for the useful answer, all within 1.15 × the slowest bare driver alone on one GPU
-and 1.25 × on several. The daemon's drivers start without a cache, so the ratio that counts is to those that do; the other one
-is printed beside it. Nothing fails for being slow.
+Everything begins a second after what was before it, for a driver takes that long to leave. Ends with the ratios and their
+goals: 30 ms for the useful answer, all within 1.15 × the slowest bare driver alone on one GPU and 1.25 × on several. The
+daemon's drivers start without a cache, so the ratio that counts is to those that do, until they have answered. Nothing fails
+for being slow.
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -26,13 +29,14 @@ import time
 
 DRIVERS = ("nvml", "cuda", "vulkan", "opencl")
 GIVE_UP = 60  # seconds
+PAUSE = 1  # seconds: how long a driver takes to leave, at most
 
 
-def seconds_of(command, home=None):
-    """None where the driver is not there."""
+def seconds_of(command):
+    time.sleep(PAUSE)
     start = time.monotonic()
-    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, env=environment(home))
-    return None if done.returncode else time.monotonic() - start
+    subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    return time.monotonic() - start
 
 
 def environment(home):
@@ -41,24 +45,38 @@ def environment(home):
     return None if home is None else {"HOME": home} | {name: value for name, value in os.environ.items() if name not in places}
 
 
+def times_of(process, start):
+    """When it has answered, and when it has ended; None where its driver is not there."""
+    answer = process.stdout.readline()
+    answered = time.monotonic() - start
+    process.wait()
+    process.stdout.close()
+    return {"answered": answered, "ended": time.monotonic() - start} if answer else None
+
+
+def started(bare, driver, home):
+    return subprocess.Popen([bare, driver], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment(home))
+
+
+def alone(bare, driver, home=None):
+    time.sleep(PAUSE)
+    start = time.monotonic()
+    return times_of(started(bare, driver, home), start)
+
+
 def without_cache(bare, driver):
     with tempfile.TemporaryDirectory(prefix="gpuprobe-home-") as home:
-        return seconds_of([bare, driver], home)
+        return alone(bare, driver, home)
 
 
 def together(bare, drivers):
-    """When each has ended, of those that are started at the same time without a cache."""
-    with tempfile.TemporaryDirectory(prefix="gpuprobe-home-") as home:
+    """The times of those that are started at once without a cache."""
+    time.sleep(PAUSE)
+    with (tempfile.TemporaryDirectory(prefix="gpuprobe-home-") as home,
+          concurrent.futures.ThreadPoolExecutor(len(drivers)) as waiting):
         start = time.monotonic()
-        running = {driver: subprocess.Popen([bare, driver], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                            env=environment(home)) for driver in drivers}
-        ended = {}
-        while running:
-            for driver in [driver for driver, process in running.items() if process.poll() is not None]:
-                ended[driver] = time.monotonic() - start
-                del running[driver]
-            time.sleep(0.0005)
-        return ended
+        times = {driver: waiting.submit(times_of, started(bare, driver, home), start) for driver in drivers}
+        return {driver: each.result() for driver, each in times.items()}
 
 
 class Daemon:
@@ -106,18 +124,18 @@ def is_told(gpu):
     return gpu["name"] and gpu["memory"]["physical"] and any(gpu["architecture"].values())
 
 
-def first_look(binaries, options=(), pause=0):
-    """Seconds from the start of a daemon to what it says first, and what it says at the end. `pause`: for drivers of the one before."""
-    time.sleep(pause)
+def first_look(binaries, options=()):
+    """Seconds from the start of a daemon to what it says first, and what it says at the end."""
+    time.sleep(PAUSE)
     told, choices = {}, []
     with Daemon(binaries, options) as daemon:
         while daemon.elapsed() < GIVE_UP:
-            report, choice = daemon.ask("Describe"), daemon.ask("Select", consumer="default")
+            report = daemon.ask("Describe")
             at = daemon.elapsed()
             told.setdefault("first answer", at)
-            choices.append((at, choice.get("backend")))
             if report["gpus"] and all(map(is_told, report["gpus"])):
                 told.setdefault("first useful answer", at)
+            choices.append((daemon.elapsed(), daemon.ask("Select", consumer="default").get("backend")))
             if report["state"] in ("ready", "degraded"):
                 last = choices[-1][1]
                 other = max((at for at, backend in choices if backend != last), default=0)
@@ -126,6 +144,12 @@ def first_look(binaries, options=(), pause=0):
                 return told, report
             time.sleep(0.001)
     raise RuntimeError("the probes do not end")
+
+
+def medians_of_drivers(rounds):
+    """Of when each has answered, and has ended."""
+    return {driver: {what: statistics.median(one[driver][what] for one in rounds) for what in ("answered", "ended")}
+            for driver in rounds[0]}
 
 
 def medians(rounds):
@@ -144,22 +168,26 @@ def main():
     def show(what, value, goal=""):
         print(f"{what:52} {value * 1000:8.1f} ms  {goal}".rstrip(), flush=True)
 
-    drivers = [driver for driver in DRIVERS if seconds_of([options.bare, driver]) is not None]
-    alone = medians([{driver: seconds_of([options.bare, driver]) for driver in drivers} for _ in range(options.rounds)])
-    first = medians([{driver: without_cache(options.bare, driver) for driver in drivers} for _ in range(options.rounds)])
-    at_once = medians([together(options.bare, drivers) for _ in range(options.rounds)])
-    for driver in drivers:
-        show(f"bare {driver}, alone, with what it has cached", alone[driver])
-    for driver in drivers:
-        show(f"bare {driver}, alone, without a cache", first[driver])
-    for driver in drivers:
-        show(f"bare {driver}, beside the others", at_once[driver], f"{at_once[driver] / first[driver]:.2f} × alone")
-    looks = [first_look(binaries, pause=1) for _ in range(options.rounds)]
+    drivers = [driver for driver in DRIVERS if alone(options.bare, driver)]
+
+    def rounds_of(measured):
+        return medians_of_drivers([{driver: measured(options.bare, driver) for driver in drivers} for _ in range(options.rounds)])
+
+    cached, first = rounds_of(alone), rounds_of(without_cache)
+    at_once = medians_of_drivers([together(options.bare, drivers) for _ in range(options.rounds)])
+
+    def slowest_of(drivers_times):
+        return max(times["answered"] for times in drivers_times.values())
+
+    for what, times in (("alone, with what it has cached", cached), ("alone, without a cache", first), ("beside the others", at_once)):
+        for driver in drivers:
+            show(f"bare {driver}, {what}", times[driver]["answered"], f"its end {times[driver]['ended'] * 1000:.1f}")
+    looks = [first_look(binaries) for _ in range(options.rounds)]
     report = looks[-1][1]
     told = medians([look for look, _ in looks])
     direct = statistics.median(seconds_of([f"{binaries}/gpuprobectl", "--direct", "--no-cache", "describe", "-j"])
                                for _ in range(options.rounds))
-    slowest, limit = max(first.values()), 1.15 if len(report["gpus"]) == 1 else 1.25
+    slowest, limit = slowest_of(first), 1.15 if len(report["gpus"]) == 1 else 1.25
     show("daemon: first answer", told["first answer"])
     if "first useful answer" in told:
         show("daemon: first useful answer", told["first useful answer"], "goal 30 ms")
@@ -167,8 +195,9 @@ def main():
     ours = {"daemon: all probes": told["all probes"], "gpuprobectl --direct describe": direct}
     for what, value in ours.items():
         show(what, value, f"{value / slowest:.2f} × the slowest bare driver alone (goal {limit} ×), "
-                          f"{value / max(alone.values()):.2f} × with what it has cached, "
-                          f"{value / max(at_once.values()):.2f} × all of them at once")
+                          f"{value / slowest_of(cached):.2f} × with what it has cached, "
+                          f"{value / slowest_of(at_once):.2f} × all of them at once, "
+                          f"{value / max(times['ended'] for times in first.values()):.2f} × its end")
     for probe in sorted(report["probes"], key=lambda probe: probe["duration_usec"] or 0, reverse=True)[:8]:
         show(f"  {probe['api']} {pathlib.Path(probe['driver']).name} ({probe['outcome']})", (probe["duration_usec"] or 0) / 1e6)
     print(f"{len(report['gpus'])} GPUs, {os.cpu_count()} processors")

@@ -142,11 +142,13 @@ def main():
             real = {api: [taken(api, gpu["pci"]["address"]) for _ in range(options.rounds)] for api in TAKERS}
             found = {api: [] for api in TAKERS}
             for _ in range(options.rounds):
-                ask("probe", "--stage=measure", gpu["id"])
+                told = ask("probe", "--stage=measure", gpu["id"])
                 gpu = next(each for each in json.loads(ask("describe", "-j"))["gpus"] if each["id"] == gpu["id"])
                 for api, figures in found.items():
                     measurement = (gpu["backends"].get(api) or {}).get("measurement") or {}
                     figures.append((measurement.get("context") or 0) / MIB)
+            if not any(map(any, found.values())):
+                print(told)
             for api in TAKERS:
                 problem = next((each for each in real[api] if isinstance(each, str)), None)
                 if problem:
