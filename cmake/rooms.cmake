@@ -43,7 +43,7 @@ set(GPUPROBE_UNIT_FILES 24)
 # A program links whole units. These are alone, for what they call is a library that not every program needs, or their
 # options are their own.
 set(GPUPROBE_APART backends/confinement.cpp backends/cpu/cpu_kernels.cpp backends/known_calls.cpp base/event_loop.cpp
-                   base/sha256.cpp base/value_json.cpp engine/knowledge_update.cpp inventory/gpu_code.cpp
+                   base/sha256.cpp base/value_json.cpp cli/verbs.cpp engine/knowledge_update.cpp inventory/gpu_code.cpp
                    inventory/installed_build.cpp inventory/object_file.cpp knowledge/bundle.cpp
                    knowledge/signature.cpp)
 function(gpuprobe_unite room sources)
@@ -89,4 +89,5 @@ function(gpuprobe_room name)
   list(TRANSFORM ROOM_USES PREPEND gpuprobe_)
   target_link_libraries(gpuprobe_${name} PUBLIC ${ROOM_USES} PRIVATE gpuprobe_flags ${ROOM_LIBRARIES})
   gpuprobe_unite(${name} "${sources}")
+  set_property(GLOBAL APPEND PROPERTY GPUPROBE_ROOMS gpuprobe_${name})
 endfunction()

@@ -13,6 +13,14 @@ void print(std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
+/// A reader that is gone has already ended the process by SIGPIPE.
+ExitCode flushed(ExitCode code) {
+    if (std::fflush(stdout) == 0)
+        return code;
+    std::perror("gpuprobectl: standard output");
+    return ExitCode::Failed;
+}
+
 void print_json(const Arguments& arguments, const Value& document) {
     if (arguments.json == JsonMode::Short)
         print(json_line(document) + "\n");

@@ -42,6 +42,8 @@ enum class ExitCode : int {
 
 /// To standard output. A reader that went away ends the program quietly, as SIGPIPE would.
 void print(std::string_view text);
+/// Lets what was printed arrive, and returns that code, or Failed where it can't: on a full disk.
+ExitCode flushed(ExitCode code);
 /// One document, in the form the arguments ask for.
 void print_json(const Arguments& arguments, const Value& document);
 /// A remark on standard error, "gpuprobectl: …"; nothing with --quiet or with JSON on a pipe.

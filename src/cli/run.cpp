@@ -15,6 +15,7 @@
 
 #include "base/parse.h"
 #include "cli/completion.h"
+#include "cli/context.h"
 #include "cli/failure.h"
 #include "cli/help.h"
 #include "cli/open_client.h"
@@ -192,22 +193,15 @@ ExitCode refuse(const Refusal& refusal, const std::vector<std::string>& words) {
     return ExitCode::Usage;
 }
 
-/// A shell's number for it, where the signal does not end us.
-int ended_by(int signal) {
+/// The exit status, once everything is printed. A signal's where the program that was run ended by
+/// one: ours too, or a shell's number for it.
+int status_of(ExitCode code) {
+    const auto end = flushed(code);
+    if (end <= ExitCode::EndedBySignal)
+        return static_cast<int>(end);
+    const int signal = static_cast<int>(end) - static_cast<int>(ExitCode::EndedBySignal);
     die_by(signal);
     return 128 + signal;
-}
-
-/// What is still buffered has to arrive: a full disk is a failure. (A reader that is gone has
-/// already ended the process by SIGPIPE.)
-int flushed(ExitCode code) {
-    if (std::fflush(stdout) == 0) {
-        if (code > ExitCode::EndedBySignal)
-            return ended_by(static_cast<int>(code) - static_cast<int>(ExitCode::EndedBySignal));
-        return static_cast<int>(code);
-    }
-    std::perror("gpuprobectl: standard output");
-    return static_cast<int>(ExitCode::Failed);
 }
 
 }  // namespace
@@ -217,11 +211,11 @@ int run(const std::vector<std::string>& words) {
         return complete({words.begin() + 1, words.end()});
     if (words == std::vector<std::string>{"manual"}) {  // for the man page, at build time
         print(manual());
-        return flushed(ExitCode::Answered);
+        return status_of(ExitCode::Answered);
     }
     const auto parsed = parse_arguments(words, ::isatty(STDOUT_FILENO) == 1);
     if (parsed.refusal)
-        return flushed(refuse(*parsed.refusal, words));
+        return status_of(refuse(*parsed.refusal, words));
     const auto& arguments = *parsed.arguments;
     const auto screen = screen_of(STDOUT_FILENO, arguments.colour);
     Pager pager;
@@ -229,7 +223,7 @@ int run(const std::vector<std::string>& words) {
         pager.start();
     for (;;) {
         const auto done = run_verb(arguments, screen);
-        const int code = flushed(done ? *done : report_failure(arguments, done.error()));
+        const int code = status_of(done ? *done : report_failure(arguments, done.error()));
         if (!arguments.fleet.every)
             return code;
         if (!sleep_for(std::chrono::seconds{*arguments.fleet.every}))

@@ -8,27 +8,8 @@
 #include "base/parse.h"
 #include "base/record.h"
 #include "base/size.h"
-#include "cli/verbs.h"
 
 namespace gpuprobe::inline cli {
-
-const std::vector<Verb>& verbs() {
-    static const std::vector<Verb> all{status_verb(),     list_verb(),
-                                       show_verb(),       describe_verb(),
-                                       select_verb(),     env_verb(),
-                                       run_verb(),        watch_verb(),
-                                       recommend_verb(),  export_verb(),
-                                       selector_verb(),   verify_verb(),
-                                       products_verb(),   plan_verb(),
-                                       probe_verb(),      bench_verb(),
-                                       monitor_verb(),    doctor_verb(),
-                                       capture_verb(),    override_verb(),
-                                       call_verb(),       report_outcome_verb(),
-                                       quarantine_verb(), consumers_verb(),
-                                       knowledge_verb(),  version_verb(),
-                                       help_verb()};
-    return all;
-}
 
 const Verb* find_verb(std::string_view name) {
     const auto found = std::ranges::find(verbs(), name, &Verb::name);

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// gpuprobectl: answers the questions that programs ask every time they start, out of the daemon's
+// socket, and leaves everything else to gpuprobectl-whole. Without the libraries of the bus and of
+// a look at the machine it starts in two thirds of the time.
+#include <algorithm>
+#include <clocale>
+#include <cstdio>
+#include <exception>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <unistd.h>
+
+#include "cli/arguments.h"
+#include "cli/context.h"
+#include "cli/failure.h"
+#include "cli/own_programs.h"
+#include "cli/socket_client.h"
+#include "cli/terminal.h"
+#include "cli/verb.h"
+#include "cli/verbs.h"
+#include "engine/knowledge_folders.h"
+#include "knowledge/library.h"
+#include "policy/select.h"
+
+namespace gpuprobe::inline cli {
+
+/// In place of verbs.cpp's.
+const std::vector<Verb>& verbs() {
+    static const std::vector<Verb> few{select_verb(), env_verb()};
+    return few;
+}
+
+namespace {
+
+/// Whether a verb of the few may be meant: what names none goes on at once.
+bool may_be_answered(const std::vector<std::string>& words) {
+    return std::ranges::any_of(words,
+                               [](const std::string& word) { return find_verb(word) != nullptr; });
+}
+
+/// Whether another than the daemon on its socket is asked, or the answer needs nobody.
+bool asks_elsewhere(const Arguments& arguments) {
+    if (!find_verb(arguments.verb) || arguments.bus || arguments.is_direct || arguments.replay ||
+        arguments.bundle || arguments.fleet.every || !arguments.profile_folders.empty())
+        return true;
+    const auto request = select_request_from(arguments.select.request);
+    return !request || request->platform || request->fake || is_switched_off(*request);
+}
+
+/// People read it in a pager.
+bool is_for_people(const Arguments& arguments) {
+    return arguments.json == JsonMode::Off && ::isatty(STDOUT_FILENO) == 1;
+}
+
+/// The exit code; nullopt where the whole program has to say it, and nothing has been printed.
+std::optional<int> answered(const std::vector<std::string>& words) {
+    if (!may_be_answered(words))
+        return std::nullopt;
+    const auto parsed = parse_arguments(words, ::isatty(STDOUT_FILENO) == 1);
+    if (!parsed.arguments || asks_elsewhere(*parsed.arguments) || is_for_people(*parsed.arguments))
+        return std::nullopt;
+    const auto& arguments = *parsed.arguments;
+    const auto client = SocketClient::open(arguments.socket);
+    if (!client)
+        return std::nullopt;
+    knowledge::Library::use(
+        engine::knowledge_in(engine::KnowledgeFolders::below(arguments.knowledge_root)).library);
+    Context context{.arguments = arguments,
+                    .screen = screen_of(STDOUT_FILENO, arguments.colour),
+                    .client = **client};
+    const auto done = find_verb(arguments.verb)->run(context);
+    const auto code = flushed(done ? *done : report_failure(arguments, done.error()));
+    return static_cast<int>(code);
+}
+
+int run_whole(char** words) {
+    std::string tried;
+    for (const auto& path : own_program_paths("gpuprobectl-whole")) {
+        ::execv(path.c_str(), words);
+        tried += (tried.empty() ? "" : ", ") + path;
+    }
+    std::fprintf(stderr, "gpuprobectl: there is no program at %s; install gpuprobe again\n",
+                 tried.c_str());
+    return static_cast<int>(ExitCode::Failed);
+}
+
+}  // namespace
+}  // namespace gpuprobe::inline cli
+
+int main(int argc, char** argv) try {
+    using namespace gpuprobe;
+    (void)std::setlocale(LC_CTYPE, "");  // only to learn whether the terminal reads UTF-8
+    const std::vector<std::string> words{argv + (argc > 0 ? 1 : 0), argv + argc};
+    const auto code = answered(words);
+    return code ? *code : run_whole(argv);
+} catch (const std::exception& problem) {
+    std::fprintf(stderr, "gpuprobectl: unexpected: %s\n", problem.what());
+    return 1;
+}
