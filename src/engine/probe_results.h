@@ -50,7 +50,7 @@ public:
 private:
     struct Last {
         std::string digest = {};  ///< empty: the accepted result's
-        int in_a_row = 1;  ///< results that agreed with each other
+        int in_a_row = 1;         ///< results that agreed with each other
         bool is_doubted = false;
     };
     /// By API and driver.

@@ -57,8 +57,8 @@ public:
     void start_all() {
         start([](const ProbeTarget&) { return true; }, false);
     }
-    /// Asks the first of all, where nothing speaks against any: it starts beside the scan, for which
-    /// ProbedMachine::scan_functions() is enough. To be followed by start_due().
+    /// Asks the first of all, where nothing speaks against any: it starts beside the scan, for
+    /// which ProbedMachine::scan_functions() is enough. To be followed by start_due().
     void start_ahead();
     /// Asks those without a cached result that is young enough.
     void start_due();

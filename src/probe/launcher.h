@@ -74,8 +74,8 @@ public:
 /// are known to work with. Nothing of one run is there in the next.
 class SpawnLauncher final : public Launcher {
 public:
-    /// `program`: path of gpuprobe-worker, from the current folder of this moment. `home`: where each run has its folder, made when
-    /// missing;
+    /// `program`: path of gpuprobe-worker, from the current folder of this moment. `home`: where
+    /// each run has its folder, made when missing;
     /// "" for a temporary one, which goes with the launcher. `extra_environment` is
     /// added to every worker's, for tests and for installations whose drivers need LD_LIBRARY_PATH;
     /// nothing is taken over from our own environment.

@@ -23,23 +23,12 @@ Status BusSession::start() {
     return connect(kAfterPredecessor);
 }
 
-Status BusSession::connect(Duration patience) {
+Status BusSession::connect(Duration patience) try {
     auto connection = TRY(bus::Connection::open(where_, loop_));
     TRY(connection->own_name(name_, patience));
+    auto service = std::make_unique<Service>(*connection, loop_, context_, log_);
     connection_ = std::move(connection);
-    return Done{};
-}
-
-Status BusSession::show() try {
-    if (connection_)
-        begin();
-    return Done{};
-} catch (const sdbus::Error& problem) {
-    return Error{ErrorCode::Unavailable, "bus " + where_ + ": " + problem.getMessage()};
-}
-
-void BusSession::begin() {
-    service_ = std::make_unique<Service>(*connection_, loop_, context_, log_);
+    service_ = std::move(service);
     if (serves_switcheroo_)
         show_switcheroo(*connection_);
     connection_->on_use([this] {
@@ -47,6 +36,9 @@ void BusSession::begin() {
             used_();
     });
     connection_->start([this](const std::string& reason) { lost(reason); });
+    return Done{};
+} catch (const sdbus::Error& problem) {
+    return Error{ErrorCode::Unavailable, "bus " + where_ + ": " + problem.getMessage()};
 }
 
 /// The object before the name: whoever waits for the name finds it. Without the name, which
@@ -70,15 +62,11 @@ void BusSession::lost(const std::string& reason) {
 
 void BusSession::retry() {
     retry_ = loop_.after(wait_, [this] {
-        auto connected = connect(Duration::zero());  // it is tried again
-        if (connected)
-            connected = show();
+        const auto connected = connect(Duration::zero());  // it is tried again
         if (connected) {
             log_.write(LogLevel::Notice, "bus " + where_ + ": back");
             return;
         }
-        service_.reset();
-        connection_.reset();
         log_.write(LogLevel::Debug, connected.error().text);
         wait_ = std::min(2 * wait_, kLastRetry);
         retry();

@@ -29,12 +29,9 @@ public:
     /// Answers for switcheroo-control too, if nobody else does. To be called before start().
     void serve_switcheroo() { serves_switcheroo_ = true; }
 
-    /// Connects and owns the name. A daemon that was killed just now may have the name for a moment
-    /// more. Errors: as Connection::open and own_name.
+    /// Connects, owns the name and shows the objects. A daemon that was killed just now may have
+    /// the name for a moment more. Errors: as Connection::open and own_name.
     Status start();
-    /// Shows the objects of what the engine has seen until now, and begins to answer. Does nothing
-    /// without start(). Errors: Unavailable, where the bus has gone.
-    Status show();
     /// To be called when the engine's report has changed.
     void update();
     /// Who asks polkit; null while there is no bus.
@@ -42,7 +39,6 @@ public:
 
 private:
     Status connect(Duration patience);
-    void begin();
     void show_switcheroo(bus::Connection& connection);
     void lost(const std::string& reason);
     void retry();

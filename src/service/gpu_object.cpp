@@ -192,8 +192,7 @@ std::string GpuObject::Health() {
     return properties_.health;
 }
 std::map<std::string, bus::Dictionary> GpuObject::Backends() {
-    return bus::guard(
-        [this] { return backends_from(properties_.backends, id_, findings_()); });
+    return bus::guard([this] { return backends_from(properties_.backends, id_, findings_()); });
 }
 std::map<std::string, bus::Dictionary> GpuObject::Apis() {
     return bus::guard([this] { return apis_from(properties_.apis, id_, findings_()); });

@@ -49,14 +49,14 @@ void GpuObjects::update() {
         else
             add(gpu, seen);
     }
-    is_known_ = true;
 }
 
 void GpuObjects::add(const Gpu& gpu, const Report& open_to_all) {
     const auto path = free_path(gpu.id);
     auto object = std::make_unique<GpuObject>(
-        connection_, path, gpu, open_to_all, [this] { return findings(); }, context_, access_);
-    if (is_known_)
+        connection_.bus(), path, gpu, open_to_all, [this] { return findings(); }, context_,
+        access_);
+    if (connection_.has_read())
         object->announce();
     by_path_.emplace(path, std::move(object));
 }

@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "service/gpu_object.h"
+#include "wire/connection.h"
 
 namespace gpuprobe::inline service {
 
 /// The GPU objects of one connection: one for each GPU of the report.
 class GpuObjects {
 public:
-    GpuObjects(sdbus::IConnection& connection,
+    GpuObjects(bus::Connection& connection,
                const ServiceContext& context,
                const CallerAccess& access)
         : connection_{connection}, context_{context}, access_{access} {}
@@ -34,14 +35,13 @@ private:
     void add(const Gpu& gpu, const Report& open_to_all);
     [[nodiscard]] const std::vector<Finding>& findings();
 
-    sdbus::IConnection& connection_;
+    bus::Connection& connection_;
     const ServiceContext& context_;
     const CallerAccess& access_;
     std::map<std::string, std::unique_ptr<GpuObject>> by_path_ = {};
     /// The doctor's, once somebody was told of them: reading the causes takes a third of what a
     /// start takes.
     std::optional<std::vector<Finding>> findings_ = {};
-    bool is_known_ = false;  ///< somebody may have been told which GPUs there are
 };
 
 }  // namespace gpuprobe::inline service

@@ -370,7 +370,6 @@ Result<int> serve(const Settings& settings, Log& log) {
     if (!watch)
         log.write(LogLevel::Warning, "new knowledge is not noticed: " + watch.error().text);
     engine->start();
-    TRY(session.show());
     log.write(LogLevel::Info, "ready: " + std::to_string(engine->report().gpus.size()) + " GPUs");
     sd_notify(0, "READY=1");
     auto code = loop->run();

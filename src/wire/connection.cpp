@@ -224,6 +224,7 @@ void Connection::start(std::function<void(const std::string&)> lost) {
 
 void Connection::step() {
     const auto start = loop_.now();
+    has_read_ = true;
     if (used_ && !use_)
         use_ = loop_.after(kUse, [this] {
             use_.reset();

@@ -52,6 +52,8 @@ public:
     [[nodiscard]] bool has_input() const;
     /// To be called after sending something outside of a bus handler.
     void update();
+    /// Whether messages have been read: before that nobody has been told of any object.
+    [[nodiscard]] bool has_read() const { return has_read_; }
     /// True while the bus does not accept what was sent.
     [[nodiscard]] bool congested() const { return untaken() > 0; }
 
@@ -75,6 +77,7 @@ private:
     std::function<void()> taken_ = {};
     std::function<void()> turn_ = {};
     bool was_congested_ = false;
+    bool has_read_ = false;
     Refusals refusals_;
     /// The bus's socket once more: sd-bus closes its own when the bus is lost, and its number may
     /// be somebody else's when the watch ends.

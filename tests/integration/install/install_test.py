@@ -13,6 +13,7 @@ BUILD = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent
 EXAMPLE = pathlib.Path(os.environ["GPUPROBE_SOURCE"]) / "docs/examples/run_with_gpu.cpp"
 EXPECTED = [
     "bin/gpuprobectl",
+    "libexec/gpuprobe/gpuprobectl-whole",
     "libexec/gpuprobe/gpuprobed",
     "libexec/gpuprobe/gpuprobe-worker",
     "lib/systemd/system/gpuprobed.service",

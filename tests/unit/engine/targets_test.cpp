@@ -78,8 +78,8 @@ TEST(SortForStart, BeginsWithWhatNamesTheGpusAndEndsWithWhatHasNone) {
     std::vector<std::string> order;
     for (const auto& target : targets)
         order.push_back(target.api + target.driver.substr(target.driver.rfind('/') + 1));
-    EXPECT_EQ(order, (std::vector<std::string>{"nvml", "drm", "vulkannvidia_icd.json", "cuda", "pci",
-                                               "hip", "vulkanlvp_icd.x86_64.json"}));
+    EXPECT_EQ(order, (std::vector<std::string>{"nvml", "drm", "vulkannvidia_icd.json", "cuda",
+                                               "pci", "hip", "vulkanlvp_icd.x86_64.json"}));
 }
 
 TEST(SkippedAsleep, NamesTheDevice) {
