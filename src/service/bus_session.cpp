@@ -20,15 +20,21 @@ void BusSession::update() {
 }
 
 Status BusSession::start() {
-    return connect(kAfterPredecessor);
+    TRY(connect(kAfterPredecessor));
+    show();
+    return Done{};
 }
 
-Status BusSession::connect(Duration patience) try {
+Status BusSession::connect(Duration patience) {
     auto connection = TRY(bus::Connection::open(where_, loop_));
     TRY(connection->own_name(name_, patience));
-    auto service = std::make_unique<Service>(*connection, loop_, context_, log_);
     connection_ = std::move(connection);
-    service_ = std::move(service);
+    return Done{};
+}
+
+/// A bus that goes just now comes back as one that goes later.
+void BusSession::show() try {
+    service_ = std::make_unique<Service>(*connection_, loop_, context_, log_);
     if (serves_switcheroo_)
         show_switcheroo(*connection_);
     connection_->on_use([this] {
@@ -36,9 +42,8 @@ Status BusSession::connect(Duration patience) try {
             used_();
     });
     connection_->start([this](const std::string& reason) { lost(reason); });
-    return Done{};
 } catch (const sdbus::Error& problem) {
-    return Error{ErrorCode::Unavailable, "bus " + where_ + ": " + problem.getMessage()};
+    lost(problem.getMessage());
 }
 
 /// The object before the name: whoever waits for the name finds it. Without the name, which
@@ -65,7 +70,7 @@ void BusSession::retry() {
         const auto connected = connect(Duration::zero());  // it is tried again
         if (connected) {
             log_.write(LogLevel::Notice, "bus " + where_ + ": back");
-            return;
+            return show();
         }
         log_.write(LogLevel::Debug, connected.error().text);
         wait_ = std::min(2 * wait_, kLastRetry);

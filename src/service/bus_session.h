@@ -39,6 +39,7 @@ public:
 
 private:
     Status connect(Duration patience);
+    void show();
     void show_switcheroo(bus::Connection& connection);
     void lost(const std::string& reason);
     void retry();
