@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include <sys/epoll.h>
+
 #include "base/event_loop.h"
 #include "base/handle.h"
 #include "wire/callers.h"
@@ -61,6 +63,8 @@ public:
     /// Sends the text as far as the client takes it at once, and closes.
     void close_with(const SharedText& text);
     void close();
+    /// Whether it waits for what the client sends, and for nothing else.
+    [[nodiscard]] bool awaits_input() const { return is_open() && watched_ == EPOLLIN; }
     /// Some of the events that Owner::watch() was given hold.
     void ready(std::uint32_t events);
 

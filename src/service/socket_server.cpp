@@ -176,6 +176,9 @@ bool SocketServer::watch(SocketConnection& connection, std::uint32_t events, boo
 
 /// Some of those that are ready: the kernel begins with others next time.
 void SocketServer::serve_ready() {
+    // One that is alone, and waited for, is the one.
+    if (clients_.size() == 1 && clients_.begin()->second.connection->awaits_input())
+        return clients_.begin()->second.connection->ready(EPOLLIN);
     std::array<epoll_event, kServedAtOnce> events{};
     const auto ready = ::epoll_wait(poll_.get(), events.data(), kServedAtOnce, 0);
     for (int i = 0; i < ready; ++i) {
