@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/parse.h"
+#include "inventory/slowdowns.h"
 #include "report/fact_key.h"
 
 namespace gpuprobe::engine {
@@ -64,32 +65,14 @@ std::optional<Load> load_of(const FileSystem& files,
                  : std::nullopt;
 }
 
-constexpr std::size_t kMaxParts = 16;  ///< of a folder; the largest GPUs have four
-
-std::vector<std::string> folders_in(const FileSystem& files,
-                                    const std::string& folder,
-                                    std::string_view start) {
-    std::vector<std::string> found;
-    const auto names = files.list(folder);
-    if (!names)
-        return found;
-    for (const auto& name : *names)
-        if (name.starts_with(start) && found.size() < kMaxParts)
-            found.push_back((folder + "/").append(name));
-    return found;
-}
-
-/// i915 has them below the card, xe below the device. A part that may not sleep has no meaningful
-/// counter.
+/// i915 and xe name them differently. A part that may not sleep has no meaningful counter.
 std::vector<std::string> counters_of(const FileSystem& files, const std::string& device) {
     std::vector<std::string> counters;
-    for (const auto& card : folders_in(files, device + "/drm", "card"))
-        for (const auto& part : folders_in(files, card + "/gt", "gt"))
-            if (files.line(part + "/rc6_enable").value_or("1") != "0")
-                counters.push_back(part + "/rc6_residency_ms");
-    for (const auto& tile : folders_in(files, device, "tile"))
-        for (const auto& part : folders_in(files, tile, "gt"))
+    for (const auto& part : intel_parts(files, device))
+        if (part.find("/drm/") == std::string::npos)
             counters.push_back(part + "/gtidle/idle_residency_ms");
+        else if (files.line(part + "/rc6_enable").value_or("1") != "0")
+            counters.push_back(part + "/rc6_residency_ms");
     return counters;
 }
 

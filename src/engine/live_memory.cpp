@@ -8,6 +8,7 @@
 #include "inventory/amdgpu_sysfs.h"
 #include "inventory/driver_files.h"
 #include "inventory/scan.h"
+#include "inventory/slowdowns.h"
 #include "report/assemble.h"
 #include "report/compute_view.h"
 #include "report/fact_key.h"
@@ -98,6 +99,19 @@ void refresh_power(const FileSystem& files, Machine& machine) {
         device.runtime_status = files.line(device.sysfs_path + "/power/runtime_status");
     for (auto& device : machine.devices)
         read_sensors(files, device);
+}
+
+bool refresh_slowdowns(const FileSystem& files, WallTime now, Machine& machine) {
+    bool is_told = false;
+    for (auto& device : machine.devices) {
+        const auto words = slowdowns_of(files, device);
+        if (!words && !device.sensed_at)
+            continue;
+        device.extra[kernel_facts::kSlowdowns.name] = to_value(words);
+        device.sensed_at = words ? std::optional{now} : std::nullopt;
+        is_told = true;
+    }
+    return is_told;
 }
 
 void refresh_accelerators(const FileSystem& files, Report& report) {

@@ -49,6 +49,10 @@ LiveMemory last_known(const GpuMemory& memory);
 /// of accelerators.
 void refresh_power(const FileSystem& files, Machine& machine);
 
+/// Reads why GPUs are slowed down (slowdowns_of), where their kernel drivers tell. Whether one
+/// does, or did before.
+bool refresh_slowdowns(const FileSystem& files, WallTime now, Machine& machine);
+
 /// Brings power and temperature of a report's accelerators up to date, from the files of the
 /// machine that it is of. What is not found there is not known.
 void refresh_accelerators(const FileSystem& files, Report& report);

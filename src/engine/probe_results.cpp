@@ -132,7 +132,7 @@ Report stable_part(Report report) {
             if (unit.memory)
                 unit.memory->free.reset();
         drop_free_memory(gpu.memory);
-        gpu.power.runtime_status.reset();  // falling asleep makes no generation
+        gpu.power = {};  // falling asleep makes no generation
         for (auto& [api, view] : gpu.apis) {
             view.age.reset();
             forget_the_moment(view.device);

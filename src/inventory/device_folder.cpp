@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inventory/device_folder.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/parse.h"
 #include "inventory/pci_ids.h"
 #include "inventory/pci_resource.h"
+#include "report/fact_key.h"
 
 namespace gpuprobe::inline inventory {
 namespace {
@@ -45,6 +49,14 @@ std::optional<std::uint32_t> lanes(const std::optional<std::string>& text) {
     return count && *count > 0 && *count <= kMost ? count : std::nullopt;
 }
 
+/// Source: Documentation/ABI/testing/sysfs-kernel-iommu_groups, "type"; iommu_group_show_type() of
+/// drivers/iommu/iommu.c has words for what is no device's at work too.
+std::optional<std::string> iommu_of(const DeviceFolder& folder) {
+    constexpr std::array kTypes{"dma", "dma-fq", "identity"};
+    const auto type = lower_case(folder.text("iommu_group/type").value_or(""));
+    return std::ranges::find(kTypes, type) == kTypes.end() ? std::nullopt : std::optional{type};
+}
+
 std::string id_of(const DeviceFolder& folder) {
     if (const auto address = folder.pci_address())
         return "pci:" + text_of(*address);
@@ -69,6 +81,8 @@ void fill_pci(const Sysfs& sysfs, const DeviceFolder& folder, HardwareDevice& de
         device.link_width = lanes(folder.text("current_link_width"));
         device.max_link_width = lanes(folder.text("max_link_width"));
     }
+    if (auto iommu = iommu_of(folder))
+        device.extra[kernel_facts::kIommu.name] = std::move(*iommu);
     if (const auto physical = sysfs.link_name(folder.path() + "/physfn"))
         if (const auto address = parse_text(*physical, std::type_identity<PciAddress>{}))
             device.physical_function = "pci:" + text_of(*address);

@@ -140,6 +140,7 @@ export type PciInfo = {
   bar: number | null;
   link_width: number | null;
   max_link_width: number | null;
+  iommu: string | null;
 };
 
 export type DriverInfo = {
@@ -208,6 +209,8 @@ export type Architecture = {
 
 export type Power = {
   runtime_status: string | null;
+  slowdowns: string[] | null;
+  slowdowns_at_usec: number | null;
 };
 
 export type ApiView = {

@@ -47,6 +47,28 @@ void add_hardware(const HardwareDevice& hardware, const Host& host, Gpu& gpu) {
     append(gpu.findings, node_findings(hardware.nodes, host));
 }
 
+std::optional<std::vector<std::string>> words_in(const Value& list) {
+    std::vector<std::string> words;
+    if (!list.as_array() || !read_value(list, words).empty())
+        return std::nullopt;
+    return words;
+}
+
+/// As the kernel's driver says, else as an API does.
+void add_slowdowns(const HardwareDevice* hardware, WallTime now, Gpu& gpu) {
+    if (hardware && hardware->sensed_at) {
+        gpu.power.slowdowns = words_in(fact(*hardware, kernel_facts::kSlowdowns));
+        gpu.power.slowdowns_at = hardware->sensed_at;
+    }
+    for (const auto& [api, view] : gpu.apis)
+        if (!gpu.power.slowdowns && view.age) {
+            gpu.power.slowdowns = words_in(fact(view.device, facts::kSlowdowns));
+            gpu.power.slowdowns_at = now - *view.age;
+        }
+    if (!gpu.power.slowdowns)
+        gpu.power.slowdowns_at.reset();
+}
+
 /// What each backend's device computed, as its API knows it: by the driver that the API's view
 /// rests on.
 void add_whole_trials(const Subject& subject,
@@ -126,6 +148,7 @@ Gpu gpu_of(const Subject& subject,
             .apis = api_views(subject, probes, now)};
     if (subject.hardware)
         add_hardware(*subject.hardware, machine.host, gpu);
+    add_slowdowns(subject.hardware, now, gpu);
     gpu.title = title_of(gpu);
     gpu.partitions = units_of(subject);
     auto memory = memory_of(subject, gpu.kind, machine.host, now);

@@ -102,6 +102,13 @@ std::optional<std::string> undeclared_runtime_fact(const Value& runtime) {
     return undeclared(runtime, runtime_fact);
 }
 
+bool tells_the_moment(std::string_view api) {
+    return std::ranges::any_of(kFactTable, [api](const FactInfo& row) {
+        return row.of == FactOf::Device && row.tells == FactTells::Moment &&
+               lists_word(row.apis, api);
+    });
+}
+
 void hide_identity(Value& device) {
     for_each_driver(device, hide_identity_in);
 }

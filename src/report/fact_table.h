@@ -367,6 +367,14 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      "amdgpu hwmon, names only"},
     {"has_board_info", Hardware, "", Flag, Model, "`true` where the file is; cards alone have it",
      "amdgpu sysfs"},
+    {"iommu", Hardware, "", Text, Own,
+     "what the IOMMU does with its accesses to memory: `dma` and `dma-fq` translate them, "
+     "`identity` does not",
+     "`iommu_group/type` of the device, from Linux 5.11 on"},
+    {"slowdowns", Hardware, "", Texts, Moment,
+     "why its clocks are lower than they could be, in NVML's words and `other`; read when the "
+     "doctor asks, and not while it sleeps",
+     "amdgpu `gpu_metrics`, i915 `gt/gt*/throttle_reason_*`, xe `tile*/gt*/freq0/throttle/*`"},
     {"compute_partition", Hardware, "", Text, Own, "mode in lower case: `spx`, `cpx`",
      "amdgpu sysfs"},
     {"memory_partition", Hardware, "", Text, Own, "mode in lower case: `nps1`", "amdgpu sysfs"},
@@ -444,6 +452,9 @@ const FactInfo* runtime_fact(std::string_view key);
 /// The first key that a worker may not send, because no row declares it; nullopt when all are.
 std::optional<std::string> undeclared_device_fact(const Value& device);
 std::optional<std::string> undeclared_runtime_fact(const Value& runtime);
+
+/// Whether what the API says of a device may be another thing although nothing happened.
+bool tells_the_moment(std::string_view api);
 
 /// Makes null, in all facts of a device (ApiView::device) and those of its alternatives, what tells
 /// it from others of its model, and what no row declares, because it may do that too.

@@ -124,7 +124,8 @@ PciInfo pci_of(const HardwareDevice& hardware) {
                    .numa_node = hardware.numa_node,
                    .bar = hardware.largest_bar,
                    .link_width = hardware.link_width,
-                   .max_link_width = hardware.max_link_width};
+                   .max_link_width = hardware.max_link_width,
+                   .iommu = fact(hardware, kernel_facts::kIommu)};
 }
 
 template <class T>

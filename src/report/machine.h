@@ -219,6 +219,8 @@ struct HardwareDevice {
     /// Lanes of its PCIe link; null where it sleeps, as reading them would wake it.
     std::optional<std::uint32_t> link_width = {};
     std::optional<std::uint32_t> max_link_width = {};
+    /// When what its sensors say was read, of which only slowdowns are kept in `extra`.
+    std::optional<WallTime> sensed_at = {};
     std::optional<std::string> physical_function = {};  ///< id of the PF, on an SR-IOV VF
     std::vector<HardwarePartition> partitions = {};
     std::vector<Reason> findings = {};  ///< e.g. "driver-mismatch", "uvm-missing"

@@ -65,6 +65,9 @@ struct PciInfo {
     std::optional<Bytes> bar = {};  ///< the largest window through which the CPU sees its memory
     std::optional<std::uint32_t> link_width = {};  ///< PCIe lanes in use; null while it sleeps
     std::optional<std::uint32_t> max_link_width = {};
+    /// What the IOMMU does with its accesses to memory: "dma" and "dma-fq" translate them,
+    /// "identity" does not; null where the kernel does not say.
+    std::optional<std::string> iommu = {};
     bool operator==(const PciInfo&) const = default;
 };
 template <class Visitor>
@@ -80,6 +83,7 @@ void describe(Visitor& visit, PciInfo& pci) {
     visit("bar", pci.bar);
     visit("link_width", pci.link_width);
     visit("max_link_width", pci.max_link_width);
+    visit("iommu", pci.iommu);
 }
 
 struct DriverInfo {
@@ -151,9 +155,18 @@ RECORD_MEMBERS(Architecture, cuda_compute_capability, gfx_target, intel_ip)
 
 struct Power {
     std::optional<std::string> runtime_status = {};
+    /// Why its clocks are lower than they could be, in the words of the fact `slowdowns`; empty
+    /// where nothing slows it down, null where nobody asked or its driver does not tell.
+    std::optional<std::vector<std::string>> slowdowns = {};
+    std::optional<WallTime> slowdowns_at = {};  ///< when that was so
     bool operator==(const Power&) const = default;
 };
-RECORD_MEMBERS(Power, runtime_status)
+template <class Visitor>
+void describe(Visitor& visit, Power& power) {
+    visit("runtime_status", power.runtime_status);
+    visit("slowdowns", power.slowdowns);
+    visit("slowdowns_at_usec", power.slowdowns_at);
+}
 
 /// One API's view of one GPU.
 struct ApiView {

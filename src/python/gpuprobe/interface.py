@@ -149,6 +149,7 @@ PciInfo = TypedDict("PciInfo", {
     "bar": "Optional[int]",
     "link_width": "Optional[int]",
     "max_link_width": "Optional[int]",
+    "iommu": "Optional[str]",
 })
 
 
@@ -216,6 +217,8 @@ class Architecture(TypedDict):
 
 class Power(TypedDict):
     runtime_status: Optional[str]
+    slowdowns: Optional[List[str]]
+    slowdowns_at_usec: Optional[int]
 
 
 class ApiView(TypedDict):

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "report/fact_key.h"
 #include "report/role.h"
 #include "report/vendor.h"
 #include "unit/inventory/fake_machine.h"
@@ -64,6 +65,31 @@ bool wakes(const std::string& path) {
 /// The names of sensors come from the kernel's own tables: only to read one asks the hardware.
 bool lists_sensors(const std::string& folder) {
     return folder.ends_with("/hwmon") || folder.ends_with("/hwmon/hwmon3");
+}
+
+TEST(Scan, ReadsWhatTheIommuDoesForAGpu) {
+    const FakeMachine machine;
+    const auto path = machine.pci("0000:03:00.0", "10de", "2335", "030200", "nvidia");
+    const auto iommu = [&machine] {
+        return fact(scanned(machine).devices.at(0), kernel_facts::kIommu);
+    };
+    EXPECT_EQ(iommu(), std::nullopt) << "there is no IOMMU";
+    machine.link(path + "/iommu_group", "../../../kernel/iommu_groups/17");
+    machine.folder("/sys/kernel/iommu_groups/17");
+    EXPECT_EQ(iommu(), std::nullopt) << "before Linux 5.11";
+    const std::string type = "/sys/kernel/iommu_groups/17/type";
+    for (const auto* known : {"dma", "dma-fq", "identity"}) {
+        machine.file(type, std::string{known} + "\n");
+        EXPECT_EQ(iommu(), known);
+    }
+    machine.file(type, "DMA-FQ\n");
+    EXPECT_EQ(iommu(), "dma-fq") << "as the kernel spells it";
+    for (const auto* no_answer : {"blocked", "unmanaged", "unknown", "", "dma fq"}) {
+        machine.file(type, std::string{no_answer} + "\n");
+        EXPECT_EQ(iommu(), std::nullopt) << no_answer;
+    }
+    machine.file(type, std::string(200'000, 'd'));
+    EXPECT_EQ(iommu(), std::nullopt) << "more than an attribute has";
 }
 
 TEST(Scan, ReadsNothingThatWakesASleepingGpu) {

@@ -38,6 +38,33 @@ ProbeResult absent_cuda(Outcome outcome, std::vector<Reason> reasons = {}) {
     return result;
 }
 
+ProbeResult slowed_by(const char* word, Duration ago) {
+    auto result = probe("nvml", "", Outcome::Answered);
+    DeviceFacts facts{.index = 0, .pci = bare_nvidia().pci};
+    facts.extra["slowdowns"].push_back(Value{word});
+    result.devices = {facts};
+    result.at = kNow - ago;
+    return result;
+}
+
+TEST(Slowdowns, AreNvmlsOrTheKernelsWithTheirTime) {
+    using Words = std::vector<std::string>;
+    const auto told = gpu_of(bare_nvidia(), {slowed_by("thermal", std::chrono::hours{1})}).power;
+    EXPECT_EQ(told.slowdowns, Words{"thermal"});
+    EXPECT_EQ(told.slowdowns_at, kNow - std::chrono::hours{1});
+    auto device = bare_nvidia();
+    device.extra["slowdowns"] = Value{Value::Array{}};
+    const auto unsensed = gpu_of(device, {}).power;
+    EXPECT_EQ(unsensed.slowdowns, std::nullopt) << "nobody knows when";
+    device.sensed_at = kNow;
+    const auto own = gpu_of(device, {slowed_by("thermal", Duration{1})}).power;
+    EXPECT_EQ(own.slowdowns, Words{});
+    EXPECT_EQ(own.slowdowns_at, kNow);
+    const auto none = gpu_of(bare_nvidia(), {}).power;
+    EXPECT_EQ(none.slowdowns, std::nullopt);
+    EXPECT_EQ(none.slowdowns_at, std::nullopt);
+}
+
 struct Case {
     const char* name;
     ProbeResult cuda;
