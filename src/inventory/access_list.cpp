@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inventory/access_list.h"
 
+#include "inventory/sysfs.h"
+
 namespace gpuprobe::inline inventory {
 namespace {
 
@@ -24,28 +26,25 @@ std::string_view tag_name(std::uint32_t tag) {
     }
 }
 
-std::uint32_t little_endian(std::string_view bytes) {
-    std::uint32_t number = 0;
-    for (auto byte = bytes.rbegin(); byte != bytes.rend(); ++byte)
-        number = number << 8 | static_cast<unsigned char>(*byte);
-    return number;
+std::uint32_t number_in(std::string_view bytes) {
+    return static_cast<std::uint32_t>(little_endian(bytes));
 }
 
 }  // namespace
 
 std::vector<AclEntry> access_list(std::string_view bytes) {
     if (bytes.size() < kHeaderSize || (bytes.size() - kHeaderSize) % kEntrySize != 0 ||
-        little_endian(bytes.substr(0, kHeaderSize)) != kVersion)
+        number_in(bytes.substr(0, kHeaderSize)) != kVersion)
         return {};
     std::vector<AclEntry> entries;
     for (auto at = kHeaderSize; at < bytes.size(); at += kEntrySize) {
-        const auto tag = tag_name(little_endian(bytes.substr(at, 2)));
+        const auto tag = tag_name(number_in(bytes.substr(at, 2)));
         if (tag.empty())
             continue;
         AclEntry entry{.tag = std::string{tag},
-                       .mode = little_endian(bytes.substr(at + 2, 2)) & 7U};
+                       .mode = number_in(bytes.substr(at + 2, 2)) & 7U};
         if (tag == "user" || tag == "group")
-            entry.id = little_endian(bytes.substr(at + 4, 4));
+            entry.id = number_in(bytes.substr(at + 4, 4));
         entries.push_back(std::move(entry));
     }
     return entries;

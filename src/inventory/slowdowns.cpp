@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/parse.h"
+#include "inventory/sysfs.h"
 
 namespace gpuprobe::inline inventory {
 namespace {
@@ -63,13 +63,6 @@ constexpr std::array<Throttlers, 6> kThrottlers{{{0, 7, kPower},
                                                  {44, 45, kRegulatorHeat},  // VRHOT
                                                  {46, 47, kSignal},         // PROCHOT
                                                  {48, 63, kOther}}};
-
-std::uint64_t little_endian(std::string_view bytes) {
-    std::uint64_t number = 0;
-    for (std::size_t i = bytes.size(); i > 0; --i)
-        number = number << 8 | static_cast<unsigned char>(bytes[i - 1]);
-    return number;
-}
 
 /// nullopt for a version that does not tell, and where the driver left the member as all ones.
 std::optional<std::uint64_t> throttle_status(std::string_view metrics) {

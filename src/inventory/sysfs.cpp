@@ -103,4 +103,11 @@ std::optional<std::string> hex_digits(std::string_view text, std::size_t digits)
     return hex.size() == digits ? std::optional{std::move(hex)} : std::nullopt;
 }
 
+std::uint64_t little_endian(std::string_view bytes) {
+    std::uint64_t number = 0;
+    for (auto byte = bytes.rbegin(); byte != bytes.rend(); ++byte)
+        number = number << 8 | static_cast<unsigned char>(*byte);
+    return number;
+}
+
 }  // namespace gpuprobe::inline inventory

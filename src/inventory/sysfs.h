@@ -55,6 +55,8 @@ private:
 std::string_view base_name(std::string_view path);
 /// The part of a path before its last slash; "/" at the top.
 std::string_view folder_of(std::string_view path);
+/// Up to eight bytes of a binary attribute as a number, the least significant first.
+std::uint64_t little_endian(std::string_view bytes);
 /// "0x10DE" or "10DE" as `digits` lower-case hexadecimal digits; nullopt when it does not fit.
 std::optional<std::string> hex_digits(std::string_view text, std::size_t digits);
 
