@@ -305,6 +305,7 @@ std::vector<Action> needs_of_probe(const Value& parameters) {
 std::vector<Method> own_methods() {
     const MethodTraits kept{.is_kept = true};
     const MethodTraits costly{.is_costly = true};
+    const MethodTraits of_now{.is_costly = true, .is_of_now = true};
     const MethodTraits for_overrides{.is_costly = true, .needs = {Action::SetOverride}};
     std::vector<Method> methods{
         method<Nothing, Report, describe_machine>("Describe",
@@ -335,7 +336,8 @@ std::vector<Method> own_methods() {
         method<DiagnoseParameters, Diagnosis, diagnose>(
             "Diagnose",
             "Why a GPU is not used, and what helps. environment: of the program that "
-            "does not use it."),
+            "does not use it.",
+            of_now),
         method<QueryParameters, TermAnswer, query_terms>(
             "Query", "Whether terms hold: 'driver>=550'. Without 'gpus': on each GPU.", kept),
         method<GpuParameters, engine::LiveMemory, get_memory>(

@@ -64,6 +64,7 @@ struct MethodTraits {
     bool is_kept = false;     ///< the same until the report changes, for all who see the same
     bool is_costly = false;   ///< writes to the disk, or runs probes
     bool subscribes = false;  ///< answered with each change of the report; needs wants_more
+    bool is_of_now = false;   ///< Engine::renew() goes before it
     std::vector<Action> needs = {};
 };
 /// nullopt for a method that there is not.

@@ -82,6 +82,12 @@ Result<std::uint32_t> BusClient::clear_quarantine(const Value& filter) {
 }
 
 /// A daemon that will not say leaves the memory as its report has it.
+/// An older daemon has no such method, or does not ask again: its report is as it was.
+Status BusClient::renew() {
+    (void)daemon_->diagnosis();
+    return Done{};
+}
+
 Status BusClient::refresh_memory(Gpu& gpu) {
     const auto memory = daemon_->memory(gpu.id);
     if (!memory)

@@ -29,6 +29,7 @@ public:
     Result<Value> overrides() override;
     Status report_outcome(const Value& outcome) override;
     Result<std::uint32_t> clear_quarantine(const Value& filter) override;
+    Status renew() override;
     Status refresh_memory(Gpu& gpu) override;
     Status watch(const std::function<void()>& changed) override;
     Status capture(const std::string& folder, bool redact) override;

@@ -54,6 +54,9 @@ public:
     /// share from 0 to 1. Errors: InvalidRequest, WouldWake, TooManyRequests, Cancelled.
     virtual Status probe(const ProbeRequest& order,
                          const std::function<void(double)>& progress) = 0;
+    /// Brings up to date what the report says of the moment (Engine::renew); what can't be asked
+    /// stays as it is. Errors: Cancelled on an interrupt.
+    virtual Status renew() { return Done{}; }
     /// Reads the free memory of `gpu` again where this can; wakes nothing, and what can't be read
     /// stays as it is, with its age. Errors: Cancelled on an interrupt.
     virtual Status refresh_memory(Gpu& /*gpu*/) { return Done{}; }

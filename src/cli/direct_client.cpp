@@ -138,6 +138,12 @@ Status DirectClient::probe(const ProbeRequest& order, const std::function<void(d
     return turn_until([&is_done] { return is_done; });
 }
 
+Status DirectClient::renew() {
+    bool is_done = false;
+    engine_->renew([&is_done] { is_done = true; });
+    return turn_until([&is_done] { return is_done; });
+}
+
 Status DirectClient::refresh_memory(Gpu& gpu) {
     if (gpu.memory.free_at && clock_.wall() - *gpu.memory.free_at < kIsOfNow)
         return Done{};
@@ -195,6 +201,8 @@ Status DirectClient::capture(const std::string& folder, bool redact) {
 }
 
 Result<MethodAnswer> DirectClient::call(const MethodCall& call) {
+    if (traits_of(call).value_or(MethodTraits{}).is_of_now)
+        TRY(renew());
     const std::string json = engine_->report_json();
     std::optional<MethodAnswer> last;
     answer(call,

@@ -137,6 +137,12 @@ Status SocketClient::probe(const ProbeRequest& order, const std::function<void(d
     return Done{};
 }
 
+/// A daemon that refuses, or does not ask again, leaves its report as it was.
+Status SocketClient::renew() {
+    (void)ask("Diagnose", {Value::Object{}});
+    return Done{};
+}
+
 /// A daemon that will not say leaves the memory as its report has it.
 Status SocketClient::refresh_memory(Gpu& gpu) {
     const auto document = ask("GetMemory", with("gpu", gpu.id));

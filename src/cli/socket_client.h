@@ -25,6 +25,7 @@ public:
     [[nodiscard]] Result<std::vector<std::string>> consumers() override;
     [[nodiscard]] Result<std::vector<std::string>> products() override;
     Status probe(const ProbeRequest& order, const std::function<void(double)>& progress) override;
+    Status renew() override;
     Status refresh_memory(Gpu& gpu) override;
     Status set_override(const std::string& consumer, const Value& rule) override;
     Result<bool> clear_override(const std::string& consumer) override;

@@ -237,6 +237,7 @@ Status write_report(const std::string& file,
 }
 
 Result<ExitCode> run_doctor(Context& context) {
+    TRY(context.client.renew());
     const auto report = TRY(context.client.report());
     const auto findings = examine(report, surroundings_of(report));
     if (context.arguments.bundle)

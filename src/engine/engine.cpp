@@ -12,6 +12,7 @@
 #include "engine/queries.h"
 #include "engine/trials.h"
 #include "report/compute_view.h"
+#include "report/fact_table.h"
 #include "report/trials.h"
 
 namespace gpuprobe::engine {
@@ -95,6 +96,8 @@ struct Engine::Impl {
     void keep_round();
     void end_round();
     void takes_long(const ProbeTarget& target, const std::string& phase);
+    [[nodiscard]] bool is_outdated(const ProbeTarget& target) const;
+    void wait_a_moment(std::function<void()> done);
     void probe_memory(const ProbeTarget& target, LiveMemoryReader::Probed probed);
 
     EventLoop& loop;
@@ -121,6 +124,7 @@ struct Engine::Impl {
         }};
     std::function<void(const std::string&)> slow = {};
     EventHandle quiet_start = {};  ///< until drivers are asked that the cache answers for
+    std::optional<MonotonicTime> renewed = {};  ///< when Engine::renew() last did something
     EventHandle empty_round = {};  ///< until a round ends in which nothing had to be asked
     // Last, so that it is destroyed first: its workers report to the members above.
     Supervisor supervisor;
@@ -259,6 +263,31 @@ void Engine::Impl::probe_memory(const ProbeTarget& target, LiveMemoryReader::Pro
         ledger.judge_unannounced(target, probe);
         done(probe);
     });
+}
+
+/// Whether what its driver says of the moment was said longer ago than Engine::kIsOfNow.
+bool Engine::Impl::is_outdated(const ProbeTarget& target) const {
+    const auto* known = machine.results.find(target);
+    return tells_the_moment(target.api) &&
+           (!known || !known->at || clock.wall() - *known->at >= kIsOfNow);
+}
+
+/// Lets `done` go once: at once where nobody is asked, else when the round ends, or by the clock.
+void Engine::Impl::wait_a_moment(std::function<void()> done) {
+    struct Wait {
+        std::function<void()> done = {};
+        EventHandle patience = {};
+    };
+    const auto wait = std::make_shared<Wait>(Wait{.done = std::move(done)});
+    const auto end = [wait] {
+        const auto patience = std::move(wait->patience);
+        if (const auto waiting = std::exchange(wait->done, {}))
+            waiting();
+    };
+    if (!queries.asking())
+        return end();
+    wait->patience = loop.after(kMostForNow, end);
+    queries.wait({.done = end});
 }
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
@@ -402,6 +431,22 @@ Status Engine::probe(const ProbeRequest& request,
                 impl.end_round();
         });
     return Done{};
+}
+
+void Engine::renew(std::function<void()> done) {
+    auto& impl = *impl_;
+    const auto now = impl.clock.monotonic();
+    if (impl.renewed && now - *impl.renewed < kIsOfNow)
+        return impl.wait_a_moment(std::move(done));
+    impl.renewed = now;
+    auto& machine = impl.machine;
+    const auto at =
+        is_replayed() ? machine.source.recorded_at.value_or(WallTime{}) : impl.clock.wall();
+    if (refresh_slowdowns(machine.files(), at, machine.hardware))
+        impl.publisher.publish();
+    impl.queries.start([&impl](const ProbeTarget& target) { return impl.is_outdated(target); },
+                       false);
+    impl.wait_a_moment(std::move(done));
 }
 
 Status Engine::read_memory(const std::string& id, bool allow_wake, LiveMemoryReader::Reply reply) {

@@ -150,6 +150,13 @@ public:
                  std::function<void(double)> progress,
                  std::function<void()> done);
 
+    /// Brings up to date what is of the moment (FactTells::Moment), for somebody who asks what is
+    /// wrong now, and calls `done` once: within this call where that was done less than kIsOfNow
+    /// ago or nobody needs to be asked, and after kMostForNow at the latest. Wakes nothing.
+    void renew(std::function<void()> done);
+    static constexpr Duration kIsOfNow = std::chrono::seconds{10};
+    static constexpr Duration kMostForNow = std::chrono::seconds{2};
+
     /// Reads a GPU's memory as it is now and calls `reply` once, within this call if no driver
     /// needs to be asked. The report does not change. A captured machine gives the recorded memory.
     /// Errors: UnknownDevice; TooManyRequests.

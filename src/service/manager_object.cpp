@@ -138,11 +138,16 @@ void ManagerObject::Diagnose(sdbus::Result<std::string>&& result) {
     const auto sender = bus::current_sender(getObject());
     for_caller(access_, sender, bus::Reply<std::string>{std::move(result)},
                [this, sender](const Caller& caller, auto& reply) {
-                   const auto text = diagnosis(sender, caller);
-                   if (text)
-                       reply.send(*text);
-                   else
-                       reply.fail(text.error());
+                   if (const auto taken = context_.calls.take(caller.uid); !taken)
+                       return reply.fail(taken.error());
+                   const auto pending = std::make_shared<bus::Reply<std::string>>(std::move(reply));
+                   context_.engine.renew([this, sender, caller, pending] {
+                       const auto text = diagnosis(sender, caller);
+                       if (text)
+                           pending->send(*text);
+                       else
+                           pending->fail(text.error());
+                   });
                });
 }
 

@@ -422,9 +422,20 @@ void SocketServer::give_back_costs(const Asked& asked) {
 }
 
 void SocketServer::run(const std::shared_ptr<Asked>& asked) {
-    const auto connection = asked->connection.lock();
     if (const auto taken = take_costs(*asked); !taken)
         return heard(*asked, refusal_of(taken.error()), false);
+    if (!asked->traits.is_of_now)
+        return reply_to(asked);
+    context_.engine.renew([weak = std::weak_ptr{self_}, asked] {
+        if (const auto self = weak.lock())
+            (*self)->reply_to(asked);
+    });
+}
+
+void SocketServer::reply_to(const std::shared_ptr<Asked>& asked) {
+    const auto connection = asked->connection.lock();
+    if (!connection || !connection->is_open())
+        return give_back_costs(*asked);
     forget_older();
     const auto& caller = clients_.at(connection->id()).caller;
     const auto view = views_.report_for(caller);

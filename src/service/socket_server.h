@@ -93,6 +93,7 @@ private:
     };
     void ask_leave(const std::shared_ptr<Asked>& asked, std::vector<Action> actions);
     void run(const std::shared_ptr<Asked>& asked);
+    void reply_to(const std::shared_ptr<Asked>& asked);
     void heard(const Asked& asked, const MethodAnswer& answer, bool may_keep);
     [[nodiscard]] Status take_costs(const Asked& asked);
     void give_back_costs(const Asked& asked);

@@ -263,6 +263,14 @@ Result<std::vector<std::string>> DaemonClient::products() {
     return at_the_door([this] { return impl_->names("ListProducts"); });
 }
 
+Result<std::string> DaemonClient::diagnosis() {
+    return at_the_door([this]() -> Result<std::string> {
+        std::string json;
+        impl_->root->callMethod("Diagnose").onInterface(kManager).storeResultsTo(json);
+        return json;
+    });
+}
+
 Result<GpuMemory> DaemonClient::memory(const std::string& gpu) {
     return at_the_door([&]() -> Result<GpuMemory> {
         const auto paths = TRY(impl_->paths_of({gpu}));

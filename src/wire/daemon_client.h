@@ -51,6 +51,10 @@ public:
     Result<std::vector<std::string>> consumers();
     Result<std::vector<std::string>> products();
 
+    /// What is wrong, as JSON; the daemon brings its report up to date for it. Errors: TooLarge,
+    /// TooManyRequests.
+    Result<std::string> diagnosis();
+
     /// The memory of the GPU with that id, read now. Errors: UnknownDevice, TooManyRequests.
     Result<GpuMemory> memory(const std::string& gpu);
 

@@ -309,6 +309,77 @@ TEST_F(EngineTest, LooksAtThePowerRightBeforeItAsks) {
     }
 }
 
+TEST_F(EngineTest, AsksAgainForTheMomentWhereThatHasPassed) {
+    plug_in_a_gpu();
+    gpu_is("active");
+    const auto engine = started();
+    finish(*engine, Outcome::Answered);
+    const auto renewals = [&] {
+        const auto before = launcher_.launched;
+        launcher_.apis.clear();
+        int done = 0;
+        engine->renew([&done] { ++done; });
+        EXPECT_EQ(done, launcher_.launched > before ? 0 : 1) << "an answer is awaited";
+        finish(*engine, Outcome::Answered);
+        EXPECT_EQ(done, 1);
+        return launcher_.launched - before;
+    };
+    EXPECT_EQ(renewals(), 0U) << "it was asked a moment ago";
+    clock_.time += Engine::kIsOfNow;
+    const auto generation = engine->report().generation;
+    EXPECT_EQ(renewals(), 2U);
+    EXPECT_EQ(launcher_.apis, (std::set<std::string>{"drm", "nvml"})) << "others tell what lasts";
+    EXPECT_EQ(engine->report().generation, generation);
+    EXPECT_EQ(engine->report().gpus.at(0).apis.at("nvml").age, Duration::zero());
+    EXPECT_EQ(renewals(), 0U);
+    gpu_is("suspended");
+    clock_.time += Engine::kIsOfNow;
+    (void)renewals();
+    EXPECT_EQ(launcher_.apis, std::set<std::string>{"drm"}) << "nothing may wake it";
+}
+
+TEST_F(EngineTest, WaitsForTheMomentNoLongerThanForAMoment) {
+    plug_in_a_gpu();
+    gpu_is("active");
+    const auto engine = started();
+    finish(*engine);
+    clock_.time += Engine::kIsOfNow;
+    int first = 0;
+    int second = 0;
+    engine->renew([&first] { ++first; });
+    engine->renew([&second] { ++second; });
+    EXPECT_EQ(first + second, 0) << "both wait for the one worker";
+    const auto begun = loop_->now();
+    ASSERT_TRUE(loop_->run_until([&] { return first + second == 2; }));
+    EXPECT_GE(loop_->now() - begun, Engine::kMostForNow - std::chrono::milliseconds{100});
+    finish(*engine);
+    EXPECT_EQ(first + second, 2) << "each once";
+}
+
+TEST_F(EngineTest, ReadsWhatSlowsAGpuDownWhenItIsToBeOfNow) {
+    plug_in_a_gpu();
+    gpu_is("active");
+    const std::string device = "sys/devices/pci0000:00/0000:00:06.0/";
+    root_.write(device + "vendor", "0x8086\n");
+    root_.link(device + "driver", "../../../bus/pci/drivers/xe");
+    root_.write(device + "tile0/gt0/freq0/throttle/status", "1\n");
+    root_.write(device + "tile0/gt0/freq0/throttle/reason_thermal", "1\n");
+    const auto engine = started();
+    finish(*engine);
+    const auto& power = engine->report().gpus.at(0).power;
+    EXPECT_EQ(power.slowdowns, std::nullopt) << "nobody has asked";
+    const auto generation = engine->report().generation;
+    engine->renew([] {});
+    EXPECT_EQ(engine->report().gpus.at(0).power.slowdowns, std::vector<std::string>{"thermal"});
+    EXPECT_EQ(engine->report().gpus.at(0).power.slowdowns_at, clock_.time);
+    EXPECT_EQ(engine->report().generation, generation) << "it is of the moment";
+    gpu_is("suspended");
+    clock_.time += Engine::kIsOfNow;
+    engine->renew([] {});
+    EXPECT_EQ(engine->report().gpus.at(0).power.slowdowns, std::nullopt);
+    finish(*engine);
+}
+
 TEST_F(EngineTest, AsksNothingWhileTheMachineSleeps) {
     plug_in_a_gpu();
     const auto engine = started();
