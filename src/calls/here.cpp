@@ -26,7 +26,7 @@ constexpr std::size_t kMaxText = 256;
 constexpr std::size_t kMaxOwnGroups = 1024;
 constexpr std::size_t kMaxLogLines = 512;
 constexpr Bytes kMaxAccounts = mib(1);
-constexpr Bytes kMaxSpec = mib(1);
+constexpr Bytes kMaxSpec = mib(1);  ///< of all CDI specifications together too
 /// Source: file-hierarchy(7); NixOS keeps its programs in the last one.
 constexpr std::array kProgramFolders{"/usr/bin", "/usr/local/bin", "/usr/sbin",
                                      "/run/current-system/sw/bin"};
@@ -80,15 +80,21 @@ GroupsOfAccount groups_of(const FileSystem& files,
     return groups;
 }
 
-std::vector<std::string> new_groups(const FileSystem& files) {
+void add_groups(const GroupsOfAccount& groups, Surroundings& here) {
+    here.new_groups = groups.missing;
+    here.has_no_group = !groups.missing.empty() && groups.held == 0;
+}
+
+/// Of this process.
+void add_own_groups(const FileSystem& files, Surroundings& here) {
     const auto account = user_name(::getuid());
     std::vector<gid_t> own(kMaxOwnGroups);
     const int count = ::getgroups(static_cast<int>(own.size()), own.data());
     if (!account || count < 0)
-        return {};
+        return;
     own.resize(static_cast<std::size_t>(count));
     own.push_back(::getegid());
-    return groups_of(files, *account, own).missing;
+    add_groups(groups_of(files, *account, own), here);
 }
 
 std::optional<std::string> account_of(const FileSystem& files, uid_t user) {
@@ -101,13 +107,9 @@ std::optional<std::string> account_of(const FileSystem& files, uid_t user) {
     return std::nullopt;
 }
 
-/// Of a caller with none of its account's groups nothing is said: a container has taken them away.
-std::vector<std::string> new_groups_of(const FileSystem& files, const Caller& caller) {
-    const auto account = caller.groups ? account_of(files, caller.uid) : std::nullopt;
-    if (!account)
-        return {};
-    auto groups = groups_of(files, *account, *caller.groups);
-    return groups.held > 0 ? std::move(groups.missing) : std::vector<std::string>{};
+void add_groups_of(const Caller& caller, const FileSystem& files, Surroundings& here) {
+    if (const auto account = caller.groups ? account_of(files, caller.uid) : std::nullopt)
+        add_groups(groups_of(files, *account, *caller.groups), here);
 }
 
 /// Versions in "/usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05".
@@ -115,8 +117,10 @@ std::vector<std::string> drivers_named_in(const FileSystem& files,
                                           const std::vector<std::string>& specs) {
     constexpr std::string_view kLibrary = "libcuda.so.";
     std::set<std::string> versions;
+    auto left = kMaxSpec;
     for (const auto& path : specs) {
-        const auto text = files.read(path, kMaxSpec);
+        const auto text = files.read(path, left);
+        left.count -= text ? text->size() : 0;
         for (auto at = text ? text->find(kLibrary) : std::string::npos; at != std::string::npos;
              at = text->find(kLibrary, at + 1)) {
             const auto rest = std::string_view{*text}.substr(at + kLibrary.size());
@@ -202,6 +206,7 @@ Surroundings surroundings_here(const FileSystem& files,
                       .programs = programs_in(files),
                       .has_door = has_door(files),
                       .has_wsl_libraries = files.exists("/usr/lib/wsl/lib"),
+                      .at = SystemClock{}.wall(),
                       .kernel_log = kernel_log()};
     here.cdi_drivers = drivers_named_in(files, here.cdi_specs);
     for (const auto& [name, kind] : Causes::current().variables())
@@ -223,7 +228,7 @@ std::vector<Finding> findings_for(const Caller& caller,
         return found == environment.end() ? nullptr : found->second.c_str();
     });
     here.is_root = caller.uid == kRoot;
-    here.new_groups = new_groups_of(files, caller);
+    add_groups_of(caller, files, here);
     return examine(seen, here);
 }
 
@@ -231,17 +236,25 @@ Surroundings own_surroundings(const FileSystem& files) {
     auto here =
         surroundings_here(files, [](const char* name) -> const char* { return std::getenv(name); });
     here.is_root = ::geteuid() == 0;
-    here.new_groups = new_groups(files);
+    add_own_groups(files, here);
     if (const auto label = files.line("/proc/self/attr/current"))
         here.security_label = scrubbed(*label, kMaxText);
     return here;
+}
+
+ReasonPlace own_place(const Report& report, const std::vector<Finding>& findings) {
+    ReasonPlace place{.findings = &findings, .host = &report.host};
+    if (report.source != ReportSource::Replay)
+        place.is_root = ::geteuid() == 0;
+    return place;
 }
 
 std::vector<Finding> own_findings(const Report& report) {
     Surroundings here;
     if (report.source != ReportSource::Replay) {
         here.is_root = ::geteuid() == 0;
-        here.new_groups = new_groups(RootedFiles{});
+        here.at = SystemClock{}.wall();
+        add_own_groups(RootedFiles{}, here);
     }
     return examine(report, here);
 }

@@ -29,4 +29,7 @@ Surroundings own_surroundings(const FileSystem& files);
 /// up. What else surrounds it, its variables and the kernel's log, is doctor's to tell.
 std::vector<Finding> own_findings(const Report& report);
 
+/// Where reasons are told to the account of this process; both are borrowed.
+ReasonPlace own_place(const Report& report, const std::vector<Finding>& findings);
+
 }  // namespace gpuprobe::inline calls

@@ -167,9 +167,9 @@ ExitCode report_no_match(const Context& context, const Decision& decision) {
         return code;
     const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
     const auto report = context.client.report();
-    const auto findings = report ? std::optional{own_findings(*report)} : std::nullopt;
-    const auto text = consumer_text(decision, screen) +
-                      candidates_text(decision, findings ? &*findings : nullptr, screen);
+    const auto findings = report ? own_findings(*report) : std::vector<Finding>{};
+    const auto place = report ? own_place(*report, findings) : ReasonPlace{};
+    const auto text = consumer_text(decision, screen) + candidates_text(decision, place, screen);
     std::fwrite(text.data(), 1, text.size(), stderr);
     return code;
 }

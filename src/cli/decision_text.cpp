@@ -93,15 +93,15 @@ std::string consumer_text(const Decision& decision, const Screen& screen) {
 }
 
 std::string candidates_text(const Decision& decision,
-                            const std::vector<Finding>* findings,
+                            const ReasonPlace& place,
                             const Screen& screen) {
     const auto widths = widths_of(decision.candidates);
-    auto fixes = explained(decision.warnings, {.findings = findings}).fixes;
+    auto fixes = explained(decision.warnings, place).fixes;
     std::string text = "\n" + toned(screen, Tone::Strong, "Candidates") + "\n";
     if (decision.candidates.empty())
         text += "  none\n";
     for (const auto& candidate : decision.candidates) {
-        const auto why = explained(candidate, findings);
+        const auto why = explained(candidate, place);
         text += candidate_lines(candidate, widths, why.text, screen);
         for (const auto& fix : why.fixes)
             add_once(fixes, fix);

@@ -21,9 +21,9 @@ std::string warnings_text(const std::vector<Reason>& warnings, const Screen& scr
 std::string verdict_sign(Verdict verdict, const Screen& screen);
 
 /// Every candidate with a sentence, then what helps, with the warnings too. Pure.
-/// `findings` are the doctor's; null where they are not known.
+/// `place` is this machine's, as far as it is known.
 std::string candidates_text(const Decision& decision,
-                            const std::vector<Finding>* findings,
+                            const ReasonPlace& place,
                             const Screen& screen);
 
 /// "What helps" with a line for each fix; empty without any. Pure.

@@ -116,26 +116,21 @@ std::string recommendation_text(const Recommendation& answer,
     return text + warnings_text(answer.warnings, screen);
 }
 
-/// What the doctor finds; nothing is known of it without a report.
-std::optional<std::vector<Finding>> findings_of(const Result<Report>& report) {
-    return report ? std::optional{own_findings(*report)} : std::nullopt;
-}
-
-/// Every variant with a sentence, then what helps. `findings` may be null. Pure.
+/// Every variant with a sentence, then what helps at that place. Pure.
 std::string variants_text(const Recommendation& answer,
-                          const std::vector<Finding>* findings,
+                          const ReasonPlace& place,
                           const Screen& screen) {
     std::size_t width = 0;
     for (const auto& candidate : answer.candidates)
         width = std::max(width, display_width(candidate.variant));
-    auto fixes = explained(answer.warnings, {.findings = findings}).fixes;
+    auto fixes = explained(answer.warnings, place).fixes;
     std::string text = "\n" + toned(screen, Tone::Strong, "Variants") + "\n";
     if (answer.candidates.empty())
         text += "  none\n";
     for (const auto& candidate : answer.candidates) {
         const auto rest = "  " + padded_right(scrubbed(candidate.variant), width) + "  ";
         const auto lead = "  " + verdict_sign(candidate.verdict, screen);
-        const auto why = explained(candidate, findings);
+        const auto why = explained(candidate, place);
         text += hanging(screen, lead + rest, 3 + display_width(rest), why.text);
         for (const auto& fix : why.fixes)
             add_once(fixes, fix);
@@ -234,9 +229,11 @@ void print_names(const Recommendation& answer, bool all) {
 /// What nobody could choose is not the answer: it goes to standard error.
 void explain_nothing(const Context& context, const Recommendation& answer) {
     const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
-    const auto findings = findings_of(context.client.report());
+    const auto report = context.client.report();
+    const auto findings = report ? own_findings(*report) : std::vector<Finding>{};
+    const auto place = report ? own_place(*report, findings) : ReasonPlace{};
     const auto text = "gpuprobectl: " + recommendation_text(answer, nullptr, screen) +
-                      variants_text(answer, findings ? &*findings : nullptr, screen);
+                      variants_text(answer, place, screen);
     std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
@@ -292,11 +289,10 @@ Result<ExitCode> run_recommend(Context& context) {
     const bool explains = arguments.recommend.request.at("explain").as_bool() == true;
     if (!explains && answer.warnings.empty())
         return ExitCode::Answered;
-    const auto findings = findings_of(report);
-    const auto* known = findings ? &*findings : nullptr;
-    print(explains
-              ? variants_text(answer, known, context.screen)
-              : fixes_text(explained(answer.warnings, {.findings = known}).fixes, context.screen));
+    const auto findings = report ? own_findings(*report) : std::vector<Finding>{};
+    const auto place = report ? own_place(*report, findings) : ReasonPlace{};
+    print(explains ? variants_text(answer, place, context.screen)
+                   : fixes_text(explained(answer.warnings, place).fixes, context.screen));
     return ExitCode::Answered;
 }
 

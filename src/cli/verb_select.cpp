@@ -32,13 +32,13 @@ Result<ExitCode> run_select(Context& context) {
     print(decision_text(decision, report ? &*report : nullptr, context.screen));
     if (is_short)
         return ExitCode::Answered;
-    const auto findings = report ? std::optional{own_findings(*report)} : std::nullopt;
-    const auto* known = findings ? &*findings : nullptr;
+    const auto findings = report ? own_findings(*report) : std::vector<Finding>{};
+    const auto place = report ? own_place(*report, findings) : ReasonPlace{};
     if (explains)
         print(consumer_text(decision, context.screen) +
-              candidates_text(decision, known, context.screen));
+              candidates_text(decision, place, context.screen));
     else
-        print(fixes_text(explained(decision.warnings, {.findings = known}).fixes, context.screen));
+        print(fixes_text(explained(decision.warnings, place).fixes, context.screen));
     return ExitCode::Answered;
 }
 

@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "explain/examined.h"
 #include "explain/explain.h"
 #include "explain/place.h"
 #include "report/compute_view.h"
@@ -178,8 +177,8 @@ private:
         if (is_helped && remedy->case_name)
             evidence["case"] = *remedy->case_name;
         finding.evidence = std::move(evidence);
-        finding.sentence = place_.words(is_helped ? remedy->text.value_or(cause.text) : cause.text,
-                                        finding.evidence);
+        const auto& own = is_helped ? remedy->text : std::nullopt;
+        finding.sentence = place_.words((own ? own : cause.text).value_or(""), finding.evidence);
         if (is_helped)
             add_fix(*remedy, finding);
         return finding;
@@ -244,15 +243,19 @@ std::optional<std::string> found_fix(const Reason& reason, const ReasonPlace& pl
     return first ? first->fix : std::nullopt;
 }
 
-std::optional<std::string> usual_fix(const Reason& reason) {
-    const auto causes = Causes::current().resting_on(reason.code);
+std::optional<std::string> usual_fix(const Reason& reason, const ReasonPlace& place) {
+    auto causes = Causes::current().resting_on(reason.code);
+    if (place.findings)
+        std::erase_if(causes, [](const Cause* cause) { return cause->of != kOfAReason; });
     if (causes.empty())
         return std::nullopt;
     Report report;
-    if (const auto* container = reason.detail.at("container").as_string())
+    if (place.host)
+        report.host = *place.host;
+    else if (const auto* container = reason.detail.at("container").as_string())
         report.host.container = *container;
-    const Surroundings unknown;
-    const Examination examination{report, unknown};
+    const Surroundings here{.is_root = place.is_root};
+    const Examination examination{report, here};
     for (const auto* cause : causes)
         if (auto fix = examination.fix_of(*cause, reason.detail))
             return fix;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/record.h"
 #include "explain/explain.h"
 #include "policy/causes.h"
@@ -58,8 +59,13 @@ struct Surroundings {
     std::optional<bool> has_door = {};
     std::optional<bool> has_wsl_libraries = {};  ///< /usr/lib/wsl/lib is there
     std::optional<bool> is_root = {};
-    /// Groups of the account that this login does not have yet.
+    /// Groups of the account that this login does not have.
     std::vector<std::string> new_groups = {};
+    /// It has none that /etc/group gives the account: they are its first ones, or a container has
+    /// taken them away.
+    std::optional<bool> has_no_group = {};
+    /// When this is; nullopt where a report is as it was recorded, however old.
+    std::optional<WallTime> at = {};
     /// Of SELinux or AppArmor, of this process: "system_u:system_r:container_t:s0:c1,c2".
     std::optional<std::string> security_label = {};
     /// Lines of the kernel's log about graphics drivers; none where it can't be read.
@@ -75,6 +81,7 @@ void describe(Visitor& visit, Surroundings& here) {
     visit("door", here.has_door);
     visit("wsl_libraries", here.has_wsl_libraries);
     visit("new_groups", here.new_groups);
+    visit("no_group", here.has_no_group);
     visit("security_label", here.security_label);
     visit("kernel_log", here.kernel_log);
 }
@@ -88,8 +95,9 @@ std::vector<Finding> examine(const Report& report, const Surroundings& surroundi
 std::optional<std::string> found_fix(const Reason& reason, const ReasonPlace& place);
 
 /// What helps against a reason wherever it is told: the fix of the first cause that rests on it, as
-/// far as that is known without a report. nullopt where no cause does, or nothing helps.
-std::optional<std::string> usual_fix(const Reason& reason);
+/// far as that is known without a report; with findings, of one that no doctor finds. nullopt where
+/// no cause does, or nothing helps.
+std::optional<std::string> usual_fix(const Reason& reason, const ReasonPlace& place = {});
 
 /// `[{"id", "severity", "gpus"}]` of those that are worth a warning, in their order: for programs
 /// that count them.

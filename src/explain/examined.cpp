@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "explain/examined.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
 
+#include "explain/place.h"
 #include "knowledge/chips.h"
 #include "policy/path_term.h"
 #include "report/api_table.h"
@@ -79,6 +78,13 @@ void add_shared_memory(const Gpu& gpu, const Host& host, Value& value) {
     value["gtt"]["word"] = Value{module + ".pages_limit=" + std::to_string(most * kPagesOfGib)};
 }
 
+/// What was so a while ago says nothing of now.
+void forget_the_past(const Power& power, WallTime now, Value& value) {
+    constexpr Duration kMoment = std::chrono::minutes{5};
+    if (power.slowdowns_at && now - *power.slowdowns_at > kMoment)
+        value["power"]["slowdowns"] = Value{};
+}
+
 /// What taints the kernel, of what says something about a driver's state.
 /// Source: torvalds/linux@v6.12, Documentation/admin-guide/tainted-kernels.rst.
 Value taints_of(std::uint64_t bits) {
@@ -96,12 +102,15 @@ Value taints_of(std::uint64_t bits) {
 Value examined(const Report& report, const Surroundings& surroundings, const Place& place) {
     Value roots{Value::Object{}};
     roots["report"] = to_value(report);
+    const auto now = surroundings.at ? surroundings.at : report.created;
     auto& gpus = roots["report"]["gpus"];
     for (std::size_t i = 0; i < report.gpus.size(); ++i) {
         auto& gpu = (*gpus.as_array())[i];
         gpu["said"] = said_of(report.gpus[i], gpu);
         gpu["chip"] = chip_of(report.gpus[i]);
         add_shared_memory(report.gpus[i], report.host, gpu);
+        if (now)
+            forget_the_past(report.gpus[i].power, *now, gpu);
     }
     roots["host"] = roots.at("report").at("host");
     if (report.host.setup && report.host.setup->tainted)

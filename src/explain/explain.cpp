@@ -5,7 +5,6 @@
 #include <set>
 
 #include "base/parse.h"
-#include "base/signal_name.h"
 #include "base/value_json.h"
 #include "explain/doctor.h"
 #include "explain/gpu_words.h"
@@ -14,7 +13,6 @@
 #include "explain/sizes.h"
 #include "explain/wording_table.h"
 #include "report/api_table.h"
-#include "report/health.h"
 
 namespace gpuprobe::inline explain {
 namespace {
@@ -199,14 +197,10 @@ std::optional<std::string> detail_word(const Value& detail,
         return std::nullopt;
     if (format == "why" || format == "fix")
         return told_within(member, within(detail, place), format == "fix");
-    if (format == "join" && (!member.as_string() || !is_for_joining(*member.as_string())))
-        return std::nullopt;
     if (const auto bytes = member.as_unsigned(); bytes && format == "size")
         return size_text(Bytes{*bytes});
     if (const auto rate = member.as_double(); rate && format == "rate")
         return rate_text(*rate);
-    if (const auto number = member.as_int(); number && format == "signal")
-        return signal_name(static_cast<int>(*number));
     if (const auto number = member.as_int(); number && format == "time")
         return time_text(WallTime{Duration{*number}});
     if (const auto* word = member.as_string(); word && format == "harm")
@@ -260,8 +254,8 @@ Explained explained(const Reason& reason, const ReasonPlace& place) {
         explained.fix = found_fix(reason, place);
     if (auto fix = words(wording->fix); !explained.fix && !fix.empty())
         explained.fix = std::move(fix);
-    if (!explained.fix && !place.findings)
-        explained.fix = usual_fix(reason);
+    if (!explained.fix)
+        explained.fix = usual_fix(reason, place);
     return explained;
 }
 
@@ -278,21 +272,20 @@ ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& p
     return all;
 }
 
-ExplainedList explained(const Candidate& candidate, const std::vector<Finding>* findings) {
-    auto why = explained(worth_saying(candidate.reasons),
-                         {.findings = findings,
-                          .gpu = candidate.gpu.value_or(""),
-                          .api = std::string{api_below(candidate.backend)}});
+ExplainedList explained(const Candidate& candidate, ReasonPlace place) {
+    place.gpu = candidate.gpu.value_or("");
+    place.api = api_below(candidate.backend);
+    auto why = explained(worth_saying(candidate.reasons), place);
     if (why.text.empty())
         why.text = candidate.verdict == Verdict::Accepted ? "can be used"
                                                           : std::string{name_of(candidate.verdict)};
     return why;
 }
 
-ExplainedList explained(const VariantCandidate& candidate, const std::vector<Finding>* findings) {
+ExplainedList explained(const VariantCandidate& candidate, const ReasonPlace& place) {
     if (candidate.verdict == Verdict::Accepted)
         return {.text = where_it_runs(candidate)};
-    auto why = explained(worth_saying(candidate.reasons), {.findings = findings});
+    auto why = explained(worth_saying(candidate.reasons), place);
     if (note_helps(candidate))
         add_once(why.fixes, scrubbed(*candidate.note, 1024));
     if (!can_be_helped(candidate))

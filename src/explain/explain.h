@@ -9,6 +9,7 @@
 
 #include "policy/decision.h"
 #include "policy/recommendation.h"
+#include "report/machine.h"
 #include "report/outcome.h"
 
 /// English for the stable codes. Reasons get their words here and nowhere else, so that the
@@ -21,6 +22,8 @@ struct Finding;
 struct ReasonPlace {
     /// What the doctor found on this machine, borrowed; null where nothing is known of one.
     const std::vector<Finding>* findings = nullptr;
+    const Host* host = nullptr;  ///< likewise the machine
+    std::optional<bool> is_root = {};
     std::string gpu = {};  ///< its id; empty: the one that the reason names, or any
     std::string api = {};  ///< empty: any
 };
@@ -32,8 +35,9 @@ struct Explained {
 };
 
 /// A code without wording is shown as it is, with its detail. The fix is that of the doctor's
-/// finding about it. Where a cause rests on the reason and was not found, another reason says more,
-/// and this one has no fix; without findings it has what usually helps.
+/// finding about it, or of a cause that is told with the reason alone. Where another cause rests on
+/// the reason and was not found, another reason says more, and this one has no fix; without
+/// findings it has what usually helps.
 Explained explained(const Reason& reason, const ReasonPlace& place = {});
 
 /// Several reasons as one text, with each fix once.
@@ -44,11 +48,10 @@ struct ExplainedList {
 ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& place = {});
 
 /// The verdict with its reasons, or the verdict alone where there are none.
-ExplainedList explained(const Candidate& candidate, const std::vector<Finding>* findings = nullptr);
+ExplainedList explained(const Candidate& candidate, ReasonPlace place = {});
 /// The same for a variant. About a GPU of another vendor it says only that, because the other
 /// reasons follow from it.
-ExplainedList explained(const VariantCandidate& candidate,
-                        const std::vector<Finding>* findings = nullptr);
+ExplainedList explained(const VariantCandidate& candidate, const ReasonPlace& place = {});
 
 /// Adds an item unless the list has it already.
 void add_once(std::vector<std::string>& items, const std::string& item);

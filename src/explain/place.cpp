@@ -83,11 +83,9 @@ Place::Place(const Report& report, const Surroundings& surroundings)
 Value Place::facts() const {
     Value facts{Value::Object{}};
     facts["distribution"] = row_ ? Value{row_->id} : Value{};
-    facts["name"] = row_ ? Value{row_->name} : Value{};
     facts["image"] = row_ && row_->image;
     facts["inside"] = is_inside();
     facts["engine"] = engine_ ? Value{engine_->id} : Value{};
-    facts["root"] = to_value(surroundings_.is_root);
     return facts;
 }
 
@@ -187,7 +185,7 @@ std::optional<std::string> Place::word(std::string_view placeholder, const Value
         const bool is_plain = parameter.find('\'') == std::string::npos;
         return is_plain ? own_command(name, parameter) : std::nullopt;
     }
-    if (name != "owner" && name != "reinstall")
+    if (name != "owner")
         return detail_word(evidence, placeholder);
     const auto object = detail_word(evidence, of);
     return object ? own_command(name, shell_quoted(*object)) : std::nullopt;

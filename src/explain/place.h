@@ -18,7 +18,7 @@ public:
     Place(const Report& report, const Surroundings& surroundings);
     Place(const Report& report, const Surroundings&& surroundings) = delete;
 
-    /// For terms: distribution, image, container, engine, sandbox, root.
+    /// For terms: distribution, image, inside, engine.
     [[nodiscard]] Value facts() const;
 
     /// A text with what stands for its placeholders here (docs/extending.md), and what is not known
@@ -62,5 +62,10 @@ private:
     const knowledge::Distribution* row_ = nullptr;  // borrowed from Places::current()
     const knowledge::Engine* engine_ = nullptr;     // likewise
 };
+
+/// What the terms of causes look at, by the name that their paths begin with (Scene::roots): the
+/// report, with what each GPU's APIs said and its chip's name beside the GPU; the place; and what
+/// surrounds whoever asks.
+Value examined(const Report& report, const Surroundings& surroundings, const Place& place);
 
 }  // namespace gpuprobe::inline explain

@@ -7,14 +7,14 @@ namespace gpuprobe::inline explain {
 
 /// One code in words. In both texts "{key}" stands for that member of the reason's detail, and what
 /// is between "[" and "]" is left out when a member it names is unknown. "{key:size}" reads bytes,
-/// "{key:signal}" a signal number, "{key:time}" microseconds since the epoch, "{key:vendor}" a
-/// vendor's word, "{key:join}" a group that is worth joining,
-/// "{key:harm}" what a driver did.
+/// "{key:rate}" a score, "{key:time}" microseconds since the epoch, "{key:vendor}" a vendor's word,
+/// "{key:harm}" what a driver did, "{key:number}" the one at a text's end, "{key:why}" and
+/// "{key:fix}" reasons inside the reason.
 struct Wording {
     std::string_view code;
     std::string_view sentence;
-    /// What the reader can do about it; empty when nothing, and where a cause of
-    /// data/knowledge/causes rests on the code and knows.
+    /// What the reader can do about it that is the same everywhere; empty when nothing, and where a
+    /// cause of data/knowledge/causes rests on the code and knows.
     std::string_view fix = {};
 };
 
@@ -64,15 +64,12 @@ inline constexpr Wording kWordings[] = {
     {"device-not-found", "the driver no longer lists that device[: {device}]",
      "ask the drivers: gpuprobectl probe"},
     {"no-compute-queue", "none of its queues can compute"},
-    {"compiler-missing", "its driver's compiler is missing here[ ({call})]",
-     "install the driver's compiler library; a container has to be given it"},
+    {"compiler-missing", "its driver's compiler is missing here[ ({call})]"},
     {"build-failed", "the driver's compiler rejected the test computation[ ({call})]"},
     {"out-of-memory",
      "too little memory for a context and a buffer[: {have:size}, but {need:size} is needed]"},
-    {"dispatch-timed-out", "the test computation did not finish in time",
-     "look for a GPU that hangs in the kernel log of the machine: sudo dmesg"},
-    {"device-lost", "the GPU was lost during the computation",
-     "look for the cause in the kernel log of the machine: sudo dmesg"},
+    {"dispatch-timed-out", "the test computation did not finish in time"},
+    {"device-lost", "the GPU was lost during the computation"},
     {"too-slow", "even the smallest test takes too long to repeat"},
     {"busy", "other programs are using it[: {percent} % of the time]",
      "measure anyway: gpuprobectl bench --force"},
@@ -92,10 +89,8 @@ inline constexpr Wording kWordings[] = {
     {"driver-mixed", "{library} has version {version}, but libcuda.so.1 has {cuda}"},
     {"driver-too-old",
      "the driver is too old[: it is {have}, but {need} is needed][: it is {have}, but {want} is "
-     "needed]",
-     "update the GPU's driver[ to {need} or later][ to {want} or later]"},
-    {"kernel-driver-unfit", "{api} does not work with the kernel driver {driver}",
-     "use the vendor's kernel driver for it"},
+     "needed]"},
+    {"kernel-driver-unfit", "{api} does not work with the kernel driver {driver}"},
     {"device-not-ready", "its driver reports that it is not ready[: {state}]"},
     {"passthrough", "the GPU is reserved for virtual machines[ by {driver}]"},
     {"uvm-missing", "the device node /dev/nvidia-uvm, which CUDA needs, is missing"},
@@ -176,16 +171,15 @@ inline constexpr Wording kWordings[] = {
      "update gpuprobe: a newer one may know it"},
     {"other-libc", "needs another C library[: {want}][, and this one is {have}]"},
     {"glibc-too-old",
-     "glibc is too old[: it is {have}, but {need} is needed][: it is {have}, but {want} is needed]",
-     "use a newer release of the distribution, or a container with a newer glibc"},
+     "glibc is too old[: it is {have}, but {need} is needed][: it is {have}, but {want} is "
+     "needed]"},
     {"kernel-too-old",
      "the kernel is too old[: it is {have}, but {need} is needed][: it is {have}, but {want} is "
      "needed]"},
     {"cpu-too-old",
      "the CPU is too old[: {want} is needed][: {need} is needed][, and it is {have}]"},
     {"cpu-feature-missing", "the CPU lacks {missing}"},
-    {"library-missing", "not installed: {missing}[, which {build} needs]",
-     "install the packages that have {missing}[, or use a build that includes it, unlike {build}]"},
+    {"library-missing", "not installed: {missing}[, which {build} needs]"},
     {"library-not-listed", "it is not known whether {library} is installed[, which {build} needs]"},
     {"brought",
      "the consumer brings its own libraries; this machine's are missing or did not answer"},
@@ -196,8 +190,7 @@ inline constexpr Wording kWordings[] = {
     {"other-kind", "for another kind of GPU[ than {have}][: {want}]"},
     {"ptx-needs-newer-driver",
      "the driver cannot compile the build's code[: it knows CUDA {driver_cuda}, but the code is "
-     "for {toolkit}][ (PTX {ptx})]",
-     "update the GPU's driver[ to one for CUDA {toolkit} or later]"},
+     "for {toolkit}][ (PTX {ptx})]"},
     {"built-for-older", "built for an older version[: it is {have}, but {want} is needed]"},
     {"cuda-version-unfit",
      "the driver's CUDA version does not fit[: it is {have}, but {want} is needed]"},
@@ -210,8 +203,7 @@ inline constexpr Wording kWordings[] = {
      "{want} is needed]"},
     {"vulkan-feature-missing", "its Vulkan lacks these features: {missing}"},
     {"vulkan-extension-missing", "its Vulkan lacks these extensions: {missing}"},
-    {"stale-document", "what is known in '{document}' has expired[ on {expired}]",
-     "update gpuprobe, or its knowledge: gpuprobectl knowledge status"},
+    {"stale-document", "what is known in '{document}' has expired[ on {expired}]"},
     {"rules-too-old", "the manifest needs newer rules[: {need}, but these are {have}]",
      "update gpuprobe"},
     {"no-such-variant", "{word} is neither a variant nor a family"},
@@ -222,8 +214,7 @@ inline constexpr Wording kWordings[] = {
 
     // About the report itself.
     {"profile-ignored", "the consumer profile {file} is ignored[: {problem}]"},
-    {"knowledge-ignored", "the knowledge in {file} is ignored[: {problem}]",
-     "repair or remove it; gpuprobectl knowledge status says what is used"},
+    {"knowledge-ignored", "the knowledge in {file} is ignored[: {problem}]"},
     {"no-hotplug", "hardware changes are not noticed[: {problem}]"},
     {"override-set", "an override is set for {consumer}", "gpuprobectl override list"},
     {"state-not-kept", "the {what} cannot be kept on disk[: {problem}]",

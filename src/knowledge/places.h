@@ -29,7 +29,7 @@ struct Distribution {
     std::optional<std::string> like = {};     ///< the row that has what this one lacks
     /// VERSION_ID counts as that one's does, so that its row of the same version is meant.
     std::optional<bool> has_same_versions = {};
-    /// Commands by what they do: "install", "purge", "owner", "reinstall", "initramfs",
+    /// Commands by what they do: "install", "purge", "owner", "initramfs",
     /// "kernel-add", "kernel-remove". "{}" stands for their object.
     std::map<std::string, std::string> commands = {};
     std::map<std::string, std::string> packages = {};  ///< by role; "" where there is none

@@ -41,20 +41,24 @@ struct Remedy {
     std::optional<bool> is_for_host = {};
 };
 
+/// A cause that no doctor finds: its fix is told with the reason, wherever that is, as of a
+/// candidate that a consumer cannot use.
+constexpr std::string_view kOfAReason = "reason";
+
 struct Cause {
     std::string id = {};
-    std::string of = {};                    ///< "machine", "gpu", "accelerator" or "device", both
-    std::vector<Path> from = {};            ///< where its evidence is; none: one finding at most
-    std::optional<std::string> once = {};   ///< a member of the evidence that differs in each
-    std::vector<Condition> when = {};       ///< all of them hold
-    std::vector<Condition> unless = {};     ///< none of them holds
-    std::map<std::string, Path> show = {};  ///< members of the evidence, and where they are
+    std::string of = {};  ///< "machine", "gpu", "accelerator", "device" (both) or kOfAReason
+    std::vector<Path> from = {};               ///< where its evidence is; none: one finding at most
+    std::optional<std::string> once = {};      ///< a member of the evidence that differs in each
+    std::vector<Condition> when = {};          ///< all of them hold
+    std::vector<Condition> unless = {};        ///< none of them holds
+    std::map<std::string, Path> show = {};     ///< members of the evidence, and where they are
     std::vector<std::string> instead_of = {};  ///< ids of causes that it explains, of its `api`
     std::optional<bool> is_alone = {};  ///< only where nothing graver was found on the device
     Severity severity = Severity::Info;
     /// Severities that it has at most where all of the terms hold.
     std::map<std::string, std::vector<Condition>> eased = {};
-    std::string text = {};
+    std::optional<std::string> text = {};  ///< of a reason's cause none: it has its own
     std::vector<Remedy> fixes = {};
 };
 

@@ -32,7 +32,7 @@ Result<PathStep> step_from(std::string_view text) {
 Result<Path> path_from(std::string_view text) {
     constexpr auto kRoots =
         std::to_array<std::string_view>({"", "report", "host", "gpu", "accelerator", "device",
-                                         "here", "place", "apis", "variables"});
+                                         "here", "place", "apis", "variables", "told"});
     if (text.starts_with('\''))
         return Path{.root = {}, .steps = {}, .text = Value{text.substr(1)}};
     const auto dot = std::min(text.find('.'), text.size());

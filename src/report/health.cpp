@@ -2,7 +2,6 @@
 #include "report/health.h"
 
 #include <algorithm>
-#include <array>
 
 namespace gpuprobe::inline report {
 namespace {
@@ -79,13 +78,6 @@ std::vector<Reason> denied_findings(const Gpu& gpu) {
 std::string health_of(const std::vector<Reason>& findings) {
     const auto gravest = std::ranges::max_element(findings, {}, gravity_of);
     return gravest == findings.end() || gravity_of(*gravest) == 0 ? "ok" : gravest->code;
-}
-
-bool is_for_joining(std::string_view group) {
-    constexpr std::array kNobodys =
-        std::to_array<std::string_view>({"root", "wheel", "disk", "nogroup", "nobody"});
-    return group.find_first_not_of("0123456789") != std::string_view::npos &&
-           std::ranges::find(kNobodys, group) == kNobodys.end();
 }
 
 }  // namespace gpuprobe::inline report

@@ -28,8 +28,4 @@ std::vector<Reason> denied_findings(const Gpu& gpu);
 /// report/reason_table.h inform and do not count.
 std::string health_of(const std::vector<Reason>& findings);
 
-/// Whether joining a node's group is a sensible way to open it. Root's group is not for joining,
-/// and a group that is only a number belongs to another machine.
-bool is_for_joining(std::string_view group);
-
 }  // namespace gpuprobe::inline report

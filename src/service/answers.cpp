@@ -57,9 +57,9 @@ void shorten(Recommendation& recommendation) {
 
 }  // namespace
 
-bus::Spelling spelling_for(PathOf path_of, FindingsOf findings) {
+bus::Spelling spelling_for(PathOf path_of, FindingsOf findings, const ReasonPlace& machine) {
     return {.path_of = std::move(path_of),
-            .add_words = [findings = std::move(findings),
+            .add_words = [findings = std::move(findings), machine,
                           found = std::optional<std::vector<Finding>>{}](
                              const Reason& reason, const bus::ReasonOwner& owner,
                              bus::Dictionary& entry) mutable {
@@ -70,6 +70,8 @@ bus::Spelling spelling_for(PathOf path_of, FindingsOf findings) {
                 const auto backend = owner.gpu.empty() ? std::string{} : owner.backend;
                 add_words(reason,
                           {.findings = found ? &*found : nullptr,
+                           .host = machine.host,
+                           .is_root = machine.is_root,
                            .gpu = owner.gpu,
                            .api = std::string{api_below(backend)}},
                           entry);

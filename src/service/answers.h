@@ -24,8 +24,11 @@ using PathOf = std::function<std::string(const std::string& id)>;
 using FindingsOf = std::function<std::vector<Finding>()>;
 
 /// Reasons with their text and fix, GPUs as objects. The machine is examined when the first reason
-/// is written, and once; without `findings` a fix is what usually helps.
-bus::Spelling spelling_for(PathOf path_of = {}, FindingsOf findings = {});
+/// is written, and once; without `findings` a fix is what usually helps. Of `machine` host and
+/// is_root are taken.
+bus::Spelling spelling_for(PathOf path_of = {},
+                           FindingsOf findings = {},
+                           const ReasonPlace& machine = {});
 
 /// `explains`: with every candidate. A decision that chose nothing has an empty Backend.
 bus::Dictionary answer_from(Decision decision, bool explains, const bus::Spelling& spelling);

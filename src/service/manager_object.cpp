@@ -201,7 +201,8 @@ void ManagerObject::select(const Question& question,
 
 bus::Spelling ManagerObject::spelling(uid_t asker, const Report& seen) const {
     return spelling_for([this](const std::string& id) { return gpus_.path_of(id); },
-                        [asker, &seen] { return examine(seen, {.is_root = asker == 0}); });
+                        [asker, &seen] { return examine(seen, {.is_root = asker == 0}); },
+                        {.host = &seen.host, .is_root = asker == 0});
 }
 
 Result<bus::RecordedBody> ManagerObject::decide(const Question& question,

@@ -98,7 +98,7 @@ def reason_faults(rows):
 
 def cause_faults(causes):
     for cause in causes:
-        told = [("cause", cause["text"])]
+        told = [("cause", cause.get("text", ""))]
         for fix in cause.get("fixes", []):
             told += [("cause", fix[key]) for key in ("text",) if fix.get(key)]
             told += [("fix", fix["fix"])] if fix.get("fix") else []

@@ -74,9 +74,81 @@ TEST(FindingsFor, KnowTheGroupsThatALoginLacks) {
     };
     EXPECT_TRUE(is_old({.uid = 1000, .groups = {{1000, 46}}}));
     EXPECT_FALSE(is_old({.uid = 1000, .groups = {{1000, 46, 105}}})) << "it has the group";
-    EXPECT_FALSE(is_old({.uid = 1000, .groups = {{1000}}})) << "a container took them away";
+    EXPECT_TRUE(is_old({.uid = 1000, .groups = {{1000}}}));
     EXPECT_FALSE(is_old({.uid = 1000})) << "nobody knows its groups";
     EXPECT_FALSE(is_old({.uid = 1001, .groups = {{1001, 46}}})) << "it is no account here";
+}
+
+TEST(FindingsFor, LeaveItOpenWhereNoneOfTheGroupsIsThere) {
+    const testing::TemporaryFolder folder;
+    const RootedFiles files{folder.path()};
+    folder.write("etc/passwd", "anna:x:1000:1000::/home/anna:/bin/sh\n");
+    folder.write("etc/group", "anna:x:1000:\nrender:x:105:anna\n");
+    const auto first = fix_for({.uid = 1000, .groups = {{1000}}}, files);
+    EXPECT_NE(first.find("this login has none of its groups"), std::string::npos) << first;
+    EXPECT_NE(first.find("a container"), std::string::npos) << first;
+    folder.write("etc/group", "anna:x:1000:\nusers:x:100:anna\nrender:x:105:anna\n");
+    const auto further = fix_for({.uid = 1000, .groups = {{1000, 100}}}, files);
+    EXPECT_NE(further.find("this login is older"), std::string::npos) << further;
+    EXPECT_EQ(further.find("a container"), std::string::npos) << further;
+}
+
+TEST(FindingsFor, ReadNoMoreOfSpecificationsThanAMebibyte) {
+    const testing::TemporaryFolder folder;
+    const RootedFiles files{folder.path()};
+    Report report{.source = ReportSource::Live};
+    report.gpus.push_back({.id = "pci:0000:03:00.0", .vendor = "nvidia"});
+    report.gpus.front().driver = {.name = "nvidia", .version = "580.95.05"};
+    const auto is_read = [&] {
+        return !evidence_in(findings_for(kSomebody, {}, report, files), "cdi-outdated").empty();
+    };
+    folder.write("etc/cdi/nvidia.yaml", "/usr/lib/libcuda.so.570.169\n");
+    EXPECT_TRUE(is_read());
+    for (const auto* earlier : {"a", "b", "c", "d"})
+        folder.write(std::string{"etc/cdi/"} + earlier + ".json", std::string(262'144, ' '));
+    EXPECT_FALSE(is_read());
+    folder.write("etc/cdi/a.json", "{}");
+    EXPECT_TRUE(is_read());
+}
+
+TEST(FindingsFor, DoNotBelieveWhatSlowedAGpuDownSomeTimeAgo) {
+    const RootedFiles files{"/nothing"};
+    Report report{.source = ReportSource::Live};
+    report.gpus.push_back({.id = "pci:0000:03:00.0", .vendor = "amd"});
+    auto& power = report.gpus.front().power;
+    power = {.slowdowns = {{"thermal"}}, .slowdowns_at = SystemClock{}.wall()};
+    const auto is_hot = [&] {
+        return !evidence_in(findings_for(kSomebody, {}, report, files), "slowed-by-heat").empty();
+    };
+    EXPECT_TRUE(is_hot());
+    *power.slowdowns_at -= std::chrono::minutes{4};
+    EXPECT_TRUE(is_hot());
+    *power.slowdowns_at -= std::chrono::minutes{2};
+    EXPECT_FALSE(is_hot());
+    report.source = ReportSource::Replay;
+    report.created = *power.slowdowns_at;
+    EXPECT_TRUE(is_hot()) << "a captured machine is as it was then";
+}
+
+/// podman-docker's `docker` is Podman, which has no daemon.
+TEST(FindingsFor, TellDockerByItsDaemon) {
+    const testing::TemporaryFolder folder;
+    const RootedFiles files{folder.path()};
+    Report report{.source = ReportSource::Live};
+    report.gpus.push_back({.id = "pci:0000:03:00.0", .vendor = "nvidia"});
+    report.gpus.front().driver.name = "nvidia";
+    const auto fix = [&] {
+        const auto findings = findings_for(kSomebody, {}, report, files);
+        const auto found = std::ranges::find(findings, "container-toolkit-missing", &Finding::id);
+        return found == findings.end() ? "" : found->fix.value_or("");
+    };
+    folder.write("usr/bin/docker", "");
+    EXPECT_EQ(fix(), "") << "a client alone starts no container here";
+    folder.write("usr/bin/podman", "");
+    EXPECT_EQ(fix().find("--runtime=docker"), std::string::npos);
+    EXPECT_NE(fix().find("nvidia-ctk cdi generate"), std::string::npos);
+    folder.write("usr/sbin/dockerd", "");
+    EXPECT_NE(fix().find("--runtime=docker"), std::string::npos);
 }
 
 TEST(FindingsFor, FindASpecificationOfAnotherDriver) {
@@ -122,7 +194,7 @@ TEST(FindingsFor, LookForProgramsAndForFilesByTheirPath) {
     EXPECT_NE(evidence_in(findings_for(kSomebody, {}, report, files), "nvidia-removed"), "");
     report.gpus.front() = {.id = "pci:0000:03:00.0", .vendor = "nvidia"};
     report.gpus.front().driver.name = "nvidia";
-    folder.write("usr/local/bin/docker", "");
+    folder.write("usr/local/bin/dockerd", "");
     EXPECT_NE(evidence_in(findings_for(kSomebody, {}, report, files), "container-toolkit-missing"),
               "");
 }

@@ -2,7 +2,6 @@
 #include "explain/explain.h"
 
 #include <algorithm>
-#include <csignal>
 #include <regex>
 #include <set>
 #include <string>
@@ -25,7 +24,7 @@ TEST(Wording, FillsPlaceholders) {
     EXPECT_EQ(filled("no {a} for {b}", detail({{"a", "permission"}, {"b", 3}})),
               "no permission for 3");
     EXPECT_EQ(filled("{need:size}", detail({{"need", 8589934592LL}})), "8.0 GiB");
-    EXPECT_EQ(filled("{s:signal}", detail({{"s", SIGSEGV}})), "SIGSEGV");
+    EXPECT_EQ(filled("{node:number}", detail({{"node", "/dev/nvidia12"}})), "12");
     EXPECT_EQ(filled("{t:time}", detail({{"t", 1'700'000'040'000'000LL}})), "2023-11-14 22:14 UTC");
     EXPECT_EQ(filled("{list}", detail({{"list", Value::Array{Value{"a"}, Value{"b"}}}})), "a, b");
 }
@@ -92,7 +91,7 @@ TEST(Wording, TakesTheFixThatTheDoctorHasForThisPlace) {
     const auto findings = examine(container_report(), {});
     const auto fix = [&](const char* gpu, const char* backend, const Reason& reason) {
         const Candidate candidate{.backend = backend, .gpu = gpu, .reasons = {reason}};
-        const auto fixes = explained(candidate, &findings).fixes;
+        const auto fixes = explained(candidate, {.findings = &findings}).fixes;
         return fixes.empty() ? "" : fixes.front();
     };
     const auto closed =
@@ -104,6 +103,29 @@ TEST(Wording, TakesTheFixThatTheDoctorHasForThisPlace) {
     EXPECT_NE(fix("pci:2", "vulkan", because("loader-missing")).find("Vulkan"), std::string::npos);
     EXPECT_NE(fix("pci:2", "opencl", because("loader-missing")).find("OpenCL"), std::string::npos);
     EXPECT_EQ(fix("pci:2", "vulkan", because("not-probed")), "ask the drivers: gpuprobectl probe");
+}
+
+/// Of what no doctor finds: the reasons of candidates.
+TEST(Wording, TakesTheFixOfAReasonThatFitsThePlace) {
+    const std::vector<Finding> none;
+    const auto fix = [&none](const Host& host, const Reason& reason, bool is_root = false) {
+        return explained(reason, {.findings = &none, .host = &host, .is_root = is_root})
+            .fix.value_or("");
+    };
+    const auto old = because("driver-too-old", {{"have", "535.54"}, {"need", "580"}});
+    EXPECT_EQ(fix({}, old), "update the GPU's driver to 580 or later");
+    EXPECT_EQ(fix({.container = "podman"}, old),
+              "on the host, update the GPU's driver to 580 or later");
+    EXPECT_EQ(fix({.wsl = true}, old), "in Windows, update the GPU's driver to 580 or later");
+    EXPECT_EQ(explained(old).fix, "update the GPU's driver to 580 or later") << "nowhere known";
+    const auto lost = because("device-lost");
+    EXPECT_EQ(fix({}, lost), "look for the cause in the kernel's log: sudo dmesg");
+    EXPECT_EQ(fix({}, lost, true), "look for the cause in the kernel's log: dmesg");
+    const auto library = because("library-missing", {{"missing", "libcudart.so.13"}});
+    EXPECT_NE(fix({.sandbox = "flatpak"}, library).find("use a build that includes"),
+              std::string::npos);
+    EXPECT_NE(fix({.container = "docker"}, library).find("in the container's image"),
+              std::string::npos);
 }
 
 /// The cause that explains another one, by a node of which the reason knows nothing.
