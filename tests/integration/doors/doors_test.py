@@ -324,6 +324,23 @@ class Doors(SocketCase):
                 for door, count in self.asked.items()]
         return "\n".join(["| door beside the socket | answers compared | captures | differences |", "| --- | --- | --- | --- |", *rows])
 
+    def test_read_what_slows_a_gpu_down_when_they_are_asked(self):
+        machine = pathlib.Path(self.folder, "hot")
+        shutil.copytree(MACHINES / "lact-intel-b580", machine, symlinks=True)
+        throttle = next(machine.glob("root/sys/devices/*/0000:09:00.0")) / "tile0/gt0/freq0/throttle"
+        throttle.mkdir(parents=True)
+        for name, text in (("status", "1"), ("reason_thermal", "1"), ("reason_pl1", "0")):
+            (throttle / name).write_text(text + "\n", encoding="utf-8")
+        bus = self.start_on(f"--replay={machine}")
+        for door in (f"--socket={self.path}", f"--bus={bus.address}", f"--replay={machine}"):
+            found = {each["id"]: each["evidence"] for each in json.loads(self.printed(door, ["doctor"]))["findings"]}
+            self.assertEqual(found.get("slowed-by-heat", {}).get("slowdowns"), "thermal", door)
+        with self.client() as socket:
+            self.assertIn("slowed-by-heat", socket.text_of("Diagnose", {}))
+        self.end_daemon()
+        on_bus = BusDoor(self.start_on(f"--replay={machine}"))
+        self.assertIn("slowed-by-heat", on_bus.call("Diagnose"))
+
     def test_look_around_this_machine_alike(self):
         on_bus = BusDoor(self.start_on())
         with self.client() as socket:
