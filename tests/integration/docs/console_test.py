@@ -257,6 +257,25 @@ echo "much that nobody reads"
         self.assertNotEqual(done.returncode, 0)
         self.assertIn(f"neither root nor sudo to install them:\n  {self.tree}/package.deb\n", done.stdout)
 
+    def missing(self, *words):
+        return subprocess.run([self.tree / "tools/install-dependencies", *words], capture_output=True, text=True, timeout=20, check=False,
+                              env={"PATH": f"{self.tree}/bin:/usr/bin:/bin"})
+
+    def test_options_of_what_is_missing_add_up_and_a_list_installs_nothing(self):
+        self.program("apt-get", "#!/bin/sh\necho installed\n")
+        for words in (["--list", "--test", "--system"], ["--system", "--test", "--list"]):
+            done = self.missing(*words)
+            names = done.stdout.split()
+            self.assertEqual((done.returncode, done.stderr), (0, ""), words)
+            self.assertLessEqual({"cmake", "chromium", "debhelper"}, set(names))
+            self.assertEqual(len(names), len(set(names)))
+            self.assertNotIn("installed", names)
+
+    def test_an_unknown_option_installs_nothing(self):
+        done = self.missing("--list", "--al")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertIn("unknown option '--al'", done.stderr)
+
     def without_sudo(self):
         folder = self.tree / "programs"
         folder.mkdir()
