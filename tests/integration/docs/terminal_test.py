@@ -70,12 +70,13 @@ def recorded(file):
 
 
 def with_times(file):
-    """Lines of the terminal: a long one goes on in a second, and a time stands where it changes."""
+    """Lines of the terminal: a long one goes on in a second, and a time stands where it changes, beside words."""
     before = ""
     for time, text in recorded(file):
         for piece in textwrap.wrap(text, COLUMNS - 8, subsequent_indent="    ", max_lines=2, placeholder=" …", drop_whitespace=False) or [""]:
-            yield f"\x1b[2m{time if time != before else '':>6}\x1b[0m  " + (typed(piece[2:]) if piece.startswith("$ ") else piece)
-            before = time or before
+            shown = time if piece.strip() and time != before else ""
+            yield f"\x1b[2m{shown:>6}\x1b[0m  " + (typed(piece[2:]) if piece.startswith("$ ") else piece)
+            before = shown or before
 
 
 class Terminal(unittest.TestCase):
