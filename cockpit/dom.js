@@ -151,7 +151,7 @@ export function facts(pairs) {
         .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
 
-/** A mark with its meaning in words: "good", "unsure", "warning", "bad" or "plain". */
+/** A mark with its meaning in words, or elements: "good", "unsure", "warning", "bad" or "plain". */
 export function mark(tone, words) {
     const sign = { good: "✓", bad: "✗", unsure: "?", warning: "!" }[tone];
     return h("span", { class: `mark ${tone}` }, sign ? h("span", { "aria-hidden": "true" }, `${sign} `) : null, words);

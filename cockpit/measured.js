@@ -2,7 +2,7 @@
 // What was measured, as bars: one block for each quantity, the fastest first.
 
 import { bar, h, title } from "./dom.js";
-import { moment, rate } from "./words.js";
+import { rate, utc } from "./words.js";
 
 const _ = cockpit.gettext;
 
@@ -36,7 +36,7 @@ export function measurements(report) {
     }
     for (const one of report.software)
         add(one.name ?? _("software"), one.api, one.measurement);
-    add(_("the CPU"), "cpu", report.host.cpu?.measurement);
+    add(report.host.cpu?.model ?? _("the CPU"), "cpu", report.host.cpu?.measurement);
     return rows;
 }
 
@@ -76,6 +76,6 @@ export function measuredNode(report) {
         return null;
     const at = Math.max(...rows.map(row => row.measurement.at_usec ?? 0));
     return [title("measured", _("Measured")),
-        at > 0 ? h("p", { class: "faint" }, cockpit.format(_("Last measured: $0"), moment(at))) : null,
+        at > 0 ? h("p", { class: "faint" }, cockpit.format(_("Last measured: $0"), utc(at))) : null,
         h("div", { class: "quantities" }, QUANTITIES.map(quantity => quantityNode(quantity, rows)))];
 }

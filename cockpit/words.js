@@ -33,12 +33,7 @@ export function rate(number, unit) {
     return `${value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0)} ${DECIMAL[at]}${unit}`;
 }
 
-/** Microseconds since the epoch in the reader's own way of writing them. */
-export function moment(usec) {
-    return Number.isFinite(usec) ? new Date(usec / 1000).toLocaleString() : null;
-}
-
-/** As gpuprobectl writes it: "2026-11-26 04:12 UTC". */
+/** Microseconds since the epoch as gpuprobectl writes them: "2026-11-26 04:12 UTC". */
 export function utc(usec) {
     return `${new Date(usec / 1000).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }

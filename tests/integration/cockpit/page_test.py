@@ -42,7 +42,7 @@ class FourAlike(PageCase):
     def test_have_the_fix_once_with_a_button_that_copies_the_command(self):
         self.show()
         helps = self.text("#helps")
-        self.assertRegex(helps, r"NVIDIA H200 × 4: ! .*libEGL_nvidia\.so\.0")
+        self.assertRegex(helps, r"! NVIDIA H200 × 4: .*libEGL_nvidia\.so\.0")
         command = self.text("#helps code")
         self.assertRegex(command, r"^sed s/libGLX/libEGL/ \S+/nvidia_icd\.json \| (sudo )?tee \S+$")
         self.assertEqual(helps.count("sed s/libGLX"), 1)
@@ -66,6 +66,8 @@ class FourAlike(PageCase):
         measured = self.text("#measured")
         self.assertIn("cuda NVIDIA H200 × 4\n4.28 TB/s", measured)
         self.assertIn("vulkan, webgpu NVIDIA H200 × 4\n3.97 TB/s to 4.15 TB/s", measured)
+        self.assertIn("cpu Intel(R) Xeon(R) Processor\n205 GB/s", measured)
+        self.assertRegex(measured, r"Last measured: 2026-11-22 \d\d:\d\d UTC\n")
         widths = self.ask("run", script="""[...document.querySelectorAll("#measured .quantity:first-child .fill")]
             .map(one => one.offsetWidth / one.parentNode.offsetWidth)""")
         self.assertEqual(widths, sorted(widths, reverse=True))
