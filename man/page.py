@@ -18,13 +18,21 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
+# Pages of the documentation that are man pages too.
+MANUAL = {"consumers": "**gpuprobe-profiles**(5)", "facts": "**gpuprobe-report**(5)", "variants": "**gpuprobe-variants**(5)"}
+
+
+def named(link):
+    """What a link to another page says where nobody can follow it: its words; of a file's name, the manual's, or where that file is."""
+    words, page = link[1], link[2]
+    return words if words != f"{page}.md" else MANUAL.get(page, f"docs/{page}.md")
 
 
 def documentation(path):
     """The page without its title, its sections one level up."""
     text = re.sub(r"\A# .*\n", "", path.read_text(encoding="utf-8"))
     text = re.sub(r"^#(#+ )", r"\1", text, flags=re.M)
-    return re.sub(r"\]\(([a-z]+)\.md(#[a-z-]+)?\)", r"]", text).replace("[predicates]", "predicates")
+    return re.sub(r"\[([^]]*)\]\(([a-z-]+)\.md(?:#[a-z-]+)?\)", named, text)
 
 
 def listing(text):
@@ -116,6 +124,14 @@ def date():
     return time.strftime("%Y-%m-%d", time.gmtime(moment))
 
 
+def breakable(table):
+    """A name in a table gets no hyphen; a long one may go on in a second line, behind an underscore."""
+    def name(found):
+        text = found[2].replace("_", "_\\:") if len(found[2]) >= 16 else found[2]
+        return f"{found[1]}\\%{text}"
+    return re.sub(r"(\\f[BIR]|(?<=\s))((?:\\\(dq)?[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+)", name, table[0])
+
+
 def tidy(roff):
     """lowdown's fixed-width font is one that not every formatter knows, it opens paragraphs twice, writes
     lists of terms for groff alone, and does not say on the first line that there are tables."""
@@ -124,6 +140,7 @@ def tidy(roff):
     term = r'^\.[LP]P\n(.+)\n\.if n \\\n\.sp -1v\n\.if t \\\n\.sp -0\.25v\n\.IP "" 5n\n'
     roff = re.sub(term, r".TP 5n" + "\n" + r"\1" + "\n", roff, flags=re.M)
     roff = re.sub(r"^(\.TH .*)$", r"\1" + "\n.ad l", roff, count=1, flags=re.M)  # columns are narrow
+    roff = re.sub(r"^\.TS\n.*?^\.TE\n", breakable, roff, flags=re.M | re.S)
     return ("'\\\" t\n" if ".TS\n" in roff else "") + roff
 
 
@@ -134,7 +151,7 @@ def main(source, output, verbs=None):
     text = re.sub(r"^\{(.*)\}$", lambda match: included(match, pathlib.Path(verbs or "")), text, flags=re.M)
     text = re.sub(r"^# (.*)$", lambda match: f"# {match.group(1).upper() if '.' not in match.group(1) else match.group(1)}", text, flags=re.M)
     page = subprocess.run(
-        ["lowdown", "-s", "-tman", "--nroff-no-groff", "--nroff-nolinks", "--out-no-smarty",
+        ["lowdown", "-s", "-tman", "--parse-no-intraemph", "--nroff-no-groff", "--nroff-nolinks", "--out-no-smarty",
          "-M", f"title={title}", "-M", f"section={section}", "-M", f"date={date()}", "-M", "source=gpuprobe"],
         input=f"# NAME\n\n{summary}\n{text}", capture_output=True, text=True, check=True, encoding="utf-8",
     ).stdout

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The manual says what the programs and the interfaces say, and every formatter takes it."""
+import json
 import os
 import pathlib
 import re
@@ -64,6 +65,19 @@ class ManPages(unittest.TestCase):
             self.assertGreater(len(wanted), 5)
             self.assertEqual(wanted - told, set(), f"{program}: not in its page")
             self.assertEqual(told - wanted, set(), f"{program} has no such option")
+
+    def test_names_and_links_are_whole(self):
+        """An underscore begins no emphasis, and nothing is left of a link that nobody can follow."""
+        told = {page: read(page) for page in ALL}
+        for name in ("DBUS_SYSTEM_BUS_ADDRESS", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+            self.assertIn(name, told["gpuprobectl.1"])
+        schema = json.loads((SOURCE / "data/schema/report.schema.json").read_text(encoding="utf-8"))
+        members = [name for rule in schema["$defs"].values() for name in rule.get("properties", {})]
+        self.assertIn("cuda_compute_capability", members)
+        for name in members:
+            self.assertRegex(told["gpuprobe-report.5"], rf"(?m)(^| ){name} \(", name)
+        for page, text in told.items():
+            self.assertNotRegex(text, r"\[[a-z-]+\.md\]|\]\(", page)
 
     def test_every_member_of_the_interfaces(self):
         page = read("org.gpuprobe.GpuProbe1.5")
