@@ -24,11 +24,17 @@ CLI::callback_t taking(Arguments& arguments, Take take, std::string name) {
     };
 }
 
-CLI::IsMember one_of(const Word& word) {
+CLI::Validator one_of(const Word& word) {
     std::vector<std::string> offers;
     for (const auto offer : words(word.offers))
         offers.emplace_back(offer);
-    return CLI::IsMember{std::move(offers)};
+    return {[offers = std::move(offers)](const std::string& given) {
+                if (std::ranges::find(offers, given) != offers.end())
+                    return std::string{};
+                return fmt::format("unknown value '{}'{}", scrubbed(given, 64),
+                                   suggestion(given, offers));
+            },
+            "WORD"};
 }
 
 CLI::Validator each_of(const Word& word) {
@@ -96,6 +102,11 @@ Parsed refused(std::string_view problem, std::string_view hint) {
     return {.refusal = Refusal{.text = fmt::format("gpuprobectl: {}\n{}\n", problem, hint)}};
 }
 
+std::string hint_on(std::string_view verb) {
+    return verb.empty() ? "See 'gpuprobectl help'."
+                        : fmt::format("See 'gpuprobectl help {}'.", verb);
+}
+
 /// "--jsno" could be "--json": the options of the help text are the ones there are.
 std::string advice(const std::string& word, std::string_view verb) {
     const bool is_option = word.starts_with("-");
@@ -106,8 +117,7 @@ std::string advice(const std::string& word, std::string_view verb) {
                            *near);
     if (near)
         return fmt::format("Did you mean '{}'?", *near);
-    return verb.empty() || !is_option ? "See 'gpuprobectl help'."
-                                      : fmt::format("See 'gpuprobectl help {}'.", verb);
+    return hint_on(is_option ? verb : "");
 }
 
 std::string chosen_verb(const CLI::App& app) {
@@ -122,8 +132,7 @@ Parsed unexpected(const CLI::App& app) {
     if (word.starts_with("-"))
         return refused(fmt::format("unknown option '{}'", word), advice(word, verb));
     if (!verb.empty())
-        return refused(fmt::format("{}: unexpected '{}'", verb, word),
-                       fmt::format("See 'gpuprobectl help {}'.", verb));
+        return refused(fmt::format("{}: unexpected '{}'", verb, word), hint_on(verb));
     return refused(fmt::format("unknown verb '{}'", word), advice(word, verb));
 }
 
@@ -131,7 +140,7 @@ Parsed unexpected(const CLI::App& app) {
 Parsed refused(const Error& problem, std::string_view verb) {
     if (problem.text.find('\n') != std::string::npos)
         return refused(problem.text);
-    return refused(problem.text, fmt::format("See 'gpuprobectl help {}'.", verb));
+    return refused(problem.text, hint_on(verb));
 }
 
 /// The same answer whatever the order of the options.
@@ -162,11 +171,19 @@ Parsed finished(Arguments arguments, bool is_terminal) {
     return {.arguments = std::move(arguments)};
 }
 
-/// What CLI11 throws; each line of it is one of ours.
-Parsed unreadable(std::string_view what) {
+/// What CLI11 throws at a word of ours; each line of it is one of ours.
+Parsed unreadable(std::string_view what, std::string_view verb) {
     const auto lines = split(what, '\n');
-    return refused(scrubbed(lines.front()),
-                   lines.size() > 1 ? scrubbed(lines[1]) : "See 'gpuprobectl help'.");
+    return refused(scrubbed(lines.front()), lines.size() > 1 ? scrubbed(lines[1]) : hint_on(verb));
+}
+
+/// What CLI11 throws at a value that is missing, "--built: 1 required LIST missing", or that comes
+/// twice.
+Parsed miscounted(std::string_view what, std::string_view verb) {
+    const auto option = scrubbed(what.substr(0, what.find(':')), 64);
+    return refused(what.ends_with("missing") ? fmt::format("{} takes a value", option)
+                                             : fmt::format("{} is given twice", option),
+                   hint_on(verb));
 }
 
 /// In the order that CLI11 takes them: the last first. It takes "--built=" for a missing value, and
@@ -211,8 +228,10 @@ Parsed parse_arguments(const std::vector<std::string>& all_words, bool is_termin
         app.parse(reversed(words));
     } catch (const CLI::ExtrasError&) {
         return unexpected(app);
+    } catch (const CLI::ArgumentMismatch& problem) {
+        return miscounted(problem.what(), chosen_verb(app));
     } catch (const CLI::ParseError& problem) {
-        return unreadable(problem.what());
+        return unreadable(problem.what(), chosen_verb(app));
     }
     const auto verb = chosen_verb(app);
     if (arguments.wants_help || verb == "help") {

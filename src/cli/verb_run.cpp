@@ -21,6 +21,7 @@
 #include "explain/explain.h"
 #include "explain/phrase.h"
 #include "explain/sizes.h"
+#include "report/api_table.h"
 #include "report/staleness.h"
 
 namespace gpuprobe::inline cli {
@@ -341,6 +342,15 @@ Result<ExitCode> run_program(Context& context) {
     return ExitCode::NotStarted;
 }
 
+/// "cuda, hip, level_zero, vulkan, opencl".
+std::string expectable_words() {
+    std::vector<std::string> words;
+    for (const auto& api : kApis)
+        if (computes(api))
+            words.emplace_back(api.word);
+    return base::joined(words, ", ");
+}
+
 Status check_program(Arguments& arguments) {
     auto& run = arguments.run;
     if (run.program.empty() || run.program.front().empty())
@@ -349,9 +359,9 @@ Status check_program(Arguments& arguments) {
             "CONSUMER -- PROGRAM ARGUMENTS…");
     if (run.expect && !is_expectable(*run.expect))
         return refusal(
-            fmt::format("--expect: '{}' is no API that programs compute through\nOne of "
-                        "{}, or cpu for none.",
-                        scrubbed(*run.expect, 64), api_words()));
+            fmt::format("--expect: '{}' is no API that programs compute through\nIt takes {} or a "
+                        "backend; cpu for no GPU.",
+                        scrubbed(*run.expect, 64), expectable_words()));
     run.wants_json = arguments.json != JsonMode::Off;
     arguments.json = JsonMode::Off;  // errors too are no documents on the program's own output
     return Done{};

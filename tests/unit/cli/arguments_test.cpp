@@ -136,6 +136,21 @@ TEST(Arguments, MistakesAreNamedWithAHint) {
         {{"--bus=system", "--direct"},
          "gpuprobectl: --bus asks a daemon and --direct or --replay does not: give one of them\n"
          "See 'gpuprobectl help status'.\n"},
+        {{"probe", "--stage=verfy"},
+         "gpuprobectl: --stage: unknown value 'verfy'; did you mean 'verify'?\n"
+         "See 'gpuprobectl help probe'.\n"},
+        {{"--color=sometimes"},
+         "gpuprobectl: --color: unknown value 'sometimes'; there are auto, always, never\n"
+         "See 'gpuprobectl help'.\n"},
+        {{"report-outcome", "x", "bad"},
+         "gpuprobectl: RESULT: unknown value 'bad'; there are ok, failed\n"
+         "See 'gpuprobectl help report-outcome'.\n"},
+        {{"bench", "--api"}, "gpuprobectl: --api takes a value\nSee 'gpuprobectl help bench'.\n"},
+        {{"select", "--built"},
+         "gpuprobectl: --built takes a value\nSee 'gpuprobectl help select'.\n"},
+        {{"--bus"}, "gpuprobectl: --bus takes a value\nSee 'gpuprobectl help'.\n"},
+        {{"select", "--built=cuda", "--built=cpu"},
+         "gpuprobectl: --built is given twice\nSee 'gpuprobectl help select'.\n"},
         {{"help", "statsu"}, "gpuprobectl: no help on 'statsu'\nDid you mean 'status'?\n"},
     };
     for (const auto& mistake : mistakes)
@@ -207,7 +222,7 @@ TEST(Arguments, AnOptionWithAValueTakesOneWord) {
     EXPECT_EQ(arguments.profile_folders, (Words{"a", "b"}));
     EXPECT_EQ(arguments.select.consumer, "tsuku");
     EXPECT_EQ(refusal({"recommend", "x", "--need-mib=lots"}),
-              "gpuprobectl: --need-mib: 'lots' is no number\nSee 'gpuprobectl help'.\n");
+              "gpuprobectl: --need-mib: 'lots' is no number\nSee 'gpuprobectl help recommend'.\n");
 }
 
 TEST(Arguments, AnOptionOfAVerbGoesBehindIt) {
