@@ -44,7 +44,7 @@ enum class ReasonPlaces : std::uint16_t {
     OnRecommendation = 1U << 5U,  ///< warnings of an answer
     OnGpu = 1U << 6U,             ///< a finding
     OnReport = 1U << 7U,          ///< a note
-    OnNode = 1U << 8U,            ///< why a device node can't be used
+    OnNode = 1U << 8U,            ///< why a device node cannot be used
 };
 
 /// What else the program does with a reason. A set of flags.
@@ -66,7 +66,7 @@ enum class ReasonTraits : std::uint16_t {
     ByNature = 1U << 6U,
     /// The driver was not heard at all, so what it answered earlier still holds.
     Unheard = 1U << 7U,
-    /// Programs can't use the backend, but a worker can try to compute all the same.
+    /// Programs cannot use the backend, but a worker can try to compute all the same.
     WorthATrial = 1U << 8U,
     /// The kernel still runs or the device is gone: nothing on it may be waited for.
     Stuck = 1U << 9U,
@@ -165,7 +165,7 @@ inline constexpr ReasonInfo kRows[] = {
      "container's, or a unit's `DeviceAllow=`",
      "node, device, container", Blocker | Cause, 40},
     {"device-error", Hardware, Remarks, OnReport,
-     "a driver has a place for a GPU that it can't reach",
+     "a driver has a place for a GPU that it cannot reach",
      "api, driver, index: whose record; error: what the driver said; code: of NVML"},
     {"device-lost", Hardware, Remarks, OnTrial,
      "the device was gone, or its context broken, while a kernel ran", "call, code", Stuck},
@@ -184,13 +184,13 @@ inline constexpr ReasonInfo kRows[] = {
     {"driver-crashed", Driver, LeavesOpen, OnView | OnGpu | OnCandidate,
      "the driver took its process down", "driver, note; api", Silence | DriverFault, 60},
     {"driver-failed", Driver, LeavesOpen, OnView | OnGpu | OnCandidate,
-     "the driver said no or left without a whole answer", "driver, note; api", DriverFault, 10},
+     "the driver refused, or left without a whole answer", "driver, note; api", DriverFault, 10},
     {"driver-mismatch", Driver, Ends, OnGpu | OnView,
      "kernel module and library are of two versions: restart, or reload the module",
      "kernel, userspace, library; call, code: from a driver", Refusal | Blocker | Cause | ViewCause,
      90},
     {"driver-missing", Driver, Ends, OnView | OnVariant,
-     "the API has no driver for this GPU's vendor, or the library its manifest names is not there; "
+     "the API has no driver for this GPU's vendor, or the library its manifest names is missing; "
      "on a variant, no driver of the GPU's vendor is in use",
      "vendor: of the GPU; driver, library, note: of the manifest"},
     {"driver-mixed", Driver, Remarks, OnGpu,
@@ -204,28 +204,28 @@ inline constexpr ReasonInfo kRows[] = {
     {"driver-too-old", Driver, Ends, OnCandidate | OnVariant,
      "the driver is older than the profile, the request, the build or its toolkit demands",
      "have, need"},
-    {"fact-unknown", Device, LeavesOpen, OnVariant, "nobody knows whether the predicate holds"},
+    {"fact-unknown", Device, LeavesOpen, OnVariant, "it is not known whether the predicate holds"},
     {"free-unknown", Device, Remarks, OnPlan,
-     "on a GPU: nobody tells what is free, so another size stands in for it",
+     "on a GPU: it is not known what is free, so another size stands in for it",
      "used: `allocatable` or `physical`"},
     {"glibc-too-old", Machine, Ends, OnCandidate | OnVariant,
      "the host's glibc is older than the build needs", "have, need"},
     {"gpu-unused", Policy, Remarks, OnRecommendation,
-     "the answer takes no GPU, though there is one and nobody wanted it so",
+     "the answer takes no GPU, although there is one and nobody wanted it so",
      "gpu; by, reasons: the backend or variant that misses least on it, and what; without `by` "
      "nothing is made for it"},
     {"gpus-left-out", Report, Remarks, OnRecommendation, "only the best 64 GPUs were considered",
      "count"},
     {"hidden-by-environment", Machine, Remarks, OnCandidate,
      "a variable of the caller's own environment hides the GPU from this backend",
-     "gpu, variable, value; replaced: whether the environment of the answer sets it anew, or "
+     "gpu, variable, value; replaced: whether the environment of the answer sets it again, or "
      "something that counts in its place"},
     {"implausible", Hardware, Remarks, OnGpu,
      "a size that no GPU can have: over 4 TiB, 64 times the machine's memory, or twice what the "
      "kernel says. It stays in `memory.evidence` and is used for nothing",
      "source, what, bytes, limit"},
     {"inconclusive", Driver, LeavesOpen, OnView,
-     "the driver that serves this GPU answered without it: nobody knows why", "driver"},
+     "the driver that serves this GPU answered without it: it is not known why", "driver"},
     {"integrated-not-allowed", Policy, Ends, OnCandidate, "the profile uses no integrated GPU", "",
      ByBuild},
     {"integrated-not-enabled", Policy, Ends, OnCandidate,
@@ -286,14 +286,14 @@ inline constexpr ReasonInfo kRows[] = {
     {"no-such-variant", Request, Remarks, OnRecommendation,
      "a word of the request is neither a variant nor a family of the platform", "word"},
     {"node-missing", Permission, Ends, OnView | OnGpu,
-     "the kernel knows the device, and its node is not there: in a `container`, it was not passed "
-     "in",
+     "the kernel knows the device, and its node does not exist: in a `container`, it was not "
+     "passed in",
      "node, container", Cause},
     {"not-built", Request, Ends, OnCandidate, "the caller was not built with it",
      "built: what it was built with", ByBuild},
     {"not-computing", Measurement, Remarks, OnView,
-     "a small kernel on it did not end well; whether the backend may be used is for whoever asks: "
-     "`require-verified`",
+     "a test computation on it did not end well; whether the backend may be used is for whoever "
+     "asks: `require-verified`",
      "api, result, note"},
     {"not-enough-memory", Measurement, Remarks, OnTrial,
      "less is free than a buffer needs that no cache holds", "free, need: bytes"},
@@ -382,7 +382,7 @@ inline constexpr ReasonInfo kRows[] = {
      "a file of overrides, outcomes or quarantine could not be read and was renamed to `….broken`",
      "what, problem"},
     {"state-not-kept", Report, Remarks, OnReport,
-     "a file of state can't be written: after the next start it is as if that had not happened",
+     "a file of state cannot be written: after the next start it is as if that had not happened",
      "what, problem"},
     {"strict", Request, Ends, OnCandidate, "the CPU is chosen only when asked for"},
     {"stub-library", Driver, Ends, OnView,
@@ -390,7 +390,7 @@ inline constexpr ReasonInfo kRows[] = {
      Refusal | ViewCause},
     {"switched-off", Request, Ends, OnCandidate, "the request wants no GPU", "", Wished},
     {"system-not-ready", Hardware, Ends, OnView,
-     "CUDA says that the system is not ready (802): most often a machine with NVSwitch without its "
+     "CUDA says that the system is not ready (802): usually a machine with NVSwitch without its "
      "fabric manager, or a confidential virtual machine whose GPU was not set ready",
      "call, code", Refusal | ViewCause, 0, "fabric-manager-not-ready"},
     {"too-little-host-memory", Machine, Ends, OnVariant,
@@ -419,7 +419,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"unsupported-predicate", Policy, Ends, OnVariant,
      "this program does not know the predicate, so the variant is not for it", "", ByBuild},
     {"uvm-missing", Permission, Ends, OnGpu,
-     "`/dev/nvidia-uvm` is not there, and CUDA, which needs it, was asked without an answer",
+     "`/dev/nvidia-uvm` is missing, and CUDA, which needs it, was asked without an answer",
      "node, module_loaded", Cause, 20},
     {"vendor-mismatch", Policy, Ends, OnView | OnVariant,
      "the backend or the variant is for GPUs of another vendor", "vendor, needs: on a backend",
@@ -450,7 +450,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"worker-output", Worker, Remarks, OnView | OnTrial, "what the driver printed before it failed",
      "lines"},
     {"worker-stuck", Worker, LeavesOpen, OnView | OnTrial,
-     "the process that asked this driver last can't be ended: no other is started beside it",
+     "the process that asked this driver last cannot be ended: no other is started beside it",
      "problem", ViewCause},
 };
 

@@ -10,19 +10,23 @@ import re
 import sys
 
 # What is not said, and what is said instead. Words of commands, quotes and names are not looked at.
-BANNED = {
+EVERYWHERE = {
     r"\bgraphics cards?\b|\bvideo cards?\b|\bgraphics adapters?\b": "GPU",
     r"\bcan't\b|\bcan not\b": "cannot",
     r"\bdon't\b|\bdoesn't\b|\bisn't\b|\bwon't\b": "the words in full",
     r"\banew\b": "again, or re- in front of the verb",
     r"\bmost often\b": "usually",
     r"\bin place of\b": "instead of",
-    r"\b(does|do) without\b": "does not need",
-    r"\b(of|by) (a \w+ of )?(NVIDIA|AMD|Intel|Mesa|udev|systemd|Google|Hailo|Qualcomm|Tenstorrent)'s(?! \w)": "the name in front: an NVIDIA GPU",
     r"\bset aside for virtual\b": "reserved for virtual machines",
-    r"\b(says|said) no\b|\btells? different\b": "what happened",
     r"\bdid harm\b": "is in quarantine",
     r"\bsmall kernel\b": "test computation: a kernel is the operating system's",
+}
+# Beside these, in what a program, the page or a reason says.
+BANNED = {
+    **EVERYWHERE,
+    r"\b(does|do) without\b": "does not need",
+    r"\b(of|by) (a \w+ of )?(NVIDIA|AMD|Intel|Mesa|udev|systemd|Google|Hailo|Qualcomm|Tenstorrent)'s(?! \w)": "the name in front: an NVIDIA GPU",
+    r"\b(says|said) no\b|\btells? different\b": "what happened",
     r"\bmay not\b": "has no permission to, or cannot",
     r"\bnobody (tells|has asked|says|knows)\b": "it is not known",
     r"\bis not there\b": "does not exist, or is missing",
@@ -54,10 +58,10 @@ def code_of(text):
     return re.sub(r"(?m)^\s*//.*$|\s//\s.*$", "", text)
 
 
-def banned_in(sentence):
+def banned_in(sentence, banned=BANNED):
     """What a sentence says that it should not, and what it should. What is quoted or a command is not ours."""
     spoken = re.sub(r"'[^']* [^']*'|\{[^}]*\}|https?://\S+", " ", sentence)
-    for pattern, instead in BANNED.items():
+    for pattern, instead in banned.items():
         if found := re.search(pattern, spoken):
             yield f"'{found.group()}' is not said: {instead}"
 
@@ -148,7 +152,26 @@ def page_faults(name, text):
         yield f"{name}:{code[:found.start()].count(chr(10)) + 1}: a plural by hand: cockpit.ngettext"
 
 
+def document_faults(path, text):
+    """Of a page of the documentation or the manual, or an interface: what is set as code is not looked at."""
+    spoken = re.sub(r"```.*?```|`[^`\n]*`", lambda found: "\n" * found.group().count("\n"), text, flags=re.S)
+    for number, line in enumerate(spoken.splitlines(), 1):
+        for fault in banned_in(line, EVERYWHERE):
+            yield f"{path}:{number}: {fault}"
+
+
+def documents(source):
+    """What is read beside the program. words.md has the words that are not said, and of doctor.md the causes' table is their titles."""
+    for pattern in ("README.md", "man/*.md", "docs/*.md", "dbus/*.xml", "data/schema/*.json", "src/report/reason_table.h"):
+        for path in sorted(source.glob(pattern)):
+            text = path.read_text(encoding="utf-8")
+            if path.name != "words.md":
+                yield path.relative_to(source), re.sub(r"(?m)^\| `.*$", "", text) if path.name == "doctor.md" else text
+
+
 def check(source):
+    for path, text in documents(source):
+        yield from document_faults(path, text)
     yield from reason_faults(reasons_of(source))
     for path in sorted((source / "data/knowledge/causes").glob("*.json")):
         yield from cause_faults(json.loads(path.read_text(encoding="utf-8"))["causes"])
@@ -174,7 +197,9 @@ def self_test():
         'text += " and more " + name;', 'return "no such GPU " + name;', 'name + " guest"', 'count == 1 ? "" : "s"', 'text.append(" is old");',
         'fail("it can\'t be read")', 'R"(It can\'t be read.)"')]
     bad += [list(page_faults("a.js", text)) for text in ('_(", perhaps")', '_(" on $0")', '_("a") + name', 'n === 1 ? "" : "s"', '_("you can\'t")')]
-    good = [list(banned_in(words)) for words in ("'no such, though'", "this card shares its lanes", "if it is old", "reload it")]
+    bad += [list(document_faults("a.md", text)) for text in ("It can't be read.", "One\nruns a small kernel.")]
+    good = [list(document_faults("a.md", text)) for text in ("It may not be read `anew`.", "```\n# can't\n```")]
+    good += [list(banned_in(words)) for words in ("'no such, though'", "this card shares its lanes", "if it is old", "reload it")]
     good += [list(reason_faults([("a", "it is old[: {have}]", "update it: sudo apt update"), ("b", "CUDA is old", "")]))]
     good += [list(program_faults("a.cpp", text)) for text in (
         'phrase("{a} and {b}", words)', 'path + ": " + why', '"--output: " + text', 'text += "\\n" + title', "// it can't be", 'name + "=" + value')]
