@@ -47,15 +47,12 @@ class Recipes(unittest.TestCase):
     @unittest.skipUnless(shutil.which("rpmbuild"), "rpmbuild is not installed: tools/install-dependencies --engines")
     def test_rpmbuild_packages_all_that_is_installed(self):
         """Of this build, in its own prefix: rpmbuild fails on a file that no package has, and on one that is not there."""
-        prefix, units = setting("CMAKE_INSTALL_PREFIX"), setting("GPUPROBE_UNIT_DIR")
-        libraries = setting("CMAKE_INSTALL_LIBDIR")
-        defined = {"__os_install_post": "%{nil}", "_binary_payload": "w0.gzdio", "_prefix": prefix, "_exec_prefix": prefix,
-                   "_libdir": f"{prefix}/{libraries}", "_unitdir": f"{prefix}/{units}", "_sysusersdir": f"{prefix}/lib/sysusers.d",
-                   "_datadir": f"{prefix}/share", "_mandir": f"{prefix}/share/man"}
+        prefix = setting("CMAKE_INSTALL_PREFIX")
+        defined = {"__os_install_post": "%{nil}", "_binary_payload": "w0.gzdio"}
         words = [word for name, value in defined.items() for word in ("--define", f"{name} {value}")]
 
         def make(folder):
-            self.run_command(SOURCE / "tools/packaging/make", "rpm", self.folder / folder, "--without", "switcheroo", *words,
+            self.run_command(SOURCE / "tools/packaging/make", "rpm", self.folder / folder, *words,
                              env={**os.environ, "BUILT": str(BUILD)})
             return {path.name: digest(path) for path in (self.folder / folder).rglob("*.rpm")}
         self.assertEqual(make("rpms"), make("again"))
@@ -70,7 +67,7 @@ class Recipes(unittest.TestCase):
     def test_makepkg_packages_all_that_is_installed(self):
         def make(folder):
             self.run_command(SOURCE / "tools/packaging/make", "arch", self.folder / folder,
-                             env={**os.environ, "BUILT": str(BUILD), "GPUPROBE_PREFIX": setting("CMAKE_INSTALL_PREFIX"), "PKGEXT": ".pkg.tar"})
+                             env={**os.environ, "BUILT": str(BUILD), "PKGEXT": ".pkg.tar"})
             return {path.name: path for path in (self.folder / folder).glob("*.pkg.tar")}
         packages = make("made")
         self.assertEqual({name: digest(path) for name, path in packages.items()},
