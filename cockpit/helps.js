@@ -44,7 +44,8 @@ function ofFindings(findings) {
 
 function entryNode({ text, fix, commands, tone, about, backends }, gpus) {
     const subject = [backends.join(", "), gpuList(about, gpus)].filter(Boolean).join(" · ");
-    return h("li", {}, h("p", {}, mark(tone, [subject ? h("strong", {}, `${subject}: `) : null, text])), fix ? fixNode(fix, commands) : null);
+    const words = [subject ? h("strong", {}, `${subject}: `) : null, text];
+    return h("li", {}, h("p", {}, mark(tone, words)), fix ? fixNode(fix, commands) : null);
 }
 
 /** `findings`: the doctor's, or null where they are not known. */
