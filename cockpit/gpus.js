@@ -232,7 +232,7 @@ function quarantineNode(quarantine) {
 function hostWords(host) {
     const libc = [host.libc?.name, host.libc?.version].filter(Boolean).join(" ");
     return [[host.os ?? "linux", host.kernel, host.arch].filter(Boolean).join(" "), libc,
-        host.virtualization ? cockpit.format(_("$0 guest"), host.virtualization) : "",
+        host.virtualization && !host.wsl ? cockpit.format(_("$0 guest"), host.virtualization) : "",
         host.container ? cockpit.format(_("$0 container"), host.container) : "",
         host.wsl ? "WSL" : ""].filter(Boolean).join(" · ");
 }

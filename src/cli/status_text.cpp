@@ -96,7 +96,7 @@ std::string host_line(const Report& report, const Screen& screen) {
     add_part(parts, system);
     if (host.libc.name)
         add_part(parts, *host.libc.name + " " + host.libc.version.value_or(""));
-    if (host.virtualization)
+    if (host.virtualization && !host.wsl)
         add_part(parts, phrase("{kind} guest", {{"kind", *host.virtualization}}));
     if (host.container)
         add_part(parts, phrase("{kind} container", {{"kind", *host.container}}));

@@ -50,6 +50,15 @@ TEST(Status, TellsWhatIsWrongWithTheMachineItself) {
     EXPECT_EQ(text.find("32 bits"), std::string::npos) << text;
 }
 
+TEST(Status, NamesWslOnce) {
+    auto report = machine_of(1);
+    report.host.virtualization = "wsl";
+    report.host.wsl = true;
+    const auto text = status_text(report, {}, nullptr, Screen{});
+    EXPECT_NE(text.find("WSL"), std::string::npos) << text;
+    EXPECT_EQ(text.find("guest"), std::string::npos) << text;
+}
+
 TEST(Status, OfFewGpusHasARowForEach) {
     EXPECT_NE(status_of(8).find("  pci:0000:07:00.0  NVIDIA H200"), std::string::npos);
 }
