@@ -107,9 +107,12 @@ std::string hint_on(std::string_view verb) {
                         : fmt::format("See 'gpuprobectl help {}'.", verb);
 }
 
-/// "--jsno" could be "--json": the options of the help text are the ones there are.
+/// "--jsno" could be "--json": the options of the help text are the ones there are. One letter is
+/// near every other.
 std::string advice(const std::string& word, std::string_view verb) {
     const bool is_option = word.starts_with("-");
+    if (is_option && word.size() == 2)
+        return hint_on(verb);
     const auto near =
         closest(word.substr(0, word.find('=')), is_option ? option_names() : verb_names());
     if (near && is_option && *near == word.substr(0, word.find('=')))

@@ -122,6 +122,7 @@ TEST(Arguments, MistakesAreNamedWithAHint) {
         {{"statsu"}, "gpuprobectl: unknown verb 'statsu'\nDid you mean 'status'?\n"},
         {{"frobnicate"}, "gpuprobectl: unknown verb 'frobnicate'\nSee 'gpuprobectl help'.\n"},
         {{"list", "--jsno"}, "gpuprobectl: unknown option '--jsno'\nDid you mean '--json'?\n"},
+        {{"list", "-x"}, "gpuprobectl: unknown option '-x'\nSee 'gpuprobectl help list'.\n"},
         {{"list", "extra"},
          "gpuprobectl: list: unexpected 'extra'\nSee 'gpuprobectl help list'.\n"},
         {{"show"},
