@@ -80,7 +80,7 @@ Status Monitor::listen_to_udev(EventLoop& loop) {
     udev_ready_ = loop.watch(udev_monitor_get_fd(udev_.get()), EPOLLIN,
                              EventLoop::Priority::Hardware, [this](std::uint32_t) { drain(); });
     if (!udev_ready_)
-        return Error{ErrorCode::Internal, "udev monitor: can't be watched"};
+        return Error{ErrorCode::Internal, "udev monitor: cannot be watched"};
     return Done{};
 }
 

@@ -93,7 +93,7 @@ Result<std::unique_ptr<NodeWatch>> NodeWatch::create(EventLoop& loop,
     watch->ready_ = loop.watch(watch->fd_.get(), EPOLLIN, EventLoop::Priority::Hardware,
                                [raw = watch.get()](std::uint32_t) { raw->drain(); });
     if (!watch->ready_)
-        return Error{ErrorCode::Unavailable, "inotify: can't be watched"};
+        return Error{ErrorCode::Unavailable, "inotify: cannot be watched"};
     return watch;
 }
 

@@ -135,7 +135,7 @@ Status Reader::header() {
         return malformed("a big-endian GGUF file, and only little-endian ones are read");
     if (version < kOldestVersion || version > kNewestVersion)
         return malformed("GGUF version " + std::to_string(version) + ", and 2 and 3 are read" +
-                         (version == 1 ? ": convert the file anew" : ""));
+                         (version == 1 ? ": convert the file again" : ""));
     gguf_.version = version;
     tensor_count_ = TRY(take_count(kMaxGgufTensors, "tensors"));
     key_count_ = TRY(take_count(kMaxGgufKeys, "keys"));

@@ -40,7 +40,7 @@ struct Plan {
     int input = -1;
     int frames = -1;
     int output = -1;
-    int report = -1;  ///< takes errno when the program can't be run; open until it runs
+    int report = -1;  ///< takes errno when the program cannot be run; open until it runs
     rlimit files = {};
     pid_t parent = -1;
     const char* folder = nullptr;
@@ -289,7 +289,7 @@ Result<SpawnedProcess> running(StartingProcess starting) {
     if (problem < 0 && is_refusal(-problem))
         return Error{ErrorCode::Unavailable, errno_error("namespaces", -problem).text};
     return Error{ErrorCode::ProbeFailed,
-                 starting.program + ": " + errno_error("can't be run", std::abs(problem)).text};
+                 starting.program + ": " + errno_error("cannot be run", std::abs(problem)).text};
 }
 
 Result<SpawnedProcess> spawn(const SpawnOrder& order) {

@@ -216,7 +216,7 @@ Settings settings_from(int argc, char** argv) {
     app.add_option("--profiles", settings.profiles, "A further folder of profiles; repeatable")
         ->check(CLI::ExistingDirectory);
     app.add_option("--knowledge-root", settings.knowledge_root,
-                   "The root below which documents of knowledge are, in place of /")
+                   "The root below which documents of knowledge are, instead of /")
         ->check(CLI::ExistingDirectory);
     app.add_flag("--verify", settings.verifies,
                  "Run a small checked kernel on each GPU through each API, once, by itself");
@@ -228,11 +228,11 @@ Settings settings_from(int argc, char** argv) {
         ->check(CLI::Range(100, 300'000))
         ->capture_default_str();
     app.add_option("--vulkan-drivers", settings.drivers.vulkan,
-                   "A folder of Vulkan manifests, in place of the usual ones; repeatable");
+                   "A folder of Vulkan manifests, instead of the usual ones; repeatable");
     app.add_option("--opencl-vendors", settings.drivers.opencl,
-                   "A folder of .icd files, in place of /etc/OpenCL/vendors; repeatable");
+                   "A folder of .icd files, instead of /etc/OpenCL/vendors; repeatable");
     app.add_flag("--switcheroo", settings.serves_switcheroo,
-                 "Answer as net.hadess.SwitcherooControl too, in place of switcheroo-control")
+                 "Answer as net.hadess.SwitcherooControl too, instead of switcheroo-control")
         ->envname("GPUPROBE_SWITCHEROO");
     std::string level{name_of(settings.log_level)};
     app.add_option("--log-level", level, "The least important entries to log")

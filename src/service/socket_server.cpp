@@ -153,7 +153,7 @@ Status SocketServer::adopt(UniqueFd listening) {
     polled_ = loop_.watch(poll_.get(), EPOLLIN, EventLoop::Priority::Normal,
                           [this](std::uint32_t) { serve_ready(); });
     if (!polled_)
-        return Error{ErrorCode::Internal, "the clients can't be watched"};
+        return Error{ErrorCode::Internal, "the clients cannot be watched"};
     return await_clients();
 }
 
@@ -162,7 +162,7 @@ Status SocketServer::await_clients() {
     ready_ = loop_.watch(listening_.get(), EPOLLIN, EventLoop::Priority::Normal,
                          [this](std::uint32_t) { accept_some(); });
     if (!ready_)
-        return Error{ErrorCode::Internal, "the socket can't be watched"};
+        return Error{ErrorCode::Internal, "the socket cannot be watched"};
     return Done{};
 }
 

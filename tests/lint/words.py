@@ -137,6 +137,14 @@ def program_faults(path, text):
                 yield f"{path}:{code[:found.start()].count(chr(10)) + 1}: {fault}"
 
 
+def error_faults(path, text):
+    """Of any room: errors are clauses of the journal's kind, in the same words."""
+    code = code_of(text)
+    for found in LITERALS.finditer(code):
+        for fault in banned_in(text_of(found.group()), EVERYWHERE):
+            yield f"{path}:{code[:found.start()].count(chr(10)) + 1}: {fault}"
+
+
 def page_faults(name, text):
     code = code_of(text)
     for found in re.finditer(rf"\b(_|ngettext)\(({LITERAL}(?:, {LITERAL})?)", code):
@@ -179,6 +187,8 @@ def check(source):
         for path in sorted((source / "src" / room).glob("*.*")):
             if path.name != "wording_table.h":
                 yield from program_faults(path.relative_to(source), path.read_text(encoding="utf-8"))
+    for path in sorted((source / "src").rglob("*.cpp")):
+        yield from error_faults(path.relative_to(source), path.read_text(encoding="utf-8"))
     for path in sorted((source / "cockpit").glob("*.js")):
         yield from page_faults(path.name, path.read_text(encoding="utf-8"))
 
@@ -198,7 +208,9 @@ def self_test():
         'fail("it can\'t be read")', 'R"(It can\'t be read.)"')]
     bad += [list(page_faults("a.js", text)) for text in ('_(", perhaps")', '_(" on $0")', '_("a") + name', 'n === 1 ? "" : "s"', '_("you can\'t")')]
     bad += [list(document_faults("a.md", text)) for text in ("It can't be read.", "One\nruns a small kernel.")]
-    good = [list(document_faults("a.md", text)) for text in ("It may not be read `anew`.", "```\n# can't\n```")]
+    bad += [list(error_faults("a.cpp", 'Error{code, "it can\'t be run"}'))]
+    good = [list(error_faults("a.cpp", 'Error{code, "it cannot be run"}  // it can\'t'))]
+    good += [list(document_faults("a.md", text)) for text in ("It may not be read `anew`.", "```\n# can't\n```")]
     good += [list(banned_in(words)) for words in ("'no such, though'", "this card shares its lanes", "if it is old", "reload it")]
     good += [list(reason_faults([("a", "it is old[: {have}]", "update it: sudo apt update"), ("b", "CUDA is old", "")]))]
     good += [list(program_faults("a.cpp", text)) for text in (

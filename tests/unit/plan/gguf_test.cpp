@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
     BadGguf,
     ::testing::Values(
         BadRow{"Version1", GgufWriter{0, 0, 1},
-               "byte 8: GGUF version 1, and 2 and 3 are read: convert the file anew"},
+               "byte 8: GGUF version 1, and 2 and 3 are read: convert the file again"},
         BadRow{"Version0", GgufWriter{0, 0, 0}, "byte 8: GGUF version 0, and 2 and 3 are read"},
         BadRow{"Version4", GgufWriter{0, 0, 4}, "byte 8: GGUF version 4, and 2 and 3 are read"},
         BadRow{"BigEndian", swapped(),

@@ -285,7 +285,7 @@ TEST(SpawnLauncher, NamesTheProgramThatItCanNotRun) {
         const auto worker = SpawnLauncher{program, ""}.launch(kSelf);
         ASSERT_FALSE(worker) << program;
         EXPECT_EQ(worker.error().code, ErrorCode::ProbeFailed);
-        EXPECT_TRUE(worker.error().text.starts_with(std::string{program} + ": can't be run: "))
+        EXPECT_TRUE(worker.error().text.starts_with(std::string{program} + ": cannot be run: "))
             << worker.error().text;
     }
 }

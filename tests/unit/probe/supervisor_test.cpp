@@ -290,7 +290,7 @@ TEST(Supervisor, ReportsAWorkerThatCanNotBeStarted) {
     ASSERT_TRUE(loop->run_until([&] { return result.has_value(); }));
     EXPECT_EQ(result->outcome, Outcome::Failed);
     EXPECT_EQ(result->reasons.at(0).code, "worker-not-started");
-    EXPECT_EQ(result->note, "/nonexistent/worker: can't be run: No such file or directory");
+    EXPECT_EQ(result->note, "/nonexistent/worker: cannot be run: No such file or directory");
     EXPECT_FALSE(has_children());
 }
 
