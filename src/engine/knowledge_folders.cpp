@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/parse.h"
+#include "base/suggestion.h"
 #include "base/value_json.h"
 #include "knowledge/chips.h"
 #include "knowledge/contexts.h"
@@ -16,6 +17,7 @@
 #include "policy/causes.h"
 #include "policy/consumer_set.h"
 #include "policy/rules.h"
+#include "report/api_table.h"
 
 namespace gpuprobe::engine {
 namespace {
@@ -29,6 +31,7 @@ constexpr std::string_view kEnding = ".json";
 constexpr std::string_view kConsumers = "consumers/";
 constexpr std::string_view kCauses = "causes/";
 constexpr std::string_view kRules = "rules/";
+constexpr std::size_t kMaxWord = 64;
 
 /// The tables as they are compiled in, one of them replaced.
 Status check_rules(std::string_view name, std::string_view json) {
@@ -44,6 +47,20 @@ Status check_consumer(std::string_view name, std::string_view json) {
     const auto consumer = TRY(parse_consumer(json));
     if (consumer.name != name)
         return Error{ErrorCode::Malformed, "name: not that of its document"};
+    return Done{};
+}
+
+/// A row of a backend that nobody has would never be asked for.
+Status check_contexts(std::string_view json) {
+    std::vector<std::string> known;
+    for (const auto& api : kApis)
+        if (computes(api))
+            known.emplace_back(api.backend);
+    const auto contexts = TRY(knowledge::Contexts::from(json));
+    for (const auto& row : contexts.rows())
+        if (std::ranges::find(known, row.backend) == known.end())
+            return Error{ErrorCode::Malformed, "backend: '" + scrubbed(row.backend, kMaxWord) +
+                                                   "' is none" + suggestion(row.backend, known)};
     return Done{};
 }
 
@@ -162,7 +179,7 @@ Status check_document(const std::string& name, std::string_view json) {
     if (name == "distributions")
         return check_table<knowledge::Places>(json);
     if (name == "contexts")
-        return check_table<knowledge::Contexts>(json);
+        return check_contexts(json);
     if (name == "setup")
         return check_table<knowledge::SetupWords>(json);
     const auto head = TRY(knowledge::head_of(json));

@@ -10,6 +10,7 @@
 namespace gpuprobe::knowledge {
 namespace {
 
+constexpr std::string_view kContexts = "contexts";
 constexpr std::string_view kContextsSchema = "gpuprobe.contexts/1";
 /// More than any board of today has would be no context's.
 constexpr std::uint64_t kMaxContextMib = 8192;
@@ -34,22 +35,34 @@ Status check(const ContextSize& row) {
 }  // namespace
 
 const Contexts& Contexts::current() {
-    return made_of_documents(
-        [](const Library& library) { return table_of<Contexts>(library, "contexts"); });
+    return made_of_documents([](const Library& library) {
+        auto contexts = table_of<Contexts>(library, kContexts);
+        contexts.add_missing(table_of<Contexts>(*Library::compiled_in(), kContexts));
+        return contexts;
+    });
 }
 
 Result<Contexts> Contexts::from(std::string_view json) {
     auto document = TRY(document_from<ContextsDocument>(json, kContextsSchema));
-    for (const auto& row : document.backends)
-        TRY(check(row));
     Contexts contexts;
-    contexts.rows_ = std::move(document.backends);
+    for (auto& row : document.backends) {
+        TRY(check(row));
+        if (contexts.find(row.backend))
+            return Error{ErrorCode::Malformed, row.backend + ": named twice"};
+        contexts.rows_.push_back(std::move(row));
+    }
     return contexts;
 }
 
 const ContextSize* Contexts::find(std::string_view backend) const {
     const auto found = std::ranges::find(rows_, backend, &ContextSize::backend);
     return found == rows_.end() ? nullptr : &*found;
+}
+
+void Contexts::add_missing(const Contexts& others) {
+    for (const auto& row : others.rows_)
+        if (!find(row.backend))
+            rows_.push_back(row);
 }
 
 }  // namespace gpuprobe::knowledge

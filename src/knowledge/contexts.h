@@ -38,14 +38,19 @@ RECORD_MEMBERS(ContextSize, backend, context_mib, program_mib, source)
 
 class Contexts {
 public:
-    /// What is in use, until another library is.
+    /// What is in use, until another library is: of a backend that the document in use leaves out,
+    /// the row that is compiled in.
     static const Contexts& current();
-    /// Errors: Malformed, TooLarge, with the row and member at fault.
+    /// Errors: Malformed, TooLarge, with the row and member at fault. Which backends there are is
+    /// for the caller to know.
     static Result<Contexts> from(std::string_view json);
     /// By the backend's word; null where nothing is known, and nothing counted.
     [[nodiscard]] const ContextSize* find(std::string_view backend) const;
+    [[nodiscard]] const std::vector<ContextSize>& rows() const { return rows_; }
 
 private:
+    void add_missing(const Contexts& others);
+
     std::vector<ContextSize> rows_ = {};
 };
 

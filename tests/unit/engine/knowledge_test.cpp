@@ -191,6 +191,22 @@ TEST_F(MachineKnowledge, HoldsAnAdministratorsDocumentsOverAllOthers) {
         EXPECT_EQ(note.code, "knowledge-ignored");
 }
 
+TEST_F(MachineKnowledge, HasContextsOfKnownBackendsOnly) {
+    const auto ignored_of = [this](const std::string& backend) {
+        root_.write("etc/gpuprobe/knowledge/contexts.json",
+                    R"({"schema":"gpuprobe.contexts/1","backends":[{"backend":")" + backend +
+                        R"(","context_mib":1,"program_mib":0,"source":{"how":"seen"}}]})");
+        const auto notes = knowledge_in(folders()).ignored;
+        return notes.empty() ? "" : *notes.front().detail.at("problem").as_string();
+    };
+    for (const auto* backend : {"cuda", "rocm", "sycl", "vulkan", "opencl"})
+        EXPECT_EQ(ignored_of(backend), "") << backend;
+    EXPECT_EQ(ignored_of("cdua"), "backend: 'cdua' is none; did you mean 'cuda'?");
+    EXPECT_EQ(ignored_of("hip"),
+              "backend: 'hip' is none; there are cuda, rocm, sycl, vulkan, opencl");
+    EXPECT_EQ(ignored_of("cpu").substr(0, 22), "backend: 'cpu' is none");
+}
+
 TEST_F(MachineKnowledge, UsesOfAPackageWhatThisProgramReads) {
     root_.write("usr/share/gpuprobe/knowledge/release.json",
                 testing::release_of("2027.1.1", "2028-01-01"));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "knowledge/library.h"
+
 namespace gpuprobe::test {
 namespace {
 
@@ -32,6 +34,33 @@ TEST(Contexts, HaveToBeOfABackendAndOfSomeSource) {
           R"({"backend":"cuda","context_mib":1,"program_mib":0})"})
         EXPECT_FALSE(with(row)) << row;
     EXPECT_FALSE(Contexts::from(R"({"schema":"gpuprobe.setup/1"})"));
+}
+
+constexpr const char* kOfCuda =
+    R"({"backend":"cuda","context_mib":400,"program_mib":1,"source":{"how":"seen"}})";
+
+std::string document_of(const std::string& rows) {
+    return R"({"schema":"gpuprobe.contexts/1","backends":[)" + rows + "]}";
+}
+
+TEST(Contexts, HaveOneRowForABackend) {
+    const auto twice = Contexts::from(document_of(std::string{kOfCuda} + "," + kOfCuda));
+    ASSERT_FALSE(twice);
+    EXPECT_EQ(twice.error().text, "cuda: named twice");
+}
+
+TEST(Contexts, OfADocumentOfOnesOwnLeaveTheOthersAsTheyAre) {
+    const auto own = document_of(kOfCuda);
+    const auto vulkan = *Contexts::current().find("vulkan");
+    knowledge::Library library;
+    ASSERT_TRUE(library.add("contexts", {.json = own, .origin = knowledge::Origin::Administrator}));
+    knowledge::Library::use(std::make_shared<const knowledge::Library>(std::move(library)));
+    EXPECT_EQ(Contexts::current().find("cuda")->context(), mib(400));
+    EXPECT_EQ(Contexts::current().find("cuda")->program(), mib(1));
+    ASSERT_NE(Contexts::current().find("vulkan"), nullptr);
+    EXPECT_EQ(*Contexts::current().find("vulkan"), vulkan);
+    knowledge::Library::use(std::make_shared<const knowledge::Library>());
+    EXPECT_EQ(Contexts::current().find("cuda")->context(), mib(523));
 }
 
 }  // namespace
