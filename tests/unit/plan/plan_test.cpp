@@ -270,7 +270,7 @@ TEST(Plan, CountsTheContextAsItWasMeasuredHere) {
     EXPECT_EQ(answer.gpus[0].overhead, mib(307)) << "with what llama.cpp adds";
     EXPECT_EQ(answer.gpus[1].overhead, mib(530)) << "another GPU's is not taken for it";
     measured.backends["vulkan"].measurement = Measurement{.context = mib(20)};
-    EXPECT_EQ(context_memory(measured, "vulkan"), mib(53));
+    EXPECT_EQ(context_memory(measured, "vulkan"), mib(24));
     measured.backends["opencl"].measurement = Measurement{.context = mib(70)};
     EXPECT_EQ(context_memory(measured, "opencl"), mib(70)) << "nothing else is known of it";
 }
