@@ -37,6 +37,8 @@ Attempt<Check> check_of(const OpenDevice& open, Sink& sink) {
 Attempt<Measured> measured_by(const OpenDevice& open, Sink& sink, const ContextMeter& meter) {
     sink.phase("context");
     auto device = TRY(open());
+    if (meter.asks())
+        sink.phase(kFreeMemoryPhase);
     const auto context = meter.taken();
     auto figures = measured(*device, [&](std::string_view name) { sink.phase(name); });
     if (figures)
@@ -56,12 +58,13 @@ Answer device_not_found(const ProbeTarget& target) {
 }
 
 /// Empty for a name that is no later stage's. What is measured begins here.
-DeviceStage later_stage(const ProbeTarget& target) {
+DeviceStage later_stage(const ProbeTarget& target, Sink& started) {
     if (target.stage == "verify")
         return verify_device;
     if (target.stage != "measure")
         return {};
     static const RootedFiles files;  // the meter reads them again
+    started.phase(kFreeMemoryPhase);
     return [meter = context_meter_of(files, target)](DeviceFacts facts, const OpenDevice& open,
                                                      Sink& sink) {
         return measure_device_by(meter, std::move(facts), open, sink);
@@ -90,7 +93,7 @@ Answer ask(const Backend& backend, const ProbeTarget& target, Sink& sink) {
     auto named = target;
     if (!named.device && backend.device)
         named.device = backend.device;
-    return run_stage(backend.compute, later_stage(named), named, sink);
+    return run_stage(backend.compute, later_stage(named, sink), named, sink);
 }
 
 Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A libnvidia-ml.so.1 of our own: two GPUs, of which the second is lost, or a refusal of nvmlInit,
-/// or what the variable FAULT wants (../fault.h) at load, instance, enumerate, query
-/// and utilization. With a
-/// FAKE_FAULT of NoMemory, others have filled the first.
+/// or what the variable FAULT wants (../fault.h) at load, instance, enumerate, query,
+/// memory and utilization; "utilization=NUMBER" is how busy the first is, "another-leaves" that a
+/// context of somebody else is just going. With a FAKE_FAULT of NoMemory, others have filled the
+/// first.
 #include <cstdio>
 #include <cstring>
 
@@ -28,6 +29,11 @@ int instances[2] = {};
 
 bool is_instance(const int* device) {
     return device == &instances[0] || device == &instances[1];
+}
+/// What somebody else still has, who has just ended: less at each reading, until nothing is left.
+unsigned long long of_another() {
+    static unsigned long long left = 3;
+    return left == 0 ? 0 : left-- * fake::kContextBytes;
 }
 }  // namespace
 
@@ -122,6 +128,7 @@ int nvmlDeviceGetMemoryInfo(int*, FakeMemoryV1*) {
     return kNotSupported;
 }
 int nvmlDeviceGetMemoryInfo_v2(int* device, FakeMemory* memory) {
+    fake::at("memory");
     // The caller must state the version it was built for: size | 2 << 24.
     if (memory->version != (sizeof(FakeMemory) | 2u << 24u))
         return 25;
@@ -131,6 +138,8 @@ int nvmlDeviceGetMemoryInfo_v2(int* device, FakeMemory* memory) {
     memory->free = std::strcmp(kFault, "NoMemory") == 0 ? 512 * kMebibyte : 20480 * kMebibyte;
     if (std::getenv(fake::kContextVariable))
         memory->free -= fake::kContextBytes;
+    if (fake::lies("another-leaves"))
+        memory->free -= of_another();
     memory->used = memory->total - memory->reserved - memory->free;
     if (is_instance(device))
         *memory = {memory->version, 12288 * kMebibyte, 0, 12000 * kMebibyte, 288 * kMebibyte};
@@ -218,7 +227,7 @@ int nvmlDeviceGetGridLicensableFeatures_v4(int*, FakeFeatures* has) {
 }
 int nvmlDeviceGetUtilizationRates(int*, FakeUtilization* rates) {
     fake::at("utilization");
-    rates->gpu = 37;
+    rates->gpu = static_cast<unsigned>(fake::returned("utilization", 37));
     rates->memory = 12;
     return kSuccess;
 }

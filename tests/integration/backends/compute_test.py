@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The later stages: software drivers that are real, and drivers of our own that fail at computing in one way each."""
 import os
+import signal
 
 from compute_case import ComputeCase, FaultsOfRates, stage
 from worker_process import run_worker
@@ -59,6 +60,14 @@ class ComputesOnCuda(FaultsOfRates, ComputeCase):
         self.assertEqual(answer.devices[0]["measured"]["context"], 523 << 20)
         # NVML knows none at this address.
         self.assertIsNone(self.ask("measure", "healthy", device="pci:0000:c2:00.0").devices[0]["measured"]["context"])
+
+    def test_what_it_is_at_while_nvml_is_asked(self):
+        answer = self.ask("measure", "healthy", device="pci:0000:c1:00.0", variables={"FAULT": "segv@memory"})
+        self.assertEqual(answer.phases, ["free-memory"])
+        self.assertEqual(answer.status, -signal.SIGSEGV)
+        answer = self.ask("measure", "healthy", device="pci:0000:c1:00.0")
+        self.assertEqual([phase for phase in answer.phases if phase in ("free-memory", "context")],
+                         ["free-memory", "context", "free-memory"])
 
     def test_a_gpu_that_is_full_gets_no_context(self):
         answer = self.ask("verify", "full")

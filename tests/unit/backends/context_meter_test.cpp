@@ -14,6 +14,8 @@ TEST(ContextMeter, TellsWhatIsGoneSinceItWasMade) {
     std::optional<Bytes> free = gib(10);
     const ContextMeter meter{[&free] { return free; }};
     EXPECT_EQ(meter.taken(), std::nullopt) << "nothing";
+    free = Bytes{gib(10).count - kib(128).count};
+    EXPECT_EQ(meter.taken(), std::nullopt) << "what differs from reading to reading";
     free = Bytes{gib(10).count - mib(523).count};
     EXPECT_EQ(meter.taken(), mib(523));
     free = gib(11);
@@ -22,9 +24,31 @@ TEST(ContextMeter, TellsWhatIsGoneSinceItWasMade) {
     EXPECT_EQ(meter.taken(), std::nullopt) << "nobody tells any more";
 }
 
+TEST(ContextMeter, WaitsForWhoHasJustLeft) {
+    // Their memory comes back a piece at a time, and NVML's own clients have some pages.
+    auto free = gib(10);
+    std::chrono::milliseconds waited{0};
+    const ContextMeter meter{[&free, &waited] {
+                                 if (waited < std::chrono::milliseconds{200})
+                                     free = Bytes{free.count + mib(100).count};
+                                 else
+                                     free = Bytes{free.count + kib(64).count};
+                                 return std::optional{free};
+                             },
+                             [&waited](std::chrono::milliseconds time) { waited += time; }};
+    EXPECT_EQ(waited, std::chrono::milliseconds{200});
+    free = Bytes{free.count - mib(523).count};
+    EXPECT_EQ(meter.taken(), Bytes{mib(523).count - kib(64).count});
+}
+
 TEST(ContextMeter, CannotTellWhereOthersTakeOrFree) {
     auto free = gib(10);
-    const ContextMeter unsteady{[&free] { return std::optional{free = Bytes{free.count - 1}}; }};
+    std::chrono::milliseconds waited{0};
+    const ContextMeter unsteady{
+        [&free] { return std::optional{free = Bytes{free.count - mib(2).count}}; },
+        [&waited](std::chrono::milliseconds time) { waited += time; }};
+    EXPECT_LE(waited, std::chrono::seconds{1});
+    EXPECT_GT(waited, std::chrono::milliseconds{500});
     EXPECT_EQ(unsteady.taken(), std::nullopt);
     const ContextMeter meter{[&free] { return std::optional{free}; }};
     free = gib(7);  // more than any context

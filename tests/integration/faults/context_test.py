@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a context takes of a GPU, the whole way: from NVML in a confined worker to the report and to plan."""
+import json
+import os
+import pathlib
+import subprocess
+
+from fault_case import BIN, FaultCase
+
+CARD = "pci:0000:c1:00.0"
+MIB = 1 << 20
+MODEL = pathlib.Path(os.environ["GPUPROBE_SOURCE"]) / "tests/data/models/llama-3.1-8b.header.gguf"
+
+
+class ContextsOfADaemon(FaultCase):
+    def ctl(self, *words):
+        done = subprocess.run([BIN / "gpuprobectl", f"--bus={self.bus.address}", *words], capture_output=True, text=True,
+                              timeout=60, check=True)
+        return done.stdout
+
+    def gpu(self):
+        return next(gpu for gpu in json.loads(self.ctl("describe", "-j"))["gpus"] if gpu["id"] == CARD)
+
+    def measured(self):
+        self.ctl("probe", "--stage=measure", "--api=cuda", "--force", CARD)
+        measurement = self.gpu()["backends"]["cuda"]["measurement"]
+        self.assertEqual((measurement["outcome"], measurement["reasons"]), ("answered", []))
+        return measurement["context"]
+
+    def counted(self):
+        plan = json.loads(self.ctl("plan", "-j", "--beginning", f"--gguf={MODEL}", f"--gpus={CARD}"))
+        return plan["gpus"][0]["overhead"] / MIB
+
+    def test_is_in_the_report_and_counted(self):
+        self.start_healthy()
+        self.assertIsNone(self.gpu()["backends"]["cuda"]["measurement"])
+        self.assertEqual(self.measured(), 523 * MIB)
+        self.assertEqual(self.counted(), 523 + 7)
+
+    def test_is_measured_although_somebody_has_just_left(self):
+        # The worker of the API before, and NVML's that told the load: their memory comes back a moment after they ended.
+        self.start_healthy()
+        self.set_fault("cuda", "another-leaves")
+        self.assertEqual(self.measured(), 523 * MIB)
