@@ -142,13 +142,14 @@ def main():
             real = {api: [taken(api, gpu["pci"]["address"]) for _ in range(options.rounds)] for api in TAKERS}
             found = {api: [] for api in TAKERS}
             for _ in range(options.rounds):
-                told = ask("probe", "--stage=measure", gpu["id"])
+                time.sleep(2)  # NVML's load is that of the last second, which was ours
+                print(ask("probe", "--stage=measure", "--no-legend", gpu["id"]), end="")
                 gpu = next(each for each in json.loads(ask("describe", "-j"))["gpus"] if each["id"] == gpu["id"])
                 for api, figures in found.items():
                     measurement = (gpu["backends"].get(api) or {}).get("measurement") or {}
+                    if not measurement.get("context"):
+                        print(f"none   {api:7} measured: {measurement.get('outcome')}", *(each["code"] for each in measurement.get("reasons", [])))
                     figures.append((measurement.get("context") or 0) / MIB)
-            if not any(map(any, found.values())):
-                print(told)
             for api in TAKERS:
                 problem = next((each for each in real[api] if isinstance(each, str)), None)
                 if problem:
