@@ -19,13 +19,22 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// The GPUs on which the chosen backend is accepted and that are like the best one: that one, then
+/// Whether a program that uses the best one is to use that one too: one like it, or one that the
+/// request names as well.
+bool goes_with(const Gpu& best, const Gpu& other, bool is_named) {
+    return is_alike(best, other) || (is_named && !stands_alone(best) && !stands_alone(other));
+}
+
+/// The GPUs on which the chosen backend is accepted and that go with the best one: that one, then
 /// the others in order.
-std::vector<const Gpu*> group_of(const Judged& best, const std::vector<Judged>& all) {
+std::vector<const Gpu*> group_of(const SelectQuestion& question,
+                                 const Judged& best,
+                                 const std::vector<Judged>& all) {
     std::vector<const Gpu*> gpus;
     for (const auto& judged : all)
         if (best.gpu && judged.gpu && is_accepted(judged) &&
-            judged.candidate.backend == best.candidate.backend && is_alike(*best.gpu, *judged.gpu))
+            judged.candidate.backend == best.candidate.backend &&
+            goes_with(*best.gpu, *judged.gpu, question.gpus.has_value()))
             gpus.push_back(judged.gpu);
     std::stable_partition(gpus.begin(), gpus.end(),
                           [&best](const Gpu* gpu) { return gpu == best.gpu; });
@@ -215,7 +224,7 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
     Facts::Subject subject{.report = report, .backend_word = ""};
     const auto* best = made.best(question);
     if (best) {
-        selection.gpus = group_of(*best, made.all);
+        selection.gpus = group_of(question, *best, made.all);
         decision.backend = question.word_for(best->candidate.backend);
         decision.environment = environment_on(question, *best, selection);
         subject.gpu = best->gpu;

@@ -416,6 +416,18 @@ TEST(Select, KeepsToTheGpusAllowedByTheRequest) {
     expect(candidate(decision, "cuda", kFirst), Verdict::Rejected, {"not-requested"});
 }
 
+TEST(Select, TakesUnlikeGpusTogetherWhereTheyAreNamed) {
+    auto report = two_identical_cards();
+    report.gpus[1].architecture.cuda_compute_capability = "7.5";
+    EXPECT_EQ(decide(report).gpus, Names{kFirst});
+    const Names turned = {"pci:0000:41:00.0", kFirst};
+    EXPECT_EQ(decide(report, {.gpus = turned}).gpus, turned);
+    EXPECT_EQ(decide(report, {.gpus = turned}).environment.at("CUDA_VISIBLE_DEVICES"),
+              std::string{testing::kSecondUuid} + "," + testing::kFirstUuid);
+    report.gpus[1].backends["cuda"] = unusable("not-listed");
+    EXPECT_EQ(decide(report, {.gpus = turned}).gpus, Names{kFirst});
+}
+
 TEST(Select, LeavesOutRejectedCandidatesOnRequest) {
     const auto decision = decide(one_nvidia_card(), {.include_rejected = false});
     ASSERT_EQ(decision.candidates.size(), 4U);
