@@ -139,14 +139,9 @@ Result<std::string> for_vllm(const PlanRequest& request, const Choice& choice) {
     return text + "\n";
 }
 
-}  // namespace
-
-Result<std::string> plan_arguments_for(std::string_view program,
-                                       const PlanRequest& request,
-                                       const Plan& plan) {
-    if (!request.model)
-        return cannot(program, "needs a model");
-    const auto choice = choice_of(plan);
+Result<std::string> text_for(std::string_view program,
+                             const PlanRequest& request,
+                             const Choice& choice) {
     if (program == "llama.cpp")
         return for_llama_cpp(request, choice);
     if (program == "ollama")
@@ -156,6 +151,21 @@ Result<std::string> plan_arguments_for(std::string_view program,
     return Error{ErrorCode::InvalidRequest,
                  fmt::format("plan: '{}' is not a known program: llama.cpp, ollama or vllm",
                              scrubbed(program, 32))};
+}
+
+}  // namespace
+
+Result<ProgramArguments> plan_arguments_for(std::string_view program,
+                                            const PlanRequest& request,
+                                            const Plan& plan) {
+    if (!request.model)
+        return cannot(program, "needs a model");
+    const auto choice = choice_of(plan);
+    ProgramArguments arguments{.text = TRY(text_for(program, request, choice))};
+    for (const auto* gpu : choice.gpus)
+        if (gpu)
+            arguments.gpus.push_back(gpu->gpu);
+    return arguments;
 }
 
 }  // namespace gpuprobe::inline cli

@@ -3,11 +3,19 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "plan/plan.h"
 
 namespace gpuprobe::inline cli {
+
+struct ProgramArguments {
+    std::string text = {};
+    /// The GPUs that they are for, by id, in the order in which the program has to list them; none
+    /// for the host alone.
+    std::vector<std::string> gpus = {};
+};
 
 /// What `program` ("llama.cpp", "ollama" or "vllm") is to be started with so that it runs the model
 /// as it was planned: arguments, for ollama variables and the parameters of a Modelfile. Of several
@@ -15,8 +23,8 @@ namespace gpuprobe::inline cli {
 ///
 /// Errors: InvalidRequest for another program, without a model, or for what the program cannot be
 /// told.
-Result<std::string> plan_arguments_for(std::string_view program,
-                                       const PlanRequest& request,
-                                       const Plan& plan);
+Result<ProgramArguments> plan_arguments_for(std::string_view program,
+                                            const PlanRequest& request,
+                                            const Plan& plan);
 
 }  // namespace gpuprobe::inline cli

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "base/record.h"
 #include "base/value_json.h"
 #include "calls/documents.h"
@@ -40,6 +43,20 @@ Status refresh(Context& context, const std::vector<std::string>& ids, Report& re
     return Done{};
 }
 
+/// The parts of several GPUs are in an order, and one of several has to be named: what the program
+/// sees otherwise, and in which order, is its own choice.
+Status print_arguments(Context& context, const PlanRequest& request, const Plan& answer) {
+    const auto& program = context.arguments.plan.format;
+    const auto arguments = TRY(plan_arguments_for(program, request, answer));
+    print(arguments.text);
+    if (!arguments.gpus.empty() && answer.gpus.size() > 1)
+        remark(context.arguments,
+               fmt::format("with the variables of: gpuprobectl env {} --gpu={}{}", program,
+                           fmt::join(arguments.gpus, ","),
+                           arguments.gpus.size() > 1 ? " (the parts are in that order)" : ""));
+    return Done{};
+}
+
 Result<ExitCode> run_plan(Context& context) {
     const auto& arguments = context.arguments.plan;
     if (arguments.prints_model) {
@@ -58,7 +75,7 @@ Result<ExitCode> run_plan(Context& context) {
     TRY(refresh(context, request.gpus, report));
     const auto answer = planned(request, report);
     if (!arguments.format.empty())
-        print(TRY(plan_arguments_for(arguments.format, request, answer)));
+        TRY(print_arguments(context, request, answer));
     else if (context.wants_json())
         print_json(context.arguments, to_value(plan_answer(request, report, answer)));
     else

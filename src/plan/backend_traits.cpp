@@ -15,6 +15,7 @@ constexpr BackendTraits kOthers{};
 constexpr auto kBackends = std::to_array<BackendTraits>(
     {{.backend = "cuda", .pipeline_copies = 4, .widens_cache = true, .limits_heads = true},
      {.backend = "rocm", .pipeline_copies = 4, .widens_cache = true, .limits_heads = true},
+     {.backend = "sycl", .lists_by_units = true},
      {.backend = "vulkan", .pipeline_copies = 4, .reorders = true}});
 
 /// Whether CUDA's kernels know the shape: heads of one of these lengths, keys and values alike or

@@ -26,8 +26,9 @@ struct BackendTraits {
     /// It puts a graph into another order before it is reserved, which on several GPUs took up to
     /// one row of the stream more than without. Source: ggml_vk_graph_optimize of ggml-vulkan.cpp.
     bool reorders = false;
-    bool widens_cache = false;  ///< RunShape::widens_cache
-    bool limits_heads = false;  ///< flash attention is for some lengths of a head only
+    bool lists_by_units = false;  ///< several GPUs: runtime_order.h
+    bool widens_cache = false;    ///< RunShape::widens_cache
+    bool limits_heads = false;    ///< flash attention is for some lengths of a head only
 };
 
 /// By the backend's word. A backend without a row does what the CPU does.

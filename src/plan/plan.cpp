@@ -2,11 +2,11 @@
 #include "plan/plan.h"
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 
 #include "plan/backend_traits.h"
 #include "plan/placement.h"
+#include "plan/runtime_order.h"
 #include "plan/size_math.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
@@ -149,27 +149,20 @@ GpuPlan plan_of(const PlanRequest& request, const Candidate& candidate) {
 
 using Candidates = std::vector<const Candidate*>;
 
-/// In the order of the API, as the runtime lists them, where one driver has them all.
-void order_by_index(std::string_view api, Candidates& members) {
-    const auto view_of = [api](const Candidate* member) -> const ApiView* {
-        const auto found = member->gpu->apis.find(std::string{api});
-        return found != member->gpu->apis.end() && found->second.index ? &found->second : nullptr;
-    };
-    const auto* first = members.empty() ? nullptr : view_of(members.front());
-    const bool is_known = std::ranges::all_of(members, [&](const Candidate* member) {
-        const auto* view = view_of(member);
-        return first && view && view->driver == first->driver;
+void put_in_runtime_order(std::string_view backend, Candidates& members) {
+    std::vector<const Gpu*> gpus;
+    for (const auto* member : members)
+        gpus.push_back(member->gpu);
+    const auto order = in_runtime_order(backend, std::move(gpus));
+    std::ranges::sort(members, {}, [&order](const Candidate* member) {
+        return std::ranges::find(order, member->gpu) - order.begin();
     });
-    if (is_known)
-        std::ranges::stable_sort(members, std::less{},
-                                 [&](const Candidate* member) { return *view_of(member)->index; });
 }
 
 /// Those that one backend drives; without the integrated ones where a discrete one is among them
 /// and nobody was named.
 Candidates members_of(const PlanRequest& request,
                       const std::vector<Candidate>& all,
-                      std::string_view api,
                       std::string_view backend) {
     Candidates members;
     for (const auto& candidate : all)
@@ -183,7 +176,7 @@ Candidates members_of(const PlanRequest& request,
             return member->gpu->kind == GpuKind::Integrated;
         });
     if (request.model)
-        order_by_index(api, members);
+        put_in_runtime_order(backend, members);
     return members;
 }
 
@@ -243,9 +236,8 @@ std::vector<SetPlan> sets_of(const PlanRequest& request,
         return left == right;
     };
     for (const auto& api : kApis) {
-        const auto members = api.splits_models
-                                 ? members_of(request, candidates, api.word, api.backend)
-                                 : std::vector<const Candidate*>{};
+        const auto members = api.splits_models ? members_of(request, candidates, api.backend)
+                                               : std::vector<const Candidate*>{};
         if (members.size() < 2)
             continue;
         auto set = set_of(request, api.backend, members, whole);

@@ -14,7 +14,9 @@ import gguf_writer
 from cli_case import CTL, DATA, SOURCE, WithDaemon, environment, run
 
 sys.path.insert(0, str(SOURCE / "tests/runtimes"))
+sys.path.insert(0, str(SOURCE / "tests/integration/scenarios"))
 import shapes  # noqa: E402
+from made_machine import GB, ONEAPI, Machine  # noqa: E402
 
 MACHINES = SOURCE / "tests/data/machines"
 MODELS = SOURCE / "tests/data/models"
@@ -137,7 +139,8 @@ class PlanFormats(unittest.TestCase):
 
     def printed(self, machine, *words, code=0):
         done = replay(machine, *self.MODEL, *words)
-        self.assertEqual((done.returncode, done.stderr), (code, ""))
+        self.assertEqual(done.returncode, code)
+        self.assertRegex(done.stderr, r"^(gpuprobectl: with the variables of: gpuprobectl env \S+ --gpu=\S+( \(.*\))?\n)?$")
         return done.stdout
 
     def test_of_llama_cpp(self):
@@ -150,6 +153,50 @@ class PlanFormats(unittest.TestCase):
         text = self.printed("nvidia-h200-2", "--format=llama.cpp", "--ctx=32k", "--streams=24", "--flash-attention=off")
         self.assertIn("--flash-attn off", text)
         self.assertIn("--split-mode layer --tensor-split 33,32", text)
+
+    def unlike(self, folder, kind):
+        """Two GPUs of 12 and 24 GB in the order of the driver, and of a consumer's choice the other way round."""
+        machine = Machine(libraries=ONEAPI)
+        for number, (address, memory) in enumerate((("0000:01:00.0", 12 * GB), ("0000:02:00.0", 24 * GB))):
+            if kind == "cuda":
+                machine.nvidia(address, memory=memory, number=number, device=("2684", "2204")[number], capability=("8.9", "8.6")[number])
+            elif kind == "sycl":
+                # Level Zero lists the larger one first, and by address once it is told to.
+                machine.intel(("0000:04:00.0", "0000:03:00.0")[number], device="56a0", memory=(24 * GB, 12 * GB)[number], level_zero=True,
+                              vulkan=False, integrated=False)
+            else:
+                machine.amd(address, memory=memory, hip=kind == "rocm", unique_id=f"00c0ffee00c0ffe{number}")
+        machine.write(folder)
+        return folder
+
+    def test_parts_are_in_the_order_that_env_makes(self):
+        # How each runtime is told: by what names them, in the order of the parts.
+        told = {
+            "cuda": {"CUDA_VISIBLE_DEVICES": "GPU-00000000-0000-4000-8000-000000000001,GPU-00000000-0000-4000-8000-000000000002"},
+            "rocm": {"ROCR_VISIBLE_DEVICES": "GPU-00c0ffee00c0ffe0,GPU-00c0ffee00c0ffe1", "HIP_VISIBLE_DEVICES": "0,1"},
+            "vulkan": {"GGML_VK_VISIBLE_DEVICES": None},  # all, as Vulkan lists them
+            "sycl": {"ZE_ENABLE_PCI_ID_DEVICE_ORDER": "1", "ONEAPI_DEVICE_SELECTOR": "level_zero:0,1"},
+        }
+        for kind, expected in told.items():
+            with self.subTest(kind=kind), tempfile.TemporaryDirectory() as folder:
+                capture = self.unlike(pathlib.Path(folder), kind)
+                done = replay(capture, *self.MODEL, "--ctx=16k", "--streams=3", "--format=llama.cpp")
+                first, second = map(int, done.stdout.split("--tensor-split ")[1].split(","))
+                self.assertLess(first, second, "the smaller one has the smaller part, and comes first")
+                remark = done.stderr.strip().removeprefix("gpuprobectl: with the variables of: gpuprobectl ")
+                command, _, says = remark.partition(" (")
+                self.assertEqual(says, "the parts are in that order)")
+                shown = run(f"--replay={capture}", *command.split()).stdout
+                variables = dict(line.split("=", 1) for line in shown.splitlines())
+                self.assertEqual({name: variables.get(name) for name in expected}, expected)
+                self.assertEqual(run(f"--replay={capture}", "plan", *self.MODEL, "--ctx=16k", "--streams=3", "--format=llama.cpp", "--quiet").stderr, "")
+
+    def test_names_the_one_of_several_that_it_is_for(self):
+        with tempfile.TemporaryDirectory() as folder:
+            capture = self.unlike(pathlib.Path(folder), "cuda")
+            done = replay(capture, *self.MODEL, "--ctx=8k", "--format=llama.cpp")
+            self.assertIn("--split-mode none", done.stdout)
+            self.assertEqual(done.stderr, "gpuprobectl: with the variables of: gpuprobectl env llama.cpp --gpu=pci:0000:02:00.0\n")
 
     def test_of_llama_cpp_without_a_gpu(self):
         self.assertIn("--n-gpu-layers 0 ", self.printed("software-only", "--format=llama.cpp", code=3))

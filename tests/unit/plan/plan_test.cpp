@@ -260,6 +260,28 @@ TEST(Plan, SplitsInTheOrderOfTheApi) {
     EXPECT_EQ(order_of(request), as_reported) << "their indices are not of one list";
 }
 
+TEST(Plan, SplitsInTheOrderOfGgmlsOwnOnSycl) {
+    std::vector<Gpu> gpus;
+    const auto add = [&gpus](const char* name, std::uint8_t bus, std::uint64_t units) {
+        auto one = gpu(name, gib(40));
+        one.backends.erase("cuda");
+        one.backends["sycl"].usable = true;
+        one.pci = PciInfo{.address = PciAddress{.bus = bus}};
+        one.apis["level_zero"].index = static_cast<std::uint32_t>(gpus.size());
+        one.apis["level_zero"].device["execution_units"] = units;
+        gpus.push_back(std::move(one));
+    };
+    // The first by address is the device of SYCL's own choice, whatever it has.
+    add("c", 9, 96);
+    add("b", 8, 512);
+    add("a", 3, 128);
+    const auto answer = planned(for_model("gemma-3-27b", 4096), machine(gpus));
+    EXPECT_EQ(answer.together.at(0).gpus, (std::vector<std::string>{"a", "b", "c"}));
+    gpus[0].apis["level_zero"].device["execution_units"] = 1024;
+    EXPECT_EQ(planned(for_model("gemma-3-27b", 4096), machine(gpus)).together.at(0).gpus,
+              (std::vector<std::string>{"a", "c", "b"}));
+}
+
 TEST(Plan, CountsTheContextAsItWasMeasuredHere) {
     auto measured = gpu("a", gib(40));
     const auto request = for_model("gemma-3-27b", 4096);
