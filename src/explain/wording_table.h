@@ -42,7 +42,6 @@ inline constexpr Wording kWordings[] = {
     {"ambiguous", "the driver lists a device that may be this GPU or another one"},
     {"skipped", "it was not asked"},
     {"not-probed", "it has not been asked yet", "ask the drivers: gpuprobectl probe"},
-    {"cancelled", "the probe was cancelled", "ask the drivers: gpuprobectl probe"},
     {"asleep", "asking would wake a sleeping GPU[: {device}]"},
     {"quarantined", "it is in quarantine[ until {until_usec:time}][: {why:harm}]"},
     {"unstable", "the driver's answers have kept changing since {since_usec:time}"},

@@ -74,15 +74,6 @@ Duration whole_seconds(Duration duration) {
     return std::chrono::floor<std::chrono::seconds>(duration);
 }
 
-ProbeResult cancelled(const ProbeTarget& target) {
-    return ProbeResult{.api = target.api,
-                       .driver = target.driver,
-                       .stage = target.stage,
-                       .device = target.device,
-                       .outcome = Outcome::Skipped,
-                       .reasons = {because("cancelled")}};
-}
-
 }  // namespace
 
 struct Supervisor::Impl {
@@ -282,24 +273,6 @@ void Supervisor::start(const ProbeTarget& target, Done done, Patience patience, 
         impl_->let_go_answered();
     else
         impl_->go_on();
-}
-
-void Supervisor::cancel_all() {
-    auto running = std::exchange(impl_->running, {});
-    auto waiting = std::exchange(impl_->waiting, {});
-    std::vector<std::pair<ProbeResult, Done>> results;
-    for (auto& one : running)
-        results.emplace_back(cancelled(one.run->target()), std::move(one.done));
-    for (auto& one : waiting)
-        results.emplace_back(cancelled(one.target), std::move(one.done));
-    for (auto& [result, done] : results)
-        result.at = impl_->clock.wall();
-    for (auto& one : running)
-        if (auto worker = one.run->abandon())
-            impl_->bury(one.run->target(), std::move(worker));
-    running.clear();
-    for (auto& [result, done] : results)
-        done(std::move(result));  // may destroy this
 }
 
 bool Supervisor::idle() const {

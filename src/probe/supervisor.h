@@ -42,7 +42,7 @@ enum class Patience { Usual, Double };
 /// (580.159).
 ///
 /// Reasons it gives: "worker-not-started" {problem}, "worker-stuck", "malformed-answer" {problem},
-/// "worker-output" {lines} where the probe did not answer, "cancelled".
+/// "worker-output" {lines} where the probe did not answer.
 class Supervisor {
 public:
     using Done = std::function<void(ProbeResult)>;
@@ -64,9 +64,6 @@ public:
     /// `slow` gets each target whose worker has not answered after ProbeLimits::warn, and the phase
     /// that it is in.
     void on_slow(std::function<void(const ProbeTarget&, const std::string& phase)> slow);
-    /// Kills what runs and drops what waits; their `done` gets Outcome::Skipped with reason
-    /// "cancelled", within this call.
-    void cancel_all();
     /// Nothing runs or waits.
     [[nodiscard]] bool idle() const;
 

@@ -143,8 +143,6 @@ inline constexpr ReasonInfo kRows[] = {
      "what is here is newer than the variant is made for", "", ByBuild},
     {"busy", Measurement, Remarks, OnTrial, "others use the GPU for more than a tenth of its time",
      "percent, source"},
-    {"cancelled", Worker, LeavesOpen, OnView | OnTrial,
-     "a shutdown or a newer request ended the probe"},
     {"compiler-missing", Driver, Remarks, OnTrial,
      "the driver has no compiler here: in a container, often a library that was not passed in. The "
      "GPU may be well",

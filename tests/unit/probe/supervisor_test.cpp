@@ -253,21 +253,6 @@ TEST(Supervisor, NeverCallsBackFromWithinStart) {
     stage.wait();
 }
 
-TEST(Supervisor, CancelsWhatRunsAndWhatWaits) {
-    Stage stage{kLong, 1};
-    stage.start(ProbeTarget{.api = "hang"});
-    stage.start(ProbeTarget{.api = "good"});
-    stage.supervisor().cancel_all();
-    ASSERT_EQ(stage.results().size(), 2U);
-    for (const auto& result : stage.results()) {
-        EXPECT_EQ(result.outcome, Outcome::Skipped);
-        EXPECT_EQ(result.reasons, std::vector{Reason{.code = "cancelled"}});
-        EXPECT_NE(result.at, std::nullopt);
-    }
-    EXPECT_EQ(stage.results()[1].api, "good");
-    EXPECT_TRUE(stage.supervisor().idle());
-}
-
 TEST(Supervisor, MayBeDestroyedByTheCallerItCalls) {
     const auto loop = SystemLoop::create().value();
     const SystemClock clock;

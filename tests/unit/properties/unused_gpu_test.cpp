@@ -27,7 +27,6 @@ const Codes kLimits{
     "vulkan-feature-missing", "vulkan-too-old", "webgpu-features"};
 const Codes kOpen{"ambiguous",
                   "asleep",
-                  "cancelled",
                   "driver-crashed",
                   "driver-failed",
                   "driver-timed-out",
