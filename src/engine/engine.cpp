@@ -125,6 +125,13 @@ struct Engine::Impl {
     std::function<void(const std::string&)> slow = {};
     EventHandle quiet_start = {};  ///< until drivers are asked that the cache answers for
     std::optional<MonotonicTime> renewed = {};  ///< when Engine::renew() last did something
+    /// Who waits for that, but not for ever.
+    struct Waiting {
+        std::function<void()> done = {};
+        EventHandle patience = {};
+    };
+    std::map<std::size_t, Waiting> waiting = {};
+    std::size_t last_waiting = 0;
     EventHandle empty_round = {};  ///< until a round ends in which nothing had to be asked
     // Last, so that it is destroyed first: its workers report to the members above.
     Supervisor supervisor;
@@ -272,22 +279,17 @@ bool Engine::Impl::is_outdated(const ProbeTarget& target) const {
            (!known || !known->at || clock.wall() - *known->at >= kIsOfNow);
 }
 
-/// Lets `done` go once: at once where nobody is asked, else when the round ends, or by the clock.
+/// Calls `done` at once where nobody is asked, else when the round ends, or by the clock.
 void Engine::Impl::wait_a_moment(std::function<void()> done) {
-    struct Wait {
-        std::function<void()> done = {};
-        EventHandle patience = {};
-    };
-    const auto wait = std::make_shared<Wait>(Wait{.done = std::move(done)});
-    const auto end = [wait] {
-        const auto patience = std::move(wait->patience);
-        if (const auto waiting = std::exchange(wait->done, {}))
-            waiting();
-    };
     if (!queries.asking())
-        return end();
-    wait->patience = loop.after(kMostForNow, end);
-    queries.wait({.done = end});
+        return done();
+    const auto number = ++last_waiting;
+    const auto let_go = [this, number] {
+        if (const auto one = waiting.extract(number); !one.empty())
+            one.mapped().done();
+    };
+    waiting.emplace(number, Waiting{std::move(done), loop.after(kMostForNow, let_go)});
+    queries.wait({.done = let_go});
 }
 
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
