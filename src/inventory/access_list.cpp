@@ -41,8 +41,7 @@ std::vector<AclEntry> access_list(std::string_view bytes) {
         const auto tag = tag_name(number_in(bytes.substr(at, 2)));
         if (tag.empty())
             continue;
-        AclEntry entry{.tag = std::string{tag},
-                       .mode = number_in(bytes.substr(at + 2, 2)) & 7U};
+        AclEntry entry{.tag = std::string{tag}, .mode = number_in(bytes.substr(at + 2, 2)) & 7U};
         if (tag == "user" || tag == "group")
             entry.id = number_in(bytes.substr(at + 4, 4));
         entries.push_back(std::move(entry));
