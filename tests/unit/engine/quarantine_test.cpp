@@ -348,6 +348,7 @@ TEST_F(EngineQuarantine, HoldsTheOneWithWhichTheMachineGoesDownAgain) {
 TEST_F(EngineQuarantine, AsksNoSuspectBesideTheOthersThoughItIsTheFirst) {
     has_a_gpu_and_starts_ahead();
     goes_down_while_asking("nvml", false, "2");
+    std::filesystem::remove(root_.path() + "/cache");
     std::vector<std::size_t> at_a_time;
     launcher_.at_launch = [&] {
         at_a_time.push_back(running_in(root_.path() + "/state/quarantine"));
