@@ -114,6 +114,18 @@ std::map<Api, std::uint64_t> refused_gpus(const Refusals& refusals, const Machin
     return refused;
 }
 
+/// The GPUs on which the consumer needs nothing of the host's libraries of an API.
+std::map<Api, std::uint64_t> served_gpus(const std::vector<BackendOnGpu>& order,
+                                         const MachineFacts& machine) {
+    std::map<Api, std::uint64_t> served;
+    for (const auto& one : order)
+        for (std::size_t i = 0; one.is_brought && i < machine.gpus.size(); ++i)
+            if (const auto api = api_of_backend(one.backend);
+                api && machine.gpus[i].gpu()->id == one.gpu)
+                served[*api] |= 1ULL << i;
+    return served;
+}
+
 /// By API, for each GPU, where the two stand in the order of a selection.
 using Places = std::map<Api, std::vector<std::size_t>>;
 constexpr auto kNoPlace = static_cast<std::size_t>(-1);
@@ -160,6 +172,7 @@ public:
           allowed_{gpus_allowed(request, machine)},
           refused_{refused_gpus(selection.refusals, machine)},
           places_{places_of(selection.order, machine)} {
+        serve(served_gpus(selection.order, machine));
         if (const auto added = added_term(request))
             added_ = gpus_.ask(*added);
     }
@@ -187,6 +200,21 @@ public:
     }
 
 private:
+    /// Whether the host can use an API that the consumer brings, and what it leaves open of it, is
+    /// no question there. What is known against the GPU stays so.
+    void serve(const std::map<Api, std::uint64_t>& served) {
+        for (std::size_t i = 0; i < answers_.size(); ++i) {
+            const auto& term = platform_.index.terms[i];
+            const auto api = api_of(term);
+            const auto found = api ? served.find(*api) : served.end();
+            if (found == served.end())
+                continue;
+            const auto open = term.fact == FactId::Usable ? ~0ULL : answers_[i].maybe;
+            answers_[i].yes |= found->second & open;
+            answers_[i].maybe |= found->second & open;
+        }
+    }
+
     Exclusion exclusion_of(const Variant& variant) const {
         const auto is_meant = [&variant](const auto& word) { return means(word, variant); };
         if (std::ranges::any_of(request_.exclude, is_meant))

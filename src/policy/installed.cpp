@@ -243,7 +243,11 @@ bool is_brought(const std::vector<std::string>& words, Api api) {
     const auto& info = info_of(api);
     const auto loader = gpuprobe::words(info.libraries);
     return std::ranges::find(words, info.backend) != words.end() && !loader.empty() &&
-           is_brought(words, loader.front());
+           (api == Api::Vulkan || is_brought(words, loader.front()));
+}
+
+std::string_view kernel_drivers_for(Api api) {
+    return api == Api::Vulkan ? "amdgpu xe" : info_of(api).kernel_drivers;
 }
 
 std::optional<std::string> need_problem(std::string_view word) {

@@ -34,8 +34,13 @@ std::optional<std::string> code_problem(std::string_view word);
 bool is_bringable(std::string_view word);
 /// Whether one of these words brings the library. What belongs to a driver nobody brings.
 bool is_brought(const std::vector<std::string>& words, std::string_view soname);
-/// Whether one of them brings all that the API needs above the kernel.
+/// Whether one of them brings all that the API needs above the kernel; of Vulkan that is Mesa.
 bool is_brought(const std::vector<std::string>& words, Api api);
+/// The kernel's drivers that what is brought works with, by spaces: the vendor's. Of Mesa's those
+/// on which each GPU has Vulkan with what ggml needs: i915 has older ones too.
+///
+/// Source: docs/drivers/radv.rst and anv.rst of Mesa.
+std::string_view kernel_drivers_for(Api api);
 
 /// One way in which a build can use a backend.
 struct BuildNeeds {

@@ -92,7 +92,7 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Trial& tri
     if (!has_reason(view.reasons, "no-permission"))
         for (auto& closed : shut_nodes(info_of(api).backend, facts.report().nodes, gpu))
             trial.reject(std::move(closed));
-    const auto drivers = info_of(api).kernel_drivers;
+    const auto drivers = kernel_drivers_for(api);
     if (!gpu.driver.name)
         trial.doubt(
             because("requirement-unknown",
@@ -108,6 +108,14 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Trial& tri
         trial.reject(because("node-missing", {{"node", "/dev/kfd"}}));
 }
 
+/// Whether the consumer has with it what drives the GPU. Mesa drives some vendors' alone, and what
+/// the host has counts for the others.
+bool brings_driver(const SelectQuestion& question, Api api, const Gpu& gpu) {
+    return is_brought(question.profile.brings, api) &&
+           (!info_of(api).vendor.empty() ||
+            (gpu.driver.name && works_with(kernel_drivers_for(api), *gpu.driver.name)));
+}
+
 /// What the report says: the reasons are the report's own.
 void try_facts(const SelectQuestion& question,
                const std::string& backend,
@@ -119,7 +127,7 @@ void try_facts(const SelectQuestion& question,
         return trial.doubt(because("not-probed", {{"api", api_below(backend)}}));
     const auto& view = found->second;
     const auto api = api_of_backend(backend);
-    if (api && lacks_libraries(view) && is_brought(question.profile.brings, *api))
+    if (api && lacks_libraries(view) && brings_driver(question, *api, gpu))
         return try_kernel(view, *api, facts, trial);
     for (const auto& why : view.reasons)
         if (view.usable == true)

@@ -302,7 +302,10 @@ std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const Attempt
     std::ranges::stable_sort(on_gpus, {}, [&rank](const Judged* judged) { return rank(*judged); });
     std::vector<BackendOnGpu> order;
     for (const auto* judged : on_gpus)
-        order.push_back({.backend = judged->candidate.backend, .gpu = judged->gpu->id});
+        order.push_back({.backend = judged->candidate.backend,
+                         .gpu = judged->gpu->id,
+                         .is_brought = is_accepted(*judged) &&
+                                       has_reason(judged->candidate.reasons, "brought")});
     return order;
 }
 

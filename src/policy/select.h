@@ -80,6 +80,8 @@ using Refusals = std::map<std::string, std::map<std::string, std::vector<Reason>
 struct BackendOnGpu {
     std::string backend = {};
     std::string gpu = {};
+    /// Accepted for what the consumer brings: what the host's libraries leave open is none of its.
+    bool is_brought = false;
 };
 
 /// What a consumer's selection says of its builds.

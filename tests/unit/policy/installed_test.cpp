@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/consumer_set.h"
+#include "policy/recommend.h"
 #include "policy/select.h"
 #include "unit/policy/machines.h"
 #include "unit/policy/scenario.h"
@@ -292,6 +293,40 @@ TEST(Brings, NeedTheKernelsDriverAndItsNodes) {
     auto shut = radeon("amdgpu", {closed});
     shut.gpus.front().backends["rocm"].reasons.push_back(because("no-permission"));
     EXPECT_EQ(for_torch(shut).backend, "cpu");
+}
+
+/// A Radeon for which the image of ROCm has no code, and a host without Vulkan's loader.
+Report radeon_without_vulkan(const char* driver) {
+    auto report = radeon(driver, {});
+    report.host.os = "linux";
+    report.host.arch = "x86_64";
+    auto& gpu = report.gpus.front();
+    gpu.architecture.gfx_target = "gfx1103";
+    gpu.backends["vulkan"] = testing::unusable("loader-missing");
+    return report;
+}
+
+TEST(Brings, MesaWhichNeedsTheKernelsDriverAlone) {
+    const auto consumers = ConsumerSet::with_builtins();
+    const auto& ramalama = *consumers.selection("ramalama");
+    const auto& product = *consumers.product("ramalama");
+    const auto chosen_on = [&](const Report& report) {
+        const auto decision = select(ramalama, {}, report, {}, &product);
+        EXPECT_EQ(decision->backend, recommend(product, {}, report, Rules::current(), {},
+                                               selection_view(ramalama, {}, report, {}, &product))
+                                         .variant.value_or("none"))
+            << "both say the same";
+        return decision->backend;
+    };
+    EXPECT_EQ(chosen_on(radeon_without_vulkan("amdgpu")), "vulkan");
+    // Older Radeons have no Vulkan of Mesa's; Intel's i915 has some.
+    EXPECT_EQ(chosen_on(radeon_without_vulkan("radeon")), "cpu");
+    auto closed = radeon_without_vulkan("amdgpu");
+    closed.gpus.front().nodes.front().accessible = false;
+    EXPECT_EQ(chosen_on(closed), "cpu");
+    auto consumer_without = ramalama;
+    consumer_without.brings = {"rocm"};
+    EXPECT_EQ(select(consumer_without, {}, radeon_without_vulkan("amdgpu"))->backend, "cpu");
 }
 
 TEST(Brings, NameBackendsAndLibrariesThatAreNoDrivers) {
