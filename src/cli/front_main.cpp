@@ -67,9 +67,9 @@ std::optional<int> answered(const std::vector<std::string>& words) {
         return std::nullopt;
     knowledge::Library::use(
         engine::knowledge_in(engine::KnowledgeFolders::below(arguments.knowledge_root)).library);
-    Context context{.arguments = arguments,
-                    .screen = screen_of(STDOUT_FILENO, arguments.colour),
-                    .client = **client};
+    auto screen = screen_of(STDOUT_FILENO, arguments.colour);
+    screen.has_legend = arguments.has_legend;
+    Context context{.arguments = arguments, .screen = screen, .client = **client};
     const auto done = find_verb(arguments.verb)->run(context);
     const auto code = flushed(done ? *done : report_failure(arguments, done.error()));
     return static_cast<int>(code);
