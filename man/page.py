@@ -125,17 +125,21 @@ def date():
 
 
 def breakable(table):
-    """A name in a table gets no hyphen; a long one may go on in a second line, behind an underscore."""
+    """A name in a table gets no hyphen; a long one, or a path, may go on in a second line, behind an underscore or a slash."""
     def name(found):
-        text = found[2].replace("_", "_\\:") if len(found[2]) >= 16 else found[2]
+        text = re.sub("([_/])", r"\1\\:", found[2]) if len(found[2]) >= 16 else found[2]
         return f"{found[1]}\\%{text}"
-    return re.sub(r"(\\f[BIR]|(?<=\s))((?:\\\(dq)?[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+)", name, table[0])
+    words = r"(?:\\\(dq)?[A-Za-z0-9]+(?:_[A-Za-z0-9]+)+"
+    paths = r"[A-Za-z0-9*]+(?:/[A-Za-z0-9*_]+)+"
+    return re.sub(rf"(\\f[BIR]|(?<=\s))({paths}|{words})", name, table[0])
 
 
 def tidy(roff):
     """lowdown's fixed-width font is one that not every formatter knows, it opens paragraphs twice, writes
     lists of terms for groff alone, and does not say on the first line that there are tables."""
     roff = roff.replace("\\fC", "\\fB")
+    # Of four columns the first two are as wide as their words, and the others share the rest.
+    roff = roff.replace("expand allbox;\nlb lb lb lb\nl l l l.", "allbox;\nlb lb lb lb\nl l lx lx.")
     roff = re.sub(r"^\.(S[HS])\n(.*)\n(?:\.[LP]P\n)?", r'.\1 "\2"' + "\n", roff, flags=re.M)
     term = r'^\.[LP]P\n(.+)\n\.if n \\\n\.sp -1v\n\.if t \\\n\.sp -0\.25v\n\.IP "" 5n\n'
     roff = re.sub(term, r".TP 5n" + "\n" + r"\1" + "\n", roff, flags=re.M)
