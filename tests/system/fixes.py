@@ -29,6 +29,9 @@ PROGRAMS = {"apt": "apt", "chmod": "coreutils", "dkms": "dkms", "dpkg": "dpkg", 
             "nvidia-smi": "nvidia-smi", "rmmod": "kmod", "sed": "sed", "systemctl": "systemd", "tee": "coreutils", "udevadm": "udev",
             "update-initramfs": "initramfs-tools", "usermod": "passwd"}
 OURS = {"gpuprobectl", "unset"}
+# Of no Debian: the package that each is in elsewhere, and the options that its maker's manual has.
+# Source: NVIDIA Container Toolkit 1.20.1, "Support for Container Device Interface", "Generating a CDI Specification".
+ELSEWHERE = {"nvidia-ctk": ("nvidia-container-toolkit-base", {"--output"})}
 # The beginnings of the commands that are run here besides those that install.
 DONE = ("usermod ", "sed s/libGLX")
 # What is there once a role's packages are: a file, or a library of the linker's.
@@ -122,8 +125,14 @@ class Fixes(unittest.TestCase):
                 program, *words = part.split()
                 if program in OURS:
                     continue
+                options = {re.split("=", word)[0] for word in words if word.startswith("-")}
+                if program in ELSEWHERE:
+                    package, known = ELSEWHERE[program]
+                    self.assertNotEqual(self.root.run(f"apt-cache show {package}").returncode, 0, f"{package} is there: {program} can be asked")
+                    self.assertLessEqual(options, known, f"{cause}: {command}")
+                    continue
                 self.assertIn(program, PROGRAMS, f"{cause}: {command}")
-                for option in {re.split("=", word)[0] for word in words if word.startswith("-")}:
+                for option in options:
                     name = option[:2] if re.fullmatch(r"-[a-z]\d+", option) else option
                     if (program, name) not in seen:
                         seen.add((program, name))
