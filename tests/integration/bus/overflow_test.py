@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """More hardware events than the kernel keeps for a reader, on real netlink sockets in a network of our own."""
+import contextlib
 import os
 import pathlib
 import shutil
@@ -81,10 +82,15 @@ class Overflow(BusCase):
         self.sequence += 1
         self.netlink.sendto(event(self.sequence, *words, **properties), (0, UDEV_GROUP))
 
+    def open_files(self):
+        """What its descriptors are of, without those that it closes meanwhile."""
+        for link in pathlib.Path(f"/proc/{self.daemon.pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                yield os.readlink(link)
+
     def drops(self):
         """How many messages the daemon's socket has lost."""
-        inodes = {os.readlink(link).strip("socket:[]") for link in pathlib.Path(f"/proc/{self.daemon.pid}/fd").iterdir()
-                  if os.readlink(link).startswith("socket:")}
+        inodes = {target.strip("socket:[]") for target in self.open_files() if target.startswith("socket:")}
         lines = pathlib.Path(f"/proc/{self.daemon.pid}/net/netlink").read_text(encoding="ascii").splitlines()
         names = lines[0].split()
         rows = [dict(zip(names, line.split())) for line in lines[1:]]
