@@ -5,6 +5,13 @@
 
 namespace gpuprobe::backends {
 
+/// Whether this process is in a namespace of processes that its parent is not in.
+bool is_alone();
+
+/// Refuses what reaches beyond this process, with the errors that confinement.h tells; anything
+/// else is allowed. Errors: Internal, where the kernel or its container allows no filter.
+Status refuse_reaching_out();
+
 /// Leaves this process, and whatever it starts, only the system calls of a list; any other fails
 /// with ENOSYS, as on an older kernel, and where the kernel can tell us (Linux 5.0) its number is
 /// written to stderr once, so that a driver that fails without it says what it needs.

@@ -19,7 +19,7 @@ struct Confinement {
 ///    mounts, namespaces, key rings, the clock, and sockets of another family than AF_UNIX. They
 ///    fail with EPERM. Calls with an older form whose arguments can be judged (clone3), and those
 ///    that drivers try first but can do without (io_uring, the new mount calls), fail with ENOSYS;
-///  - every other system call that is not on a list (known_calls.h).
+///  - every other system call that is not on a list (call_filters.h).
 /// No call ever kills the process: what a driver falls back to is an answer, its death is not.
 ///
 /// Executable memory, fork, exec and the NUMA calls stay: drivers compile, pocl runs the linker,

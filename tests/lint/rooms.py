@@ -43,7 +43,7 @@ FOREIGN = [
     (r"pci/", ["backends/pci"]),
     (r"(lib)?drm/", ["backends/drm"]),
     (r"dlfcn\.h", ["backends"]),
-    (r"seccomp\.h", ["backends/confinement.cpp", "backends/known_calls.cpp"]),
+    (r"seccomp\.h", ["backends/filter_programs_main.cpp"]),
     (r"CLI/", ["cli", "service", "backends/worker_main.cpp"]),
     (r"fmt/", ["cli"]),
     (r"zlib\.h", ["inventory/gpu_code.cpp", "probe", "store"]),

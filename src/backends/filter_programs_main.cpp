@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Writes the filters of system calls that hold a worker, in C++, when the worker is built: to make
+// them takes two milliseconds, which each worker would need before its driver. libseccomp's numbers
+// and ours are those of the processor that runs this: another processor's are made by an emulator.
+// Usage: gpuprobe-filter-programs FILE
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <asm/ioctls.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/fs.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "backends/filter_programs.h"
+#include "base/handle.h"
+#include "base/parse.h"
+
+namespace gpuprobe::backends {
+namespace {
+
+using Filter = CHandle<void, seccomp_release>;
+using File = CHandle<std::FILE, std::fclose>;
+
+constexpr std::array kRefused = {
+    // Other processes.
+    SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(kcmp),
+    SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_send_signal), SCMP_SYS(process_madvise),
+    // The kernel's own code and what it watches.
+    SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(init_module),
+    SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(kexec_load),
+    SCMP_SYS(kexec_file_load), SCMP_SYS(syslog), SCMP_SYS(lookup_dcookie), SCMP_SYS(acct),
+    SCMP_SYS(quotactl), SCMP_SYS(fanotify_init),
+    // Mounts and namespaces.
+    SCMP_SYS(mount), SCMP_SYS(umount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
+    SCMP_SYS(unshare), SCMP_SYS(setns), SCMP_SYS(swapon), SCMP_SYS(swapoff),
+    SCMP_SYS(name_to_handle_at), SCMP_SYS(open_by_handle_at),
+    // Who it is, and whose its files are. Refused here rather than unknown, since glibc has every
+    // thread call the first ones, the one that answers for unknown calls too.
+    SCMP_SYS(setuid), SCMP_SYS(setgid), SCMP_SYS(setreuid), SCMP_SYS(setregid), SCMP_SYS(setresuid),
+    SCMP_SYS(setresgid), SCMP_SYS(setgroups), SCMP_SYS(setfsuid), SCMP_SYS(setfsgid),
+    SCMP_SYS(capset), SCMP_SYS(chown), SCMP_SYS(fchown), SCMP_SYS(lchown), SCMP_SYS(fchownat),
+    // Modes and times, which Landlock leaves alone.
+    SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat), SCMP_SYS(utime), SCMP_SYS(utimes),
+    SCMP_SYS(utimensat), SCMP_SYS(futimesat),
+    // Sockets of others, which have names wherever their owners like.
+    SCMP_SYS(connect), SCMP_SYS(sendmsg), SCMP_SYS(sendmmsg),
+    // Keys.
+    SCMP_SYS(add_key), SCMP_SYS(request_key), SCMP_SYS(keyctl),
+    // The machine.
+    SCMP_SYS(reboot), SCMP_SYS(sethostname), SCMP_SYS(setdomainname), SCMP_SYS(settimeofday),
+    SCMP_SYS(clock_settime), SCMP_SYS(clock_adjtime), SCMP_SYS(adjtimex), SCMP_SYS(iopl),
+    SCMP_SYS(ioperm), SCMP_SYS(vhangup)};
+
+/// What programs try first and can do without: what has no form that a filter can judge (clone3,
+/// openat2), and the requests of which a machine has a fixed number (io_setup). Those that the
+/// headers here do not know are unknown by their absence from the list of what is known.
+constexpr std::array kUnknown = {SCMP_SYS(clone3),         SCMP_SYS(io_uring_setup),
+                                 SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
+                                 SCMP_SYS(open_tree),      SCMP_SYS(move_mount),
+                                 SCMP_SYS(fsopen),         SCMP_SYS(fsconfig),
+                                 SCMP_SYS(fsmount),        SCMP_SYS(fspick),
+                                 SCMP_SYS(mount_setattr),  SCMP_SYS(openat2),
+                                 SCMP_SYS(io_setup),       SCMP_SYS(io_submit)};
+
+constexpr std::array<scmp_datum_t, 7> kNamespaces = {CLONE_NEWUSER,  CLONE_NEWNS,  CLONE_NEWPID,
+                                                     CLONE_NEWNET,   CLONE_NEWIPC, CLONE_NEWUTS,
+                                                     CLONE_NEWCGROUP};
+
+/// Requests that choose whom a descriptor signals, and the generation of a file.
+constexpr std::array<scmp_datum_t, 3> kRequests = {FIOSETOWN, SIOCSPGRP, FS_IOC_SETVERSION};
+/// What changes a terminal, puts input into it as if its user had typed it, or takes it over. A
+/// descriptor to read is enough, and Landlock refuses them on other devices than a driver's since
+/// Linux 6.10 only. Source: ioctl_tty(2).
+constexpr std::array<scmp_datum_t, 27> kTerminalRequests = {
+    TCSETS,   TCSETA,     TCSETAW,   TCSETAF,     TCSBRK,      TCXONC,      TCFLSH,
+    TIOCEXCL, TIOCNXCL,   TIOCSCTTY, TIOCSPGRP,   TIOCSTI,     TIOCSWINSZ,  TIOCMBIS,
+    TIOCMBIC, TIOCMSET,   TIOCLINUX, TIOCCONS,    TIOCSSERIAL, TIOCPKT,     TIOCSETD,
+    TCSBRKP,  TIOCSPTLCK, TIOCSIG,   TIOCVHANGUP, TIOCGPTPEER, TIOCSSOFTCAR};
+/// The same. On Tegra these numbers turn a group of channels on and off: NVGPU_TSG_IOCTL_ENABLE and
+/// _DISABLE of include/uapi/linux/nvgpu.h in NVIDIA's linux-nvgpu.
+constexpr std::array<scmp_datum_t, 2> kTerminalRequestsButOnTegra = {TCSETSW, TCSETSF};
+/// Programs that the kernel runs on what a socket receives.
+constexpr std::array<scmp_datum_t, 4> kSocketPrograms = {
+    SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF};
+/// Kinds of requests that change files and file systems, for which a descriptor to read is enough:
+/// attributes, generations, encryption, snapshots (Btrfs, bcachefs, OCFS2, F2FS, Ceph, CIFS). Then
+/// those that lead from a descriptor of a process (0xFF) or a namespace (0xB7) to other namespaces.
+/// Source: Documentation/userspace-api/ioctl/ioctl-number.rst of Linux 6.12 and its uapi headers;
+/// no driver of GPUs has one of these.
+constexpr std::array<scmp_datum_t, 10> kForeignKinds = {'f',  'X',  0x94, 0xBC, 'o',
+                                                        0xF5, 0x97, 0xCF, 0xFF, 0xB7};
+constexpr scmp_datum_t kKind = 0xFF00;
+constexpr scmp_datum_t kIoprioProcess = 1;  // IOPRIO_WHO_PROCESS, ioprio_set(2)
+
+/// Which argument holds the flags; clone(2), "C library/kernel differences".
+#if defined(__s390__) || defined(__s390x__)
+constexpr unsigned kCloneFlags = 1;
+#else
+constexpr unsigned kCloneFlags = 0;
+#endif
+
+/// F_SETDELEG, Linux 6.19: whoever changes the folder waits for its holder.
+constexpr int kSetDelegation = 1024 + 16;
+
+constexpr std::uint32_t kDenied = SCMP_ACT_ERRNO(EPERM);
+constexpr scmp_datum_t kLowHalf = 0xFFFFFFFF;
+
+/// The first negative errno that one of the calls gave; 0 when none did.
+class Steps {
+public:
+    void operator()(int result) {
+        if (problem_ == 0 && result < 0)
+            problem_ = result;
+    }
+    [[nodiscard]] int problem() const { return problem_; }
+
+private:
+    int problem_ = 0;
+};
+
+/// CUDA makes a Unix socket and fails without; it connects to nobody. An address to send to is one
+/// more way to somebody.
+void refuse_sockets(scmp_filter_ctx filter, Steps& step) {
+    for (const int call : {SCMP_SYS(socket), SCMP_SYS(socketpair)})
+        step(seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), call, 1,
+                              SCMP_A0(SCMP_CMP_NE, AF_UNIX)));
+    step(seccomp_rule_add(filter, kDenied, SCMP_SYS(sendto), 1, SCMP_A4(SCMP_CMP_NE, 0)));
+    for (const auto program : kSocketPrograms)
+        step(seccomp_rule_add(filter, kDenied, SCMP_SYS(setsockopt), 2,
+                              SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, SOL_SOCKET),
+                              SCMP_A2(SCMP_CMP_MASKED_EQ, kLowHalf, program)));
+}
+
+/// Refuses a mode that makes whoever runs a file its owner, where files are made; modes of files
+/// that are there are refused altogether.
+void refuse_set_id(scmp_filter_ctx filter, Steps& step) {
+    for (const scmp_datum_t bit : {S_ISUID, S_ISGID}) {
+        const auto with = [bit](unsigned argument) {
+            return SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, bit, bit);
+        };
+        step(seccomp_rule_add(filter, kDenied, SCMP_SYS(creat), 1, with(1)));
+        step(seccomp_rule_add(filter, kDenied, SCMP_SYS(mknod), 1, with(1)));
+        step(seccomp_rule_add(filter, kDenied, SCMP_SYS(mknodat), 1, with(2)));
+        for (const scmp_datum_t flag : {O_CREAT, O_TMPFILE}) {
+            const auto made = [flag](unsigned argument) {
+                return SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, flag, flag);
+            };
+            step(seccomp_rule_add(filter, kDenied, SCMP_SYS(open), 2, made(1), with(2)));
+            step(seccomp_rule_add(filter, kDenied, SCMP_SYS(openat), 2, made(2), with(3)));
+        }
+    }
+}
+
+/// Refuses what reaches another process of the same user: a signal to it, also by way of a
+/// descriptor (its owner is who gets SIGIO), a limit, a priority, a place in memory or on
+/// processors. A worker that sees none but its own processes may schedule its own threads.
+void refuse_others(scmp_filter_ctx filter, bool is_alone, Steps& step) {
+    constexpr scmp_datum_t self = kThisProcess;
+    for (const int call :
+         {SCMP_SYS(kill), SCMP_SYS(tgkill), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo)})
+        step(seccomp_rule_add(filter, kDenied, call, 1, SCMP_A0(SCMP_CMP_NE, self)));
+    step(seccomp_rule_add(filter, kDenied, SCMP_SYS(tkill), 0));
+    for (const scmp_datum_t command :
+         {F_SETOWN, F_SETOWN_EX, F_SETSIG, F_NOTIFY, F_SETLEASE, kSetDelegation})
+        step(seccomp_rule_add(filter, kDenied, SCMP_SYS(fcntl), 1,
+                              SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, command)));
+    for (const int call : {SCMP_SYS(prlimit64), SCMP_SYS(move_pages), SCMP_SYS(migrate_pages),
+                           SCMP_SYS(get_robust_list)})
+        step(seccomp_rule_add(filter, kDenied, call, 1, SCMP_A0(SCMP_CMP_NE, 0)));
+    if (is_alone)
+        return;
+    for (const int call :
+         {SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_setscheduler), SCMP_SYS(sched_setparam),
+          SCMP_SYS(sched_setattr), SCMP_SYS(setpriority), SCMP_SYS(ioprio_set)}) {
+        const bool has_kind = call == SCMP_SYS(setpriority) || call == SCMP_SYS(ioprio_set);
+        step(seccomp_rule_add(filter, kDenied, call, 1,
+                              SCMP_CMP(has_kind ? 1U : 0U, SCMP_CMP_NE, 0)));
+    }
+    // All processes of the user, or of a group.
+    step(seccomp_rule_add(filter, kDenied, SCMP_SYS(setpriority), 1,
+                          SCMP_A0(SCMP_CMP_NE, PRIO_PROCESS)));
+    step(seccomp_rule_add(filter, kDenied, SCMP_SYS(ioprio_set), 1,
+                          SCMP_A0(SCMP_CMP_NE, kIoprioProcess)));
+}
+
+void refuse_requests(scmp_filter_ctx filter, std::span<const scmp_datum_t> requests, Steps& step) {
+    for (const auto request : requests)
+        step(seccomp_rule_add(filter, kDenied, SCMP_SYS(ioctl), 1,
+                              SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, request)));
+}
+
+void refuse(scmp_filter_ctx filter, Surroundings around, Steps& step) {
+    // Our rules do not fit a program of another architecture, so none of its calls are allowed.
+    step(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)));
+    for (const int call : kRefused)
+        step(seccomp_rule_add(filter, kDenied, call, 0));
+    for (const int call : kUnknown)
+        step(seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), call, 0));
+    for (const auto flag : kNamespaces)
+        step(seccomp_rule_add(filter, kDenied, SCMP_SYS(clone), 1,
+                              SCMP_CMP(kCloneFlags, SCMP_CMP_MASKED_EQ, flag, flag)));
+    refuse_requests(filter, kRequests, step);
+    refuse_requests(filter, kTerminalRequests, step);
+    if (!around.is_tegra)
+        refuse_requests(filter, kTerminalRequestsButOnTegra, step);
+    for (const auto kind : kForeignKinds)
+        step(seccomp_rule_add(filter, kDenied, SCMP_SYS(ioctl), 1,
+                              SCMP_A1(SCMP_CMP_MASKED_EQ, kKind, kind << 8U)));
+    refuse_set_id(filter, step);
+    refuse_sockets(filter, step);
+    refuse_others(filter, around.is_alone, step);
+}
+
+// What is allowed, by what it is for, under libseccomp's names.
+constexpr std::string_view kFiles =
+    "access chdir close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 "
+    "fadvise64 fallocate fchdir fcntl fcntl64 fdatasync fgetxattr flock fstat fstat64 fstatat64 "
+    "fstatfs fstatfs64 fsync ftruncate ftruncate64 getcwd getdents getdents64 getxattr "
+    "inotify_add_watch inotify_init inotify_init1 inotify_rm_watch ioctl lgetxattr link linkat "
+    "listxattr lseek lstat lstat64 memfd_create mkdir mkdirat mknod mknodat newfstatat open "
+    "openat _llseek pipe pipe2 pread64 preadv preadv2 pwrite64 pwritev pwritev2 read readahead "
+    "readlink readlinkat readv rename renameat renameat2 rmdir sendfile sendfile64 splice stat "
+    "stat64 statfs statfs64 statx symlink symlinkat sync_file_range tee truncate truncate64 umask "
+    "unlink unlinkat vmsplice write writev";
+
+constexpr std::string_view kMemory =
+    "brk get_mempolicy madvise mbind membarrier mincore mlock mlock2 mlockall mmap mmap2 "
+    "move_pages migrate_pages mprotect mremap msync munlock munlockall munmap pkey_alloc "
+    "pkey_free pkey_mprotect remap_file_pages set_mempolicy set_mempolicy_home_node";
+
+constexpr std::string_view kWaiting =
+    "alarm clock_getres clock_getres_time64 clock_gettime clock_gettime64 clock_nanosleep "
+    "clock_nanosleep_time64 epoll_create epoll_create1 epoll_ctl epoll_pwait epoll_pwait2 "
+    "epoll_wait eventfd eventfd2 futex futex_time64 futex_waitv get_robust_list getitimer "
+    "gettimeofday nanosleep _newselect pause poll ppoll ppoll_time64 pselect6 pselect6_time64 "
+    "restart_syscall rseq select set_robust_list setitimer time timer_create timer_delete "
+    "timer_getoverrun timer_gettime timer_settime timer_settime64 timerfd_create timerfd_gettime "
+    "timerfd_settime timerfd_settime64 times";
+
+constexpr std::string_view kProcesses =
+    "arch_prctl cacheflush capget clone execve execveat exit exit_group fork get_thread_area "
+    "getcpu getegid getegid32 geteuid geteuid32 getgid getgid32 getgroups getgroups32 getpgid "
+    "getpgrp getpid getppid getpriority getrandom getresgid getresgid32 getresuid getresuid32 "
+    "getrlimit getrusage getsid gettid getuid getuid32 ioprio_get ioprio_set kill pidfd_open "
+    "prctl prlimit64 riscv_flush_icache rt_sigaction rt_sigpending rt_sigprocmask rt_sigqueueinfo "
+    "rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max "
+    "sched_get_priority_min sched_getaffinity sched_getattr sched_getparam sched_getscheduler "
+    "sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam sched_setscheduler "
+    "sched_yield set_thread_area set_tid_address set_tls setpgid setpriority setrlimit setsid "
+    "sigaltstack signalfd signalfd4 sigreturn sysinfo tgkill ugetrlimit uname vfork wait4 waitid "
+    "waitpid";
+
+constexpr std::string_view kSockets =
+    "accept accept4 bind getpeername getsockname getsockopt listen recv recvfrom recvmmsg recvmsg "
+    "send sendto setsockopt shutdown socket socketpair";
+
+void allow_known(scmp_filter_ctx filter, Steps& step) {
+    step(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)));
+    step(seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2));  // a tree: they are many
+    for (const auto group : {kFiles, kMemory, kWaiting, kProcesses, kSockets})
+        for (const auto name : words(group)) {
+            const int call = seccomp_syscall_resolve_name(std::string{name}.c_str());
+            if (call != __NR_SCMP_ERROR)  // no name of an older library
+                step(seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0));
+        }
+}
+
+/// The kernel's form. Empty where the library refuses.
+std::vector<sock_filter> program_of(const Filter& filter) {
+    const File file{std::tmpfile()};
+    if (!file || seccomp_export_bpf(filter.get(), ::fileno(file.get())) != 0)
+        return {};
+    std::vector<sock_filter> program(std::size_t{BPF_MAXINSNS});
+    std::rewind(file.get());
+    program.resize(std::fread(program.data(), sizeof program[0], program.size(), file.get()));
+    return program;
+}
+
+bool write_program(std::string_view name, const Filter& filter, const Steps& steps) {
+    const auto program = steps.problem() == 0 ? program_of(filter) : std::vector<sock_filter>{};
+    std::printf("constexpr std::array<sock_filter, %zu> %s = {{\n", program.size(), name.data());
+    for (const auto& [code, if_true, if_false, value] : program)
+        std::printf("    {%u, %u, %u, %u},\n", code, if_true, if_false, value);
+    std::printf("}};\n");
+    return !program.empty();
+}
+
+bool write_refusals(std::string_view name, Surroundings around) {
+    const Filter filter{seccomp_init(SCMP_ACT_ALLOW)};
+    Steps steps;
+    refuse(filter.get(), around, steps);
+    return write_program(name, filter, steps);
+}
+
+bool write_known(std::string_view name, std::uint32_t unknown) {
+    const Filter filter{seccomp_init(unknown)};
+    Steps steps;
+    allow_known(filter.get(), steps);
+    return write_program(name, filter, steps);
+}
+
+constexpr std::string_view kHead = R"(// Made by backends/filter_programs_main.cpp.
+#include "backends/filter_programs.h"
+
+#include <array>
+
+namespace gpuprobe::backends {
+namespace {
+
+)";
+constexpr std::string_view kEnd = R"(
+}  // namespace
+
+std::span<const sock_filter> refusals(Surroundings around) {
+    if (around.is_alone)
+        return around.is_tegra ? std::span{kAloneOnTegra} : std::span<const sock_filter>{kAlone};
+    return around.is_tegra ? std::span{kAmongOthersOnTegra} : std::span<const sock_filter>{kAmongOthers};
+}
+
+std::span<const sock_filter> known_calls(bool asks) {
+    return asks ? std::span{kAsks} : std::span<const sock_filter>{kRefuses};
+}
+
+}  // namespace gpuprobe::backends
+)";
+
+bool write_all() {
+    // What the kernel of this machine can do is no matter: it is not the one that gets them.
+    if (constexpr unsigned kNotifies = 5; seccomp_api_set(kNotifies) != 0)
+        return false;
+    std::printf("%s", kHead.data());
+    const bool is_written = write_refusals("kAlone", {.is_alone = true}) &&
+                            write_refusals("kAloneOnTegra", {.is_alone = true, .is_tegra = true}) &&
+                            write_refusals("kAmongOthers", {}) &&
+                            write_refusals("kAmongOthersOnTegra", {.is_tegra = true}) &&
+                            write_known("kAsks", SCMP_ACT_NOTIFY) &&
+                            write_known("kRefuses", SCMP_ACT_ERRNO(ENOSYS));
+    std::printf("%s", kEnd.data());
+    return is_written && std::fflush(stdout) == 0;
+}
+
+}  // namespace
+}  // namespace gpuprobe::backends
+
+int main(int count, char** arguments) {
+    if (count == 2 && std::freopen(arguments[1], "w", stdout) && gpuprobe::backends::write_all())
+        return EXIT_SUCCESS;
+    (void)std::fprintf(stderr, "gpuprobe-filter-programs: no file, or libseccomp made no filter\n");
+    return EXIT_FAILURE;
+}
