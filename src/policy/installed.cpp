@@ -243,11 +243,12 @@ bool is_brought(const std::vector<std::string>& words, Api api) {
     const auto& info = info_of(api);
     const auto loader = gpuprobe::words(info.libraries);
     return std::ranges::find(words, info.backend) != words.end() && !loader.empty() &&
-           (api == Api::Vulkan || is_brought(words, loader.front()));
+           (!info.brought_drivers.empty() || is_brought(words, loader.front()));
 }
 
 std::string_view kernel_drivers_for(Api api) {
-    return api == Api::Vulkan ? "amdgpu xe" : info_of(api).kernel_drivers;
+    const auto& info = info_of(api);
+    return info.brought_drivers.empty() ? info.kernel_drivers : info.brought_drivers;
 }
 
 std::optional<std::string> need_problem(std::string_view word) {

@@ -36,10 +36,7 @@ bool is_bringable(std::string_view word);
 bool is_brought(const std::vector<std::string>& words, std::string_view soname);
 /// Whether one of them brings all that the API needs above the kernel; of Vulkan that is Mesa.
 bool is_brought(const std::vector<std::string>& words, Api api);
-/// The kernel's drivers that what is brought works with, by spaces: the vendor's. Of Mesa's those
-/// on which each GPU has Vulkan with what ggml needs: i915 has older ones too.
-///
-/// Source: docs/drivers/radv.rst and anv.rst of Mesa.
+/// The kernel's drivers that what is brought works with, by spaces.
 std::string_view kernel_drivers_for(Api api);
 
 /// One way in which a build can use a backend.

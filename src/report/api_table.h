@@ -55,6 +55,8 @@ struct ApiInfo {
     std::string_view fleet_word = {};      ///< in exports for fleets
     std::string_view vendor = {};          ///< the only one it serves; empty: any
     std::string_view kernel_drivers = {};  ///< of that vendor that it works with, by spaces
+    /// The same of what a program can bring along above the kernel, where that is no vendor's own.
+    std::string_view brought_drivers = {};
     /// Sonames that an answer changes with: loader, driver and compiler, by spaces. Sources: the
     /// libraries that src/backends opens; dependencies of the drivers' Debian packages.
     std::string_view libraries = {};
@@ -166,6 +168,9 @@ inline constexpr std::array kApis = std::to_array<ApiInfo>({
      .label = "Vulkan",
      .backend = "vulkan",
      .fleet_word = "vulkan",
+     // Mesa's: those on which each GPU has Vulkan with what ggml needs; i915 has older ones too.
+     // Source: docs/drivers/radv.rst and anv.rst of Mesa.
+     .brought_drivers = "amdgpu xe",
      .libraries = "libvulkan.so libLLVM",
      .linked = {.of_driver = "libvulkan"},
      .uuid_member = "vulkan_device_uuid",
