@@ -27,10 +27,7 @@ struct WaitingPlan {
         heard(plan_answer(request, report, std::move(found)));
     }
     void put(const std::string& id, const engine::LiveMemory& live) {
-        const auto gpu = std::ranges::find(report.gpus, id, &Gpu::id);
-        gpu->memory.free = live.free;
-        gpu->memory.free_at = live.free_at;
-        gpu->memory.evidence = live.evidence;
+        engine::take_free(live, std::ranges::find(report.gpus, id, &Gpu::id)->memory);
     }
 };
 

@@ -2,6 +2,7 @@
 #include "cli/bus_client.h"
 
 #include "base/value_json.h"
+#include "engine/live_memory.h"
 
 namespace gpuprobe::inline cli {
 
@@ -81,20 +82,16 @@ Result<std::uint32_t> BusClient::clear_quarantine(const Value& filter) {
     return daemon_->clear_quarantine(filter);
 }
 
-/// A daemon that will not say leaves the memory as its report has it.
 /// An older daemon has no such method, or does not ask again: its report is as it was.
 Status BusClient::renew() {
     (void)daemon_->diagnosis();
     return Done{};
 }
 
+/// A daemon that will not say leaves the memory as its report has it.
 Status BusClient::refresh_memory(Gpu& gpu) {
-    const auto memory = daemon_->memory(gpu.id);
-    if (!memory)
-        return Done{};
-    gpu.memory.free = memory->free;
-    gpu.memory.free_at = memory->free_at;
-    gpu.memory.evidence = memory->evidence;
+    if (const auto memory = daemon_->memory(gpu.id))
+        engine::take_free(*memory, gpu.memory);
     return Done{};
 }
 

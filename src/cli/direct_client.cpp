@@ -153,9 +153,7 @@ Status DirectClient::refresh_memory(Gpu& gpu) {
     if (!asked)
         return Done{};  // gone since the report: shown as it was
     TRY(turn_until([&live] { return live.has_value(); }));
-    gpu.memory.free = live->free;
-    gpu.memory.free_at = live->free_at;
-    gpu.memory.evidence = std::move(live->evidence);
+    engine::take_free(*live, gpu.memory);
     return Done{};
 }
 

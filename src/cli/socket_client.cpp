@@ -148,10 +148,7 @@ Status SocketClient::refresh_memory(Gpu& gpu) {
     const auto document = ask("GetMemory", with("gpu", gpu.id));
     if (!document)
         return Done{};
-    auto memory = TRY(record_from<engine::LiveMemory>(*document));
-    gpu.memory.free = memory.free;
-    gpu.memory.free_at = memory.free_at;
-    gpu.memory.evidence = std::move(memory.evidence);
+    engine::take_free(TRY(record_from<engine::LiveMemory>(*document)), gpu.memory);
     return Done{};
 }
 

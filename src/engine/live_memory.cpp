@@ -2,13 +2,13 @@
 #include "engine/live_memory.h"
 
 #include <algorithm>
-#include <array>
 
 #include "engine/targets.h"
 #include "inventory/amdgpu_sysfs.h"
 #include "inventory/driver_files.h"
 #include "inventory/scan.h"
 #include "inventory/slowdowns.h"
+#include "report/api_table.h"
 #include "report/assemble.h"
 #include "report/compute_view.h"
 #include "report/fact_key.h"
@@ -17,10 +17,6 @@ namespace gpuprobe::engine {
 namespace {
 
 constexpr std::string_view kAmdgpu = "amdgpu-sysfs";
-/// In the order of the report's preference for free memory. CUDA would need a context.
-constexpr std::array kMemoryApis =
-    std::to_array<std::string_view>({"nvml", "vulkan", "hip", "drm"});
-
 bool is_same(const MemoryReading& left, const MemoryReading& right) {
     return left.source == right.source && left.what == right.what;
 }
@@ -146,12 +142,13 @@ std::optional<std::string> kernel_source(const GpuMemory& memory) {
 }
 
 std::optional<ProbeTarget> memory_target(const Gpu& gpu, const std::vector<ProbeTarget>& targets) {
-    for (const auto api : kMemoryApis) {
-        if (!told_free(gpu, api))
+    for (const auto* api : by_trust(&ApiTrust::free)) {
+        const bool takes_memory = api->id == Api::Cuda;  // for a context
+        if (takes_memory || !told_free(gpu, api->word))
             continue;
-        const auto& view = gpu.apis.at(std::string{api});
+        const auto& view = gpu.apis.at(std::string{api->word});
         for (const auto& target : targets)
-            if (target.api == api && serves(target, view))
+            if (target.api == api->word && serves(target, view))
                 return target;
     }
     return std::nullopt;

@@ -42,6 +42,14 @@ void describe(Visitor& visit, LiveMemory& memory) {
     visit("evidence", memory.evidence);
 }
 
+/// Puts what is free now into what a report says. `now` is a LiveMemory, or as the bus tells it.
+template <class Memory>
+void take_free(const Memory& now, GpuMemory& memory) {
+    memory.free = now.free;
+    memory.free_at = now.free_at;
+    memory.evidence = now.evidence;
+}
+
 /// The sizes as the report has them: source "report".
 LiveMemory last_known(const GpuMemory& memory);
 
