@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "plan/size_math.h"
+#include "policy/fact.h"
 
 namespace gpuprobe::inline plan {
 
@@ -16,8 +17,8 @@ Budget budget_of(const GpuMemory& memory, const HostMemory& host, Bytes margin) 
         budget.source = source;
     };
     take(memory.free, BudgetSource::Free);
-    take(memory.allocatable, BudgetSource::Allocatable);
-    take(memory.physical, BudgetSource::Physical);
+    take(memory_for_use(memory).value,
+         memory.allocatable ? BudgetSource::Allocatable : BudgetSource::Physical);
     budget.is_shared_with_host = memory.kind == MemoryKind::Unified;
     if (budget.available && budget.is_shared_with_host && host.available)
         budget.available = std::min(*budget.available, *host.available);

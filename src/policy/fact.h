@@ -178,6 +178,7 @@ MachineFacts machine_facts(const Report& report, const Rules& rules);
 
 /// Memory that a build may count on: what a process can have of it (`allocatable`), and where no
 /// driver tells that, what the board offers. The one size that floors are held against.
+Fact<Bytes> memory_for_use(const GpuMemory& memory);
 Fact<Bytes> memory_for_use(const Gpu& gpu);
 
 /// "linux-amd64": operating system and processor as Go and container images name them; nullopt when

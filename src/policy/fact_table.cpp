@@ -559,9 +559,12 @@ const FactRow& row_of(FactId id) {
     return kFactRows[static_cast<std::size_t>(id)];
 }
 
+Fact<Bytes> memory_for_use(const GpuMemory& memory) {
+    return Fact<Bytes>::from(memory.allocatable ? memory.allocatable : offered_memory(memory));
+}
+
 Fact<Bytes> memory_for_use(const Gpu& gpu) {
-    return Fact<Bytes>::from(gpu.memory.allocatable ? gpu.memory.allocatable
-                                                    : offered_memory(gpu.memory));
+    return memory_for_use(gpu.memory);
 }
 
 std::optional<std::string> platform_of(const Host& host) {
