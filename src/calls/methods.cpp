@@ -302,16 +302,15 @@ std::vector<Action> needs_of_probe(const Value& parameters) {
     return actions;
 }
 
-std::vector<Method> own_methods() {
+/// What is answered from the report, and changes nothing.
+std::vector<Method> questions() {
     const MethodTraits kept{.is_kept = true};
-    const MethodTraits costly{.is_costly = true};
     const MethodTraits of_now{.is_costly = true, .is_of_now = true};
-    const MethodTraits for_overrides{.is_costly = true, .needs = {Action::SetOverride}};
-    std::vector<Method> methods{
+    return {
         method<Nothing, Report, describe_machine>("Describe",
                                                   "The report, as its caller may see it.", kept),
         method<Nothing, GpuList, list_gpus>(
-            "ListGpus", "Every GPU, best first, and what else accelerates.", kept),
+            "ListGpus", "Every GPU, the default one first, and what else accelerates.", kept),
         method<Nothing, HardwareDeviceList, list_hardware_devices>(
             "ListHardwareDevices",
             "Processor, GPUs and NPUs by the names of ONNX Runtime's OrtHardwareDevice.", kept),
@@ -342,6 +341,14 @@ std::vector<Method> own_methods() {
             "Query", "Whether terms hold: 'driver>=550'. Without 'gpus': on each GPU.", kept),
         method<GpuParameters, engine::LiveMemory, get_memory>(
             "GetMemory", "The memory of one GPU or unit, read now, in bytes. Wakes nothing."),
+    };
+}
+
+/// What asks the drivers, lasts, or changes what others are told.
+std::vector<Method> orders() {
+    const MethodTraits costly{.is_costly = true};
+    const MethodTraits for_overrides{.is_costly = true, .needs = {Action::SetOverride}};
+    std::vector<Method> methods{
         method<ProbeParameters, ProbeProgress, probe_drivers>(
             "Probe", "Asks the drivers again. With more, the progress from 0 to 1 comes first.",
             costly),
@@ -366,7 +373,7 @@ std::vector<Method> own_methods() {
             "ClearQuarantine", "Has them asked again: one, or all. For administrators.",
             {.is_costly = true, .needs = {Action::ClearQuarantine}}),
     };
-    std::ranges::find(methods, "Probe", &Method::name)->needs = needs_of_probe;
+    methods.front().needs = needs_of_probe;
     return methods;
 }
 
@@ -383,9 +390,9 @@ std::vector<Method> service_methods() {
 
 const std::vector<Method>& methods() {
     static const auto table = [] {
-        auto all = own_methods();
-        for (auto& entry : service_methods())
-            all.push_back(std::move(entry));
+        auto all = questions();
+        for (auto& further : {orders(), service_methods()})
+            all.insert(all.end(), further.begin(), further.end());
         return all;
     }();
     return table;

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/accounts.h"
 #include "base/value_json.h"
 #include "engine/engine.h"
 #include "knowledge/library.h"
+#include "policy/gpu_order.h"
 #include "report/staleness.h"
 
 namespace gpuprobe::engine {
@@ -52,7 +54,16 @@ Report Publisher::assembled() const {
         report.notes.insert(report.notes.end(), more.begin(), more.end());
     for (const auto& document : knowledge::Library::current()->expired(context.now))
         report.notes.push_back(stale_document(document.name, document.issued, document.expired));
+    if (report.gpus.size() > 1)
+        put_default_first(report, default_choice(report, context.now));
     return report;
+}
+
+/// The GPUs of whoever asks for nothing in particular.
+std::vector<std::string> Publisher::default_choice(const Report& report, WallTime now) const {
+    const auto decision = decisions_.select(
+        "default", Value{}, {.uid = kRoot, .machine = report, .seen = report, .now = now});
+    return decision ? decision->gpus : std::vector<std::string>{};
 }
 
 void Publisher::publish(bool is_new) {

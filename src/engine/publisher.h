@@ -61,6 +61,7 @@ private:
     enum class Basis { Nothing, Cache, Drivers };
     [[nodiscard]] ReportContext report_context() const;
     [[nodiscard]] Report assembled() const;
+    [[nodiscard]] std::vector<std::string> default_choice(const Report& report, WallTime now) const;
 
     EngineContext context_;
     const DecisionService& decisions_;

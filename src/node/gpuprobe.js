@@ -301,7 +301,7 @@ export class Client {
     return this.call("Describe");
   }
 
-  /** {"generation", "gpus"}: every GPU, best first. */
+  /** {"generation", "gpus"}: every GPU, the default one first. */
   gpus() {
     return this.call("ListGpus");
   }

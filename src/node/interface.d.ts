@@ -581,7 +581,7 @@ export interface Methods {
     quarantine: QuarantinedProbe[];
     notes: Reason[];
   } };
-  /** Every GPU, best first, and what else accelerates. */
+  /** Every GPU, the default one first, and what else accelerates. */
   ListGpus: { parameters: {}; answer: {
     generation: number;
     gpus: Gpu[];

@@ -2,6 +2,7 @@
 #include "policy/gpu_order.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "report/compute_view.h"
 #include "report/ranking.h"
@@ -34,6 +35,14 @@ const Gpu* default_gpu(const Report& report, const std::vector<std::string>& cho
                               : gpu->id == whole_id(chosen.front());
     });
     return found == gpus.end() ? nullptr : *found;
+}
+
+void put_default_first(Report& report, const std::vector<std::string>& chosen) {
+    const auto* gpu = default_gpu(report, chosen);
+    if (!gpu)
+        return;
+    const auto place = std::ranges::find(report.gpus, gpu->id, &Gpu::id);
+    std::rotate(report.gpus.begin(), place, std::next(place));
 }
 
 bool is_alike(const Gpu& left, const Gpu& right) {

@@ -15,6 +15,9 @@ std::vector<const Gpu*> in_order(const Report& report);
 /// is more than a display. Null when there is none. Borrowed from the report.
 const Gpu* default_gpu(const Report& report, const std::vector<std::string>& chosen);
 
+/// Puts that one before all others, whose order stays.
+void put_default_first(Report& report, const std::vector<std::string>& chosen);
+
 /// Whether one build and one set of choices fits both: the same vendor and architecture or, where
 /// an architecture is unknown, the same PCI device id. A GPU is always like itself.
 bool is_alike(const Gpu& left, const Gpu& right);

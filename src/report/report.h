@@ -379,7 +379,7 @@ struct Report {
     std::optional<WallTime> created = {};
     ReportSource source = ReportSource::Live;
     Host host = {};
-    std::vector<Gpu> gpus = {};  ///< best first
+    std::vector<Gpu> gpus = {};  ///< the default one first, then best first
     std::vector<SoftwareDevice> software = {};
     std::vector<Accelerator> accelerators = {};
     std::vector<DeviceNode> nodes = {};  ///< of a driver and not of one device: /dev/kfd …

@@ -141,7 +141,7 @@ class Questions:
 
     @question
     def gpus(self) -> ListGpusAnswer:
-        """{"generation", "gpus"}: every GPU, best first."""
+        """{"generation", "gpus"}: every GPU, the default one first."""
         return self._ask("ListGpus")
 
     @question

@@ -579,7 +579,7 @@ class DescribeAnswer(TypedDict):
 
 
 class ListGpusAnswer(TypedDict):
-    """Every GPU, best first, and what else accelerates."""
+    """Every GPU, the default one first, and what else accelerates."""
     generation: int
     gpus: List[Gpu]
     accelerators: List[Accelerator]

@@ -48,6 +48,17 @@ class CapturedMachines(unittest.TestCase):
                 self.assertIn(done.returncode, (0, 3))
                 json.loads(done.stdout)
 
+    def test_the_default_gpu_is_the_first(self):
+        seen = 0
+        for machine in MACHINES:
+            with self.subTest(machine=machine.name):
+                chosen = json.loads(run(f"--replay={machine}", "-j", "select").stdout)["gpus"]
+                gpus = json.loads(run(f"--replay={machine}", "-j", "describe").stdout)["gpus"]
+                if chosen:
+                    self.assertEqual(gpus[0]["id"], chosen[0].split("/")[0])
+                    seen += len(gpus) > 1
+        self.assertGreater(seen, 10)
+
     def test_no_command_that_helps_is_broken(self):
         seen = 0
         for machine in MACHINES[::4]:
