@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "explain/gpu_words.h"
+#include "report/api_table.h"
 #include "report/compute_view.h"
 
 namespace gpuprobe::inline cli {
@@ -24,9 +25,9 @@ void add(BenchRow row, const Holder& holder, std::vector<BenchRow>& rows) {
     rows.push_back(std::move(row));
 }
 
-/// WebGPU rests on Vulkan and is not asked itself.
-bool is_own_api(const std::string& backend) {
-    return backend != "webgpu";
+/// What rests on the API of another backend, as WebGPU does on Vulkan, is not asked itself.
+bool is_own_api(std::string_view backend) {
+    return find_api_of_backend(backend) != nullptr;
 }
 
 }  // namespace

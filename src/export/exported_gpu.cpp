@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "report/api_table.h"
 #include "report/compute_view.h"
 #include "report/identity.h"
 #include "report/vendor.h"
@@ -53,8 +54,7 @@ std::optional<std::string> target_of(const ExportedGpu& gpu) {
 }
 
 std::string closed_vendor(const std::optional<std::string>& vendor) {
-    const bool is_known = vendor == "nvidia" || vendor == "amd" || vendor == "intel";
-    return is_known ? *vendor : "other";
+    return vendor && own_api_of(*vendor) ? *vendor : "other";
 }
 
 /// An API of another vendor is no news.
@@ -87,10 +87,8 @@ std::string place_of(const Gpu& gpu) {
 }  // namespace
 
 std::string_view own_api(std::string_view vendor) {
-    for (const auto* api : computing_apis())
-        if (!vendor.empty() && api->vendor == vendor)
-            return api->fleet_word;
-    return "";
+    const auto* api = own_api_of(vendor);
+    return api ? api->fleet_word : "";
 }
 
 std::optional<std::string> arch_word(const Architecture& architecture) {

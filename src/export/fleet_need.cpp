@@ -5,6 +5,7 @@
 
 #include "base/parse.h"
 #include "export/exported_gpu.h"
+#include "report/api_table.h"
 #include "report/libraries.h"
 
 namespace gpuprobe::inline exports {
@@ -104,7 +105,7 @@ private:
     void add_vendors(const Words& names) {
         Words vendors;
         for (const auto& name : names) {
-            const bool is_told = name == "nvidia" || name == "amd" || name == "intel";
+            const bool is_told = own_api_of(name) != nullptr;
             if (!is_told && name != "other")
                 leave("vendor: " + name + " among other vendors");
             const std::string word = is_told ? name : "other";

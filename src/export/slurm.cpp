@@ -8,6 +8,7 @@
 #include "export/formats.h"
 #include "export/verdicts.h"
 #include "policy/fact.h"
+#include "report/api_table.h"
 #include "report/compute_view.h"
 
 /// Sources: gres.conf(5) and slurm.conf(5) of Slurm 22.05. Their types and features are words of
@@ -116,7 +117,7 @@ std::set<std::string> vendors_of_cards(const std::vector<Gres>& all) {
 std::string flags_of(const Gres& gres, const std::set<std::string>& vendors) {
     if (gres.name != "gpu")
         return "";
-    const bool has_own = gres.vendor == "nvidia" || gres.vendor == "amd" || gres.vendor == "intel";
+    const bool has_own = own_api_of(gres.vendor) != nullptr;
     return " Flags=" + (vendors.size() == 1 && has_own ? gres.vendor + "_gpu_env" : "no_gpu_env");
 }
 

@@ -16,9 +16,9 @@ namespace gpuprobe::inline policy {
 namespace {
 
 /// Collects reasons; the gravest one makes the verdict.
-class Trial {
+class Judgement {
 public:
-    Trial(const std::string& backend, const Gpu* gpu) : judged_{.gpu = gpu} {
+    Judgement(const std::string& backend, const Gpu* gpu) : judged_{.gpu = gpu} {
         judged_.candidate.backend = backend;
         if (gpu)
             judged_.candidate.gpu = gpu->id;
@@ -48,13 +48,14 @@ Value words_of(const SelectQuestion& question, const std::set<std::string>& back
 }
 
 /// What profile and request say about the backend, whatever the GPU.
-void try_backend(const SelectQuestion& question, const std::string& backend, Trial& trial) {
+void try_backend(const SelectQuestion& question, const std::string& backend, Judgement& judgement) {
     if (question.built && !question.built->contains(backend))
-        trial.reject(because("not-built", {{"built", words_of(question, *question.built)}}));
+        judgement.reject(because("not-built", {{"built", words_of(question, *question.built)}}));
     if (question.denied.contains(backend))
-        trial.reject(because("denied", {{"backend", question.word_for(backend)}}));
+        judgement.reject(because("denied", {{"backend", question.word_for(backend)}}));
     if (question.only && !question.only->contains(backend))
-        trial.reject(because("not-requested", {{"requested", words_of(question, *question.only)}}));
+        judgement.reject(
+            because("not-requested", {{"requested", words_of(question, *question.only)}}));
 }
 
 /// Of the host's own libraries: they are missing, were not asked, or gave no whole answer. It says
@@ -74,38 +75,38 @@ bool lacks_libraries(const BackendView& view) {
 
 /// Where the host's libraries say nothing of a GPU, a consumer that brings its own needs what the
 /// kernel has: the vendor's driver, and nodes that are not closed.
-void try_kernel(const BackendView& view, Api api, const Facts& facts, Trial& trial) {
+void try_kernel(const BackendView& view, Api api, const Facts& facts, Judgement& judgement) {
     const auto& gpu = *facts.gpu();
-    trial.remark(because("brought", {{"api", info_of(api).word}}));
+    judgement.remark(because("brought", {{"api", info_of(api).word}}));
     for (const auto& why : view.reasons) {
         const auto* info = find_reason(why.code);
         if (why.is("loader-missing") || why.is("not-probed"))
             continue;
         if (info && info->effect == ReasonEffect::Ends)
-            trial.reject(why);
+            judgement.reject(why);
         else if (info && info->effect == ReasonEffect::LeavesOpen && !is_of_libraries(why))
-            trial.doubt(why);
+            judgement.doubt(why);
         else
-            trial.remark(why);
+            judgement.remark(why);
     }
     // Of an API whose libraries are missing, the report does not say that its nodes are closed too.
     if (!has_reason(view.reasons, "no-permission"))
         for (auto& closed : shut_nodes(info_of(api).backend, facts.report().nodes, gpu))
-            trial.reject(std::move(closed));
+            judgement.reject(std::move(closed));
     const auto drivers = kernel_drivers_for(api);
     if (!gpu.driver.name)
-        trial.doubt(
+        judgement.doubt(
             because("requirement-unknown",
                     {{"requirement", "kernel-driver=" + std::string{words(drivers).front()}}}));
     else if (!works_with(drivers, *gpu.driver.name))
-        trial.reject(because("kernel-driver-unfit",
-                             {{"driver", *gpu.driver.name}, {"api", info_of(api).word}}));
+        judgement.reject(because("kernel-driver-unfit",
+                                 {{"driver", *gpu.driver.name}, {"api", info_of(api).word}}));
     const auto& shared = facts.report().nodes;
     const auto is_known = [](const DeviceNode& node) { return node.accessible || node.mode; };
     const bool has_kfd = std::ranges::find(shared, "/dev/kfd", &DeviceNode::path) != shared.end();
     if (api == Api::Hip && !has_kfd && gpu.driver.name != kTransport &&
         std::ranges::any_of(gpu.nodes, is_known))
-        trial.reject(because("node-missing", {{"node", "/dev/kfd"}}));
+        judgement.reject(because("node-missing", {{"node", "/dev/kfd"}}));
 }
 
 /// Whether the consumer has with it what drives the GPU. Mesa drives some vendors' alone, and what
@@ -120,42 +121,42 @@ bool brings_driver(const SelectQuestion& question, Api api, const Gpu& gpu) {
 void try_facts(const SelectQuestion& question,
                const std::string& backend,
                const Facts& facts,
-               Trial& trial) {
+               Judgement& judgement) {
     const auto& gpu = *facts.gpu();
     const auto found = gpu.backends.find(backend);
     if (found == gpu.backends.end())
-        return trial.doubt(because("not-probed", {{"api", api_below(backend)}}));
+        return judgement.doubt(because("not-probed", {{"api", api_below(backend)}}));
     const auto& view = found->second;
     const auto api = api_of_backend(backend);
     if (api && lacks_libraries(view) && brings_driver(question, *api, gpu))
-        return try_kernel(view, *api, facts, trial);
+        return try_kernel(view, *api, facts, judgement);
     for (const auto& why : view.reasons)
         if (view.usable == true)
-            trial.remark(why);
+            judgement.remark(why);
         else if (view.usable == false)
-            trial.reject(why);
+            judgement.reject(why);
         else
-            trial.doubt(why);
+            judgement.doubt(why);
     if (view.usable == false && view.reasons.empty())
-        trial.reject(because("not-usable"));
+        judgement.reject(because("not-usable"));
     if (!view.usable && view.reasons.empty())
-        trial.doubt(because("not-probed", {{"api", api_below(backend)}}));
+        judgement.doubt(because("not-probed", {{"api", api_below(backend)}}));
     if (view.usable != false && gpu.health != "ok")
-        trial.remark(because("unhealthy", {{"health", gpu.health}}));
+        judgement.remark(because("unhealthy", {{"health", gpu.health}}));
 }
 
 /// A floor of the request's; what can't be used anyway has its reasons.
 void try_verified(const SelectQuestion& question,
                   const std::string& backend,
                   const Gpu& gpu,
-                  Trial& trial) {
+                  Judgement& judgement) {
     const auto found = gpu.backends.find(backend);
     if (!question.requires_verified || question.is_simulated || found == gpu.backends.end())
         return;
     const auto& view = found->second;
     if (view.verified || view.usable == false)
         return;
-    trial.reject(
+    judgement.reject(
         because("not-verified",
                 {{"result", view.verification ? to_value(view.verification->result) : Value{}}}));
 }
@@ -164,22 +165,22 @@ void try_verified(const SelectQuestion& question,
 void try_vendor(const SelectQuestion& question,
                 const std::string& backend,
                 const Gpu& gpu,
-                Trial& trial) {
+                Judgement& judgement) {
     const auto found = gpu.backends.find(backend);
     if (found != gpu.backends.end() && found->second.usable == false)
         return;
     const auto allowed = question.backends_for(gpu.vendor);
     if (std::ranges::find(allowed, backend) == allowed.end())
-        trial.reject(because("not-in-profile-for-vendor",
-                             {{"vendor", gpu.vendor ? Value{*gpu.vendor} : Value{}}}));
+        judgement.reject(because("not-in-profile-for-vendor",
+                                 {{"vendor", gpu.vendor ? Value{*gpu.vendor} : Value{}}}));
 }
 
 /// A rule that is unknown leaves the candidate unknown: what is not known is no promise.
-void weigh(Tested tested, Trial& trial) {
+void weigh(Tested tested, Judgement& judgement) {
     if (tested.truth == Truth::False)
-        trial.reject(std::move(tested.why));
+        judgement.reject(std::move(tested.why));
     else if (tested.truth == Truth::Unknown)
-        trial.doubt(std::move(tested.why));
+        judgement.doubt(std::move(tested.why));
 }
 
 const std::vector<std::string>& rules_for(
@@ -198,7 +199,7 @@ bool is_replaced(const SelectQuestion& question, const std::string& predicate) {
 }
 
 /// Floors of the profile and of the request. Made-up GPUs have no facts to compare.
-void try_floors(const SelectQuestion& question, const Facts& facts, Trial& trial) {
+void try_floors(const SelectQuestion& question, const Facts& facts, Judgement& judgement) {
     const auto backend = facts.subject().backend;
     if (question.is_simulated)
         return;
@@ -206,11 +207,11 @@ void try_floors(const SelectQuestion& question, const Facts& facts, Trial& trial
                               &rules_for(question.profile.floors, backend)})
         for (const auto& predicate : *rules)
             if (!is_replaced(question, predicate))
-                weigh(test_predicate(predicate, facts), trial);
+                weigh(test_predicate(predicate, facts), judgement);
     for (const auto& predicate : question.require)
-        weigh(test_predicate(predicate, facts), trial);
+        weigh(test_predicate(predicate, facts), judgement);
     if (question.min_memory)
-        weigh(test_term(memory_floor(*question.min_memory, "min-memory"), facts), trial);
+        weigh(test_term(memory_floor(*question.min_memory, "min-memory"), facts), judgement);
 }
 
 Way way_of(const BuildNeeds& needs, const Facts& facts) {
@@ -223,7 +224,7 @@ Way way_of(const BuildNeeds& needs, const Facts& facts) {
     return way;
 }
 
-void weigh(const BuildNeeds& needs, const Facts& facts, Trial& trial) {
+void weigh(const BuildNeeds& needs, const Facts& facts, Judgement& judgement) {
     for (const auto& term : needs.terms) {
         const auto result = holds(term, facts);
         if (result == Truth::True)
@@ -231,35 +232,36 @@ void weigh(const BuildNeeds& needs, const Facts& facts, Trial& trial) {
         auto reason = unmet(term, facts, result);
         reason.detail["build"] = needs.build;
         if (result == Truth::False)
-            trial.reject(std::move(reason));
+            judgement.reject(std::move(reason));
         else if (needs.takes_doubt)
-            trial.remark(std::move(reason));
+            judgement.remark(std::move(reason));
         else
-            trial.doubt(std::move(reason));
+            judgement.doubt(std::move(reason));
     }
     for (const auto& library : needs.unlisted)
-        trial.remark(because("library-not-listed", {{"library", library}, {"build", needs.build}}));
+        judgement.remark(
+            because("library-not-listed", {{"library", library}, {"build", needs.build}}));
 }
 
 /// Of the ways in which a build can use the backend, one must be open.
-void try_build(const InstalledNeeds& build, const Facts& facts, Trial& trial) {
+void try_build(const InstalledNeeds& build, const Facts& facts, Judgement& judgement) {
     const auto found = build.find(facts.subject().backend);
     if (found == build.end())
         return;
     const auto nearest = std::ranges::min_element(
         found->second, is_nearer,
         [&facts](const BuildNeeds& needs) { return way_of(needs, facts); });
-    weigh(*nearest, facts, trial);
+    weigh(*nearest, facts, judgement);
 }
 
 /// Published builds say nothing new about a GPU that can't be used anyway.
-void try_builds(const SelectQuestion& question, const Facts& facts, Trial& trial) {
+void try_builds(const SelectQuestion& question, const Facts& facts, Judgement& judgement) {
     if (question.is_simulated)
         return;
     for (const auto& installed : question.installed)
-        try_build(installed, facts, trial);
-    if (!trial.is_rejected())
-        try_build(question.published, facts, trial);
+        try_build(installed, facts, judgement);
+    if (!judgement.is_rejected())
+        try_build(question.published, facts, judgement);
 }
 
 /// Whether the GPU's vendor is one that the backend serves at all: of another's nothing else is
@@ -289,13 +291,13 @@ Reason integrated_refusal(const Profile& profile) {
 }
 
 /// Of a GPU that no rule lifts out of its kind.
-void try_kind(const SelectQuestion& question, const Gpu& gpu, Trial& trial) {
+void try_kind(const SelectQuestion& question, const Gpu& gpu, Judgement& judgement) {
     if (question.integrated != IntegratedPolicy::Never)
         return;
     if (gpu.kind == GpuKind::Integrated)
-        trial.reject(integrated_refusal(question.profile));
+        judgement.reject(integrated_refusal(question.profile));
     else if (gpu.kind == GpuKind::Unknown && !question.is_simulated)
-        trial.doubt(because("requirement-unknown", {{"requirement", "kind!=integrated"}}));
+        judgement.doubt(because("requirement-unknown", {{"requirement", "kind!=integrated"}}));
 }
 
 /// Whether one of the ids is the GPU's, or that of the GPU whose unit it is.
@@ -304,12 +306,12 @@ bool is_among(const Ids& ids, const Gpu& gpu) {
     return std::ranges::any_of(ids, [&gpu](const std::string& id) { return goes_by(gpu, id); });
 }
 
-void try_gpu(const SelectQuestion& question, const Gpu& gpu, Trial& trial) {
+void try_gpu(const SelectQuestion& question, const Gpu& gpu, Judgement& judgement) {
     if (is_among(question.denied_gpus, gpu))
-        trial.reject(because("denied", {{"gpu", gpu.id}}));
+        judgement.reject(because("denied", {{"gpu", gpu.id}}));
     if (question.gpus && !is_among(*question.gpus, gpu))
-        trial.reject(because("not-requested",
-                             {{"requested", to_value(std::vector<std::string>(
+        judgement.reject(because(
+            "not-requested", {{"requested", to_value(std::vector<std::string>(
                                                 question.gpus->begin(), question.gpus->end()))}}));
 }
 
@@ -317,11 +319,11 @@ void try_gpu(const SelectQuestion& question, const Gpu& gpu, Trial& trial) {
 void try_experience(const SelectQuestion& question,
                     const std::string& backend,
                     const Gpu* gpu,
-                    Trial& trial) {
+                    Judgement& judgement) {
     for (const auto& failure : question.failures)
         if (failure.backend == backend && (!failure.gpu || (gpu && goes_by(*gpu, *failure.gpu))))
-            trial.reject(because("reported-failed",
-                                 {{"detail", failure.detail}, {"at_usec", to_value(failure.at)}}));
+            judgement.reject(because("reported-failed", {{"detail", failure.detail},
+                                                         {"at_usec", to_value(failure.at)}}));
 }
 
 bool can_use(const Gpu& gpu, const std::string& backend) {
@@ -374,14 +376,14 @@ Judged judge_absence(const SelectQuestion& question,
                      const std::string& backend,
                      const Report& report) {
     const auto api = api_below(backend);
-    Trial trial{backend, nullptr};
-    trial.reject(because("no-gpu", {{"api", api}}));
+    Judgement judgement{backend, nullptr};
+    judgement.reject(because("no-gpu", {{"api", api}}));
     const auto runtime = report.runtimes.find(std::string{api});
     if (runtime != report.runtimes.end())
         if (const auto code = code_of(runtime->second))
-            trial.reject(because(*code, {{"api", api}}));
-    try_backend(question, backend, trial);
-    return std::move(trial).end();
+            judgement.reject(because(*code, {{"api", api}}));
+    try_backend(question, backend, judgement);
+    return std::move(judgement).end();
 }
 
 }  // namespace
@@ -403,25 +405,25 @@ Judged judge(const SelectQuestion& question,
                        .gpu = &gpu,
                        .backend = backend,
                        .backend_word = question.word_for(backend)}};
-    Trial trial{backend, &gpu};
+    Judgement judgement{backend, &gpu};
     if (gpu.kind == GpuKind::DisplayOnly) {
-        trial.reject(because("display-only", {{"driver", text_or_null(gpu.driver.name)}}));
-        return std::move(trial).end();
+        judgement.reject(because("display-only", {{"driver", text_or_null(gpu.driver.name)}}));
+        return std::move(judgement).end();
     }
-    try_facts(question, backend, facts, trial);
-    try_verified(question, backend, gpu, trial);
-    try_vendor(question, backend, gpu, trial);
-    try_backend(question, backend, trial);
+    try_facts(question, backend, facts, judgement);
+    try_verified(question, backend, gpu, judgement);
+    try_vendor(question, backend, gpu, judgement);
+    try_backend(question, backend, judgement);
     const bool counts_as_discrete = is_lifted(question.profile, facts);
-    try_gpu(question, gpu, trial);
+    try_gpu(question, gpu, judgement);
     if (is_served(gpu, backend)) {
         if (!counts_as_discrete)
-            try_kind(question, gpu, trial);
-        try_floors(question, facts, trial);
-        try_builds(question, facts, trial);
+            try_kind(question, gpu, judgement);
+        try_floors(question, facts, judgement);
+        try_builds(question, facts, judgement);
     }
-    try_experience(question, backend, &gpu, trial);
-    auto judged = std::move(trial).end();
+    try_experience(question, backend, &gpu, judgement);
+    auto judged = std::move(judgement).end();
     judged.is_fallback = gpu.kind == GpuKind::Integrated && !counts_as_discrete;
     judged.score = score_on(gpu, backend);
     return judged;
@@ -435,12 +437,13 @@ std::vector<Judged> judge_without_gpu(const SelectQuestion& question,
         return {};
     std::vector<Judged> candidates;
     for (const auto* device : software_for(api_below(backend), report)) {
-        Trial trial{backend, nullptr};
-        trial.reject(because("software-rasterizer", {{"name", text_or_null(device->name)},
-                                                     {"api", device->api},
-                                                     {"driver", text_or_null(device->driver)}}));
-        try_backend(question, backend, trial);
-        candidates.push_back(std::move(trial).end());
+        Judgement judgement{backend, nullptr};
+        judgement.reject(
+            because("software-rasterizer", {{"name", text_or_null(device->name)},
+                                            {"api", device->api},
+                                            {"driver", text_or_null(device->driver)}}));
+        try_backend(question, backend, judgement);
+        candidates.push_back(std::move(judgement).end());
         candidates.back().score = device->score;
     }
     if (candidates.empty() && report.gpus.empty())
@@ -449,26 +452,26 @@ std::vector<Judged> judge_without_gpu(const SelectQuestion& question,
 }
 
 Judged judge_switched_off(const std::string& backend) {
-    Trial trial{backend, nullptr};
-    trial.reject(because("switched-off"));
-    return std::move(trial).end();
+    Judgement judgement{backend, nullptr};
+    judgement.reject(because("switched-off"));
+    return std::move(judgement).end();
 }
 
 /// What is required of a GPU says nothing about the CPU.
 Judged judge_cpu(const SelectQuestion& question, const Report& report) {
     const std::string cpu{kCpu};
     const Facts facts{{.report = report, .backend = cpu, .backend_word = question.word_for(cpu)}};
-    Trial trial{cpu, nullptr};
+    Judgement judgement{cpu, nullptr};
     if (question.profile.cpu == CpuPolicy::Forbid)
-        trial.reject(because("cpu-forbidden"));
-    try_backend(question, cpu, trial);
+        judgement.reject(because("cpu-forbidden"));
+    try_backend(question, cpu, judgement);
     for (const auto* rules : {&rules_for(question.profile.floors, kCpu), &question.require})
         for (const auto& predicate : *rules)
             if (is_about_host(predicate))
-                weigh(test_predicate(predicate, facts), trial);
-    try_builds(question, facts, trial);
-    try_experience(question, cpu, nullptr, trial);
-    auto judged = std::move(trial).end();
+                weigh(test_predicate(predicate, facts), judgement);
+    try_builds(question, facts, judgement);
+    try_experience(question, cpu, nullptr, judgement);
+    auto judged = std::move(judgement).end();
     judged.score = report.host.cpu.score;
     return judged;
 }

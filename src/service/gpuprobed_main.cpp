@@ -186,6 +186,26 @@ std::vector<std::string> words_of(E) {
     return words;
 }
 
+/// Where things are kept, and where they are found.
+void add_places(CLI::App& app, Settings& settings) {
+    app.add_option("--cache-dir", settings.cache_folder, "Where to keep what drivers said");
+    app.add_option("--state-dir", settings.state_folder,
+                   "Where to keep overrides, outcomes and the quarantine");
+    app.add_option(
+        "--report-file", settings.report_file,
+        "Where to keep what export json prints; $RUNTIME_DIRECTORY/report.json by itself");
+    app.add_flag("!--no-cache", settings.has_cache, "Keep nothing; ask the drivers at each start");
+    app.add_option("--profiles", settings.profiles, "A further folder of profiles; repeatable")
+        ->check(CLI::ExistingDirectory);
+    app.add_option("--knowledge-root", settings.knowledge_root,
+                   "The root below which documents of knowledge are, instead of /")
+        ->check(CLI::ExistingDirectory);
+    app.add_option("--vulkan-drivers", settings.drivers.vulkan,
+                   "A folder of Vulkan manifests, instead of the usual ones; repeatable");
+    app.add_option("--opencl-vendors", settings.drivers.opencl,
+                   "A folder of .icd files, instead of /etc/OpenCL/vendors; repeatable");
+}
+
 /// Parses, or ends the program as CLI11 does for --help and mistakes.
 Settings settings_from(int argc, char** argv) {
     Settings settings;
@@ -206,18 +226,7 @@ Settings settings_from(int argc, char** argv) {
         ->capture_default_str();
     app.add_option("--worker-user", settings.launch.worker_user,
                    "Whose the socket's workers are, and so which devices they may open");
-    app.add_option("--cache-dir", settings.cache_folder, "Where to keep what drivers said");
-    app.add_option("--state-dir", settings.state_folder,
-                   "Where to keep overrides, outcomes and the quarantine");
-    app.add_option(
-        "--report-file", settings.report_file,
-        "Where to keep what export json prints; $RUNTIME_DIRECTORY/report.json by itself");
-    app.add_flag("!--no-cache", settings.has_cache, "Keep nothing; ask the drivers at each start");
-    app.add_option("--profiles", settings.profiles, "A further folder of profiles; repeatable")
-        ->check(CLI::ExistingDirectory);
-    app.add_option("--knowledge-root", settings.knowledge_root,
-                   "The root below which documents of knowledge are, instead of /")
-        ->check(CLI::ExistingDirectory);
+    add_places(app, settings);
     app.add_flag("--verify", settings.verifies,
                  "Run a small checked kernel on each GPU through each API, once, by itself");
     app.add_option("--settle-ms", settings.settle_ms, "How long it must be calm after hot-plug")
@@ -227,10 +236,6 @@ Settings settings_from(int argc, char** argv) {
     app.add_option("--deadline-ms", deadline_ms, "How long a driver may take to answer")
         ->check(CLI::Range(100, 300'000))
         ->capture_default_str();
-    app.add_option("--vulkan-drivers", settings.drivers.vulkan,
-                   "A folder of Vulkan manifests, instead of the usual ones; repeatable");
-    app.add_option("--opencl-vendors", settings.drivers.opencl,
-                   "A folder of .icd files, instead of /etc/OpenCL/vendors; repeatable");
     app.add_flag("--switcheroo", settings.serves_switcheroo,
                  "Answer as net.hadess.SwitcherooControl too, instead of switcheroo-control")
         ->envname("GPUPROBE_SWITCHEROO");
