@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/extending.md, "An API": one that only this test has is built, asked, selected and exported."""
+"""docs/extending.md: an API that only this test has is built, asked, selected and exported; so is a predicate on what it tells,
+with the reason where that fails, and an export."""
 import json
 import os
 import pathlib
@@ -18,7 +19,7 @@ os.environ["GPUPROBE_BIN"] = str(PROGRAMS)
 ADDRESS = "0000:65:00.0"
 
 # What the page asks for: file, the line it comes before, and the new lines.
-CHANGES = (
+API = (
     ("src/report/api_table.h", "    Cpu,  ///<", "    Demo,\n"),
     ("src/report/api_table.h", "    {.id = Api::Cpu,",
      '    {.id = Api::Demo,\n'
@@ -28,11 +29,31 @@ CHANGES = (
      '     .trust = {.name = 7, .kind = 8, .physical = 9, .allocatable = 6, .uuid = 4}},\n'),
     ("src/report/fact_table.h", "    // ---- drm\n",
      '    {"api_version", Device, "demo", Version, Model, "of the driver"},\n'
-     '    {"lanes", Device, "demo", Number, Model, "how many there are"},\n'),
+     '    {"lanes", Device, "demo", Number, Model, "how many there are"},\n'
+     '    {"wide", Device, "demo", Flag, Model, "whether its lanes work together"},\n'),
     ("src/backends/registry.cpp", '#include "backends/drm/drm.h"', '#include "backends/demo/demo.h"\n'),
     ("src/backends/registry.cpp", "        Backend{.api = word_of(Api::Drm)",
      "        Backend{.api = word_of(Api::Demo), .query = query_demo},\n"),
 )
+PREDICATE = (
+    ("src/policy/fact.h", "    Fp16,\n", "    Wide,\n"),
+    ("src/policy/fact_table.cpp", "    {.id = FactId::Fp16,",
+     '    {.id = FactId::Wide, .key = "wide", .type = AskedType::Flag, .scope = kBackend, .unfit = "not-wide",\n'
+     '     .read = [](F f) -> AnyFact { return device_flag(f, "demo", "wide"); }},\n'),
+)
+REASON = (
+    ("src/report/reason_table.h", '    {"nvidia-icd-needs-egl",',
+     '    {"not-wide", Device, Ends, OnCandidate | OnVariant, "its lanes work alone", "", ByBuild},\n'),
+    ("src/explain/wording_table.h", '    {"other-l4t",', '    {"not-wide", "its lanes do not work together"},\n'),
+)
+EXPORT = (
+    ("src/export/formats.h", "Exported write_ray_labels(", "Exported write_demo(const ExportSubject& subject);\n"),
+    ("src/export/formats.cpp", '    {.name = "ray-labels",',
+     '    {.name = "demo", .summary = "names of GPUs, a line each", .write = write_demo},\n'),
+)
+CHANGES = API + PREDICATE + REASON + EXPORT
+# What is new: where it is in the tree, and where it is here.
+NEW = {"src/backends/demo/demo.h": "demo.h", "src/backends/demo/demo.cpp": "demo.cpp", "src/export/demo.cpp": "export.cpp"}
 
 
 def tracked(folder):
@@ -50,8 +71,8 @@ def contents():
         if text.count(before) != 1:
             raise AssertionError(f"{path}: not once: {before}")
         files[path] = text.replace(before, lines + before).encode()
-    for path in (SOURCE / "tests" / "extending" / "demo").iterdir():
-        files[f"src/backends/demo/{path.name}"] = path.read_bytes()
+    for path, name in NEW.items():
+        files[path] = (SOURCE / "tests" / "extending" / "demo" / name).read_bytes()
     return files
 
 
@@ -99,13 +120,8 @@ class DemoApi(unittest.TestCase):
         from made_machine import Machine
         from worker_process import run_worker
         cls.answer = run_worker("demo")
-        machine = Machine()
-        machine.function(ADDRESS, "1e3e", "0001", "0302", "iluvatar")
-        for device in cls.answer.devices:
-            machine.said("demo", {key: value for key, value in device.items() if key != "index"}, **cls.answer.runtime)
-        cls.machine = PLACE / "machine"
-        shutil.rmtree(cls.machine, ignore_errors=True)
-        machine.write(cls.machine)
+        cls.machine = cls.machine_where(Machine(), "machine", is_wide=False)
+        cls.wide_machine = cls.machine_where(Machine(), "wide", is_wide=True)
         profile = json.loads((SOURCE / "data" / "profiles" / "default.json").read_text(encoding="utf-8"))
         profile.update(name="demo-user", backends=["demo", "vulkan", "cpu"],
                        vendors={"iluvatar": ["demo", "vulkan"], "*": ["vulkan"]},
@@ -115,16 +131,27 @@ class DemoApi(unittest.TestCase):
         cls.profiles.mkdir()
         (cls.profiles / "demo-user.json").write_text(json.dumps(profile), encoding="utf-8")
 
-    def ask(self, *arguments, **more):
-        return run("--replay", self.machine, "--profiles", self.profiles, *arguments, **more)
+    @classmethod
+    def machine_where(cls, machine, name, is_wide):
+        machine.function(ADDRESS, "1e3e", "0001", "0302", "iluvatar")
+        for device in cls.answer.devices:
+            facts = {key: value for key, value in device.items() if key != "index"} | {"wide": is_wide}
+            machine.said("demo", facts, **cls.answer.runtime)
+        folder = PLACE / name
+        shutil.rmtree(folder, ignore_errors=True)
+        machine.write(folder)
+        return folder
 
-    def test_changes_three_files_outside_its_folder(self):
+    def ask(self, *arguments, machine=None, **more):
+        return run("--replay", machine or self.machine, "--profiles", self.profiles, *arguments, **more)
+
+    def test_each_changes_as_many_files_as_the_page_says(self):
         changed = {str(path.relative_to(TREE)) for path in TREE.rglob("*") if path.is_file()
                    and not ((SOURCE / path.relative_to(TREE)).is_file()
                             and (SOURCE / path.relative_to(TREE)).read_bytes() == path.read_bytes())}
-        outside = {name for name in changed if not name.startswith("src/backends/demo/")}
-        self.assertEqual(outside, {"src/report/api_table.h", "src/report/fact_table.h", "src/backends/registry.cpp"})
-        self.assertEqual(changed - outside, {"src/backends/demo/demo.h", "src/backends/demo/demo.cpp"})
+        self.assertEqual(changed, {path for path, _, _ in CHANGES} | set(NEW))
+        for changes, files in ((API, 3), (PREDICATE, 2), (REASON, 2), (EXPORT, 2)):
+            self.assertEqual(len({path for path, _, _ in changes}), files)
 
     def test_the_worker_asks_it(self):
         listed = subprocess.run([str(PROGRAMS / "gpuprobe-worker"), "--list"], stdout=subprocess.PIPE, check=True)
@@ -158,8 +185,19 @@ class DemoApi(unittest.TestCase):
         path.write_text(text.replace("demo>=1.0", "demo>=9.0"), encoding="utf-8")
         self.assertEqual(self.ask("select", "demo-user", "-q").strip(), "cpu")
 
+    def test_holds_a_predicate_on_what_it_tells(self):
+        self.assertEqual(self.ask("select", "demo-user", "--require=wide", "-q", machine=self.wide_machine).strip(), "demo")
+        self.assertEqual(self.ask("select", "demo-user", "--require=wide", "-q").strip(), "cpu")
+
+    def test_says_why_it_does_not_hold(self):
+        candidates = json.loads(self.ask("select", "demo-user", "--require=wide", "--explain", "-j"))["candidates"]
+        demo, = [candidate for candidate in candidates if candidate["backend"] == "demo"]
+        self.assertEqual([reason["code"] for reason in demo["reasons"]], ["not-wide"])
+        self.assertIn("its lanes do not work together", self.ask("select", "demo-user", "--require=wide", "--explain"))
+
     def test_exports_it(self):
         self.assertIn('"demo": {', self.ask("export", "json"))
+        self.assertEqual(self.ask("export", "demo"), "Demo accelerated graphics\n")
 
     def test_shows_it(self):
         text = self.ask("show", f"pci:{ADDRESS}")

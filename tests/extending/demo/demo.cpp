@@ -8,6 +8,7 @@ namespace gpuprobe::backends {
 namespace facts {
 constexpr FactKey<std::string> kApiVersion{"api_version"};
 constexpr FactKey<std::uint64_t> kLanes{"lanes"};
+constexpr FactKey<bool> kWide{"wide"};
 }  // namespace facts
 
 Answer query_demo(const ProbeTarget&, Sink& sink) {
@@ -23,7 +24,8 @@ Answer query_demo(const ProbeTarget&, Sink& sink) {
                        .type = DeviceType::Discrete,
                        .memory = FactMemory{.total = kMemory, .free = kMemory}};
     device.extra = Value{Value::Object{{std::string{facts::kApiVersion.name}, "1.2"},
-                                       {std::string{facts::kLanes.name}, 64}}};
+                                       {std::string{facts::kLanes.name}, 64},
+                                       {std::string{facts::kWide.name}, false}}};
     sink.device(device);
     return {};
 }
