@@ -231,6 +231,27 @@ TEST(LiveMemory, IsAskedOfTheVulkanDriverThatServesTheGpu) {
     EXPECT_EQ(card.started.front().first.driver, vulkan.driver);
 }
 
+TEST(LiveMemory, OfAnIntelCardIsAskedOfSysmanWhereVulkanDoesNotSay) {
+    Bench card{"8086", "038000", "xe"};
+    card.knows(answered("vulkan", gib(12), std::nullopt, kBefore));
+    card.knows(answered("level_zero_sysman", gib(12), gib(11), kBefore));
+    card.scan();
+    ASSERT_TRUE(card.read());
+    ASSERT_EQ(card.started.size(), 1u);
+    card.started.front().second(answered("level_zero_sysman", gib(12), gib(5), kNow));
+    EXPECT_EQ(card.only_answer().free, gib(5));
+    EXPECT_EQ(card.only_answer().source, "level_zero_sysman");
+}
+
+TEST(LiveMemory, IsNotAskedOfCudaWhoseContextTakesSome) {
+    Bench card{"10de", "030200", "nvidia"};
+    card.knows(answered("cuda", gib(80), gib(79), kBefore));
+    card.scan();
+    ASSERT_TRUE(card.read());
+    EXPECT_TRUE(card.started.empty());
+    EXPECT_EQ(card.only_answer().source, "report");
+}
+
 TEST(LiveMemory, NeverWakesASleepingGpu) {
     AnNvidiaCard card;
     card.file(kDevice + "power/runtime_status", "suspended");
