@@ -149,10 +149,20 @@ void Queries::ask_all(std::vector<ProbeTarget> due) {
 }
 
 void Queries::end_head_start() {
-    head_start_.reset();
     naming_.clear();
-    for (const auto& target : std::exchange(held_, {}))
-        ask(target);
+    ask_next_held();
+}
+
+/// One at a time: whoever wants an answer meanwhile waits until one has been started, not all.
+void Queries::ask_next_held() {
+    head_start_.reset();
+    if (held_.empty())
+        return;
+    const auto target = std::move(held_.front());
+    held_.pop_front();
+    if (!held_.empty())
+        head_start_ = context_.loop.after(Duration::zero(), [this] { ask_next_held(); });
+    ask(target);
 }
 
 /// The first useful report comes before the other drivers are started.
@@ -160,7 +170,7 @@ void Queries::heard(const ProbeTarget& target) {
     if (naming_.erase(target) == 0 || !naming_.empty())
         return;
     publisher_.publish();
-    end_head_start();
+    head_start_ = context_.loop.after(Duration::zero(), [this] { ask_next_held(); });
 }
 
 /// Once nothing else runs.

@@ -95,6 +95,7 @@ private:
                                                       bool allow_wake) const;
     void ask_all(std::vector<ProbeTarget> due);
     void end_head_start();
+    void ask_next_held();
     void ask(const ProbeTarget& target);
     void heard(const ProbeTarget& target);
     void answered(const ProbeTarget& target, ProbeResult probe, bool is_whole);
@@ -116,7 +117,7 @@ private:
     std::deque<ProbeTarget> suspects_ = {};  ///< of this round, to be asked one by one
     /// Whose answers name the GPUs and are still awaited, and who waits for that.
     std::set<ProbeTarget> naming_ = {};
-    std::vector<ProbeTarget> held_ = {};
+    std::deque<ProbeTarget> held_ = {};
     EventHandle head_start_ = {};
     std::set<ProbeTarget> early_ = {};    ///< whose result is there, and whose worker has not ended
     std::set<ProbeTarget> settled_ = {};  ///< those of them whose result will stand

@@ -123,11 +123,26 @@ TEST_F(EngineTest, HearsWhoNamesTheGpusBeforeItAsksTheOthers) {
     EXPECT_EQ(launcher_.apis, (std::set<std::string>{"drm", "nvml"}));
     launcher_.let_answer();
     const auto before = engine->report().generation;
-    ASSERT_TRUE(loop_->run_until([this] { return launcher_.apis.contains("cuda"); }));
+    ASSERT_TRUE(loop_->run_until([this] { return launcher_.apis.size() > 2; }));
     EXPECT_GT(engine->report().generation, before);
     EXPECT_EQ(engine->report().probes.size(), 2u);
     finish(*engine);
     EXPECT_GT(engine->report().probes.size(), 2u);
+}
+
+TEST_F(EngineTest, AnswersWhoeverAsksBetweenTheStartsOfTwoDrivers) {
+    plug_in_a_gpu();
+    const auto engine = started();
+    launcher_.let_answer();
+    std::size_t at_once = 0;
+    auto launched = launcher_.launched;
+    ASSERT_TRUE(loop_->run_until([&] {
+        at_once = std::max(at_once, launcher_.launched - launched);
+        launched = launcher_.launched;
+        return launcher_.apis.contains("cuda") && launcher_.apis.contains("vulkan");
+    }));
+    EXPECT_EQ(at_once, 1u);
+    finish(*engine);
 }
 
 TEST_F(EngineTest, WaitsForNobodyWhoOnlyNamesTheGpus) {
