@@ -29,6 +29,7 @@ import time
 
 DRIVERS = ("nvml", "cuda", "vulkan", "opencl")
 GIVE_UP = 60  # seconds
+NO_USE = 1  # seconds: where no driver names the GPUs, there is no useful answer
 PAUSE = 1  # seconds: how long a driver takes to leave, at most
 
 
@@ -135,8 +136,10 @@ def first_look(binaries, options=()):
             told.setdefault("first answer", at)
             if report["gpus"] and all(map(is_told, report["gpus"])):
                 told.setdefault("first useful answer", at)
-            choices.append((daemon.elapsed(), daemon.ask("Select", consumer="default").get("backend")))
-            if report["state"] in ("ready", "degraded"):
+            # Before, to choose would only keep the daemon from what it waits for.
+            if "first useful answer" in told or at > NO_USE:
+                choices.append((daemon.elapsed(), daemon.ask("Select", consumer="default").get("backend")))
+            if choices and report["state"] in ("ready", "degraded"):
                 last = choices[-1][1]
                 other = max((at for at, backend in choices if backend != last), default=0)
                 told["backend of the end"] = next(at for at, backend in choices if at > other and backend == last)
