@@ -28,13 +28,16 @@ namespace {
 constexpr const char* kTegra = "/dev/nvmap";
 constexpr unsigned kCompares = BPF_JMP | BPF_JEQ | BPF_K;
 
-/// What seccomp(2) returns; -1 with errno.
+/// What seccomp(2) returns; -1 with errno. systemd's `@system-service` of 252 has prctl(2) alone.
 int load(std::span<const sock_filter> program, unsigned flags) {
     // Which it does not write to.
     const sock_fprog given{.len = static_cast<unsigned short>(program.size()),
                            .filter = const_cast<sock_filter*>(program.data())};
     (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    return static_cast<int>(::syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, &given));
+    const auto loaded = ::syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, &given);
+    if (loaded >= 0 || flags != 0)
+        return static_cast<int>(loaded);
+    return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &given, 0, 0);
 }
 
 /// The program, for the process of this number.

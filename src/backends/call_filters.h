@@ -16,7 +16,7 @@ Status refuse_reaching_out();
 /// with ENOSYS, as on an older kernel, and where the kernel can tell us (Linux 5.0) its number is
 /// written to stderr once, so that a driver that fails without it says what it needs.
 ///
-/// Starts a thread for that. Needs no_new_privs. Errors: Internal, where the kernel or its
+/// Starts a process for that. Needs no_new_privs. Errors: Internal, where the kernel or its
 /// container allows no filter; nothing has changed then.
 ///
 /// What confinement.h refuses is not on the list; where both filters say no, it is refused.

@@ -3,11 +3,14 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 
 #include <asm/ioctls.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -88,6 +91,27 @@ long answer_for_unknown_calls() {
     return -1;
 }
 
+/// As systemd's `@system-service` of 252 has it for its services, and some containers.
+bool take_away_seccomp() {
+    sock_filter steps[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                           BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 0, 1),
+                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                           BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    const sock_fprog program{.len = std::size(steps), .filter = steps};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
+}
+
+/// In a process in which there is no seccomp(2).
+int errno_without_seccomp(long (*call)()) {
+    const pid_t child = ::fork();
+    if (child == 0)
+        ::_exit(take_away_seccomp() ? errno_of(call) : kNoFilter);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
 /// Each is refused for another reason, or works, in a process that is not confined.
 struct Case {
     const char* name;
@@ -145,6 +169,13 @@ TEST(ConfinedWorker, MayNotSignalWhoStartedItsKeeper) {
     EXPECT_EQ(errno_as_a_grandchild([] { return static_cast<long>(::kill(tested, 0)); }), EPERM);
     EXPECT_EQ(errno_as_a_grandchild([] { return static_cast<long>(::kill(-tested, 0)); }), EPERM);
     EXPECT_EQ(errno_as_a_grandchild([] { return static_cast<long>(::kill(::getpid(), 0)); }), 0);
+}
+
+TEST(ConfinedWorker, IsHeldWherePrctlAloneTakesFilters) {
+    EXPECT_EQ(errno_without_seccomp([] { return static_cast<long>(::kill(::getppid(), 0)); }),
+              EPERM);
+    EXPECT_EQ(errno_without_seccomp([] { return ::syscall(1000); }), ENOSYS);
+    EXPECT_EQ(errno_without_seccomp([] { return static_cast<long>(::kill(::getpid(), 0)); }), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(
