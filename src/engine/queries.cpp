@@ -153,7 +153,8 @@ void Queries::end_head_start() {
     ask_next_held();
 }
 
-/// One at a time: whoever wants an answer meanwhile waits until one has been started, not all.
+/// One at a time: whoever wants an answer meanwhile waits until one has been started, not all. A
+/// timer would come before whoever waits.
 void Queries::ask_next_held() {
     head_start_.reset();
     if (held_.empty())
@@ -161,7 +162,7 @@ void Queries::ask_next_held() {
     const auto target = std::move(held_.front());
     held_.pop_front();
     if (!held_.empty())
-        head_start_ = context_.loop.after(Duration::zero(), [this] { ask_next_held(); });
+        head_start_ = context_.loop.defer([this] { ask_next_held(); });
     ask(target);
 }
 
@@ -170,7 +171,7 @@ void Queries::heard(const ProbeTarget& target) {
     if (naming_.erase(target) == 0 || !naming_.empty())
         return;
     publisher_.publish();
-    head_start_ = context_.loop.after(Duration::zero(), [this] { ask_next_held(); });
+    head_start_ = context_.loop.defer([this] { ask_next_held(); });
 }
 
 /// Once nothing else runs.
