@@ -2,6 +2,7 @@
 #include "engine/live_memory.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "engine/targets.h"
 #include "inventory/amdgpu_sysfs.h"
@@ -141,17 +142,17 @@ std::optional<std::string> kernel_source(const GpuMemory& memory) {
     return is_counted ? std::optional{std::string{kAmdgpu}} : std::nullopt;
 }
 
-std::optional<ProbeTarget> memory_target(const Gpu& gpu, const std::vector<ProbeTarget>& targets) {
+std::vector<ProbeTarget> memory_targets(const Gpu& gpu, const std::vector<ProbeTarget>& targets) {
+    std::vector<ProbeTarget> serving;
     for (const auto* api : by_trust(&ApiTrust::free)) {
-        const bool takes_memory = api->id == Api::Cuda;  // for a context
-        if (takes_memory || !told_free(gpu, api->word))
+        if (api->id == Api::Cuda || !told_free(gpu, api->word))
             continue;
         const auto& view = gpu.apis.at(std::string{api->word});
-        for (const auto& target : targets)
-            if (target.api == api->word && serves(target, view))
-                return target;
+        std::ranges::copy_if(targets, std::back_inserter(serving), [&](const ProbeTarget& target) {
+            return target.api == api->word && serves(target, view);
+        });
     }
-    return std::nullopt;
+    return serving;
 }
 
 LiveMemoryReader::LiveMemoryReader(const FileSystem& files, const Clock& clock, Start start)
@@ -187,14 +188,15 @@ Status LiveMemoryReader::read(Question question, Reply reply) {
             reply(kept(fresh->id, fresh->memory, std::move(*source)));
             return Done{};
         }
-    const auto target = memory_target(question.gpu, question.targets);
-    const auto sleeper =
-        target && !question.allow_wake ? sleeper_woken_by(*target, question.machine) : std::nullopt;
-    if (target && !sleeper)
-        return wait(*target, std::move(question), std::move(reply));
     auto known = best_known(question.gpu);
-    if (sleeper)
-        known.reasons = skipped_asleep(*target, *sleeper).reasons;
+    for (const auto& target : memory_targets(question.gpu, question.targets)) {
+        const auto sleeper =
+            question.allow_wake ? std::nullopt : sleeper_woken_by(target, question.machine);
+        if (!sleeper)
+            return wait(target, std::move(question), std::move(reply));
+        if (known.reasons.empty())
+            known.reasons = skipped_asleep(target, *sleeper).reasons;
+    }
     reply(known);
     return Done{};
 }

@@ -73,9 +73,9 @@ void refresh_readings(const FileSystem& files, Machine& machine);
 /// nullopt when the kernel does not tell.
 std::optional<std::string> kernel_source(const GpuMemory& memory);
 
-/// The probe to run again: the first of NVML, Vulkan, HIP and DRM that has reported this GPU's free
-/// memory before. nullopt when none has.
-std::optional<ProbeTarget> memory_target(const Gpu& gpu, const std::vector<ProbeTarget>& targets);
+/// The probes that can be run again: those that have reported this GPU's free memory before, the
+/// most believed one first, without CUDA, which would take memory for a context.
+std::vector<ProbeTarget> memory_targets(const Gpu& gpu, const std::vector<ProbeTarget>& targets);
 
 /// Reads free memory on request: from the kernel's files if they tell it, otherwise with one probe,
 /// which all share who ask while it runs. What it reads does not enter the report.

@@ -45,6 +45,7 @@ public:
     void file(const std::string& name, const std::string& content) {
         root_.write(name, content + "\n");
     }
+    void link(const std::string& name, const std::string& target) { root_.link(name, target); }
     void available(Bytes size) {
         file("proc/meminfo",
              "MemTotal: 16777216 kB\nMemAvailable: " + std::to_string(size.count / 1024) + " kB");
@@ -52,11 +53,11 @@ public:
     void knows(ProbeResult probe) { probes_.push_back(std::move(probe)); }
 
     /// What the engine has from before; files that change afterwards are not in it.
-    void scan() {
+    void scan(std::size_t gpus = 1) {
         machine_ = scan_machine(files_, RecordedNodes{}, Host{.memory = host_memory(files_)});
         const auto report = assemble(machine_, probes_, ReportContext{.now = kBefore});
-        ASSERT_EQ(report.gpus.size(), 1u);
-        gpu_ = report.gpus.front();
+        ASSERT_EQ(report.gpus.size(), gpus);
+        gpu_ = *std::ranges::find(report.gpus, kId, &Gpu::id);
     }
     /// What is read from here on is its first unit's.
     void take_unit() {
@@ -241,6 +242,22 @@ TEST(LiveMemory, OfAnIntelCardIsAskedOfSysmanWhereVulkanDoesNotSay) {
     card.started.front().second(answered("level_zero_sysman", gib(12), gib(5), kNow));
     EXPECT_EQ(card.only_answer().free, gib(5));
     EXPECT_EQ(card.only_answer().source, "level_zero_sysman");
+}
+
+TEST(LiveMemory, IsAskedOfWhoWakesNobodyBeforeWhoWould) {
+    Bench card{"8086", "038000", "xe"};
+    card.file("sys/devices/pci0000:00/0000:00:04.0/vendor", "0x8086");
+    card.file("sys/devices/pci0000:00/0000:00:04.0/device", "0x56a0");
+    card.file("sys/devices/pci0000:00/0000:00:04.0/class", "0x030000");
+    card.file("sys/devices/pci0000:00/0000:00:04.0/power/runtime_status", "suspended");
+    card.link("sys/bus/pci/devices/0000:00:04.0", "../../../devices/pci0000:00/0000:00:04.0");
+    card.link("sys/devices/pci0000:00/0000:00:04.0/driver", "../../../bus/pci/drivers/xe");
+    card.knows(answered("level_zero_sysman", gib(12), gib(11), kBefore));
+    card.knows(answered("drm", gib(12), gib(11), kBefore));
+    card.scan(2);
+    ASSERT_TRUE(card.read());
+    ASSERT_EQ(card.started.size(), 1u);
+    EXPECT_EQ(card.started.front().first.api, "drm");
 }
 
 TEST(LiveMemory, IsNotAskedOfCudaWhoseContextTakesSome) {
