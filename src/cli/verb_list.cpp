@@ -100,7 +100,7 @@ Verb list_verb() {
             .overview = {{"list", "one line per GPU"}},
             .usage = {"list [OPTION…]"},
             .about = R"(
-One line per GPU, best first; below them the accelerators that are not GPUs.
+One line per GPU, the default one first; below them the accelerators that are not GPUs.
 )",
             .run = run_list};
 }

@@ -18,7 +18,7 @@ struct ExportedGpu {
     Facts facts;
     std::string place = {};                 ///< "0000:18:00.0"; off PCI the id
     std::optional<std::string> model = {};  ///< its title; of a GPU without one its ids
-    std::string vendor = {};                ///< nvidia, amd, intel or other
+    std::string vendor = {};                ///< one with an API of its own, or other
     std::optional<std::string> arch = {};   ///< see arch_word()
     std::optional<std::string> card = {};   ///< "card1"
     std::map<std::string, bool> apis = {};  ///< whether each works, of those that are known

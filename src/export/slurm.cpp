@@ -8,7 +8,6 @@
 #include "export/formats.h"
 #include "export/verdicts.h"
 #include "policy/fact.h"
-#include "report/api_table.h"
 #include "report/compute_view.h"
 
 /// Sources: gres.conf(5) and slurm.conf(5) of Slurm 22.05. Their types and features are words of
@@ -112,12 +111,15 @@ std::set<std::string> vendors_of_cards(const std::vector<Gres>& all) {
     return vendors;
 }
 
+/// Slurm's own words, whatever vendors we know. Source: the manual page of gres.conf, "Flags".
+constexpr auto kVendorsOfFlags = std::to_array<std::string_view>({"amd", "intel", "nvidia"});
+
 /// Slurm takes one set of flags for all lines of a name, whatever the manual says of types: with
 /// two vendors it ends, or counts one vendor's GPUs for the other. Source: src/interfaces/gres.c.
 std::string flags_of(const Gres& gres, const std::set<std::string>& vendors) {
     if (gres.name != "gpu")
         return "";
-    const bool has_own = own_api_of(gres.vendor) != nullptr;
+    const bool has_own = std::ranges::find(kVendorsOfFlags, gres.vendor) != kVendorsOfFlags.end();
     return " Flags=" + (vendors.size() == 1 && has_own ? gres.vendor + "_gpu_env" : "no_gpu_env");
 }
 
