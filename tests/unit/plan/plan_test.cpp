@@ -101,6 +101,12 @@ INSTANTIATE_TEST_SUITE_P(
                   BudgetSource::Allocatable,
                   700},
         BudgetRow{"Physical", {.physical = Bytes{900}}, {}, 900, BudgetSource::Physical, 800},
+        BudgetRow{"NotTheCarveoutOfAnApu",
+                  {.kind = MemoryKind::Carveout, .physical = Bytes{900}},
+                  {},
+                  std::nullopt,
+                  std::nullopt,
+                  std::nullopt},
         BudgetRow{
             "Nothing", {}, {.available = Bytes{5000}}, std::nullopt, std::nullopt, std::nullopt},
         BudgetRow{"FullGpu", {.free = Bytes{0}}, {}, 0, BudgetSource::Free, 0},
