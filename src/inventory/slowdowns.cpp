@@ -66,8 +66,8 @@ constexpr std::array<Throttlers, 6> kThrottlers{{{0, 7, kPower},
 
 /// nullopt for a version that does not tell, and where the driver left the member as all ones.
 std::optional<std::uint64_t> throttle_status(std::string_view metrics) {
-    constexpr std::size_t kHeader = 4;
-    if (metrics.size() < kHeader || little_endian(metrics.substr(0, 2)) > metrics.size())
+    constexpr std::size_t kTableHeader = 4;
+    if (metrics.size() < kTableHeader || little_endian(metrics.substr(0, 2)) > metrics.size())
         return std::nullopt;
     for (const auto& version : kMetricsVersions) {
         const auto end = version.status_at + sizeof(std::uint64_t);

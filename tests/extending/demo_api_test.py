@@ -122,7 +122,7 @@ class DemoApi(unittest.TestCase):
         cls.answer = run_worker("demo")
         cls.machine = cls.machine_where(Machine(), "machine", is_wide=False)
         cls.wide_machine = cls.machine_where(Machine(), "wide", is_wide=True)
-        profile = json.loads((SOURCE / "data" / "profiles" / "default.json").read_text(encoding="utf-8"))
+        profile = json.loads((SOURCE / "data/knowledge/consumers/default.json").read_text(encoding="utf-8"))
         profile.update(name="demo-user", backends=["demo", "vulkan", "cpu"],
                        vendors={"iluvatar": ["demo", "vulkan"], "*": ["vulkan"]},
                        floors={"demo": ["demo>=1.0", "memory>=8GiB"]})
@@ -145,13 +145,16 @@ class DemoApi(unittest.TestCase):
     def ask(self, *arguments, machine=None, **more):
         return run("--replay", machine or self.machine, "--profiles", self.profiles, *arguments, **more)
 
-    def test_each_changes_as_many_files_as_the_page_says(self):
+    def test_what_changes_is_what_the_page_names(self):
+        sections = dict(part.split("\n", 1) for part in (SOURCE / "docs/extending.md").read_text(encoding="utf-8").split("\n## ")[1:])
+        for title, changes, files in (("An API", API, 3), ("A predicate", PREDICATE, 2), ("A reason", REASON, 2), ("An export", EXPORT, 2)):
+            paths = {path for path, _, _ in changes}
+            self.assertEqual(len(paths), files, title)
+            self.assertEqual([path for path in paths if f"`{path}`" not in sections[title]], [], title)
         changed = {str(path.relative_to(TREE)) for path in TREE.rglob("*") if path.is_file()
                    and not ((SOURCE / path.relative_to(TREE)).is_file()
                             and (SOURCE / path.relative_to(TREE)).read_bytes() == path.read_bytes())}
         self.assertEqual(changed, {path for path, _, _ in CHANGES} | set(NEW))
-        for changes, files in ((API, 3), (PREDICATE, 2), (REASON, 2), (EXPORT, 2)):
-            self.assertEqual(len({path for path, _, _ in changes}), files)
 
     def test_the_worker_asks_it(self):
         listed = subprocess.run([str(PROGRAMS / "gpuprobe-worker"), "--list"], stdout=subprocess.PIPE, check=True)
