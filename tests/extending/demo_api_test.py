@@ -24,7 +24,7 @@ API = (
     ("src/report/api_table.h", "    {.id = Api::Cpu,",
      '    {.id = Api::Demo,\n'
      '     .word = "demo",\n     .label = "Demo",\n     .backend = "demo",\n     .fleet_word = "demo",\n'
-     '     .vendor = "iluvatar",\n     .kernel_drivers = "iluvatar",\n     .libraries = "libdemo.so",\n'
+     '     .vendor = "mthreads",\n     .kernel_drivers = "mtgpu",\n     .libraries = "libdemo.so",\n'
      '     .linked = {.of_driver = "libdemo"},\n     .uuid_member = "demo_uuid",\n     .version_term = "demo",\n'
      '     .trust = {.name = 7, .kind = 8, .physical = 9, .allocatable = 6, .uuid = 4}},\n'),
     ("src/report/fact_table.h", "    // ---- drm\n",
@@ -122,18 +122,18 @@ class DemoApi(unittest.TestCase):
         cls.answer = run_worker("demo")
         cls.machine = cls.machine_where(Machine(), "machine", is_wide=False)
         cls.wide_machine = cls.machine_where(Machine(), "wide", is_wide=True)
-        profile = json.loads((SOURCE / "data/knowledge/consumers/default.json").read_text(encoding="utf-8"))
-        profile.update(name="demo-user", backends=["demo", "vulkan", "cpu"],
-                       vendors={"iluvatar": ["demo", "vulkan"], "*": ["vulkan"]},
-                       floors={"demo": ["demo>=1.0", "memory>=8GiB"]})
+        consumer = json.loads((SOURCE / "data/knowledge/consumers/default.json").read_text(encoding="utf-8"))
+        consumer["name"] = "demo-user"
+        consumer["selection"].update(backends=["demo", "vulkan", "cpu"], vendors={"mthreads": ["demo", "vulkan"], "*": ["vulkan"]},
+                                     floors={"demo": ["demo>=1.0", "memory>=8GiB"]})
         cls.profiles = PLACE / "profiles"
         shutil.rmtree(cls.profiles, ignore_errors=True)
         cls.profiles.mkdir()
-        (cls.profiles / "demo-user.json").write_text(json.dumps(profile), encoding="utf-8")
+        (cls.profiles / "demo-user.json").write_text(json.dumps(consumer), encoding="utf-8")
 
     @classmethod
     def machine_where(cls, machine, name, is_wide):
-        machine.function(ADDRESS, "1e3e", "0001", "0302", "iluvatar")
+        machine.function(ADDRESS, "1ed5", "0200", "0300", "mtgpu")
         for device in cls.answer.devices:
             facts = {key: value for key, value in device.items() if key != "index"} | {"wide": is_wide}
             machine.said("demo", facts, **cls.answer.runtime)
@@ -193,10 +193,10 @@ class DemoApi(unittest.TestCase):
         self.assertEqual(self.ask("select", "demo-user", "--require=wide", "-q").strip(), "cpu")
 
     def test_says_why_it_does_not_hold(self):
-        candidates = json.loads(self.ask("select", "demo-user", "--require=wide", "--explain", "-j"))["candidates"]
+        candidates = json.loads(self.ask("select", "demo-user", "--needs=wide", "--explain", "-j"))["candidates"]
         demo, = [candidate for candidate in candidates if candidate["backend"] == "demo"]
         self.assertEqual([reason["code"] for reason in demo["reasons"]], ["not-wide"])
-        self.assertIn("its lanes do not work together", self.ask("select", "demo-user", "--require=wide", "--explain"))
+        self.assertIn("its lanes do not work together", self.ask("select", "demo-user", "--needs=wide", "--explain"))
 
     def test_exports_it(self):
         self.assertIn('"demo": {', self.ask("export", "json"))

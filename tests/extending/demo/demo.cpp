@@ -17,8 +17,8 @@ Answer query_demo(const ProbeTarget&, Sink& sink) {
     sink.runtime(Value{Value::Object{{"version", "1.2"}}});
     DeviceFacts device{.index = 0,
                        .name = "Demo accelerated graphics",
-                       .vendor_id = "1e3e",
-                       .device_id = "0001",
+                       .vendor_id = "1ed5",
+                       .device_id = "0200",
                        .pci = parse_text("0000:65:00.0", std::type_identity<PciAddress>{}),
                        .uuid = "00010203-0405-0607-0809-0a0b0c0d0e0f",
                        .type = DeviceType::Discrete,
