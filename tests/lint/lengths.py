@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fails for a function of more than 60 lines, from its name to its closing brace.
 
-Usage: tests/lint/lengths.py SOURCE | --self-test. As clang-format lays the text out, a function outside of a class begins and ends
-in the first column; those within a class are part of what ends there.
+Usage: tests/lint/lengths.py SOURCE | --self-test. As clang-format lays the text out, a function begins and ends in the same column: the
+first, or the fifth within a class.
 """
 import pathlib
 import re
@@ -11,25 +11,46 @@ import sys
 import tempfile
 
 LONGEST = 60
-NO_FUNCTION = re.compile(r"(inline )?namespace\b|extern\b|(template\b.*)?(struct|class|union|enum)\b")
+# What opens a brace and is no function: a kind of type is one where no parameters follow.
+NO_FUNCTION = re.compile(r"(inline )?namespace\b|extern \"C\" {|(template\b.*)?(struct|class|union|enum)\b[^(]*$|(public|private|protected):")
+CLASS = re.compile(r"(template\b.*)?(struct|class|union)\b[^(]*{$")
+
+
+def functions_at(indent, lines):
+    """(line, lines) of each that begins in that column."""
+    head = start = None
+    for number, line in lines:
+        code = re.sub(r"\s*//.*", "", line).rstrip()
+        if start:
+            if code == indent + "}":
+                yield start, number - start + 1
+                start = None
+            continue
+        if not code.startswith(indent) or code.lstrip().startswith(("#", "}")):
+            head = None
+            continue
+        body = code[len(indent):]
+        if body and not body.startswith(" "):
+            head = None if NO_FUNCTION.match(body) else head or number
+        if head and code.endswith("{") and not code.endswith(("({", "= {", "{{")):
+            start = head
+        if not body or code.endswith((";", "{")):
+            head = None
+
+
+def within_classes(lines):
+    is_within = False
+    for number, line in lines:
+        if line.startswith("}"):
+            is_within = False
+        yield number, line if is_within else ""
+        is_within = is_within or bool(CLASS.match(line))
 
 
 def lengths_in(text):
-    """(line, lines) of each function."""
-    head = start = None
-    for number, line in enumerate(text.splitlines(), 1):
-        if line == "}" and start:
-            yield start, number - start + 1
-        if line.startswith("}"):
-            head = start = None
-        if start or not line or line[0] in "#/}":
-            continue
-        if not line.startswith(" "):
-            head = None if NO_FUNCTION.match(line) else head or number
-        if head and line.endswith("{") and not line.endswith("({"):
-            start = head
-        if line.endswith((";", "{")):
-            head = None
+    lines = list(enumerate(text.splitlines(), 1))
+    yield from functions_at("", lines)
+    yield from functions_at("    ", within_classes(lines))
 
 
 def check(source):
@@ -55,6 +76,11 @@ def self_test():
         ("constexpr auto kRows = std::to_array<Row>({\n" + long_body + "});\n", 0),
         ("namespace a {\n\nint f() {\n}\n\n" + long_body + "}  // namespace a\n", 0),
         ("struct S {\n    int a;\n};\n\nvoid f() {\n" + long_body + "}\n", 1),
+        ("int f() {  // says why\n" + long_body + "}\n", 1),
+        ('extern "C" int f() {\n' + long_body + "}\n", 1),
+        ("struct tm f() {\n" + long_body + "}\n", 1),
+        ("class C {\npublic:\n    int f() {\n    " + long_body.replace("\n", "\n    ") + "}\n};\n", 1),
+        ("class C {\npublic:\n    int f() { return 1; }\n" + long_body + "};\n", 0),
     ]
     for text, wanted in rows:
         with tempfile.TemporaryDirectory() as folder:
