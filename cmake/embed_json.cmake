@@ -10,10 +10,16 @@ function(gpuprobe_embed_json room header folder function)
   foreach(document IN LISTS documents)
     get_filename_component(name "${document}" NAME_WLE)
     file(READ "${document}" json)
-    if(function STREQUAL "builtin_knowledge")  # of others the text has a hash that answers tell, or they repeat the source
+    if(function STREQUAL "builtin_knowledge")  # of consumers the text has a hash that answers tell
       string(REGEX REPLACE "\n +" "\n" json "${json}")
       string(REGEX REPLACE "\n\"\\$source\": {\n(\"[^\n]*\n)*}," "" json "${json}")
       string(REGEX REPLACE ", \"source\": \"[^\"\n]*\"" "" json "${json}")
+    elseif(function STREQUAL "builtin_causes")  # most members are a line
+      string(REGEX REPLACE "\n +" "\n" json "${json}")
+      foreach(member source meaning)
+        string(REGEX REPLACE "\n\"${member}\": [^\n]*[]\"],\n" "\n" json "${json}")
+        string(REGEX REPLACE ",\n\"${member}\": [^\n]*[]\"]\n" "\n" json "${json}")
+      endforeach()
     endif()
     string(APPEND entries "    {\"${name}\", R\"document(${json})document\"},\n")
   endforeach()

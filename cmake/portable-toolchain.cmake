@@ -9,7 +9,8 @@ set(CMAKE_CXX_COMPILER clang++-19)
 set(CMAKE_C_COMPILER_TARGET ${GPUPROBE_ARCH}-linux-gnu)
 set(CMAKE_CXX_COMPILER_TARGET ${GPUPROBE_ARCH}-linux-gnu)
 set(CMAKE_CXX_FLAGS_INIT -stdlib=libc++)
-set(CMAKE_EXE_LINKER_FLAGS_INIT -fuse-ld=lld)
+# Functions of the same code are one, where nobody compares their addresses.
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-fuse-ld=lld -Wl,--icf=safe")
 # What the build runs of itself (src/backends/filter_programs_main.cpp).
 if(NOT GPUPROBE_ARCH STREQUAL CMAKE_HOST_SYSTEM_PROCESSOR)
   set(CMAKE_CROSSCOMPILING_EMULATOR qemu-${GPUPROBE_ARCH}-static)

@@ -204,7 +204,7 @@ class Alone(unittest.TestCase):
     def test_says_that_no_daemon_is_there(self):
         done = self.ask("--bus=system", "list")
         self.assertEqual(done.returncode, 4)
-        self.assertIn("speaks no D-Bus", done.stderr)
+        self.assertIn("this program has no D-Bus", done.stderr)
         self.assertEqual(self.ask("--socket=/run/none", "list").returncode, 1)
         self.assertIn("asking the machine directly", self.ask("list").stderr)
 
