@@ -259,10 +259,10 @@ class HalfAsked(PageCase):
 
     def test_tells_what_is_not_known_from_no(self):
         self.show()
-        self.assertEqual(self.reasons(1), {
+        self.assertEqual(self.reasons(2), {
             "Not usable: vulkan and webgpu": ["vulkan and webgpu: MIG is on, and MIG instances have no graphics APIs"],
             "Not known: opencl": ["opencl: it has not been asked yet"]})
-        self.assertEqual(self.reasons(2), {
+        self.assertEqual(self.reasons(1), {
             "Not known: opencl, vulkan and webgpu": ["opencl, vulkan and webgpu: it has not been asked yet"]})
         self.assertEqual(self.reasons(3), {
             "Not usable: cuda, opencl, vulkan and webgpu":

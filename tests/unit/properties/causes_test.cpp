@@ -23,11 +23,20 @@
 namespace gpuprobe::testing_properties {
 namespace {
 
+std::string text_of_file(const std::string& path) {
+    std::ifstream file{path};
+    return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+/// Whole, as they are in the repository: programs have no sources.
 const Value& documents() {
     static const Value all = [] {
         Value list{Value::Array{}};
         for (const auto& document : knowledge::builtin_causes())
-            list.push_back(parse_json(document.json, mib(1)).value());
+            list.push_back(parse_json(text_of_file(GPUPROBE_SOURCE_DIR "/data/knowledge/causes/" +
+                                                   std::string{document.name} + ".json"),
+                                      mib(1))
+                               .value());
         return list;
     }();
     return all;
@@ -131,8 +140,7 @@ std::string data_file(const std::string& name) {
 }
 
 std::string file_text(const std::string& name) {
-    std::ifstream file{data_file(name)};
-    return {std::istreambuf_iterator<char>{file}, {}};
+    return text_of_file(data_file(name));
 }
 
 bool is_found(const Value& description, const std::string& id) {
