@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <span>
@@ -119,7 +120,7 @@ bool is_alone() {
 }
 
 Status refuse_reaching_out() {
-    const auto& program =
+    const auto program =
         refusals({.is_alone = is_alone(), .is_tegra = ::access(kTegra, F_OK) == 0});
     if (load(addressed(program, ::getpid()), 0) < 0)
         return Error{ErrorCode::Internal,
