@@ -44,8 +44,14 @@ bool starts_like(const Gpu& gpu, std::string_view selector) {
     return gpu.identity.nvidia_uuid && starts(*gpu.identity.nvidia_uuid, selector);
 }
 
+/// One or two digits are a place in the list: "7" is no wish for a UHD Graphics 770.
+bool is_place(std::string_view selector) {
+    return selector.size() <= 2 && parse_number<std::size_t>(selector);
+}
+
 bool is_named_like(const Gpu& gpu, std::string_view selector) {
-    return gpu.name && lower_case(*gpu.name).find(lower_case(selector)) != std::string::npos;
+    return gpu.name && !is_place(selector) &&
+           lower_case(*gpu.name).find(lower_case(selector)) != std::string::npos;
 }
 
 /// The unit of that name on the one GPU that the part in front of the slash means.

@@ -12,7 +12,7 @@ namespace gpuprobe::inline cli {
 
 /// The GPU that a person means: its id, its index in the list, its PCI address in any spelling, the
 /// path of one of its nodes; the start of its id, address or NVIDIA UUID if no other starts like
-/// it; or a part of its name that no other has.
+/// it; or a part of its name that no other has, of more than two digits where it is a number.
 ///
 /// Errors: UnknownDevice, naming the GPUs there are, or those that the selector could mean.
 Result<const Gpu*> pick_gpu(const Report& report, std::string_view selector);

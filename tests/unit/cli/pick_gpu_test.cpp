@@ -42,6 +42,10 @@ TEST(PickGpu, TakesAPartOfANameThatNoOtherHas) {
     report.gpus[1].name = "NVIDIA H200";
     for (const char* selector : {"h200", "NVIDIA H200", "nvidia"})
         EXPECT_EQ(pick_gpu(report, selector).value()->id, "pci:0000:c1:00.0") << selector;
+    report.gpus[1].name = "UHD Graphics 770";
+    EXPECT_EQ(pick_gpu(report, "770").value()->id, "pci:0000:c1:00.0");
+    EXPECT_FALSE(pick_gpu(report, "7")) << "a place in the list";
+    EXPECT_FALSE(pick_gpu(report, "77"));
     EXPECT_EQ(picked("card"),
               "error: 'card' could mean pci:0000:01:00.0 (Card), pci:0000:c1:00.0 (Card)");
     report.gpus[0].name = "pci:0000:c1 in its name";  // an id comes before a name
