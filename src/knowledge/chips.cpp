@@ -6,6 +6,7 @@
 #include "base/parse.h"
 #include "knowledge/documents.h"
 #include "knowledge/library.h"
+#include "knowledge/row_lines.h"
 
 namespace gpuprobe::knowledge {
 namespace {
@@ -84,6 +85,27 @@ namespace {
 
 RECORD_MEMBERS(ChipsDocument, schema, version, makers, chips, compatibles, drivers)
 
+/// nullopt for what is not written as it is here.
+std::optional<ChipsDocument> lines_of(std::string_view json) {
+    const auto lines = DocumentLines::of(json);
+    if (!lines)
+        return std::nullopt;
+    const auto* schema = lines->members().find("schema");
+    const auto* version = lines->members().find("version");
+    auto makers = rows_in<Maker>(*lines, "makers");
+    auto chips = rows_in<Chip>(*lines, "chips");
+    auto compatibles = rows_in<Chip>(*lines, "compatibles");
+    auto drivers = rows_in<Chip>(*lines, "drivers");
+    if (!schema || *schema != kChipsSchema || !version || !makers || !chips || !compatibles ||
+        !drivers)
+        return std::nullopt;
+    return ChipsDocument{.version = std::string{*version},
+                         .makers = *std::move(makers),
+                         .chips = *std::move(chips),
+                         .compatibles = *std::move(compatibles),
+                         .drivers = *std::move(drivers)};
+}
+
 }  // namespace
 
 bool Maker::makes_any(Role role) const {
@@ -91,12 +113,13 @@ bool Maker::makes_any(Role role) const {
 }
 
 const Chips& Chips::current() {
-    return made_of_documents(
-        [](const Library& library) { return table_of<Chips>(library, "chips"); });
+    return table_in_use<Chips>("chips");
 }
 
 Result<Chips> Chips::from(std::string_view json) {
-    auto document = TRY(document_from<ChipsDocument>(json, kChipsSchema));
+    auto lines = lines_of(json);
+    auto document =
+        lines ? *std::move(lines) : TRY(document_from<ChipsDocument>(json, kChipsSchema));
     Chips chips;
     chips.version_ = std::move(document.version);
     chips.makers_ = std::move(document.makers);

@@ -79,6 +79,7 @@ struct Chip {
 
     /// True where the row names the device, false where it is about all others of a class.
     [[nodiscard]] bool is_specific() const { return ids != "*"; }
+    bool operator==(const Chip&) const = default;
 };
 
 /// The table. Found by binary search: a look-up takes well below a microsecond.

@@ -50,8 +50,7 @@ RECORD_MEMBERS(DriversDocument, schema, drivers)
 }  // namespace
 
 const Drivers& Drivers::current() {
-    return made_of_documents(
-        [](const Library& library) { return table_of<Drivers>(library, "drivers"); });
+    return table_in_use<Drivers>("drivers");
 }
 
 Result<Drivers> Drivers::from(std::string_view json) {

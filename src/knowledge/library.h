@@ -155,4 +155,30 @@ Table table_of(const Library& library, std::string_view name) {
     return std::move(read).value_or({});
 }
 
+/// The table that is made of one document. It stays as it is where the text of that one is the same
+/// in the documents that are used now.
+template <class Table>
+const Table& table_in_use(std::string_view name) {
+    struct Kept {
+        std::shared_ptr<const Library> of = {};
+        std::string_view text = {};
+        std::optional<Table> table = {};
+    };
+    static Kept kept;
+    static const bool is_known = [] {
+        on_forget([] { kept = {}; });
+        return true;
+    }();
+    const auto& library = Library::current();
+    if (is_known && kept.table && kept.of == library)
+        return *kept.table;
+    const auto* document = library->find(name);
+    const auto text = document ? document->json : std::string_view{};
+    if (!kept.table || text.data() != kept.text.data() || text.size() != kept.text.size())
+        kept.table = table_of<Table>(*library, name);
+    kept.text = text;
+    kept.of = library;  // last: until here the text before is at its place
+    return *kept.table;
+}
+
 }  // namespace gpuprobe::knowledge

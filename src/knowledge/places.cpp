@@ -72,8 +72,7 @@ RECORD_MEMBERS(PlacesDocument, schema, roles, distributions, engines)
 }  // namespace
 
 const Places& Places::current() {
-    return made_of_documents(
-        [](const Library& library) { return table_of<Places>(library, "distributions"); });
+    return table_in_use<Places>("distributions");
 }
 
 Result<Places> Places::from(std::string_view json) {

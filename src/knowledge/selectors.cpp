@@ -71,8 +71,7 @@ RECORD_MEMBERS(SelectorsDocument, schema, readers, use)
 }  // namespace
 
 const Selectors& Selectors::current() {
-    return made_of_documents(
-        [](const Library& library) { return table_of<Selectors>(library, "selectors"); });
+    return table_in_use<Selectors>("selectors");
 }
 
 Result<Selectors> Selectors::from(std::string_view json) {

@@ -30,8 +30,7 @@ Status check(const SetupDocument& document) {
 }  // namespace
 
 const SetupWords& SetupWords::current() {
-    return made_of_documents(
-        [](const Library& library) { return table_of<SetupWords>(library, "setup"); });
+    return table_in_use<SetupWords>("setup");
 }
 
 Result<SetupWords> SetupWords::from(std::string_view json) {

@@ -9,6 +9,8 @@
 
 #include "base/parse.h"
 #include "base/value_json.h"
+#include "knowledge/library.h"
+#include "knowledge/row_lines.h"
 #include "support/places.h"
 
 namespace gpuprobe::knowledge {
@@ -59,6 +61,44 @@ TEST(Chips, FindTheFirstCompatibleStringThatIsKnown) {
     EXPECT_EQ(chip->maker, "arm");
     EXPECT_EQ(chip->role, Role::Gpu);
     EXPECT_EQ(Chips::current().find_compatible({}), nullptr);
+}
+
+/// As they are compiled in they are lines; what stands otherwise is read as JSON.
+TEST(Chips, AreTheSameReadAsLinesAndAsJson) {
+    const auto text = compiled_in_text("chips");
+    ASSERT_TRUE(DocumentLines::of(text));
+    const auto one_line = "{ " + std::string{text.substr(text.find('\n') + 1)};
+    ASSERT_FALSE(DocumentLines::of(one_line));
+    const auto lines = Chips::from(text);
+    const auto json = Chips::from(one_line);
+    ASSERT_TRUE(lines && json);
+    EXPECT_EQ(lines->version(), json->version());
+    const auto document = parse_json(one_line, mib(1)).value();
+    const auto word = [](const Value& row, const char* key) { return *row.at(key).as_string(); };
+    std::size_t count = 0;
+    for (const auto& row : *document.at("chips").as_array()) {
+        const auto ids = word(row, "ids");
+        const auto pci_class = row.at("class").as_string() ? word(row, "class") : "";
+        const auto* chip = lines->find(word(row, "vendor"), ids.substr(0, 4), pci_class);
+        ASSERT_TRUE(chip) << ids;
+        EXPECT_EQ(*chip, *json->find(word(row, "vendor"), ids.substr(0, 4), pci_class));
+        ++count;
+    }
+    EXPECT_GT(count, 500U);
+    for (const auto& row : *document.at("compatibles").as_array()) {
+        const std::vector<std::string> key{word(row, "compatible")};
+        EXPECT_EQ(*lines->find_compatible(key), *json->find_compatible(key));
+    }
+    for (const auto& row : *document.at("drivers").as_array())
+        EXPECT_EQ(*lines->find_driver(word(row, "driver")),
+                  *json->find_driver(word(row, "driver")));
+    for (const auto& row : *document.at("makers").as_array()) {
+        const auto* maker = lines->maker(word(row, "maker"));
+        ASSERT_TRUE(maker);
+        EXPECT_EQ(maker->name, word(row, "name"));
+        EXPECT_EQ(maker->vendors, word(row, "vendors"));
+        EXPECT_EQ(maker->makes, word(row, "makes"));
+    }
 }
 
 struct BadDocument {

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "knowledge/row_lines.h"
+
+#include <algorithm>
+
+#include "base/parse.h"
+
+namespace gpuprobe::knowledge {
+namespace {
+
+/// Takes `word` off the front of `text`.
+bool take(std::string_view& text, std::string_view word) {
+    const bool is_there = text.starts_with(word);
+    if (is_there)
+        text.remove_prefix(word.size());
+    return is_there;
+}
+
+/// Takes a string with its quotes off the front of `text`.
+std::optional<std::string_view> take_string(std::string_view& text) {
+    if (!take(text, "\""))
+        return std::nullopt;
+    const auto end = text.find('"');
+    if (end == std::string_view::npos)
+        return std::nullopt;
+    const auto content = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    return content;
+}
+
+/// Printable ASCII in lines, without an escape.
+bool is_plain(std::string_view text) {
+    return std::ranges::all_of(
+        text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~' && c != '\\'); });
+}
+
+}  // namespace
+
+const std::string_view* LineMembers::find(std::string_view key) const {
+    for (std::size_t i = 0; i < count_; ++i)
+        if (members_[i].key == key)
+            return &members_[i].value;
+    return nullptr;
+}
+
+bool LineMembers::add(std::string_view key, std::string_view value) {
+    if (count_ == kMost || find(key))
+        return false;
+    members_[count_++] = {.key = key, .value = value};
+    return true;
+}
+
+std::optional<LineMembers> LineMembers::of_row(std::string_view line) {
+    LineMembers members;
+    if (!take(line, "{"))
+        return std::nullopt;
+    do {
+        const auto key = take_string(line);
+        if (!key || !take(line, ": "))
+            return std::nullopt;
+        const auto value = take_string(line);
+        if (!value || !members.add(*key, *value))
+            return std::nullopt;
+    } while (take(line, ", "));
+    return line == "}" ? std::optional{members} : std::nullopt;
+}
+
+std::string_view next_line(std::string_view& text) {
+    const auto end = std::min(text.find('\n'), text.size());
+    auto line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with(','))
+        line.remove_suffix(1);
+    return line;
+}
+
+std::optional<DocumentLines> DocumentLines::of(std::string_view json) {
+    if (!is_plain(json) || next_line(json) != "{")
+        return std::nullopt;
+    DocumentLines document;
+    for (auto line = next_line(json); line != "}"; line = next_line(json)) {
+        const auto key = take_string(line);
+        if (!key || !take(line, ": "))
+            return std::nullopt;
+        if (line == "[") {
+            const auto* start = json.data();
+            const auto* end = start;
+            while (!json.empty() && next_line(json) != "]")
+                end = json.data();
+            const std::string_view rows{start, static_cast<std::size_t>(end - start)};
+            if (!document.tables_.add(*key, rows))
+                return std::nullopt;
+            continue;
+        }
+        const auto value = take_string(line);
+        if (!value || !line.empty() || !document.members_.add(*key, *value))
+            return std::nullopt;
+    }
+    return trimmed(json).empty() ? std::optional{document} : std::nullopt;
+}
+
+}  // namespace gpuprobe::knowledge
