@@ -87,6 +87,50 @@ void sweep(const std::string& folder, const std::string& prefix) {
     }
 }
 
+/// A file that is written before it has its name.
+class Unfinished {
+public:
+    static Result<Unfinished> write(const std::string& elsewhere,
+                                    const std::string& path,
+                                    std::string_view content,
+                                    mode_t mode) {
+        const auto unfinished = unfinished_name(path, elsewhere);
+        sweep(elsewhere, unfinished);
+        Unfinished file{unfinished + "XXXXXX"};
+        file.fd_.reset(::mkostemp(file.name_.data(), O_CLOEXEC));
+        if (!file.fd_)
+            return errno_error(path, errno);
+        // Without it, somebody may take it for a remnant.
+        (void)::flock(file.fd_.get(), LOCK_EX | LOCK_NB);
+        TRY(write_all(file.fd_.get(), content, path));
+        if (::fchmod(file.fd_.get(), mode) != 0)
+            return errno_error(path, errno);
+        return file;
+    }
+    Unfinished(Unfinished&&) = default;
+    Unfinished& operator=(Unfinished&&) = delete;
+    Unfinished(const Unfinished&) = delete;
+    Unfinished& operator=(const Unfinished&) = delete;
+    ~Unfinished() {
+        if (fd_ && !has_name_)
+            ::unlink(name_.c_str());
+    }
+
+    /// False with errno, as for the next.
+    [[nodiscard]] bool flush() const { return ::fsync(fd_.get()) == 0; }
+    [[nodiscard]] bool name(const std::string& path) {
+        has_name_ = ::rename(name_.c_str(), path.c_str()) == 0;
+        return has_name_;
+    }
+
+private:
+    explicit Unfinished(std::string name) : name_{std::move(name)} {}
+
+    std::string name_ = {};
+    UniqueFd fd_ = {};
+    bool has_name_ = false;
+};
+
 }  // namespace
 
 Error errno_error(std::string_view path, int number) {
@@ -240,27 +284,18 @@ Status write_atomically_from(const std::string& elsewhere,
                              const std::string& path,
                              std::string_view content,
                              mode_t mode) {
-    const auto folder = folder_of(path);
-    const auto unfinished = unfinished_name(path, elsewhere);
-    sweep(elsewhere, unfinished);
-    auto temporary = unfinished + "XXXXXX";
-    const UniqueFd fd{::mkostemp(temporary.data(), O_CLOEXEC)};
-    if (!fd)
+    auto file = TRY(Unfinished::write(elsewhere, path, content, mode));
+    if (!file.flush() || !file.name(path))
         return errno_error(path, errno);
-    (void)::flock(fd.get(), LOCK_EX | LOCK_NB);  // without it, somebody may take it for a remnant
-    const auto give_up = [&temporary](Error error) {
-        ::unlink(temporary.c_str());
-        return error;
-    };
-    if (auto written = write_all(fd.get(), content, path); !written)
-        return give_up(std::move(written).error());
-    if (::fchmod(fd.get(), mode) != 0 || ::fsync(fd.get()) != 0 ||
-        ::rename(temporary.c_str(), path.c_str()) != 0)
-        return give_up(errno_error(path, errno));
-    const UniqueFd folder_fd{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-    if (folder_fd)
-        (void)::fsync(folder_fd.get());  // best effort: the file itself is whole either way
+    const UniqueFd folder{::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    if (folder)
+        (void)::fsync(folder.get());  // best effort: the file itself is whole either way
     return Done{};
+}
+
+Status write_scratch(const std::string& path, std::string_view content, mode_t mode) {
+    auto file = TRY(Unfinished::write(folder_of(path), path, content, mode));
+    return file.name(path) ? Status{Done{}} : errno_error(path, errno);
 }
 
 }  // namespace gpuprobe::inline base

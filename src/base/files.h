@@ -80,6 +80,9 @@ Result<std::string> read_to_end(const UniqueFd& fd, std::string_view path, Bytes
 /// temporary file beside it, fsync, rename, fsync of the folder. Errors: Io, PermissionDenied.
 Status write_atomically(const std::string& path, std::string_view content, mode_t mode = 0644);
 
+/// The same without a flush, for what is made again where it is not as it should be.
+Status write_scratch(const std::string& path, std::string_view content, mode_t mode = 0644);
+
 /// An Error for the current errno: "path: reason" with the code that fits.
 Error errno_error(std::string_view path, int number);
 

@@ -34,8 +34,13 @@ Duration duration(const timeval& time) {
 
 class SpawnedWorker final : public Worker {
 public:
-    SpawnedWorker(SpawnedProcess process, UniqueFd frames, UniqueFd output, RunFolder folder)
-        : process_{std::move(process)},
+    SpawnedWorker(StartingProcess process,
+                  std::shared_ptr<bool> has_started,
+                  UniqueFd frames,
+                  UniqueFd output,
+                  RunFolder folder)
+        : starting_{std::move(process)},
+          has_started_{std::move(has_started)},
           frames_{std::move(frames)},
           output_{std::move(output)},
           folder_{std::move(folder)} {}
@@ -45,22 +50,22 @@ public:
     ~SpawnedWorker() override {
         const auto patience = is_killed_ ? 0 : kFarewellMilliseconds;
         kill();
-        pollfd end = {.fd = process_.pidfd.get(), .events = POLLIN, .revents = 0};
+        pollfd end = {.fd = process().pidfd.get(), .events = POLLIN, .revents = 0};
         if (!exit_ && ::poll(&end, 1, patience) > 0)
             (void)reap();
     }
 
     [[nodiscard]] int frames() const override { return frames_.get(); }
     [[nodiscard]] int output() const override { return output_.get(); }
-    [[nodiscard]] int ended() const override { return process_.pidfd.get(); }
+    [[nodiscard]] int ended() const override { return process().pidfd.get(); }
     void let_go() override { frames_.reset(); }
 
     void kill() override {
         if (exit_)
             return;  // reaped: the number may be someone else's by now
         is_killed_ = true;
-        ::kill(process_.pid, SIGTERM);
-        ::kill(process_.pid, SIGCONT);  // a driver may have stopped it
+        ::kill(process().pid, SIGTERM);
+        ::kill(process().pid, SIGCONT);  // a driver may have stopped it
     }
 
     [[nodiscard]] std::optional<WorkerExit> reap() override {
@@ -70,7 +75,7 @@ public:
         rusage usage = {};
         // The system call: libc's has no place for the usage.
         const auto waited =
-            ::syscall(SYS_waitid, P_PID, process_.pid, &info, WEXITED | WNOHANG, &usage);
+            ::syscall(SYS_waitid, P_PID, process().pid, &info, WEXITED | WNOHANG, &usage);
         if (waited == 0 && info.si_pid == 0)
             return std::nullopt;
         exit_ = WorkerExit{};
@@ -82,11 +87,17 @@ public:
             exit_->code = info.si_status;
         else
             exit_->signal = info.si_status;
+        exit_->never_ran = !has_run(starting_);
+        if (exit_->never_ran)
+            *has_started_ = false;
         return exit_;
     }
 
 private:
-    SpawnedProcess process_ = {};
+    [[nodiscard]] const SpawnedProcess& process() const { return starting_.process; }
+
+    StartingProcess starting_ = {};
+    std::shared_ptr<bool> has_started_;  ///< the launcher's
     UniqueFd frames_ = {};
     UniqueFd output_ = {};
     RunFolder folder_;  ///< goes after the worker
@@ -133,7 +144,7 @@ Result<std::string> opencl_vendors(const ProbeTarget& target, const std::string&
     const auto content = *target.library + "\n";
     const auto present = RootedFiles{}.read(file, kib(64));
     if (!present || *present != content)
-        (void)TRY(write_atomically(file, content));
+        (void)TRY(write_scratch(file, content));
     return folder + "/";
 }
 
@@ -218,19 +229,22 @@ Status SpawnLauncher::prepare_home() {
 }
 
 /// In namespaces of its own; where the machine gives none, without, from then on.
-Result<SpawnedProcess> SpawnLauncher::start(SpawnOrder& order,
-                                            const std::vector<std::string>& needed,
-                                            bool is_apart) {
-    if (!has_namespaces_ || !is_apart)
-        return spawn(order);
+Result<StartingProcess> SpawnLauncher::start(SpawnOrder& order,
+                                             const std::vector<std::string>& needed,
+                                             bool is_apart) {
     const Namespaces namespaces{order.folder, needed_paths(needed, extra_environment_)};
-    order.namespaces = &namespaces;
-    auto process = spawn(order);
-    order.namespaces = nullptr;
-    if (process || process.error().code != ErrorCode::Unavailable)
-        return process;
+    order.namespaces = has_namespaces_ && is_apart ? &namespaces : nullptr;
+    auto starting = TRY(spawn(order));
+    if (*has_started_)
+        return starting;
+    const auto runs = await_running(starting);
+    *has_started_ = runs && (is_apart || !has_namespaces_);
+    if (runs)
+        return starting;
+    if (runs.error().code != ErrorCode::Unavailable)
+        return runs.error();
     has_namespaces_ = false;
-    return spawn(order);
+    return start(order, needed, is_apart);
 }
 
 Result<std::unique_ptr<Worker>> SpawnLauncher::launch_order(
@@ -247,10 +261,10 @@ Result<std::unique_ptr<Worker>> SpawnLauncher::launch_order(
                      .folder = folder.path()};
     const std::vector<std::string> needed = {folder_of(program_), folder_of(target.driver), vendors,
                                              folder_of(target.library.value_or(""))};
-    auto process = TRY(start(order, needed, target.stage != kProcessesStage));
-    return std::unique_ptr<Worker>{
-        std::make_unique<SpawnedWorker>(std::move(process), std::move(own_frames.read),
-                                        std::move(own_output.read), std::move(folder))};
+    auto starting = TRY(start(order, needed, target.stage != kProcessesStage));
+    return std::unique_ptr<Worker>{std::make_unique<SpawnedWorker>(
+        std::move(starting), has_started_, std::move(own_frames.read), std::move(own_output.read),
+        std::move(folder))};
 }
 
 /// A worker that waits for its job.
@@ -262,11 +276,13 @@ struct SpawnLauncher::Prepared {
     RunFolder folder;
     std::vector<std::string> environment;
 
-    /// Errors: as running().
-    Result<std::unique_ptr<Worker>> worker() && {
-        auto process = TRY(running(std::move(starting)));
-        return std::unique_ptr<Worker>{std::make_unique<SpawnedWorker>(
-            std::move(process), std::move(frames), std::move(output), std::move(folder))};
+    /// Errors: as await_running().
+    Result<std::unique_ptr<Worker>> worker(const std::shared_ptr<bool>& has_started) && {
+        (void)TRY(await_running(starting));
+        *has_started = true;
+        return std::unique_ptr<Worker>{
+            std::make_unique<SpawnedWorker>(std::move(starting), has_started, std::move(frames),
+                                            std::move(output), std::move(folder))};
     }
 };
 
@@ -280,13 +296,13 @@ Result<std::unique_ptr<SpawnLauncher::Prepared>> SpawnLauncher::prepared() {
         environment_block(worker_environment({}, folder.path(), "", extra_environment_));
     const Namespaces namespaces{folder.path(),
                                 needed_paths({folder_of(program_)}, extra_environment_)};
-    auto starting = TRY(begin_spawn({.arguments = {program_, std::string{kWaitsForJob}},
-                                     .environment = environment,
-                                     .frames = frames.write.get(),
-                                     .output = output.write.get(),
-                                     .input = job.worker.get(),
-                                     .folder = folder.path(),
-                                     .namespaces = has_namespaces_ ? &namespaces : nullptr}));
+    auto starting = TRY(spawn({.arguments = {program_, std::string{kWaitsForJob}},
+                               .environment = environment,
+                               .frames = frames.write.get(),
+                               .output = output.write.get(),
+                               .input = job.worker.get(),
+                               .folder = folder.path(),
+                               .namespaces = has_namespaces_ ? &namespaces : nullptr}));
     return std::make_unique<Prepared>(std::move(starting), std::move(frames.read),
                                       std::move(output.read), std::move(job.ours),
                                       std::move(folder), environment);
@@ -302,7 +318,7 @@ void SpawnLauncher::prepare() {
 void SpawnLauncher::forget_prepared() {
     if (!prepared_)
         return;
-    if (auto worker = std::move(*std::exchange(prepared_, nullptr)).worker()) {
+    if (auto worker = std::move(*std::exchange(prepared_, nullptr)).worker(has_started_)) {
         forgotten_ = *std::move(worker);
         forgotten_->kill();
     }
@@ -316,7 +332,7 @@ std::unique_ptr<Worker> SpawnLauncher::take_prepared(const ProbeTarget& target) 
         return nullptr;
     const auto one = std::exchange(prepared_, nullptr);
     const auto job = std::move(one->job);
-    auto worker = std::move(*one).worker();
+    auto worker = std::move(*one).worker(has_started_);
     return worker && tell_job(job, target) ? *std::move(worker) : nullptr;
 }
 

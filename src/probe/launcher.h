@@ -25,6 +25,8 @@ struct WorkerExit {
     /// User and system time together, of the worker and of the children that it waited for.
     std::optional<Duration> processor_time = {};
     std::optional<Bytes> peak_memory = {};  ///< resident, of the largest of them
+    /// The program could not be started after all; launch() says why when it is asked once more.
+    bool never_ran = false;
 };
 
 /// One running worker, as whoever started it sees it. Destroying it kills it and, for a child of
@@ -85,7 +87,8 @@ public:
     ~SpawnLauncher() override;
     SpawnLauncher(const SpawnLauncher&) = delete;
     SpawnLauncher& operator=(const SpawnLauncher&) = delete;
-    /// Blocks until the program runs, about a millisecond.
+    /// Blocks until the program runs, some milliseconds, unless the last one did: then the exit
+    /// tells (WorkerExit::never_ran).
     [[nodiscard]] Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) override;
     /// The same with frames and output to descriptors of the caller's, which are raised (spawn.h)
     /// and stay the caller's: the worker's own frames() and output() are -1.
@@ -103,9 +106,9 @@ private:
     [[nodiscard]] Status prepare_home();
     [[nodiscard]] Result<std::unique_ptr<Prepared>> prepared();
     [[nodiscard]] std::unique_ptr<Worker> take_prepared(const ProbeTarget& target);
-    [[nodiscard]] Result<SpawnedProcess> start(SpawnOrder& order,
-                                               const std::vector<std::string>& needed,
-                                               bool is_apart);
+    [[nodiscard]] Result<StartingProcess> start(SpawnOrder& order,
+                                                const std::vector<std::string>& needed,
+                                                bool is_apart);
     [[nodiscard]] Result<std::unique_ptr<Worker>> launch_order(
         const ProbeTarget& target, int frames, int output, Pipe own_frames, Pipe own_output);
 
@@ -114,6 +117,8 @@ private:
     std::map<std::string, std::string> extra_environment_;
     std::optional<RunFolder> temporary_ = {};  ///< home_, where it is ours to remove
     bool has_namespaces_ = true;               ///< as far as is known
+    /// The last one ran, as they are started now; its worker takes that back.
+    std::shared_ptr<bool> has_started_ = std::make_shared<bool>(false);
     std::unique_ptr<Prepared> prepared_;
     std::unique_ptr<Worker> forgotten_ = {};  ///< killed, until it has ended
 };

@@ -60,6 +60,7 @@ ProbeRun::ProbeRun(EventLoop& loop,
       ended_{std::move(ended)} {}
 
 void ProbeRun::begin(Launcher& launcher) {
+    launcher_ = &launcher;
     started_ = loop_.now();
     auto worker = launcher.launch(target_);
     if (!worker)
@@ -170,6 +171,10 @@ void ProbeRun::on_ended() {
     const auto exit = worker_->reap();
     if (!exit && ended_source_)
         return;
+    if (exit && exit->never_ran) {
+        (void)abandon();
+        return begin(*launcher_);
+    }
     // Everything it wrote is in the pipes by now; what others write there is not part of its
     // answer.
     (void)read_frames(kLastPieces);

@@ -47,7 +47,8 @@ public:
              Answered answered,
              Ended ended);
 
-    /// Starts the worker. A failure to do so is a result too.
+    /// Starts the worker. A failure to do so is a result too. `launcher` is asked again where the
+    /// worker never ran.
     void begin(Launcher& launcher);
     /// Lets a worker end that has answered and stays until then.
     void let_go();
@@ -75,6 +76,7 @@ private:
     EventLoop& loop_;
     ProbeTarget target_;
     ProbePatience patience_;
+    Launcher* launcher_ = nullptr;
     Slow slow_;
     Answered answered_;
     Ended ended_;

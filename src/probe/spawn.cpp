@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -262,7 +263,7 @@ void shut_out_workers() {
         (void)::sigaction(signal, &ignored, nullptr);
 }
 
-Result<StartingProcess> begin_spawn(const SpawnOrder& order) {
+Result<StartingProcess> spawn(const SpawnOrder& order) {
     const auto arguments = pointers_to(order.arguments);
     const auto environment = pointers_to(order.environment);
     auto starting = forked(Plan{.program = arguments.front(),
@@ -281,10 +282,10 @@ Result<StartingProcess> begin_spawn(const SpawnOrder& order) {
     return starting;
 }
 
-Result<SpawnedProcess> running(StartingProcess starting) {
-    const int problem = problem_from(starting.report.get());
+Status await_running(StartingProcess& starting) {
+    const int problem = problem_from(std::exchange(starting.report, {}).get());
     if (problem == 0)
-        return std::move(starting.process);
+        return Done{};
     discard(starting.process.pid);
     if (problem < 0 && is_refusal(-problem))
         return Error{ErrorCode::Unavailable, errno_error("namespaces", -problem).text};
@@ -292,8 +293,8 @@ Result<SpawnedProcess> running(StartingProcess starting) {
                  starting.program + ": " + errno_error("cannot be run", std::abs(problem)).text};
 }
 
-Result<SpawnedProcess> spawn(const SpawnOrder& order) {
-    return running(TRY(begin_spawn(order)));
+bool has_run(const StartingProcess& ended) {
+    return !ended.report || problem_from(ended.report.get()) == 0;
 }
 
 }  // namespace gpuprobe::inline probe

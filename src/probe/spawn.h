@@ -50,11 +50,11 @@ struct SpawnedProcess {
     UniqueFd pidfd = {};
 };
 
-/// One that has been forked, and may not run its program yet.
+/// One that has been forked, and may not run its program yet. Reaped by whoever has it.
 struct StartingProcess {
     SpawnedProcess process = {};
     std::string program = {};
-    UniqueFd report = {};  ///< problem_from()
+    UniqueFd report = {};  ///< problem_from(); closed once the program has been seen to run
 };
 
 /// For every program that starts workers, before it does: closes its memory and its descriptors in
@@ -67,15 +67,15 @@ void shut_out_workers();
 /// address space: CUDA reserves more than any machine has; and none on processes: those of a user
 /// are counted, not those of a worker.
 ///
-/// Returns after the fork; whoever gets it has to call running(). Errors: ProbeFailed, naming the
-/// program.
-Result<StartingProcess> begin_spawn(const SpawnOrder& order);
+/// Returns after the fork. Whether the program ran is what await_running() says, or has_run() once
+/// the process has ended. Errors: ProbeFailed, naming the program.
+Result<StartingProcess> spawn(const SpawnOrder& order);
 
 /// Returns when the program runs, or could not; then the process has been reaped. Errors:
 /// ProbeFailed, naming the program; Unavailable when the machine gives us no such namespaces.
-Result<SpawnedProcess> running(StartingProcess starting);
+Status await_running(StartingProcess& starting);
 
-/// Both of them.
-Result<SpawnedProcess> spawn(const SpawnOrder& order);
+/// Of a process that has ended; never waits.
+bool has_run(const StartingProcess& ended);
 
 }  // namespace gpuprobe::inline probe

@@ -92,6 +92,16 @@ TEST(WriteAtomically, StartsElsewhereWhereAReaderTakesNoticeOfEverything) {
     EXPECT_FALSE(write_atomically_from(root.path() + "/nowhere", root.path() + "/a", "x"));
 }
 
+TEST(WriteScratch, ReplacesTheFileAndLeavesNothingElse) {
+    const TemporaryFolder root;
+    root.write("file", "old");
+    ASSERT_TRUE(write_scratch(root.path() + "/file", "new", 0600));
+    const RootedFiles files{root.path()};
+    EXPECT_EQ(files.read("/file", kib(1)).value(), "new");
+    EXPECT_EQ(files.list("/").value(), std::vector<std::string>{"file"});
+    EXPECT_EQ(write_scratch(root.path() + "/none/file", "").error().code, ErrorCode::NotFound);
+}
+
 TEST(WriteAtomically, SaysWhyItFailed) {
     const auto status = write_atomically("/nonexistent/folder/file", "x");
     ASSERT_FALSE(status);

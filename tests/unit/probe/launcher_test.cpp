@@ -290,6 +290,28 @@ TEST(SpawnLauncher, NamesTheProgramThatItCanNotRun) {
     }
 }
 
+/// Nobody waits for one that is started as another has been.
+TEST(SpawnLauncher, SaysWithTheExitThatAnotherOneCouldNotRun) {
+    auto name = (std::filesystem::temp_directory_path() / "gpuprobe-worker-XXXXXX").string();
+    const std::string folder = ::mkdtemp(name.data());
+    const auto program = folder + "/worker";
+    std::filesystem::copy_file("/proc/self/exe", program);
+    SpawnLauncher launcher{program, ""};
+    EXPECT_TRUE(self_of(kSelf, launcher).is_object());
+    std::filesystem::remove(program);
+    const auto worker = launcher.launch(kSelf);
+    ASSERT_TRUE(worker);
+    pollfd end = {.fd = (*worker)->ended(), .events = POLLIN, .revents = 0};
+    ASSERT_EQ(::poll(&end, 1, 10'000), 1);
+    EXPECT_TRUE((*worker)->reap()->never_ran);
+    const auto next = launcher.launch(kSelf);
+    ASSERT_FALSE(next);
+    EXPECT_TRUE(next.error().text.starts_with(program + ": cannot be run: ")) << next.error().text;
+    std::filesystem::copy_file("/proc/self/exe", program);
+    EXPECT_TRUE(self_of(kSelf, launcher).is_object());
+    std::filesystem::remove_all(folder);
+}
+
 TEST(SpawnLauncher, NamesTheFolderThatItCanNotMake) {
     const auto worker = SpawnLauncher{"/proc/self/exe", "/proc/none"}.launch(kSelf);
     ASSERT_FALSE(worker);
