@@ -34,7 +34,7 @@ engine::EngineOptions engine_options(const DirectOptions& options) {
     if (!options.replay)
         engine.state_folder = user_state_folder();
     engine.trusts_cache_for = kTrustsCacheFor;
-    engine.starts_ahead = !options.worker;
+    engine.starts_ahead = options.looks && !options.worker;
     engine.ends_with_answers = !options.follows_hardware && !options.lives_on;
     engine.limits.warn = kSaysAfter;
     if (options.patience)
@@ -77,9 +77,8 @@ Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options)
     TRY(loop->stop_on_signals());
     std::unique_ptr<DirectClient> client{new DirectClient{std::move(loop), std::move(launcher)}};
     client->files_ = source.files;
-    client->engine_ =
-        TRY(engine::Engine::create(std::move(source), *client->loop_, *client->launcher_,
-                                   client->clock_, engine_options(options)));
+    client->engine_ = engine::Engine::create(std::move(source), *client->loop_, *client->launcher_,
+                                             client->clock_, engine_options(options));
     if (!options.looks)
         return std::unique_ptr<Client>{std::move(client)};
     auto& engine = *client->engine_;

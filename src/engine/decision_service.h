@@ -31,20 +31,19 @@ public:
         std::optional<KnowledgeFolders> knowledge = {};  ///< without any, what is compiled in
         std::optional<std::string> state = {};  ///< without one, feedback ends with this object
     };
-    /// Errors: Malformed for a broken built-in document.
-    static Result<DecisionService> create(Folders folders);
+    /// Knows no documents, and is asked nothing, before reload().
+    explicit DecisionService(Folders folders);
 
-    /// Reads the folders of knowledge and consumers again; feedback stays. Errors: those of
-    /// create(); nothing has changed then.
-    Status reload();
+    /// Reads the folders of knowledge and consumers, again too; feedback stays.
+    void reload();
 
     /// One note for each file that was ignored or set aside.
     [[nodiscard]] std::vector<Reason> notes() const;
     [[nodiscard]] std::vector<std::string> consumers() const {
-        return documents_.consumers.consumers();
+        return documents_->consumers.consumers();
     }
     [[nodiscard]] std::vector<std::string> products() const {
-        return documents_.consumers.products();
+        return documents_->consumers.products();
     }
     [[nodiscard]] Feedback& feedback() { return feedback_; }
     [[nodiscard]] const Feedback& feedback() const { return feedback_; }
@@ -78,13 +77,12 @@ private:
         Rules rules;
         std::vector<Reason> ignored = {};  ///< one note for each file that is none of these
     };
-    static Result<Documents> read(const Folders& folders);
-    DecisionService(Documents documents, Folders folders);
+    static Documents read(const Folders& folders);
     [[nodiscard]] Result<Manifest> manifest_of(const std::string& product,
                                                std::string_view manifest) const;
 
     Folders folders_;
-    Documents documents_;
+    std::optional<Documents> documents_ = {};
     Feedback feedback_;
     std::vector<Reason> set_aside_ = {};  ///< one note for each file of feedback that was broken
 };

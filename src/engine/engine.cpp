@@ -55,8 +55,7 @@ bool has_cache(const EngineOptions& options) {
 
 /// The parts of the engine, and what concerns several of them.
 struct Engine::Impl {
-    Impl(DecisionService decision_service,
-         MachineSource source,
+    Impl(MachineSource source,
          EventLoop& event_loop,
          Launcher& the_launcher,
          const Clock& the_clock,
@@ -65,7 +64,9 @@ struct Engine::Impl {
           launcher{the_launcher},
           clock{the_clock},
           options{std::move(engine_options)},
-          decisions{std::move(decision_service)},
+          decisions{{.consumers = options.consumer_folders,
+                     .knowledge = options.knowledge,
+                     .state = options.state_folder}},
           machine{.source = std::move(source)},
           supervisor{event_loop, the_launcher, the_clock, options.limits} {
         supervisor.on_slow([this](const ProbeTarget& target, const std::string& phase) {
@@ -82,6 +83,7 @@ struct Engine::Impl {
     [[nodiscard]] bool awaits_answers() const {
         return queries.asking() || !trials.empty() || is_to_ask;
     }
+    void open();
     void start();
     void watch_hardware();
     void load_cache();
@@ -137,7 +139,10 @@ struct Engine::Impl {
     Supervisor supervisor;
 };
 
-void Engine::Impl::start() {
+/// The first driver is asked before documents are read.
+void Engine::Impl::open() {
+    if (options.starts_ahead)
+        launcher.prepare();
     // Listening starts first, so that no change during the scan is missed.
     watch_hardware();
     if (!machine.is_replay())
@@ -146,6 +151,10 @@ void Engine::Impl::start() {
         machine.scan_functions(options.folders);
         queries.start_ahead();
     }
+    decisions.reload();
+}
+
+void Engine::Impl::start() {
     machine.scan(options.folders);
     (void)publisher.has_new_fingerprint();
     load_cache();
@@ -295,21 +304,17 @@ void Engine::Impl::wait_a_moment(std::function<void()> done) {
 Engine::Engine(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
 Engine::~Engine() = default;
 
-Result<std::unique_ptr<Engine>> Engine::create(MachineSource source,
-                                               EventLoop& loop,
-                                               Launcher& launcher,
-                                               const Clock& clock,
-                                               EngineOptions options) {
+std::unique_ptr<Engine> Engine::create(MachineSource source,
+                                       EventLoop& loop,
+                                       Launcher& launcher,
+                                       const Clock& clock,
+                                       EngineOptions options) {
     // With a cache nobody is asked at once.
     options.starts_ahead = options.starts_ahead && !source.recorded && !has_cache(options);
-    // What starts beside all that follows is there when it is wanted.
-    if (options.starts_ahead)
-        launcher.prepare();
-    auto decisions = TRY(DecisionService::create({.consumers = options.consumer_folders,
-                                                  .knowledge = options.knowledge,
-                                                  .state = options.state_folder}));
-    return std::unique_ptr<Engine>{new Engine{std::make_unique<Impl>(
-        std::move(decisions), std::move(source), loop, launcher, clock, std::move(options))}};
+    auto impl =
+        std::make_unique<Impl>(std::move(source), loop, launcher, clock, std::move(options));
+    impl->open();
+    return std::unique_ptr<Engine>{new Engine{std::move(impl)}};
 }
 
 void Engine::start() {
@@ -327,15 +332,14 @@ void Engine::sleeps(bool is_about_to) {
         impl_->sleep.end();
 }
 
-Status Engine::reload() {
-    TRY(impl_->decisions.reload());
+void Engine::reload() {
+    impl_->decisions.reload();
     // What a device is, and which driver shows what, are documents too.
     if (impl_->machine.is_replay())
         impl_->machine.scan(impl_->options.folders);
     else if (impl_->has_changed())
         impl_->queries.start_all();
     impl_->publisher.publish(true);
-    return Done{};
 }
 
 const Report& Engine::report() const {

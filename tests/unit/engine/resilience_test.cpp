@@ -54,8 +54,7 @@ Answer answer_with(const char* culprit, const char* script) {
                          .nodes = std::make_shared<RecordedNodes>(),
                          .host = Host{.arch = "x86_64"}};
     const auto engine = Engine::create(std::move(source), *loop, launcher, clock,
-                                       {.limits = {.query = kDeadline, .concurrent = 64}})
-                            .value();
+                                       {.limits = {.query = kDeadline, .concurrent = 64}});
     engine->start();
     EXPECT_TRUE(loop->run_until([&engine] { return !engine->probing(); }));
     return {.report = engine->report(),

@@ -165,9 +165,8 @@ protected:
         MachineSource source{.files = std::make_shared<RootedFiles>(root_.path()),
                              .nodes = std::make_shared<RecordedNodes>(),
                              .host = Host{.arch = "x86_64"}};
-        auto engine = std::move(Engine::create(std::move(source), *loop_, launcher_, clock_,
-                                               std::move(options)))
-                          .value();
+        auto engine =
+            Engine::create(std::move(source), *loop_, launcher_, clock_, std::move(options));
         engine->start();
         EXPECT_TRUE(loop_->run_until([&engine] { return !engine->probing(); }));
         return engine;
