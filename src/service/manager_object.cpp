@@ -172,9 +172,7 @@ void ManagerObject::SelectBackend(sdbus::Result<bus::Dictionary>&& result,
     auto wanted = bus::value_from(request);
     if (!wanted)
         return reply.fail(wanted.error());
-    Question question{.call = bus::held_call(getObject()),
-                      .consumer = std::move(consumer),
-                      .request = std::move(wanted).value()};
+    Question question{.consumer = std::move(consumer), .request = std::move(wanted).value()};
     for_caller(access_, bus::current_sender(getObject()), std::move(reply),
                [this, question = std::move(question)](const Caller& caller, auto& answer) {
                    select(question, caller, answer);
@@ -190,11 +188,11 @@ void ManagerObject::select(const Question& question,
     auto key = question_of(view.access, question.consumer, question.request);
     if (const auto* known =
             is_kept ? answers_.find(context_.engine.report().generation, key) : nullptr)
-        return reply.send(*known, question.call.get());
+        return reply.send(*known);
     auto answer = decide(question, caller.uid, *view.report);
     if (!answer)
         return reply.fail(answer.error());
-    reply.send(*answer, question.call.get());
+    reply.send(*answer);
     if (is_kept)
         answers_.keep(std::move(key), std::move(answer).value());
 }
@@ -205,17 +203,16 @@ bus::Spelling ManagerObject::spelling(uid_t asker, const Report& seen) const {
                         {.host = &seen.host, .is_root = asker == 0});
 }
 
-Result<bus::RecordedBody> ManagerObject::decide(const Question& question,
-                                                uid_t asker,
-                                                const Report& seen) {
+Result<bus::Dictionary> ManagerObject::decide(const Question& question,
+                                              uid_t asker,
+                                              const Report& seen) {
     auto request = with_table_keys(question.request, select_keys());
     name_all_by_id(request);
     auto decision = TRY(context_.engine.select(question.consumer, request, asker, seen));
     const bool explains = wants_explanation(request);
     if (!decision.backend && !explains)
         return Error{ErrorCode::NoMatch, no_match_message(decision)};
-    return bus::RecordedBody::of(answer_from(std::move(decision), explains, spelling(asker, seen)),
-                                 getObject());
+    return answer_from(std::move(decision), explains, spelling(asker, seen));
 }
 
 void ManagerObject::RecommendVariant(sdbus::Result<bus::Dictionary>&& result,

@@ -16,7 +16,6 @@
 #include "service/jobs.h"
 #include "wire/connection.h"
 #include "wire/record.h"
-#include "wire/recorded_body.h"
 
 namespace gpuprobe::inline service {
 
@@ -79,15 +78,14 @@ private:
     [[nodiscard]] Published current() const;
     /// One call of SelectBackend.
     struct Question {
-        bus::HeldCall call = {};
         std::string consumer = {};
         Value request = {};
     };
     /// Answers from the cache if it can, else with a new decision, which goes into the cache.
     void select(const Question& question, const Caller& caller, bus::Reply<bus::Dictionary>& reply);
-    [[nodiscard]] Result<bus::RecordedBody> decide(const Question& question,
-                                                   uid_t asker,
-                                                   const Report& seen);
+    [[nodiscard]] Result<bus::Dictionary> decide(const Question& question,
+                                                 uid_t asker,
+                                                 const Report& seen);
     [[nodiscard]] Result<std::string> description(const std::string& sender,
                                                   const Caller& caller) const;
     [[nodiscard]] Result<std::string> diagnosis(const std::string& sender,
@@ -123,7 +121,7 @@ private:
     const CallerAccess& access_;
     AdviceCalls& advice_;
     Published published_ = {};
-    AnswerCache<bus::RecordedBody> answers_ = {};
+    AnswerCache<bus::Dictionary> answers_ = {};
 };
 
 }  // namespace gpuprobe::inline service

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "wire/errors.h"
-#include "wire/recorded_body.h"
 
 namespace gpuprobe::bus {
 
@@ -30,14 +29,6 @@ public:
             result_.reset();
         else
             fail(Error{ErrorCode::Internal, "the answer could not be sent"});
-    }
-    /// The same with a recorded answer; `call` is the one that this replies to.
-    void send(const RecordedBody& body, sd_bus_message* call) {
-        const auto sent = body.answer(call);
-        if (sent)
-            result_.reset();
-        else
-            fail(sent.error());
     }
     void fail(const Error& error) {
         if (auto result = std::exchange(result_, std::nullopt))

@@ -108,16 +108,6 @@ inline sd_bus_message* raw_message(const sdbus::Message& message) {
     return static_cast<sd_bus_message*>(Opened::of(message));
 }
 
-/// A message to write into and to read from. Only objects and proxies make messages.
-inline sdbus::Signal scratch_message(sdbus::IObject& object) {
-#ifdef GPUPROBE_SDBUS_2
-    return object.createSignal(sdbus::InterfaceName{"org.gpuprobe.Scratch"},
-                               sdbus::SignalName{"Scratch"});
-#else
-    return object.createSignal("org.gpuprobe.Scratch", "Scratch");
-#endif
-}
-
 /// The call that is being handled, borrowed until it has been; nullptr outside of a call.
 inline sd_bus_message* current_call(const sdbus::IObject& object) {
 #ifdef GPUPROBE_SDBUS_2
@@ -127,12 +117,6 @@ inline sd_bus_message* current_call(const sdbus::IObject& object) {
     const auto* message = object.getCurrentlyProcessedMessage();
     return message != nullptr ? raw_message(*message) : nullptr;
 #endif
-}
-
-/// A call that may be answered after it has been handled.
-using HeldCall = std::shared_ptr<sd_bus_message>;
-inline HeldCall held_call(const sdbus::IObject& object) {
-    return {sd_bus_message_ref(current_call(object)), sd_bus_message_unref};
 }
 
 /// Whether a call lets polkit ask its user for a password.
