@@ -173,9 +173,9 @@ class PageCase(BusCase):
         self.ask("section", path=str(PICTURES / f"{name}.png"), selector=selector)
 
     def take_pictures(self, name):
-        """Light, dark and as on a phone; each of them accessible, and nothing beyond its edge."""
+        """Light and dark, on a screen and as on a phone; each of them accessible, and nothing beyond its edge."""
         PICTURES.mkdir(parents=True, exist_ok=True)
-        for kind, theme, width in (("light", "light", 1280), ("dark", "dark", 1280), ("phone", "light", 375)):
+        for kind, theme, width in (("light", "light", 1280), ("dark", "dark", 1280), ("phone", "light", 375), ("phone-dark", "dark", 375)):
             self.ask("theme", name=theme)
             self.ask("size", width=width, height=800)
             self.assert_accessible()
