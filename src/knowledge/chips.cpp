@@ -117,7 +117,7 @@ const Chips& Chips::current() {
 }
 
 Result<Chips> Chips::from(std::string_view json) {
-    auto lines = lines_of(json);
+    auto lines = json.size() <= kMaxDocument.count ? lines_of(json) : std::nullopt;
     auto document =
         lines ? *std::move(lines) : TRY(document_from<ChipsDocument>(json, kChipsSchema));
     Chips chips;

@@ -22,11 +22,12 @@ std::span<const BuiltinDocument> builtin_consumers();
 /// Tables of facts about toolkits, drivers and architectures, each with its sources: data/rules.
 std::span<const BuiltinDocument> builtin_rules();
 
+constexpr Bytes kMaxDocument = kib(512);
+
 /// A document as a record, which has its member `schema`.
 /// Errors: Malformed for another schema too; TooLarge.
 template <class Document>
 Result<Document> document_from(std::string_view json, std::string_view schema) {
-    constexpr Bytes kMaxDocument = kib(512);
     const auto value = TRY(parse_json(json, kMaxDocument));
     auto document = TRY(record_from<Document>(value));
     if (document.schema != schema)

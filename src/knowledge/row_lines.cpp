@@ -65,38 +65,60 @@ std::optional<LineMembers> LineMembers::of_row(std::string_view line) {
     return line == "}" ? std::optional{members} : std::nullopt;
 }
 
-std::string_view next_line(std::string_view& text) {
+Line next_line(std::string_view& text) {
     const auto end = std::min(text.find('\n'), text.size());
-    auto line = trimmed(text.substr(0, end));
+    Line line{.text = trimmed(text.substr(0, end))};
     text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.ends_with(','))
-        line.remove_suffix(1);
+    line.has_comma = line.text.ends_with(',');
+    if (line.has_comma)
+        line.text.remove_suffix(1);
     return line;
 }
 
+namespace {
+
+/// One that says nothing else.
+bool is_just(const Line& line, std::string_view text) {
+    return line.text == text && !line.has_comma;
+}
+
+/// Takes a table's lines off `text`, and the bracket after them, behind which there may be a comma.
+std::string_view take_rows(std::string_view& text, bool& has_comma) {
+    const auto* start = text.data();
+    const auto* end = start;
+    for (Line line; !text.empty() && line.text != "]"; has_comma = line.has_comma) {
+        end = text.data();
+        line = next_line(text);
+    }
+    return {start, static_cast<std::size_t>(end - start)};
+}
+
+}  // namespace
+
 std::optional<DocumentLines> DocumentLines::of(std::string_view json) {
-    if (!is_plain(json) || next_line(json) != "{")
+    if (!is_plain(json) || !is_just(next_line(json), "{"))
         return std::nullopt;
     DocumentLines document;
-    for (auto line = next_line(json); line != "}"; line = next_line(json)) {
-        const auto key = take_string(line);
-        if (!key || !take(line, ": "))
+    bool has_comma = true;
+    auto line = next_line(json);
+    for (; line.text != "}"; line = next_line(json)) {
+        const auto key = take_string(line.text);
+        if (!key || !take(line.text, ": ") || !has_comma || document.members_.find(*key) ||
+            document.tables_.find(*key))
             return std::nullopt;
-        if (line == "[") {
-            const auto* start = json.data();
-            const auto* end = start;
-            while (!json.empty() && next_line(json) != "]")
-                end = json.data();
-            const std::string_view rows{start, static_cast<std::size_t>(end - start)};
+        has_comma = line.has_comma;
+        if (is_just(line, "[")) {
+            const auto rows = take_rows(json, has_comma);
             if (!document.tables_.add(*key, rows))
                 return std::nullopt;
             continue;
         }
-        const auto value = take_string(line);
-        if (!value || !line.empty() || !document.members_.add(*key, *value))
+        const auto value = take_string(line.text);
+        if (!value || !line.text.empty() || !document.members_.add(*key, *value))
             return std::nullopt;
     }
-    return trimmed(json).empty() ? std::optional{document} : std::nullopt;
+    return !has_comma && !line.has_comma && trimmed(json).empty() ? std::optional{document}
+                                                                  : std::nullopt;
 }
 
 }  // namespace gpuprobe::knowledge

@@ -56,8 +56,13 @@ private:
     LineMembers tables_ = {};
 };
 
-/// The next line, without what is around it and without a comma at its end; takes it off `text`.
-std::string_view next_line(std::string_view& text);
+/// A line without what is around it and without the comma at its end.
+struct Line {
+    std::string_view text = {};
+    bool has_comma = false;
+};
+/// Takes the next one off `text`.
+Line next_line(std::string_view& text);
 
 /// A visitor of records (base/record.h) that takes members from lines.
 class LineReader {
@@ -99,18 +104,20 @@ std::optional<std::vector<Row>> rows_in(const DocumentLines& lines, std::string_
         return std::nullopt;
     std::vector<Row> rows;
     rows.reserve(static_cast<std::size_t>(std::ranges::count(*text, '\n')));
+    bool has_comma = true;
     for (auto rest = *text; !rest.empty();) {
         const auto line = next_line(rest);
-        if (line.empty())
-            continue;
-        const auto members = LineMembers::of_row(line);
-        if (!members)
+        const auto members = LineMembers::of_row(line.text);
+        if (!members || !has_comma)
             return std::nullopt;
+        has_comma = line.has_comma;
         LineReader reader{*members};
         describe(reader, rows.emplace_back());
         if (!reader.is_good())
             return std::nullopt;
     }
+    if (has_comma && !rows.empty())
+        return std::nullopt;
     return rows;
 }
 
