@@ -83,7 +83,6 @@ struct Engine::Impl {
     [[nodiscard]] bool awaits_answers() const {
         return queries.asking() || !trials.empty() || is_to_ask;
     }
-    void open();
     void start();
     void watch_hardware();
     void load_cache();
@@ -139,10 +138,7 @@ struct Engine::Impl {
     Supervisor supervisor;
 };
 
-/// The first driver is asked before documents are read.
-void Engine::Impl::open() {
-    if (options.starts_ahead)
-        launcher.prepare();
+void Engine::Impl::start() {
     // Listening starts first, so that no change during the scan is missed.
     watch_hardware();
     if (!machine.is_replay())
@@ -151,10 +147,6 @@ void Engine::Impl::open() {
         machine.scan_functions(options.folders);
         queries.start_ahead();
     }
-    decisions.reload();
-}
-
-void Engine::Impl::start() {
     machine.scan(options.folders);
     (void)publisher.has_new_fingerprint();
     load_cache();
@@ -311,9 +303,12 @@ std::unique_ptr<Engine> Engine::create(MachineSource source,
                                        EngineOptions options) {
     // With a cache nobody is asked at once.
     options.starts_ahead = options.starts_ahead && !source.recorded && !has_cache(options);
+    // What starts beside all that follows is there when it is wanted.
+    if (options.starts_ahead)
+        launcher.prepare();
     auto impl =
         std::make_unique<Impl>(std::move(source), loop, launcher, clock, std::move(options));
-    impl->open();
+    impl->decisions.reload();
     return std::unique_ptr<Engine>{new Engine{std::move(impl)}};
 }
 

@@ -57,7 +57,7 @@ struct EngineOptions {
 /// to decisions (DecisionService). Single-threaded; every callback comes from the loop.
 class Engine {
 public:
-    /// Asks the first driver already, where the options let it start ahead, and reads documents.
+    /// Reads documents; a worker may be started that waits to be told what to ask.
     static std::unique_ptr<Engine> create(MachineSource source,
                                           EventLoop& loop,
                                           Launcher& launcher,

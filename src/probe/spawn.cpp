@@ -294,7 +294,11 @@ Status await_running(StartingProcess& starting) {
 }
 
 bool has_run(const StartingProcess& ended) {
-    return !ended.report || problem_from(ended.report.get()) == 0;
+    if (!ended.report)
+        return true;
+    // A keeper that was killed may leave somebody who still holds the other end.
+    (void)::fcntl(ended.report.get(), F_SETFL, O_NONBLOCK);
+    return problem_from(ended.report.get()) == 0;
 }
 
 }  // namespace gpuprobe::inline probe
