@@ -177,8 +177,8 @@ private:
         if (is_helped && remedy->case_name)
             evidence["case"] = *remedy->case_name;
         finding.evidence = std::move(evidence);
-        const auto& own = is_helped ? remedy->text : std::nullopt;
-        finding.sentence = place_.words((own ? own : cause.text).value_or(""), finding.evidence);
+        const auto& own = is_helped && remedy->text ? remedy->text : cause.text;
+        finding.sentence = place_.words(own ? *own : sentence_of(cause.id), finding.evidence);
         if (is_helped)
             add_fix(*remedy, finding);
         return finding;

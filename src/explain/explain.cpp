@@ -240,6 +240,11 @@ void add_once(std::vector<std::string>& items, const std::string& item) {
         items.push_back(item);
 }
 
+std::string_view sentence_of(std::string_view code) {
+    const auto* wording = find_wording(code);
+    return wording ? wording->sentence : std::string_view{};
+}
+
 Explained explained(const Reason& reason, const ReasonPlace& place) {
     const auto* wording = find_wording(reason.code);
     if (!wording)

@@ -67,6 +67,9 @@ std::string filled(std::string_view pattern, const WordLookup& lookup);
 /// The same from the members of a reason's detail.
 std::string filled(std::string_view pattern, const Value& detail);
 
+/// The sentence of a reason, a template; empty where there is no such reason.
+std::string_view sentence_of(std::string_view code);
+
 /// A placeholder's member of a reason's detail, or of a finding's evidence.
 std::optional<std::string> detail_word(const Value& detail,
                                        std::string_view placeholder,

@@ -58,7 +58,9 @@ struct Cause {
     Severity severity = Severity::Info;
     /// Severities that it has at most where all of the terms hold.
     std::map<std::string, std::vector<Condition>> eased = {};
-    std::optional<std::string> text = {};  ///< of a reason's cause none: it has its own
+    /// None where the sentence is that of a reason: of the one that it is told with, or else of the
+    /// one with the same id.
+    std::optional<std::string> text = {};
     std::vector<Remedy> fixes = {};
 };
 

@@ -12,6 +12,7 @@
 #include "explain/doctor.h"
 #include "explain/wording_table.h"
 #include "knowledge/library.h"
+#include "policy/causes.h"
 
 namespace gpuprobe {
 namespace {
@@ -71,6 +72,17 @@ TEST(Wording, TakesTheFixOfACauseThatRestsOnTheReason) {
     EXPECT_NE(usual_fix(inside).value_or("").find("start the container"), std::string::npos);
     knowledge::forget_tables();
     EXPECT_EQ(usual_fix(missing), "sudo nvidia-modprobe -c0");
+}
+
+TEST(Wording, OfACauseIsNotThatOfItsReasonAgain) {
+    for (const auto& cause : Causes::current().all()) {
+        const auto sentence = sentence_of(cause.id);
+        EXPECT_TRUE(cause.of == kOfAReason || cause.text || !sentence.empty()) << cause.id;
+        EXPECT_NE(cause.text.value_or("-"), sentence) << cause.id << ": the reason says it";
+        const auto own = cause.text ? *cause.text : std::string{sentence};
+        for (const auto& remedy : cause.fixes)
+            EXPECT_NE(remedy.text, own) << cause.id;
+    }
 }
 
 /// A machine on which two GPUs miss something, each of its own.
