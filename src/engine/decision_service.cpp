@@ -78,7 +78,10 @@ Status check_variant(const std::string& word, const Manifest& product) {
 }  // namespace
 
 DecisionService::DecisionService(Folders folders)
-    : folders_{std::move(folders)}, feedback_{folders_.state}, set_aside_{feedback_.load()} {}
+    : folders_{std::move(folders)},
+      documents_{read(folders_)},
+      feedback_{folders_.state},
+      set_aside_{feedback_.load()} {}
 
 DecisionService::Documents DecisionService::read(const Folders& folders) {
     // Consumers and rules are documents of the library.
@@ -99,14 +102,14 @@ void DecisionService::reload() {
 }
 
 std::vector<Reason> DecisionService::notes() const {
-    auto notes = documents_->ignored;
+    auto notes = documents_.ignored;
     notes.insert(notes.end(), set_aside_.begin(), set_aside_.end());
     return notes;
 }
 
 /// Somebody's own product may have any name, but none that is nearly one that is known.
 Status DecisionService::check_name(const std::string& consumer, bool may_be_foreign) const {
-    const auto known = documents_->consumers.names();
+    const auto known = documents_.consumers.names();
     if (std::ranges::find(known, consumer) != known.end() ||
         (may_be_foreign && !closest(consumer, known)))
         return Done{};
@@ -125,15 +128,15 @@ Status DecisionService::set_override(const std::string& consumer,
         return Done{};
     }
     // What was there before has been checked, on the machine as it was then.
-    TRY(check_rule(change, documents_->consumers.selection(consumer),
-                   documents_->consumers.product(consumer), by.machine));
+    TRY(check_rule(change, documents_.consumers.selection(consumer),
+                   documents_.consumers.product(consumer), by.machine));
     return feedback_.set_override(consumer, merged, by.uid, by.now);
 }
 
 Status DecisionService::report(const OutcomeReport& outcome, const CallerContext& by) {
     const bool is_backend = outcome.choice.find(':') == std::string::npos;
     TRY(check_name(outcome.consumer, !is_backend));
-    const auto& known = documents_->consumers;
+    const auto& known = documents_.consumers;
     if (const auto* profile = known.selection(outcome.consumer); profile && is_backend)
         TRY(check_backend(outcome.choice, *profile));
     if (const auto* product = known.product(outcome.consumer); product && !is_backend)
@@ -144,13 +147,13 @@ Status DecisionService::report(const OutcomeReport& outcome, const CallerContext
 Result<Decision> DecisionService::select(const std::string& consumer,
                                          const Value& request,
                                          const CallerContext& caller) const {
-    const auto* profile = documents_->consumers.selection(consumer);
+    const auto* profile = documents_.consumers.selection(consumer);
     if (!profile)
         return unknown_name(ErrorCode::UnknownConsumer, "no consumer", consumer, consumers());
     auto wanted = TRY(select_request_from(request));
     if (const auto rule = feedback_.rule_for(consumer))
         wanted = under_rule(std::move(wanted), rule->request, *profile, caller.seen);
-    const auto* product = documents_->consumers.product(consumer);
+    const auto* product = documents_.consumers.product(consumer);
     auto decision = TRY(gpuprobe::select(
         *profile, wanted, caller.seen,
         feedback_.experience_of(caller.uid, consumer, caller.machine, caller.now), product));
@@ -164,7 +167,7 @@ Result<Manifest> DecisionService::manifest_of(const std::string& product,
     if (product.size() > kMaxProductName)
         return Error{ErrorCode::InvalidRequest, "product: more than 128 bytes"};
     if (manifest.empty()) {
-        if (const auto* found = documents_->consumers.product(product))
+        if (const auto* found = documents_.consumers.product(product))
             return *found;
         return unknown_name(ErrorCode::NotFound, "no product", product, products());
     }
@@ -184,7 +187,7 @@ Result<Recommendation> DecisionService::recommend(const std::string& product,
     auto wanted = TRY(recommend_request_from(request));
     if (const auto rule = feedback_.rule_for(name); rule && !rule->variants.is_null())
         wanted = under_rule(std::move(wanted), TRY(recommend_request_from(rule->variants)));
-    const auto* profile = documents_->consumers.selection(name);
+    const auto* profile = documents_.consumers.selection(name);
     SelectRequest choice{.environment = wanted.environment};
     if (const auto rule = feedback_.rule_for(name); rule && profile) {
         wanted = under_backend_rule(std::move(wanted), rule->request, *profile, caller.seen);
@@ -193,7 +196,7 @@ Result<Recommendation> DecisionService::recommend(const std::string& product,
     const auto experience = feedback_.experience_of(caller.uid, name, caller.machine, caller.now);
     const bool is_consumers_own = profile && manifest.empty();
     auto recommendation = gpuprobe::recommend(
-        variants, wanted, caller.seen, documents_->rules, failed_variants(experience, profile),
+        variants, wanted, caller.seen, documents_.rules, failed_variants(experience, profile),
         is_consumers_own ? selection_view(*profile, choice, caller.seen, experience, &variants)
                          : SelectionView{});
     for (auto& stale : stale_of(&variants, is_consumers_own ? profile : nullptr, caller))

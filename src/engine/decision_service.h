@@ -31,19 +31,18 @@ public:
         std::optional<KnowledgeFolders> knowledge = {};  ///< without any, what is compiled in
         std::optional<std::string> state = {};  ///< without one, feedback ends with this object
     };
-    /// Knows no documents, and is asked nothing, before reload().
     explicit DecisionService(Folders folders);
 
-    /// Reads the folders of knowledge and consumers, again too; feedback stays.
+    /// Reads the folders of knowledge and consumers again; feedback stays.
     void reload();
 
     /// One note for each file that was ignored or set aside.
     [[nodiscard]] std::vector<Reason> notes() const;
     [[nodiscard]] std::vector<std::string> consumers() const {
-        return documents_->consumers.consumers();
+        return documents_.consumers.consumers();
     }
     [[nodiscard]] std::vector<std::string> products() const {
-        return documents_->consumers.products();
+        return documents_.consumers.products();
     }
     [[nodiscard]] Feedback& feedback() { return feedback_; }
     [[nodiscard]] const Feedback& feedback() const { return feedback_; }
@@ -82,7 +81,7 @@ private:
                                                std::string_view manifest) const;
 
     Folders folders_;
-    std::optional<Documents> documents_ = {};
+    Documents documents_;
     Feedback feedback_;
     std::vector<Reason> set_aside_ = {};  ///< one note for each file of feedback that was broken
 };

@@ -306,10 +306,8 @@ std::unique_ptr<Engine> Engine::create(MachineSource source,
     // What starts beside all that follows is there when it is wanted.
     if (options.starts_ahead)
         launcher.prepare();
-    auto impl =
-        std::make_unique<Impl>(std::move(source), loop, launcher, clock, std::move(options));
-    impl->decisions.reload();
-    return std::unique_ptr<Engine>{new Engine{std::move(impl)}};
+    return std::unique_ptr<Engine>{new Engine{
+        std::make_unique<Impl>(std::move(source), loop, launcher, clock, std::move(options))}};
 }
 
 void Engine::start() {

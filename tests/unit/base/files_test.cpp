@@ -71,13 +71,16 @@ TEST(RootedFiles, ListsNamesInOrder) {
 }
 
 TEST(WriteAtomically, ReplacesTheFileAndLeavesNothingElse) {
-    const TemporaryFolder root;
-    root.write("cache", "old");
-    ASSERT_TRUE(write_atomically(root.path() + "/cache", "new", 0600));
-    const RootedFiles files{root.path()};
-    EXPECT_EQ(files.read("/cache", kib(1)).value(), "new");
-    EXPECT_EQ(files.list("/").value(), std::vector<std::string>{"cache"});
-    EXPECT_EQ(files.status("/cache").value().mode & 0777, 0600u);
+    for (auto* write : {write_atomically, write_scratch}) {
+        const TemporaryFolder root;
+        root.write("cache", "old");
+        ASSERT_TRUE(write(root.path() + "/cache", "new", 0600));
+        const RootedFiles files{root.path()};
+        EXPECT_EQ(files.read("/cache", kib(1)).value(), "new");
+        EXPECT_EQ(files.list("/").value(), std::vector<std::string>{"cache"});
+        EXPECT_EQ(files.status("/cache").value().mode & 0777, 0600u);
+        EXPECT_FALSE(write(root.path() + "/none/file", "", 0600));
+    }
 }
 
 TEST(WriteAtomically, StartsElsewhereWhereAReaderTakesNoticeOfEverything) {
@@ -90,16 +93,6 @@ TEST(WriteAtomically, StartsElsewhereWhereAReaderTakesNoticeOfEverything) {
     EXPECT_EQ(files.list("/").value(), std::vector<std::string>{"read"});
     EXPECT_EQ(files.list("/read").value(), std::vector<std::string>{"file"});
     EXPECT_FALSE(write_atomically_from(root.path() + "/nowhere", root.path() + "/a", "x"));
-}
-
-TEST(WriteScratch, ReplacesTheFileAndLeavesNothingElse) {
-    const TemporaryFolder root;
-    root.write("file", "old");
-    ASSERT_TRUE(write_scratch(root.path() + "/file", "new", 0600));
-    const RootedFiles files{root.path()};
-    EXPECT_EQ(files.read("/file", kib(1)).value(), "new");
-    EXPECT_EQ(files.list("/").value(), std::vector<std::string>{"file"});
-    EXPECT_EQ(write_scratch(root.path() + "/none/file", "").error().code, ErrorCode::NotFound);
 }
 
 TEST(WriteAtomically, SaysWhyItFailed) {

@@ -236,7 +236,6 @@ TEST_F(MachineKnowledge, OfAConsumerReachesWhoeverAsks) {
         R"({"schema":"gpuprobe.consumer/1","name":"mine","description":"","selection":)"
         R"({"backends":["vulkan","cpu"],"cpu":"last","integrated":"always","strict":false}})";
     DecisionService service{{.knowledge = folders()}};
-    service.reload();
     EXPECT_EQ(std::ranges::count(service.consumers(), "mine"), 0);
     ASSERT_TRUE(update(signed_by(1, bundle_message({{"consumers/mine", mine}}))));
     service.reload();
@@ -247,8 +246,7 @@ TEST_F(MachineKnowledge, OfAConsumerReachesWhoeverAsks) {
 }
 
 TEST_F(MachineKnowledge, ThatHasExpiredIsAWarningOfEveryAnswer) {
-    DecisionService service{{}};
-    service.reload();
+    const DecisionService service{{}};
     Report report;
     const auto warnings_at = [&](const char* day) {
         const auto now = *knowledge::instant_of(day);
