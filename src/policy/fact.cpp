@@ -78,7 +78,7 @@ bool is_probed(const AnyFact& fact) {
 
 bool is_like(const Facts& left, const Facts& right) {
     const auto agree = [&](const FactRow& row) {
-        return !row.is_likeness || left.at(row.id) == right.at(row.id);
+        return row.scope != FactScope::Gpu || left.at(row.id) == right.at(row.id);
     };
     const auto works_alike = [&](const ApiInfo* api) {
         return left.usable(api->id) == right.usable(api->id);

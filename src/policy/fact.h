@@ -111,7 +111,6 @@ struct FactRow {
     std::string_view too_low = {};  ///< code of a floor that it does not reach
     std::string_view unfit = {};    ///< code of any other term that fails
     bool is_nameable = true;        ///< a term that is written as text may name it
-    bool is_likeness = false;       ///< GPUs that differ in it are not asked together
     std::optional<Api> api = {};    ///< the API that it is about
     AnyFact (*read)(const Facts& facts) = nullptr;
 };
@@ -164,7 +163,7 @@ std::vector<std::string> words_of(const AnyFact& fact);
 /// Whether it is known, be it that it is not there.
 bool is_probed(const AnyFact& fact);
 
-/// Whether no term tells the two apart.
+/// Whether no term tells the two apart: each fact of a GPU is the same, and what works on it.
 bool is_like(const Facts& left, const Facts& right);
 
 /// One machine as manifests and exports ask about it.
