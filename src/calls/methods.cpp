@@ -12,9 +12,8 @@
 #include "calls/interface_text.h"
 #include "calls/method_records.h"
 #include "calls/plan_call.h"
-#include "calls/power.h"
+#include "calls/probe_call.h"
 #include "policy/recommendation.h"
-#include "report/compute_view.h"
 #include "report/trials.h"
 #include "wire/error_names.h"
 
@@ -22,7 +21,7 @@ namespace gpuprobe::inline calls {
 namespace {
 
 constexpr std::string_view kServiceInterface = "org.varlink.service";
-constexpr std::size_t kMaxNames = 256;  // of GPUs or APIs in one call
+constexpr std::size_t kMaxEcho = 256;  // characters of what was asked
 
 /// One call while it is being answered.
 struct Asking {
@@ -55,7 +54,7 @@ std::string error_name(ErrorCode code) {
 /// One member, which is text.
 std::string document_of(const char* key, std::string_view text) {
     Value document{Value::Object{}};
-    document[key] = scrubbed(text, kMaxNames);
+    document[key] = scrubbed(text, kMaxEcho);
     return json_line(document);
 }
 
@@ -164,28 +163,26 @@ void get_memory(const GpuParameters& in, const Asking& ask) {
         ask.refuse(asked.error());
 }
 
-/// Spells the GPUs as the report does.
-Status refuse_sleepers(ProbeRequest& request, const AskedMachine& machine) {
-    const ComputeView view{machine.engine.report()};
-    for (auto& id : request.gpus) {
-        const auto* gpu = TRY(known_gpu(view, id));
-        if (!request.allow_wake && is_asleep(machine.files, *gpu))
-            return Error{ErrorCode::WouldWake, gpu->id + ": asleep; allow_wake was not given"};
-        id = gpu->id;
-    }
-    return Done{};
+ProbeRequest probe_request_of(const ProbeParameters& in) {
+    return {.apis = in.apis.value_or(std::vector<std::string>{}),
+            .allow_wake = in.allow_wake.value_or(false),
+            .stage = in.stage.value_or(std::string{kQueryStage}),
+            .gpus = in.gpus.value_or(std::vector<std::string>{}),
+            .force = in.force.value_or(false)};
+}
+
+/// Of parameters that can be read; others are refused, whoever asks.
+std::vector<Action> needs_of_probe(const Value& parameters) {
+    const auto in = strict_record_from<ProbeParameters>(parameters);
+    return in ? needs_of(probe_request_of(*in)) : std::vector<Action>{};
 }
 
 void probe_drivers(const ProbeParameters& in, const Asking& ask) {
-    ProbeRequest request{.apis = in.apis.value_or(std::vector<std::string>{}),
-                         .allow_wake = in.allow_wake.value_or(false),
-                         .stage = in.stage.value_or(std::string{kQueryStage}),
-                         .gpus = in.gpus.value_or(std::vector<std::string>{}),
-                         .force = in.force.value_or(false)};
-    if (request.gpus.size() > kMaxNames || request.apis.size() > kMaxNames)
-        return ask.refuse({ErrorCode::InvalidRequest, "too many names"});
-    if (const auto awake = refuse_sleepers(request, ask.machine); !awake)
-        return ask.refuse(awake.error());
+    const auto meant =
+        checked(probe_request_of(in), ask.machine.engine.report(), ask.machine.files);
+    if (!meant)
+        return ask.refuse(meant.error());
+    const auto& request = *meant;
     const auto progress = [heard = ask.heard, wants_more = ask.call.wants_more](double share) {
         if (wants_more)
             heard({.document = json_line(to_value(ProbeProgress{.progress = share})),
@@ -231,10 +228,7 @@ void list_quarantine(const Nothing&, const Asking& ask) {
 }
 
 void clear_quarantine(const QuarantineParameters& in, const Asking& ask) {
-    const auto meant = engine::quarantine_filter_from(given(to_value(in)));
-    if (!meant)
-        return ask.refuse(meant.error());
-    const auto cleared = ask.machine.engine.clear_quarantine(*meant);
+    const auto cleared = ask.machine.engine.clear_quarantine(given(to_value(in)));
     if (cleared)
         ask.machine.engine.catch_up();
     cleared ? ask.send(QuarantineCleared{*cleared}) : ask.refuse(cleared.error());
@@ -291,15 +285,6 @@ Method method(std::string_view name, std::string_view about, MethodTraits traits
                     return in + " -> " + types.members<Out>();
                 },
             .run = read_and_run<In, Run>};
-}
-
-std::vector<Action> needs_of_probe(const Value& parameters) {
-    std::vector<Action> actions;
-    if (parameters.at("allow_wake").as_bool() == true)
-        actions.push_back(Action::AllowWake);
-    if (parameters.at("force").as_bool() == true)
-        actions.push_back(Action::MeasureInUse);
-    return actions;
 }
 
 /// What is answered from the report, and changes nothing.
@@ -436,6 +421,11 @@ std::optional<MethodTraits> traits_of(const MethodCall& call) {
     if (method->needs)
         traits.needs = method->needs(call.parameters);
     return traits;
+}
+
+std::vector<Action> needs_of(std::string_view method) {
+    const auto* entry = find_method(std::string{kInterface} + "." + std::string{method});
+    return entry ? entry->traits.needs : std::vector<Action>{};
 }
 
 void answer(const MethodCall& call, const AskedMachine& machine, const HearAnswer& heard) {

@@ -65,10 +65,13 @@ struct MethodTraits {
     bool is_costly = false;   ///< writes to the disk, or runs probes
     bool subscribes = false;  ///< answered with each change of the report; needs wants_more
     bool is_of_now = false;   ///< Engine::renew() goes before it
-    std::vector<Action> needs = {};
+    std::vector<Action> needs = {};  ///< leave that its callers need
 };
 /// nullopt for a method that there is not.
 std::optional<MethodTraits> traits_of(const MethodCall& call);
+
+/// Leave that callers of a method need, whatever they give it.
+std::vector<Action> needs_of(std::string_view method);
 
 /// Answers `call` by `heard`, within this call or, where drivers are asked, later and more than
 /// once. Whether the caller may ask is decided before.

@@ -399,8 +399,9 @@ Status Engine::report_outcome(const Value& outcome, uid_t by) {
     return impl_->decisions.report(reported, impl_->caller(by, report()));
 }
 
-Result<std::uint32_t> Engine::clear_quarantine(const store::QuarantineFilter& filter) {
-    const auto cleared = TRY(impl_->ledger.clear(filter));
+Result<std::uint32_t> Engine::clear_quarantine(const Value& filter) {
+    const auto meant = TRY(quarantine_filter_from(filter));
+    const auto cleared = TRY(impl_->ledger.clear(meant));
     impl_->queries.may_catch_up();
     impl_->publisher.publish();
     return cleared;

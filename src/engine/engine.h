@@ -128,9 +128,10 @@ public:
     [[nodiscard]] std::vector<std::string> consumers() const;
 
     /// Releases drivers from quarantine (store/quarantine.h), so that they are asked at the next
-    /// occasion, and returns how many. Errors: Io when it can't be written, and nothing has changed
+    /// occasion, and returns how many. `filter` has `api` and `driver`, or `all` (true) alone.
+    /// Errors: InvalidRequest, naming the key; Io when it can't be written, and nothing has changed
     /// then.
-    Result<std::uint32_t> clear_quarantine(const store::QuarantineFilter& filter);
+    Result<std::uint32_t> clear_quarantine(const Value& filter);
 
     /// Asks drivers, in the background, that could not be asked before because their GPU slept or
     /// they were in quarantine, and that can be asked by now. Call it before answering somebody:

@@ -55,10 +55,23 @@ public:
     explicit Authority(sdbus::IConnection& connection);
     ~Authority();
 
-    /// Calls `answer` once, later, with NotAuthorized or TooManyRequests where the caller may not.
-    /// After this object is gone, `answer` is destroyed unused.
+    /// Calls `answer` once, later or at once, with NotAuthorized or TooManyRequests where the
+    /// caller may not. After this object is gone, `answer` is destroyed unused.
     void ask(const Requester& who, Action action, std::function<void(const Status&)> answer);
     void ask(const SocketRequester& who, Action action, std::function<void(const Status&)> answer);
+    /// One action after the other: the first refusal, or Done when all are permitted.
+    template <class Asker>
+    void ask_for_all(const Asker& who,
+                     std::vector<Action> actions,
+                     std::function<void(const Status&)> answer) {
+        if (actions.empty())
+            return answer(Done{});
+        const auto next = actions.back();
+        actions.pop_back();
+        ask(who, next, [this, who, actions, answer](const Status& may) {
+            may ? ask_for_all(who, actions, answer) : answer(may);
+        });
+    }
     /// Root and the daemon's own user, for whom nobody else is asked.
     static bool is_trusted(const bus::Credentials& caller);
     /// The answer where there is no polkit to be asked.

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/value_json.h"
-#include "calls/power.h"
+#include "calls/probe_call.h"
 #include "service/answers.h"
 #include "wire/errors.h"
 #include "wire/text.h"
@@ -134,10 +134,7 @@ void GpuObject::identify_to(const Requester& who,
         return reply.send(identifiers);
     const auto pending = std::make_shared<bus::Reply<Identifiers>>(std::move(reply));
     access_.authority.ask(who, Action::GetIdentifiers, [pending, identifiers](const Status& may) {
-        if (may)
-            pending->send(identifiers);
-        else
-            pending->fail(may.error());
+        pending->give(may ? Result<Identifiers>{identifiers} : may.error());
     });
 }
 

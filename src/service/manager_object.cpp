@@ -7,7 +7,7 @@
 #include "calls/documents.h"
 #include "calls/here.h"
 #include "calls/interface_text.h"
-#include "calls/power.h"
+#include "calls/probe_call.h"
 #include "policy/gpu_order.h"
 #include "report/trials.h"
 #include "service/answers.h"
@@ -19,8 +19,6 @@
 
 namespace gpuprobe::inline service {
 namespace {
-
-constexpr std::size_t kMaxNames = 256;  // of GPUs or APIs in one call
 
 /// An option's value, or `fallback` when it is not given. Errors: InvalidRequest for another type.
 Result<bool> flag_option(const bus::Dictionary& options, const std::string& key, bool fallback) {
@@ -55,15 +53,13 @@ ManagerObject::ManagerObject(bus::Connection& connection,
                              const ServiceContext& context,
                              const GpuObjects& gpus,
                              Jobs& jobs,
-                             const CallerAccess& access,
-                             AdviceCalls& advice)
+                             const CallerAccess& access)
     : AdaptorInterfaces{connection.bus(), sdbus::ObjectPath{bus::kRootPath}},
       connection_{connection},
       context_{context},
       gpus_{gpus},
       jobs_{jobs},
-      access_{access},
-      advice_{advice} {
+      access_{access} {
     published_ = current();
     registerAdaptor();
 }
@@ -101,21 +97,17 @@ void ManagerObject::update() {
 void ManagerObject::Describe(sdbus::Result<std::string>&& result) {
     context_.engine.catch_up();
     const auto sender = bus::current_sender(getObject());
-    for_caller(access_, sender, bus::Reply<std::string>{std::move(result)},
-               [this, sender](const Caller& caller, auto& reply) {
-                   const auto text = description(sender, caller);
-                   if (text)
-                       reply.send(*text);
-                   else
-                       reply.fail(text.error());
-               });
+    for_caller(
+        access_, sender, bus::Reply<std::string>{std::move(result)},
+        [this, sender](const Caller& caller, auto& reply) {
+            reply.give(connection_.congested()
+                           ? Error{ErrorCode::TooManyRequests, "the bus is slow: use DescribeFd"}
+                           : text_for(sender, *access_.views.of(caller).json));
+        });
 }
 
-Result<std::string> ManagerObject::description(const std::string& sender,
-                                               const Caller& caller) const {
-    if (connection_.congested())
-        return Error{ErrorCode::TooManyRequests, "the bus is slow: use DescribeFd"};
-    const auto& json = *access_.views.of(caller).json;
+Result<std::string> ManagerObject::text_for(const std::string& sender,
+                                            const std::string& json) const {
     TRY(context_.budget.take(sender, Bytes{json.size()}));
     return bus::bus_text(json, kMaxReport);
 }
@@ -142,22 +134,12 @@ void ManagerObject::Diagnose(sdbus::Result<std::string>&& result) {
                        return reply.fail(taken.error());
                    const auto pending = std::make_shared<bus::Reply<std::string>>(std::move(reply));
                    context_.engine.renew([this, sender, caller, pending] {
-                       const auto text = diagnosis(sender, caller);
-                       if (text)
-                           pending->send(*text);
-                       else
-                           pending->fail(text.error());
+                       const auto& seen = *access_.views.report_for(caller).report;
+                       const auto findings = findings_for(caller, {}, seen, context_.files);
+                       const auto json = json_line(to_value(diagnosis_of(findings)));
+                       pending->give(text_for(sender, json));
                    });
                });
-}
-
-Result<std::string> ManagerObject::diagnosis(const std::string& sender,
-                                             const Caller& caller) const {
-    const auto& seen = *access_.views.report_for(caller).report;
-    const auto findings = findings_for(caller, {}, seen, context_.files);
-    const auto json = json_line(to_value(diagnosis_of(findings)));
-    TRY(context_.budget.take(sender, Bytes{json.size()}));
-    return bus::bus_text(json, kMaxReport);
 }
 
 std::vector<sdbus::ObjectPath> ManagerObject::ListGpus(const bus::Dictionary& /*options*/) {
@@ -206,8 +188,7 @@ bus::Spelling ManagerObject::spelling(uid_t asker, const Report& seen) const {
 Result<bus::Dictionary> ManagerObject::decide(const Question& question,
                                               uid_t asker,
                                               const Report& seen) {
-    auto request = with_table_keys(question.request, select_keys());
-    name_all_by_id(request);
+    const auto request = with_ids(question.request, select_keys());
     auto decision = TRY(context_.engine.select(question.consumer, request, asker, seen));
     const bool explains = wants_explanation(request);
     if (!decision.backend && !explains)
@@ -223,10 +204,9 @@ void ManagerObject::RecommendVariant(sdbus::Result<bus::Dictionary>&& result,
     auto wanted = bus::value_from(request);
     if (!wanted)
         return reply.fail(wanted.error());
-    wanted = with_table_keys(*wanted, recommend_keys());
     for_caller(access_, bus::current_sender(getObject()), std::move(reply),
                [this, product = std::move(product), manifest = std::move(manifest),
-                request = std::move(wanted).value()](const Caller& caller, auto& answer) {
+                request = with_ids(*wanted, recommend_keys())](const Caller& caller, auto& answer) {
                    const auto view = access_.views.report_for(caller);
                    auto found = context_.engine.recommend(product, manifest, request, caller.uid,
                                                           *view.report);
@@ -244,11 +224,9 @@ void ManagerObject::Plan(sdbus::Result<std::string>&& result,
     auto wanted = bus::value_from(request);
     if (!wanted)
         return reply.fail(wanted.error());
-    wanted = with_table_keys(*wanted, plan_keys());
-    name_all_by_id(*wanted);
     const auto sender = bus::current_sender(getObject());
     for_caller(access_, sender, std::move(reply),
-               [this, sender, wanted = std::move(wanted).value(), model = std::move(model)](
+               [this, sender, wanted = with_ids(*wanted, plan_keys()), model = std::move(model)](
                    const Caller& caller, auto& answer) {
                    auto asked = plan_request_for(wanted, model);
                    if (!asked)
@@ -265,14 +243,7 @@ void ManagerObject::plan(PlanRequest request,
     const auto started =
         answer_plan(std::move(request), caller.uid, *access_.views.report_for(caller).report,
                     context_.engine, [this, sender, pending](const PlanAnswer& answer) {
-                        const auto json = json_line(to_value(answer));
-                        const auto taken = context_.budget.take(sender, Bytes{json.size()});
-                        const auto text = taken ? bus::bus_text(json, kMaxReport)
-                                                : Result<std::string>{taken.error()};
-                        if (text)
-                            pending->send(*text);
-                        else
-                            pending->fail(text.error());
+                        pending->give(text_for(sender, json_line(to_value(answer))));
                     });
     if (!started)
         pending->fail(started.error());
@@ -300,32 +271,24 @@ void ManagerObject::name_all_by_id(Value& request) const {
     }
 }
 
-Status ManagerObject::refuse_sleepers(const std::vector<sdbus::ObjectPath>& gpus,
-                                      bool allow_wake) const {
-    for (const auto& path : gpus) {
-        const auto* gpu = gpus_.at(path);
-        if (!gpu)
-            return Error{ErrorCode::UnknownDevice, path + ": no such GPU"};
-        if (!allow_wake && is_asleep(context_.files, *gpu))
-            return Error{ErrorCode::WouldWake, gpu->id + ": asleep; allow-wake was not given"};
-    }
-    return Done{};
+Value ManagerObject::with_ids(const Value& request, std::span<const RequestKey> keys) const {
+    auto named = with_table_keys(request, keys);
+    name_all_by_id(named);
+    return named;
 }
 
 Result<ProbeRequest> ManagerObject::probe_request(const std::vector<sdbus::ObjectPath>& gpus,
                                                   const std::vector<std::string>& apis,
                                                   const bus::Dictionary& options) const {
-    if (gpus.size() > kMaxNames || apis.size() > kMaxNames)
-        return Error{ErrorCode::InvalidRequest, "too many names"};
-    const bool allow_wake = TRY(flag_option(options, "allow-wake", false));
     ProbeRequest request{.apis = apis,
-                         .allow_wake = allow_wake,
+                         .allow_wake = TRY(flag_option(options, "allow-wake", false)),
                          .stage = TRY(stage_option(options)),
                          .force = TRY(flag_option(options, "force", false))};
-    TRY(refuse_sleepers(gpus, allow_wake));
-    for (const auto& path : gpus)
-        request.gpus.push_back(gpus_.at(path)->id);
-    return request;
+    for (const auto& path : gpus) {
+        const auto* gpu = gpus_.at(path);
+        request.gpus.push_back(gpu ? gpu->id : std::string{path});
+    }
+    return checked(std::move(request), context_.engine.report(), context_.files);
 }
 
 void ManagerObject::Probe(sdbus::Result<bus::Dictionary>&& result,
@@ -349,32 +312,35 @@ Requester ManagerObject::requester() const {
             .may_be_asked = bus::allows_questions(bus::current_call(getObject()))};
 }
 
-void ManagerObject::ask_leave(const Requester& caller,
-                              std::vector<Action> actions,
-                              const std::function<void(const Status&)>& answer) {
-    if (actions.empty())
-        return answer(Done{});
-    const auto next = actions.back();
-    actions.pop_back();
-    access_.authority.ask(caller, next, [this, caller, actions, answer](const Status& may) {
-        may ? ask_leave(caller, actions, answer) : answer(may);
-    });
+void ManagerObject::probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply) {
+    const auto who = requester();
+    const auto pending = std::make_shared<bus::Reply<bus::Dictionary>>(std::move(reply));
+    access_.authority.ask_for_all(who, needs_of(request),
+                                  [this, who, request, pending](const Status& may) {
+                                      if (may)
+                                          jobs_.probe(who.sender, request, std::move(*pending));
+                                      else
+                                          pending->fail(may.error());
+                                  });
 }
 
-void ManagerObject::probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply) {
-    const auto caller = requester();
-    std::vector<Action> actions;
-    if (request.allow_wake)
-        actions.push_back(Action::AllowWake);
-    if (request.force)
-        actions.push_back(Action::MeasureInUse);
-    const auto pending = std::make_shared<bus::Reply<bus::Dictionary>>(std::move(reply));
-    ask_leave(caller, actions, [this, caller, request, pending](const Status& may) {
-        if (may)
-            jobs_.probe(caller.sender, request, std::move(*pending));
-        else
-            pending->fail(may.error());
-    });
+template <class... Results, class Act>
+void ManagerObject::change(std::string_view method, bus::Reply<Results...> reply, Act act) {
+    const auto who = requester();
+    // A callback is copied: the reply, which can't be, is shared.
+    const auto pending = std::make_shared<bus::Reply<Results...>>(std::move(reply));
+    const auto asked = [this, who, pending, act](const Status& may) {
+        if (!may)
+            return pending->fail(may.error());
+        for_caller(access_, who.sender, std::move(*pending),
+                   [this, act](const Caller& caller, bus::Reply<Results...>& answer) {
+                       const auto allowed = context_.calls.take(caller.uid);
+                       if (!allowed)
+                           return answer.fail(allowed.error());
+                       answer.give(act(context_.engine, caller.uid));
+                   });
+    };
+    access_.authority.ask_for_all(who, needs_of(method), asked);
 }
 
 void ManagerObject::ReportOutcome(sdbus::Result<>&& result, bus::Dictionary outcome) {
@@ -385,7 +351,10 @@ void ManagerObject::ReportOutcome(sdbus::Result<>&& result, bus::Dictionary outc
             return reply.fail(told.error());
         if (auto* gpu = told->find("gpu"))
             name_by_id(*gpu);
-        advice_.report_outcome(requester(), std::move(told).value(), std::move(reply));
+        change("ReportOutcome", std::move(reply),
+               [outcome = std::move(told).value()](engine::Engine& engine, uid_t uid) {
+                   return engine.report_outcome(outcome, uid);
+               });
     });
 }
 
@@ -398,31 +367,48 @@ void ManagerObject::SetOverride(sdbus::Result<>&& result,
         if (!parsed)
             return reply.fail(parsed.error());
         name_all_by_id(*parsed);
-        advice_.set_override(requester(), consumer, std::move(parsed).value(), std::move(reply));
+        change("SetOverride", std::move(reply),
+               [consumer, rule = std::move(parsed).value()](engine::Engine& engine, uid_t uid) {
+                   return engine.set_override(consumer, rule, uid);
+               });
     });
 }
 
 void ManagerObject::ClearOverride(sdbus::Result<bool>&& result, std::string consumer) {
     bus::Reply<bool> reply{std::move(result)};
-    (void)bus::attempt([&] { advice_.clear_override(requester(), consumer, std::move(reply)); });
+    (void)bus::attempt([&] {
+        change("ClearOverride", std::move(reply), [consumer](engine::Engine& engine, uid_t) {
+            return engine.clear_override(consumer);
+        });
+    });
 }
 
 std::map<std::string, bus::Dictionary> ManagerObject::ListOverrides() {
-    return bus::guard([this] { return advice_.overrides(); });
+    return bus::guard([this] {
+        std::map<std::string, bus::Dictionary> answer;
+        for (const auto& [consumer, entry] : context_.engine.overrides())
+            answer.emplace(bus::bus_text(consumer), bus::dictionary_of(entry));
+        return answer;
+    });
 }
 
 std::vector<bus::Dictionary> ManagerObject::ListQuarantine() {
-    return bus::guard([this] { return advice_.quarantine(); });
+    return bus::guard([this] { return bus::dictionaries_of(context_.engine.report().quarantine); });
 }
 
 void ManagerObject::ClearQuarantine(sdbus::Result<std::uint32_t>&& result, bus::Dictionary filter) {
     bus::Reply<std::uint32_t> reply{std::move(result)};
     (void)bus::attempt([&] {
         const auto meant = bus::value_from(filter);
-        if (meant)
-            advice_.clear_quarantine(requester(), *meant, std::move(reply));
-        else
-            reply.fail(meant.error());
+        if (!meant)
+            return reply.fail(meant.error());
+        change("ClearQuarantine", std::move(reply),
+               [meant = *meant](engine::Engine& engine, uid_t) {
+                   const auto cleared = engine.clear_quarantine(meant);
+                   if (cleared)
+                       engine.catch_up();
+                   return cleared;
+               });
     });
 }
 

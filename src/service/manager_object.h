@@ -3,13 +3,15 @@
 
 #include <functional>
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <org.gpuprobe.GpuProbe1.Manager.adaptor.h>
 
 #include "calls/plan_call.h"
-#include "service/advice_calls.h"
+#include "policy/request_table.h"
 #include "service/answer_cache.h"
 #include "service/caller_access.h"
 #include "service/gpu_objects.h"
@@ -28,8 +30,7 @@ public:
                   const ServiceContext& context,
                   const GpuObjects& gpus,
                   Jobs& jobs,
-                  const CallerAccess& access,
-                  AdviceCalls& advice);
+                  const CallerAccess& access);
     ~ManagerObject();
 
     /// Signals what changed; call it after the GPU objects were updated.
@@ -86,10 +87,9 @@ private:
     [[nodiscard]] Result<bus::Dictionary> decide(const Question& question,
                                                  uid_t asker,
                                                  const Report& seen);
-    [[nodiscard]] Result<std::string> description(const std::string& sender,
-                                                  const Caller& caller) const;
-    [[nodiscard]] Result<std::string> diagnosis(const std::string& sender,
-                                                const Caller& caller) const;
+    /// JSON as the bus carries it, where the sender has that much left.
+    [[nodiscard]] Result<std::string> text_for(const std::string& sender,
+                                               const std::string& json) const;
     /// Replies when the free memory was read.
     void plan(PlanRequest request,
               const std::string& sender,
@@ -98,18 +98,17 @@ private:
     /// Replaces the object path of a GPU by the GPU's id.
     void name_by_id(Value& name) const;
     void name_all_by_id(Value& request) const;
-    [[nodiscard]] Status refuse_sleepers(const std::vector<sdbus::ObjectPath>& gpus,
-                                         bool allow_wake) const;
+    /// The request with the keys of its table, and with ids for object paths.
+    [[nodiscard]] Value with_ids(const Value& request, std::span<const RequestKey> keys) const;
     [[nodiscard]] Requester requester() const;
     /// Of an answer about the machine as that caller sees it, which outlives the spelling.
     [[nodiscard]] bus::Spelling spelling(uid_t asker, const Report& seen) const;
     /// Runs a probe, if the caller may ask for it.
     void probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply);
-    /// Asks for permission for one action after the other. `answer` gets the first refusal, or Done
-    /// when all are permitted.
-    void ask_leave(const Requester& caller,
-                   std::vector<Action> actions,
-                   const std::function<void(const Status&)>& answer);
+    /// Replies what `act(engine, uid)` says, if the caller has the leave that `method` needs. Such
+    /// calls change what the daemon keeps: all have the limit of calls that write to the disk.
+    template <class... Results, class Act>
+    void change(std::string_view method, bus::Reply<Results...> reply, Act act);
     [[nodiscard]] Result<ProbeRequest> probe_request(const std::vector<sdbus::ObjectPath>& gpus,
                                                      const std::vector<std::string>& apis,
                                                      const bus::Dictionary& options) const;
@@ -119,7 +118,6 @@ private:
     const GpuObjects& gpus_;
     Jobs& jobs_;
     const CallerAccess& access_;
-    AdviceCalls& advice_;
     Published published_ = {};
     AnswerCache<bus::Dictionary> answers_ = {};
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "service/advice_calls.h"
 #include "service/log_control.h"
 #include "service/manager_object.h"
 #include "service/sleep_watch.h"
@@ -48,7 +47,6 @@ private:
     CallerAccess access_;
     GpuObjects gpus_;
     Jobs jobs_;
-    AdviceCalls advice_;
     ManagerObject manager_;
     LogControl log_control_;
     SleepWatch sleep_;

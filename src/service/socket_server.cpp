@@ -372,31 +372,21 @@ void SocketServer::serve(const Waiting& waiting) {
                                       .wants_answer = !call->oneway,
                                       .question = waiting.message});
     asked->traits = traits_of(asked->call).value_or(MethodTraits{});
-    ask_leave(asked, asked->traits.needs);
-}
-
-void SocketServer::ask_leave(const std::shared_ptr<Asked>& asked, std::vector<Action> actions) {
-    const auto connection = asked->connection.lock();
-    if (!connection || !connection->is_open())
-        return;
-    if (actions.empty())
+    const auto& needs = asked->traits.needs;
+    if (needs.empty() || Authority::is_trusted(connection->peer()))
         return run(asked);
-    const auto next = actions.back();
-    actions.pop_back();
-    const auto answered = [weak = std::weak_ptr{self_}, asked, actions](const Status& may) {
+    auto* const authority = authority_();
+    if (!authority)
+        return heard(*asked, refusal_of(Authority::refused(needs.back()).error()), false);
+    const SocketRequester who{.credentials = connection->peer(),
+                              .process = process_of(connection->descriptor())};
+    authority->ask_for_all(who, needs, [weak = std::weak_ptr{self_}, asked](const Status& may) {
         const auto self = weak.lock();
         if (self && may)
-            (*self)->ask_leave(asked, actions);
+            (*self)->run(asked);
         else if (self)
             (*self)->heard(*asked, refusal_of(may.error()), false);
-    };
-    if (Authority::is_trusted(connection->peer()))
-        return answered(Done{});
-    if (auto* authority = authority_())
-        return authority->ask(
-            {.credentials = connection->peer(), .process = process_of(connection->descriptor())},
-            next, answered);
-    answered(Authority::refused(next));
+    });
 }
 
 Status SocketServer::take_costs(const Asked& asked) {
@@ -422,6 +412,9 @@ void SocketServer::give_back_costs(const Asked& asked) {
 }
 
 void SocketServer::run(const std::shared_ptr<Asked>& asked) {
+    const auto connection = asked->connection.lock();
+    if (!connection || !connection->is_open())
+        return;
     if (const auto taken = take_costs(*asked); !taken)
         return heard(*asked, refusal_of(taken.error()), false);
     if (!asked->traits.is_of_now)

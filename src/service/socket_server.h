@@ -91,7 +91,6 @@ private:
         bool wants_answer = true;
         std::string question = {};  ///< what the message held
     };
-    void ask_leave(const std::shared_ptr<Asked>& asked, std::vector<Action> actions);
     void run(const std::shared_ptr<Asked>& asked);
     void reply_to(const std::shared_ptr<Asked>& asked);
     void heard(const Asked& asked, const MethodAnswer& answer, bool may_keep);

@@ -30,6 +30,16 @@ public:
         else
             fail(Error{ErrorCode::Internal, "the answer could not be sent"});
     }
+    /// The value, or why there is none.
+    template <class T>
+    void give(const Result<T>& result) {
+        if (!result)
+            fail(result.error());
+        else if constexpr (sizeof...(Results) == 0)
+            send();
+        else
+            send(*result);
+    }
     void fail(const Error& error) {
         if (auto result = std::exchange(result_, std::nullopt))
             (void)attempt([&] { result->returnError(sdbus_error(error)); });

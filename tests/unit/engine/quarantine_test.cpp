@@ -297,8 +297,8 @@ TEST_F(EngineQuarantine, EndsByCommand) {
     crash_until_held("vulkan");
     const auto engine = after_a_round();
     const auto generation = engine->report().generation;
-    EXPECT_EQ(engine->clear_quarantine({.api = "cuda"}).value(), 0u);
-    EXPECT_EQ(engine->clear_quarantine({.api = "vulkan"}).value(), 1u);
+    EXPECT_EQ(engine->clear_quarantine(Value::Object{{"api", "cuda"}}).value(), 0u);
+    EXPECT_EQ(engine->clear_quarantine(Value::Object{{"api", "vulkan"}}).value(), 1u);
     EXPECT_TRUE(engine->report().quarantine.empty());
     EXPECT_GT(engine->report().generation, generation);
     engine->catch_up();
@@ -415,7 +415,7 @@ TEST_F(EngineQuarantine, GivesTheFirstProbeOfABootTwiceTheTime) {
     const auto engine = after_a_round();
     EXPECT_EQ(note_of(*engine, "cuda"), "timed out after 100 ms");
     EXPECT_EQ(launcher_.launches["cuda"], 2);
-    ASSERT_TRUE(engine->clear_quarantine({}));
+    ASSERT_TRUE(engine->clear_quarantine(Value::Object{{"all", true}}));
     ask(*engine, {"cuda"});
     EXPECT_EQ(note_of(*engine, "cuda"), "timed out after 50 ms");
 }

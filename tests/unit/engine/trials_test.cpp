@@ -293,7 +293,7 @@ TEST_F(Trials, ThatDoHarmTwiceAreNotRunAgain) {
     EXPECT_TRUE(cuda(kSecond).verified) << "the driver's other device is not held back";
     EXPECT_EQ(cuda(kFirst).usable, true) << "nor are its other questions";
     launcher_.deeds.clear();
-    ASSERT_TRUE(engine_->clear_quarantine({.api = "cuda"}));
+    ASSERT_TRUE(engine_->clear_quarantine(Value::Object{{"api", "cuda"}}));
     verify();
     EXPECT_EQ(result(kFirst), VerificationResult::Verified);
 }

@@ -3,9 +3,12 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/files.h"
+#include "calls/methods.h"
 #include "report/report.h"
+#include "report/trials.h"
 
 namespace gpuprobe::inline calls {
 
@@ -16,5 +19,12 @@ std::optional<std::string> power_state(const FileSystem& files, const Gpu& gpu);
 
 /// Whether asking a driver about this GPU would wake it.
 bool is_asleep(const FileSystem& files, const Gpu& gpu);
+
+/// What callers need leave for.
+std::vector<Action> needs_of(const ProbeRequest& request);
+
+/// The request with its GPUs spelled as the report does. Errors: InvalidRequest for too many names,
+/// UnknownDevice, WouldWake.
+Result<ProbeRequest> checked(ProbeRequest request, const Report& report, const FileSystem& files);
 
 }  // namespace gpuprobe::inline calls

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calls/probe_call.h"
+
+#include "report/compute_view.h"
+
+namespace gpuprobe::inline calls {
+namespace {
+
+constexpr std::size_t kMaxNames = 256;  // of GPUs or APIs in one call
+
+}  // namespace
+
+std::optional<std::string> power_state(const FileSystem& files, const Gpu& gpu) {
+    if (gpu.pci && gpu.pci->address)
+        if (auto status = files.line("/sys/bus/pci/devices/" + text_of(*gpu.pci->address) +
+                                     "/power/runtime_status"))
+            return status;
+    return gpu.power.runtime_status;
+}
+
+bool is_asleep(const FileSystem& files, const Gpu& gpu) {
+    const auto state = power_state(files, gpu);
+    return state == "suspended" || state == "suspending";
+}
+
+std::vector<Action> needs_of(const ProbeRequest& request) {
+    std::vector<Action> actions;
+    if (request.allow_wake)
+        actions.push_back(Action::AllowWake);
+    if (request.force)
+        actions.push_back(Action::MeasureInUse);
+    return actions;
+}
+
+Result<ProbeRequest> checked(ProbeRequest request, const Report& report, const FileSystem& files) {
+    if (request.gpus.size() > kMaxNames || request.apis.size() > kMaxNames)
+        return Error{ErrorCode::InvalidRequest, "too many names"};
+    const ComputeView view{report};
+    for (auto& id : request.gpus) {
+        const auto* gpu = TRY(known_gpu(view, id));
+        if (!request.allow_wake && is_asleep(files, *gpu))
+            return Error{ErrorCode::WouldWake, gpu->id + ": asleep, and may not be woken"};
+        id = gpu->id;
+    }
+    return request;
+}
+
+}  // namespace gpuprobe::inline calls
