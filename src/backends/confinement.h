@@ -14,12 +14,12 @@ struct Confinement {
 
 /// Takes away from this process, and from everything it starts, what no driver needs and what
 /// reaches beyond it, whoever started it and where:
-///  - files: all read-only but its current folder and drivers' nodes (landlock.h);
+///  - files: all read-only but its current folder and drivers' nodes (Landlock);
 ///  - the system calls that look into other processes, signal or schedule them, change the kernel,
 ///    mounts, namespaces, key rings, the clock, and sockets of another family than AF_UNIX. They
 ///    fail with EPERM. Calls with an older form whose arguments can be judged (clone3), and those
 ///    that drivers try first but can do without (io_uring, the new mount calls), fail with ENOSYS;
-///  - every other system call that is not on a list (call_filters.h).
+///  - every other system call that is not on a list.
 /// No call ever kills the process: what a driver falls back to is an answer, its death is not.
 ///
 /// Executable memory, fork, exec and the NUMA calls stay: drivers compile, pocl runs the linker,

@@ -21,7 +21,7 @@ constexpr std::uint32_t kThisProcess = 0x7E57'AB1E;
 /// The filter of what reaches beyond a process (confinement.h).
 std::span<const sock_filter> refusals(Surroundings around);
 
-/// The filter that leaves only what drivers are known to need (call_filters.h). `asks`: the kernel
+/// The filter that leaves only what drivers are known to need (confinement.cpp). `asks`: the kernel
 /// asks about any other call; else it fails with ENOSYS.
 std::span<const sock_filter> known_calls(bool asks);
 

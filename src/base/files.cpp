@@ -16,7 +16,7 @@
 
 #include "base/handle.h"
 #include "base/parse.h"
-#include "base/staged_file.h"
+#include "base/patience.h"
 
 namespace gpuprobe::inline base {
 namespace {
@@ -296,6 +296,22 @@ Status write_atomically_from(const std::string& elsewhere,
 Status write_scratch(const std::string& path, std::string_view content, mode_t mode) {
     auto file = TRY(Unfinished::write(folder_of(path), path, content, mode));
     return file.name(path) ? Status{Done{}} : errno_error(path, errno);
+}
+
+Result<UniqueFd> lock_file(const std::string& path, Duration patience) {
+    UniqueFd fd{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
+    if (!fd)
+        return errno_error(path, errno);
+    int problem = 0;
+    (void)succeeds_within(patience, [&] {  // it may also fail for good
+        problem = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+        return problem != EWOULDBLOCK;
+    });
+    if (problem == EWOULDBLOCK)
+        return UniqueFd{};
+    if (problem != 0)
+        return errno_error(path, problem);
+    return fd;
 }
 
 }  // namespace gpuprobe::inline base

@@ -86,4 +86,16 @@ Status write_scratch(const std::string& path, std::string_view content, mode_t m
 /// An Error for the current errno: "path: reason" with the code that fits.
 Error errno_error(std::string_view path, int number);
 
+/// write_atomically() with the temporary file in `elsewhere`, a folder of the same file system, for
+/// a reader who takes notice of whatever appears in the file's own. Errors: Io, PermissionDenied.
+Status write_atomically_from(const std::string& elsewhere,
+                             const std::string& path,
+                             std::string_view content,
+                             mode_t mode = 0644);
+
+/// A lock on a file, which is made where it is missing, that ends with this process; an empty one
+/// where another process has it for longer than `patience`. Errors: Io, NotFound, PermissionDenied,
+/// each "path: reason".
+Result<UniqueFd> lock_file(const std::string& path, Duration patience = {});
+
 }  // namespace gpuprobe::inline base

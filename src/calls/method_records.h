@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/version.h"
-#include "calls/hardware_devices.h"
+#include "calls/documents.h"
 #include "calls/interface_text.h"
 #include "report/quarantined.h"
 #include "report/report.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/bench_rows.h"
+#include "cli/bench_text.h"
 
 namespace gpuprobe::inline cli {
 

@@ -20,7 +20,7 @@
 #include "cli/failure.h"
 #include "cli/pick_gpu.h"
 #include "cli/terminal.h"
-#include "engine/consumer_folders.h"
+#include "engine/knowledge_folders.h"
 #include "explain/phrase.h"
 #include "inventory/installed_build.h"
 #include "inventory/linker_cache.h"

@@ -9,7 +9,6 @@
 
 #include "base/files.h"
 #include "base/parse.h"
-#include "base/staged_file.h"
 #include "explain/phrase.h"
 #include "policy/manifest.h"
 

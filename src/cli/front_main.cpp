@@ -15,7 +15,7 @@
 #include "cli/arguments.h"
 #include "cli/context.h"
 #include "cli/failure.h"
-#include "cli/own_programs.h"
+#include "cli/places.h"
 #include "cli/socket_client.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"

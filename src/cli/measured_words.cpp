@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/parse.h"
-#include "cli/bench_rows.h"
+#include "cli/bench_text.h"
 #include "explain/explain.h"
 #include "explain/obstacles.h"
 #include "explain/phrase.h"

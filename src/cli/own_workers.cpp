@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "cli/own_programs.h"
+#include "cli/places.h"
 #include "explain/phrase.h"
 
 namespace gpuprobe::inline cli {

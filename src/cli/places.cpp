@@ -50,4 +50,13 @@ std::optional<std::string> user_state_folder() {
     return folder ? std::optional{folder->string()} : std::nullopt;
 }
 
+std::vector<std::string> own_program_paths(std::string_view name) {
+    std::error_code problem;
+    const auto here = std::filesystem::read_symlink("/proc/self/exe", problem).parent_path();
+    std::vector<std::string> paths;
+    for (const char* place : {"", "../libexec/gpuprobe", "../lib/gpuprobe"})
+        paths.push_back((here / place / name).lexically_normal().string());
+    return paths;
+}
+
 }  // namespace gpuprobe::inline cli

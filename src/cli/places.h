@@ -3,6 +3,8 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace gpuprobe::inline cli {
 
@@ -15,5 +17,9 @@ std::optional<std::string> user_cache_file();
 /// Where --direct keeps overrides and reported outcomes: $XDG_STATE_HOME/gpuprobe, or
 /// ~/.local/state/gpuprobe. nullopt when it can't be written; they then end with the program.
 std::optional<std::string> user_state_folder();
+
+/// Where another program of this project may be, likeliest first: beside this one, as they were
+/// built, or where it is installed.
+std::vector<std::string> own_program_paths(std::string_view name);
 
 }  // namespace gpuprobe::inline cli

@@ -2,7 +2,6 @@
 #include "base/files.h"
 #include "base/record.h"
 #include "cli/bench_plot.h"
-#include "cli/bench_rows.h"
 #include "cli/bench_text.h"
 #include "cli/pick_gpu.h"
 #include "cli/progress.h"

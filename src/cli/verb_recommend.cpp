@@ -21,7 +21,7 @@
 #include "cli/shared_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
-#include "engine/consumer_folders.h"
+#include "engine/knowledge_folders.h"
 #include "explain/explain.h"
 #include "explain/gpu_words.h"
 #include "explain/phrase.h"

@@ -17,7 +17,7 @@
 #include "cli/terminal.h"
 #include "cli/use_text.h"
 #include "cli/verbs.h"
-#include "engine/consumer_folders.h"
+#include "engine/knowledge_folders.h"
 #include "explain/explain.h"
 #include "explain/phrase.h"
 #include "explain/sizes.h"

@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 #include "base/suggestion.h"
-#include "engine/consumer_folders.h"
+#include "engine/knowledge_folders.h"
 #include "policy/backend_words.h"
 #include "policy/evaluate.h"
 #include "policy/select.h"

@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "knowledge/bundle.h"
 #include "knowledge/library.h"
+#include "policy/consumer_set.h"
 #include "report/outcome.h"
 
 namespace gpuprobe::engine {
@@ -41,5 +42,15 @@ struct LoadedKnowledge {
 /// The newest of what is compiled in, the package and the bundle, and the administrator's documents
 /// over it. What is missing adds nothing, what is broken a note.
 LoadedKnowledge knowledge_in(const KnowledgeFolders& folders);
+
+/// Where an administrator's documents of consumers are, and `more` behind them. Each folder may
+/// have whole documents, profiles and manifests.
+std::vector<std::string> consumer_folders(const std::vector<std::string>& more = {});
+
+/// The consumers that are compiled in and those of each `*.json` in the folders, later ones over
+/// earlier ones. A missing folder adds nothing. One note in `ignored`, if given, for each file that
+/// could not be added.
+ConsumerSet consumers_in(const std::vector<std::string>& folders,
+                         std::vector<Reason>* ignored = nullptr);
 
 }  // namespace gpuprobe::engine

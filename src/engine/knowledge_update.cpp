@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file_lock.h"
 #include "base/files.h"
 #include "base/parse.h"
 #include "knowledge/signature.h"

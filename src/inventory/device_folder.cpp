@@ -6,7 +6,6 @@
 
 #include "base/parse.h"
 #include "inventory/pci_ids.h"
-#include "inventory/pci_resource.h"
 #include "report/fact_key.h"
 
 namespace gpuprobe::inline inventory {

@@ -5,7 +5,6 @@
 #include <sys/utsname.h>
 
 #include "base/parse.h"
-#include "inventory/container.h"
 #include "inventory/cpu.h"
 #include "inventory/jetson.h"
 #include "inventory/linker_cache.h"

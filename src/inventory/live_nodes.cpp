@@ -11,7 +11,7 @@
 
 #include "base/accounts.h"
 #include "base/handle.h"
-#include "inventory/access_list.h"
+#include "inventory/device_nodes.h"
 #include "inventory/scan.h"
 
 namespace gpuprobe::inline inventory {

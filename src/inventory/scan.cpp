@@ -2,25 +2,70 @@
 #include "inventory/scan.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <string>
 
+#include "base/parse.h"
 #include "inventory/amdgpu_sysfs.h"
 #include "inventory/class_nodes.h"
 #include "inventory/device_folder.h"
 #include "inventory/device_nodes.h"
 #include "inventory/driver_files.h"
-#include "inventory/driver_version.h"
 #include "inventory/findings.h"
+#include "inventory/jetson.h"
 #include "inventory/kfd_topology.h"
 #include "inventory/nvidia_proc.h"
 #include "inventory/pci_functions.h"
 #include "inventory/platform_devices.h"
 #include "inventory/setup.h"
+#include "inventory/sysfs.h"
 #include "knowledge/drivers.h"
+#include "report/api_table.h"
+#include "report/machine.h"
 #include "report/role.h"
 
 namespace gpuprobe::inline inventory {
 namespace {
+
+/// A driver's module has its name with underscores, unless the driver's link says otherwise.
+std::string module_of(const Sysfs& sysfs, const HardwareDevice& device) {
+    if (auto linked = sysfs.link_name(device.sysfs_path + "/driver/module"))
+        return *linked;
+    auto name = *device.driver;
+    std::ranges::replace(name, '-', '_');
+    std::ranges::replace(name, '/', '_');
+    return name;
+}
+
+/// Its drivers have versions of their own: the kernel's release is never one.
+bool is_nvidias_own(std::string_view driver) {
+    const auto own = words(info_of(Api::Cuda).kernel_drivers);
+    return std::ranges::find(own, driver) != own.end();
+}
+
+/// The version of a device's bound kernel driver: /sys/module/<module>/version where the module
+/// carries one; else, for a driver of the kernel's own tree, the kernel release, which is never one
+/// of NVIDIA's: its drivers for Tegra have that of the nvidia module beside them, or of the
+/// Jetson's release. nullopt for a module from elsewhere ("O" in its taint file) that carries none.
+/// Source: Documentation/ABI/stable/sysfs-module.
+std::optional<std::string> driver_version(const Sysfs& sysfs,
+                                          const HardwareDevice& device,
+                                          const Host& host) {
+    if (!device.driver)
+        return std::nullopt;
+    const auto folder = "/sys/module/" + module_of(sysfs, device);
+    if (auto version = sysfs.text(folder + "/version"))
+        return version;
+    if (is_nvidias_own(*device.driver)) {
+        const auto version = nvidia_module(sysfs).version;
+        return version || !host.l4t ? version : driver_of_jetson(*host.l4t);
+    }
+    const auto taint = sysfs.text(folder + "/taint");
+    if (taint && taint->find('O') != std::string::npos)
+        return std::nullopt;
+    return host.kernel;
+}
 
 constexpr std::size_t kMaxDevices = 1024;
 

@@ -2,6 +2,7 @@
 #include "plan/layer_work.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <vector>
 
@@ -173,6 +174,72 @@ void describe_norms(const Tensors& tensors, LayerWork& work) {
     work.is_parallel = work.has_first_norm && !work.has_second_norm && !has_post && work.inner > 0;
 }
 
+constexpr std::uint64_t kBytesOfState = 4;  ///< kept in f32
+
+std::uint64_t without_one(std::uint64_t number) {
+    return number > 0 ? number - 1 : 0;
+}
+
+std::uint64_t state_numbers(const Keys& keys, const Architecture& architecture) {
+    const auto width = keys.width("embedding_length");
+    if (const auto head = keys.width("wkv.head_size"))  // RWKV
+        return product(width, sum(keys.width("token_shift_count", 2), head));
+    if (const auto cache = keys.width("shortconv.l_cache"))  // LFM2
+        return product(width, cache - 1);
+    const auto heads = keys.of_layer("attention.head_count", 0, 0);
+    const auto kernel = without_one(keys.width("ssm.conv_kernel"));
+    if (const auto length = keys.width("kda.head_dim"))  // Kimi: three convolutions, then the state
+        return product(heads, length, sum(product(3, kernel), length));
+    if (architecture.has_lightning_attention) {
+        const auto length = keys.width("attention.key_length", heads > 0 ? width / heads : 0);
+        return product(heads, length, length);
+    }
+    const auto inner = keys.width("ssm.inner_size");
+    const auto state = keys.width("ssm.state_size");
+    const auto groups = product(2, keys.width("ssm.group_count"), state);
+    return sum(product(kernel, sum(inner, groups)), product(state, inner));
+}
+
+struct Period {
+    std::string_view architecture = {};
+    std::uint64_t layers = 0;  ///< of which one sees all; 0: none does
+    bool is_dense_first = false;
+    std::uint64_t window = 0;      ///< where the file is silent
+    std::uint64_t only_model = 0;  ///< of so many layers; others have no windows
+};
+constexpr auto kPeriods = std::to_array<Period>(
+    {{.architecture = "gemma2", .layers = 2, .window = 4096},
+     {.architecture = "gemma3", .layers = 6},
+     {.architecture = "gemma3n", .layers = 5},
+     {.architecture = "gemma-embedding", .layers = 6},
+     {.architecture = "cohere2", .layers = 4},
+     {.architecture = "cohere2moe", .layers = 4, .is_dense_first = true},
+     {.architecture = "deepseek4", .layers = 0},
+     {.architecture = "gpt-oss", .layers = 2},
+     {.architecture = "exaone4", .layers = 4, .window = 4096, .only_model = 64},
+     {.architecture = "exaone-moe", .layers = 4},
+     {.architecture = "afmoe", .layers = 4},
+     {.architecture = "laguna", .layers = 4, .is_dense_first = true},
+     {.architecture = "olmo2", .layers = 4},
+     {.architecture = "llama4", .layers = 4},
+     {.architecture = "plamo3", .layers = 8},
+     {.architecture = "smallthinker", .layers = 4, .is_dense_first = true}});
+
+/// Tokens that Llama 4 sees at once, where the file is silent. Source: src/models/llama4.cpp.
+constexpr std::uint64_t kChunk = 8192;
+
+const Period* known_period(std::string_view architecture) {
+    const auto* found = std::ranges::find(kPeriods, architecture, &Period::architecture);
+    return found == kPeriods.end() ? nullptr : found;
+}
+
+std::vector<bool> by_period(std::uint64_t period, bool is_dense_first, std::size_t layers) {
+    std::vector<bool> windowed(layers);
+    for (std::size_t i = 0; i < layers; ++i)
+        windowed[i] = period == 0 || (is_dense_first ? i % period != 0 : i % period < period - 1);
+    return windowed;
+}
+
 }  // namespace
 
 std::optional<std::size_t> layer_of(std::string_view tensor) {
@@ -195,6 +262,50 @@ void describe_work(const Gguf& gguf, const Keys& keys, Model& model) {
         shape.work.crosses = tensors[i].contains("cross_attn_q.weight");
         shape.work.weighs_input = architecture.weighs_input;
     }
+}
+
+Bytes recurrent_state(const Keys& keys, const Architecture& architecture) {
+    return Bytes{product(kBytesOfState, state_numbers(keys, architecture))};
+}
+
+bool is_recurrent(const Keys& keys,
+                  const Architecture& architecture,
+                  std::size_t layer,
+                  std::uint64_t heads) {
+    if (keys.width("wkv.head_size") > 0)
+        return true;
+    if (keys.has("attention.recurrent_layers"))
+        return keys.of_layer("attention.recurrent_layers", layer, 0) != 0;
+    if (architecture.has_lone_networks)
+        return heads == 0 && keys.of_layer("feed_forward_length", layer, 0) == 0;
+    const auto interval = keys.width("full_attention_interval", architecture.attention_interval);
+    return heads == 0 || (interval > 0 && (layer + 1) % interval != 0);
+}
+
+WindowPattern window_pattern(const Keys& keys, std::string_view architecture, std::size_t layers) {
+    constexpr std::string_view kPattern = "attention.sliding_window_pattern";
+    const auto* known = known_period(architecture);
+    WindowPattern pattern{.is_windowed = std::vector<bool>(layers)};
+    if (known && known->only_model > 0 && known->only_model != layers)
+        return pattern;
+    pattern.window =
+        keys.number("attention.sliding_window").value_or(known ? known->window : std::uint64_t{0});
+    if (architecture == "llama4" && pattern.window == 0)
+        pattern.window = keys.number("attention.chunk_size").value_or(kChunk);
+    if (pattern.window == 0)
+        return pattern;
+    const auto* list = keys.list(kPattern);
+    if (list && !list->empty()) {
+        for (std::size_t i = 0; i < layers; ++i)
+            pattern.is_windowed[i] = (*list)[i % list->size()] != 0;
+    } else if (const auto period = keys.number(kPattern)) {
+        pattern.is_windowed = by_period(*period, known && known->is_dense_first, layers);
+    } else if (known) {
+        pattern.is_windowed = by_period(known->layers, known->is_dense_first, layers);
+    } else {
+        pattern.is_guessed = true;
+    }
+    return pattern;
 }
 
 }  // namespace gpuprobe::inline plan

@@ -4,9 +4,7 @@
 #include <algorithm>
 
 #include "plan/architecture.h"
-#include "plan/attention_window.h"
 #include "plan/layer_work.h"
-#include "plan/recurrent_state.h"
 #include "plan/size_math.h"
 
 namespace gpuprobe::inline plan {

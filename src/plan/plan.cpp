@@ -3,17 +3,65 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
+#include <vector>
 
 #include "plan/backend_traits.h"
 #include "plan/placement.h"
-#include "plan/runtime_order.h"
 #include "plan/size_math.h"
+#include "policy/fact.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
+#include "report/fact_key.h"
+#include "report/report.h"
 #include "report/staleness.h"
 
 namespace gpuprobe::inline plan {
 namespace {
+
+/// Null where the API gives the GPU no position.
+const ApiView* view_of(const Gpu& gpu, std::string_view api) {
+    const auto found = gpu.apis.find(std::string{api});
+    return found != gpu.apis.end() && found->second.index ? &found->second : nullptr;
+}
+
+/// Whether one driver has them all.
+bool are_of_one_list(const std::vector<const Gpu*>& gpus, std::string_view api) {
+    const auto* first = gpus.empty() ? nullptr : view_of(*gpus.front(), api);
+    return first && std::ranges::all_of(gpus, [&](const Gpu* gpu) {
+               const auto* view = view_of(*gpu, api);
+               return view && view->driver == first->driver;
+           });
+}
+
+/// The fact is known of a device that Level Zero has told of.
+std::uint64_t units_of(const Gpu* gpu, std::string_view api) {
+    return fact(view_of(*gpu, api)->device, facts::kExecutionUnits).value_or(0);
+}
+
+/// The GPUs in the order in which llama.cpp lists them, told to use these: by the position that the
+/// API's driver gives each. SYCL's backend has one of its own. As they came where it is not known.
+/// `gpus` are borrowed.
+///
+/// Source: CUDA, ROCm and Vulkan keep the order of the driver, or of the variable that names them
+/// (data/knowledge/selectors.json). SYCL's is dev_mgr of ggml/src/ggml-sycl/dpct/helper.hpp,
+/// ggml-org/llama.cpp at 0746c0d13b7b: the device of gpu_selector_v, then those with more compute
+/// units, of what Level Zero lists by address once ZE_ENABLE_PCI_ID_DEVICE_ORDER is set.
+std::vector<const Gpu*> in_runtime_order(std::string_view backend, std::vector<const Gpu*> gpus) {
+    const auto* api = find_api_of_backend(backend);
+    if (!api || !are_of_one_list(gpus, api->word))
+        return gpus;
+    if (!backend_traits(backend).lists_by_units) {
+        std::ranges::stable_sort(gpus, {},
+                                 [&](const Gpu* gpu) { return *view_of(*gpu, api->word)->index; });
+        return gpus;
+    }
+    std::ranges::stable_sort(
+        gpus, {}, [](const Gpu* gpu) { return gpu->pci ? gpu->pci->address : std::nullopt; });
+    std::ranges::stable_sort(gpus.begin() + 1, gpus.end(), std::ranges::greater{},
+                             [&](const Gpu* gpu) { return units_of(gpu, api->word); });
+    return gpus;
+}
 
 struct Candidate {
     const Gpu* gpu = nullptr;
@@ -267,6 +315,25 @@ bool is_yes(Fit fit) {
 }
 
 }  // namespace
+
+Budget budget_of(const GpuMemory& memory, const HostMemory& host, Bytes margin) {
+    Budget budget;
+    const auto take = [&budget](const std::optional<Bytes>& bytes, BudgetSource source) {
+        if (budget.available || !bytes)
+            return;
+        budget.available = bytes;
+        budget.source = source;
+    };
+    take(memory.free, BudgetSource::Free);
+    take(memory_for_use(memory).value,
+         memory.allocatable ? BudgetSource::Allocatable : BudgetSource::Physical);
+    budget.is_shared_with_host = memory.kind == MemoryKind::Unified;
+    if (budget.available && budget.is_shared_with_host && host.available)
+        budget.available = std::min(*budget.available, *host.available);
+    if (budget.available)
+        budget.bytes = difference(*budget.available, margin);
+    return budget;
+}
 
 bool Plan::is_possible() const {
     return std::ranges::any_of(gpus, [](const GpuPlan& gpu) { return is_yes(gpu.fit); }) ||

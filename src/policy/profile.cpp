@@ -1,10 +1,354 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "policy/profile.h"
 
+#include <algorithm>
+#include <set>
+
 #include "base/parse.h"
-#include "policy/profile_check.h"
+#include "base/record.h"
+#include "policy/answers.h"
+#include "policy/backend_words.h"
+#include "policy/environment.h"
+#include "policy/installed.h"
+#include "policy/manifest.h"
+#include "policy/messages.h"
+#include "policy/selector_facts.h"
+#include "policy/term.h"
+#include "policy/text_template.h"
 
 namespace gpuprobe::inline policy {
+namespace {
+
+constexpr std::size_t kMaxProfileWord = 64;
+constexpr std::size_t kMaxBrings = 32;
+constexpr std::size_t kMaxDescription = 1024;
+constexpr std::size_t kMaxVendors = 32;
+constexpr std::size_t kMaxProfileRules = 16;
+constexpr std::size_t kMaxRuleVariables = 16;
+constexpr std::size_t kMaxTemplate = 256;
+constexpr std::size_t kMaxRequests = 64;
+constexpr std::size_t kMaxReads = 64;
+constexpr std::size_t kMaxProfilePlatforms = 32;
+constexpr std::size_t kMaxAnswers = 32;
+constexpr std::size_t kMaxMessages = 128;
+constexpr std::size_t kMaxStatuses = 16;
+constexpr int kMaxStatus = 125;  // those above are the shell's, and of what runs a program
+
+constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz";
+constexpr std::string_view kUpper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr std::string_view kDigits = "0123456789";
+
+bool consists_of(std::string_view text, std::initializer_list<std::string_view> alphabets) {
+    return std::ranges::all_of(text, [alphabets](char c) {
+        return std::ranges::any_of(
+            alphabets, [c](std::string_view set) { return set.find(c) != std::string_view::npos; });
+    });
+}
+
+/// Lower-case letters, digits and "-._", beginning with a letter or digit.
+bool is_word(std::string_view text) {
+    return !text.empty() && text.size() <= kMaxProfileWord &&
+           consists_of(text, {kLower, kDigits, "-._"}) &&
+           consists_of(text.substr(0, 1), {kLower, kDigits});
+}
+
+bool is_profile_variable(std::string_view text) {
+    return !text.empty() && text.size() <= kMaxProfileWord &&
+           consists_of(text, {kLower, kUpper, kDigits, "_"}) &&
+           !consists_of(text.substr(0, 1), {kDigits});
+}
+
+bool is_printable(std::string_view text) {
+    return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+/// Every word a backend of `allowed`, none twice.
+ReadProblem backends_problem(const std::vector<std::string>& words,
+                             const std::vector<std::string>* allowed) {
+    std::set<std::string_view> seen;
+    for (const auto& word : words) {
+        if (!api_of_backend(word))
+            return scrubbed(word, kMaxProfileWord) + ": no such backend";
+        if (allowed && (word == kCpu || !contains(*allowed, word)))
+            return word + ": none of this profile's GPU backends";
+        if (!seen.insert(word).second)
+            return word + ": named twice";
+    }
+    return {};
+}
+
+ReadProblem name_problem(const Profile& profile) {
+    if (!is_word(profile.name))
+        return ReadProblem{"expected lower-case letters, digits and -._, at most 64"}.in("name");
+    if (profile.description.size() > kMaxDescription)
+        return ReadProblem{"longer than 1024 bytes"}.in("description");
+    if (profile.source && !profile.source->is_object())
+        return ReadProblem{"expected an object"}.in("source");
+    return {};
+}
+
+ReadProblem order_problem(const Profile& profile) {
+    if (profile.backends.empty())
+        return ReadProblem{"empty"}.in("backends");
+    if (auto problem = backends_problem(profile.backends, nullptr); !problem.empty())
+        return std::move(problem).in("backends");
+    const bool ends_with_cpu = profile.backends.back() == kCpu;
+    if (!ends_with_cpu && contains(profile.backends, kCpu))
+        return ReadProblem{"cpu comes last"}.in("backends");
+    if (ends_with_cpu != (profile.cpu == CpuPolicy::Last))
+        return ReadProblem{"\"last\" wants cpu in backends, \"forbid\" wants it out"}.in("cpu");
+    return {};
+}
+
+ReadProblem vendors_problem(const Profile& profile) {
+    if (profile.vendors.size() > kMaxVendors)
+        return ReadProblem{"more than 32"}.in("vendors");
+    for (const auto& [vendor, backends] : profile.vendors) {
+        if (vendor != kAnyVendor && !is_word(vendor))
+            return ReadProblem{scrubbed(vendor, kMaxProfileWord) + ": no vendor"}.in("vendors");
+        if (auto problem = backends_problem(backends, &profile.backends); !problem.empty())
+            return std::move(problem).in(vendor).in("vendors");
+    }
+    return {};
+}
+
+ReadProblem translate_problem(const Profile& profile) {
+    std::set<std::string_view> words;
+    for (const auto& backend : profile.backends)
+        if (!profile.translate.contains(backend))
+            words.insert(backend);
+    for (const auto& [backend, word] : profile.translate) {
+        if (!contains(profile.backends, backend))
+            return ReadProblem{scrubbed(backend, kMaxProfileWord) +
+                               ": none of this profile's backends"}
+                .in("translate");
+        if (!is_word(word))
+            return ReadProblem{"expected a lower-case word"}.in(backend).in("translate");
+        if (!words.insert(word).second)
+            return ReadProblem{"a name that another backend has"}.in(backend).in("translate");
+    }
+    return {};
+}
+
+/// `reach`: what the rule may set; null where the profile does not say what it reads.
+ReadProblem rule_problem(const EnvironmentRule& rule, const Profile& profile, const Reach* reach) {
+    if (rule.empty() || rule.size() > kMaxRuleVariables)
+        return "expected 1 to 16 variables";
+    for (const auto& [variable, text] : rule) {
+        if (!is_profile_variable(variable))
+            return scrubbed(variable, kMaxProfileWord) + ": no name of a variable";
+        if (text.size() > kMaxTemplate || !is_printable(text))
+            return ReadProblem{"expected at most 256 printable characters"}.in(variable);
+        if (auto problem = template_problem(text, [&profile](std::string_view name) {
+                return is_environment_fact(profile, name);
+            }))
+            return ReadProblem{std::move(*problem)}.in(variable);
+        if (reach && !reach->variables.contains(variable))
+            return variable + ": neither in \"reads\" nor in \"forwards\"";
+    }
+    return {};
+}
+
+/// Readers and variables that the program looks at, and variables that it passes on.
+ReadProblem reads_problem(const Profile& profile) {
+    const auto reads = profile.reads.value_or(std::vector<std::string>{});
+    if (reads.size() > kMaxReads || profile.forwards.size() > kMaxReads)
+        return ReadProblem{"more than 64"}.in("reads");
+    for (const auto& word : reads)
+        if (!knowledge::Selectors::current().find(word) &&
+            !(is_profile_variable(word) && consists_of(word.substr(0, 1), {kUpper, "_"})))
+            return ReadProblem{scrubbed(word, kMaxProfileWord) +
+                               ": neither a reader nor a variable"}
+                .in("reads");
+    for (const auto& word : profile.forwards)
+        if (!is_profile_variable(word))
+            return ReadProblem{scrubbed(word, kMaxProfileWord) + ": no name of a variable"}.in(
+                "forwards");
+    return {};
+}
+
+ReadProblem environment_problem(const Profile& profile) {
+    const auto reach = reach_of(profile);
+    const bool is_told = profile.reads || !profile.forwards.empty();
+    for (const auto& [backend, rules] : profile.environment) {
+        if (!contains(profile.backends, backend))
+            return ReadProblem{scrubbed(backend, kMaxProfileWord) +
+                               ": none of this profile's backends"}
+                .in("environment");
+        if (rules.size() > kMaxProfileRules)
+            return ReadProblem{"more than 16 rules"}.in(backend).in("environment");
+        for (std::size_t at = 0; at < rules.size(); ++at)
+            if (auto problem = rule_problem(rules[at], profile, is_told ? &reach : nullptr);
+                !problem.empty())
+                return std::move(problem)
+                    .in("[" + std::to_string(at) + "]")
+                    .in(backend)
+                    .in("environment");
+    }
+    return {};
+}
+
+ReadProblem predicates_problem(const std::vector<std::string>& predicates) {
+    if (predicates.size() > kMaxPredicates)
+        return "more than 32 predicates";
+    for (const auto& predicate : predicates)
+        if (auto problem = predicate_problem(predicate))
+            return std::move(*problem);
+    return {};
+}
+
+/// Predicates by backend.
+ReadProblem rules_problem(const Profile& profile,
+                          const std::map<std::string, std::vector<std::string>>& rules) {
+    for (const auto& [backend, predicates] : rules) {
+        if (backend != kAnyBackend && !contains(profile.backends, backend))
+            return scrubbed(backend, kMaxProfileWord) + ": none of this profile's backends";
+        if (auto problem = predicates_problem(predicates); !problem.empty())
+            return std::move(problem).in(backend);
+    }
+    return {};
+}
+
+ReadProblem floors_problem(const Profile& profile) {
+    return rules_problem(profile, profile.floors).in("floors");
+}
+
+ReadProblem as_discrete_problem(const Profile& profile) {
+    return rules_problem(profile, profile.as_discrete).in("as_discrete");
+}
+
+/// Of a program that uses no integrated GPU by itself, and variables that it looks at.
+ReadProblem integrated_by_problem(const Profile& profile) {
+    if (profile.integrated_by.empty())
+        return {};
+    if (profile.integrated != IntegratedPolicy::Never)
+        return ReadProblem{"wants \"integrated\" to be \"never\""}.in("integrated_by");
+    for (const auto& [variable, values] : profile.integrated_by)
+        if (const auto known = split(values, '|'); std::ranges::find(known, "") != known.end())
+            return ReadProblem{"an empty value"}.in(variable).in("integrated_by");
+    const auto reach = reach_of(profile);
+    if (auto problem = rule_problem(profile.integrated_by, profile, &reach); !problem.empty())
+        return std::move(problem).in("integrated_by");
+    return {};
+}
+
+ReadProblem brings_problem(const Profile& profile) {
+    if (profile.brings.size() > kMaxBrings)
+        return ReadProblem{"more than 32"}.in("brings");
+    for (const auto& word : profile.brings)
+        if (!is_bringable(word))
+            return ReadProblem{scrubbed(word, kMaxProfileWord) +
+                               ": neither a backend nor a GPU library such as libcudart"}
+                .in("brings");
+    return {};
+}
+
+ReadProblem statuses_problem(const Profile& profile) {
+    if (profile.failed_statuses.size() > kMaxStatuses)
+        return ReadProblem{"more than 16"}.in("failed_statuses");
+    for (const int status : profile.failed_statuses)
+        if (status < 1 || status > kMaxStatus)
+            return ReadProblem{"expected exit statuses from 1 to 125"}.in("failed_statuses");
+    return {};
+}
+
+ReadProblem requests_problem(const Profile& profile) {
+    if (!profile.requests)
+        return {};
+    if (profile.requests->size() > kMaxRequests)
+        return ReadProblem{"more than 64"}.in("requests");
+    for (const auto& [word, backends] : *profile.requests) {
+        if (!is_word(word) || word == "auto" || word == "none" || word == "off")
+            return ReadProblem{scrubbed(word, kMaxProfileWord) + ": expected a lower-case word"}.in(
+                "requests");
+        for (const auto& backend : backends)
+            if (!contains(profile.backends, backend) && backend != kCpu)
+                return ReadProblem{scrubbed(backend, kMaxProfileWord) +
+                                   ": none of this profile's backends"}
+                    .in(word)
+                    .in("requests");
+    }
+    return {};
+}
+
+ReadProblem platforms_problem(const Profile& profile) {
+    if (profile.platforms.size() > kMaxProfilePlatforms)
+        return ReadProblem{"more than 32"}.in("platforms");
+    for (const auto& [platform, words] : profile.platforms) {
+        if (!is_word(platform) || platform.find('-') == std::string::npos)
+            return ReadProblem{scrubbed(platform, kMaxProfileWord) +
+                               ": expected a name like darwin-arm64"}
+                .in("platforms");
+        for (const auto& word : words)
+            if (!is_word(word))
+                return ReadProblem{"expected lower-case words"}.in(platform).in("platforms");
+    }
+    return {};
+}
+
+/// A rule is one value and its predicates.
+ReadProblem answer_problem(const AnswerRule& rule) {
+    if (rule.size() != 1)
+        return "expected one value with its predicates";
+    const auto& [text, predicates] = *rule.begin();
+    if (text.size() > kMaxTemplate || !is_printable(text))
+        return "expected at most 256 printable characters";
+    if (auto problem = template_problem(text, is_answer_fact))
+        return std::move(*problem);
+    return predicates_problem(predicates);
+}
+
+ReadProblem answers_problem(const Profile& profile) {
+    if (profile.answers.size() > kMaxAnswers)
+        return ReadProblem{"more than 32"}.in("answers");
+    for (const auto& [name, rules] : profile.answers) {
+        if (!is_profile_variable(name))
+            return ReadProblem{scrubbed(name, kMaxProfileWord) + ": no name of an answer"}.in(
+                "answers");
+        if (rules.size() > kMaxProfileRules)
+            return ReadProblem{"more than 16 rules"}.in(name).in("answers");
+        for (std::size_t at = 0; at < rules.size(); ++at)
+            if (auto problem = answer_problem(rules[at]); !problem.empty())
+                return std::move(problem).in("[" + std::to_string(at) + "]").in(name).in("answers");
+    }
+    return {};
+}
+
+ReadProblem messages_problem(const Profile& profile) {
+    if (profile.messages.size() > kMaxMessages)
+        return ReadProblem{"more than 128"}.in("messages");
+    for (const auto& [key, text] : profile.messages)
+        if (auto problem = message_problem(key, text))
+            return ReadProblem{std::move(*problem)}
+                .in(scrubbed(key, kMaxProfileWord))
+                .in("messages");
+    return {};
+}
+
+ReadProblem dates_problem(const Profile& profile) {
+    for (const auto& [key, date] :
+         {std::pair{"issued", &profile.issued}, {"expires", &profile.expires}})
+        if (*date && !instant_from(**date))
+            return ReadProblem{"no instant"}.in(key);
+    return {};
+}
+
+/// What a profile says that none may say: words, limits and contradictions of docs/consumers.md,
+/// with the member at fault. Empty when nothing is wrong.
+ReadProblem profile_problem(const Profile& profile) {
+    if (profile.schema != 1)
+        return ReadProblem{"not 1"}.in("schema");
+    for (const auto check :
+         {name_problem, dates_problem, order_problem, vendors_problem, translate_problem,
+          reads_problem, environment_problem, floors_problem, as_discrete_problem,
+          integrated_by_problem, brings_problem, statuses_problem, requests_problem,
+          platforms_problem, answers_problem, messages_problem})
+        if (auto problem = check(profile); !problem.empty())
+            return problem;
+    return {};
+}
+
+}  // namespace
 
 Result<Profile> profile_from(const Value& root) {
     auto profile = strict_record_from<Profile>(root);

@@ -9,7 +9,6 @@
 
 #include "base/event_loop.h"
 #include "probe/launcher.h"
-#include "probe/output_tail.h"
 #include "probe/target.h"
 #include "probe/transcript.h"
 

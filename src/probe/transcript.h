@@ -14,6 +14,17 @@
 
 namespace gpuprobe::inline probe {
 
+/// The end of what a worker prints: drivers say there why they fail, and some never stop.
+class OutputTail {
+public:
+    void add(std::string_view bytes);
+    /// The last lines, scrubbed and without empty ones; at most 4 KiB and 32 lines.
+    [[nodiscard]] std::vector<std::string> lines() const;
+
+private:
+    std::string tail_ = {};
+};
+
 /// How a worker's run ended, seen from outside.
 struct Ending {
     std::optional<WorkerExit> exit = {};         ///< null when it was stopped, or can't be known

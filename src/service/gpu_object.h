@@ -15,7 +15,6 @@
 #include "service/call_budget.h"
 #include "service/caller_access.h"
 #include "service/gpu_properties.h"
-#include "service/inline_budget.h"
 #include "wire/reply.h"
 #include "wire/sdbus.h"
 

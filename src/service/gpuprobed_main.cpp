@@ -15,17 +15,15 @@
 #include <unistd.h>
 
 #include "base/event_loop.h"
-#include "base/file_lock.h"
 #include "base/files.h"
 #include "base/folder_watch.h"
 #include "base/patience.h"
 #include "base/version.h"
-#include "engine/consumer_folders.h"
 #include "engine/engine.h"
+#include "engine/knowledge_folders.h"
 #include "inventory/scan.h"
 #include "service/bus_session.h"
 #include "service/call_budget.h"
-#include "service/inline_budget.h"
 #include "service/launchers.h"
 #include "service/log.h"
 #include "service/report_file.h"

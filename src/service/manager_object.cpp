@@ -11,7 +11,7 @@
 #include "policy/gpu_order.h"
 #include "report/trials.h"
 #include "service/answers.h"
-#include "service/memory_file.h"
+#include "service/report_file.h"
 #include "wire/errors.h"
 #include "wire/names.h"
 #include "wire/text.h"

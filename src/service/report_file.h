@@ -2,7 +2,10 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
+#include "base/handle.h"
+#include "base/result.h"
 #include "engine/engine.h"
 #include "policy/rules.h"
 #include "service/log.h"
@@ -25,5 +28,9 @@ private:
     Rules rules_ = {};
     std::string written_ = {};
 };
+
+/// A file in memory that holds `content` and can't be changed any more, positioned at its start.
+/// Source: memfd_create(2), fcntl(2) F_ADD_SEALS. Errors: Io.
+Result<UniqueFd> sealed_file(const char* name, std::string_view content);
 
 }  // namespace gpuprobe::inline service

@@ -1,9 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/service.h"
 
+#include "wire/errors.h"
 #include "wire/names.h"
 
 namespace gpuprobe::inline service {
+namespace {
+
+constexpr const char* kLogin = "org.freedesktop.login1";
+constexpr const char* kLoginPath = "/org/freedesktop/login1";
+constexpr const char* kInterface = "org.freedesktop.login1.Manager";
+
+template <class Word>
+Word word_from(const std::string& text) {
+    const auto word = enum_from<Word>(text);
+    if (!word)
+        throw bus::make_error("org.freedesktop.DBus.Error.InvalidArgs", "unknown word");
+    return *word;
+}
+
+}  // namespace
+
+SleepWatch::SleepWatch(sdbus::IConnection& connection, Told told)
+    : login_{bus::make_proxy(connection, kLogin, kLoginPath)} {
+    login_->uponSignal("PrepareForSleep")
+        .onInterface(kInterface)
+        .call([told = std::move(told)](bool is_about_to_sleep) {
+            (void)bus::attempt([&] { told(is_about_to_sleep); });
+        });
+#ifndef GPUPROBE_SDBUS_2
+    login_->finishRegistration();
+#endif
+}
+
+LogControl::LogControl(sdbus::IConnection& connection, Log& log)
+    : AdaptorInterfaces{connection, sdbus::ObjectPath{bus::kLogControlPath}}, log_{log} {
+    registerAdaptor();
+}
+
+LogControl::~LogControl() {
+    (void)bus::attempt([this] { unregisterAdaptor(); });
+}
+
+std::string LogControl::LogLevel() {
+    return std::string{name_of(log_.level())};
+}
+
+void LogControl::LogLevel(const std::string& value) {
+    bus::guard([&] { log_.set_level(word_from<gpuprobe::LogLevel>(value)); });
+}
+
+std::string LogControl::LogTarget() {
+    return std::string{name_of(log_.target())};
+}
+
+void LogControl::LogTarget(const std::string& value) {
+    bus::guard([&] { log_.set_target(word_from<gpuprobe::LogTarget>(value)); });
+}
 
 Service::Root::Root(sdbus::IConnection& connection) {
     bus::add_object_manager(connection, bus::kRootPath);

@@ -1,12 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "service/log_control.h"
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <org.freedesktop.LogControl1.adaptor.h>
+
+#include "service/log.h"
 #include "service/manager_object.h"
-#include "service/sleep_watch.h"
 #include "wire/connection.h"
+#include "wire/sdbus.h"
 
 namespace gpuprobe::inline service {
+
+/// Hears from logind that the machine is about to sleep, and that it is awake again.
+/// Source: org.freedesktop.login1(5), PrepareForSleep.
+class SleepWatch {
+public:
+    using Told = std::function<void(bool is_about_to_sleep)>;
+
+    /// `connection` must outlive this. Without logind, `told` is never called.
+    SleepWatch(sdbus::IConnection& connection, Told told);
+
+private:
+    std::unique_ptr<sdbus::IProxy> login_;
+};
+
+/// `systemctl service-log-level`. The bus lets only root and our own user write.
+/// Source: org.freedesktop.LogControl1(5).
+class LogControl final : public sdbus::AdaptorInterfaces<org::freedesktop::LogControl1_adaptor> {
+public:
+    LogControl(sdbus::IConnection& connection, Log& log);
+    ~LogControl();
+
+private:
+    std::string LogLevel() override;
+    void LogLevel(const std::string& value) override;
+    std::string LogTarget() override;
+    void LogTarget(const std::string& value) override;
+    std::string SyslogIdentifier() override { return log_.identifier(); }
+
+    Log& log_;
+};
 
 /// All objects on one connection. A new connection gets new ones; the engine stays.
 class Service {

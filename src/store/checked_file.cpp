@@ -9,7 +9,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "base/file_lock.h"
 #include "base/files.h"
 #include "base/handle.h"
 #include "base/value_json.h"

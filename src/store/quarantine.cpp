@@ -6,7 +6,7 @@
 #include <limits>
 #include <tuple>
 
-#include "base/file_lock.h"
+#include "base/files.h"
 
 namespace gpuprobe::store {
 namespace {

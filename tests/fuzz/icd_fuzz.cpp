@@ -3,7 +3,6 @@
 #include <cstdlib>
 
 #include "fuzz/input.h"
-#include "probe/manifest.h"
 #include "probe/target.h"
 #include "support/memory_files.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/value_json.h"
 #include "fuzz/input.h"
-#include "probe/output_tail.h"
+#include "probe/transcript.h"
 #include "probe/worker_message.h"
 
 namespace {

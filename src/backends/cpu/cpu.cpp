@@ -1,17 +1,116 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/cpu/cpu.h"
 
+#include <algorithm>
 #include <array>
+#include <condition_variable>
+#include <cstdint>
 #include <cstring>
+#include <functional>
+#include <mutex>
 #include <new>
+#include <system_error>
+#include <thread>
 #include <vector>
+
+#include <sched.h>
 
 #include "backends/compute/device.h"
 #include "backends/compute/stages.h"
-#include "backends/cpu/crew.h"
 
 namespace gpuprobe::backends {
 namespace {
+
+/// Threads that do one thing together, again and again.
+class Crew {
+public:
+    /// One for each processor that this process may run on, kMaxCrew at most,
+    /// fewer where no more threads can be had; the calling thread is one of them.
+    Crew();
+    ~Crew();
+    Crew(const Crew&) = delete;
+    Crew& operator=(const Crew&) = delete;
+
+    [[nodiscard]] unsigned size() const { return static_cast<unsigned>(threads_.size()) + 1; }
+    /// Runs `job` once for each number below size(), each always on the same
+    /// thread, and waits.
+    void run(const std::function<void(unsigned number)>& job);
+
+    static constexpr unsigned kMaxCrew = 256;  ///< a worker's unit allows 512 tasks
+
+private:
+    void work(unsigned number);
+
+    std::mutex mutex_ = {};
+    std::condition_variable changed_ = {};
+    const std::function<void(unsigned)>* job_ = nullptr;
+    std::uint64_t turn_ = 0;
+    unsigned busy_ = 0;
+    bool is_over_ = false;
+    std::vector<std::thread> threads_ = {};
+};
+
+/// Source: sched_getaffinity(2). It fails where there are more processors than
+/// the set holds.
+unsigned allowed_processors() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (::sched_getaffinity(0, sizeof set, &set) != 0)
+        return std::thread::hardware_concurrency();
+    return static_cast<unsigned>(CPU_COUNT(&set));
+}
+
+Crew::Crew() {
+    const auto wanted = std::clamp(allowed_processors(), 1U, kMaxCrew);
+    threads_.reserve(wanted);
+    try {
+        for (unsigned number = 1; number < wanted; ++number)
+            threads_.emplace_back([this, number] { work(number); });
+    } catch (const std::system_error&) {
+        // Works with as many as there are.
+    }
+}
+
+Crew::~Crew() {
+    {
+        const std::lock_guard lock{mutex_};
+        is_over_ = true;
+    }
+    changed_.notify_all();
+    for (auto& thread : threads_)
+        thread.join();
+}
+
+void Crew::run(const std::function<void(unsigned)>& job) {
+    {
+        const std::lock_guard lock{mutex_};
+        job_ = &job;
+        busy_ = size() - 1;
+        ++turn_;
+    }
+    changed_.notify_all();
+    job(0);
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [this] { return busy_ == 0; });
+}
+
+void Crew::work(unsigned number) {
+    for (std::uint64_t seen = 0;;) {
+        const std::function<void(unsigned)>* job = nullptr;
+        {
+            std::unique_lock lock{mutex_};
+            changed_.wait(lock, [&] { return is_over_ || turn_ != seen; });
+            if (is_over_)
+                return;
+            seen = turn_;
+            job = job_;
+        }
+        (*job)(number);
+        const std::lock_guard lock{mutex_};
+        if (--busy_ == 0)
+            changed_.notify_all();
+    }
+}
 
 class CpuDevice final : public ComputeDevice {
 public:

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <cstring>
 #include <span>
+#include <vector>
 
 #include "backends/texts.h"
+#include "backends/vulkan/api.h"
 #include "backends/vulkan/vulkan_names.h"
 #include "backends/vulkan/webgpu.h"
 #include "base/parse.h"
@@ -14,6 +16,26 @@
 
 namespace gpuprobe::backends {
 namespace {
+
+std::vector<MemoryHeap> heaps_that_count(std::span<const MemoryHeap> heaps, HeapRule rule) {
+    std::vector<MemoryHeap> chosen;
+    for (const MemoryHeap& heap : heaps)
+        if (rule == HeapRule::SumAll || heap.is_device_local)
+            chosen.push_back(heap);
+    if (rule != HeapRule::LargestLocal || chosen.empty())
+        return chosen;
+    return {*std::max_element(chosen.begin(), chosen.end(),
+                              [](const auto& a, const auto& b) { return a.size < b.size; })};
+}
+
+std::optional<Bytes> free_in(const MemoryHeap& heap) {
+    // A heap's budget is never zero (VkPhysicalDeviceMemoryBudgetPropertiesEXT): zero was not
+    // filled in.
+    if (!heap.budget || !heap.usage || heap.budget->count == 0)
+        return std::nullopt;
+    const std::uint64_t budget = std::min(heap.budget->count, heap.size.count);
+    return Bytes{budget - std::min(heap.usage->count, budget)};
+}
 
 template <std::size_t size>
 std::optional<std::string> text_in(const char (&array)[size]) {
@@ -222,6 +244,30 @@ void add_features(const DeviceReply& reply, Value& extra) {
 }
 
 }  // namespace
+
+HeapRule heap_rule(std::optional<DeviceType> type, std::optional<std::uint32_t> driver_id) {
+    if (type == DeviceType::Integrated)
+        return HeapRule::SumAll;
+    if (driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY)
+        return HeapRule::LargestLocal;
+    return HeapRule::SumLocal;
+}
+
+FactMemory device_memory(std::span<const MemoryHeap> heaps, HeapRule rule) {
+    Bytes total;
+    std::optional<Bytes> free = Bytes{};
+    for (const MemoryHeap& heap : heaps_that_count(heaps, rule)) {
+        if (heap.size > kMaxPlausibleMemory)
+            return {};
+        total.count += heap.size.count;
+        const auto heap_free = free_in(heap);
+        free =
+            free && heap_free ? std::optional{Bytes{free->count + heap_free->count}} : std::nullopt;
+    }
+    if (total.count == 0)
+        return {};
+    return {.total = total, .free = free};
+}
 
 std::vector<MemoryHeap> heaps_of(const DeviceReply& reply) {
     const auto& memory = reply.memory;

@@ -9,11 +9,11 @@
 
 #include "base/handle.h"
 #include "base/value_json.h"
+#include "probe/target.h"
 
 namespace gpuprobe::backends {
 namespace {
 
-constexpr Bytes kMaxManifest = kib(64);
 constexpr std::string_view kGlxLibrary = "libGLX_nvidia.so.0";
 constexpr std::string_view kEglLibrary = "libEGL_nvidia.so.0";
 
@@ -32,7 +32,7 @@ Status write_all(int fd, std::string_view content) {
 }  // namespace
 
 std::optional<std::string> with_egl_library(std::string_view manifest) {
-    auto document = parse_json(manifest, kMaxManifest);
+    auto document = parse_json(manifest, kMaxDriverManifest);
     if (!document)
         return std::nullopt;
     Value* const icd = document->find("ICD");
@@ -47,7 +47,7 @@ std::optional<std::string> with_egl_library(std::string_view manifest) {
 std::optional<std::string> egl_manifest(const FileSystem& files, const std::string& path) {
     if (!files.exists("/proc/driver/nvidia"))
         return std::nullopt;
-    const auto manifest = files.read(path, kMaxManifest);
+    const auto manifest = files.read(path, kMaxDriverManifest);
     return manifest ? with_egl_library(*manifest) : std::nullopt;
 }
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/compute/context_meter.h"
-
 #include <gtest/gtest.h>
 
+#include "backends/compute/stages.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::backends {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/compute/sampler.h"
-
 #include <algorithm>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "backends/compute/measure.h"
 
 namespace gpuprobe::backends {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/vulkan/api.h"
-#include "backends/vulkan/device_memory.h"
+#include "backends/vulkan/device_facts.h"
 
 namespace gpuprobe::backends {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <sys/stat.h>
 
-#include "base/staged_file.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/access_list.h"
-
 #include <gtest/gtest.h>
+
+#include "inventory/device_nodes.h"
 
 namespace gpuprobe {
 namespace {

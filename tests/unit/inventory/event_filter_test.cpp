@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/event_filter.h"
-
 #include <gtest/gtest.h>
+
+#include "inventory/hardware_monitor.h"
 
 namespace gpuprobe {
 namespace {

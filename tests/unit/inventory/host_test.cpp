@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "inventory/container.h"
 #include "inventory/cpu.h"
 #include "inventory/virtualization.h"
 #include "unit/inventory/fake_machine.h"

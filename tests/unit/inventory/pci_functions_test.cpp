@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "inventory/pci_ids.h"
-#include "inventory/pci_resource.h"
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/measured.h"
-
 #include <algorithm>
 #include <random>
 
 #include <gtest/gtest.h>
 
 #include "policy/select.h"
+#include "policy/select_attempt.h"
 #include "unit/policy/machines.h"
 
 namespace gpuprobe {

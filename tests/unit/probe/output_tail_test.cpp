@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "probe/output_tail.h"
-
 #include <gtest/gtest.h>
+
+#include "probe/transcript.h"
 
 namespace gpuprobe {
 namespace {

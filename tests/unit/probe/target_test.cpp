@@ -8,8 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "probe/manifest.h"
-
 namespace gpuprobe {
 namespace {
 

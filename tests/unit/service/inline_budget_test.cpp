@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/inline_budget.h"
-
 #include <gtest/gtest.h>
+
+#include "service/call_budget.h"
 
 namespace gpuprobe {
 namespace {

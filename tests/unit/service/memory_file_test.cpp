@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/memory_file.h"
-
 #include <array>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include "service/report_file.h"
 
 namespace gpuprobe {
 namespace {

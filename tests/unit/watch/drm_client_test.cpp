@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "watch/drm_client.h"
-
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "watch/process_files.h"
 
 namespace gpuprobe::watch {
 namespace {

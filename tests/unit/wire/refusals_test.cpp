@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/refusals.h"
-
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "wire/connection.h"
 
 namespace gpuprobe::bus {
 namespace {
