@@ -2,13 +2,24 @@
 #include "cli/terminal.h"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <string>
+#include <string_view>
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <langinfo.h>
+#include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/parse.h"
+#include "cli/arguments.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -31,6 +42,34 @@ std::size_t terminal_columns(int descriptor) {
     return std::clamp(columns, kMinColumns, kMaxColumns);
 }
 
+constexpr int kBarPlaces = 20;
+
+void write_line(const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    std::fflush(stderr);
+}
+
+/// As a shell runs it; "" where there is none.
+std::string pager_command() {
+    for (const char* name : {"GPUPROBE_PAGER", "PAGER"})
+        if (const char* set = std::getenv(name))
+            return std::string_view{set} == "cat" ? "" : set;
+    for (const char* path : {"/usr/bin/less", "/bin/less"})
+        if (::access(path, X_OK) == 0)
+            return path;
+    return "";
+}
+
+/// In the child: reads what the parent prints. As for systemctl, less ends by itself where all of
+/// it fits, keeps colours, and leaves the text on the screen.
+[[noreturn]] void become_pager(const std::string& command, int input) {
+    ::dup2(input, STDIN_FILENO);
+    ::setenv("LESS", "FRSXMK", 0);
+    ::setenv("LESSCHARSET", "utf-8", 0);
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    ::_exit(127);
+}
+
 }  // namespace
 
 Screen screen_of(int descriptor, ColourMode mode) {
@@ -42,6 +81,86 @@ Screen screen_of(int descriptor, ColourMode mode) {
         screen.is_terminal && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
     screen.is_coloured = mode == ColourMode::Always || (mode == ColourMode::Auto && may_colour);
     return screen;
+}
+
+std::string bar(double share, bool is_unicode) {
+    const int full = static_cast<int>(std::clamp(share, 0.0, 1.0) * kBarPlaces);
+    std::string places;
+    for (int i = 0; i < kBarPlaces; ++i)
+        places += i < full ? (is_unicode ? "━" : "=") : (is_unicode ? "╌" : " ");
+    return is_unicode ? places : "[" + places + "]";
+}
+
+ProgressLine::ProgressLine(const Arguments& arguments)
+    : screen_{screen_of(STDERR_FILENO, arguments.colour)},
+      is_wanted_{screen_.is_terminal && !arguments.is_quiet} {}
+
+ProgressLine::~ProgressLine() {
+    clear();
+}
+
+void ProgressLine::show(std::string_view what) {
+    if (!is_wanted_)
+        return;
+    is_shown_ = true;
+    write_line(fmt::format("\r\x1b[K{}{}", what, screen_.ellipsis()));
+}
+
+void ProgressLine::show(std::string_view what, double share) {
+    if (!is_wanted_)
+        return;
+    is_shown_ = true;
+    write_line(fmt::format("\r\x1b[K{} {} {:3.0f} %", what, bar(share, screen_.is_unicode),
+                           std::clamp(share, 0.0, 1.0) * 100));
+}
+
+void ProgressLine::clear() {
+    if (is_shown_)
+        write_line("\r\x1b[K");
+    is_shown_ = false;
+}
+
+bool sleep_for(std::chrono::milliseconds time) {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigset_t before;
+    (void)sigprocmask(SIG_BLOCK, &signals, &before);
+    const timespec limit = {.tv_sec = time.count() / 1000,
+                            .tv_nsec = time.count() % 1000 * 1'000'000};
+    int signal = -1;
+    do {
+        signal = ::sigtimedwait(&signals, nullptr, &limit);
+    } while (signal < 0 && errno == EINTR);
+    (void)sigprocmask(SIG_SETMASK, &before, nullptr);
+    return signal < 0;
+}
+
+void Pager::start() {
+    const auto command = pager_command();
+    std::array<int, 2> ends{};
+    if (command.empty() || ::pipe2(ends.data(), O_CLOEXEC) != 0)
+        return;
+    std::fflush(stdout);
+    pid_ = ::fork();
+    if (pid_ == 0)
+        become_pager(command, ends[0]);
+    if (pid_ > 0)
+        ::dup2(ends[1], STDOUT_FILENO);
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+Pager::~Pager() {
+    if (pid_ <= 0)
+        return;
+    // An interrupt is for who reads; whoever ends it ends us.
+    (void)std::signal(SIGINT, SIG_IGN);
+    std::fflush(stdout);
+    ::close(STDOUT_FILENO);
+    while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+    }
 }
 
 }  // namespace gpuprobe::inline cli

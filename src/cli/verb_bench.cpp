@@ -4,8 +4,8 @@
 #include "cli/bench_plot.h"
 #include "cli/bench_text.h"
 #include "cli/pick_gpu.h"
-#include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "report/trials.h"
 

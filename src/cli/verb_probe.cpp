@@ -2,8 +2,8 @@
 #include "base/record.h"
 #include "calls/documents.h"
 #include "cli/pick_gpu.h"
-#include "cli/progress.h"
 #include "cli/shared_options.h"
+#include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "explain/probe_words.h"
 

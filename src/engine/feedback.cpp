@@ -7,7 +7,7 @@
 #include "base/accounts.h"
 #include "base/parse.h"
 #include "base/value_json.h"
-#include "policy/backend_words.h"
+#include "policy/profile.h"
 #include "report/compute_view.h"
 #include "report/fact_key.h"
 

@@ -1,8 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inventory/device_nodes.h"
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/accounts.h"
+#include "base/handle.h"
+#include "base/value_json.h"
+#include "inventory/scan.h"
 #include "inventory/sysfs.h"
 
 namespace gpuprobe::inline inventory {
@@ -40,6 +53,68 @@ std::string_view tag_name(std::uint32_t tag) {
 
 std::uint32_t number_in(std::string_view bytes) {
     return static_cast<std::uint32_t>(little_endian(bytes));
+}
+
+constexpr std::size_t kMaxListed = 4096;
+
+using Directory = CHandle<DIR, closedir>;
+
+/// The name of a group, or its number where it has no name.
+std::string group_text(gid_t id) {
+    return group_name(id).value_or(std::to_string(id));
+}
+
+/// Empty where the node has no list, or its file system does not support them.
+std::vector<AclEntry> node_acl(const std::string& path) {
+    char list[kMaxAccessList];
+    const auto size = ::getxattr(path.c_str(), "system.posix_acl_access", list, sizeof list);
+    return size > 0 ? access_list({list, static_cast<std::size_t>(size)}) : std::vector<AclEntry>{};
+}
+
+bool is_node(const std::string& path) {
+    struct stat info = {};
+    return ::stat(path.c_str(), &info) == 0 && S_ISCHR(info.st_mode);
+}
+
+constexpr Bytes kMaxDocument = mib(1);
+constexpr std::size_t kMaxNodes = 4096;
+
+/// One entry of nodes.json.
+struct NodeRecord {
+    std::optional<std::uint32_t> major = {};
+    std::optional<std::uint32_t> minor = {};
+    std::optional<std::uint32_t> mode = {};
+    std::optional<std::uint32_t> uid = {};
+    std::optional<std::uint32_t> gid = {};
+    std::vector<AclEntry> acl = {};
+    Value group = {};  ///< a name, or a number where it had no name
+    std::optional<bool> accessible = {};
+    std::optional<std::string> reason = {};
+};
+RECORD_MEMBERS(NodeRecord, major, minor, mode, uid, gid, acl, group, accessible, reason)
+
+std::optional<std::string> group_from(const Value& group) {
+    if (const auto* name = group.as_string())
+        return *name;
+    const auto number = group.as_unsigned();
+    return number ? std::optional{std::to_string(*number)} : std::nullopt;
+}
+
+DeviceNode node_from(const std::string& path, const NodeRecord& record) {
+    DeviceNode node{.path = path,
+                    .uid = record.uid,
+                    .gid = record.gid,
+                    .group = group_from(record.group),
+                    .acl = record.acl,
+                    .accessible = record.accessible,
+                    .reason = record.reason};
+    if (record.mode)
+        node.mode = *record.mode & 07777U;
+    if (record.major && record.minor)
+        node.device = std::to_string(*record.major) + ":" + std::to_string(*record.minor);
+    if (record.accessible == false && !node.reason)
+        node.reason = "no-permission";
+    return node;
 }
 
 }  // namespace
@@ -85,6 +160,77 @@ std::vector<AclEntry> access_list(std::string_view bytes) {
         entries.push_back(std::move(entry));
     }
     return entries;
+}
+
+std::optional<DeviceNode> LiveNodes::find(std::string_view path) const {
+    DeviceNode node{.path = std::string{path}};
+    struct stat info = {};
+    if (::stat(node.path.c_str(), &info) != 0 || !S_ISCHR(info.st_mode))
+        return std::nullopt;
+    node.device = std::to_string(major(info.st_rdev)) + ":" + std::to_string(minor(info.st_rdev));
+    node.mode = info.st_mode & 07777U;
+    node.uid = info.st_uid;
+    node.gid = info.st_gid;
+    node.acl = node_acl(node.path);
+    node.group = group_text(info.st_gid);
+    if (prober_) {
+        node.accessible = may_open(node, *prober_);
+        if (node.accessible == false)
+            node.reason = "no-permission";
+        return node;
+    }
+    node.accessible = ::faccessat(AT_FDCWD, node.path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
+    if (!*node.accessible)
+        node.reason = errno == ENOENT ? "missing" : "no-permission";
+    return node;
+}
+
+std::vector<std::string> LiveNodes::list(std::string_view folder) const {
+    const std::string path{folder};
+    const Directory directory{::opendir(path.c_str())};
+    std::vector<std::string> found;
+    if (!directory)
+        return found;
+    while (const auto* entry = ::readdir(directory.get())) {
+        auto inside = path + "/" + entry->d_name;
+        if (found.size() < kMaxListed && is_node(inside))
+            found.push_back(std::move(inside));
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+Result<RecordedNodes> RecordedNodes::parse(std::string_view json) {
+    const auto document = TRY(parse_json(json, kMaxDocument));
+    const auto* members = document.as_object();
+    if (!members)
+        return Error{ErrorCode::Malformed, wrong_type(document, "object")};
+    if (members->size() > kMaxNodes)
+        return Error{ErrorCode::TooLarge, "more than " + std::to_string(kMaxNodes) + " nodes"};
+    RecordedNodes recorded;
+    for (const auto& [path, value] : *members) {
+        if (!path.starts_with("/dev/"))
+            return Error{ErrorCode::Malformed, path + ": not below /dev"};
+        auto record = record_from<NodeRecord>(value);
+        if (!record)
+            return std::move(record).error().in(path);
+        recorded.nodes_.emplace(path, node_from(path, *record));
+    }
+    return recorded;
+}
+
+std::optional<DeviceNode> RecordedNodes::find(std::string_view path) const {
+    const auto found = nodes_.find(path);
+    return found == nodes_.end() ? std::nullopt : std::optional{found->second};
+}
+
+std::vector<std::string> RecordedNodes::list(std::string_view folder) const {
+    std::vector<std::string> found;
+    const auto prefix = std::string{folder} + "/";
+    for (const auto& [path, node] : nodes_)
+        if (path.starts_with(prefix) && path.find('/', prefix.size()) == std::string::npos)
+            found.push_back(path);
+    return found;
 }
 
 }  // namespace gpuprobe::inline inventory

@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "base/parse.h"
-#include "policy/backend_words.h"
 #include "policy/nearness.h"
+#include "policy/profile.h"
 #include "policy/term.h"
 #include "policy/variant_reasons.h"
 #include "report/backend_view.h"

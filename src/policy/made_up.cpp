@@ -5,7 +5,7 @@
 
 #include "base/parse.h"
 #include "policy/answers.h"
-#include "policy/backend_words.h"
+#include "policy/profile.h"
 
 namespace gpuprobe::inline policy {
 namespace {

@@ -5,8 +5,8 @@
 #include <array>
 
 #include "base/parse.h"
-#include "policy/backend_words.h"
 #include "policy/fact.h"
+#include "policy/profile.h"
 
 namespace gpuprobe::inline policy {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "base/parse.h"
 #include "base/suggestion.h"
-#include "policy/backend_words.h"
 #include "policy/evaluate.h"
+#include "policy/profile.h"
 #include "policy/request_table.h"
 #include "policy/select_question.h"
 #include "report/compute_view.h"

@@ -7,7 +7,6 @@
 #include "base/parse.h"
 #include "base/record.h"
 #include "policy/answers.h"
-#include "policy/backend_words.h"
 #include "policy/environment.h"
 #include "policy/installed.h"
 #include "policy/manifest.h"
@@ -348,6 +347,12 @@ ReadProblem profile_problem(const Profile& profile) {
     return {};
 }
 
+/// On no API of ours. Source: the backend folders of ggml and the device names of PyTorch, ONNX
+/// Runtime and wgpu.
+constexpr std::string_view kForeign =
+    "amx blas cann directml hexagon kompute metal mlx mps musa npu onednn openvino qnn rpc tpu "
+    "xnnpack zendnn";
+
 }  // namespace
 
 Result<Profile> profile_from(const Value& root) {
@@ -356,6 +361,12 @@ Result<Profile> profile_from(const Value& root) {
     if (!problem.empty())
         return Error{ErrorCode::Malformed, "profile: " + scrubbed(problem)};
     return profile;
+}
+
+bool is_foreign_backend(std::string_view word) {
+    return has_word(kForeign, word) || std::ranges::any_of(kApis, [word](const ApiInfo& api) {
+               return has_word(api.other_backends, word);
+           });
 }
 
 }  // namespace gpuprobe::inline policy

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/record.h"
+#include "report/api_table.h"
 
 namespace gpuprobe::inline policy {
 
@@ -145,5 +146,10 @@ void describe(Visitor& visit, Profile& profile) {
 /// A profile from its value. Errors: Malformed with the member at fault, for a member, backend or
 /// fact that is not known, for a limit of docs/consumers.md, and for a contradiction.
 Result<Profile> profile_from(const Value& root);
+
+/// Whether the word names a backend that inference runtimes have and this program never selects
+/// (of another system, or under a name that only a profile's `translate` gives a meaning): a caller
+/// may say that it is compiled in.
+bool is_foreign_backend(std::string_view word);
 
 }  // namespace gpuprobe::inline policy

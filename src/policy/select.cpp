@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "policy/answers.h"
-#include "policy/backend_words.h"
 #include "policy/environment.h"
 #include "policy/gpu_order.h"
 #include "policy/judge.h"
 #include "policy/made_up.h"
 #include "policy/messages.h"
+#include "policy/profile.h"
 #include "policy/select_attempt.h"
 #include "policy/select_question.h"
 #include "policy/unused_gpu.h"

@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "policy/backend_words.h"
 #include "policy/gpu_order.h"
+#include "policy/profile.h"
 #include "report/compute_view.h"
 
 namespace gpuprobe::inline policy {

@@ -5,9 +5,9 @@
 
 #include "base/parse.h"
 #include "base/suggestion.h"
-#include "policy/backend_words.h"
 #include "policy/computing_api.h"
 #include "policy/messages.h"
+#include "policy/profile.h"
 #include "policy/term.h"
 #include "report/compute_view.h"
 

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/size.h"
+#include "base/bytes.h"
 #include "engine/knowledge_update.h"
 
 namespace gpuprobe::inline service {

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "backends/compute/check.h"
-#include "backends/compute/expected.h"
 #include "base/result.h"
 
 namespace gpuprobe::backends {

@@ -6,8 +6,8 @@
 
 #include "backends/driver_library.h"
 #include "backends/nvml/nvidia_gpu.h"
+#include "backends/opencl/facts.h"
 #include "backends/opencl/kernels.h"
-#include "backends/opencl/names.h"
 #include "backends/texts.h"
 
 namespace gpuprobe::backends {

@@ -9,9 +9,25 @@
 
 #include "backends/opencl/api.h"
 #include "backends/texts.h"
+#include "base/value.h"
 #include "report/facts.h"
 
 namespace gpuprobe::backends {
+
+// OpenCL's numbers as the words and texts that facts carry.
+
+/// "CL_DEVICE_NOT_FOUND"; "OpenCL error -77" for one that has no name here.
+std::string opencl_error_name(cl_int error);
+
+/// "3.0.0" of a packed cl_version: 10, 10 and 12 bits. Source: OpenCL 3.0 API, cl_version.
+std::string packed_version_text(cl_version version);
+
+/// "3.0" of "OpenCL 3.0 PoCL 3.1"; nullopt for anything else. Source: OpenCL 3.0 API,
+/// CL_DEVICE_VERSION: "OpenCL<space><major.minor><space><vendor-specific>".
+std::optional<std::string> api_version_in(std::string_view text);
+
+/// The words for the set bits of CL_DEVICE_SVM_CAPABILITIES.
+Value svm_words(cl_device_svm_capabilities capabilities);
 
 /// One OpenCL object's answers: clGetDeviceInfo or clGetPlatformInfo of one handle.
 ///

@@ -7,7 +7,6 @@
 #include "backends/nvml/nvidia_gpu.h"
 #include "backends/opencl/compute.h"
 #include "backends/opencl/facts.h"
-#include "backends/opencl/names.h"
 #include "base/record.h"
 
 namespace gpuprobe::backends {

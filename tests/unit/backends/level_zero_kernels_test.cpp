@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/compute/expected.h"
+#include "backends/compute/check.h"
 #include "backends/level_zero/compute.h"
 #include "spirv_machine.h"
 #include "support/case_name.h"

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "backends/opencl/facts.h"
-#include "backends/opencl/names.h"
 
 namespace gpuprobe::backends {
 namespace {

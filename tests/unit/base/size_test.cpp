@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/size.h"
-
 #include <gtest/gtest.h>
+
+#include "base/bytes.h"
 
 namespace gpuprobe {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/fact_list.h"
-
 #include <gtest/gtest.h>
+
+#include "cli/show_text.h"
 
 namespace gpuprobe {
 namespace {

@@ -6,9 +6,9 @@
 
 #include "base/files.h"
 #include "base/value_json.h"
-#include "policy/backend_words.h"
 #include "policy/fact.h"
 #include "policy/override_rule.h"
+#include "policy/profile.h"
 #include "policy/request_table.h"
 #include "policy/selector_facts.h"
 #include "support/places.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/size.h"
+#include "base/bytes.h"
 
 #include <algorithm>
 #include <array>
