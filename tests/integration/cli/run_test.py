@@ -291,6 +291,21 @@ class WithoutAGpu(unittest.TestCase):
         self.assertLess(spent(middle, after) - spent(before, middle), 2 + alone / 2)
 
 
+def start_daemon(case, path):
+    """On that socket, of the machine ONE."""
+    daemon = subprocess.Popen([BIN / "gpuprobed", "--bus=none", f"--socket={path}", *ONE], stderr=subprocess.DEVNULL)
+    case.addCleanup(daemon.wait)
+    case.addCleanup(daemon.terminate)
+    end = time.monotonic() + 30
+    while not chosen_by(path) and time.monotonic() < end:
+        time.sleep(0.02)
+
+
+def chosen_by(path):
+    return subprocess.run([CTL, f"--socket={path}", "select", "llama.cpp", "-q"], env=environment(), capture_output=True,
+                          text=True, timeout=60, check=False).stdout.strip()
+
+
 @unittest.skipUnless(UNSHARE, "no mount namespace to be had")
 class WithNvidiasNodes(unittest.TestCase):
     """A program that has a file open where NVIDIA's node would be, and a worker that is told what NVML says."""
@@ -329,8 +344,8 @@ class WithNvidiasNodes(unittest.TestCase):
     def environment(self):
         return environment(TOLD=str(self.folder / "told.json"))
 
-    def command(self, *words, program):
-        return [*UNSHARE, "/bin/sh", "-c", WITH_NODES, "sh", CTL, *ONE, f"--worker={self.worker}", "run", *words, "--",
+    def command(self, *words, program, machine=ONE):
+        return [*UNSHARE, "/bin/sh", "-c", WITH_NODES, "sh", CTL, *machine, f"--worker={self.worker}", "run", *words, "--",
                 *program]
 
     def run_held(self, *words, program=None, **told):
@@ -339,6 +354,22 @@ class WithNvidiasNodes(unittest.TestCase):
         done = subprocess.run(self.command(*words, program=program or python(self.HOLD, "20", "0.05")),
                               env=self.environment(), capture_output=True, text=True, timeout=60, check=False)
         return done.returncode, done.stderr
+
+    def test_that_it_worked_is_reported_where_it_was_seen_to_use_the_gpu(self):
+        socket = self.folder / "socket"
+        start_daemon(self, socket)
+        for last, reported in ("", "ok"), ("; sys.exit(3)", None), ("; os.kill(os.getpid(), 15)", "ok"):
+            with self.subTest(last=last):
+                self.tell()
+                (self.folder / "told.json.asked").unlink(missing_ok=True)
+                done = subprocess.run(
+                    self.command("-j", "llama.cpp", program=loading(self.folder / "libcuda.so.1", self.HOLD + last),
+                                 machine=[f"--socket={socket}"]),
+                    env=self.environment(), capture_output=True, text=True, timeout=60, check=False)
+                told = json.loads(done.stderr)
+                self.assertIsNone(told["not_reported"])
+                self.assertEqual([(each["backend"], each["reported"]) for each in told["attempts"]], [("cuda", reported)])
+        self.assertEqual(chosen_by(socket), "cuda")
 
     def test_tells_the_gpu_and_its_memory(self):
         self.assertEqual(self.run_held("llama.cpp"), (0, "gpuprobectl: took NVIDIA H200, 18.2 GiB\n"))
@@ -482,20 +513,14 @@ class Reports(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.socket = f"{folder.name}/socket"
-        daemon = subprocess.Popen([BIN / "gpuprobed", "--bus=none", f"--socket={self.socket}", *ONE],
-                                  stderr=subprocess.DEVNULL)
-        self.addCleanup(daemon.wait)
-        self.addCleanup(daemon.terminate)
-        end = time.monotonic() + 30
-        while not self.chosen() and time.monotonic() < end:
-            time.sleep(0.02)
+        start_daemon(self, self.socket)
 
     def ask(self, *words):
         return subprocess.run([CTL, f"--socket={self.socket}", *words], env=environment(), capture_output=True, text=True,
                               timeout=60, check=False)
 
     def chosen(self):
-        return self.ask("select", "llama.cpp", "-q").stdout.strip()
+        return chosen_by(self.socket)
 
     def run_it(self, *words, program):
         done = self.ask("run", "-j", "llama.cpp", *words, "--", *program)
@@ -556,6 +581,22 @@ class Watches(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(len(lines), (2, 3, 4))
         self.assertEqual(lines[0], {"pid": child.pid, "processes": 1, "uses": [], "doubts": []})
+
+    def test_a_terminal_has_one_line_that_is_kept_up_to_date(self):
+        child = self.child("/bin/sleep", "3.5")
+        ours, theirs = pty.openpty()
+        watching = subprocess.Popen([CTL, *ONE, "watch", str(child.pid)], env=environment(TERM="xterm", LC_ALL="C.UTF-8"),
+                                    stdin=theirs, stdout=theirs, stderr=theirs)
+        os.close(theirs)
+        said = b""
+        while True:
+            try:
+                said += os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                break
+        os.close(ours)
+        self.assertEqual(watching.wait(timeout=20), 0)
+        self.assertRegex(said.decode(), r"^(\r\x1b\[Kno GPU){2,}\r\n$")
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can become somebody else")
     def test_a_process_of_somebody_else_is_not_none(self):
