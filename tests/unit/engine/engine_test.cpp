@@ -53,16 +53,19 @@ public:
         let_speak(outcome);
         end_all();
     }
-    /// The same, and it stays on.
+    /// The same of each that has not answered, and it stays on.
     void let_speak(Outcome outcome) {
-        for (const auto& fd : held_) {
+        for (; spoken_ < held_.size(); ++spoken_) {
             const auto frame = FrameWriter{}.done(outcome, std::nullopt, {});
-            EXPECT_EQ(::write(fd.get(), frame.data(), frame.size()),
+            EXPECT_EQ(::write(held_[spoken_].get(), frame.data(), frame.size()),
                       static_cast<ssize_t>(frame.size()));
         }
     }
     /// As the end of the machine does.
-    void end_all() { held_.clear(); }
+    void end_all() {
+        held_.clear();
+        spoken_ = 0;
+    }
     std::function<void()> on_launch = {};
     std::size_t launched = 0;
     std::set<std::string> apis = {};  ///< of those that were launched
@@ -70,6 +73,7 @@ public:
 
 private:
     std::vector<UniqueFd> held_ = {};
+    std::size_t spoken_ = 0;
 };
 
 struct SetClock final : Clock {
@@ -205,9 +209,10 @@ TEST_F(EngineTest, AsksAllAtOnceWhoAreKnown) {
 TEST_F(EngineTest, TellsWhatAWorkerSaidBeforeItHasEnded) {
     const auto engine = started();
     EXPECT_TRUE(engine->report().probes.empty());
-    launcher_.let_speak(Outcome::Answered);
-    ASSERT_TRUE(
-        loop_->run_until([&] { return engine->report().probes.size() == launcher_.launched; }));
+    ASSERT_TRUE(loop_->run_until([&] {
+        launcher_.let_speak(Outcome::Answered);  // those that start later, too
+        return engine->report().probes.size() == launcher_.launched;
+    }));
     EXPECT_TRUE(engine->probing());
     EXPECT_EQ(engine->report().probes.front().outcome, Outcome::Answered);
     launcher_.end_all();
