@@ -423,9 +423,9 @@ std::optional<MethodTraits> traits_of(const MethodCall& call) {
     return traits;
 }
 
-std::vector<Action> needs_of(std::string_view method) {
+std::optional<std::vector<Action>> needs_of(std::string_view method) {
     const auto* entry = find_method(std::string{kInterface} + "." + std::string{method});
-    return entry ? entry->traits.needs : std::vector<Action>{};
+    return entry && !entry->needs ? std::optional{entry->traits.needs} : std::nullopt;
 }
 
 void answer(const MethodCall& call, const AskedMachine& machine, const HearAnswer& heard) {

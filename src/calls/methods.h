@@ -70,8 +70,9 @@ struct MethodTraits {
 /// nullopt for a method that there is not.
 std::optional<MethodTraits> traits_of(const MethodCall& call);
 
-/// Leave that callers of a method need, whatever they give it.
-std::vector<Action> needs_of(std::string_view method);
+/// Leave that callers of a method need; nullopt where that depends on what they give it, and for a
+/// method that there is not.
+std::optional<std::vector<Action>> needs_of(std::string_view method);
 
 /// Answers `call` by `heard`, within this call or, where drivers are asked, later and more than
 /// once. Whether the caller may ask is decided before.

@@ -32,14 +32,19 @@ std::vector<Action> needs_of(const ProbeRequest& request) {
     return actions;
 }
 
-Result<ProbeRequest> checked(ProbeRequest request, const Report& report, const FileSystem& files) {
-    if (request.gpus.size() > kMaxNames || request.apis.size() > kMaxNames)
+Status few_enough(std::size_t gpus, std::size_t apis) {
+    if (gpus > kMaxNames || apis > kMaxNames)
         return Error{ErrorCode::InvalidRequest, "too many names"};
+    return Done{};
+}
+
+Result<ProbeRequest> checked(ProbeRequest request, const Report& report, const FileSystem& files) {
+    TRY(few_enough(request.gpus.size(), request.apis.size()));
     const ComputeView view{report};
     for (auto& id : request.gpus) {
         const auto* gpu = TRY(known_gpu(view, id));
         if (!request.allow_wake && is_asleep(files, *gpu))
-            return Error{ErrorCode::WouldWake, gpu->id + ": asleep, and may not be woken"};
+            return Error{ErrorCode::WouldWake, gpu->id + ": asleep; allow-wake was not given"};
         id = gpu->id;
     }
     return request;

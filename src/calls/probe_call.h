@@ -23,6 +23,9 @@ bool is_asleep(const FileSystem& files, const Gpu& gpu);
 /// What callers need leave for.
 std::vector<Action> needs_of(const ProbeRequest& request);
 
+/// Errors: InvalidRequest for more names than one call may have.
+Status few_enough(std::size_t gpus, std::size_t apis);
+
 /// The request with its GPUs spelled as the report does. Errors: InvalidRequest for too many names,
 /// UnknownDevice, WouldWake.
 Result<ProbeRequest> checked(ProbeRequest request, const Report& report, const FileSystem& files);

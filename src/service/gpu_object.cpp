@@ -13,11 +13,11 @@ namespace gpuprobe::inline service {
 namespace {
 
 /// Nothing may be thrown here: the engine calls.
-void send_memory(bus::Reply<bus::Dictionary>& reply, const engine::LiveMemory& memory) {
+Result<bus::Dictionary> memory_answer(const engine::LiveMemory& memory) {
     try {
-        reply.send(answer_from(memory));
+        return answer_from(memory);
     } catch (const std::exception& problem) {
-        reply.fail(Error{ErrorCode::Internal, problem.what()});
+        return Error{ErrorCode::Internal, problem.what()};
     }
 }
 
@@ -139,20 +139,14 @@ void GpuObject::identify_to(const Requester& who,
 }
 
 void GpuObject::GetMemory(sdbus::Result<bus::Dictionary>&& result, bus::Dictionary options) {
-    const auto number = ++last_memory_reply_;
-    memory_replies_->emplace(number, bus::Reply<bus::Dictionary>{std::move(result)});
-    const std::weak_ptr<MemoryReplies> replies = memory_replies_;
-    const auto answer = [replies, number](const engine::LiveMemory& memory) {
-        if (const auto waiting = replies.lock())
-            if (auto reply = waiting->extract(number); !reply.empty())
-                send_memory(reply.mapped(), memory);
+    const auto answer = memory_replies_.hold(bus::Reply<bus::Dictionary>{std::move(result)});
+    const auto heard = [answer](const engine::LiveMemory& memory) {
+        answer(memory_answer(memory));
     };
     const auto id = asked_for(id_, options);
-    const auto asked = id ? context_.engine.read_memory(*id, false, answer) : Status{id.error()};
-    if (asked)
-        return;
-    if (auto reply = memory_replies_->extract(number); !reply.empty())
-        reply.mapped().fail(asked.error());
+    const auto asked = id ? context_.engine.read_memory(*id, false, heard) : Status{id.error()};
+    if (!asked)
+        answer(Result<bus::Dictionary>{asked.error()});
 }
 
 std::string GpuObject::Id() {

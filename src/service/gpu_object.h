@@ -50,7 +50,6 @@ public:
 
 private:
     using Identifiers = std::map<std::string, std::string>;
-    using MemoryReplies = std::map<std::uint64_t, bus::Reply<bus::Dictionary>>;
 
     void Describe(sdbus::Result<std::string>&& result) override;
     void GetIdentifiers(sdbus::Result<Identifiers>&& result, bus::Dictionary options) override;
@@ -88,10 +87,7 @@ private:
     const CallerAccess& access_;
     /// Callbacks hold this weakly, to notice that the object has gone.
     std::shared_ptr<const GpuObject*> self_;
-    /// Calls of GetMemory that wait, by number. The engine's callbacks hold this weakly: an answer
-    /// that comes after this object has gone is dropped.
-    std::shared_ptr<MemoryReplies> memory_replies_ = std::make_shared<MemoryReplies>();
-    std::uint64_t last_memory_reply_ = 0;
+    bus::WaitingReplies<bus::Dictionary> memory_replies_ = {};
 };
 
 }  // namespace gpuprobe::inline service

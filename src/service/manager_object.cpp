@@ -59,7 +59,8 @@ ManagerObject::ManagerObject(bus::Connection& connection,
       context_{context},
       gpus_{gpus},
       jobs_{jobs},
-      access_{access} {
+      access_{access},
+      self_{std::make_shared<const ManagerObject*>(this)} {
     published_ = current();
     registerAdaptor();
 }
@@ -132,14 +133,19 @@ void ManagerObject::Diagnose(sdbus::Result<std::string>&& result) {
                [this, sender](const Caller& caller, auto& reply) {
                    if (const auto taken = context_.calls.take(caller.uid); !taken)
                        return reply.fail(taken.error());
-                   const auto pending = std::make_shared<bus::Reply<std::string>>(std::move(reply));
-                   context_.engine.renew([this, sender, caller, pending] {
-                       const auto& seen = *access_.views.report_for(caller).report;
-                       const auto findings = findings_for(caller, {}, seen, context_.files);
-                       const auto json = json_line(to_value(diagnosis_of(findings)));
-                       pending->give(text_for(sender, json));
+                   const auto answer = texts_.hold(std::move(reply));
+                   context_.engine.renew([weak = std::weak_ptr{self_}, sender, caller, answer] {
+                       if (const auto self = weak.lock())
+                           answer((*self)->diagnosis(sender, caller));
                    });
                });
+}
+
+Result<std::string> ManagerObject::diagnosis(const std::string& sender,
+                                             const Caller& caller) const {
+    const auto& seen = *access_.views.report_for(caller).report;
+    const auto findings = findings_for(caller, {}, seen, context_.files);
+    return text_for(sender, json_line(to_value(diagnosis_of(findings))));
 }
 
 std::vector<sdbus::ObjectPath> ManagerObject::ListGpus(const bus::Dictionary& /*options*/) {
@@ -239,14 +245,16 @@ void ManagerObject::plan(PlanRequest request,
                          const std::string& sender,
                          const Caller& caller,
                          bus::Reply<std::string>& reply) {
-    const auto pending = std::make_shared<bus::Reply<std::string>>(std::move(reply));
+    const auto answer = texts_.hold(std::move(reply));
+    const auto heard = [weak = std::weak_ptr{self_}, sender, answer](const PlanAnswer& planned) {
+        if (const auto self = weak.lock())
+            answer((*self)->text_for(sender, json_line(to_value(planned))));
+    };
     const auto started =
         answer_plan(std::move(request), caller.uid, *access_.views.report_for(caller).report,
-                    context_.engine, [this, sender, pending](const PlanAnswer& answer) {
-                        pending->give(text_for(sender, json_line(to_value(answer))));
-                    });
+                    context_.engine, heard);
     if (!started)
-        pending->fail(started.error());
+        answer(Result<std::string>{started.error()});
 }
 
 std::vector<std::string> ManagerObject::ListProducts() {
@@ -280,6 +288,7 @@ Value ManagerObject::with_ids(const Value& request, std::span<const RequestKey> 
 Result<ProbeRequest> ManagerObject::probe_request(const std::vector<sdbus::ObjectPath>& gpus,
                                                   const std::vector<std::string>& apis,
                                                   const bus::Dictionary& options) const {
+    TRY(few_enough(gpus.size(), apis.size()));  // before millions of names are copied
     ProbeRequest request{.apis = apis,
                          .allow_wake = TRY(flag_option(options, "allow-wake", false)),
                          .stage = TRY(stage_option(options)),
@@ -327,6 +336,10 @@ void ManagerObject::probe(const ProbeRequest& request, bus::Reply<bus::Dictionar
 template <class... Results, class Act>
 void ManagerObject::change(std::string_view method, bus::Reply<Results...> reply, Act act) {
     const auto who = requester();
+    const auto needs = needs_of(method);
+    if (!needs)
+        return reply.fail(
+            Error{ErrorCode::Internal, std::string{method} + ": nobody knows what it needs"});
     // A callback is copied: the reply, which can't be, is shared.
     const auto pending = std::make_shared<bus::Reply<Results...>>(std::move(reply));
     const auto asked = [this, who, pending, act](const Status& may) {
@@ -340,7 +353,7 @@ void ManagerObject::change(std::string_view method, bus::Reply<Results...> reply
                        answer.give(act(context_.engine, caller.uid));
                    });
     };
-    access_.authority.ask_for_all(who, needs_of(method), asked);
+    access_.authority.ask_for_all(who, *needs, asked);
 }
 
 void ManagerObject::ReportOutcome(sdbus::Result<>&& result, bus::Dictionary outcome) {

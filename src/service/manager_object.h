@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -87,6 +88,8 @@ private:
     [[nodiscard]] Result<bus::Dictionary> decide(const Question& question,
                                                  uid_t asker,
                                                  const Report& seen);
+    [[nodiscard]] Result<std::string> diagnosis(const std::string& sender,
+                                                const Caller& caller) const;
     /// JSON as the bus carries it, where the sender has that much left.
     [[nodiscard]] Result<std::string> text_for(const std::string& sender,
                                                const std::string& json) const;
@@ -120,6 +123,9 @@ private:
     const CallerAccess& access_;
     Published published_ = {};
     AnswerCache<bus::Dictionary> answers_ = {};
+    /// The engine's callbacks hold this weakly, to notice that the object has gone.
+    std::shared_ptr<const ManagerObject*> self_;
+    bus::WaitingReplies<std::string> texts_ = {};
 };
 
 }  // namespace gpuprobe::inline service

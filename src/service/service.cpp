@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kLogin = "org.freedesktop.login1";
 constexpr const char* kLoginPath = "/org/freedesktop/login1";
-constexpr const char* kInterface = "org.freedesktop.login1.Manager";
+constexpr const char* kLoginInterface = "org.freedesktop.login1.Manager";
 
 template <class Word>
 Word word_from(const std::string& text) {
@@ -24,7 +24,7 @@ Word word_from(const std::string& text) {
 SleepWatch::SleepWatch(sdbus::IConnection& connection, Told told)
     : login_{bus::make_proxy(connection, kLogin, kLoginPath)} {
     login_->uponSignal("PrepareForSleep")
-        .onInterface(kInterface)
+        .onInterface(kLoginInterface)
         .call([told = std::move(told)](bool is_about_to_sleep) {
             (void)bus::attempt([&] { told(is_about_to_sleep); });
         });

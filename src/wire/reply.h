@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -47,6 +50,30 @@ public:
 
 private:
     std::optional<sdbus::Result<Results...>> result_;
+};
+
+/// Replies that wait for what may end after their connection, as the engine's work does: they go
+/// down with this.
+template <class... Results>
+class WaitingReplies {
+public:
+    /// What gives the reply a result, once; and nothing where this has gone meanwhile.
+    auto hold(Reply<Results...> reply) {
+        const auto number = ++last_;
+        held_->emplace(number, std::move(reply));
+        return [weak = std::weak_ptr{held_}, number](const auto& result) {
+            const auto held = weak.lock();
+            if (!held)
+                return;
+            if (auto one = held->extract(number); !one.empty())
+                one.mapped().give(result);
+        };
+    }
+
+private:
+    using Held = std::map<std::uint64_t, Reply<Results...>>;
+    std::shared_ptr<Held> held_ = std::make_shared<Held>();
+    std::uint64_t last_ = 0;
 };
 
 }  // namespace gpuprobe::bus

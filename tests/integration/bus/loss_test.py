@@ -78,6 +78,26 @@ class Loss(unittest.TestCase):
         self.assertEqual((patient.pid, patient.is_alive()), (pid, True))
         self.assertLessEqual(patient.descriptors(), before)
 
+    def test_what_waits_for_drivers_is_dropped_with_the_bus(self):
+        folder = self.made_worker()
+        patient = self.patient("--worker", str(folder / "worker"))
+        self.wait_until((folder / "started").exists, "the first workers")
+        for _ in range(3):
+            peer = patient.connect()
+            for _ in range(8):
+                peer.ask(NAME, ROOT, MANAGER, "Diagnose", "", [])
+                peer.ask(NAME, ROOT, MANAGER, "Plan", "a{sv}s", [{"need-mib": ("t", 100)}, ""])
+            self.assertEqual(peer.property("State"), "probing")
+            self.assertLess(self.restart_bus(patient), BACK_WITHIN)
+            peer.close()
+        (folder / "go").touch()
+        again = patient.connect()
+        self.wait_until(lambda: again.property("State") != "probing", "the end of the probes")
+        time.sleep(2.5)  # nobody waits longer for drivers
+        self.assertIn("findings", again.manager("Diagnose")[0])
+        again.close()
+        self.assertTrue(patient.is_alive())
+
     def test_probes_that_run_go_on(self):
         folder = self.made_worker()
         patient = self.patient("--worker", str(folder / "worker"))

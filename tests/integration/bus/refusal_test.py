@@ -92,6 +92,9 @@ class Refusals(BusCase):
         self.assert_refused(ERROR + "WouldWake", self.probe, [PATH])
         self.probe([PATH], [], {"allow-wake": GLib.Variant("b", True)})
         self.assert_refused(ERROR + "InvalidRequest", self.probe, [PATH] * 10_000)
+        # Before any is looked for: a message may hold millions.
+        self.assert_refused(ERROR + "InvalidRequest", self.probe, ["/"] * 10_000)
+        self.assert_refused(ERROR + "InvalidRequest", self.probe, [], [""] * 10_000)
         self.assertEqual(self.property(PATH, GPU, "PowerState"), "suspended")
 
     def test_properties_cannot_be_written(self):

@@ -66,8 +66,15 @@ TEST(ProbeCall, NeedsLeaveForWhatOthersFeel) {
     EXPECT_EQ(needs_of(ProbeRequest{}), std::vector<Action>{});
     EXPECT_EQ(needs_of({.allow_wake = true, .force = true}),
               (std::vector{Action::AllowWake, Action::MeasureInUse}));
+}
+
+TEST(NeedsOfMethods, AreTheTables) {
     EXPECT_EQ(needs_of("SetOverride"), std::vector{Action::SetOverride});
+    EXPECT_EQ(needs_of("ClearOverride"), std::vector{Action::SetOverride});
+    EXPECT_EQ(needs_of("ClearQuarantine"), std::vector{Action::ClearQuarantine});
     EXPECT_EQ(needs_of("ReportOutcome"), std::vector<Action>{});
+    EXPECT_EQ(needs_of("Probe"), std::nullopt) << "which depends on what is asked for";
+    EXPECT_EQ(needs_of("SetOverrides"), std::nullopt);
 }
 
 }  // namespace
