@@ -12,7 +12,7 @@
 #include "base/files.h"
 #include "engine/engine.h"
 #include "service/answers.h"
-#include "service/call_budget.h"
+#include "service/budgets.h"
 #include "service/caller_access.h"
 #include "service/gpu_properties.h"
 #include "wire/reply.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
+#include "service/budgets.h"
 
-#include "service/call_budget.h"
+#include <gtest/gtest.h>
 
 namespace gpuprobe {
 namespace {
@@ -12,6 +12,42 @@ public:
     [[nodiscard]] MonotonicTime monotonic() const override { return now; }
     MonotonicTime now = {};
 };
+
+constexpr uid_t kAnna = 1000;
+constexpr uid_t kBert = 1001;
+
+void use_up(CallBudget& budget, uid_t uid) {
+    for (unsigned i = 0; i < CallBudget::kCalls; ++i)
+        ASSERT_TRUE(budget.take(uid)) << i;
+}
+
+TEST(CallBudget, RefusesOneUserTooManyCallsUntilTheWindowEnds) {
+    HandClock clock;
+    CallBudget budget{clock};
+    use_up(budget, kAnna);
+    EXPECT_EQ(budget.take(kAnna).error().code, ErrorCode::TooManyRequests);
+    EXPECT_TRUE(budget.take(kBert));
+    clock.now = CallBudget::kWindow - Duration{1};
+    EXPECT_FALSE(budget.take(kAnna));
+    clock.now = CallBudget::kWindow;
+    EXPECT_TRUE(budget.take(kAnna));
+}
+
+TEST(CallBudget, DoesNotCountRootsCalls) {
+    const HandClock clock;
+    CallBudget budget{clock};
+    use_up(budget, 0);
+    EXPECT_TRUE(budget.take(0));
+}
+
+TEST(CallBudget, RemembersABoundedNumberOfUsers) {
+    const HandClock clock;
+    CallBudget budget{clock};
+    for (uid_t uid = 1; uid <= CallBudget::kMaxUsers; ++uid)
+        ASSERT_TRUE(budget.take(uid));
+    EXPECT_EQ(budget.take(CallBudget::kMaxUsers + 1).error().code, ErrorCode::TooManyRequests);
+    EXPECT_TRUE(budget.take(1));
+}
 
 ErrorCode code_of(const Status& status) {
     return status ? ErrorCode::Internal : status.error().code;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/call_budget.h"
+#include "service/budgets.h"
 
 namespace gpuprobe::inline service {
 
