@@ -4,10 +4,9 @@
 // Usage: run_with_gpu CONSUMER PROGRAM [ARGUMENT…]
 // Build: cc run_with_gpu.c -lgpuprobe -o run_with_gpu
 #include <errno.h>
+#include <gpuprobe/gpuprobe.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <gpuprobe/gpuprobe.h>
 #include <unistd.h>
 
 // Puts the variables of the choice into the environment.

@@ -2,8 +2,6 @@
 /// A libcuda.so.1 that attacks whoever loads it. The name of its folder says which attack it runs,
 /// in its constructor; after that cuInit fails, with what the attack noticed as the error's name.
 #define _GNU_SOURCE
-#include "attack.h"
-
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +13,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "attack.h"
 
 #ifndef VICTIMS
 #error "VICTIMS is the path of the file in which the test describes its victims"
@@ -141,7 +141,8 @@ int peers(pid_t* pids) {
     int count = 0;
     if (read_text(VICTIMS ".peers", text, sizeof text) != 0)
         return 0;
-    for (char* word = strtok(text, " \n"); word && count < kMostPids - 2; word = strtok(NULL, " \n")) {
+    for (char* word = strtok(text, " \n"); word && count < kMostPids - 2;
+         word = strtok(NULL, " \n")) {
         const pid_t pid = (pid_t)strtol(word, NULL, 10);
         if (pid > 1 && pid != getpid() && pid != getppid())
             pids[count++] = pid;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// A bystander: the same user, dumpable, and nothing to do with gpuprobe. It prints the address of
 /// a page, and for each line on its input whether the page is as it was and which signals came.
-#include <poll.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

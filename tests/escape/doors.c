@@ -2,8 +2,6 @@
 /// The doors of gpuprobe itself: its socket, the pipe of the answer, what a driver prints, and what
 /// holds the driver.
 #define _GNU_SOURCE
-#include "attack.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -19,6 +17,8 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "attack.h"
 
 #ifndef SYS_fchmodat2
 #define SYS_fchmodat2 452
@@ -48,7 +48,8 @@ static void varlink_connect(void) {
 /// As the daemon's own user, which no administrator is.
 static void varlink_decide(void) {
     static const char* const kCalls[] = {
-        "{\"method\":\"org.gpuprobe.SetOverride\",\"parameters\":{\"consumer\":\"forged\",\"request\":{\"backend\":\"none\"}}}",
+        "{\"method\":\"org.gpuprobe.SetOverride\",\"parameters\":{\"consumer\":\"forged\","
+        "\"request\":{\"backend\":\"none\"}}}",
         "{\"method\":\"org.gpuprobe.ClearQuarantine\",\"parameters\":{\"request\":{\"all\":true}}}",
         "{\"method\":\"org.gpuprobe.Probe\",\"parameters\":{}}"};
     for (size_t i = 0; i < sizeof kCalls / sizeof *kCalls; ++i) {
@@ -61,8 +62,9 @@ static void varlink_decide(void) {
     }
     char option[1200];
     (void)snprintf(option, sizeof option, "--socket=%s", victim("varlink"));
-    const char* const override[] = {victim("gpuprobectl"), option, "call", "org.gpuprobe.ClearQuarantine",
-                                    "{\"request\":{\"all\":true}}", NULL};
+    const char* const override[] = {
+        victim("gpuprobectl"),          option, "call", "org.gpuprobe.ClearQuarantine",
+        "{\"request\":{\"all\":true}}", NULL};
     see("gpuprobectl", run_program(override));
 }
 
@@ -88,8 +90,12 @@ static void forge_credentials(void) {
     char room[CMSG_SPACE(sizeof whom)] = {0};
     char text[] = "forged";
     struct iovec part = {.iov_base = text, .iov_len = sizeof text};
-    struct msghdr message = {.msg_name = (void*)&address, .msg_namelen = sizeof address, .msg_iov = &part,
-                             .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
+    struct msghdr message = {.msg_name = (void*)&address,
+                             .msg_namelen = sizeof address,
+                             .msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = room,
+                             .msg_controllen = sizeof room};
     struct cmsghdr* head = CMSG_FIRSTHDR(&message);
     head->cmsg_level = SOL_SOCKET;
     head->cmsg_type = SCM_CREDENTIALS;
@@ -114,10 +120,12 @@ static void forge_journal(void) {
     const char* path = victim("journal");
     const struct sockaddr_un address = address_of(path);
     char text[512];
-    (void)snprintf(text, sizeof text, "PRIORITY=0\nSYSLOG_IDENTIFIER=%sjournal\nMESSAGE=forged by a driver\n",
+    (void)snprintf(text, sizeof text,
+                   "PRIORITY=0\nSYSLOG_IDENTIFIER=%sjournal\nMESSAGE=forged by a driver\n",
                    victim("mark"));
     const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    see("sendto", sendto(fd, text, strlen(text), 0, (const struct sockaddr*)&address, sizeof address));
+    see("sendto",
+        sendto(fd, text, strlen(text), 0, (const struct sockaddr*)&address, sizeof address));
     see("connect", connect(fd, (const struct sockaddr*)&address, sizeof address));
     see("write", write(fd, text, strlen(text)));
     const char* const logger[] = {"logger", "-t", "kernel", victim("mark"), NULL};
@@ -135,7 +143,8 @@ static void each_answer(void (*use)(int fd)) {
     for (int fd = 3; fd < 1024; ++fd) {
         struct stat info;
         const int flags = fcntl(fd, F_GETFL);
-        if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY && fstat(fd, &info) == 0 && S_ISFIFO(info.st_mode))
+        if (flags >= 0 && (flags & O_ACCMODE) == O_WRONLY && fstat(fd, &info) == 0 &&
+            S_ISFIFO(info.st_mode))
             use(fd);
     }
 }
@@ -181,11 +190,16 @@ static void nest(int fd) {
 }
 
 static void send_odd(int fd) {
-    static const char* const kTexts[] = {"{\"name\":\"\xff\xfe\xed\xa0\x80\"}",    "{\"name\":1e999999999}",
-                                         "{\"name\":\"\\ud800\"}",                 "{\"name\":\"a\",\"name\":\"b\"}",
-                                         "{\"memory\":-18446744073709551616}",     "{\"name\":\"\\u0000\\u001b[2J\"}",
-                                         "null",                                   "[]",
-                                         "{\"api\":\"cuda\",\"outcome\":\"answered\"}", ""};
+    static const char* const kTexts[] = {"{\"name\":\"\xff\xfe\xed\xa0\x80\"}",
+                                         "{\"name\":1e999999999}",
+                                         "{\"name\":\"\\ud800\"}",
+                                         "{\"name\":\"a\",\"name\":\"b\"}",
+                                         "{\"memory\":-18446744073709551616}",
+                                         "{\"name\":\"\\u0000\\u001b[2J\"}",
+                                         "null",
+                                         "[]",
+                                         "{\"api\":\"cuda\",\"outcome\":\"answered\"}",
+                                         ""};
     for (unsigned type = 0; type < 9; ++type)
         for (size_t i = 0; i < sizeof kTexts / sizeof *kTexts; ++i)
             frame(fd, (unsigned)strlen(kTexts[i]), type, kTexts[i]);
@@ -227,10 +241,12 @@ static void flood_output(void) {
     }
 }
 
-/// What a terminal would do with it, and what a reader would take it for. The test looks for it in the report.
+/// What a terminal would do with it, and what a reader would take it for. The test looks for it in
+/// the report.
 static void output_for_terminals(void) {
-    static const char kText[] = "\033]0;forged\a\033[2J\033[31mforged\033c\b\b\r\x9b"
-                                "31m \xe2\x80\xae desrever \xff\xfe\xc0\x80\n<0>kernel: forged\n\0behind\n";
+    static const char kText[] =
+        "\033]0;forged\a\033[2J\033[31mforged\033c\b\b\r\x9b"
+        "31m \xe2\x80\xae desrever \xff\xfe\xc0\x80\n<0>kernel: forged\n\0behind\n";
     write_all(STDERR_FILENO, kText, sizeof kText);
     write_all(STDOUT_FILENO, kText, sizeof kText);
     (void)raise(SIGSEGV);  // what a driver printed last is told where it crashed
@@ -263,7 +279,8 @@ static void answer_for_itself(void) {
             (void)fcntl(fd, F_SETFL, O_NONBLOCK);
             if (ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0)
                 continue;
-            struct seccomp_notif_resp let = {.id = asked.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+            struct seccomp_notif_resp let = {.id = asked.id,
+                                             .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
             breach("let through", ioctl(fd, SECCOMP_IOCTL_NOTIF_SEND, &let));
             return;
         }
@@ -273,7 +290,8 @@ static void answer_for_itself(void) {
 static void own_notifier(void) {
     struct sock_filter ask[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
     const struct sock_fprog program = {.len = 1, .filter = ask};
-    breach("notifier", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
+    breach("notifier", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+                               SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
     see("filter", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
     (void)call_unknown((void*)path_in(victim("outside"), "canary"));
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What processes of a user, or of the machine, share and one of them can use up.
 #define _GNU_SOURCE
-#include "attack.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
@@ -20,7 +18,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { kTinyFiles = 40000, kTimers = 100000, kTerminals = 64, kRanges = 3000, kWatched = 3000, kThreads = 2000 };
+#include "attack.h"
+
+enum {
+    kTinyFiles = 40000,
+    kTimers = 100000,
+    kTerminals = 64,
+    kRanges = 3000,
+    kWatched = 3000,
+    kThreads = 2000
+};
 static const size_t kMuch = (size_t)512 << 20;
 
 /// Where a driver may think of writing to.
@@ -76,7 +83,8 @@ static void exhaust_signals(void) {
     see("queued", count);
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMIN + 2};
     int timer = 0;
-    for (count = 0; count < kTimers && syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) == 0;)
+    for (count = 0;
+         count < kTimers && syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &timer) == 0;)
         ++count;
     see("timers", count);
     pause_ms(300);
@@ -95,7 +103,8 @@ static void exhaust_locks(void) {
     const int fd = open(file, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
     int count = 0;
     for (; count < kRanges; ++count) {
-        struct flock range = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 2 * count, .l_len = 1};
+        struct flock range = {
+            .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 2 * count, .l_len = 1};
         if (fcntl(fd, F_SETLK, &range) != 0)
             break;
     }

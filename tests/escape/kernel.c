@@ -2,16 +2,14 @@
 /// The kernel and the machine. Nothing here changes the machine where it is allowed: a setting is
 /// written as it was read, and what would do harm is asked of something that does not exist.
 #define _GNU_SOURCE
-#include "attack.h"
-
 #include <asm/ldt.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
-#include <linux/reboot.h>
 #include <linux/perf_event.h>
+#include <linux/reboot.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,11 +25,13 @@
 #include <sys/stat.h>
 #include <sys/swap.h>
 #include <sys/syscall.h>
-#include <sys/timex.h>
 #include <sys/timerfd.h>
+#include <sys/timex.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "attack.h"
 
 #ifndef SYS_open_tree_attr
 #define SYS_open_tree_attr 467
@@ -48,8 +48,8 @@ static pid_t canary_pid(void) {
 
 static void kernel_programs(void) {
     unsigned attributes[32] = {0};
-    struct perf_event_attr event = {.type = PERF_TYPE_SOFTWARE, .size = sizeof event,
-                                    .config = PERF_COUNT_SW_CPU_CLOCK};
+    struct perf_event_attr event = {
+        .type = PERF_TYPE_SOFTWARE, .size = sizeof event, .config = PERF_COUNT_SW_CPU_CLOCK};
     attributes[0] = 2;  // an array
     attributes[1] = attributes[2] = 4;
     attributes[3] = 1;
@@ -73,7 +73,8 @@ static void keys(void) {
     const long key = syscall(SYS_add_key, "user", victim("mark"), "x", 1, KEY_SPEC_PROCESS_KEYRING);
     breach("add_key", key);
     breach("keyctl", syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_SESSION_KEYRING, 1, 0, 0));
-    breach("request_key", syscall(SYS_request_key, "user", victim("mark"), NULL, KEY_SPEC_PROCESS_KEYRING));
+    breach("request_key",
+           syscall(SYS_request_key, "user", victim("mark"), NULL, KEY_SPEC_PROCESS_KEYRING));
 }
 
 /// EPERM, or an error that says that we might: everything here names what does not exist.
@@ -97,7 +98,8 @@ static void machine(void) {
     (void)adjtimex(&clock);
     clock.modes = ADJ_TICK;
     breach("adjtimex", clock.tick ? adjtimex(&clock) : -1);
-    breach("reboot", syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_CAD_OFF, 0));
+    breach("reboot", syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2,
+                             LINUX_REBOOT_CMD_CAD_OFF, 0));
     refused_with("swapoff", swapoff("/nonexistent/swap"));
     refused_with("swapon", swapon("/nonexistent/swap", 0));
     refused_with("acct", acct("/nonexistent/acct"));
@@ -124,10 +126,14 @@ static int rewrite(const char* path) {
 }
 
 static void settings(void) {
-    static const char* const kFiles[] = {"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/randomize_va_space",
-                                         "/proc/sys/kernel/hostname", "/proc/sys/vm/overcommit_memory",
-                                         "/proc/sys/fs/suid_dumpable", "/proc/sys/kernel/modprobe",
-                                         "/proc/sys/net/ipv4/ip_forward", "/proc/sys/fs/pipe-max-size",
+    static const char* const kFiles[] = {"/proc/sys/kernel/core_pattern",
+                                         "/proc/sys/kernel/randomize_va_space",
+                                         "/proc/sys/kernel/hostname",
+                                         "/proc/sys/vm/overcommit_memory",
+                                         "/proc/sys/fs/suid_dumpable",
+                                         "/proc/sys/kernel/modprobe",
+                                         "/proc/sys/net/ipv4/ip_forward",
+                                         "/proc/sys/fs/pipe-max-size",
                                          "/sys/kernel/mm/transparent_hugepage/enabled"};
     for (size_t i = 0; i < sizeof kFiles / sizeof *kFiles; ++i)
         breach(kFiles[i], rewrite(kFiles[i]));
@@ -137,12 +143,31 @@ static void settings(void) {
 
 /// Opened only; nothing is written.
 static void devices(void) {
-    static const char* const kNodes[] = {"/dev/kmsg", "/dev/mem", "/dev/port", "/dev/vda", "/dev/sda", "/dev/nvme0n1",
-                                         "/dev/loop0", "/dev/loop-control", "/dev/fuse", "/dev/net/tun", "/dev/kvm",
-                                         "/dev/tty0", "/dev/tty1", "/dev/console", "/dev/tty", "/dev/hwrng",
-                                         "/dev/btrfs-control", "/dev/uinput", "/dev/vhost-vsock", "/dev/vsock",
-                                         "/dev/rtc0", "/dev/cpu_dma_latency",
-                                         "/dev/mapper/control", "/dev/input/event0", "/dev/snd/seq"};
+    static const char* const kNodes[] = {"/dev/kmsg",
+                                         "/dev/mem",
+                                         "/dev/port",
+                                         "/dev/vda",
+                                         "/dev/sda",
+                                         "/dev/nvme0n1",
+                                         "/dev/loop0",
+                                         "/dev/loop-control",
+                                         "/dev/fuse",
+                                         "/dev/net/tun",
+                                         "/dev/kvm",
+                                         "/dev/tty0",
+                                         "/dev/tty1",
+                                         "/dev/console",
+                                         "/dev/tty",
+                                         "/dev/hwrng",
+                                         "/dev/btrfs-control",
+                                         "/dev/uinput",
+                                         "/dev/vhost-vsock",
+                                         "/dev/vsock",
+                                         "/dev/rtc0",
+                                         "/dev/cpu_dma_latency",
+                                         "/dev/mapper/control",
+                                         "/dev/input/event0",
+                                         "/dev/snd/seq"};
     for (size_t i = 0; i < sizeof kNodes / sizeof *kNodes; ++i)
         breach(kNodes[i], open(kNodes[i], O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
 }
@@ -183,8 +208,9 @@ static void namespaces(void) {
     static const struct {
         const char* name;
         int flag;
-    } kKinds[] = {{"user", CLONE_NEWUSER}, {"pid", CLONE_NEWPID}, {"mount", CLONE_NEWNS},     {"net", CLONE_NEWNET},
-                  {"ipc", CLONE_NEWIPC},   {"uts", CLONE_NEWUTS}, {"cgroup", CLONE_NEWCGROUP}, {"time", 0x80}};
+    } kKinds[] = {{"user", CLONE_NEWUSER},     {"pid", CLONE_NEWPID}, {"mount", CLONE_NEWNS},
+                  {"net", CLONE_NEWNET},       {"ipc", CLONE_NEWIPC}, {"uts", CLONE_NEWUTS},
+                  {"cgroup", CLONE_NEWCGROUP}, {"time", 0x80}};
     char path[64];
     for (size_t i = 0; i < sizeof kKinds / sizeof *kKinds; ++i) {
         breach(kKinds[i].name, unshare(kKinds[i].flag));
@@ -264,7 +290,8 @@ static void watch_files(void) {
 static void program_in_memory(void) {
     char text[1024];
     const int fd = memfd_create("program", 0);
-    (void)snprintf(text, sizeof text, "#!/bin/sh\nkill -USR1 %d; echo forged >> '%s/canary'; echo > '%s/%sexec'\n",
+    (void)snprintf(text, sizeof text,
+                   "#!/bin/sh\nkill -USR1 %d; echo forged >> '%s/canary'; echo > '%s/%sexec'\n",
                    canary_pid(), victim("outside"), victim("outside"), victim("mark"));
     (void)!write(fd, text, strlen(text));
     const pid_t child = fork();
@@ -282,10 +309,11 @@ static void program_in_memory(void) {
 /// Programs that have more rights than whoever runs them.
 static void privileged_programs(void) {
     char script[1024];
-    (void)snprintf(script, sizeof script, "echo forged > '%s/%sshell'; kill -USR2 %d", victim("outside"),
-                   victim("mark"), canary_pid());
+    (void)snprintf(script, sizeof script, "echo forged > '%s/%sshell'; kill -USR2 %d",
+                   victim("outside"), victim("mark"), canary_pid());
     const char* const own[] = {"sh", "-c", script, NULL};
-    const char* const unshared[] = {"unshare", "-U", "-r", "-m", "-p", "-f", "sh", "-c", script, NULL};
+    const char* const unshared[] = {"unshare", "-U", "-r", "-m",   "-p",
+                                    "-f",      "sh", "-c", script, NULL};
     const char* const other[] = {"su", "-s", "/bin/sh", "nobody", "-c", script, NULL};
     see("sh", run_program(own));
     see("unshare", run_program(unshared));
@@ -304,22 +332,34 @@ static void own_protection(void) {
 
 /// Opened only; nothing is written.
 static void device_settings(void) {
-    static const char* const kFiles[] = {"/sys/bus/pci/rescan", "/sys/bus/pci/drivers_probe", "/sys/power/state",
-                                         "/sys/kernel/debug", "/sys/class/drm/card0/device/remove",
-                                         "/sys/class/drm/card0/device/reset", "/sys/class/drm/card0/device/power/control",
-                                         "/sys/class/drm/card0/device/power_dpm_force_performance_level",
-                                         "/sys/module/nvidia/drivers/pci:nvidia/unbind", "/proc/bus/pci/00/00.0",
-                                         "/proc/sys/fs/binfmt_misc/register", "/proc/sys/user/max_user_namespaces",
-                                         "/proc/sys/kernel/yama/ptrace_scope", "/proc/irq/default_smp_affinity",
-                                         "/proc/mtrr", "/proc/driver/nvidia/params", "/proc/sys/vm/drop_caches",
-                                         "/sys/firmware/efi/efivars", "/sys/kernel/security/apparmor/.load"};
+    static const char* const kFiles[] = {
+        "/sys/bus/pci/rescan",
+        "/sys/bus/pci/drivers_probe",
+        "/sys/power/state",
+        "/sys/kernel/debug",
+        "/sys/class/drm/card0/device/remove",
+        "/sys/class/drm/card0/device/reset",
+        "/sys/class/drm/card0/device/power/control",
+        "/sys/class/drm/card0/device/power_dpm_force_performance_level",
+        "/sys/module/nvidia/drivers/pci:nvidia/unbind",
+        "/proc/bus/pci/00/00.0",
+        "/proc/sys/fs/binfmt_misc/register",
+        "/proc/sys/user/max_user_namespaces",
+        "/proc/sys/kernel/yama/ptrace_scope",
+        "/proc/irq/default_smp_affinity",
+        "/proc/mtrr",
+        "/proc/driver/nvidia/params",
+        "/proc/sys/vm/drop_caches",
+        "/sys/firmware/efi/efivars",
+        "/sys/kernel/security/apparmor/.load"};
     for (size_t i = 0; i < sizeof kFiles / sizeof *kFiles; ++i)
         breach(kFiles[i], open(kFiles[i], O_WRONLY | O_CLOEXEC));
 }
 
 /// Whoever waits for pressure makes the kernel measure it more often.
 static void pressure(void) {
-    static const char* const kFiles[] = {"/proc/pressure/memory", "/proc/pressure/cpu", "/proc/pressure/io"};
+    static const char* const kFiles[] = {"/proc/pressure/memory", "/proc/pressure/cpu",
+                                         "/proc/pressure/io"};
     for (size_t i = 0; i < sizeof kFiles / sizeof *kFiles; ++i)
         breach(kFiles[i], write_text(kFiles[i], 0, "some 100000 1000000"));
 }
@@ -341,7 +381,8 @@ static long call_of_32_bits(long number, const void* one, long two) {
 
 /// Numbers of another architecture, for which a filter would have to be another.
 static void calls_of_32_bits(void) {
-    char* text = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+    char* text =
+        mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
     if (text == MAP_FAILED)
         return;
     (void)snprintf(text, 4096, "%s/canary", victim("outside"));
@@ -366,11 +407,13 @@ static void high_halves(void) {
     breach("owner", syscall(SYS_fcntl, ends[0], high | F_SETOWN, canary_pid()));
     see("kill", syscall(SYS_kill, high | (unsigned long)canary_pid(), SIGUSR1));
     see("tgkill", syscall(SYS_tgkill, high | (unsigned long)canary_pid(), canary_pid(), SIGUSR1));
-    see("limit", syscall(SYS_prlimit64, high | (unsigned long)canary_pid(), RLIMIT_NOFILE, &some, NULL));
+    see("limit",
+        syscall(SYS_prlimit64, high | (unsigned long)canary_pid(), RLIMIT_NOFILE, &some, NULL));
     see("priority", syscall(SYS_setpriority, high | PRIO_PROCESS, canary_pid(), 19));
     breach("inet", syscall(SYS_socket, high | 2, SOCK_DGRAM, 0));
     breach("namespace", syscall(SYS_clone, high | CLONE_NEWUSER | SIGCHLD, NULL, NULL, NULL, 0));
-    breach("moved", syscall(SYS_move_pages, high | (unsigned long)canary_pid(), 0UL, NULL, NULL, NULL, 0));
+    breach("moved",
+           syscall(SYS_move_pages, high | (unsigned long)canary_pid(), 0UL, NULL, NULL, NULL, 0));
 }
 
 static void refused_call(const char* what, long number) {
@@ -385,11 +428,12 @@ static void new_calls(void) {
     static const struct {
         const char* name;
         long number;
-    } kCalls[] = {{"fchmodat2", 452},       {"quotactl_fd", 443},     {"landlock", 444},     {"memfd_secret", 447},
-                  {"process_mrelease", 448}, {"cachestat", 451},      {"statmount", 457},    {"listmount", 458},
-                  {"lsm_set_self_attr", 460}, {"setxattrat", 463},    {"removexattrat", 466}, {"open_tree_attr", 467},
-                  {"file_getattr", 468},    {"file_setattr", 469},    {"listns", 470},       {"a later one", 500},
-                  {"pidfd_getfd", 438},     {"process_madvise", 440}};
+    } kCalls[] = {{"fchmodat2", 452},    {"quotactl_fd", 443},      {"landlock", 444},
+                  {"memfd_secret", 447}, {"process_mrelease", 448}, {"cachestat", 451},
+                  {"statmount", 457},    {"listmount", 458},        {"lsm_set_self_attr", 460},
+                  {"setxattrat", 463},   {"removexattrat", 466},    {"open_tree_attr", 467},
+                  {"file_getattr", 468}, {"file_setattr", 469},     {"listns", 470},
+                  {"a later one", 500},  {"pidfd_getfd", 438},      {"process_madvise", 440}};
     for (size_t i = 0; i < sizeof kCalls / sizeof *kCalls; ++i)
         refused_call(kCalls[i].name, kCalls[i].number);
 }

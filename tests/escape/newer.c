@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// What newer kernels offer, and what older ones always had and few know of.
 #define _GNU_SOURCE
-#include "attack.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/prctl.h>
@@ -21,6 +19,8 @@
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "attack.h"
 
 enum {
     kMostDescriptors = 256,
@@ -78,7 +78,8 @@ static void peer_processes(void) {
 
 /// From its own namespaces to those of others: NS_GET_PARENT; NS_MNT_GET_NEXT, Linux 6.12.
 static void next_namespaces(void) {
-    static const char* const kNames[] = {"user", "pid", "mnt", "net", "ipc", "uts", "cgroup", "time"};
+    static const char* const kNames[] = {"user", "pid", "mnt",    "net",
+                                         "ipc",  "uts", "cgroup", "time"};
     char path[64];
     for (size_t i = 0; i < sizeof kNames / sizeof *kNames; ++i) {
         unsigned information[8] = {sizeof information};
@@ -95,10 +96,14 @@ static void other_file_systems(void) {
     static const struct {
         const char* name;
         unsigned long request;
-    } kRequests[] = {{"btrfs", _IOW(0x94, 14, char[4096])}, {"bcachefs", _IOW(0xBC, 16, char[32])},
-                     {"ocfs2", _IOW('o', 4, char[24])},     {"f2fs", _IOW(0xF5, 13, unsigned)},
-                     {"ceph", _IOW(0x97, 5, char[40])},     {"cifs", _IOW(0xCF, 3, int)},
-                     {"ext4", _IO('f', 12)},                {"xfs", _IOWR('X', 109, char[64])}};
+    } kRequests[] = {{"btrfs", _IOW(0x94, 14, char[4096])},
+                     {"bcachefs", _IOW(0xBC, 16, char[32])},
+                     {"ocfs2", _IOW('o', 4, char[24])},
+                     {"f2fs", _IOW(0xF5, 13, unsigned)},
+                     {"ceph", _IOW(0x97, 5, char[40])},
+                     {"cifs", _IOW(0xCF, 3, int)},
+                     {"ext4", _IO('f', 12)},
+                     {"xfs", _IOWR('X', 109, char[64])}};
     char argument[4096] = "";
     const int folder = outside(".", O_RDONLY | O_DIRECTORY);
     for (size_t i = 0; i < sizeof kRequests / sizeof *kRequests; ++i)
@@ -206,10 +211,22 @@ static void forge_program(void) {
 
 /// What the kernel lets a process say of itself, and of its session.
 static void own_settings(void) {
-    static const char* const kFiles[] = {"autogroup", "oom_score_adj", "attr/current", "attr/exec", "attr/sockcreate",
-                                         "attr/apparmor/current", "attr/apparmor/exec", "attr/smack/current",
-                                         "uid_map", "gid_map", "projid_map", "setgroups", "timens_offsets",
-                                         "loginuid", "sched", "make-it-fail"};
+    static const char* const kFiles[] = {"autogroup",
+                                         "oom_score_adj",
+                                         "attr/current",
+                                         "attr/exec",
+                                         "attr/sockcreate",
+                                         "attr/apparmor/current",
+                                         "attr/apparmor/exec",
+                                         "attr/smack/current",
+                                         "uid_map",
+                                         "gid_map",
+                                         "projid_map",
+                                         "setgroups",
+                                         "timens_offsets",
+                                         "loginuid",
+                                         "sched",
+                                         "make-it-fail"};
     char path[128];
     for (size_t i = 0; i < sizeof kFiles / sizeof *kFiles; ++i) {
         (void)snprintf(path, sizeof path, "/proc/self/%s", kFiles[i]);
@@ -218,24 +235,34 @@ static void own_settings(void) {
 }
 
 static void more_devices(void) {
-    static const char* const kNodes[] = {"/dev/userfaultfd", "/dev/uhid", "/dev/cuse", "/dev/vfio/vfio", "/dev/iommu",
-                                         "/dev/vhost-net", "/dev/autofs", "/dev/ppp", "/dev/nvram", "/dev/snapshot",
-                                         "/dev/tpm0", "/dev/tpmrm0", "/dev/rfkill", "/dev/usbmon0", "/dev/hidraw0",
-                                         "/dev/video0", "/dev/media0", "/dev/i2c-0", "/dev/gpiochip0", "/dev/ipmi0",
-                                         "/dev/mei0", "/dev/sg0", "/dev/zram0", "/dev/dm-0", "/dev/md0", "/dev/ptmx"};
+    static const char* const kNodes[] = {
+        "/dev/userfaultfd", "/dev/uhid",   "/dev/cuse",   "/dev/vfio/vfio", "/dev/iommu",
+        "/dev/vhost-net",   "/dev/autofs", "/dev/ppp",    "/dev/nvram",     "/dev/snapshot",
+        "/dev/tpm0",        "/dev/tpmrm0", "/dev/rfkill", "/dev/usbmon0",   "/dev/hidraw0",
+        "/dev/video0",      "/dev/media0", "/dev/i2c-0",  "/dev/gpiochip0", "/dev/ipmi0",
+        "/dev/mei0",        "/dev/sg0",    "/dev/zram0",  "/dev/dm-0",      "/dev/md0",
+        "/dev/ptmx"};
     for (size_t i = 0; i < sizeof kNodes / sizeof *kNodes; ++i)
         breach(kNodes[i], open(kNodes[i], O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
     // USERFAULTFD_IOC_NEW, for which a descriptor to read is enough.
-    breach("userfaultfd", ioctl(open("/dev/userfaultfd", O_RDONLY | O_CLOEXEC), _IO(0xAA, 0), O_CLOEXEC));
+    breach("userfaultfd",
+           ioctl(open("/dev/userfaultfd", O_RDONLY | O_CLOEXEC), _IO(0xAA, 0), O_CLOEXEC));
 }
 
 static void tracing(void) {
-    static const char* const kFiles[] = {"/sys/kernel/tracing/trace_marker", "/sys/kernel/tracing/tracing_on",
-                                         "/sys/kernel/tracing/user_events_data", "/sys/kernel/debug/tracing/trace_marker",
-                                         "/sys/kernel/tracing/kprobe_events", "/sys/fs/fuse/connections",
-                                         "/sys/kernel/uevent_helper", "/sys/power/state", "/sys/module/kernel/uevent",
-                                         "/proc/sys/user/max_user_namespaces", "/proc/pressure/cpu",
-                                         "/proc/irq/default_smp_affinity", "/proc/sys/vm/drop_caches"};
+    static const char* const kFiles[] = {"/sys/kernel/tracing/trace_marker",
+                                         "/sys/kernel/tracing/tracing_on",
+                                         "/sys/kernel/tracing/user_events_data",
+                                         "/sys/kernel/debug/tracing/trace_marker",
+                                         "/sys/kernel/tracing/kprobe_events",
+                                         "/sys/fs/fuse/connections",
+                                         "/sys/kernel/uevent_helper",
+                                         "/sys/power/state",
+                                         "/sys/module/kernel/uevent",
+                                         "/proc/sys/user/max_user_namespaces",
+                                         "/proc/pressure/cpu",
+                                         "/proc/irq/default_smp_affinity",
+                                         "/proc/sys/vm/drop_caches"};
     for (size_t i = 0; i < sizeof kFiles / sizeof *kFiles; ++i)
         breach(kFiles[i], open(kFiles[i], O_WRONLY | O_CLOEXEC));
 }

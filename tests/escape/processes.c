@@ -2,8 +2,6 @@
 /// Into other processes: their memory, descriptors, priority and control groups; and processes that
 /// outlive their worker.
 #define _GNU_SOURCE
-#include "attack.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +21,8 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "attack.h"
 
 #ifndef SYS_process_mrelease
 #define SYS_process_mrelease 448
@@ -115,7 +115,8 @@ static void forge_descriptors_of(pid_t pid) {
         return;
     for (const struct dirent* entry = readdir(folder); entry; entry = readdir(folder)) {
         struct stat info;
-        const int fd = openat(dirfd(folder), entry->d_name, O_WRONLY | O_NONBLOCK | O_APPEND | O_CLOEXEC);
+        const int fd =
+            openat(dirfd(folder), entry->d_name, O_WRONLY | O_NONBLOCK | O_APPEND | O_CLOEXEC);
         if (fd < 0)
             continue;
         if (fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISREG(info.st_mode)))
@@ -146,10 +147,12 @@ static void getfd(void) {
 
 static void write_proc_files(void) {
     static const char* const kFiles[][2] = {
-        {"oom_score_adj", "1000"}, {"timerslack_ns", "99999999"}, {"coredump_filter", "0xff"},
-        {"autogroup", "19"},       {"comm", "forged"},            {"attr/current", "unconfined"},
-        {"uid_map", "0 0 1"},      {"setgroups", "deny"},         {"oom_adj", "15"},
-        {"loginuid", "12345"},     {"projid_map", "0 0 1"}};
+        {"oom_score_adj", "1000"},   {"timerslack_ns", "99999999"},
+        {"coredump_filter", "0xff"}, {"autogroup", "19"},
+        {"comm", "forged"},          {"attr/current", "unconfined"},
+        {"uid_map", "0 0 1"},        {"setgroups", "deny"},
+        {"oom_adj", "15"},           {"loginuid", "12345"},
+        {"projid_map", "0 0 1"}};
     pid_t pids[kMostPids];
     const int count = all_victims(pids);
     for (int i = 0; i < count; ++i)
@@ -159,7 +162,8 @@ static void write_proc_files(void) {
 }
 
 static void read_secrets(void) {
-    static const char* const kFiles[] = {"environ", "mem", "auxv", "pagemap", "maps", "syscall", "stack"};
+    static const char* const kFiles[] = {"environ", "mem",     "auxv", "pagemap",
+                                         "maps",    "syscall", "stack"};
     char byte;
     pid_t pids[kMostPids];
     const int count = all_victims(pids);
@@ -286,8 +290,9 @@ static void regroup_others(void) {
 
 /// Groups of our own, and the canary put into them.
 static void control_groups(void) {
-    static const char* const kRoots[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/pids", "/sys/fs/cgroup/cpu",
-                                         "/sys/fs/cgroup/freezer", "/sys/fs/cgroup/unified"};
+    static const char* const kRoots[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/pids",
+                                         "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/freezer",
+                                         "/sys/fs/cgroup/unified"};
     char number[32];
     (void)snprintf(number, sizeof number, "%d", canary_pid());
     for (size_t i = 0; i < sizeof kRoots / sizeof *kRoots; ++i) {
@@ -453,7 +458,8 @@ static void real_time(void) {
         int nice;
         unsigned priority;
         unsigned long long runtime, deadline, period;
-    } deadline = {.size = 48, .policy = 6, .runtime = 9000000, .deadline = 10000000, .period = 10000000};
+    } deadline = {
+        .size = 48, .policy = 6, .runtime = 9000000, .deadline = 10000000, .period = 10000000};
     (void)setrlimit(RLIMIT_RTPRIO, &all);
     (void)setrlimit(RLIMIT_NICE, &all);
     breach("fifo", sched_setscheduler(0, SCHED_FIFO, &first));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Signals to others: sent, or raised by the kernel on somebody's behalf.
 #define _GNU_SOURCE
-#include "attack.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +17,8 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "attack.h"
 
 static pid_t daemon_pid(void) {
     return (pid_t)victim_number("daemon");
@@ -301,7 +301,10 @@ static void death_signal(void) {
 #if defined(__x86_64__)
 static void kill_by_int80(void) {
     long result = 37;  // kill(2) for i386
-    __asm__ volatile("int $0x80" : "+a"(result) : "b"((long)canary_pid()), "c"((long)SIGUSR1) : "memory");
+    __asm__ volatile("int $0x80"
+                     : "+a"(result)
+                     : "b"((long)canary_pid()), "c"((long)SIGUSR1)
+                     : "memory");
     errno = result < 0 ? (int)-result : 0;
     see("int80", result);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Sockets of others, and what was left open.
 #define _GNU_SOURCE
-#include "attack.h"
-
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +19,8 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "attack.h"
 
 static const char kGreeting[] = "forged";
 
@@ -69,7 +69,10 @@ static void pass_descriptor(void) {
     struct sockaddr_un address;
     char room[CMSG_SPACE(sizeof(int))] = {0};
     struct iovec text = {.iov_base = (void*)kGreeting, .iov_len = sizeof kGreeting};
-    struct msghdr message = {.msg_name = &address, .msg_iov = &text, .msg_iovlen = 1, .msg_control = room,
+    struct msghdr message = {.msg_name = &address,
+                             .msg_iov = &text,
+                             .msg_iovlen = 1,
+                             .msg_control = room,
                              .msg_controllen = sizeof room};
     message.msg_namelen = unix_address(&address, victim("path_datagram"));
     struct cmsghdr* head = CMSG_FIRSTHDR(&message);
@@ -90,15 +93,17 @@ static struct sockaddr_in loopback(const char* port) {
 
 static void tcp_connect(void) {
     const struct sockaddr_in address = loopback("tcp");
-    const struct sockaddr_in6 mapped = {.sin6_family = AF_INET6, .sin6_port = address.sin_port,
-                                        .sin6_addr = {{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}}}};
+    const struct sockaddr_in6 mapped = {
+        .sin6_family = AF_INET6,
+        .sin6_port = address.sin_port,
+        .sin6_addr = {{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}}}};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     see("connect", connect(fd, (const struct sockaddr*)&address, sizeof address));
     fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
     see("connect mapped", connect(fd, (const struct sockaddr*)&mapped, sizeof mapped));
     fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    see("fast open", sendto(fd, kGreeting, sizeof kGreeting, MSG_FASTOPEN, (const struct sockaddr*)&address,
-                            sizeof address));
+    see("fast open", sendto(fd, kGreeting, sizeof kGreeting, MSG_FASTOPEN,
+                            (const struct sockaddr*)&address, sizeof address));
     fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 262);  // IPPROTO_MPTCP
     see("multipath", connect(fd, (const struct sockaddr*)&address, sizeof address));
 }
@@ -106,11 +111,13 @@ static void tcp_connect(void) {
 static void udp_send(void) {
     const struct sockaddr_in address = loopback("udp");
     const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    see("sendto", sendto(fd, kGreeting, sizeof kGreeting, 0, (const struct sockaddr*)&address, sizeof address));
+    see("sendto", sendto(fd, kGreeting, sizeof kGreeting, 0, (const struct sockaddr*)&address,
+                         sizeof address));
 }
 
 static void ip_listen(void) {
-    const struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_addr = {htonl(INADDR_LOOPBACK)}};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     breach("bind tcp", bind(fd, (const struct sockaddr*)&address, sizeof address));
     see("listen", listen(fd, 1));
@@ -122,23 +129,35 @@ static void families(void) {
     static const struct {
         const char* name;
         int family, type, protocol;
-    } kSockets[] = {{"packet", AF_PACKET, SOCK_RAW, 0},        {"raw", AF_INET, SOCK_RAW, IPPROTO_ICMP},
-                    {"raw6", AF_INET6, SOCK_RAW, IPPROTO_ICMP}, {"alg", AF_ALG, SOCK_SEQPACKET, 0},
-                    {"vsock", AF_VSOCK, SOCK_STREAM, 0},       {"vsock dgram", AF_VSOCK, SOCK_DGRAM, 0},
-                    {"key", AF_KEY, SOCK_RAW, 2},              {"bluetooth", AF_BLUETOOTH, SOCK_RAW, 1},
-                    {"can", AF_CAN, SOCK_RAW, 1},              {"tipc", AF_TIPC, SOCK_RDM, 0},
-                    {"rds", AF_RDS, SOCK_SEQPACKET, 0},        {"smc", AF_SMC, SOCK_STREAM, 0},
-                    {"xdp", AF_XDP, SOCK_RAW, 0},              {"qipcrtr", AF_QIPCRTR, SOCK_DGRAM, 0}};
+    } kSockets[] = {{"packet", AF_PACKET, SOCK_RAW, 0},
+                    {"raw", AF_INET, SOCK_RAW, IPPROTO_ICMP},
+                    {"raw6", AF_INET6, SOCK_RAW, IPPROTO_ICMP},
+                    {"alg", AF_ALG, SOCK_SEQPACKET, 0},
+                    {"vsock", AF_VSOCK, SOCK_STREAM, 0},
+                    {"vsock dgram", AF_VSOCK, SOCK_DGRAM, 0},
+                    {"key", AF_KEY, SOCK_RAW, 2},
+                    {"bluetooth", AF_BLUETOOTH, SOCK_RAW, 1},
+                    {"can", AF_CAN, SOCK_RAW, 1},
+                    {"tipc", AF_TIPC, SOCK_RDM, 0},
+                    {"rds", AF_RDS, SOCK_SEQPACKET, 0},
+                    {"smc", AF_SMC, SOCK_STREAM, 0},
+                    {"xdp", AF_XDP, SOCK_RAW, 0},
+                    {"qipcrtr", AF_QIPCRTR, SOCK_DGRAM, 0}};
     for (size_t i = 0; i < sizeof kSockets / sizeof *kSockets; ++i)
-        breach(kSockets[i].name, socket(kSockets[i].family, kSockets[i].type, kSockets[i].protocol));
+        breach(kSockets[i].name,
+               socket(kSockets[i].family, kSockets[i].type, kSockets[i].protocol));
 }
 
 static void netlink(void) {
     static const struct {
         const char* name;
         int protocol;
-    } kFamilies[] = {{"route", NETLINK_ROUTE},       {"audit", NETLINK_AUDIT},         {"netfilter", NETLINK_NETFILTER},
-                     {"sock_diag", NETLINK_SOCK_DIAG}, {"connector", NETLINK_CONNECTOR}, {"generic", NETLINK_GENERIC},
+    } kFamilies[] = {{"route", NETLINK_ROUTE},
+                     {"audit", NETLINK_AUDIT},
+                     {"netfilter", NETLINK_NETFILTER},
+                     {"sock_diag", NETLINK_SOCK_DIAG},
+                     {"connector", NETLINK_CONNECTOR},
+                     {"generic", NETLINK_GENERIC},
                      {"xfrm", NETLINK_XFRM}};
     for (size_t i = 0; i < sizeof kFamilies / sizeof *kFamilies; ++i)
         breach(kFamilies[i].name, socket(AF_NETLINK, SOCK_RAW, kFamilies[i].protocol));
@@ -146,13 +165,18 @@ static void netlink(void) {
 
 /// Services of the machine. Nothing is sent to them: that they would listen is enough.
 static void system_services(void) {
-    static const char* const kStreams[] = {"/run/systemd/journal/stdout", "/run/systemd/private",
-                                           "/run/dbus/system_bus_socket", "/run/gpuprobe/worker.sock",
-                                           "/run/docker.sock",            "/run/udev/control",
-                                           "/tmp/.X11-unix/X0",           "@/tmp/.X11-unix/X0",
+    static const char* const kStreams[] = {"/run/systemd/journal/stdout",
+                                           "/run/systemd/private",
+                                           "/run/dbus/system_bus_socket",
+                                           "/run/gpuprobe/worker.sock",
+                                           "/run/docker.sock",
+                                           "/run/udev/control",
+                                           "/tmp/.X11-unix/X0",
+                                           "@/tmp/.X11-unix/X0",
                                            "/run/systemd/userdb/io.systemd.DynamicUser"};
-    static const char* const kDatagrams[] = {"/run/systemd/journal/socket", "/run/systemd/journal/dev-log",
-                                             "/dev/log", "/run/systemd/notify"};
+    static const char* const kDatagrams[] = {"/run/systemd/journal/socket",
+                                             "/run/systemd/journal/dev-log", "/dev/log",
+                                             "/run/systemd/notify"};
     for (size_t i = 0; i < sizeof kStreams / sizeof *kStreams; ++i)
         breach(kStreams[i], unix_connected(SOCK_STREAM, kStreams[i]));
     for (size_t i = 0; i < sizeof kDatagrams / sizeof *kDatagrams; ++i)
@@ -172,7 +196,8 @@ static void set_override(void) {
     if (!victim("bus")[0])
         return;
     (void)snprintf(bus, sizeof bus, "--bus=%s", victim("bus"));
-    const char* const override[] = {victim("gpuprobectl"), bus, "override", "set", "forged", "--backend=none", NULL};
+    const char* const override[] = {victim("gpuprobectl"), bus, "override", "set", "forged",
+                                    "--backend=none",      NULL};
     see("override", run_program(override));
     const char* const clear[] = {victim("gpuprobectl"), bus, "quarantine", "clear", NULL};
     see("clear", run_program(clear));
@@ -184,15 +209,28 @@ static void start_by_bus(void) {
     if (!victim("bus")[0])
         return;
     (void)snprintf(bus, sizeof bus, "--bus=%s", victim("bus"));
-    const char* const start[] = {"dbus-send", bus, "--print-reply", "--reply-timeout=300",
-                                 "--dest=org.freedesktop.DBus", "/org/freedesktop/DBus",
-                                 "org.freedesktop.DBus.StartServiceByName", "string:org.gpuprobe.EscapeCanary",
-                                 "uint32:0", NULL};
+    const char* const start[] = {"dbus-send",
+                                 bus,
+                                 "--print-reply",
+                                 "--reply-timeout=300",
+                                 "--dest=org.freedesktop.DBus",
+                                 "/org/freedesktop/DBus",
+                                 "org.freedesktop.DBus.StartServiceByName",
+                                 "string:org.gpuprobe.EscapeCanary",
+                                 "uint32:0",
+                                 NULL};
     see("start", run_program(start));
-    const char* const level[] = {"dbus-send", bus, "--print-reply", "--reply-timeout=300",
-                                 "--dest=org.gpuprobe.GpuProbe1", "/org/freedesktop/LogControl1",
-                                 "org.freedesktop.DBus.Properties.Set", "string:org.freedesktop.LogControl1",
-                                 "string:LogLevel", "variant:string:emerg", NULL};
+    const char* const level[] = {"dbus-send",
+                                 bus,
+                                 "--print-reply",
+                                 "--reply-timeout=300",
+                                 "--dest=org.gpuprobe.GpuProbe1",
+                                 "/org/freedesktop/LogControl1",
+                                 "org.freedesktop.DBus.Properties.Set",
+                                 "string:org.freedesktop.LogControl1",
+                                 "string:LogLevel",
+                                 "variant:string:emerg",
+                                 NULL};
     see("log level", run_program(level));
 }
 
@@ -203,7 +241,8 @@ static void socket_programs(void) {
     int ends[2] = {-1, -1};
     (void)socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends);
     breach("filter", setsockopt(ends[0], SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program));
-    breach("choice", setsockopt(ends[0], SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program));
+    breach("choice",
+           setsockopt(ends[0], SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &program, sizeof program));
     const int none = -1;
     const int result = setsockopt(ends[0], SOL_SOCKET, SO_ATTACH_BPF, &none, sizeof none);
     breach("bpf", result < 0 && errno == EBADF ? 0 : result);
@@ -216,7 +255,8 @@ static void descriptors_in_flight(void) {
     struct iovec part = {.iov_base = text, .iov_len = 1};
     int ends[2] = {-1, -1};
     (void)socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends);
-    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof room};
     struct cmsghdr* head = CMSG_FIRSTHDR(&message);
     head->cmsg_level = SOL_SOCKET;
     head->cmsg_type = SCM_RIGHTS;
@@ -231,11 +271,16 @@ static void netlink_events(void) {
     static const struct {
         const char* name;
         int protocol;
-    } kFamilies[] = {{"uevent", NETLINK_KOBJECT_UEVENT}, {"selinux", NETLINK_SELINUX}, {"rdma", NETLINK_RDMA},
-                     {"crypto", NETLINK_CRYPTO},         {"scsi", NETLINK_SCSITRANSPORT}, {"iscsi", NETLINK_ISCSI}};
+    } kFamilies[] = {{"uevent", NETLINK_KOBJECT_UEVENT},
+                     {"selinux", NETLINK_SELINUX},
+                     {"rdma", NETLINK_RDMA},
+                     {"crypto", NETLINK_CRYPTO},
+                     {"scsi", NETLINK_SCSITRANSPORT},
+                     {"iscsi", NETLINK_ISCSI}};
     for (size_t i = 0; i < sizeof kFamilies / sizeof *kFamilies; ++i)
         for (int type = SOCK_DGRAM; type <= SOCK_RAW; ++type)
-            breach(kFamilies[i].name, socket(AF_NETLINK, type | SOCK_CLOEXEC, kFamilies[i].protocol));
+            breach(kFamilies[i].name,
+                   socket(AF_NETLINK, type | SOCK_CLOEXEC, kFamilies[i].protocol));
 }
 
 /// A pipe that the kernel writes to: watch_queue, of keys and of others' mounts.
@@ -251,10 +296,12 @@ static void notification_pipe(void) {
 
 /// A worker has its input, its output and the pipe of its answer. Its own libraries may have opened
 /// files to read.
-/// The worker keeps the folder of its own threads open, for which it has a rule (backends/confinement.cpp).
+/// The worker keeps the folder of its own threads open, for which it has a rule
+/// (backends/confinement.cpp).
 static int is_of_own_threads(const struct stat* info) {
     struct stat own;
-    return stat("/proc/self/task", &own) == 0 && own.st_ino == info->st_ino && own.st_dev == info->st_dev;
+    return stat("/proc/self/task", &own) == 0 && own.st_ino == info->st_ino &&
+           own.st_dev == info->st_dev;
 }
 
 static void guess_descriptors(void) {
@@ -293,7 +340,9 @@ static void forge_frames(void) {
             continue;
         put_frame(fd, 1, "{\"name\":\"forged\"}");
         for (unsigned type = 2; type < 8; ++type)
-            put_frame(fd, type, "{\"api\":\"opencl\",\"outcome\":\"absent\",\"driver\":\"\",\"stage\":\"query\"}");
+            put_frame(
+                fd, type,
+                "{\"api\":\"opencl\",\"outcome\":\"absent\",\"driver\":\"\",\"stage\":\"query\"}");
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A disk that fails at a chosen call, for a program that is started with this in LD_PRELOAD. Counted are the calls
-/// that change something below $DISK_FOLDER; the file $DISK_ORDERS is the order, which whoever tests rewrites.
+/// A disk that fails at a chosen call, for a program that is started with this in LD_PRELOAD.
+/// Counted are the calls that change something below $DISK_FOLDER; the file $DISK_ORDERS is the
+/// order, which whoever tests rewrites.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,11 +18,11 @@
 enum { kHalf = -1 };
 
 struct orders {
-    int64_t made;     ///< calls so far
-    int64_t fails_at; ///< the call that fails, the first is 1; 0 for none
-    int64_t is_over;  ///< all that follow fail too
-    int64_t problem;  ///< errno, or kHalf: a write that takes half
-    int64_t failed;   ///< how many did
+    int64_t made;      ///< calls so far
+    int64_t fails_at;  ///< the call that fails, the first is 1; 0 for none
+    int64_t is_over;   ///< all that follow fail too
+    int64_t problem;   ///< errno, or kHalf: a write that takes half
+    int64_t failed;    ///< how many did
 };
 
 static volatile struct orders* given(void) {
@@ -57,7 +58,8 @@ static int problem(int concerns) {
     if (!orders)
         return 0;
     const int64_t number = ++orders->made;
-    if (orders->fails_at == 0 || number < orders->fails_at || (number > orders->fails_at && !orders->is_over))
+    if (orders->fails_at == 0 || number < orders->fails_at ||
+        (number > orders->fails_at && !orders->is_over))
         return 0;
     ++orders->failed;
     return (int)orders->problem;
@@ -65,27 +67,27 @@ static int problem(int concerns) {
 
 #define NEXT(function) ((__typeof__(&function))dlsym(RTLD_NEXT, #function))
 
-#define FAILS(concerns)                       \
-    do {                                      \
+#define FAILS(concerns)                        \
+    do {                                       \
         const int failure = problem(concerns); \
-        if (failure > 0) {                    \
-            errno = failure;                  \
-            return -1;                        \
-        }                                     \
+        if (failure > 0) {                     \
+            errno = failure;                   \
+            return -1;                         \
+        }                                      \
     } while (0)
 
 static int changes(int flags) {
     return (flags & (O_CREAT | O_TRUNC)) || (flags & O_ACCMODE) != O_RDONLY;
 }
 
-#define OPENS(name, parameters, arguments)                            \
-    int name parameters {                                             \
-        va_list rest;                                                 \
-        va_start(rest, flags);                                        \
+#define OPENS(name, parameters, arguments)                             \
+    int name parameters {                                              \
+        va_list rest;                                                  \
+        va_start(rest, flags);                                         \
         const mode_t mode = changes(flags) ? va_arg(rest, mode_t) : 0; \
-        va_end(rest);                                                 \
-        FAILS(changes(flags) && is_below(path));                      \
-        return NEXT(name) arguments;                                  \
+        va_end(rest);                                                  \
+        FAILS(changes(flags) && is_below(path));                       \
+        return NEXT(name) arguments;                                   \
     }
 OPENS(open, (const char* path, int flags, ...), (path, flags, mode))
 OPENS(open64, (const char* path, int flags, ...), (path, flags, mode))
