@@ -80,7 +80,7 @@ Status check_variant(const std::string& word, const Manifest& product) {
 DecisionService::DecisionService(Folders folders)
     : folders_{std::move(folders)},
       documents_{read(folders_)},
-      feedback_{folders_.state},
+      feedback_{folders_.state, folders_.account_of},
       set_aside_{feedback_.load()} {}
 
 DecisionService::Documents DecisionService::read(const Folders& folders) {

@@ -30,6 +30,7 @@ public:
         std::vector<std::string> consumers = {};         ///< later ones add and replace
         std::optional<KnowledgeFolders> knowledge = {};  ///< without any, what is compiled in
         std::optional<std::string> state = {};  ///< without one, feedback ends with this object
+        store::Outcomes::AccountOf account_of = {};  ///< see EngineOptions
     };
     explicit DecisionService(Folders folders);
 

@@ -66,7 +66,8 @@ struct Engine::Impl {
           options{std::move(engine_options)},
           decisions{{.consumers = options.consumer_folders,
                      .knowledge = options.knowledge,
-                     .state = options.state_folder}},
+                     .state = options.state_folder,
+                     .account_of = options.account_of}},
           machine{.source = std::move(source)},
           supervisor{event_loop, the_launcher, the_clock, options.limits} {
         supervisor.on_slow([this](const ProbeTarget& target, const std::string& phase) {

@@ -32,6 +32,7 @@ struct EngineOptions {
     std::optional<std::string> cache_file = {};  ///< no cache when absent
     /// Holds overrides, outcomes and quarantine; when absent, they last as long as the engine.
     std::optional<std::string> state_folder = {};
+    store::Outcomes::AccountOf account_of = {};      ///< whom reported outcomes count for
     std::vector<std::string> consumer_folders = {};  ///< later ones add and replace
     std::optional<KnowledgeFolders> knowledge = {};  ///< without any, what is compiled in
     ProbeLimits limits = {};

@@ -128,8 +128,10 @@ Result<OutcomeReport> outcome_report_from(const Value& object) {
     return report;
 }
 
-Feedback::Feedback(const std::optional<std::string>& folder)
-    : overrides_{in_folder(folder, "overrides")}, outcomes_{in_folder(folder, "outcomes")} {}
+Feedback::Feedback(const std::optional<std::string>& folder, store::Outcomes::AccountOf account_of)
+    : overrides_{in_folder(folder, "overrides")},
+      outcomes_{in_folder(folder, "outcomes")},
+      account_of_{std::move(account_of)} {}
 
 std::vector<Reason> Feedback::load() {
     std::vector<Reason> notes;
@@ -184,7 +186,8 @@ Status Feedback::report(const OutcomeReport& outcome,
                                .fingerprint = fingerprint_of(machine, outcome.choice, gpu),
                                .detail = outcome.detail,
                                .at = now};
-    return outcome.worked ? outcomes_.worked(choice) : outcomes_.failed(std::move(choice));
+    return outcome.worked ? outcomes_.worked(choice)
+                          : outcomes_.failed(std::move(choice), account_of_);
 }
 
 Experience Feedback::experience_of(uid_t uid,

@@ -31,7 +31,9 @@ Result<OutcomeReport> outcome_report_from(const Value& object);
 class Feedback {
 public:
     /// `folder`: where both are kept; without one they last as long as this object.
-    explicit Feedback(const std::optional<std::string>& folder);
+    /// `account_of`: see store::Outcomes.
+    explicit Feedback(const std::optional<std::string>& folder,
+                      store::Outcomes::AccountOf account_of = {});
 
     /// One note for each file that could not be read; it has been set aside.
     std::vector<Reason> load();
@@ -61,6 +63,7 @@ public:
 private:
     store::Overrides overrides_;
     store::Outcomes outcomes_;
+    store::Outcomes::AccountOf account_of_;
 };
 
 }  // namespace gpuprobe::engine

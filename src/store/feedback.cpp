@@ -2,6 +2,8 @@
 #include "store/feedback.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "base/accounts.h"
 #include "base/value_json.h"
@@ -21,11 +23,43 @@ bool is_about(const FailedChoice& known, const FailedChoice& choice) {
            known.choice == choice.choice;
 }
 
-/// Makes room for one more of that user.
-void drop_oldest_of(std::uint32_t uid, Outcomes::Entries& entries) {
-    const auto count = std::ranges::count(entries, uid, &FailedChoice::uid);
-    if (static_cast<std::size_t>(count) >= Outcomes::kMaxPerUser)
-        entries.erase(std::ranges::find(entries, uid, &FailedChoice::uid));
+Outcomes::Account account_of(std::uint32_t uid, const Outcomes::AccountOf& find) {
+    return find ? find(uid) : Outcomes::Account{.id = uid};
+}
+
+void drop_oldest_of(std::uint32_t account,
+                    const Outcomes::AccountOf& find,
+                    Outcomes::Entries& entries) {
+    entries.erase(std::ranges::find_if(entries, [&](const FailedChoice& entry) {
+        return account_of(entry.uid, find).id == account;
+    }));
+}
+
+/// Makes room for one more report of `uid`. An account that has kMaxPerUser loses its oldest one.
+/// Where kMaxAll are kept, the account with the most loses its oldest one, strangers before users;
+/// root's reports stay, and a stranger takes no user's place. False if nobody can give way.
+bool make_room(std::uint32_t uid, const Outcomes::AccountOf& find, Outcomes::Entries& entries) {
+    std::map<Outcomes::Account, std::size_t> counts;
+    for (const auto& entry : entries)
+        ++counts[account_of(entry.uid, find)];
+    const auto own = account_of(uid, find);
+    if (const auto found = counts.find(own);
+        found != counts.end() && found->second >= Outcomes::kMaxPerUser) {
+        drop_oldest_of(own.id, find, entries);
+        return true;
+    }
+    if (entries.size() < Outcomes::kMaxAll)
+        return true;
+    std::erase_if(counts, [&own](const auto& entry) {
+        return entry.first.id == kRoot || (own.is_stranger && !entry.first.is_stranger);
+    });
+    const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) {
+        return std::pair{entry.first.is_stranger, entry.second};
+    });
+    if (most == counts.end())
+        return false;
+    drop_oldest_of(most->first.id, find, entries);
+    return true;
 }
 
 }  // namespace
@@ -109,15 +143,14 @@ const Override* Overrides::find(const std::string& consumer) const {
 Outcomes::Outcomes(std::optional<std::string> path)
     : kept_{std::move(path), "outcomes", "failures", kMaxAll} {}
 
-Status Outcomes::failed(FailedChoice failure) {
+Status Outcomes::failed(FailedChoice failure, const AccountOf& account_of) {
     TRY(kept_.claim());
     auto entries = all();
     std::erase_if(entries, [&](const FailedChoice& known) {
         return is_expired(known, failure.at) ||
                (is_about(known, failure) && known.gpu == failure.gpu);
     });
-    drop_oldest_of(failure.uid, entries);
-    if (entries.size() >= kMaxAll)
+    if (!make_room(failure.uid, account_of, entries))
         return Error{ErrorCode::TooManyRequests, "outcome: there are 1024 reported failures"};
     entries.push_back(std::move(failure));
     return kept_.replace(std::move(entries));

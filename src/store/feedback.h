@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -114,7 +116,7 @@ public:
     using Entries = std::vector<FailedChoice>;  // oldest first
     static constexpr Duration kLasts = std::chrono::hours{7 * 24};
     static constexpr std::size_t kMaxPerUser = 64;  ///< a further one replaces the oldest
-    static constexpr std::size_t kMaxAll = 1024;
+    static constexpr std::size_t kMaxAll = 1024;    ///< a further one replaces another user's
     static constexpr std::size_t kMaxDetail = 512;  ///< bytes; the caller of failed() cuts it
 
     /// Without a file they last as long as this object.
@@ -122,9 +124,17 @@ public:
 
     /// Errors: those of KeptEntries::load().
     Status load() { return kept_.load(); }
+    /// The account that a uid's reports count for.
+    struct Account {
+        std::uint32_t id = 0;
+        bool is_stranger = false;  ///< this machine has no account for it
+        auto operator<=>(const Account&) const = default;
+    };
+    using AccountOf = std::function<Account(std::uint32_t uid)>;
     /// Replaces an earlier report of the same caller about the same choice. Errors: TooManyRequests
-    /// over kMaxAll, and those of saving; nothing has changed then.
-    Status failed(FailedChoice failure);
+    /// if kMaxAll are kept that a stranger can't replace, and those of saving; nothing has changed
+    /// then.
+    Status failed(FailedChoice failure, const AccountOf& account_of = {});
     /// Forgets what that user reported about the choice; without a GPU, on every GPU. Errors: those
     /// of saving.
     Status worked(const FailedChoice& choice);

@@ -156,14 +156,43 @@ TEST(Outcomes, OfOneUserDoNotFillTheFile) {
     EXPECT_EQ(outcomes.all().front().gpu, "gpu-1");
 }
 
-TEST(Outcomes, OfManyUsersEndAtTheLimit) {
+TEST(Outcomes, OfManyUsersReplaceThoseOfTheUserWithTheMost) {
     Outcomes outcomes{std::nullopt};
-    for (std::uint32_t uid = 1; uid <= Outcomes::kMaxAll; ++uid)
+    ASSERT_TRUE(outcomes.failed(failure_of(0)));
+    ASSERT_TRUE(outcomes.failed(failure_of(kAnna, "cuda", "first")));
+    ASSERT_TRUE(outcomes.failed(failure_of(kAnna, "cuda", "second")));
+    for (std::uint32_t uid = 5000; outcomes.all().size() < Outcomes::kMaxAll; ++uid)
         ASSERT_TRUE(outcomes.failed(failure_of(uid)));
-    EXPECT_EQ(outcomes.failed(failure_of(Outcomes::kMaxAll + 1)).error().code,
+    ASSERT_TRUE(outcomes.failed(failure_of(kBert)));
+    EXPECT_EQ(outcomes.all().size(), Outcomes::kMaxAll);
+    EXPECT_EQ(outcomes.counting_for(kBert, "ollama", kNow).size(), 2u) << "root's, and its own";
+    EXPECT_EQ(outcomes.counting_for(kAnna, "ollama", kNow).back().gpu, "second");
+}
+
+TEST(Outcomes, OfStrangersReplaceNoUsers) {
+    const auto account_of = [](std::uint32_t uid) {
+        return Outcomes::Account{.id = uid, .is_stranger = uid >= 100'000};
+    };
+    Outcomes outcomes{std::nullopt};
+    for (std::uint32_t uid = 100'000; uid < 100'000 + 2 * Outcomes::kMaxAll; ++uid)
+        ASSERT_TRUE(outcomes.failed(failure_of(uid), account_of));
+    for (std::uint32_t uid = 1; uid <= Outcomes::kMaxAll; ++uid)
+        ASSERT_TRUE(outcomes.failed(failure_of(uid), account_of)) << uid;
+    EXPECT_EQ(outcomes.failed(failure_of(100'000), account_of).error().code,
               ErrorCode::TooManyRequests);
-    // Old ones make room.
-    EXPECT_TRUE(outcomes.failed(failure_of(9, "cuda", "other", kNow + Outcomes::kLasts)));
+    EXPECT_TRUE(
+        outcomes.failed(failure_of(9, "cuda", "other", kNow + Outcomes::kLasts), account_of))
+        << "old ones make room";
+}
+
+TEST(Outcomes, OfSubordinateUidsAreTheirOwners) {
+    const auto account_of = [](std::uint32_t uid) {
+        return Outcomes::Account{.id = uid >= 100'000 ? kAnna : uid};
+    };
+    Outcomes outcomes{std::nullopt};
+    for (std::uint32_t uid = 100'000; uid < 101'000; ++uid)
+        ASSERT_TRUE(outcomes.failed(failure_of(uid), account_of));
+    EXPECT_EQ(outcomes.all().size(), Outcomes::kMaxPerUser);
 }
 
 TEST(Outcomes, AreThereAfterARestart) {
