@@ -32,6 +32,25 @@ Duration duration(const timeval& time) {
     return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
 }
 
+/// Of the children of a keeper: the worker, and the first process of its namespace, which sleeps.
+/// Sources: proc(5), /proc/pid/task/tid/children; Linux, Documentation/scheduler/sched-stats.rst,
+/// /proc/pid/schedstat: time on a processor, and time waiting for one, in nanoseconds.
+Duration longest_wait_below(pid_t keeper) {
+    const RootedFiles files;
+    const auto number = std::to_string(keeper);
+    const auto children = files.read("/proc/" + number + "/task/" + number + "/children", kib(4));
+    Duration longest = {};
+    for (const auto child : words(std::string_view{children ? *children : number})) {
+        const auto times = files.line("/proc/" + std::string{child} + "/schedstat");
+        const auto fields = words(std::string_view{times ? *times : number});
+        const auto waited =
+            fields.size() > 1 ? parse_number<std::int64_t>(fields[1]) : std::nullopt;
+        longest = std::max(longest, std::chrono::duration_cast<Duration>(
+                                        std::chrono::nanoseconds{waited.value_or(0)}));
+    }
+    return longest;
+}
+
 class SpawnedWorker final : public Worker {
 public:
     SpawnedWorker(StartingProcess process,
@@ -59,6 +78,9 @@ public:
     [[nodiscard]] int output() const override { return output_.get(); }
     [[nodiscard]] int ended() const override { return process().pidfd.get(); }
     void let_go() override { frames_.reset(); }
+    [[nodiscard]] Duration waited_for_processor() const override {
+        return exit_ ? Duration{} : longest_wait_below(process().pid);
+    }
 
     void kill() override {
         if (exit_)

@@ -42,6 +42,8 @@ public:
     /// Becomes readable when reap() has something to do, at the latest when the worker has ended;
     /// -1 when the end is only seen on frames().
     [[nodiscard]] virtual int ended() const = 0;
+    /// How long its first thread was ready to run and had no processor; zero if nobody knows.
+    [[nodiscard]] virtual Duration waited_for_processor() const { return {}; }
     /// Closes frames(): a worker that stays for others (kStays) sees that, and ends.
     virtual void let_go() {}
     /// Ends the worker, by SIGKILL, and everything it started. Never waits.

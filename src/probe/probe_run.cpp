@@ -181,9 +181,20 @@ void ProbeRun::on_ended() {
     finish(Ending{.exit = exit});
 }
 
+bool ProbeRun::extends_deadline() {
+    constexpr Duration kWorthIt = std::chrono::milliseconds{50};
+    const auto waited = std::min(worker_->waited_for_processor(), patience_.limit);
+    if (waited < extension_ + kWorthIt)
+        return false;
+    deadline_ = loop_.after(waited - std::exchange(extension_, waited), [this] { on_deadline(); });
+    return true;
+}
+
 void ProbeRun::on_deadline() {
     (void)read_frames(kLastPieces);
     const bool is_answered = transcript_.is_complete();
+    if (!is_answered && extends_deadline())
+        return;
     finish(Ending{.missed = is_answered ? std::nullopt : std::optional{patience_.limit}});
 }
 

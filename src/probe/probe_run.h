@@ -14,7 +14,8 @@
 
 namespace gpuprobe::inline probe {
 
-/// How long one worker may take, from its start.
+/// How long one worker may take, from its start. Time in which it was ready to run and had no
+/// processor is added to the limit, up to as much again: a busy machine is no fault of a driver.
 struct ProbePatience {
     Duration warn = {};
     Duration limit = {};
@@ -64,6 +65,7 @@ private:
     void on_frames();
     void on_output();
     void on_ended();
+    [[nodiscard]] bool extends_deadline();
     void on_deadline();
     void on_slow();
     /// Reads what is there, up to that many pieces of a pipe's capacity; false at end-of-file.
@@ -88,6 +90,7 @@ private:
     EventHandle output_source_ = {};
     EventHandle ended_source_ = {};
     EventHandle deadline_ = {};
+    Duration extension_ = {};  ///< of the deadline, so far
     EventHandle warning_ = {};
     EventHandle refusal_ = {};
     bool is_known_ = false;     ///< `answered` has been told so

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -15,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +46,7 @@ struct Plan {
     int output = -1;
     int report = -1;  ///< takes errno when the program cannot be run; open until it runs
     rlimit files = {};
+    rlim_t processes = RLIM_INFINITY;  ///< and threads
     pid_t parent = -1;
     const char* folder = nullptr;
     const Namespaces* namespaces = nullptr;
@@ -75,6 +79,21 @@ rlimit open_files() {
     ::getrlimit(RLIMIT_NOFILE, &files);
     files.rlim_cur = std::max(files.rlim_cur, std::min(kMinOpenFiles, files.rlim_max));
     return files;
+}
+
+/// Since Linux 5.14 the processes of a user are counted in each user namespace by itself; before,
+/// the user's others would count as the worker's. Root is never limited: setrlimit(2),
+/// RLIMIT_NPROC; the kernel's commit 21d1c5e386bc.
+rlim_t max_processes() {
+    constexpr rlim_t kMost = 1024;
+    constexpr rlim_t kPerProcessor = 16;  // threads of drivers that compute on the processor
+    utsname system = {};
+    int major = 0;
+    int minor = 0;
+    if (::uname(&system) != 0 || std::sscanf(system.release, "%d.%d", &major, &minor) != 2 ||
+        std::pair{major, minor} < std::pair{5, 14})
+        return RLIM_INFINITY;
+    return kMost + kPerProcessor * std::thread::hardware_concurrency();
 }
 
 // From here to execve only async-signal-safe calls: another thread may have held any lock.
@@ -110,6 +129,9 @@ bool arrange_limits(const Plan& plan) {
     (void)::setrlimit(RLIMIT_NOFILE, &plan.files);
     const rlimit file_size = {.rlim_cur = kMaxFile, .rlim_max = kMaxFile};
     (void)::setrlimit(RLIMIT_FSIZE, &file_size);
+    const rlimit processes = {.rlim_cur = plan.processes, .rlim_max = plan.processes};
+    if (plan.processes != RLIM_INFINITY)
+        (void)::setrlimit(RLIMIT_NPROC, &processes);  // fails where the limit is lower already
     ::umask(077);
     return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::chdir(plan.folder) == 0;
 }
@@ -273,6 +295,7 @@ Result<StartingProcess> spawn(const SpawnOrder& order) {
                                 .frames = order.frames,
                                 .output = order.output,
                                 .files = open_files(),
+                                .processes = order.namespaces ? max_processes() : RLIM_INFINITY,
                                 .parent = ::getpid(),
                                 .folder = order.folder.c_str(),
                                 .namespaces = order.namespaces});

@@ -64,8 +64,9 @@ void shut_out_workers();
 
 /// Starts it in a process group of its own, to die with the thread that starts it, without new
 /// privileges, capabilities, core dumps, endless files or our signal mask. There is no limit on
-/// address space: CUDA reserves more than any machine has; and none on processes: those of a user
-/// are counted, not those of a worker.
+/// address space: CUDA reserves more than any machine has. Processes and threads are limited in
+/// namespaces of the worker's own; elsewhere the kernel counts those of the whole user, and the
+/// worker counts its own (backends/confinement.cpp).
 ///
 /// Returns after the fork. Whether the program ran is what await_running() says, or has_run() once
 /// the process has ended. Errors: ProbeFailed, naming the program.
