@@ -3,29 +3,39 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bitset>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
+#include <linux/close_range.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "backends/filter_programs.h"
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/handle.h"
 #include "base/result.h"
@@ -58,18 +68,122 @@ std::vector<sock_filter> addressed(std::span<const sock_filter> program, pid_t p
     return own;
 }
 
-/// Prints the number of a call once.
-void tell(int call) {
-    static std::bitset<1024> told;
-    const auto number = static_cast<std::size_t>(call);
-    if (number >= told.size() || told[number])
-        return;
-    told.set(number);
+/// How many processes and threads a driver may start; a program that computes needs a thread for
+/// each processor, and compilers some processes. A driver that goes on for long gets more in time.
+struct Starts {
+    static constexpr unsigned kProcesses = 128;
+    static constexpr unsigned kThreads = 1024;
+    static constexpr unsigned kThreadsPerProcessor = 16;
+    static constexpr unsigned kProcessesPerSecond = 1;
+    static constexpr unsigned kThreadsPerSecond = 4;
+    /// With this share of them, the rest runs only while nobody else wants the processor.
+    static constexpr unsigned kUsualShare = 8;
+
+    unsigned most = 0;
+    unsigned per_second = 0;
+    unsigned count = 0;
+    MonotonicTime since = SystemClock{}.monotonic();
+
+    [[nodiscard]] bool takes_another() {
+        const auto seconds =
+            std::chrono::floor<std::chrono::seconds>(SystemClock{}.monotonic() - since).count();
+        if (count >= most + static_cast<std::uint64_t>(seconds) * per_second)
+            return false;
+        ++count;
+        return true;
+    }
+    [[nodiscard]] bool is_usual() const { return count <= most / kUsualShare; }
+};
+
+/// Writes a line to the worker's output, where the reasons of a driver that fails are looked for.
+template <class... Values>
+void print(const char* format, Values... values) {
     std::array<char, 96> line;
-    const int length = std::snprintf(line.data(), line.size(),
-                                     "system call %zu is not among those for drivers\n", number);
+    const int length = std::snprintf(line.data(), line.size(), format, values...);
     (void)!::write(STDERR_FILENO, line.data(), static_cast<std::size_t>(length));
 }
+
+/// Prints the number of a call once.
+void print_unknown(int call) {
+    static std::bitset<1024> printed;
+    const auto number = static_cast<std::size_t>(call);
+    if (number >= printed.size() || printed[number])
+        return;
+    printed.set(number);
+    print("system call %zu is not among those for drivers\n", number);
+}
+
+/// What two processes agree on before the driver is loaded; in memory that both share.
+struct Agreement {
+    enum State : std::uint32_t { kStarting, kAble, kLoaded, kListening, kFailed };
+    std::atomic<std::uint32_t> state = kStarting;
+    std::atomic<int> listener = -1;  ///< the descriptor that the kernel asks through
+
+    void set(State next) {
+        state = next;
+        (void)::syscall(SYS_futex, &state, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+    }
+    /// The state that follows `known`, or kFailed if the other process dies before.
+    [[nodiscard]] std::uint32_t after(State known) {
+        constexpr int kTries = 200;
+        const timespec pause{.tv_sec = 0, .tv_nsec = 10'000'000};
+        for (int i = 0; i < kTries && state == known; ++i)
+            (void)::syscall(SYS_futex, &state, FUTEX_WAIT, known, &pause, nullptr, 0);
+        return state == known ? static_cast<std::uint32_t>(kFailed) : state.load();
+    }
+};
+using SharedAgreement = std::unique_ptr<Agreement, void (*)(Agreement*)>;
+
+SharedAgreement new_agreement() {
+    void* const memory = ::mmap(nullptr, sizeof(Agreement), PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return {memory == MAP_FAILED ? nullptr : new (memory) Agreement,
+            [](Agreement* made) { (void)::munmap(made, sizeof *made); }};
+}
+
+/// Answers for a driver's calls of which the kernel asks.
+class CallSupervisor {
+public:
+    explicit CallSupervisor(bool may_schedule) : may_schedule_{may_schedule} {}
+
+    [[nodiscard]] seccomp_notif_resp answer(const seccomp_notif& asked) {
+        seccomp_notif_resp answer = {.id = asked.id, .val = 0, .error = -ENOSYS, .flags = 0};
+        if (!starts_something(asked.data.nr)) {
+            print_unknown(asked.data.nr);
+            return answer;
+        }
+        const bool is_thread =
+            asked.data.nr == __NR_clone && (asked.data.args[kCloneFlags] & CLONE_THREAD) != 0;
+        auto& starts = is_thread ? threads_ : processes_;
+        const bool is_taken = starts.takes_another();
+        answer.error = is_taken ? 0 : -EAGAIN;
+        answer.flags = is_taken ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0;
+        if (!is_taken && !std::exchange(has_refused_, true))
+            print("the driver started more than %u %s\n", starts.count,
+                  is_thread ? "threads" : "processes");
+        if (may_schedule_ && !starts.is_usual()) {
+            constexpr sched_param kNone = {};
+            (void)::sched_setscheduler(static_cast<pid_t>(asked.pid), SCHED_IDLE, &kNone);
+        }
+        return answer;
+    }
+
+private:
+    static bool starts_something(int call) {
+#ifdef __NR_fork
+        if (call == __NR_fork || call == __NR_vfork)
+            return true;
+#endif
+        return call == __NR_clone;
+    }
+
+    bool may_schedule_;
+    bool has_refused_ = false;
+    Starts processes_{.most = Starts::kProcesses, .per_second = Starts::kProcessesPerSecond};
+    Starts threads_{.most = Starts::kThreads +
+                            Starts::kThreadsPerProcessor * std::thread::hardware_concurrency(),
+                    .per_second = Starts::kThreadsPerSecond};
+};
 
 /// A newer kernel writes more than its headers here know.
 union Question {
@@ -77,48 +191,66 @@ union Question {
     seccomp_notif known;
 };
 
-struct Telling {
-    int descriptor = -1;
+struct Supervision {
+    Agreement& agreement;
     pid_t worker = -1;
+    bool may_schedule = false;
 };
 
-/// What the process that answers for unknown calls does, until the worker's first thread ends. It
-/// keeps the output open and nothing else.
-int tell_refusals(void* passed) {
-    const auto* telling = static_cast<const Telling*>(passed);
+/// The table of descriptors is the worker's until this process has the listener. Then it keeps that
+/// and the output, and nothing else.
+bool take_listener(Agreement& agreement) {
+    // What a kernel before Linux 5.9 lacks; it cannot let calls through (5.5) either.
+    if (::syscall(__NR_close_range, ~0U, ~0U, 0U) != 0)
+        return false;
+    agreement.set(Agreement::kAble);
+    if (agreement.after(Agreement::kAble) != Agreement::kLoaded || agreement.listener < 0)
+        return false;
+    constexpr auto kRest = static_cast<unsigned>(STDERR_FILENO) + 1;
+    if (::syscall(__NR_close_range, ~0U, ~0U, CLOSE_RANGE_UNSHARE) != 0 ||
+        ::dup2(agreement.listener, STDIN_FILENO) < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ||
+        ::syscall(__NR_close_range, kRest, ~0U, 0U) != 0)
+        return false;
+    agreement.set(Agreement::kListening);
+    return true;
+}
+
+/// What the process does that answers for a driver's calls, until the worker's first thread ends.
+int supervise_calls(void* passed) {
+    const auto* supervision = static_cast<const Supervision*>(passed);
     (void)::prctl(PR_SET_NAME, "gpuprobe-calls", 0, 0, 0);
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (::getppid() != telling->worker || ::dup2(telling->descriptor, STDIN_FILENO) < 0)
-        return EXIT_FAILURE;
-    (void)::dup2(STDERR_FILENO, STDOUT_FILENO);
-    (void)::syscall(__NR_close_range, static_cast<unsigned>(STDERR_FILENO) + 1, ~0U, 0U);
+    if (::getppid() != supervision->worker || !take_listener(supervision->agreement)) {
+        supervision->agreement.set(Agreement::kFailed);
+        ::_exit(EXIT_FAILURE);
+    }
+    CallSupervisor supervisor{supervision->may_schedule};
     for (;;) {
         Question asked = {.all = {}};
         if (::ioctl(STDIN_FILENO, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) {
             if (errno == EINTR || errno == ENOENT)
                 continue;
-            return EXIT_FAILURE;
+            ::_exit(EXIT_FAILURE);
         }
-        tell(asked.known.data.nr);
-        seccomp_notif_resp answer = {.id = asked.known.id, .val = 0, .error = -ENOSYS, .flags = 0};
+        auto answer = supervisor.answer(asked.known);
         (void)::ioctl(STDIN_FILENO, SECCOMP_IOCTL_NOTIF_SEND, &answer);
     }
 }
 
-/// In a process of its own, that the driver cannot reach: whoever holds the descriptor may let the
-/// calls through as well. No signal tells of its end, so that a driver that waits for its children
-/// does not wait for this one (clone(2), "__WCLONE").
-void start_teller(int descriptor) {
+/// Starts a process that the driver cannot reach: it can let calls through. No signal reports its
+/// end, so that a driver that waits for its children does not wait for this one (clone(2),
+/// "__WCLONE"). It starts before the filter: afterwards nobody could answer for that clone().
+/// False where none starts.
+bool start_supervisor(const Supervision& supervision) {
     alignas(std::max_align_t) static std::array<std::byte, std::size_t{64} << 10U> stack;
-    Telling telling{.descriptor = descriptor, .worker = ::getpid()};
     sigset_t all;
     sigset_t before;
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, &before);
-    (void)::clone(tell_refusals, stack.data() + stack.size(), 0, &telling);
+    auto passed = supervision;
+    const auto pid = ::clone(supervise_calls, stack.data() + stack.size(), CLONE_FILES, &passed);
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
-    // Without anybody who answers, calls fail with ENOSYS at once.
-    ::close(descriptor);
+    return pid > 0 && supervision.agreement.after(Agreement::kStarting) == Agreement::kAble;
 }
 
 /// Whether this process is in a namespace of processes that its parent is not in.
@@ -137,9 +269,30 @@ Status refuse_reaching_out() {
     return Done{};
 }
 
+/// Loads the list of known calls and has a process of our own asked about all others. False where
+/// that can't be; then nothing is loaded.
+bool allow_supervised_calls() {
+    const auto agreement = new_agreement();
+    if (!agreement ||
+        !start_supervisor(
+            {.agreement = *agreement, .worker = ::getpid(), .may_schedule = is_alone()}))
+        return false;
+    const int listener = load(known_calls(true), SECCOMP_FILTER_FLAG_NEW_LISTENER);
+    agreement->listener = listener;
+    agreement->set(Agreement::kLoaded);
+    if (listener < 0)
+        return false;
+    // Without a supervisor, calls that are asked about fail with ENOSYS once the listener is
+    // closed.
+    (void)agreement->after(Agreement::kLoaded);
+    ::close(listener);
+    return true;
+}
+
 /// Leaves this process, and whatever it starts, only the system calls of a list; any other fails
-/// with ENOSYS, as on an older kernel, and where the kernel can tell us (Linux 5.0) its number is
-/// written to stderr once, so that a driver that fails without it says what it needs.
+/// with ENOSYS, as on an older kernel. Where the kernel can ask (Linux 5.9), the number of such a
+/// call is written to stderr once, so that a driver that fails without it says what it needs, and
+/// processes and threads are counted: there are no more than Starts allows.
 ///
 /// Starts a process for that. Needs no_new_privs. Errors: Internal, where the kernel or its
 /// container allows no filter; nothing has changed then.
@@ -150,10 +303,8 @@ Status refuse_reaching_out() {
 /// members that change owners, users, keys, personality or the machine; and what lavapipe (Mesa
 /// 22.3), pocl 3.1 and NVIDIA's CUDA, NVML, Vulkan and OpenCL (580.159) were seen to call.
 Status allow_known_calls() {
-    if (const int asked = load(known_calls(true), SECCOMP_FILTER_FLAG_NEW_LISTENER); asked >= 0) {
-        start_teller(asked);
+    if (allow_supervised_calls())
         return Done{};
-    }
     if (load(known_calls(false), 0) < 0)
         return Error{ErrorCode::Internal,
                      errno_error("loading the list of system calls", errno).text};

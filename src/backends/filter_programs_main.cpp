@@ -107,13 +107,6 @@ constexpr std::array<scmp_datum_t, 10> kForeignKinds = {'f',  'X',  0x94, 0xBC, 
 constexpr scmp_datum_t kKind = 0xFF00;
 constexpr scmp_datum_t kIoprioProcess = 1;  // IOPRIO_WHO_PROCESS, ioprio_set(2)
 
-/// Which argument holds the flags; clone(2), "C library/kernel differences".
-#if defined(__s390__) || defined(__s390x__)
-constexpr unsigned kCloneFlags = 1;
-#else
-constexpr unsigned kCloneFlags = 0;
-#endif
-
 /// F_SETDELEG, Linux 6.19: whoever changes the folder waits for its holder.
 constexpr int kSetDelegation = 1024 + 16;
 
@@ -253,7 +246,7 @@ constexpr std::string_view kWaiting =
     "timerfd_settime timerfd_settime64 times";
 
 constexpr std::string_view kProcesses =
-    "arch_prctl cacheflush capget clone execve execveat exit exit_group fork get_thread_area "
+    "arch_prctl cacheflush capget execve execveat exit exit_group get_thread_area "
     "getcpu getegid getegid32 geteuid geteuid32 getgid getgid32 getgroups getgroups32 getpgid "
     "getpgrp getpid getppid getpriority getrandom getresgid getresgid32 getresuid getresuid32 "
     "getrlimit getrusage getsid gettid getuid getuid32 ioprio_get ioprio_set kill pidfd_open "
@@ -262,17 +255,21 @@ constexpr std::string_view kProcesses =
     "sched_get_priority_min sched_getaffinity sched_getattr sched_getparam sched_getscheduler "
     "sched_rr_get_interval sched_setaffinity sched_setattr sched_setparam sched_setscheduler "
     "sched_yield set_thread_area set_tid_address set_tls setpgid setpriority setrlimit setsid "
-    "sigaltstack signalfd signalfd4 sigreturn sysinfo tgkill ugetrlimit uname vfork wait4 waitid "
+    "sigaltstack signalfd signalfd4 sigreturn sysinfo tgkill ugetrlimit uname wait4 waitid "
     "waitpid";
 
 constexpr std::string_view kSockets =
     "accept accept4 bind getpeername getsockname getsockopt listen recv recvfrom recvmmsg recvmsg "
     "send sendto setsockopt shutdown socket socketpair";
 
-void allow_known(scmp_filter_ctx filter, Steps& step) {
+/// What starts processes and threads: confinement.cpp counts these.
+constexpr std::string_view kStarts = "clone fork vfork";
+
+void allow_known(scmp_filter_ctx filter, bool counts_starts, Steps& step) {
     step(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)));
     step(seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2));  // a tree: they are many
-    for (const auto group : {kFiles, kMemory, kWaiting, kProcesses, kSockets})
+    for (const auto group : {kFiles, kMemory, kWaiting, kProcesses, kSockets,
+                             counts_starts ? std::string_view{} : kStarts})
         for (const auto name : words(group)) {
             const int call = seccomp_syscall_resolve_name(std::string{name}.c_str());
             if (call != __NR_SCMP_ERROR)  // no name of an older library
@@ -310,7 +307,7 @@ bool write_refusals(std::string_view name, Surroundings around) {
 bool write_known(std::string_view name, std::uint32_t unknown) {
     const Filter filter{seccomp_init(unknown)};
     Steps steps;
-    allow_known(filter.get(), steps);
+    allow_known(filter.get(), unknown == SCMP_ACT_NOTIFY, steps);
     return write_program(name, filter, steps);
 }
 

@@ -72,6 +72,8 @@ ATTACKS = (
     Attack("outlive-running", "a process that forks itself away"),
     Attack("outlive-killed", "a process that stays after a crash", OWN_DEATH),
     Attack("fork-bomb", "3000 processes that stay"),
+    Attack("spin-bomb", "3000 processes that take the processors from other drivers"),
+    Attack("fork-chain", "3000 processes, one after the other"),
     Attack("sibling", "a child of its keeper that stays"),
     Attack("exec-away", "a program that stays"),
     Attack("outlive-stopped", "processes that are stopped stay"),

@@ -26,7 +26,7 @@ enum {
     kTerminals = 64,
     kRanges = 3000,
     kWatched = 3000,
-    kThreads = 2000
+    kThreads = 20000  // more than 16 for each of 1,000 processors
 };
 static const size_t kMuch = (size_t)512 << 20;
 
@@ -143,6 +143,7 @@ static void exhaust_threads(void) {
     while (count < kThreads && pthread_create(&thread, &attributes, wait_in_thread, NULL) == 0)
         ++count;
     see("threads", count);
+    breach("threads", count >= kThreads ? 0 : -1);
     pause_ms(200);
 }
 

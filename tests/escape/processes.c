@@ -28,7 +28,7 @@
 #define SYS_process_mrelease 448
 #endif
 
-enum { kForks = 3000, kIdle = 3 << 13, kWhoProcess = 1 };
+enum { kForks = 3000, kMaxForks = 512, kIdle = 3 << 13, kWhoProcess = 1 };
 
 static pid_t daemon_pid(void) {
     return (pid_t)victim_number("daemon");
@@ -359,16 +359,53 @@ static void outlive_its_killer(void) {
     (void)raise(SIGKILL);
 }
 
-static void fork_bomb(void) {
-    for (int i = 0; i < kForks; ++i) {
+/// Forks as often as it may, and reports a breach if that is more than any driver needs.
+static void fork_all(void (*child_does)(void)) {
+    int count = 0;
+    while (count < kForks) {
         const pid_t child = fork();
         if (child == 0)
-            stay();
-        if (child < 0) {
-            see("fork", child);
-            return;
-        }
+            child_does();
+        if (child < 0)
+            break;
+        ++count;
     }
+    see("forks", count);
+    breach("processes", count > kMaxForks ? 0 : -1);
+}
+
+static void fork_bomb(void) {
+    fork_all(stay);
+}
+
+static void spin(void) {
+    for (;;)
+        sched_yield();
+}
+
+/// Processes that take all of the processors while other drivers are loaded.
+static void spin_bomb(void) {
+    fork_all(spin);
+    pause_ms(2000);
+}
+
+/// The children fork, too, and end, so that few of them are there at any time.
+static void fork_chain(void) {
+    int count = 0;
+    int pipes[2];
+    if (pipe(pipes) != 0)
+        return;
+    const pid_t child = fork();
+    if (child == 0) {
+        for (pid_t next = 0; count < kForks && (next = fork()) >= 0; ++count)
+            if (next > 0)
+                _exit(0);
+        (void)!write(pipes[1], &count, sizeof count);
+        _exit(0);
+    }
+    close(pipes[1]);
+    (void)!read(pipes[0], &count, sizeof count);
+    breach("processes", count > kMaxForks ? 0 : -1);
 }
 
 /// A child with our parent and not with us.
@@ -509,6 +546,8 @@ const struct attack kProcessAttacks[] = {
     {"outlive-running", outlive_by_running},
     {"outlive-killed", outlive_its_killer},
     {"fork-bomb", fork_bomb},
+    {"spin-bomb", spin_bomb},
+    {"fork-chain", fork_chain},
     {"sibling", sibling},
     {"exec-away", exec_away},
     {"outlive-stopped", outlive_stopped},
