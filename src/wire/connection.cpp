@@ -2,6 +2,7 @@
 #include "wire/connection.h"
 
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include <fcntl.h>
@@ -30,23 +31,42 @@ bool is_container(char type) {
            type == SD_BUS_TYPE_DICT_ENTRY;
 }
 
-/// Takes what is left of the container that `message` stands in off `left`. False where that does
-/// not suffice. What makes no sense ends it early, for whoever reads it next.
+struct Contents {
+    int values = 0;
+    std::size_t bytes = 0;
+};
+
+/// Reads a value that is no container, and returns its size; nullopt if the message is malformed.
+std::optional<std::size_t> skipped(sd_bus_message* message, char type) {
+    if (type != SD_BUS_TYPE_STRING && type != SD_BUS_TYPE_OBJECT_PATH &&
+        type != SD_BUS_TYPE_SIGNATURE)
+        return sd_bus_message_skip(message, nullptr) < 0 ? std::nullopt
+                                                         : std::optional{sizeof(std::uint64_t)};
+    const char* text = nullptr;
+    if (sd_bus_message_read_basic(message, type, &text) < 0)
+        return std::nullopt;
+    return std::strlen(text);
+}
+
+/// Adds what is left of the current container of `message` to `found`. False if that is more than
+/// kMaxElements values. A malformed value ends the count early: whoever reads it next reports it.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as kMaxNesting
-bool count(sd_bus_message* message, int& left, int nesting) {
+bool count(sd_bus_message* message, Contents& found, int nesting) {
     char type = 0;
     const char* contents = nullptr;
     while (sd_bus_message_peek_type(message, &type, &contents) > 0) {
-        if (--left < 0 || nesting > kMaxNesting)
+        if (++found.values > kMaxElements || nesting > kMaxNesting)
             return false;
         if (!is_container(type)) {
-            if (sd_bus_message_skip(message, nullptr) < 0)
+            const auto size = skipped(message, type);
+            if (!size)
                 return true;
+            found.bytes += *size;
             continue;
         }
         if (sd_bus_message_enter_container(message, type, contents) < 0)
             return true;
-        if (!count(message, left, nesting + 1))
+        if (!count(message, found, nesting + 1))
             return false;
         if (sd_bus_message_exit_container(message) < 0)
             return true;
@@ -54,17 +74,17 @@ bool count(sd_bus_message* message, int& left, int nesting) {
     return true;
 }
 
-/// Whether the body of `message` holds more than kMaxElements, or nests deeper than the bus lets
-/// anybody. It looks no further than that, takes nothing apart, and leaves the message at its
+/// What the body of `message` holds; nullopt for more than kMaxElements values, or if they nest
+/// deeper than the bus lets anybody. It looks no further than that, and leaves the message at its
 /// start.
 ///
 /// sdbus-c++ makes a message of each variant before a method sees its arguments. A call of the 32
 /// MiB that a bus carries would take two GiB and twenty seconds.
-bool holds_too_much(sd_bus_message* message) {
-    int left = kMaxElements;
-    const bool fits = count(message, left, 0);
+std::optional<Contents> contents_of(sd_bus_message* message) {
+    Contents found;
+    const bool fits = count(message, found, 0);
     (void)sd_bus_message_rewind(message, 1);
-    return !fits;
+    return fits ? std::optional{found} : std::nullopt;
 }
 
 /// Of what was sent and the bus has not read. Whatever is in there goes out before the next answer,
@@ -109,12 +129,21 @@ Message call_like(sd_bus* bus, const std::string& sender, std::uint32_t serial) 
     return call;
 }
 
-int refuse_too_much(sd_bus_message* message, void* /*data*/, sd_bus_error* /*problem*/) {
-    if (sd_bus_message_is_method_call(message, nullptr, nullptr) <= 0 || !holds_too_much(message))
-        return 0;
-    (void)sd_bus_reply_method_errorf(message, error_name(ErrorCode::InvalidRequest).c_str(),
-                                     "over %d values in one call", kMaxElements);
-    return 1;
+/// nullopt for any other message. It is left at its start.
+std::optional<PropertyWrite> write_in(sd_bus_message* message) {
+    if (sd_bus_message_is_method_call(message, "org.freedesktop.DBus.Properties", "Set") <= 0 ||
+        sd_bus_message_has_signature(message, "ssv") <= 0)
+        return std::nullopt;
+    const char* interface = nullptr;
+    const char* property = nullptr;
+    const char* text = nullptr;
+    const char* sender = sd_bus_message_get_sender(message);
+    const bool is_text = sd_bus_message_read(message, "ssv", &interface, &property, "s", &text) > 0;
+    std::optional<PropertyWrite> write;
+    if (is_text && sender)
+        write = {.sender = sender, .interface = interface, .property = property, .text = text};
+    (void)sd_bus_message_rewind(message, 1);
+    return write;
 }
 
 }  // namespace
@@ -177,7 +206,7 @@ Connection::Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop)
                 [this] { return !congested(); }} {
     // Filters go with the connection. They run before whatever else handles a message, and the one
     // that was added last runs first.
-    for (const auto filter : {answer_without_id, refuse_too_much, refuse_unadmitted})
+    for (const auto filter : {take_write, answer_without_id, refuse_too_much, refuse_unadmitted})
         (void)sd_bus_add_filter(raw_, nullptr, filter, this);
 }
 
@@ -186,6 +215,35 @@ Connection::Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop)
 Connection::~Connection() {
     if (congested())
         sd_bus_close(raw_);
+}
+
+int Connection::refuse_too_much(sd_bus_message* message, void* self, sd_bus_error* /*problem*/) {
+    if (sd_bus_message_is_method_call(message, nullptr, nullptr) <= 0)
+        return 0;
+    const auto contents = contents_of(message);
+    static_cast<Connection*>(self)->call_size_ = contents ? contents->bytes : 0;
+    if (contents)
+        return 0;
+    (void)sd_bus_reply_method_errorf(message, error_name(ErrorCode::InvalidRequest).c_str(),
+                                     "over %d values in one call", kMaxElements);
+    return 1;
+}
+
+int Connection::take_write(sd_bus_message* message, void* self, sd_bus_error* /*problem*/) {
+    auto& connection = *static_cast<Connection*>(self);
+    const auto write = connection.decide_write_ ? write_in(message) : std::nullopt;
+    if (!write)
+        return 0;
+    const std::shared_ptr<sd_bus_message> call{sd_bus_message_ref(message), sd_bus_message_unref};
+    const bool is_taken = connection.decide_write_(*write, [&connection, call](const Status& done) {
+        if (done)
+            (void)sd_bus_reply_method_return(call.get(), nullptr);
+        else
+            (void)sd_bus_reply_method_errorf(call.get(), error_name(done.error().code).c_str(),
+                                             "%s", done.error().text.c_str());
+        connection.update();
+    });
+    return is_taken ? 1 : 0;
 }
 
 int Connection::refuse_unadmitted(sd_bus_message* message, void* self, sd_bus_error* /*problem*/) {

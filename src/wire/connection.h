@@ -57,6 +57,14 @@ private:
     EventHandle pause_ = {};
 };
 
+/// A call that sets a property to a text.
+struct PropertyWrite {
+    std::string sender = {};
+    std::string interface = {};
+    std::string property = {};
+    std::string text = {};
+};
+
 /// One connection to a bus, driven by the event loop. It handles few messages per turn, so that
 /// sources with a higher priority get their turn in between.
 class Connection {
@@ -84,6 +92,13 @@ public:
     /// answer, as late as Refusals has it. `handled` learns how long a message took.
     void admit_by(std::function<Status(const std::string& sender)> admit,
                   std::function<void(Duration)> handled);
+    /// Asks `decide` about each PropertyWrite, before sd-bus does: sd-bus lets every caller write
+    /// on a connection that it trusts, which is each one but the system bus's. `decide` returns
+    /// false to leave a call to sd-bus; otherwise it calls `done` once, perhaps later.
+    using WriteDone = std::function<void(const Status&)>;
+    void on_write(std::function<bool(const PropertyWrite&, WriteDone done)> decide) {
+        decide_write_ = std::move(decide);
+    }
     /// `taken` is called when the bus has taken all that untaken() counted.
     void on_taken(std::function<void()> taken) { taken_ = std::move(taken); }
     /// `turn` is called before each reading.
@@ -94,6 +109,9 @@ public:
     [[nodiscard]] bool has_input() const;
     /// To be called after sending something outside of a bus handler.
     void update();
+    /// About how many bytes the call holds that is being handled: its texts, and a word for each
+    /// other value.
+    [[nodiscard]] std::size_t call_size() const { return call_size_; }
     /// Whether messages have been read: before that nobody has been told of any object.
     [[nodiscard]] bool has_read() const { return has_read_; }
     /// True while the bus does not accept what was sent.
@@ -101,6 +119,8 @@ public:
 
 private:
     Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop);
+    static int refuse_too_much(sd_bus_message* message, void* self, sd_bus_error* problem);
+    static int take_write(sd_bus_message* message, void* self, sd_bus_error* problem);
     static int refuse_unadmitted(sd_bus_message* message, void* self, sd_bus_error* problem);
     Status request_name(const std::string& name);
     void refuse(const std::string& sender, std::uint32_t serial, const Error& error);
@@ -116,10 +136,12 @@ private:
     std::function<void(const std::string&)> lost_ = {};
     std::function<Status(const std::string&)> admit_ = {};
     std::function<void(Duration)> handled_ = {};
+    std::function<bool(const PropertyWrite&, WriteDone)> decide_write_ = {};
     std::function<void()> taken_ = {};
     std::function<void()> turn_ = {};
     bool was_congested_ = false;
     bool has_read_ = false;
+    std::size_t call_size_ = 0;
     Refusals refusals_;
     /// The bus's socket once more: sd-bus closes its own when the bus is lost, and its number may
     /// be somebody else's when the watch ends.
