@@ -316,7 +316,8 @@ std::vector<Method> questions() {
         method<PlanParameters, PlanAnswer, plan_memory>(
             "Plan",
             "Whether a model, or so many bytes, fit on each GPU, and on several together. "
-            "model: the text of a gpuprobe.model/1."),
+            "model: the text of a gpuprobe.model/1.",
+            {.waits = true}),
         method<DiagnoseParameters, Diagnosis, diagnose>(
             "Diagnose",
             "Why a GPU is not used, and what helps. environment: of the program that "
@@ -325,7 +326,8 @@ std::vector<Method> questions() {
         method<QueryParameters, TermAnswer, query_terms>(
             "Query", "Whether terms hold: 'driver>=550'. Without 'gpus': on each GPU.", kept),
         method<GpuParameters, engine::LiveMemory, get_memory>(
-            "GetMemory", "The memory of one GPU or unit, read now, in bytes. Wakes nothing."),
+            "GetMemory", "The memory of one GPU or unit, read now, in bytes. Wakes nothing.",
+            {.waits = true}),
     };
 }
 

@@ -63,6 +63,7 @@ using HearAnswer = std::function<void(const MethodAnswer&)>;
 struct MethodTraits {
     bool is_kept = false;     ///< the same until the report changes, for all who see the same
     bool is_costly = false;   ///< writes to the disk, or runs probes
+    bool waits = false;       ///< for a reading of the GPUs' memory
     bool subscribes = false;  ///< answered with each change of the report; needs wants_more
     bool is_of_now = false;   ///< Engine::renew() goes before it
     std::vector<Action> needs = {};  ///< leave that its callers need

@@ -81,7 +81,7 @@ std::vector<ProbeTarget> memory_targets(const Gpu& gpu, const std::vector<ProbeT
 /// which all share who ask while it runs. What it reads does not enter the report.
 class LiveMemoryReader {
 public:
-    static constexpr std::size_t kMaxWaiting = 256;
+    static constexpr std::size_t kMaxWaiting = 4096;
 
     using Probed = std::function<void(ProbeResult)>;
     /// Runs a probe; calls back once, never from within.

@@ -69,8 +69,10 @@ std::string action_id(Action action) {
     return "org.gpuprobe." + std::string{name_of(action)};
 }
 
-Authority::Authority(sdbus::IConnection& connection)
-    : callers_{connection}, polkit_{bus::make_proxy(connection, kPolkit, kPolkitPath)} {
+Authority::Authority(sdbus::IConnection& connection, Admission& admission)
+    : callers_{connection},
+      admission_{admission},
+      polkit_{bus::make_proxy(connection, kPolkit, kPolkitPath)} {
 #ifndef GPUPROBE_SDBUS_2
     polkit_->finishRegistration();
 #endif
@@ -123,21 +125,14 @@ Status Authority::refused(Action action) {
     return refusal(action, "no bus, and so no polkit to ask");
 }
 
-bool Authority::takes_another(uid_t uid) const {
-    return pending_.size() < kMaxPending && pending_.count(uid) < kMaxPendingOfOne;
-}
-
-void Authority::answered(uid_t uid) {
-    pending_.erase(pending_.find(uid));
-}
-
 void Authority::ask_polkit(const Subject& who, Action action, const Answer& answer) {
-    const auto uid = who.uid;
-    if (!takes_another(uid))
-        return answer(Error{ErrorCode::TooManyRequests, "too many questions to polkit"});
-    const auto reply = [this, uid, action, answer](bus::ReplyError problem,
-                                                   const PolkitVerdict& verdict) {
-        answered(uid);
+    const auto share = admission_.questions.claim(admission_.payers.of(who.uid), 1,
+                                                  "too many questions to polkit");
+    if (!share)
+        return answer(share.error());
+    const auto reply = [waiting = std::make_shared<SharedPool::Claim>(*share), action, answer](
+                           bus::ReplyError problem, const PolkitVerdict& verdict) {
+        waiting->reset();  // before the answer, which may ask again
         const auto status = status_of(action, std::move(problem), verdict);
         (void)bus::attempt([&] { answer(status); });
     };
@@ -151,9 +146,7 @@ void Authority::ask_polkit(const Subject& who, Action action, const Answer& answ
                            std::string{})
             .uponReplyInvoke(reply);
     });
-    if (asked)
-        pending_.insert(uid);
-    else
+    if (!asked)
         answer(refusal(action, "the bus takes no question to polkit"));
 }
 

@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "base/handle.h"
 #include "base/result.h"
 #include "calls/methods.h"
+#include "service/admission.h"
 #include "wire/callers.h"
 #include "wire/sdbus.h"
 
@@ -48,11 +48,9 @@ public:
     static constexpr Duration kPatience = std::chrono::seconds{5};
     /// Someone has to find a password.
     static constexpr Duration kPatienceWithPeople = std::chrono::minutes{2};
-    static constexpr std::size_t kMaxPending = 64;  ///< questions to polkit
-    /// From one user, so that one user's questions do not keep out the others'.
-    static constexpr std::size_t kMaxPendingOfOne = 8;
 
-    explicit Authority(sdbus::IConnection& connection);
+    /// Both must outlive this.
+    Authority(sdbus::IConnection& connection, Admission& admission);
     ~Authority();
 
     /// Calls `answer` once, later or at once, with NotAuthorized or TooManyRequests where the
@@ -87,11 +85,9 @@ private:
         bool may_be_asked = false;
     };
     void ask_polkit(const Subject& who, Action action, const Answer& answer);
-    [[nodiscard]] bool takes_another(uid_t uid) const;
-    void answered(uid_t uid);
 
     bus::Callers callers_;
-    std::multiset<uid_t> pending_ = {};  ///< who waits for polkit, for each question once
+    Admission& admission_;
     std::unique_ptr<sdbus::IProxy> polkit_;
 };
 

@@ -6,10 +6,12 @@
 #include <string>
 #include <utility>
 
+#include "service/admission.h"
 #include "service/authority.h"
+#include "service/fair_queue.h"
 #include "service/report_views.h"
-#include "service/turns.h"
 #include "wire/callers.h"
+#include "wire/connection.h"
 #include "wire/reply.h"
 
 namespace gpuprobe::inline service {
@@ -19,7 +21,9 @@ struct CallerAccess {
     bus::Callers& callers;
     ReportViews& views;
     Authority& authority;
-    Turns& turns;
+    FairQueue& queue;
+    Admission& admission;
+    bus::Connection& connection;
 };
 
 inline Caller caller_from(const bus::Credentials& credentials) {
@@ -36,21 +40,37 @@ void serve_caller(const bus::Credentials& credentials, bus::Reply<Results...>& r
     }
 }
 
-/// A call that is answered later.
+/// A call that is answered later, and its share of the memory for such calls.
 template <class Use, class... Results>
 struct HeldCall {
     HeldCall(bus::Reply<Results...> given, Use what)
         : reply{std::move(given)}, use{std::move(what)} {}
+    /// Errors: TooManyRequests.
+    Status claim(Admission& admission, const Payer& payer, std::size_t size) {
+        share = {};
+        share = TRY(admission.memory.claim(payer, size, "too much of this user's calls waits"));
+        return Done{};
+    }
     bus::Reply<Results...> reply;
     Use use;
+    SharedPool::Claim share = {};
 };
 
+/// Who sent a call before the bus has said whose it is: all senders together.
+inline constexpr Payer kUnknownPayer{.id = static_cast<uid_t>(-1)};
+/// Smaller calls of unknown senders are bounded by their number.
+inline constexpr Bytes kSmallCall = kib(4);
+
 template <class Held>
-void wait_for_turn(Turns& turns,
+void wait_for_turn(const CallerAccess& access,
                    const bus::Credentials& credentials,
-                   const std::shared_ptr<Held>& held) {
-    turns.wait(credentials.uid,
-               [credentials, held] { serve_caller(credentials, held->reply, held->use); });
+                   const std::shared_ptr<Held>& held,
+                   std::size_t size) {
+    const auto payer = access.admission.payers.of(credentials.uid);
+    if (const auto claimed = held->claim(access.admission, payer, size); !claimed)
+        return held->reply.fail(claimed.error());
+    access.queue.wait(payer,
+                      [credentials, held] { serve_caller(credentials, held->reply, held->use); });
 }
 
 /// Finds out who `sender` is and then runs `use(caller, reply)`, at once if the sender is known
@@ -61,19 +81,23 @@ void for_caller(const CallerAccess& access,
                 bus::Reply<Results...> reply,
                 Use use) {
     const auto* known = access.callers.known(sender);
-    if (known && access.turns.is_free())
+    if (known && access.queue.is_free())
         return serve_caller(*known, reply, use);
     const auto held = std::make_shared<HeldCall<Use, Results...>>(std::move(reply), std::move(use));
+    const auto size = access.connection.call_size();
     if (known)
-        return wait_for_turn(access.turns, *known, held);
+        return wait_for_turn(access, *known, held, size);
+    if (size > kSmallCall.count)
+        if (const auto claimed = held->claim(access.admission, kUnknownPayer, size); !claimed)
+            return held->reply.fail(claimed.error());
     access.callers.credentials_of(
-        sender, [&turns = access.turns, held](const Result<bus::Credentials>& credentials) {
+        sender, [&access, held, size](const Result<bus::Credentials>& credentials) {
             if (!credentials)
                 held->reply.fail(credentials.error());
-            else if (turns.is_free())
+            else if (access.queue.is_free())
                 serve_caller(*credentials, held->reply, held->use);
             else
-                wait_for_turn(turns, *credentials, held);
+                wait_for_turn(access, *credentials, held, size);
         });
 }
 

@@ -56,7 +56,7 @@ GpuObject::GpuObject(sdbus::IConnection& connection,
       findings_{std::move(findings)},
       context_{context},
       access_{access},
-      self_{std::make_shared<const GpuObject*>(this)} {
+      self_{std::make_shared<GpuObject*>(this)} {
     registerAdaptor();
 }
 
@@ -104,7 +104,7 @@ void GpuObject::describe_to(const std::string& sender,
     if (!gpu)
         return reply.fail(gone(id_));
     const auto json = bus::bus_text(json_line(to_value(*gpu)), kMaxReport);
-    if (const auto taken = context_.budget.take(sender, Bytes{json.size()}); !taken)
+    if (const auto taken = context_.admission.text.take(sender, Bytes{json.size()}); !taken)
         return reply.fail(taken.error());
     reply.send(json);
 }
@@ -139,13 +139,33 @@ void GpuObject::identify_to(const Requester& who,
 }
 
 void GpuObject::GetMemory(sdbus::Result<bus::Dictionary>&& result, bus::Dictionary options) {
-    const auto answer = memory_replies_.hold(bus::Reply<bus::Dictionary>{std::move(result)});
-    const auto heard = [answer](const engine::LiveMemory& memory) {
+    auto id = asked_for(id_, options);
+    bus::Reply<bus::Dictionary> reply{std::move(result)};
+    if (!id)
+        return reply.fail(id.error());
+    for_caller(access_, bus::current_sender(getObject()), std::move(reply),
+               [weak = std::weak_ptr{self_}, id = std::move(id).value()](const Caller& caller,
+                                                                         auto& answer) {
+                   if (const auto self = weak.lock())
+                       (*self)->read_memory(id, caller, answer);
+                   else
+                       answer.fail(Error{ErrorCode::UnknownDevice, "no longer there"});
+               });
+}
+
+void GpuObject::read_memory(const std::string& id,
+                            const Caller& caller,
+                            bus::Reply<bus::Dictionary>& reply) {
+    auto& admission = context_.admission;
+    const auto share =
+        admission.readings.claim(admission.payers.of(caller.uid), 1, kTooManyReadings);
+    if (!share)
+        return reply.fail(share.error());
+    const auto answer = memory_replies_.hold(std::move(reply));
+    const auto heard = [answer, share = *share](const engine::LiveMemory& memory) {
         answer(memory_answer(memory));
     };
-    const auto id = asked_for(id_, options);
-    const auto asked = id ? context_.engine.read_memory(*id, false, heard) : Status{id.error()};
-    if (!asked)
+    if (const auto asked = context_.engine.read_memory(id, false, heard); !asked)
         answer(Result<bus::Dictionary>{asked.error()});
 }
 

@@ -11,8 +11,8 @@
 
 #include "base/files.h"
 #include "engine/engine.h"
+#include "service/admission.h"
 #include "service/answers.h"
-#include "service/budgets.h"
 #include "service/caller_access.h"
 #include "service/gpu_properties.h"
 #include "wire/reply.h"
@@ -24,8 +24,7 @@ namespace gpuprobe::inline service {
 struct ServiceContext {
     engine::Engine& engine;
     const FileSystem& files;  ///< of the machine that the engine reports on
-    InlineBudget& budget;
-    CallBudget& calls;
+    Admission& admission;
 };
 
 /// One GPU on the bus, from its construction to its destruction.
@@ -80,13 +79,17 @@ private:
                      const Caller& caller,
                      bus::Reply<Identifiers>& reply) const;
 
+    void read_memory(const std::string& id,
+                     const Caller& caller,
+                     bus::Reply<bus::Dictionary>& reply);
+
     std::string id_;
     GpuProperties properties_;
     FindingsOf findings_;  ///< of the whole machine
     const ServiceContext& context_;
     const CallerAccess& access_;
     /// Callbacks hold this weakly, to notice that the object has gone.
-    std::shared_ptr<const GpuObject*> self_;
+    std::shared_ptr<GpuObject*> self_;
     bus::WaitingReplies<bus::Dictionary> memory_replies_ = {};
 };
 

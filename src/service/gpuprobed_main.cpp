@@ -22,7 +22,7 @@
 #include "engine/engine.h"
 #include "engine/knowledge_folders.h"
 #include "inventory/scan.h"
-#include "service/budgets.h"
+#include "service/admission.h"
 #include "service/bus_session.h"
 #include "service/launchers.h"
 #include "service/log.h"
@@ -335,16 +335,21 @@ Result<int> serve(const Settings& settings, Log& log) {
     TRY(loop->feed_watchdog());
 
     const SystemClock clock;
+    const RootedFiles own_files;
+    Admission admission{own_files, clock};  // before the engine, whose callbacks hold claims
     Launchers launchers{
         settings.launch, worker, cache_home_of_drivers(cache), [&log](const std::string& problem) {
             log.write(LogLevel::Warning, "no worker through the socket: " + problem);
         }};
+    auto options = engine_options(settings, cache, state);
+    options.account_of = [&admission](std::uint32_t uid) {
+        const auto payer = admission.payers.of(uid);
+        return store::Outcomes::Account{.id = payer.id,
+                                        .is_stranger = payer.standing == Standing::Stranger};
+    };
     const auto engine = engine::Engine::create(std::move(source), *loop, launchers.chosen(), clock,
-                                               engine_options(settings, cache, state));
-    InlineBudget budget{clock};
-    CallBudget calls{clock};
-    const ServiceContext context{
-        .engine = *engine, .files = *files, .budget = budget, .calls = calls};
+                                               std::move(options));
+    const ServiceContext context{.engine = *engine, .files = *files, .admission = admission};
     BusSession session{settings.bus, bus::kBusName, *loop, context, log};
     engine->on_slow([&log](const std::string& line) { log.write(LogLevel::Warning, line); });
     std::optional<ReportFile> report_file;

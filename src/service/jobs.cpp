@@ -12,10 +12,12 @@ namespace gpuprobe::inline service {
 JobObject::JobObject(sdbus::IConnection& connection,
                      const std::string& path,
                      uid_t started_by,
+                     SharedPool::Claim share,
                      bus::Reply<bus::Dictionary> reply,
                      OnCancel on_cancel)
     : AdaptorInterfaces{connection, sdbus::ObjectPath{path}},
       started_by_{started_by},
+      share_{std::move(share)},
       reply_{std::move(reply)},
       on_cancel_{std::move(on_cancel)} {
     registerAdaptor();
@@ -77,23 +79,21 @@ void Jobs::probe(const std::string& sender,
     });
 }
 
-std::size_t Jobs::running_of(uid_t uid) const {
-    const auto is_theirs = [uid](const auto& entry) { return entry.second->started_by() == uid; };
-    return static_cast<std::size_t>(std::ranges::count_if(jobs_, is_theirs));
-}
-
 void Jobs::start(uid_t uid, const ProbeRequest& request, const Pending& reply) {
-    if (jobs_.size() >= kMaxJobs || running_of(uid) >= kMaxJobsPerUid)
-        return reply->fail(Error{ErrorCode::TooManyRequests, "too many probes are waited for"});
-    if (const auto allowed = context_.calls.take(uid); !allowed)
+    auto& admission = context_.admission;
+    const auto payer = admission.payers.of(uid);
+    auto share = admission.probes.claim(payer, 1, kTooManyProbes);
+    if (!share)
+        return reply->fail(share.error());
+    if (const auto allowed = admission.calls.take(payer); !allowed)
         return reply->fail(allowed.error());
     const auto number = ++last_number_;
     const auto on_cancel = [this, number](const std::string& sender, bus::Reply<> answer) {
         cancel(number, sender, std::move(answer));
     };
-    jobs_.emplace(number, std::make_unique<JobObject>(connection_.bus(),
-                                                      bus::kJobPath + std::to_string(number), uid,
-                                                      std::move(*reply), on_cancel));
+    jobs_.emplace(number, std::make_unique<JobObject>(
+                              connection_.bus(), bus::kJobPath + std::to_string(number), uid,
+                              std::move(share).value(), std::move(*reply), on_cancel));
     run(number, request);
 }
 

@@ -28,6 +28,7 @@ public:
     JobObject(sdbus::IConnection& connection,
               const std::string& path,
               uid_t started_by,
+              SharedPool::Claim share,
               bus::Reply<bus::Dictionary> reply,
               OnCancel on_cancel);
     /// A job that is destroyed before it ended answers that it was cancelled.
@@ -45,6 +46,7 @@ private:
     std::uint32_t StartedByUid() override { return started_by_; }
 
     uid_t started_by_;
+    SharedPool::Claim share_;
     bus::Reply<bus::Dictionary> reply_;
     OnCancel on_cancel_;
     double progress_ = 0;
@@ -54,9 +56,6 @@ private:
 /// The calls that wait for probes.
 class Jobs {
 public:
-    static constexpr std::size_t kMaxJobs = 64;
-    static constexpr std::size_t kMaxJobsPerUid = 8;
-
     Jobs(bus::Connection& connection, const ServiceContext& context);
     ~Jobs();
 
@@ -73,7 +72,6 @@ private:
     void start(uid_t uid, const ProbeRequest& request, const Pending& reply);
     void run(std::uint64_t number, const ProbeRequest& request);
     void cancel(std::uint64_t number, const std::string& sender, bus::Reply<> reply);
-    [[nodiscard]] std::size_t running_of(uid_t uid) const;
 
     bus::Connection& connection_;
     const ServiceContext& context_;

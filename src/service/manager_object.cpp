@@ -109,7 +109,7 @@ void ManagerObject::Describe(sdbus::Result<std::string>&& result) {
 
 Result<std::string> ManagerObject::text_for(const std::string& sender,
                                             const std::string& json) const {
-    TRY(context_.budget.take(sender, Bytes{json.size()}));
+    TRY(context_.admission.text.take(sender, Bytes{json.size()}));
     return bus::bus_text(json, kMaxReport);
 }
 
@@ -131,13 +131,19 @@ void ManagerObject::Diagnose(sdbus::Result<std::string>&& result) {
     const auto sender = bus::current_sender(getObject());
     for_caller(access_, sender, bus::Reply<std::string>{std::move(result)},
                [this, sender](const Caller& caller, auto& reply) {
-                   if (const auto taken = context_.calls.take(caller.uid); !taken)
+                   auto& admission = context_.admission;
+                   const auto payer = admission.payers.of(caller.uid);
+                   if (const auto taken = admission.calls.take(payer); !taken)
                        return reply.fail(taken.error());
+                   const auto share = admission.readings.claim(payer, 1, kTooManyReadings);
+                   if (!share)
+                       return reply.fail(share.error());
                    const auto answer = texts_.hold(std::move(reply));
-                   context_.engine.renew([weak = std::weak_ptr{self_}, sender, caller, answer] {
-                       if (const auto self = weak.lock())
-                           answer((*self)->diagnosis(sender, caller));
-                   });
+                   context_.engine.renew(
+                       [weak = std::weak_ptr{self_}, sender, caller, answer, share = *share] {
+                           if (const auto self = weak.lock())
+                               answer((*self)->diagnosis(sender, caller));
+                       });
                });
 }
 
@@ -245,8 +251,14 @@ void ManagerObject::plan(PlanRequest request,
                          const std::string& sender,
                          const Caller& caller,
                          bus::Reply<std::string>& reply) {
+    auto& admission = context_.admission;
+    const auto share =
+        admission.readings.claim(admission.payers.of(caller.uid), 1, kTooManyReadings);
+    if (!share)
+        return reply.fail(share.error());
     const auto answer = texts_.hold(std::move(reply));
-    const auto heard = [weak = std::weak_ptr{self_}, sender, answer](const PlanAnswer& planned) {
+    const auto heard = [weak = std::weak_ptr{self_}, sender, answer,
+                        share = *share](const PlanAnswer& planned) {
         if (const auto self = weak.lock())
             answer((*self)->text_for(sender, json_line(to_value(planned))));
     };
@@ -347,7 +359,8 @@ void ManagerObject::change(std::string_view method, bus::Reply<Results...> reply
             return pending->fail(may.error());
         for_caller(access_, who.sender, std::move(*pending),
                    [this, act](const Caller& caller, bus::Reply<Results...>& answer) {
-                       const auto allowed = context_.calls.take(caller.uid);
+                       auto& admission = context_.admission;
+                       const auto allowed = admission.calls.take(admission.payers.of(caller.uid));
                        if (!allowed)
                            return answer.fail(allowed.error());
                        answer.give(act(context_.engine, caller.uid));

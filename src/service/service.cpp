@@ -11,14 +11,6 @@ constexpr const char* kLogin = "org.freedesktop.login1";
 constexpr const char* kLoginPath = "/org/freedesktop/login1";
 constexpr const char* kLoginInterface = "org.freedesktop.login1.Manager";
 
-template <class Word>
-Word word_from(const std::string& text) {
-    const auto word = enum_from<Word>(text);
-    if (!word)
-        throw bus::make_error("org.freedesktop.DBus.Error.InvalidArgs", "unknown word");
-    return *word;
-}
-
 }  // namespace
 
 SleepWatch::SleepWatch(sdbus::IConnection& connection, Told told)
@@ -46,16 +38,25 @@ std::string LogControl::LogLevel() {
     return std::string{name_of(log_.level())};
 }
 
-void LogControl::LogLevel(const std::string& value) {
-    bus::guard([&] { log_.set_level(word_from<gpuprobe::LogLevel>(value)); });
-}
-
 std::string LogControl::LogTarget() {
     return std::string{name_of(log_.target())};
 }
 
-void LogControl::LogTarget(const std::string& value) {
-    bus::guard([&] { log_.set_target(word_from<gpuprobe::LogTarget>(value)); });
+/// Service::decide_write() takes all writes before they get here.
+void LogControl::refuse() {
+    throw bus::sdbus_error(Error{ErrorCode::NotAuthorized, "only root may change the log"});
+}
+
+Status LogControl::set(const std::string& property, const std::string& word) {
+    const auto level = enum_from<gpuprobe::LogLevel>(word);
+    const auto target = enum_from<gpuprobe::LogTarget>(word);
+    if (property == "LogLevel" && level)
+        log_.set_level(*level);
+    else if (property == "LogTarget" && target)
+        log_.set_target(*target);
+    else
+        return Error{ErrorCode::InvalidRequest, property + ": no such property, or unknown word"};
+    return Done{};
 }
 
 Service::Root::Root(sdbus::IConnection& connection) {
@@ -67,14 +68,20 @@ Service::Service(bus::Connection& connection,
                  const ServiceContext& context,
                  Log& log)
     : connection_{connection},
+      admission_{context.admission},
       root_{connection.bus()},
       callers_{connection.bus()},
       views_{context.engine},
-      authority_{connection.bus()},
-      turns_{loop, [&connection] { connection.update(); },
+      authority_{connection.bus(), context.admission},
+      queue_{loop, [&connection] { connection.update(); },
              [&connection] { return connection.has_input(); },
              [&connection] { return connection.untaken(); }},
-      access_{.callers = callers_, .views = views_, .authority = authority_, .turns = turns_},
+      access_{.callers = callers_,
+              .views = views_,
+              .authority = authority_,
+              .queue = queue_,
+              .admission = context.admission,
+              .connection = connection},
       gpus_{connection, context, access_},
       jobs_{connection, context},
       manager_{connection, context, gpus_, jobs_, access_},
@@ -82,21 +89,25 @@ Service::Service(bus::Connection& connection,
       sleep_{connection.bus(),
              [&engine = context.engine](bool is_about_to) { engine.sleeps(is_about_to); }} {
     connection.admit_by([this](const std::string& sender) { return admit(sender); },
-                        [this](Duration time) { turns_.spent(time); });
-    connection.on_taken([this] { turns_.go_on(); });
-    connection.before_reading([this] { turns_.before_reading(); });
+                        [this](Duration time) { queue_.spent(time); });
+    connection.on_write([this](const bus::PropertyWrite& write, bus::Connection::WriteDone done) {
+        return decide_write(write, std::move(done));
+    });
+    connection.on_taken([this] { queue_.go_on(); });
+    connection.before_reading([this] { queue_.before_reading(); });
     update();
 }
 
 Service::~Service() {
     connection_.admit_by({}, {});
+    connection_.on_write({});
     connection_.on_taken({});
     connection_.before_reading({});
 }
 
 Status Service::admit(const std::string& sender) {
     if (const auto* known = callers_.known(sender))
-        return turns_.admit(known->uid);
+        return queue_.admit(admission_.payers.of(known->uid));
     const auto waiting = callers_.waiting(sender);
     const bool are_many = waiting >= kMaxUnknown && callers_.waiting() >= kMaxUnknownOfAll;
     if (are_many || connection_.untaken() >= kMaxUntaken)
@@ -105,6 +116,21 @@ Status Service::admit(const std::string& sender) {
     if (waiting == 0)
         callers_.credentials_of(sender, [](const Result<bus::Credentials>&) {});
     return Done{};
+}
+
+bool Service::decide_write(const bus::PropertyWrite& write, bus::Connection::WriteDone done) {
+    if (write.interface != LogControl::INTERFACE_NAME)
+        return false;
+    callers_.credentials_of(write.sender, [this, write, done = std::move(done)](
+                                              const Result<bus::Credentials>& caller) {
+        if (!caller)
+            done(caller.error());
+        else if (Authority::is_trusted(*caller))
+            done(log_control_.set(write.property, write.text));
+        else
+            done(Error{ErrorCode::NotAuthorized, "only root may change " + write.property});
+    });
+    return true;
 }
 
 void Service::update() {

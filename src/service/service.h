@@ -27,19 +27,23 @@ private:
     std::unique_ptr<sdbus::IProxy> login_;
 };
 
-/// `systemctl service-log-level`. The bus lets only root and our own user write.
+/// `systemctl service-log-level`. Everybody may read; set() is for callers who may write.
 /// Source: org.freedesktop.LogControl1(5).
 class LogControl final : public sdbus::AdaptorInterfaces<org::freedesktop::LogControl1_adaptor> {
 public:
     LogControl(sdbus::IConnection& connection, Log& log);
     ~LogControl();
 
+    /// Errors: InvalidRequest for another property, or a word that it does not take.
+    Status set(const std::string& property, const std::string& word);
+
 private:
     std::string LogLevel() override;
-    void LogLevel(const std::string& value) override;
+    void LogLevel(const std::string& /*value*/) override { refuse(); }
     std::string LogTarget() override;
-    void LogTarget(const std::string& value) override;
+    void LogTarget(const std::string& /*value*/) override { refuse(); }
     std::string SyslogIdentifier() override { return log_.identifier(); }
+    [[noreturn]] static void refuse();
 
     Log& log_;
 };
@@ -73,13 +77,16 @@ private:
 
     /// Whether a call of `sender` may be read. The bus is asked once whose it is.
     Status admit(const std::string& sender);
+    /// Lets root and the daemon's own user set what LogControl has.
+    bool decide_write(const bus::PropertyWrite& write, bus::Connection::WriteDone done);
 
     bus::Connection& connection_;
+    Admission& admission_;
     Root root_;
     bus::Callers callers_;
     ReportViews views_;
     Authority authority_;
-    Turns turns_;
+    FairQueue queue_;
     CallerAccess access_;
     GpuObjects gpus_;
     Jobs jobs_;

@@ -11,12 +11,15 @@ namespace gpuprobe::inline service {
 
 SocketConnection::SocketConnection(
     std::uint64_t id, UniqueFd socket, bus::Credentials peer, EventLoop& loop, Owner& owner)
-    : id_{id}, socket_{std::move(socket)}, peer_{std::move(peer)}, loop_{loop}, owner_{owner} {
-    watch();
-}
+    : id_{id},
+      socket_{std::move(socket)},
+      peer_{std::move(peer)},
+      loop_{loop},
+      owner_{owner},
+      since_{loop.now()} {}
 
 std::size_t SocketConnection::held_bytes() const {
-    auto held = input_.size();
+    auto held = input_.size() + (is_called_ ? call_size_ : 0);
     for (const auto* text : {&output_, &waiting_})
         if (*text && text->use_count() == 1)
             held += (*text)->size();
@@ -78,7 +81,7 @@ void SocketConnection::read() {
         return;
     if (got <= 0)
         return close();
-    if (input_.size() == 0)
+    if (input_.size() == 0)  // a message must be whole within kPatienceForMessage
         since_ = loop_.now();
     if (!input_.add({block.data(), static_cast<std::size_t>(got)})) {
         static const auto refusal = std::make_shared<const std::string>(
@@ -97,6 +100,7 @@ void SocketConnection::take_next() {
     const auto message = input_.next();
     if (message) {
         is_called_ = true;
+        call_size_ = message->size() > kSmallCall.count ? message->size() : 0;
         owner_.called(*this, *message);
     }
     if (is_open())

@@ -42,17 +42,25 @@ public:
     /// A message must be whole in that time, and an answer make progress in this one.
     static constexpr Duration kPatienceForMessage = std::chrono::seconds{30};
     static constexpr Duration kPatienceForReader = std::chrono::minutes{5};
+    static constexpr Bytes kSmallCall = kib(1);  ///< smaller ones are not counted
 
     /// `owner` outlives it.
     SocketConnection(
         std::uint64_t id, UniqueFd socket, bus::Credentials peer, EventLoop& loop, Owner& owner);
 
+    /// To be called once, when its owner knows it.
+    void start() { watch(); }
     [[nodiscard]] std::uint64_t id() const { return id_; }
     [[nodiscard]] int descriptor() const { return socket_.get(); }
     [[nodiscard]] const bus::Credentials& peer() const { return peer_; }
     [[nodiscard]] bool is_open() const { return static_cast<bool>(socket_); }
-    /// Of this connection alone: what was read of a call, and what of its answers is not written.
+    /// Bytes that only this connection needs: what was read of calls that have not been answered,
+    /// and what of its answers has not been written.
     [[nodiscard]] std::size_t held_bytes() const;
+    /// How long ago it was last read from or written to, if it waits for its client's next call.
+    [[nodiscard]] Duration idle_time() const {
+        return awaits_input() ? loop_.now() - since_ : Duration{};
+    }
     [[nodiscard]] bool is_overdue(MonotonicTime now) const;
 
     /// Sends an answer; `is_last`: of the call. While an earlier one is being written, a later one
@@ -87,6 +95,7 @@ private:
     std::size_t written_ = 0;
     SharedText waiting_ = {};                    ///< what is written next
     bool is_called_ = false;                     ///< the last answer has not been given
+    std::size_t call_size_ = 0;                  ///< of the call that is being answered
     MonotonicTime since_ = {};                   ///< of the last progress
     std::optional<std::uint32_t> watched_ = {};  ///< the events that are waited for
     EventHandle next_ = {};

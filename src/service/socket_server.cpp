@@ -84,9 +84,27 @@ std::size_t allowed_connections() {
     return std::min<rlim_t>(limit.rlim_cur / 2, SocketServer::kMaxConnections);
 }
 
+/// One payer has at most half of all places.
+SharedPool::Limits limits_of(std::size_t connections) {
+    return {.all = connections, .one = connections / 2, .root = connections / 4};
+}
+
+/// Keeps the kernel from holding more than some 16 KiB of answers that this client has not read;
+/// they count as the daemon's memory. Source: socket(7), SO_SNDBUF.
+void keep_small(int socket) {
+    constexpr int kSmall = 8 * 1024;
+    (void)::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &kSmall, sizeof kSmall);
+}
+
 const SharedText& too_many() {
     static const auto refusal =
         text_of(refusal_of({ErrorCode::TooManyRequests, "too many connections of this user"}));
+    return refusal;
+}
+
+const SharedText& too_much() {
+    static const auto refusal = text_of(
+        refusal_of({ErrorCode::TooManyRequests, "too much of this user's calls is unfinished"}));
     return refusal;
 }
 
@@ -113,8 +131,8 @@ SocketServer::SocketServer(EventLoop& loop,
       context_{context},
       authority_{std::move(authority)},
       views_{context.engine},
-      turns_{loop, [] {}, [] { return false; }, [] { return std::size_t{0}; }},
-      max_connections_{allowed_connections()},
+      queue_{loop, [] {}, [] { return false; }, [] { return std::size_t{0}; }},
+      connections_{limits_of(allowed_connections())},
       self_{std::make_shared<SocketServer*>(this)} {}
 
 SocketServer::~SocketServer() {
@@ -176,7 +194,7 @@ bool SocketServer::watch(SocketConnection& connection, std::uint32_t events, boo
 
 /// Some of those that are ready: the kernel begins with others next time.
 void SocketServer::serve_ready() {
-    // One that is alone, and waited for, is the one.
+    // A single client that the daemon waits for must be the one that is ready.
     if (clients_.size() == 1 && clients_.begin()->second.connection->awaits_input())
         return clients_.begin()->second.connection->ready(EPOLLIN);
     std::array<epoll_event, kServedAtOnce> events{};
@@ -208,66 +226,96 @@ bool SocketServer::accept_one() {
     auto peer = peer_of(socket.get());
     if (!peer)
         return true;
-    if (!make_room_for(peer->uid)) {
+    const auto payer = context_.admission.payers.of(peer->uid);
+    if (!make_room_for(payer)) {
         const auto& refusal = *too_many();
         (void)::send(socket.get(), refusal.data(), refusal.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         return true;
     }
     const auto id = ++last_id_;
-    accounts_[peer->uid].connections.insert(id);
-    connections_ += peer->uid == kRoot ? 0 : 1;
+    ids_[payer.id].insert(id);
+    connections_.take(payer);
+    if (connections_.total() > kMaxRoomy)
+        keep_small(socket.get());
     SocketConnection::Owner& owner = *this;
     auto caller = caller_from(*peer);
     clients_.emplace(id, Client{.connection = std::make_shared<SocketConnection>(
                                     id, std::move(socket), std::move(peer).value(), loop_, owner),
-                                .caller = std::move(caller)});
+                                .caller = std::move(caller),
+                                .payer = payer});
+    clients_.at(id).connection->start();
     return true;
 }
 
-/// One user has at most half of all places.
-bool SocketServer::make_room_for(uid_t uid) {
-    if (uid == kRoot)
-        return true;
-    const auto account = accounts_.find(uid);
-    const auto own = account == accounts_.end() ? 0 : account->second.connections.size();
-    if (own >= max_connections_ / 2)
-        return false;
-    return connections_ < max_connections_ || take_from_whoever_has_most(own + 1);
+/// Whether there is a place for another connection of `payer`, if need be in the place of others.
+bool SocketServer::make_room_for(const Payer& payer) {
+    for (;;) {
+        const auto offer = connections_.offer(payer);
+        if (offer.is_accepted)
+            return true;
+        if (!offer.holder)
+            return connections_.held_by(payer.id) == 0 && close_idle_stranger();
+        clients_.at(*ids_.at(*offer.holder).rbegin()).connection->close_with(too_many());
+    }
 }
 
-/// Closes the newest connection of the user who has most, where that one keeps as many as `kept`:
-/// so shares become alike, and nobody gets a place that another one then gets back.
-bool SocketServer::take_from_whoever_has_most(std::size_t kept) {
-    const auto has = [](const auto& account) {
-        return account.first == kRoot ? 0 : account.second.connections.size();
-    };
-    const auto most = std::ranges::max_element(accounts_, {}, has);
-    if (most == accounts_.end() || has(*most) <= kept)
+/// For a stranger who has no connection when other strangers have all of them. Looks through all
+/// clients, so not at every attempt of a crowd.
+bool SocketServer::close_idle_stranger() {
+    constexpr Duration kPauseBetweenLooks = std::chrono::milliseconds{10};
+    const auto now = loop_.now();
+    if (now - looked_for_idle_ < kPauseBetweenLooks)
         return false;
-    clients_.at(*most->second.connections.rbegin()).connection->close_with(too_many());
-    return true;
+    looked_for_idle_ = now;
+    SocketConnection* idle = nullptr;
+    for (const auto& [id, client] : clients_)
+        if (client.payer.standing == Standing::Stranger &&
+            client.connection->idle_time() >= kIdle &&
+            (!idle || client.connection->idle_time() > idle->idle_time()))
+            idle = client.connection.get();
+    if (idle)
+        idle->close_with(too_many());
+    return idle != nullptr;
+}
+
+/// Whether `payer` may hold that much more, if need be after the payer that holds most has lost the
+/// connection that holds most.
+bool SocketServer::make_memory_for(const Payer& payer, std::size_t bytes) {
+    auto& memory = context_.admission.memory;
+    const auto held = [this](std::uint64_t id) { return clients_.at(id).held; };
+    for (;;) {
+        const auto offer = memory.offer(payer, bytes);
+        const auto ids = offer.holder ? ids_.find(*offer.holder) : ids_.end();
+        if (offer.is_accepted || ids == ids_.end())  // a holder on the bus gives nothing back
+            return offer.is_accepted;
+        const auto largest = std::ranges::max_element(ids->second, {}, held);
+        if (held(*largest) == 0)
+            return false;
+        clients_.at(*largest).connection->close_with(too_much());
+    }
+}
+
+void SocketServer::set_held(Client& client, std::size_t bytes) {
+    auto& memory = context_.admission.memory;
+    holding_ += (bytes > 0 ? 1 : 0);
+    holding_ -= (client.held > 0 ? 1 : 0);
+    if (bytes > client.held)
+        memory.take(client.payer, bytes - client.held);
+    else
+        memory.give_back(client.payer, client.held - bytes);
+    client.held = bytes;
 }
 
 void SocketServer::changed(SocketConnection& connection) {
-    const auto uid = connection.peer().uid;
+    auto& client = clients_.at(connection.id());
     const auto now = connection.held_bytes();
-    const auto known = held_.find(connection.id());
-    const auto before = known == held_.end() ? 0 : known->second;
-    if (now == before)
+    if (now == client.held)
         return;
-    auto& account = accounts_[uid];
-    account.held_bytes += now - before;
-    if (now == 0)
-        held_.erase(known);
-    else
-        held_[connection.id()] = now;
-    if (account.held_bytes > kMaxHeldPerUid.count) {
-        static const auto refusal = text_of(
-            refusal_of({ErrorCode::TooManyRequests, "too much is unfinished of this user"}));
-        connection.close_with(refusal);
-    } else if (now > 0 && !overdue_) {
+    if (now > client.held && !make_memory_for(client.payer, now - client.held))
+        return connection.close_with(too_much());
+    set_held(client, now);
+    if (now > 0 && !overdue_)
         overdue_ = loop_.after(kLook, [this] { close_the_overdue(); });
-    }
 }
 
 void SocketServer::close_the_overdue() {
@@ -276,18 +324,18 @@ void SocketServer::close_the_overdue() {
     for (const auto& [id, client] : clients_)
         if (client.connection->is_open() && client.connection->is_overdue(now))
             client.connection->close();
-    if (!held_.empty())
+    if (holding_ > 0)
         overdue_ = loop_.after(kLook, [this] { close_the_overdue(); });
 }
 
 void SocketServer::closed(SocketConnection& connection) {
-    const auto account = accounts_.find(connection.peer().uid);
-    if (const auto held = held_.extract(connection.id()); !held.empty())
-        account->second.held_bytes -= held.mapped();
-    account->second.connections.erase(connection.id());
-    connections_ -= account->first == kRoot ? 0 : 1;
-    if (account->second.connections.empty() && account->second.running == 0)
-        accounts_.erase(account);
+    auto& client = clients_.at(connection.id());
+    set_held(client, 0);
+    connections_.give_back(client.payer);
+    const auto ids = ids_.find(client.payer.id);
+    ids->second.erase(connection.id());
+    if (ids->second.empty())
+        ids_.erase(ids);
     std::erase(subscribers_, connection.id());
     closed_.push_back(connection.id());
     if (!sweep_)  // it is still on the stack
@@ -343,8 +391,9 @@ void SocketServer::called(SocketConnection& connection, std::string_view message
     if (message.size() <= answers_.kMaxQuestion.count && !context_.engine.has_experience(uid))
         if (const auto* known = answers_.find(generation_, key_of(connection.id(), message)))
             return connection.send(*known, true);
-    turns_.wait(uid, [this, waiting = Waiting{.connection = clients_.at(connection.id()).connection,
-                                              .message = std::string{message}}] {
+    const auto& client = clients_.at(connection.id());
+    queue_.wait(client.payer, [this, waiting = Waiting{.connection = client.connection,
+                                                       .message = std::string{message}}] {
         try {
             serve(waiting);
         } catch (const std::exception& problem) {
@@ -389,26 +438,17 @@ void SocketServer::serve(const Waiting& waiting) {
     });
 }
 
-Status SocketServer::take_costs(const Asked& asked) {
-    if (!asked.traits.is_costly)
+Status SocketServer::take_costs(Asked& asked) {
+    auto& admission = context_.admission;
+    if (!asked.traits.is_costly && !asked.traits.waits)
         return Done{};
-    const auto uid = asked.call.uid;
-    auto& account = accounts_[uid];
-    if (running_ >= kMaxRunning || account.running >= kMaxRunningPerUid)
-        return Error{ErrorCode::TooManyRequests, "too many probes are waited for"};
-    TRY(context_.calls.take(uid));
-    ++running_;
-    ++account.running;
-    return Done{};
-}
-
-void SocketServer::give_back_costs(const Asked& asked) {
-    if (!asked.traits.is_costly)
-        return;
-    --running_;
-    const auto account = accounts_.find(asked.call.uid);
-    if (--account->second.running == 0 && account->second.connections.empty())
-        accounts_.erase(account);
+    const auto payer = admission.payers.of(asked.call.uid);
+    if (asked.traits.waits) {
+        asked.share = TRY(admission.readings.claim(payer, 1, kTooManyReadings));
+        return Done{};
+    }
+    asked.share = TRY(admission.probes.claim(payer, 1, kTooManyProbes));
+    return admission.calls.take(payer);
 }
 
 void SocketServer::run(const std::shared_ptr<Asked>& asked) {
@@ -428,7 +468,7 @@ void SocketServer::run(const std::shared_ptr<Asked>& asked) {
 void SocketServer::reply_to(const std::shared_ptr<Asked>& asked) {
     const auto connection = asked->connection.lock();
     if (!connection || !connection->is_open())
-        return give_back_costs(*asked);
+        return;
     forget_older();
     const auto& caller = clients_.at(connection->id()).caller;
     const auto view = views_.report_for(caller);
@@ -447,7 +487,7 @@ void SocketServer::reply_to(const std::shared_ptr<Asked>& asked) {
                if (!self)
                    return;
                if (!answer.continues)
-                   (*self)->give_back_costs(*asked);
+                   asked->share.reset();
                (*self)->heard(*asked, answer, *is_within);
            });
     *is_within = false;
@@ -458,8 +498,10 @@ void SocketServer::heard(const Asked& asked, const MethodAnswer& answer, bool ma
     if (!connection || !connection->is_open())
         return;
     if (!asked.wants_answer) {
-        if (!answer.continues || asked.traits.subscribes)
+        if (!answer.continues || asked.traits.subscribes) {
             connection->finish();
+            changed(*connection);
+        }
         return;
     }
     const auto text = text_of(answer);

@@ -11,25 +11,28 @@
 #include <vector>
 
 #include "calls/methods.h"
+#include "service/admission.h"
 #include "service/answer_cache.h"
 #include "service/authority.h"
+#include "service/fair_queue.h"
 #include "service/gpu_object.h"
 #include "service/socket_connection.h"
-#include "service/turns.h"
 
 namespace gpuprobe::inline service {
 
 /// The interface org.gpuprobe on a Unix socket, without a bus. A caller is whom the kernel says
 /// connected (unix(7), SO_PEERCRED), and sees and may do what it could on the bus.
 ///
-/// A known answer is sent while its call is read. All others wait for the turn of their user, so
-/// that nobody waits for all calls of another user.
+/// A known answer is sent while its call is read. All others wait in a FairQueue. What its clients
+/// may use is Admission's to say, together with callers on the bus.
 class SocketServer final : private SocketConnection::Owner {
 public:
-    static constexpr std::size_t kMaxConnections = 4096;  ///< of all but root, who has no limit
-    static constexpr Bytes kMaxHeldPerUid = mib(16);      ///< unfinished calls and unread answers
-    static constexpr std::size_t kMaxRunning = 64;        ///< costly calls
-    static constexpr std::size_t kMaxRunningPerUid = 8;
+    static constexpr std::size_t kMaxConnections = 4096;  ///< of all but root
+    /// With more connections, the kernel keeps less of unread answers for each of them.
+    static constexpr std::size_t kMaxRoomy = 64;
+    /// When strangers have all places, the connection of a stranger that has not been used for so
+    /// long is closed for another stranger.
+    static constexpr Duration kIdle = std::chrono::seconds{1};
     static constexpr Bytes kMaxKept = kib(256);  ///< larger answers are made anew
     static constexpr Duration kUse = std::chrono::seconds{2};
 
@@ -56,14 +59,10 @@ private:
     struct Client {
         Connection connection = {};
         Caller caller = {};
+        Payer payer = {};
+        std::size_t held = 0;  ///< its connection's held_bytes(), as they were counted last
         std::string access = {};
         std::uint64_t age = 0;  ///< of the report that `access` rests on
-    };
-    /// What one user has.
-    struct Account {
-        std::set<std::uint64_t> connections = {};  ///< ids, the oldest first
-        std::size_t held_bytes = 0;
-        std::size_t running = 0;  ///< costly calls
     };
     /// One call that waits for its turn.
     struct Waiting {
@@ -80,8 +79,10 @@ private:
     void serve_ready();
     void accept_some();
     bool accept_one();
-    [[nodiscard]] bool make_room_for(uid_t uid);
-    [[nodiscard]] bool take_from_whoever_has_most(std::size_t kept);
+    [[nodiscard]] bool make_room_for(const Payer& payer);
+    [[nodiscard]] bool close_idle_stranger();
+    [[nodiscard]] bool make_memory_for(const Payer& payer, std::size_t bytes);
+    void set_held(Client& client, std::size_t bytes);
     void serve(const Waiting& waiting);
     /// One call on its way to an answer.
     struct Asked {
@@ -90,12 +91,12 @@ private:
         MethodTraits traits = {};
         bool wants_answer = true;
         std::string question = {};  ///< what the message held
+        SharedPool::Claim share = {};
     };
     void run(const std::shared_ptr<Asked>& asked);
     void reply_to(const std::shared_ptr<Asked>& asked);
     void heard(const Asked& asked, const MethodAnswer& answer, bool may_keep);
-    [[nodiscard]] Status take_costs(const Asked& asked);
-    void give_back_costs(const Asked& asked);
+    [[nodiscard]] Status take_costs(Asked& asked);
     void forget_older();
     [[nodiscard]] std::string key_of(std::uint64_t client, std::string_view message);
     void sweep();
@@ -106,7 +107,7 @@ private:
     const ServiceContext& context_;
     std::function<Authority*()> authority_;
     ReportViews views_;
-    Turns turns_;
+    FairQueue queue_;
     AnswerCache<SharedText> answers_ = {};
     std::uint64_t generation_ = 0;          ///< of the report that answers_ rest on
     std::optional<WallTime> created_ = {};  ///< likewise
@@ -120,17 +121,16 @@ private:
     /// them: with 500 clients an answer took 70 µs instead of 15.
     UniqueFd poll_ = {};
     EventHandle polled_ = {};
-    std::map<std::uint64_t, std::size_t> held_ = {};  ///< bytes, by connection, that are not 0
-    std::map<uid_t, Account> accounts_ = {};
-    std::size_t max_connections_;
-    std::size_t connections_ = 0;  ///< of all but root
+    std::size_t holding_ = 0;  ///< clients whose connections hold something
+    SharedPool connections_;
+    std::map<uid_t, std::set<std::uint64_t>> ids_ = {};  ///< of connections, by payer
+    MonotonicTime looked_for_idle_ = {};
     std::vector<std::uint64_t> closed_ = {};
     std::vector<std::uint64_t> subscribers_ = {};
     EventHandle sweep_ = {};
     EventHandle overdue_ = {};
     EventHandle use_ = {};
     std::function<void()> used_ = {};
-    std::size_t running_ = 0;  ///< costly calls
     /// Answers of the engine may come when this has gone.
     std::shared_ptr<SocketServer*> self_;
 };

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many users at once, as one account with subordinate uids can be: everyone else is answered, and memory stays bounded."""
+import json
+import multiprocessing
+import os
+import pwd
+import resource
+import socket
+import time
+import unittest
+
+from socket_case import DEADLINE, Client, Refused, SocketCase
+
+MIB = 1 << 20
+SOON = 0.25 if not os.environ.get("GPUPROBE_SANITIZE") else 2  # seconds, of 99 in 100 answers
+MOST = 64 * MIB  # resident
+UNFINISHED = b'{"method":"' + b"x" * (2 * MIB - 4096)
+STRANGERS = range(3_100_000_000, 3_100_010_000)  # no account and no owner in /etc/subuid
+ORDINARY = sorted(entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid not in (0, 65534))[:20]
+SOMEBODY = 65534  # nobody: an account of each Debian
+
+
+def call(method, parameters=None):
+    return json.dumps({"method": "org.gpuprobe." + method, "parameters": parameters or {}}).encode() + b"\0"
+
+
+def connected(path, uid):
+    """A connection of that user. Its uid is that of the moment when it connects: unix(7), SO_PEERCRED."""
+    client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    client.settimeout(DEADLINE)
+    os.seteuid(uid)
+    try:
+        client.connect(path)
+    finally:
+        os.seteuid(0)
+    return client
+
+
+def flood(path, uid, ready):
+    """One ordinary user: connections that only wait, calls that never end, spent budgets, and decisions that no cache has."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+    held = []
+    for _ in range(100):
+        held.append(connected(path, uid))
+    for client in held[:7]:
+        client.settimeout(0)
+        try:
+            client.send(UNFINISHED)
+        except OSError:
+            pass
+    ask = [connected(path, uid) for _ in range(4)]
+    number = uid << 20
+    ready.release()
+    while True:
+        for client in ask:
+            number += 1
+            try:
+                client.sendall(call("Select", {"consumer": "ollama", "request": {"min_memory": number}}) if number % 8 else
+                               call("ReportOutcome", {"consumer": "ollama", "backend": "cuda", "outcome": "failed"}))
+            except OSError:
+                pass
+        for index, client in enumerate(ask):
+            try:
+                if not client.recv(1 << 16):
+                    raise OSError
+            except OSError:
+                ask[index] = connected(path, uid)
+
+
+@unittest.skipUnless(os.geteuid() == 0, "only root can become others")
+class Crowd(SocketCase):
+    def setUp(self):
+        super().setUp()
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 16384), most))
+        self.start(f"--state-dir={self.folder}")
+
+    def resident(self):
+        with open(f"/proc/{self.daemon.pid}/status", encoding="utf-8") as status:
+            return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmRSS:"))
+
+    def assert_small(self):
+        print(f"{self.id().rpartition('.')[2]}: {self.resident() >> 10} KiB resident")
+        self.assertIsNone(self.daemon.poll(), "the daemon has ended")
+        if not os.environ.get("GPUPROBE_SANITIZE"):
+            self.assertLess(self.resident(), MOST)
+
+    def connect(self, uid):
+        client = connected(self.path, uid)
+        self.addCleanup(client.close)
+        return client
+
+    def ask(self, uid, method="Select", parameters=None):
+        """The answer that a new connection of that user gets."""
+        client = Client.__new__(Client)
+        client.socket, client.buffer = connected(self.path, uid), b""
+        with client:
+            return client.call(method, parameters)
+
+    def assert_prompt(self, uid):
+        """New connections of that user, one for each question."""
+        waited = []
+        for _ in range(200):
+            start = time.monotonic()
+            self.ask(uid)
+            waited.append(time.monotonic() - start)
+        late = sorted(waited)[197]
+        print(f"{self.id().rpartition('.')[2]}: uid {uid}: 99 % of 200 answers within {late * 1000:.1f} ms")
+        self.assertLess(late, SOON)
+
+    def assert_others_are_served(self, known_stranger):
+        for uid in (SOMEBODY, known_stranger, 0):
+            self.assert_prompt(uid)
+        self.assertIn("gpus", self.ask(SOMEBODY, "Describe"))
+        self.ask(SOMEBODY, "ReportOutcome", {"consumer": "ollama", "backend": "cuda", "outcome": "failed"})
+        manifest = json.dumps({"schema": "gpuprobe.variants/1", "variants": [{"name": "x" * 900_000}]})
+        with self.assertRaises(Refused) as refused:
+            self.ask(SOMEBODY, "Recommend", {"product": "x", "manifest": manifest})
+        self.assertNotIn("TooMany", refused.exception.name, "a large call has room")
+        self.assert_small()
+
+    def test_of_strangers_with_a_connection_each(self):
+        self.ask(STRANGERS[-1])
+        held = [self.connect(uid) for uid in STRANGERS[:4200]]
+        self.assert_others_are_served(STRANGERS[-1])
+        time.sleep(1)  # SocketServer::kIdle
+        self.ask(STRANGERS[-2])  # has never asked before: an idle connection of the crowd is closed for it
+        for client in held:
+            client.close()
+
+    def test_of_strangers_with_unfinished_calls(self):
+        self.ask(STRANGERS[-1])
+        for uid in STRANGERS[:24]:
+            for _ in range(7):
+                client = self.connect(uid)
+                client.settimeout(0.2)
+                try:
+                    client.sendall(UNFINISHED)
+                except OSError:
+                    pass
+        self.assert_others_are_served(STRANGERS[-1])
+
+    def test_of_strangers_with_many_small_unfinished_calls(self):
+        self.ask(STRANGERS[-1])
+        for uid in STRANGERS[:3000]:
+            client = self.connect(uid)
+            client.settimeout(0.2)
+            try:
+                client.sendall(UNFINISHED[:60_000])
+            except OSError:
+                pass
+        self.assert_others_are_served(STRANGERS[-1])
+
+    def test_of_strangers_that_spend_their_budgets(self):
+        self.ask(STRANGERS[-1])
+        outcome = {"consumer": "ollama", "backend": "cuda", "outcome": "failed"}
+        refused = 0
+        for uid in STRANGERS[:1100]:
+            for _ in range(2):
+                try:
+                    self.ask(uid, "ReportOutcome", outcome)
+                except Refused:
+                    refused += 1
+        self.assertGreater(refused, 500, "strangers share what is set aside for them")
+        self.assert_others_are_served(STRANGERS[-1])
+        self.ask(STRANGERS[-1], "ReportOutcome", outcome)
+
+    def test_of_strangers_that_never_read(self):
+        self.ask(STRANGERS[-1])
+        for uid in STRANGERS[:1500]:
+            client = self.connect(uid)
+            client.sendall(call("Describe") * 40)
+        self.assert_others_are_served(STRANGERS[-1])
+
+    def test_of_twenty_ordinary_users(self):
+        self.ask(STRANGERS[-1])
+        ready = multiprocessing.Semaphore(0)
+        crowd = [multiprocessing.Process(target=flood, args=(self.path, uid, ready), daemon=True) for uid in ORDINARY]
+        for process in crowd:
+            process.start()
+            self.addCleanup(process.join)
+            self.addCleanup(process.kill)
+        for _ in crowd:
+            self.assertTrue(ready.acquire(timeout=60))
+        print(f"{len(crowd)} ordinary users")
+        self.assert_others_are_served(STRANGERS[-1])
+
+
+if __name__ == "__main__":
+    unittest.main()
