@@ -28,7 +28,7 @@ OUTCOME = {"consumer": ("s", "ollama"), "backend": ("s", "cuda"), "outcome": ("s
 
 @unittest.skipUnless(DAEMON.exists(), "gpuprobed is not built")
 @unittest.skipIf(os.geteuid() != 0, "only root can connect as other users")
-class Crowd(unittest.TestCase):
+class ManyUsers(unittest.TestCase):
     def setUp(self):
         self.patient = Patient(str(DAEMON), "--replay", str(MACHINE))
         self.addCleanup(self.patient.end)

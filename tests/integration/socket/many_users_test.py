@@ -68,7 +68,7 @@ def flood(path, uid, ready):
 
 
 @unittest.skipUnless(os.geteuid() == 0, "only root can become others")
-class Crowd(SocketCase):
+class ManyUsersCase(SocketCase):
     def setUp(self):
         super().setUp()
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -119,6 +119,8 @@ class Crowd(SocketCase):
         self.assertNotIn("TooMany", refused.exception.name, "a large call has room")
         self.assert_small()
 
+
+class ManyUsers(ManyUsersCase):
     def test_of_strangers_with_a_connection_each(self):
         self.ask(STRANGERS[-1])
         held = [self.connect(uid) for uid in STRANGERS[:4200]]
@@ -184,6 +186,31 @@ class Crowd(SocketCase):
             self.assertTrue(ready.acquire(timeout=60))
         print(f"{len(crowd)} ordinary users")
         self.assert_others_are_served(STRANGERS[-1])
+
+
+class SubordinateUids(ManyUsersCase):
+    """A machine whose nobody has a range in /etc/subuid."""
+
+    LAUNCHER = ("unshare", "--mount", "sh", "-c", 'mount --bind "$SUBUID" /etc/subuid && exec "$@"', "sh")
+
+    def environment(self):
+        path = f"{self.folder}/subuid"
+        with open(path, "w", encoding="ascii") as file:
+            file.write(f"nobody:{STRANGERS[0]}:4200\n")
+        return {**super().environment(), "SUBUID": path}
+
+    def test_count_as_their_owner(self):
+        clients, refused = [self.connect(uid) for uid in STRANGERS[:4200]], 0
+        for client in clients:
+            try:
+                client.sendall(call("ListConsumers"))
+                refused += b"TooManyRequests" in client.recv(1 << 16)
+            except (BrokenPipeError, ConnectionResetError):
+                refused += 1
+        self.assertGreater(refused, 2000, "one account has half of all places at most")
+        for uid in (ORDINARY[0], STRANGERS[-1], 0):
+            self.assert_prompt(uid)
+        self.assert_small()
 
 
 if __name__ == "__main__":
