@@ -32,6 +32,8 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "backends/filter_programs.h"
@@ -123,11 +125,15 @@ struct Agreement {
         state = next;
         (void)::syscall(SYS_futex, &state, FUTEX_WAKE, 1, nullptr, nullptr, 0);
     }
-    /// The state that follows `known`, or kFailed if the other process dies before.
-    [[nodiscard]] std::uint32_t after(State known) {
-        constexpr int kTries = 200;
+    /// The state that follows `known`, or kFailed if `other` has ended or takes 20 seconds, which
+    /// is more than any probe has.
+    [[nodiscard]] std::uint32_t after(State known, pid_t other) {
+        constexpr int kTries = 2000;
         const timespec pause{.tv_sec = 0, .tv_nsec = 10'000'000};
-        for (int i = 0; i < kTries && state == known; ++i)
+        const auto has_ended = [other] {
+            return other > 0 && ::waitpid(other, nullptr, WNOHANG | __WCLONE) != 0;
+        };
+        for (int i = 0; i < kTries && state == known && !has_ended(); ++i)
             (void)::syscall(SYS_futex, &state, FUTEX_WAIT, known, &pause, nullptr, 0);
         return state == known ? static_cast<std::uint32_t>(kFailed) : state.load();
     }
@@ -204,7 +210,8 @@ bool take_listener(Agreement& agreement) {
     if (::syscall(__NR_close_range, ~0U, ~0U, 0U) != 0)
         return false;
     agreement.set(Agreement::kAble);
-    if (agreement.after(Agreement::kAble) != Agreement::kLoaded || agreement.listener < 0)
+    constexpr pid_t kNobody = 0;  // the worker: its end is this process's, too
+    if (agreement.after(Agreement::kAble, kNobody) != Agreement::kLoaded || agreement.listener < 0)
         return false;
     constexpr auto kRest = static_cast<unsigned>(STDERR_FILENO) + 1;
     if (::syscall(__NR_close_range, ~0U, ~0U, CLOSE_RANGE_UNSHARE) != 0 ||
@@ -225,13 +232,17 @@ int supervise_calls(void* passed) {
         ::_exit(EXIT_FAILURE);
     }
     CallSupervisor supervisor{supervision->may_schedule};
+    bool is_gone = false;
     for (;;) {
         Question asked = {.all = {}};
         if (::ioctl(STDIN_FILENO, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) {
-            if (errno == EINTR || errno == ENOENT)
+            // ENOENT: who asked has ended, or everybody has, and then again at once.
+            const bool has_gone = errno == ENOENT && std::exchange(is_gone, true);
+            if (!has_gone && (errno == EINTR || errno == ENOENT))
                 continue;
             ::_exit(EXIT_FAILURE);
         }
+        is_gone = false;
         auto answer = supervisor.answer(asked.known);
         (void)::ioctl(STDIN_FILENO, SECCOMP_IOCTL_NOTIF_SEND, &answer);
     }
@@ -240,8 +251,8 @@ int supervise_calls(void* passed) {
 /// Starts a process that the driver cannot reach: it can let calls through. No signal reports its
 /// end, so that a driver that waits for its children does not wait for this one (clone(2),
 /// "__WCLONE"). It starts before the filter: afterwards nobody could answer for that clone().
-/// False where none starts.
-bool start_supervisor(const Supervision& supervision) {
+/// -1 where none starts.
+pid_t start_supervisor(const Supervision& supervision) {
     alignas(std::max_align_t) static std::array<std::byte, std::size_t{64} << 10U> stack;
     sigset_t all;
     sigset_t before;
@@ -250,7 +261,9 @@ bool start_supervisor(const Supervision& supervision) {
     auto passed = supervision;
     const auto pid = ::clone(supervise_calls, stack.data() + stack.size(), CLONE_FILES, &passed);
     ::sigprocmask(SIG_SETMASK, &before, nullptr);
-    return pid > 0 && supervision.agreement.after(Agreement::kStarting) == Agreement::kAble;
+    const bool is_able =
+        pid > 0 && supervision.agreement.after(Agreement::kStarting, pid) == Agreement::kAble;
+    return is_able ? pid : -1;
 }
 
 /// Whether this process is in a namespace of processes that its parent is not in.
@@ -273,18 +286,22 @@ Status refuse_reaching_out() {
 /// that can't be; then nothing is loaded.
 bool allow_supervised_calls() {
     const auto agreement = new_agreement();
-    if (!agreement ||
-        !start_supervisor(
-            {.agreement = *agreement, .worker = ::getpid(), .may_schedule = is_alone()}))
+    const auto supervisor =
+        agreement ? start_supervisor(
+                        {.agreement = *agreement, .worker = ::getpid(), .may_schedule = is_alone()})
+                  : -1;
+    if (supervisor < 0)
         return false;
     const int listener = load(known_calls(true), SECCOMP_FILTER_FLAG_NEW_LISTENER);
     agreement->listener = listener;
     agreement->set(Agreement::kLoaded);
     if (listener < 0)
         return false;
-    // Without a supervisor, calls that are asked about fail with ENOSYS once the listener is
-    // closed.
-    (void)agreement->after(Agreement::kLoaded);
+    if (agreement->after(Agreement::kLoaded, supervisor) != Agreement::kListening) {
+        // A driver that could start no thread would give a wrong answer.
+        print("%s\n", "the process that answers for system calls has ended");
+        ::_exit(EX_TEMPFAIL);
+    }
     ::close(listener);
     return true;
 }

@@ -12,6 +12,11 @@ constexpr Bytes kMaxAccountFile = mib(4);
 /// How many uids a container usually gets, and systemd-nspawn(1) aligns them to.
 constexpr uid_t kContainerRange = 65'536;
 
+/// What systemd gives to services with DynamicUser=, and to nobody else. Source: systemd,
+/// docs/UIDS-GIDS.md.
+constexpr uid_t kFirstDynamic = 61'184;
+constexpr uid_t kLastDynamic = 65'519;
+
 std::size_t place_of(Standing standing) {
     return static_cast<std::size_t>(standing);
 }
@@ -70,6 +75,8 @@ Payer Payers::resolved(uid_t uid) const {
         return {.id = range.owner == kRoot ? range.first + block * kContainerRange : range.owner,
                 .standing = Standing::User};
     }
+    if (uid >= kFirstDynamic && uid <= kLastDynamic)
+        return {.id = uid, .standing = Standing::User};
     if (files_.exists("/run/systemd/users/" + std::to_string(uid)))
         return {.id = uid, .standing = Standing::User};
     return {.id = uid, .standing = Standing::Stranger};
@@ -120,9 +127,15 @@ std::size_t SharedPool::total() const {
     return total_[0] + total_[1] + total_[2];
 }
 
+/// What every stranger is granted has a total, too: one person may be any number of strangers.
+bool SharedPool::is_always_granted(const Payer& payer) const {
+    return payer.standing != Standing::Stranger ||
+           total_[place_of(Standing::Stranger)] < 2 * limits_.all;
+}
+
 bool SharedPool::has_room(const Payer& payer, std::size_t amount) const {
     const auto wanted = held_by(payer.id) + amount;
-    if (wanted <= limits_.always)
+    if (wanted <= limits_.always && is_always_granted(payer))
         return true;
     if (payer.standing == Standing::Root)
         return total_[place_of(Standing::Root)] + amount <= limits_.root;
@@ -143,7 +156,8 @@ SharedPool::Offer SharedPool::offer(const Payer& payer, std::size_t amount) cons
         return {};
     const auto others = payer.standing == Standing::User ? Standing::Stranger : Standing::User;
     const auto lent = total_[place_of(others)];
-    if (wanted <= limits_.always || own + lent + amount <= limits_.all)
+    if ((wanted <= limits_.always && is_always_granted(payer)) ||
+        own + lent + amount <= limits_.all)
         return {.is_accepted = true};
     const auto half = limits_.all / 2;
     if (lent > half && own + amount <= half)

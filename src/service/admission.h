@@ -127,6 +127,7 @@ private:
     };
     /// Amount, rank, id: the last one holds the most, and of those with as much is the newest.
     using Order = std::set<std::tuple<std::size_t, std::uint64_t, uid_t>>;
+    [[nodiscard]] bool is_always_granted(const Payer& payer) const;
     void set(Holder& holder, std::size_t amount);
 
     Limits limits_;
@@ -190,6 +191,7 @@ private:
 };
 
 inline constexpr const char* kTooManyReadings = "too many calls wait for the GPUs' memory";
+inline constexpr const char* kTooMuchWaits = "too much of this user's calls waits";
 inline constexpr const char* kTooManyProbes = "too many probes are waited for";
 
 /// What callers may use of the daemon, on the bus and on the socket together.

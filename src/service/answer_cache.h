@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <string>
 
@@ -19,11 +20,16 @@ public:
     static constexpr std::size_t kMaxAnswers = 32;  ///< because programs ask the same few questions
     static constexpr Bytes kMaxQuestion = kib(4);   ///< the answers to longer ones are not kept
 
+    AnswerCache() = default;
+    /// `dropped`: called with each answer that goes.
+    explicit AnswerCache(std::function<void(const Answer&)> dropped)
+        : dropped_{std::move(dropped)} {}
+
     /// nullptr when it is not known. Answers of another generation are forgotten. The question
     /// begins with the class of callers who share its answer.
     [[nodiscard]] const Answer* find(std::uint64_t generation, const std::string& question) {
         if (generation != generation_)
-            entries_.clear();
+            clear();
         generation_ = generation;
         const auto known = std::ranges::find(entries_, question, &Entry::question);
         if (known == entries_.end())
@@ -36,12 +42,18 @@ public:
     void keep(std::string question, Answer answer) {
         if (question.size() > kMaxQuestion.count)
             return;
-        if (entries_.size() >= kMaxAnswers)
+        if (entries_.size() >= kMaxAnswers) {
+            drop(entries_.back());
             entries_.pop_back();
+        }
         entries_.push_front(Entry{.question = std::move(question), .answer = std::move(answer)});
     }
     /// To be called when something changes without a new generation.
-    void clear() { entries_.clear(); }
+    void clear() {
+        for (const auto& entry : entries_)
+            drop(entry);
+        entries_.clear();
+    }
     [[nodiscard]] std::size_t size() const { return entries_.size(); }
 
 private:
@@ -50,6 +62,12 @@ private:
         Answer answer = {};
     };
 
+    void drop(const Entry& entry) {
+        if (dropped_)
+            dropped_(entry.answer);
+    }
+
+    std::function<void(const Answer&)> dropped_ = {};
     std::uint64_t generation_ = 0;
     std::list<Entry> entries_ = {};  ///< last used first
 };

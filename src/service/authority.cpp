@@ -83,18 +83,20 @@ Authority::~Authority() = default;
 void Authority::ask(const Requester& who,
                     Action action,
                     std::function<void(const Status&)> answer) {
-    callers_.credentials_of(who.sender,
-                            [this, who, action, answer](const Result<bus::Credentials>& caller) {
-                                if (!caller)
-                                    return answer(caller.error());
-                                if (is_trusted(*caller))
-                                    return answer(Done{});
-                                ask_polkit({.kind = "system-bus-name",
-                                            .details = {{"name", sdbus::Variant{who.sender}}},
-                                            .uid = caller->uid,
-                                            .may_be_asked = who.may_be_asked},
-                                           action, answer);
-                            });
+    const auto decide = [this, who, action, answer](const Result<bus::Credentials>& caller) {
+        if (!caller)
+            return answer(caller.error());
+        if (is_trusted(*caller))
+            return answer(Done{});
+        ask_polkit({.kind = "system-bus-name",
+                    .details = {{"name", sdbus::Variant{who.sender}}},
+                    .uid = caller->uid,
+                    .may_be_asked = who.may_be_asked},
+                   action, answer);
+    };
+    if (const auto* known = callers_.known(who.sender))
+        return decide(bus::Credentials{*known});
+    callers_.credentials_of(who.sender, decide);
 }
 
 void Authority::ask(const SocketRequester& who,

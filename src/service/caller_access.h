@@ -48,7 +48,7 @@ struct HeldCall {
     /// Errors: TooManyRequests.
     Status claim(Admission& admission, const Payer& payer, std::size_t size) {
         share = {};
-        share = TRY(admission.memory.claim(payer, size, "too much of this user's calls waits"));
+        share = TRY(admission.memory.claim(payer, size, kTooMuchWaits));
         return Done{};
     }
     bus::Reply<Results...> reply;

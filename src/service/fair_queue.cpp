@@ -19,6 +19,8 @@ void FairQueue::wait(const Payer& payer, Callback serve) {
     if (flow.calls.empty()) {
         if (of_class.order.empty())
             of_class.start = std::max(of_class.start, time_);
+        if (flow.payer.standing != payer.standing)
+            flow.start = {};  // the time of another class
         flow.payer = payer;
         flow.start = std::max(flow.start, of_class.time);
         of_class.order.insert(place_of(flow));

@@ -135,7 +135,7 @@ void ManagerObject::Diagnose(sdbus::Result<std::string>&& result) {
                    const auto payer = admission.payers.of(caller.uid);
                    if (const auto taken = admission.calls.take(payer); !taken)
                        return reply.fail(taken.error());
-                   const auto share = admission.readings.claim(payer, 1, kTooManyReadings);
+                   const auto share = admission.probes.claim(payer, 1, kTooManyProbes);
                    if (!share)
                        return reply.fail(share.error());
                    const auto answer = texts_.hold(std::move(reply));
@@ -335,14 +335,28 @@ Requester ManagerObject::requester() const {
 
 void ManagerObject::probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply) {
     const auto who = requester();
+    const auto share = claim_for_question(who.sender);
+    if (!share)
+        return reply.fail(share.error());
     const auto pending = std::make_shared<bus::Reply<bus::Dictionary>>(std::move(reply));
     access_.authority.ask_for_all(who, needs_of(request),
-                                  [this, who, request, pending](const Status& may) {
+                                  [this, who, request, pending, share = *share](const Status& may) {
                                       if (may)
                                           jobs_.probe(who.sender, request, std::move(*pending));
                                       else
                                           pending->fail(may.error());
                                   });
+}
+
+/// For a call that waits while the bus and polkit are asked about its sender.
+Result<SharedPool::Claim> ManagerObject::claim_for_question(const std::string& sender) {
+    const auto size = connection_.call_size();
+    if (size <= kSmallCall.count)
+        return SharedPool::Claim{};
+    auto& admission = context_.admission;
+    const auto* known = access_.callers.known(sender);
+    return admission.memory.claim(known ? admission.payers.of(known->uid) : kUnknownPayer, size,
+                                  kTooMuchWaits);
 }
 
 template <class... Results, class Act>
@@ -352,9 +366,14 @@ void ManagerObject::change(std::string_view method, bus::Reply<Results...> reply
     if (!needs)
         return reply.fail(
             Error{ErrorCode::Internal, std::string{method} + ": nobody knows what it needs"});
-    // A callback is copied: the reply, which can't be, is shared.
+    const auto share = claim_for_question(who.sender);
+    if (!share)
+        return reply.fail(share.error());
+    // A callback is copied: the reply, which can't be, is shared; and what is to be done may be
+    // long.
     const auto pending = std::make_shared<bus::Reply<Results...>>(std::move(reply));
-    const auto asked = [this, who, pending, act](const Status& may) {
+    const auto asked = [this, who, pending, share = *share,
+                        act = std::make_shared<Act>(std::move(act))](const Status& may) {
         if (!may)
             return pending->fail(may.error());
         for_caller(access_, who.sender, std::move(*pending),
@@ -363,7 +382,7 @@ void ManagerObject::change(std::string_view method, bus::Reply<Results...> reply
                        const auto allowed = admission.calls.take(admission.payers.of(caller.uid));
                        if (!allowed)
                            return answer.fail(allowed.error());
-                       answer.give(act(context_.engine, caller.uid));
+                       answer.give((*act)(context_.engine, caller.uid));
                    });
     };
     access_.authority.ask_for_all(who, *needs, asked);

@@ -104,6 +104,7 @@ private:
     /// The request with the keys of its table, and with ids for object paths.
     [[nodiscard]] Value with_ids(const Value& request, std::span<const RequestKey> keys) const;
     [[nodiscard]] Requester requester() const;
+    [[nodiscard]] Result<SharedPool::Claim> claim_for_question(const std::string& sender);
     /// Of an answer about the machine as that caller sees it, which outlives the spelling.
     [[nodiscard]] bus::Spelling spelling(uid_t asker, const Report& seen) const;
     /// Runs a probe, if the caller may ask for it.

@@ -4,7 +4,9 @@
 #include <array>
 #include <utility>
 
+#include <linux/sockios.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 namespace gpuprobe::inline service {
@@ -19,21 +21,26 @@ SocketConnection::SocketConnection(
       since_{loop.now()} {}
 
 std::size_t SocketConnection::held_bytes() const {
-    auto held = input_.size() + (is_called_ ? call_size_ : 0);
+    if (!is_open())
+        return 0;
+    auto held = input_.memory() > kSmall.count ? input_.memory() : 0;
+    held += is_called_ ? call_size_ : 0;
+    if (peer_.groups && peer_.groups->size() * sizeof(gid_t) > kSmall.count)
+        held += peer_.groups->size() * sizeof(gid_t);
     for (const auto* text : {&output_, &waiting_})
-        if (*text && text->use_count() == 1)
-            held += (*text)->size();
+        if (*text && !(*text)->is_kept && (*text)->bytes.size() > kSmall.count)
+            held += (*text)->bytes.size();
     return held;
 }
 
 bool SocketConnection::is_overdue(MonotonicTime now) const {
-    if (output_)
+    if (output_ || is_ending_)
         return now - since_ >= kPatienceForReader;
     return !is_called_ && input_.size() > 0 && now - since_ >= kPatienceForMessage;
 }
 
 void SocketConnection::send(SharedText text, bool is_last) {
-    if (!is_open() || !is_called_)
+    if (!is_open() || !is_called_ || is_ending_)
         return;
     is_called_ = !is_last;
     if (output_) {
@@ -53,8 +60,26 @@ void SocketConnection::finish() {
 
 void SocketConnection::close_with(const SharedText& text) {
     if (is_open() && !output_)
-        (void)::send(socket_.get(), text->data(), text->size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        (void)::send(socket_.get(), text->bytes.data(), text->bytes.size(),
+                     MSG_DONTWAIT | MSG_NOSIGNAL);
     close();
+}
+
+/// Source: unix(7), SIOCOUTQ.
+bool SocketConnection::has_unread() const {
+    int bytes = 0;
+    return ::ioctl(socket_.get(), SIOCOUTQ, &bytes) == 0 && bytes > 0;
+}
+
+void SocketConnection::end_with(const SharedText& text) {
+    if (!is_open() || !has_unread())
+        return close_with(text);
+    is_ending_ = true;
+    input_ = {};
+    output_ = waiting_ = nullptr;
+    since_ = loop_.now();
+    (void)::shutdown(socket_.get(), SHUT_WR);
+    watch();
 }
 
 void SocketConnection::close() {
@@ -69,7 +94,7 @@ void SocketConnection::ready(std::uint32_t events) {
     if ((events & EPOLLOUT) != 0)
         write_on();
     if (is_open() && (events & EPOLLIN) != 0)
-        is_called_ || output_ || next_ ? watch() : read();
+        is_called_ || output_ || next_ || is_ending_ ? watch() : read();
     else if (is_open() && (events & (EPOLLERR | EPOLLHUP)) != 0)
         close();
 }
@@ -84,12 +109,12 @@ void SocketConnection::read() {
     if (input_.size() == 0)  // a message must be whole within kPatienceForMessage
         since_ = loop_.now();
     if (!input_.add({block.data(), static_cast<std::size_t>(got)})) {
-        static const auto refusal = std::make_shared<const std::string>(
-            varlink::reply("org.gpuprobe.TooLarge",
-                           R"({"name":"org.gpuprobe.GpuProbe1.Error.TooLarge",)"
-                           R"("message":"a call of more than 2 MiB","candidates":[]})",
-                           false));
-        return close_with(refusal);
+        static const auto refusal = std::make_shared<const Text>(
+            Text{varlink::reply("org.gpuprobe.TooLarge",
+                                R"({"name":"org.gpuprobe.GpuProbe1.Error.TooLarge",)"
+                                R"("message":"a call of more than 2 MiB","candidates":[]})",
+                                false)});
+        return end_with(refusal);
     }
     take_next();
 }
@@ -100,8 +125,9 @@ void SocketConnection::take_next() {
     const auto message = input_.next();
     if (message) {
         is_called_ = true;
-        call_size_ = message->size() > kSmallCall.count ? message->size() : 0;
+        call_size_ = message->size() > kSmall.count ? message->size() : 0;
         owner_.called(*this, *message);
+        input_.release();
     }
     if (is_open())
         owner_.changed(*this);
@@ -109,7 +135,7 @@ void SocketConnection::take_next() {
 
 /// After a call, the one that has already been read, or else what the client sends.
 void SocketConnection::await_next() {
-    if (!is_open() || is_called_ || output_)
+    if (!is_open() || is_called_ || output_ || is_ending_)
         return;
     if (input_.size() > 0 && !next_)
         next_ = loop_.defer([this] { take_next(); });
@@ -130,7 +156,7 @@ bool SocketConnection::write(const std::string& text) {
 
 void SocketConnection::write_on() {
     while (output_) {
-        if (!write(*output_)) {
+        if (!write(output_->bytes)) {
             if (is_open())
                 watch();
             return;
@@ -138,13 +164,15 @@ void SocketConnection::write_on() {
         output_ = std::exchange(waiting_, nullptr);
         written_ = 0;
     }
+    if (is_open())
+        owner_.changed(*this);
     await_next();
 }
 
 /// While a call is being answered nothing is read; that the client has gone is told all the same.
 void SocketConnection::watch() {
     std::uint32_t wanted = output_ ? EPOLLOUT : 0U;
-    if (!output_ && !is_called_ && !next_)
+    if (!output_ && !is_called_ && !next_ && !is_ending_)
         wanted |= EPOLLIN;
     if (watched_ == wanted)
         return;

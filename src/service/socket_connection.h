@@ -17,7 +17,12 @@
 namespace gpuprobe::inline service {
 
 /// Bytes to send, perhaps to many.
-using SharedText = std::shared_ptr<const std::string>;  // answers are kept and sent at once
+struct Text {
+    std::string bytes = {};
+    /// Whether its memory is counted elsewhere, as that of kept answers is.
+    mutable bool is_kept = false;
+};
+using SharedText = std::shared_ptr<const Text>;  // answers are kept and sent at once
 
 /// One client of the socket: what it asks is read, one message at a time, and what it is answered
 /// is written as fast as it reads. Nothing here waits.
@@ -42,7 +47,7 @@ public:
     /// A message must be whole in that time, and an answer make progress in this one.
     static constexpr Duration kPatienceForMessage = std::chrono::seconds{30};
     static constexpr Duration kPatienceForReader = std::chrono::minutes{5};
-    static constexpr Bytes kSmallCall = kib(1);  ///< smaller ones are not counted
+    static constexpr Bytes kSmall = kib(1);  ///< smaller calls and answers are not counted
 
     /// `owner` outlives it.
     SocketConnection(
@@ -53,9 +58,13 @@ public:
     [[nodiscard]] std::uint64_t id() const { return id_; }
     [[nodiscard]] int descriptor() const { return socket_.get(); }
     [[nodiscard]] const bus::Credentials& peer() const { return peer_; }
+    /// Its groups as they were when it connected, which are looked up only for those who call.
+    void know_groups(std::optional<std::vector<std::uint32_t>> groups) {
+        peer_.groups = std::move(groups);
+    }
     [[nodiscard]] bool is_open() const { return static_cast<bool>(socket_); }
-    /// Bytes that only this connection needs: what was read of calls that have not been answered,
-    /// and what of its answers has not been written.
+    /// Bytes that this connection needs: what was read of calls that have not been answered, and
+    /// its answers that have not been written, but kept ones. Zero once it is closed.
     [[nodiscard]] std::size_t held_bytes() const;
     /// How long ago it was last read from or written to, if it waits for its client's next call.
     [[nodiscard]] Duration idle_time() const {
@@ -70,6 +79,9 @@ public:
     void finish();
     /// Sends the text as far as the client takes it at once, and closes.
     void close_with(const SharedText& text);
+    /// The same when the client is at fault, not the number of clients: if it has not read earlier
+    /// answers, the connection ends with the client, because their memory stays as long.
+    void end_with(const SharedText& text);
     void close();
     /// Whether it waits for what the client sends, and for nothing else.
     [[nodiscard]] bool awaits_input() const { return is_open() && watched_ == EPOLLIN; }
@@ -83,6 +95,7 @@ private:
     /// False when the rest has to wait for the reader.
     bool write(const std::string& text);
     void write_on();
+    [[nodiscard]] bool has_unread() const;
     void watch();
 
     std::uint64_t id_;
@@ -94,6 +107,7 @@ private:
     SharedText output_ = {};  ///< what is being written
     std::size_t written_ = 0;
     SharedText waiting_ = {};                    ///< what is written next
+    bool is_ending_ = false;                     ///< it is read no more
     bool is_called_ = false;                     ///< the last answer has not been given
     std::size_t call_size_ = 0;                  ///< of the call that is being answered
     MonotonicTime since_ = {};                   ///< of the last progress

@@ -31,31 +31,30 @@ constexpr auto kPause = std::chrono::milliseconds{100};
 constexpr auto kLook = std::chrono::seconds{10};  // for those who are overdue
 constexpr mode_t kForEverybody = 0666;
 
-/// The supplementary groups of the peer, and its own. Source: unix(7), SO_PEERGROUPS.
-std::optional<std::vector<std::uint32_t>> groups_of(int socket, gid_t own) {
-    std::vector<std::uint32_t> groups(64);
-    for (int tries = 0; tries < 2; ++tries) {
-        auto size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
-        if (::getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) == 0) {
-            groups.resize(size / sizeof(gid_t));
-            groups.push_back(own);
-            return groups;
-        }
-        if (errno != ERANGE)
-            break;
-        groups.resize(size / sizeof(gid_t));
-    }
-    return std::nullopt;
+/// The supplementary groups of the peer, and its own; nullopt for more than kMaxGroups, which take
+/// long to copy. Source: unix(7), SO_PEERGROUPS.
+std::optional<std::vector<std::uint32_t>> groups_of(int socket) {
+    std::vector<std::uint32_t> groups(SocketServer::kMaxGroups);
+    auto size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
+    ucred peer{};
+    socklen_t peer_size = sizeof peer;
+    if (::getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) != 0 ||
+        ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &peer_size) != 0)
+        return std::nullopt;
+    groups.resize(size / sizeof(gid_t));
+    groups.push_back(peer.gid);
+    groups.shrink_to_fit();
+    return groups;
 }
 
-/// Who connected, as it was then; in this process's user namespace. Errors: Internal.
+/// Who connected, as it was then, without groups; in this process's user namespace. Errors:
+/// Internal.
 Result<bus::Credentials> peer_of(int socket) {
     ucred peer{};
     socklen_t size = sizeof peer;
     if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
         return errno_error("SO_PEERCRED", errno);
-    return bus::Credentials{
-        .uid = peer.uid, .pid = peer.pid, .groups = groups_of(socket, peer.gid)};
+    return bus::Credentials{.uid = peer.uid, .pid = peer.pid};
 }
 
 std::shared_ptr<const UniqueFd> process_of(int socket) {
@@ -67,8 +66,8 @@ std::shared_ptr<const UniqueFd> process_of(int socket) {
 }
 
 SharedText text_of(const MethodAnswer& answer) {
-    return std::make_shared<const std::string>(
-        varlink::reply(answer.error, answer.document, answer.continues));
+    return std::make_shared<const Text>(
+        Text{varlink::reply(answer.error, answer.document, answer.continues)});
 }
 
 /// How many connections there is room for, with as many descriptors for all else. systemd's own
@@ -89,11 +88,20 @@ SharedPool::Limits limits_of(std::size_t connections) {
     return {.all = connections, .one = connections / 2, .root = connections / 4};
 }
 
-/// Keeps the kernel from holding more than some 16 KiB of answers that this client has not read;
-/// they count as the daemon's memory. Source: socket(7), SO_SNDBUF.
-void keep_small(int socket) {
-    constexpr int kSmall = 8 * 1024;
-    (void)::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &kSmall, sizeof kSmall);
+/// Of answers that a client has not read, the kernel holds twice as much: it counts as the daemon's
+/// memory until the client has read them or has gone. Source: socket(7), SO_SNDBUF.
+constexpr int kRoomyBuffer = 64 * 1024;
+constexpr int kSmallBuffer = 4 * 1024;
+
+void set_send_buffer(int socket, int bytes) {
+    (void)::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+}
+
+/// Whether the client closed its end and left nothing to read. Programs that connect and close fill
+/// the queue of those that wait; each costs little here.
+bool has_left(int socket) {
+    char first = 0;
+    return ::recv(socket, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 const SharedText& too_many() {
@@ -224,24 +232,21 @@ bool SocketServer::accept_one() {
         return !is_short && errno == ECONNABORTED;
     }
     auto peer = peer_of(socket.get());
-    if (!peer)
+    if (!peer || has_left(socket.get()))
         return true;
     const auto payer = context_.admission.payers.of(peer->uid);
     if (!make_room_for(payer)) {
-        const auto& refusal = *too_many();
+        const auto& refusal = too_many()->bytes;
         (void)::send(socket.get(), refusal.data(), refusal.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         return true;
     }
     const auto id = ++last_id_;
     ids_[payer.id].insert(id);
     connections_.take(payer);
-    if (connections_.total() > kMaxRoomy)
-        keep_small(socket.get());
+    set_send_buffer(socket.get(), connections_.total() > kMaxRoomy ? kSmallBuffer : kRoomyBuffer);
     SocketConnection::Owner& owner = *this;
-    auto caller = caller_from(*peer);
     clients_.emplace(id, Client{.connection = std::make_shared<SocketConnection>(
                                     id, std::move(socket), std::move(peer).value(), loop_, owner),
-                                .caller = std::move(caller),
                                 .payer = payer});
     clients_.at(id).connection->start();
     return true;
@@ -307,12 +312,16 @@ void SocketServer::set_held(Client& client, std::size_t bytes) {
 }
 
 void SocketServer::changed(SocketConnection& connection) {
+    if (!connection.is_open())
+        return;
     auto& client = clients_.at(connection.id());
     const auto now = connection.held_bytes();
     if (now == client.held)
         return;
     if (now > client.held && !make_memory_for(client.payer, now - client.held))
-        return connection.close_with(too_much());
+        return connection.end_with(too_much());
+    if (!connection.is_open())
+        return;
     set_held(client, now);
     if (now > 0 && !overdue_)
         overdue_ = loop_.after(kLook, [this] { close_the_overdue(); });
@@ -336,7 +345,7 @@ void SocketServer::closed(SocketConnection& connection) {
     ids->second.erase(connection.id());
     if (ids->second.empty())
         ids_.erase(ids);
-    std::erase(subscribers_, connection.id());
+    subscribers_.erase(connection.id());
     closed_.push_back(connection.id());
     if (!sweep_)  // it is still on the stack
         sweep_ = loop_.defer([this] { sweep(); });
@@ -382,9 +391,19 @@ void SocketServer::forget_older() {
     answers_.clear();
 }
 
+/// With the first call.
+void SocketServer::know_caller(SocketConnection& connection) {
+    auto& client = clients_.at(connection.id());
+    if (std::exchange(client.is_known, true))
+        return;
+    connection.know_groups(groups_of(connection.descriptor()));
+    client.caller = caller_from(connection.peer());
+}
+
 void SocketServer::called(SocketConnection& connection, std::string_view message) {
     const auto uid = connection.peer().uid;
     was_used();
+    know_caller(connection);
     context_.engine.catch_up();
     forget_older();
     // What somebody reported ends with time, not with a generation.
@@ -409,7 +428,7 @@ void SocketServer::serve(const Waiting& waiting) {
         return;
     auto call = varlink::call_from(waiting.message);
     if (!call)
-        return connection->close_with(
+        return connection->end_with(
             text_of(refusal_of({ErrorCode::InvalidRequest, "no call: " + call.error().text})));
     const auto asked =
         std::make_shared<Asked>(Asked{.connection = connection,
@@ -429,13 +448,23 @@ void SocketServer::serve(const Waiting& waiting) {
         return heard(*asked, refusal_of(Authority::refused(needs.back()).error()), false);
     const SocketRequester who{.credentials = connection->peer(),
                               .process = process_of(connection->descriptor())};
-    authority->ask_for_all(who, needs, [weak = std::weak_ptr{self_}, asked](const Status& may) {
+    // The question goes unanswered if the bus is lost meanwhile.
+    const auto lost = [weak = std::weak_ptr{self_}, asked](const bool* is_decided) {
         const auto self = weak.lock();
-        if (self && may)
-            (*self)->run(asked);
-        else if (self)
-            (*self)->heard(*asked, refusal_of(may.error()), false);
-    });
+        if (self && !*is_decided)
+            (*self)->heard(*asked, refusal_of({ErrorCode::Unavailable, "the bus was lost"}), false);
+        delete is_decided;
+    };
+    const std::shared_ptr<bool> is_decided{new bool{false}, lost};
+    authority->ask_for_all(who, needs,
+                           [weak = std::weak_ptr{self_}, asked, is_decided](const Status& may) {
+                               *is_decided = true;
+                               const auto self = weak.lock();
+                               if (self && may)
+                                   (*self)->run(asked);
+                               else if (self)
+                                   (*self)->heard(*asked, refusal_of(may.error()), false);
+                           });
 }
 
 Status SocketServer::take_costs(Asked& asked) {
@@ -477,8 +506,6 @@ void SocketServer::reply_to(const std::shared_ptr<Asked>& asked) {
         .files = context_.files,
         .seen = *view.report,
         .seen_json = [this, &caller]() -> const std::string& { return *views_.of(caller).json; }};
-    if (asked->traits.subscribes && asked->call.wants_more && asked->wants_answer)
-        subscribers_.push_back(connection->id());
     // Only an answer that comes at once rests on this report alone.
     const auto is_within = std::make_shared<bool>(asked->traits.is_kept);
     answer(asked->call, machine,
@@ -504,25 +531,44 @@ void SocketServer::heard(const Asked& asked, const MethodAnswer& answer, bool ma
         }
         return;
     }
+    if (asked.traits.subscribes && answer.continues)
+        subscribers_.insert(connection->id());
     const auto text = text_of(answer);
-    if (may_keep && text->size() <= kMaxKept.count &&
+    if (may_keep && text->bytes.size() <= kMaxKept.count &&
         asked.question.size() <= answers_.kMaxQuestion.count &&
         !context_.engine.has_experience(asked.call.uid)) {
         auto key = key_of(connection->id(), asked.question);
         if (!answers_.find(generation_, key))
-            answers_.keep(std::move(key), text);
+            keep(std::move(key), text);
     }
     connection->send(text, !answer.continues);
     changed(*connection);
 }
 
+/// A text that the cache drops is memory of those who are still being sent it: once these are many
+/// bytes, all connections are counted again.
+void SocketServer::keep(std::string key, const SharedText& text) {
+    constexpr std::size_t kMaxDropped = mib(4).count;
+    text->is_kept = true;
+    answers_.keep(std::move(key), text);
+    if (dropped_ > kMaxDropped)
+        count_again();
+}
+
+void SocketServer::count_again() {
+    dropped_ = 0;
+    for (const auto& [id, client] : clients_)  // closed ones leave in the next turn
+        changed(*client.connection);
+}
+
 void SocketServer::update() {
     answers_.clear();
+    count_again();
     if (subscribers_.empty())
         return;
     const auto text =
         text_of({.document = subscription_document(context_.engine.report()), .continues = true});
-    const auto told = subscribers_;  // who can't be told any more leaves the list
+    const auto told = subscribers_;  // whoever can't be sent it leaves the set
     for (const auto id : told) {
         const auto connection = clients_.at(id).connection;
         connection->send(text, false);

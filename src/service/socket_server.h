@@ -33,7 +33,8 @@ public:
     /// When strangers have all places, the connection of a stranger that has not been used for so
     /// long is closed for another stranger.
     static constexpr Duration kIdle = std::chrono::seconds{1};
-    static constexpr Bytes kMaxKept = kib(256);  ///< larger answers are made anew
+    static constexpr std::size_t kMaxGroups = 1024;  ///< of a caller; with more they are not known
+    static constexpr Bytes kMaxKept = kib(256);      ///< larger answers are made anew
     static constexpr Duration kUse = std::chrono::seconds{2};
 
     /// `authority`: whom polkit can be asked by now; null without a bus. All outlive this.
@@ -59,6 +60,7 @@ private:
     struct Client {
         Connection connection = {};
         Caller caller = {};
+        bool is_known = false;  ///< whether caller is
         Payer payer = {};
         std::size_t held = 0;  ///< its connection's held_bytes(), as they were counted last
         std::string access = {};
@@ -83,6 +85,9 @@ private:
     [[nodiscard]] bool close_idle_stranger();
     [[nodiscard]] bool make_memory_for(const Payer& payer, std::size_t bytes);
     void set_held(Client& client, std::size_t bytes);
+    void know_caller(SocketConnection& connection);
+    void keep(std::string key, const SharedText& text);
+    void count_again();
     void serve(const Waiting& waiting);
     /// One call on its way to an answer.
     struct Asked {
@@ -108,7 +113,10 @@ private:
     std::function<Authority*()> authority_;
     ReportViews views_;
     FairQueue queue_;
-    AnswerCache<SharedText> answers_ = {};
+    AnswerCache<SharedText> answers_{[this](const SharedText& text) {
+        text->is_kept = false;
+        dropped_ += text.use_count() > 1 ? text->bytes.size() : 0;
+    }};
     std::uint64_t generation_ = 0;          ///< of the report that answers_ rest on
     std::optional<WallTime> created_ = {};  ///< likewise
     std::uint64_t age_ = 1;                 ///< counts these reports
@@ -126,7 +134,8 @@ private:
     std::map<uid_t, std::set<std::uint64_t>> ids_ = {};  ///< of connections, by payer
     MonotonicTime looked_for_idle_ = {};
     std::vector<std::uint64_t> closed_ = {};
-    std::vector<std::uint64_t> subscribers_ = {};
+    std::set<std::uint64_t> subscribers_ = {};
+    std::size_t dropped_ = 0;  ///< bytes that the cache dropped and clients may still be sent
     EventHandle sweep_ = {};
     EventHandle overdue_ = {};
     EventHandle use_ = {};

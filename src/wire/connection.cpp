@@ -138,7 +138,10 @@ std::optional<PropertyWrite> write_in(sd_bus_message* message) {
     const char* property = nullptr;
     const char* text = nullptr;
     const char* sender = sd_bus_message_get_sender(message);
-    const bool is_text = sd_bus_message_read(message, "ssv", &interface, &property, "s", &text) > 0;
+    constexpr std::size_t kMaxWord = 64;
+    const bool is_text =
+        sd_bus_message_read(message, "ssv", &interface, &property, "s", &text) > 0 &&
+        std::strlen(property) <= kMaxWord && std::strlen(text) <= kMaxWord;
     std::optional<PropertyWrite> write;
     if (is_text && sender)
         write = {.sender = sender, .interface = interface, .property = property, .text = text};
@@ -222,6 +225,11 @@ int Connection::refuse_too_much(sd_bus_message* message, void* self, sd_bus_erro
         return 0;
     const auto contents = contents_of(message);
     static_cast<Connection*>(self)->call_size_ = contents ? contents->bytes : 0;
+    if (contents && contents->bytes > kMaxCall.count) {
+        (void)sd_bus_reply_method_errorf(message, error_name(ErrorCode::TooLarge).c_str(),
+                                         "a call of more than 2 MiB");
+        return 1;
+    }
     if (contents)
         return 0;
     (void)sd_bus_reply_method_errorf(message, error_name(ErrorCode::InvalidRequest).c_str(),

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/event_loop.h"
 #include "base/handle.h"
@@ -87,6 +88,7 @@ public:
     void on_use(std::function<void()> used) { used_ = std::move(used); }
     static constexpr Duration kUse = std::chrono::seconds{2};
     static constexpr int kMessagesPerTurn = 64;
+    static constexpr Bytes kMaxCall = mib(2);                        ///< as on the socket
     static constexpr Duration kTurn = std::chrono::milliseconds{1};  ///< no message after it
     /// `admit` judges each call by its sender before anything else is read of it; an error is the
     /// answer, as late as Refusals has it. `handled` learns how long a message took.

@@ -50,13 +50,26 @@ Result<Call> call_from(std::string_view message) {
     return call;
 }
 
+/// A string that grows by itself takes up to twice its size.
+void MessageReader::append(std::string_view bytes) {
+    constexpr std::size_t kLarge = kib(64).count;
+    const auto size = text_.size() + bytes.size();
+    if (size > text_.capacity() && size > kLarge) {
+        std::string larger;
+        larger.reserve(size + size / 4);
+        larger.append(text_);
+        text_.swap(larger);
+    }
+    text_.append(bytes);
+}
+
 Status MessageReader::add(std::string_view bytes) {
     if (start_ > 0) {
         text_.erase(0, start_);
         known_ -= start_;
         start_ = 0;
     }
-    text_.append(bytes);
+    append(bytes);
     const auto first_end = text_.find('\0', known_);
     const auto first = first_end == std::string::npos ? text_.size() : first_end;
     if (first > kMaxMessage.count)
@@ -69,15 +82,21 @@ std::optional<std::string_view> MessageReader::next() {
     const auto end = text_.find('\0', known_);
     if (end == std::string::npos) {
         known_ = text_.size();
-        if (size() == 0 && text_.capacity() > kib(64).count) {  // of a large message
-            text_ = {};
-            start_ = known_ = 0;
-        }
         return std::nullopt;
     }
     const auto message = std::string_view{text_}.substr(start_, end - start_);
     start_ = known_ = end + 1;
     return message;
+}
+
+void MessageReader::release() {
+    constexpr std::size_t kWorthIt = kib(1).count;
+    if (text_.capacity() <= kWorthIt || text_.capacity() <= 4 * size())
+        return;
+    text_ = text_.substr(start_);
+    text_.shrink_to_fit();
+    known_ -= start_;
+    start_ = 0;
 }
 
 std::string reply(std::string_view error, std::string_view document, bool continues) {

@@ -37,10 +37,17 @@ public:
     /// The next whole message without its NUL, or nullopt. It is valid until the next call of a
     /// function that is not const.
     std::optional<std::string_view> next();
+    /// To be called when the message that next() returned is no longer needed: gives back the
+    /// memory of a large one.
+    void release();
     /// What add() was given and next() has not returned.
     [[nodiscard]] std::size_t size() const { return text_.size() - start_; }
+    /// The memory that it takes.
+    [[nodiscard]] std::size_t memory() const { return text_.capacity(); }
 
 private:
+    void append(std::string_view bytes);
+
     std::string text_ = {};
     std::size_t start_ = 0;  ///< of the next message
     std::size_t known_ = 0;  ///< there is no NUL between start_ and this

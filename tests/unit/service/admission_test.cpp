@@ -115,7 +115,9 @@ TEST(SharedPool, LeavesEachUserWhatTheOneBeforeGot) {
 TEST(SharedPool, KeepsHalfFreeOfStrangers) {
     SharedPool pool{{.all = 64, .one = 8, .always = 1, .root = 4}};
     for (uid_t uid = 100'000; uid < 104'000; ++uid)
-        EXPECT_GE(taken_by(pool, stranger(uid)), 1U);
+        (void)taken_by(pool, stranger(uid));
+    EXPECT_EQ(pool.total(), 128U) << "what each is granted has a total, too";
+    EXPECT_GE(taken_by(pool, kAnna), 1U);
     SharedPool without_always{{.all = 64, .one = 8, .always = 0, .root = 4}};
     for (uid_t uid = 100'000; uid < 104'000; ++uid)
         (void)taken_by(without_always, stranger(uid));
