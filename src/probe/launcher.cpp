@@ -325,9 +325,12 @@ Result<std::unique_ptr<SpawnLauncher::Prepared>> SpawnLauncher::prepared() {
                                .input = job.worker.get(),
                                .folder = folder.path(),
                                .namespaces = has_namespaces_ ? &namespaces : nullptr}));
-    return std::make_unique<Prepared>(std::move(starting), std::move(frames.read),
-                                      std::move(output.read), std::move(job.ours),
-                                      std::move(folder), environment);
+    return std::make_unique<Prepared>(Prepared{.starting = std::move(starting),
+                                               .frames = std::move(frames.read),
+                                               .output = std::move(output.read),
+                                               .job = std::move(job.ours),
+                                               .folder = std::move(folder),
+                                               .environment = environment});
 }
 
 /// One that can't be started is told with the first target.

@@ -170,7 +170,9 @@ bool is_of(const DeviceFacts& device, const Unit& unit, const std::string& api) 
 void add_unit_trials(const Subject& subject,
                      const std::vector<const ProbeResult*>& probes,
                      Gpu& gpu) {
-    for (auto& [api, view] : gpu.apis) {
+    for (auto& member : gpu.apis) {
+        const auto& api = member.first;  // clang 14 captures no structured binding in a lambda
+        auto& view = member.second;
         const auto* claim = preferred_claim(subject, api);
         const auto driver = claim ? claim->device.probe->driver : view.driver.value_or("");
         for (const auto* probe : probes) {
