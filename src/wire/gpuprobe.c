@@ -20,11 +20,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "wire/json_reader.h"
+
 extern char** environ;
 
 enum {
     kMaxAnswer = 64 << 20,  // bytes; a report has some hundred thousand
-    kMaxDepth = 64,         // of JSON
     kUsualTimeout = 25000,  // milliseconds
 };
 
@@ -78,243 +79,6 @@ static int append_text(struct text* text, const char* more) {
 static void drop(struct text* text) {
     free(text->bytes);
     *text = (struct text){0};
-}
-
-// JSON ----------------------------------------------------------------------------------------
-
-static const char* skip_blanks(const char* at) {
-    return at + strspn(at, " \t\r\n");
-}
-
-// Behind the string that begins at `at`; NULL when it does not end.
-static const char* behind_string(const char* at) {
-    for (++at; *at != '"'; ++at) {
-        if (*at == '\\')
-            ++at;
-        if (*at == '\0')
-            return NULL;
-    }
-    return at + 1;
-}
-
-// Behind the value that begins at `at`; NULL for what is none. Brackets are counted and not
-// matched: what came from the daemon is JSON, and anything else is read without harm.
-static const char* behind_value(const char* at) {
-    int depth = 0;
-    do {
-        at = skip_blanks(at);
-        if (*at == '"') {
-            at = behind_string(at);
-            if (!at)
-                return NULL;
-        } else if (*at == '{' || *at == '[') {
-            if (++depth > kMaxDepth)
-                return NULL;
-            ++at;
-        } else if (*at == '}' || *at == ']') {
-            --depth;
-            ++at;
-        } else if (depth > 0 && (*at == ',' || *at == ':')) {
-            ++at;
-        } else {
-            const size_t size = strcspn(at, ",:{}[]\" \t\r\n");
-            if (size == 0)
-                return NULL;
-            at += size;
-        }
-    } while (depth > 0);
-    return depth == 0 ? at : NULL;
-}
-
-static unsigned hex_of(const char* at) {
-    unsigned number = 0;
-    for (int i = 0; i < 4; ++i) {
-        const char c = at[i];
-        const unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                               : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-                               : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
-                                                      : 0x10000;
-        if (digit > 15)
-            return 0xfffd;
-        number = 16 * number + digit;
-    }
-    return number;
-}
-
-static size_t put_utf8(unsigned code, char* out) {
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    static const unsigned char first[] = {0, 0xc0, 0xe0, 0xf0};
-    out[0] = (char)(first[more] | (code >> (6 * more)));
-    for (int i = 1; i <= more; ++i)
-        out[i] = (char)(0x80 | ((code >> (6 * (more - i))) & 0x3f));
-    return (size_t)more + 1;
-}
-
-// The character that an escape stands for, at its `u`; moves `at` to its last byte.
-static unsigned code_of(const char** at, const char* end) {
-    if (end - *at < 5)
-        return 0xfffd;
-    unsigned code = hex_of(*at + 1);
-    *at += 4;
-    const int has_other =
-        code >= 0xd800 && code < 0xdc00 && end - *at >= 7 && (*at)[1] == '\\' && (*at)[2] == 'u';
-    if (has_other) {
-        const unsigned low = hex_of(*at + 3);
-        if (low >= 0xdc00 && low < 0xe000) {
-            *at += 6;
-            return 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-        }
-    }
-    return code >= 0xd800 && code < 0xe000 ? 0xfffd : code;
-}
-
-// The text of the string from `at` to `end`, both with their quotes. No escape is shorter than what
-// it stands for.
-static char* decoded(const char* at, const char* end) {
-    char* text = malloc((size_t)(end - at));
-    if (!text)
-        return NULL;
-    char* out = text;
-    --end;
-    for (++at; at < end; ++at) {
-        if (*at != '\\') {
-            *out++ = *at;
-            continue;
-        }
-        ++at;
-        const char* plain = strchr("\"\"\\\\//b\bf\fn\nr\rt\t", *at);
-        if (*at == 'u')
-            out += put_utf8(code_of(&at, end), out);
-        else if (plain)
-            *out++ = plain[1];
-    }
-    *out = '\0';
-    return text;
-}
-
-static char* copy_of(const char* at, const char* end) {
-    return strndup(at, (size_t)(end - at));
-}
-
-// Walks over an object or an array.
-struct walk {
-    const char* at;   // of the item, or of the key of the member
-    const char* end;  // behind the key
-    const char* value;
-    const char* behind;
-    int is_object;
-};
-
-// The first, with `walk` at the container; or the next. 0: there is none.
-static int step(struct walk* walk, const char* container) {
-    const char* at = container ? container : walk->behind;
-    if (container) {
-        if (*at != '{' && *at != '[')
-            return 0;
-        walk->is_object = *at++ == '{';
-    } else {
-        at = skip_blanks(at);
-        if (*at++ != ',')
-            return 0;
-    }
-    at = skip_blanks(at);
-    if (*at == '}' || *at == ']' || *at == '\0')
-        return 0;
-    walk->at = walk->value = at;
-    if (walk->is_object) {
-        walk->end = *at == '"' ? behind_string(at) : NULL;
-        if (!walk->end)
-            return 0;
-        at = skip_blanks(walk->end);
-        if (*at != ':')
-            return 0;
-        walk->value = skip_blanks(at + 1);
-    }
-    walk->behind = behind_value(walk->value);
-    return walk->behind != NULL;
-}
-
-// Whether the key is that part of a pointer.
-static int is_part(const struct walk* walk, const char* part, size_t size) {
-    char* key = decoded(walk->at, walk->end);
-    if (!key)
-        return 0;
-    const char* left = key;
-    size_t i = 0;
-    for (; i < size && *left; ++i, ++left) {
-        char wanted = part[i];
-        if (wanted == '~' && i + 1 < size)
-            wanted = part[++i] == '1' ? '/' : '~';
-        if (wanted != *left)
-            break;
-    }
-    const int is_same = i == size && *left == '\0';
-    free(key);
-    return is_same;
-}
-
-// The item or member of that name; NULL when there is none.
-static const char* member_of(const char* container, const char* part, size_t size) {
-    struct walk walk = {0};
-    long index = 0;
-    for (int has = step(&walk, container); has; has = step(&walk, NULL), ++index) {
-        char number[24];
-        snprintf(number, sizeof number, "%ld", index);
-        if (walk.is_object ? is_part(&walk, part, size)
-                           : strlen(number) == size && !memcmp(number, part, size))
-            return walk.value;
-    }
-    return NULL;
-}
-
-static const char* find(const char* json, const char* pointer) {
-    if (!json || !pointer)
-        return NULL;
-    const char* at = skip_blanks(json);
-    while (at && *pointer == '/') {
-        const size_t size = strcspn(++pointer, "/");
-        at = member_of(at, pointer, size);
-        pointer += size;
-    }
-    return *pointer == '\0' ? at : NULL;
-}
-
-char* gpuprobe_value(const char* json, const char* pointer) {
-    const char* at = find(json, pointer);
-    const char* end = at ? behind_value(at) : NULL;
-    if (!end || strncmp(at, "null", 4) == 0)
-        return NULL;
-    return *at == '"' ? decoded(at, end) : copy_of(at, end);
-}
-
-long gpuprobe_count(const char* json, const char* pointer) {
-    const char* at = find(json, pointer);
-    if (!at || (*at != '{' && *at != '['))
-        return -1;
-    struct walk walk = {0};
-    long count = 0;
-    for (int has = step(&walk, at); has; has = step(&walk, NULL))
-        ++count;
-    return count;
-}
-
-char* gpuprobe_key(const char* json, const char* pointer, long index) {
-    const char* at = find(json, pointer);
-    if (!at || *at != '{')
-        return NULL;
-    struct walk walk = {0};
-    for (int has = step(&walk, at); has; has = step(&walk, NULL))
-        if (index-- == 0)
-            return decoded(walk.at, walk.end);
-    return NULL;
-}
-
-void gpuprobe_free(char* text) {
-    free(text);
 }
 
 // Appends the text as a JSON string.
@@ -490,13 +254,14 @@ static int put_failure(const char* name, const char* document, char** json) {
 static int unpack(const char* reply, char** json) {
     char* error = NULL;
     char* document = NULL;
-    struct walk walk = {0};
+    struct gpuprobe_json_walk walk = {0};
     // One look at the whole: answers are long.
-    for (int has = *reply == '{' && step(&walk, reply); has; has = step(&walk, NULL)) {
-        if (!error && is_part(&walk, "error", 5))
+    for (int has = *reply == '{' && gpuprobe_json_step(&walk, reply); has;
+         has = gpuprobe_json_step(&walk, NULL)) {
+        if (!error && gpuprobe_json_key_is(&walk, "error", 5))
             error = gpuprobe_value(walk.value, "");
-        else if (!document && is_part(&walk, "parameters", 10))
-            document = copy_of(walk.value, walk.behind);
+        else if (!document && gpuprobe_json_key_is(&walk, "parameters", 10))
+            document = gpuprobe_json_copy(walk.value, walk.behind);
     }
     int code = -EPROTO;
     if (error) {
@@ -696,9 +461,9 @@ int gpuprobe_call(gpuprobe_client* client,
         snprintf(name, sizeof name, "%s%s", strchr(method, '.') ? "" : "org.gpuprobe.", method);
     if (size >= (int)sizeof name)
         return -EINVAL;
-    const char* given = skip_blanks(parameters ? parameters : "{}");
-    const char* end = *given == '{' ? behind_value(given) : NULL;
-    if (!end || *skip_blanks(end) != '\0')
+    const char* given = gpuprobe_json_start(parameters ? parameters : "{}");
+    const char* end = *given == '{' ? gpuprobe_json_end(given) : NULL;
+    if (!end || *gpuprobe_json_start(end) != '\0')
         return -EINVAL;
     pthread_mutex_lock(&client->lock);
     const int code = call_locked(client, name, given, &answer);

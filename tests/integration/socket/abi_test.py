@@ -11,7 +11,8 @@ import unittest
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 LIBRARY = pathlib.Path(os.environ["GPUPROBE_BIN"]) / "libgpuprobe.so.1"
-CODE, SYMBOLS, HEADER = "wire/gpuprobe.c", "wire/gpuprobe.map", "include/gpuprobe/gpuprobe.h"
+CODE, READER, SYMBOLS = "wire/gpuprobe.c", "wire/json_reader.c", "wire/gpuprobe.map"
+HEADER = "include/gpuprobe/gpuprobe.h"
 DESCRIBED = SOURCE / "tests/data/libgpuprobe.so.1.abi"
 
 
@@ -40,14 +41,15 @@ class Abi(unittest.TestCase):
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(SOURCE / "include", folder / "include")
         (folder / "wire").mkdir()
-        for name in (CODE, SYMBOLS):
+        for name in (CODE, READER, "wire/json_reader.h", SYMBOLS):
             shutil.copy(SOURCE / "src" / name, folder / name)
         for name, (text, other) in changes.items():
             before = (folder / name).read_text(encoding="utf-8")
             self.assertIn(text, before)
             (folder / name).write_text(before.replace(text, other), encoding="utf-8")
         library = folder / "libgpuprobe.so.1"
-        subprocess.run(["cc", "-g", "-shared", "-fPIC", "-fvisibility=hidden", "-I", folder / "include", "-o", library, folder / CODE,
+        subprocess.run(["cc", "-g", "-shared", "-fPIC", "-fvisibility=hidden", "-I", folder / "include", "-I", folder, "-o", library,
+                        folder / CODE, folder / READER,
                         f"-Wl,--version-script={folder / SYMBOLS}", "-Wl,-soname,libgpuprobe.so.1"], check=True, timeout=60)
         return self.description(library, folder / "include/gpuprobe")
 
@@ -64,9 +66,9 @@ class Abi(unittest.TestCase):
 
     def test_finds_what_breaks_programs(self):
         for what, change, *files in (
-                ("another type of a result", ("long gpuprobe_count(", "int gpuprobe_count("), CODE, HEADER),
+                ("another type of a result", ("long gpuprobe_count(", "int gpuprobe_count("), READER, HEADER),
                 ("another type of a parameter", ("int milliseconds)", "long milliseconds)"), CODE, HEADER),
-                ("one more parameter", ("long index)", "long index, int from)"), CODE, HEADER),
+                ("one more parameter", ("long index)", "long index, int from)"), READER, HEADER),
                 ("no such function", ("    gpuprobe_key;\n", ""), SYMBOLS),
                 ("another version of the symbols", ("GPUPROBE_1", "GPUPROBE_2"), SYMBOLS)):
             with self.subTest(what):
@@ -75,7 +77,7 @@ class Abi(unittest.TestCase):
 
     def test_allows_one_more_function(self):
         described = self.changed({HEADER: ("#ifdef __cplusplus\n}", "GPUPROBE_PUBLIC int gpuprobe_more(void);\n#ifdef __cplusplus\n}"),
-                                  CODE: ("long gpuprobe_count(", "int gpuprobe_more(void) { return 0; }\nlong gpuprobe_count("),
+                                  READER: ("long gpuprobe_count(", "int gpuprobe_more(void) { return 0; }\nlong gpuprobe_count("),
                                   SYMBOLS: ("    gpuprobe_key;\n", "    gpuprobe_key;\n    gpuprobe_more;\n")})
         self.assertIn("gpuprobe_more", self.differences(described).stdout)
         self.assertEqual(self.differences(described, "--no-added-syms").returncode, 0)
