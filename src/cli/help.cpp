@@ -143,8 +143,7 @@ std::vector<std::string> option_names() {
     for (const auto& verb : verbs())
         add(verb.options);
     std::ranges::sort(names);
-    const auto repeated = std::ranges::unique(names);
-    names.erase(repeated.begin(), repeated.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     return names;
 }
 

@@ -2,7 +2,6 @@
 #include "cli/status_text.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include <fmt/format.h>
 
@@ -132,7 +131,7 @@ std::vector<std::vector<Cell>> gpu_rows(const Report& report, const Screen& scre
 /// Behind the last of the rows from `start` on that say the same of another GPU.
 std::size_t end_of_likes(const std::vector<std::vector<Cell>>& rows, std::size_t start) {
     const auto differs = [&first = rows[start]](const std::vector<Cell>& row) {
-        return !std::ranges::equal(std::views::drop(row, 1), std::views::drop(first, 1));
+        return !std::equal(row.begin() + 1, row.end(), first.begin() + 1, first.end());
     };
     return static_cast<std::size_t>(
         std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(start), rows.end(), differs) -

@@ -98,13 +98,15 @@ void Queries::start(const Chosen& chosen, bool allow_wake) {
         }
     }
     begun_ += due.size();
-    const auto suspects = std::ranges::stable_partition(
-        due, [this](const ProbeTarget& target) { return !context_.ledger.is_suspect(target); });
-    for (const auto& target : suspects) {
-        note(target, QueryEvent::Ask);
-        suspects_.push_back(target);
+    // clang 14 takes no std::ranges::subrange of libstdc++ 12, which std::ranges would return.
+    const auto suspects = std::stable_partition(
+        due.begin(), due.end(),
+        [this](const ProbeTarget& target) { return !context_.ledger.is_suspect(target); });
+    for (auto target = suspects; target != due.end(); ++target) {
+        note(*target, QueryEvent::Ask);
+        suspects_.push_back(*target);
     }
-    due.erase(suspects.begin(), suspects.end());
+    due.erase(suspects, due.end());
     sort_for_start(due, machine.hardware, machine.results);
     context_.ledger.begin(due);
     ask_all(std::move(due));
@@ -129,11 +131,12 @@ void Queries::start_ahead() {
 /// In their order.
 void Queries::ask_all(std::vector<ProbeTarget> due) {
     const auto& machine = context_.machine;
-    const auto others = std::ranges::stable_partition(due, [&machine](const ProbeTarget& target) {
-        return names_gpus(target, machine.hardware) && !machine.results.find(target);
-    });
-    std::vector<ProbeTarget> later{others.begin(), others.end()};
-    due.erase(others.begin(), others.end());
+    const auto others =
+        std::stable_partition(due.begin(), due.end(), [&machine](const ProbeTarget& target) {
+            return names_gpus(target, machine.hardware) && !machine.results.find(target);
+        });
+    std::vector<ProbeTarget> later{others, due.end()};
+    due.erase(others, due.end());
     if (due.empty() && naming_.empty()) {
         std::ranges::for_each(later, [this](const ProbeTarget& target) { ask(target); });
         return;
