@@ -65,7 +65,7 @@ std::string headline(const PlanRequest& request, const Plan& plan, const Screen&
         parts.push_back(plural(run.streams, "{number} stream", "{number} streams"));
     if (!plan.has_flash_attention)
         parts.emplace_back("no flash attention");
-    return joined(parts, screen.dot());
+    return base::joined(parts, screen.dot());
 }
 
 std::string parts_text(const Plan& plan, const Screen& screen) {
@@ -140,7 +140,7 @@ std::string shares_text(const SetPlan& set, bool has_layers) {
         else if (share.need.count > 0)
             shares.push_back(
                 phrase("{size} on {gpu}", {{"size", size_text(share.need)}, {"gpu", share.gpu}}));
-    return joined(shares, ", ");
+    return base::joined(shares, ", ");
 }
 
 /// "2 GPUs", or "2 of 3 GPUs" where one carries nothing.

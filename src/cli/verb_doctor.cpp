@@ -149,7 +149,7 @@ std::string doctor_text(const Report& report,
     text += shared_sections(findings, screen);
     for (const auto& [id, title] : titles(report)) {
         text += section(title, findings, {id}, screen);
-        const auto is_told = [&id](const Finding& finding) {
+        const auto is_told = [&id = id](const Finding& finding) {
             return std::ranges::find(finding.gpus, id) != finding.gpus.end();
         };
         if (std::ranges::none_of(findings, is_told))

@@ -43,8 +43,8 @@ void add_memory(const std::vector<ExportedGpu>& gpus, std::vector<FleetLabel>& l
         labels.push_back({.name = "gpu.discrete.memory.min-gib", .value = std::to_string(*least)});
     for (const auto& [target, count] :
          counted(gpus, [](const ExportedGpu& gpu) { return gpu.target; }))
-        if (const auto least =
-                least_gib(gpus, [&target](const ExportedGpu& gpu) { return gpu.target == target; }))
+        if (const auto least = least_gib(
+                gpus, [&target = target](const ExportedGpu& gpu) { return gpu.target == target; }))
             labels.push_back(
                 {.name = "memory." + target + ".min-gib", .value = std::to_string(*least)});
 }
