@@ -27,7 +27,8 @@
  *   -ECONNRESET    the daemon ended the connection before it had answered
  *   -ETIMEDOUT     no answer in time
  *   -EAGAIN        too many requests
- *   -E2BIG         the question or the answer is too large
+ *   -E2BIG         the question or the answer is too large: over 64 MiB, or an answer of over
+ *                  1,048,576 values
  *   -EOPNOTSUPP    the daemon has no such method
  *   -EPROTO        what came is no answer
  *   -ENOMEM        no memory
@@ -102,22 +103,34 @@ GPUPROBE_PUBLIC int gpuprobe_watch(gpuprobe_client* client);
 /* What has happened since, without waiting: 1 with *json set to {"generation":…,"state":…}, which
  * the caller frees; 0 when there is nothing. Call it until it returns 0. The first is the present
  * state. Errors: -ECONNRESET when the daemon has left, or was not followed; -EINVAL for NULL; what
- * the daemon refused, with its text in *json: -EAGAIN, -EOPNOTSUPP, -EIO; -EPROTO, -ENOMEM. */
+ * the daemon refused, with its text in *json: -EAGAIN, -EOPNOTSUPP, -EIO; -EPROTO, -E2BIG,
+ * -ENOMEM. */
 GPUPROBE_PUBLIC int gpuprobe_watch_next(gpuprobe_client* client, char** json);
 
 GPUPROBE_PUBLIC void gpuprobe_free(char* text);
 
 /* Reads JSON, for programs without a library for it. A pointer is one of RFC 6901:
- * "/candidates/0/backend"; "" is the whole.
+ * "/candidates/0/backend"; "" is the whole. A text is read as far as its answer needs, and nothing
+ * behind the value that it starts with. What is not JSON in UTF-8 is not there: a cut escape, half
+ * of a pair of surrogates, or more than 64 levels. The answer of a call is all JSON.
  *
  * The text of a string, or anything else as JSON; to be freed with gpuprobe_free(). NULL when there
- * is nothing, or null, or no memory. */
+ * is nothing, or null, or no memory, and for a string that holds U+0000, which would end it. */
 GPUPROBE_PUBLIC char* gpuprobe_value(const char* json, const char* pointer);
 /* How many items an array has, or members an object; -1 for anything else. */
 GPUPROBE_PUBLIC long gpuprobe_count(const char* json, const char* pointer);
 /* The key of an object's member, counted from 0; to be freed with gpuprobe_free(). NULL when there
- * is none, or no memory. */
+ * is none, or no memory, and for a key that holds U+0000. */
 GPUPROBE_PUBLIC char* gpuprobe_key(const char* json, const char* pointer, long index);
+/* Returns each item of an array, or the value of each member of an object, in turn, and NULL after
+ * the last. It is a part of `json`, for the functions above: gpuprobe_value(item, "/backend"). *at
+ * is NULL for the first, and belongs to this function from then on. *key: as of gpuprobe_key(), and
+ * NULL for an item; key may be NULL. All together take as long as one reading of the whole, which
+ * indices do not. */
+GPUPROBE_PUBLIC const char* gpuprobe_each(const char* json,
+                                          const char* pointer,
+                                          const char** at,
+                                          char** key);
 
 #ifdef __cplusplus
 }

@@ -26,6 +26,7 @@ extern char** environ;
 
 enum {
     kMaxAnswer = 64 << 20,  // bytes; a report has some hundred thousand
+    kMaxValues = 1 << 20,   // in an answer
     kUsualTimeout = 25000,  // milliseconds
 };
 
@@ -41,12 +42,16 @@ struct gpuprobe_client {
 
 // Text that grows -----------------------------------------------------------------------------
 
+// size < room, so that a NUL follows the bytes; all 0 while there are none. Whoever writes more
+// calls grow() first.
 struct text {
-    char* bytes;  // with a NUL behind them
-    size_t size;
+    char* bytes;
+    size_t size;  // at most kMaxAnswer
     size_t room;
+    size_t searched;  // there is no NUL before it
 };
 
+// Makes room for that many bytes more and a NUL. Errors: -E2BIG, -ENOMEM.
 static int grow(struct text* text, size_t more) {
     if (more > kMaxAnswer || text->size + more > kMaxAnswer)
         return -E2BIG;
@@ -74,6 +79,14 @@ static int append(struct text* text, const char* bytes, size_t size) {
 
 static int append_text(struct text* text, const char* more) {
     return append(text, more, strlen(more));
+}
+
+// The NUL that ends the first message; NULL if it has not come yet.
+static const char* end_of_message(struct text* text) {
+    const size_t left = text->size - text->searched;
+    const char* end = left > 0 ? memchr(text->bytes + text->searched, '\0', left) : NULL;
+    text->searched = end ? (size_t)(end - text->bytes) : text->size;
+    return end;
 }
 
 static void drop(struct text* text) {
@@ -182,17 +195,17 @@ static int read_block(int descriptor, struct text* into) {
     return 1;
 }
 
-// Reads until a message is whole. Nothing follows it: one call is made at a time.
+// Reads until a message is whole. Errors: -EPROTO if more than that came, which nobody asked for.
 static int receive(int descriptor, struct text* into, int64_t deadline) {
     for (;;) {
-        const int got = read_block(descriptor, into);
+        int got = await(descriptor, POLLIN, deadline);
+        if (got == 0)
+            got = read_block(descriptor, into);
         if (got < 0)
             return got;
-        if (got > 0 && memchr(into->bytes, '\0', into->size))
-            return 0;
-        const int ready = got > 0 ? 0 : await(descriptor, POLLIN, deadline);
-        if (ready < 0)
-            return ready;
+        const char* end = end_of_message(into);
+        if (end)
+            return end == into->bytes + into->size - 1 ? 0 : -EPROTO;
     }
 }
 
@@ -233,15 +246,21 @@ static int code_of_error(const char* name) {
 // {"error":{…}}, as gpuprobectl prints it; the name goes first where the document has none.
 static int put_failure(const char* name, const char* document, char** json) {
     struct text text = {0};
-    char* own = gpuprobe_value(document, "/name");
+    struct gpuprobe_json_walk walk = {0};
+    int has_name = 0;
+    for (int has = gpuprobe_json_step(&walk, document); has; has = gpuprobe_json_step(&walk, NULL))
+        if (gpuprobe_json_key_is(&walk, "name")) {
+            if (*walk.value != '"' || has_name)
+                return -EPROTO;
+            has_name = 1;
+        }
     int done = append_text(&text, "{\"error\":{");
-    if (done == 0 && !own) {
+    if (done == 0 && !has_name) {
         done = append_text(&text, "\"name\":");
         done = done < 0 ? done : append_quoted(&text, name);
         if (done == 0 && gpuprobe_count(document, "") > 0)
             done = append_text(&text, ",");
     }
-    free(own);
     done = done < 0 ? done : append_text(&text, document + 1);
     done = done < 0 ? done : append_text(&text, "}");
     if (done < 0)
@@ -250,31 +269,67 @@ static int put_failure(const char* name, const char* document, char** json) {
     return done;
 }
 
-// What a reply says: 0 and its document, or an error and that one's.
-static int unpack(const char* reply, char** json) {
-    char* error = NULL;
-    char* document = NULL;
+// The members of a reply, each at its value; NULL for those that it does not have.
+struct reply {
+    const char* error;
+    const char* parameters;
+    const char* parameters_end;
+    const char* continues;
+};
+
+// Errors: -EPROTO for what is no reply, -E2BIG for one of too many values.
+static int reply_from(const char* text, struct reply* reply) {
+    size_t values = 0;
     struct gpuprobe_json_walk walk = {0};
-    // One look at the whole: answers are long.
-    for (int has = *reply == '{' && gpuprobe_json_step(&walk, reply); has;
-         has = gpuprobe_json_step(&walk, NULL)) {
-        if (!error && gpuprobe_json_key_is(&walk, "error", 5))
-            error = gpuprobe_value(walk.value, "");
-        else if (!document && gpuprobe_json_key_is(&walk, "parameters", 10))
-            document = gpuprobe_json_copy(walk.value, walk.behind);
+    *reply = (struct reply){0};
+    if (!gpuprobe_json_object(text, &values))
+        return -EPROTO;
+    if (values > kMaxValues)
+        return -E2BIG;
+    const char* at = gpuprobe_json_start(text);
+    for (int has = gpuprobe_json_step(&walk, at); has; has = gpuprobe_json_step(&walk, NULL)) {
+        const int is_parameters = gpuprobe_json_key_is(&walk, "parameters");
+        const char** member = is_parameters                              ? &reply->parameters
+                              : gpuprobe_json_key_is(&walk, "error")     ? &reply->error
+                              : gpuprobe_json_key_is(&walk, "continues") ? &reply->continues
+                                                                         : NULL;
+        if (member && *member)
+            return -EPROTO;  // there twice
+        if (member && *walk.value != 'n')
+            *member = walk.value;
+        if (is_parameters)
+            reply->parameters_end = walk.end;
     }
-    int code = -EPROTO;
-    if (error) {
-        const int put = put_failure(error, document && *document == '{' ? document : "{}", json);
-        code = put < 0 ? put : code_of_error(error);
-        free(document);
-    } else if (document && *document == '{') {
+    const int is_right = (!reply->parameters || *reply->parameters == '{') &&
+                         (!reply->error || (reply->error[0] == '"' && reply->error[1] != '"')) &&
+                         (reply->error || reply->parameters) &&
+                         (!reply->continues || strchr("tf", *reply->continues));
+    return is_right ? 0 : -EPROTO;
+}
+
+// The answer in a reply: 0 with its document, or the code of its error with that one's. *continues:
+// whether another reply follows; NULL if none may. Errors: as reply_from(), -ENOMEM.
+static int unpack(const char* text, int* continues, char** json) {
+    struct reply reply;
+    const int problem = reply_from(text, &reply);
+    if (problem < 0)
+        return problem;
+    const int has_next = reply.continues && *reply.continues == 't';
+    if (continues)
+        *continues = has_next;
+    else if (has_next)
+        return -EPROTO;
+    char* document = reply.parameters ? gpuprobe_json_copy(reply.parameters, reply.parameters_end)
+                                      : strdup("{}");
+    if (!reply.error || !document) {
         *json = document;
-        code = 0;
-    } else {
-        free(document);
+        return document ? 0 : -ENOMEM;
     }
-    free(error);
+    char* name = gpuprobe_json_string(reply.error);
+    const int put = name ? put_failure(name, document, json) : -EPROTO;
+    const int code = put < 0 ? put : code_of_error(name);
+    free(document);
+    free(name);
     return code;
 }
 
@@ -342,13 +397,15 @@ static int take_output(pid_t child, int output, int64_t deadline, char** json) {
         kill(child, SIGKILL);
     while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
         continue;
-    if (done == 0 && (text.size == 0 || text.bytes[0] != '{'))
-        done = -ECONNREFUSED;  // gpuprobectl is not there, or is none that knows this
+    size_t values = 0;
+    const char* end = done == 0 && text.size > 0 ? gpuprobe_json_object(text.bytes, &values) : NULL;
+    if (done == 0 && (!end || values > kMaxValues))
+        done = -ECONNREFUSED;  // gpuprobectl is not there, or does not know this
     if (done < 0) {
         drop(&text);
         return done;
     }
-    text.bytes[text.size - 1] = '\0';  // the end of the line
+    text.bytes[end - text.bytes] = '\0';  // in place of the end of the line
     *json = text.bytes;
     char* name = gpuprobe_value(text.bytes, "/error/name");
     const int code = name ? code_of_error(name) : 0;
@@ -407,15 +464,28 @@ static int exchange(gpuprobe_client* client,
     if (code == 0 || code == -EPIPE)
         code = receive(client->call, &reply, deadline);
     if (code == 0)
-        code = unpack(reply.bytes, json);
-    else
+        code = unpack(reply.bytes, NULL, json);
+    // A connection is used again only after a reply that says what it means.
+    if (code < 0 && !*json)
         close_at(&client->call);
     drop(&reply);
     return code;
 }
 
+// Closes a connection that has ended, and one on which something came that nobody asked for: it
+// would be taken for the next answer.
+static void drop_unfit(gpuprobe_client* client) {
+    char byte;
+    if (client->call < 0)
+        return;
+    const ssize_t got = recv(client->call, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (got >= 0 || (errno != EAGAIN && errno != EINTR))
+        close_at(&client->call);
+}
+
 static int call_daemon(gpuprobe_client* client, const struct text* question, char** json) {
     const int64_t deadline = deadline_of(client);
+    drop_unfit(client);
     // A connection of before may have ended with the daemon: then once more.
     const int tries = client->call >= 0 ? 2 : 1;
     int code = -ECONNRESET;
@@ -459,11 +529,11 @@ int gpuprobe_call(gpuprobe_client* client,
         return -EINVAL;
     const int size =
         snprintf(name, sizeof name, "%s%s", strchr(method, '.') ? "" : "org.gpuprobe.", method);
-    if (size >= (int)sizeof name)
+    if (size >= (int)sizeof name || *method == '-')  // which gpuprobectl takes for an option
         return -EINVAL;
-    const char* given = gpuprobe_json_start(parameters ? parameters : "{}");
-    const char* end = *given == '{' ? gpuprobe_json_end(given) : NULL;
-    if (!end || *gpuprobe_json_start(end) != '\0')
+    const char* given = parameters ? parameters : "{}";
+    size_t values = 0;
+    if (!gpuprobe_json_object(given, &values))
         return -EINVAL;
     pthread_mutex_lock(&client->lock);
     const int code = call_locked(client, name, given, &answer);
@@ -483,6 +553,11 @@ static int call_with(gpuprobe_client* client,
                      const char* request,
                      char** json) {
     struct text parameters = {0};
+    size_t values = 0;
+    if (json)
+        *json = NULL;
+    if (request && !gpuprobe_json_object(request, &values))
+        return -EINVAL;
     int code = append_text(&parameters, "{");
     if (code == 0 && name) {
         code = append_quoted(&parameters, key);
@@ -494,8 +569,6 @@ static int call_with(gpuprobe_client* client,
         code = code < 0 ? code : append_text(&parameters, request);
     }
     code = code < 0 ? code : append_text(&parameters, "}");
-    if (json)
-        *json = NULL;
     if (code == 0)
         code = gpuprobe_call(client, method, parameters.bytes, json);
     drop(&parameters);
@@ -530,7 +603,7 @@ static int watch_locked(gpuprobe_client* client) {
     struct text question = {0};
     const int64_t deadline = deadline_of(client);
     close_at(&client->watch);
-    client->events->size = 0;
+    client->events->size = client->events->searched = 0;
     const int descriptor = connect_to(client, deadline);
     if (descriptor < 0)
         return is_absence(descriptor) ? -ECONNREFUSED : descriptor;
@@ -560,18 +633,22 @@ static int next_locked(gpuprobe_client* client, char** json) {
     if (client->watch < 0)
         return -ECONNRESET;
     int got = 1;
-    while (got > 0 && !(events->size > 0 && memchr(events->bytes, '\0', events->size)))
+    const char* end = end_of_message(events);
+    for (; got > 0 && !end; end = end_of_message(events))
         got = read_block(client->watch, events);
-    const char* end = events->size > 0 ? memchr(events->bytes, '\0', events->size) : NULL;
     if (!end) {
         if (got < 0)
             close_at(&client->watch);
-        return got < 0 ? -ECONNRESET : 0;
+        return got;
     }
-    const int code = unpack(events->bytes, json);
+    int continues = 0;
+    const int code = unpack(events->bytes, &continues, json);
     const size_t used = (size_t)(end - events->bytes) + 1;
     memmove(events->bytes, events->bytes + used, events->size - used);
     events->size -= used;
+    events->searched = 0;
+    if (!continues)
+        close_at(&client->watch);
     return code < 0 ? code : 1;
 }
 

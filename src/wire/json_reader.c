@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads JSON in place, with pointers into the text.
 #define _GNU_SOURCE
 #include "wire/json_reader.h"
 
+#include <assert.h>
 #include <gpuprobe/gpuprobe.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,184 +12,292 @@ enum {
     kMaxDepth = 64,
 };
 
-const char* gpuprobe_json_start(const char* at) {
-    return at + strspn(at, " \t\r\n");
+// Characters ----------------------------------------------------------------------------------
+
+// A character of a string. It never needs more bytes in UTF-8 than the document has for it, which
+// is why a string's text fits where the string does:
+//   in the document           bytes   in UTF-8
+//   itself                    n       n
+//   \n and the like           2       1
+//   \u0000 to \uffff          6       1 to 3
+//   a pair, \ud800\udc00 ...  12      4
+// read_character() makes every one of them, and asserts it.
+struct character {
+    size_t written;  // bytes in the document
+    size_t size;     // bytes in UTF-8, at most `written`
+    char bytes[4];
+};
+
+static int is_surrogate(uint32_t code) {
+    return code >= 0xd800 && code < 0xe000;
 }
 
-// Behind the string that begins at `at`; NULL when it does not end.
-static const char* behind_string(const char* at) {
-    for (++at; *at != '"'; ++at) {
-        if (*at == '\\')
-            ++at;
-        if (*at == '\0')
-            return NULL;
-    }
-    return at + 1;
-}
-
-// Behind the value that begins at `at`; NULL for what is none. Brackets are counted and not
-// matched: what came from the daemon is JSON, and anything else is read without harm.
-const char* gpuprobe_json_end(const char* at) {
-    int depth = 0;
-    do {
-        at = gpuprobe_json_start(at);
-        if (*at == '"') {
-            at = behind_string(at);
-            if (!at)
-                return NULL;
-        } else if (*at == '{' || *at == '[') {
-            if (++depth > kMaxDepth)
-                return NULL;
-            ++at;
-        } else if (*at == '}' || *at == ']') {
-            --depth;
-            ++at;
-        } else if (depth > 0 && (*at == ',' || *at == ':')) {
-            ++at;
-        } else {
-            const size_t size = strcspn(at, ",:{}[]\" \t\r\n");
-            if (size == 0)
-                return NULL;
-            at += size;
-        }
-    } while (depth > 0);
-    return depth == 0 ? at : NULL;
-}
-
-static unsigned hex_of(const char* at) {
-    unsigned number = 0;
+// The four hexadecimal digits at `at`; -1 if there are fewer.
+static int32_t code_unit(const char* at) {
+    int32_t number = 0;
     for (int i = 0; i < 4; ++i) {
         const char c = at[i];
-        const unsigned digit = c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-                               : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-                               : c >= 'A' && c <= 'F' ? (unsigned)(c - 'A') + 10
-                                                      : 0x10000;
-        if (digit > 15)
-            return 0xfffd;
+        const int digit = c >= '0' && c <= '9'   ? c - '0'
+                          : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                          : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                                 : -1;
+        if (digit < 0)
+            return -1;
         number = 16 * number + digit;
     }
     return number;
 }
 
-static size_t put_utf8(unsigned code, char* out) {
-    if (code < 0x80) {
-        out[0] = (char)code;
-        return 1;
-    }
-    const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+static void put_utf8(uint32_t code, struct character* character) {
     static const unsigned char first[] = {0, 0xc0, 0xe0, 0xf0};
-    out[0] = (char)(first[more] | (code >> (6 * more)));
-    for (int i = 1; i <= more; ++i)
-        out[i] = (char)(0x80 | ((code >> (6 * (more - i))) & 0x3f));
-    return (size_t)more + 1;
+    const unsigned more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    character->bytes[0] = (char)(first[more] | (code >> (6 * more)));
+    for (unsigned i = 1; i <= more; ++i)
+        character->bytes[i] = (char)(0x80 | ((code >> (6 * (more - i))) & 0x3f));
+    character->size = more + 1;
 }
 
-// The character that an escape stands for, at its `u`; moves `at` to its last byte.
-static unsigned code_of(const char** at, const char* end) {
-    if (end - *at < 5)
-        return 0xfffd;
-    unsigned code = hex_of(*at + 1);
-    *at += 4;
-    const int has_other =
-        code >= 0xd800 && code < 0xdc00 && end - *at >= 7 && (*at)[1] == '\\' && (*at)[2] == 'u';
-    if (has_other) {
-        const unsigned low = hex_of(*at + 3);
-        if (low >= 0xdc00 && low < 0xe000) {
-            *at += 6;
-            return 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+// An escape of a UTF-16 code unit, or of a pair of them.
+static int read_unicode_escape(const char* at, struct character* character) {
+    const int32_t unit = code_unit(at + 2);
+    if (unit < 0 || (unit >= 0xdc00 && is_surrogate((uint32_t)unit)))
+        return 0;
+    uint32_t code = (uint32_t)unit;
+    character->written = 6;
+    if (is_surrogate(code)) {
+        const int32_t low = at[6] == '\\' && at[7] == 'u' ? code_unit(at + 8) : -1;
+        if (low < 0xdc00 || !is_surrogate((uint32_t)low))
+            return 0;
+        code = 0x10000 + ((code - 0xd800) << 10) + ((uint32_t)low - 0xdc00);
+        character->written = 12;
+    }
+    put_utf8(code, character);
+    return 1;
+}
+
+static int read_escape(const char* at, struct character* character) {
+    static const char plain[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
+    if (at[1] == 'u')
+        return read_unicode_escape(at, character);
+    for (const char* escape = plain; *escape; escape += 2) {
+        if (at[1] == *escape) {
+            *character = (struct character){.written = 2, .size = 1, .bytes = {escape[1]}};
+            return 1;
         }
     }
-    return code >= 0xd800 && code < 0xe000 ? 0xfffd : code;
+    return 0;
 }
 
-// The text of the string from `at` to `end`, both with their quotes. No escape is shorter than what
-// it stands for.
-static char* decoded(const char* at, const char* end) {
-    char* text = malloc((size_t)(end - at));
-    if (!text)
+// Source: RFC 3629, section 3.
+static int read_utf8(const char* at, struct character* character) {
+    static const uint32_t smallest[] = {0, 0x80, 0x800, 0x10000};
+    const unsigned char lead = (unsigned char)*at;
+    const unsigned more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+    if (lead < 0x20 || (lead >= 0x80 && lead < 0xc0) || lead >= 0xf8)
+        return 0;
+    uint32_t code = more == 0 ? lead : lead & (0x3fU >> more);
+    for (unsigned i = 1; i <= more; ++i) {
+        const unsigned char byte = (unsigned char)at[i];
+        if ((byte & 0xc0) != 0x80)
+            return 0;
+        code = code << 6 | (byte & 0x3f);
+    }
+    if (code < smallest[more] || code > 0x10ffff || is_surrogate(code))
+        return 0;
+    put_utf8(code, character);
+    character->written = more + 1;
+    return 1;
+}
+
+// The character at `at`, inside a string; 0 if there is none. No byte is read behind the first that
+// does not fit, so that a NUL ends it.
+static int read_character(const char* at, struct character* character) {
+    const int has = *at == '\\' ? read_escape(at, character) : read_utf8(at, character);
+    assert(!has || character->size <= character->written);
+    return has;
+}
+
+// Values --------------------------------------------------------------------------------------
+
+const char* gpuprobe_json_start(const char* at) {
+    return at + strspn(at, " \t\r\n");
+}
+
+static const char* end_of_string(const char* at) {
+    struct character character;
+    if (*at++ != '"')
         return NULL;
-    char* out = text;
-    --end;
-    for (++at; at < end; ++at) {
-        if (*at != '\\') {
-            *out++ = *at;
-            continue;
-        }
-        ++at;
-        const char* plain = strchr("\"\"\\\\//b\bf\fn\nr\rt\t", *at);
-        if (*at == 'u')
-            out += put_utf8(code_of(&at, end), out);
-        else if (plain)
-            *out++ = plain[1];
+    while (*at != '"') {
+        if (!read_character(at, &character))
+            return NULL;
+        at += character.written;
     }
-    *out = '\0';
-    return text;
+    return at + 1;
+}
+
+static const char* end_of_digits(const char* at) {
+    const size_t count = strspn(at, "0123456789");
+    return count > 0 ? at + count : NULL;
+}
+
+static const char* end_of_number(const char* at) {
+    at += *at == '-';
+    at = *at == '0' ? at + 1 : end_of_digits(at);
+    if (at && *at == '.')
+        at = end_of_digits(at + 1);
+    if (at && (*at == 'e' || *at == 'E')) {
+        ++at;
+        at = end_of_digits(at + (*at == '+' || *at == '-'));
+    }
+    return at;
+}
+
+static const char* end_of_scalar(const char* at) {
+    static const char* const words[] = {"true", "false", "null"};
+    if (*at == '"')
+        return end_of_string(at);
+    const char* end = NULL;
+    for (size_t i = 0; i < sizeof words / sizeof *words && !end; ++i)
+        if (strncmp(at, words[i], strlen(words[i])) == 0)
+            end = at + strlen(words[i]);
+    end = end ? end : end_of_number(at);
+    return end && strchr(",]} \t\r\n", *end) ? end : NULL;  // a NUL is found, too
+}
+
+// The value of the member whose key starts at `at`.
+static const char* value_of_member(const char* at) {
+    at = end_of_string(at);
+    if (!at)
+        return NULL;
+    at = gpuprobe_json_start(at);
+    return *at == ':' ? gpuprobe_json_start(at + 1) : NULL;
+}
+
+// gpuprobe_json_end() for a value on that level. Adds to *values what the value holds.
+static const char* end_of_value(const char* at, int level, size_t* values) {
+    if (*at != '{' && *at != '[')
+        return end_of_scalar(at);
+    const char close = *at == '{' ? '}' : ']';
+    if (level == kMaxDepth)
+        return NULL;
+    at = gpuprobe_json_start(at + 1);
+    if (*at == close)
+        return at + 1;
+    for (;;) {
+        ++*values;
+        at = close == '}' ? value_of_member(at) : at;
+        at = at ? end_of_value(at, level + 1, values) : NULL;
+        if (!at)
+            return NULL;
+        at = gpuprobe_json_start(at);
+        if (*at == close)
+            return at + 1;
+        if (*at != ',')
+            return NULL;
+        at = gpuprobe_json_start(at + 1);
+    }
+}
+
+const char* gpuprobe_json_end(const char* at) {
+    size_t values = 0;
+    return end_of_value(at, 0, &values);
+}
+
+const char* gpuprobe_json_object(const char* text, size_t* values) {
+    const char* at = gpuprobe_json_start(text);
+    *values = 0;
+    const char* end = *at == '{' ? end_of_value(at, 0, values) : NULL;
+    return end && *gpuprobe_json_start(end) == '\0' ? end : NULL;
 }
 
 char* gpuprobe_json_copy(const char* at, const char* end) {
     return strndup(at, (size_t)(end - at));
 }
 
-// The first, with `walk` at the container; or the next. 0: there is none.
+char* gpuprobe_json_string(const char* at) {
+    const char* end = end_of_string(at);
+    if (!end)
+        return NULL;
+    // Between the quotes are end - at - 2 bytes, which is enough for the text (see struct
+    // character); one more is for the NUL.
+    char* text = malloc((size_t)(end - at) - 1);
+    char* out = text;
+    struct character character = {0};
+    for (++at; out && *at != '"'; at += character.written) {
+        if (!read_character(at, &character) || *character.bytes == '\0') {
+            free(text);
+            return NULL;
+        }
+        memcpy(out, character.bytes, character.size);
+        out += character.size;
+    }
+    if (out)
+        *out = '\0';
+    return text;
+}
+
+// Members and items ---------------------------------------------------------------------------
+
 int gpuprobe_json_step(struct gpuprobe_json_walk* walk, const char* container) {
-    const char* at = container ? container : walk->behind;
-    if (container) {
-        if (*at != '{' && *at != '[')
-            return 0;
-        walk->is_object = *at++ == '{';
-    } else {
-        at = gpuprobe_json_start(at);
-        if (*at++ != ',')
-            return 0;
-    }
-    at = gpuprobe_json_start(at);
-    if (*at == '}' || *at == ']' || *at == '\0')
+    const char* at = container ? container : gpuprobe_json_start(walk->end);
+    const int is_object = container ? *at == '{' : walk->key != NULL;
+    if (container ? *at != '{' && *at != '[' : *at != ',')
         return 0;
-    walk->at = walk->value = at;
-    if (walk->is_object) {
-        walk->end = *at == '"' ? behind_string(at) : NULL;
-        if (!walk->end)
-            return 0;
-        at = gpuprobe_json_start(walk->end);
-        if (*at != ':')
-            return 0;
-        walk->value = gpuprobe_json_start(at + 1);
-    }
-    walk->behind = gpuprobe_json_end(walk->value);
-    return walk->behind != NULL;
+    at = gpuprobe_json_start(at + 1);
+    walk->key = is_object ? at : NULL;
+    walk->value = is_object ? value_of_member(at) : at;
+    walk->end = walk->value ? gpuprobe_json_end(walk->value) : NULL;
+    return walk->end != NULL;
 }
 
-// Whether the key is that part of a pointer.
-int gpuprobe_json_key_is(const struct gpuprobe_json_walk* walk, const char* part, size_t size) {
-    char* key = decoded(walk->at, walk->end);
-    if (!key)
-        return 0;
-    const char* left = key;
-    size_t i = 0;
-    for (; i < size && *left; ++i, ++left) {
-        char wanted = part[i];
-        if (wanted == '~' && i + 1 < size)
-            wanted = part[++i] == '1' ? '/' : '~';
-        if (wanted != *left)
-            break;
+// Whether the member's key is the text of `size` bytes at `name`: as it is, or as a part of a
+// pointer, where ~1 is a slash and ~0 a tilde. Source: RFC 6901, section 4.
+static int key_is(const struct gpuprobe_json_walk* walk,
+                  const char* name,
+                  size_t size,
+                  int is_part) {
+    struct character character;
+    const char* at = walk->key + 1;
+    const char* const end = name + size;
+    for (; *at != '"'; at += character.written) {
+        if (!read_character(at, &character))
+            return 0;
+        if (is_part && name < end && *name == '~') {
+            const char escape = end - name > 1 ? name[1] : '\0';
+            const char wanted = escape == '0' ? '~' : escape == '1' ? '/' : '\0';
+            if (wanted == '\0' || character.size != 1 || *character.bytes != wanted)
+                return 0;
+            name += 2;
+            continue;
+        }
+        if ((size_t)(end - name) < character.size || memcmp(name, character.bytes, character.size))
+            return 0;
+        name += character.size;
     }
-    const int is_same = i == size && *left == '\0';
-    free(key);
-    return is_same;
+    return name == end;
 }
 
-// The item or member of that name; NULL when there is none.
+int gpuprobe_json_key_is(const struct gpuprobe_json_walk* walk, const char* name) {
+    return key_is(walk, name, strlen(name), 0);
+}
+
+// The index that a part of a pointer names; -1 if it names none. Leading zeros are not allowed.
+static long index_of(const char* part, size_t size) {
+    long index = 0;
+    if (size == 0 || size > 9 || (*part == '0' && size > 1) || strspn(part, "0123456789") < size)
+        return -1;
+    for (size_t i = 0; i < size; ++i)
+        index = 10 * index + (part[i] - '0');
+    return index;
+}
+
+// The item or member that a part of a pointer names; NULL if there is none.
 static const char* member_of(const char* container, const char* part, size_t size) {
     struct gpuprobe_json_walk walk = {0};
-    long index = 0;
-    for (int has = gpuprobe_json_step(&walk, container); has;
-         has = gpuprobe_json_step(&walk, NULL), ++index) {
-        char number[24];
-        snprintf(number, sizeof number, "%ld", index);
-        if (walk.is_object ? gpuprobe_json_key_is(&walk, part, size)
-                           : strlen(number) == size && !memcmp(number, part, size))
+    long left = index_of(part, size);
+    for (int has = gpuprobe_json_step(&walk, container); has; has = gpuprobe_json_step(&walk, NULL))
+        if (walk.key ? key_is(&walk, part, size, 1) : left-- == 0)
             return walk.value;
-    }
     return NULL;
 }
 
@@ -205,17 +313,23 @@ static const char* find(const char* json, const char* pointer) {
     return *pointer == '\0' ? at : NULL;
 }
 
+// The same for an array or object that is JSON to its end.
+static const char* find_container(const char* json, const char* pointer) {
+    const char* at = find(json, pointer);
+    return at && (*at == '{' || *at == '[') && gpuprobe_json_end(at) ? at : NULL;
+}
+
 char* gpuprobe_value(const char* json, const char* pointer) {
     const char* at = find(json, pointer);
     const char* end = at ? gpuprobe_json_end(at) : NULL;
-    if (!end || strncmp(at, "null", 4) == 0)
+    if (!end || *at == 'n')
         return NULL;
-    return *at == '"' ? decoded(at, end) : gpuprobe_json_copy(at, end);
+    return *at == '"' ? gpuprobe_json_string(at) : gpuprobe_json_copy(at, end);
 }
 
 long gpuprobe_count(const char* json, const char* pointer) {
-    const char* at = find(json, pointer);
-    if (!at || (*at != '{' && *at != '['))
+    const char* at = find_container(json, pointer);
+    if (!at)
         return -1;
     struct gpuprobe_json_walk walk = {0};
     long count = 0;
@@ -225,14 +339,36 @@ long gpuprobe_count(const char* json, const char* pointer) {
 }
 
 char* gpuprobe_key(const char* json, const char* pointer, long index) {
-    const char* at = find(json, pointer);
+    const char* at = find_container(json, pointer);
     if (!at || *at != '{')
         return NULL;
     struct gpuprobe_json_walk walk = {0};
     for (int has = gpuprobe_json_step(&walk, at); has; has = gpuprobe_json_step(&walk, NULL))
         if (index-- == 0)
-            return decoded(walk.at, walk.end);
+            return gpuprobe_json_string(walk.key);
     return NULL;
+}
+
+const char* gpuprobe_each(const char* json, const char* pointer, const char** at, char** key) {
+    struct gpuprobe_json_walk walk = {0};
+    const char* container = NULL;
+    if (key)
+        *key = NULL;
+    if (!at)
+        return NULL;
+    if (*at) {
+        const char* comma = gpuprobe_json_start(*at);
+        const int is_member = *comma == ',' && value_of_member(gpuprobe_json_start(comma + 1));
+        walk = (struct gpuprobe_json_walk){.key = is_member ? comma : NULL, .end = *at};
+    } else if (!(container = find_container(json, pointer))) {
+        return NULL;
+    }
+    if (!gpuprobe_json_step(&walk, container))
+        return NULL;
+    *at = walk.end;
+    if (key && walk.key)
+        *key = gpuprobe_json_string(walk.key);
+    return walk.value;
 }
 
 void gpuprobe_free(char* text) {
