@@ -16,6 +16,7 @@ import zlib
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
 import gpu_files  # noqa: E402
+import hostile_answers  # noqa: E402
 MACHINES = ROOT / "tests/data/machines"
 KEPT = pathlib.Path(__file__).resolve().parent / "seeds"
 MAX_SEED = 256 * 1024
@@ -129,7 +130,43 @@ def bundles():
     yield "key", b"untrusted comment: k, expires 2028-01-01\n" + base64.b64encode(b"Ed" + bytes(40)) + b"\n"
 
 
+def answers():
+    """Of a daemon and of what is not one, with a pointer in front: what the client library may be given."""
+    for row in hostile_answers.rows():
+        if len(row.message) < 4096 and not row.name.startswith("no-key"):
+            yield row.name, b"/parameters/x\n" + row.message
+    for name, text in files("tests/data/golden/report-*.json"):
+        yield name, b"/gpus/0/apis/vulkan\n" + text
+
+
+def documents():
+    for folder, lead in (("knowledge", ""), ("knowledge/causes", "causes/"), ("rules", "rules/"), ("knowledge/consumers", "consumers/")):
+        for name, text in files(f"data/{folder}/*.json"):
+            if len(text) < 32 * 1024:
+                yield (lead + name).replace("/", "-"), f"{lead}{name}\n".encode() + text
+
+
+def terms():
+    """Conditions of causes, and predicates of consumers."""
+    texts = set()
+
+    def collect(value, is_term):
+        if isinstance(value, str) and is_term:
+            texts.add(value)
+        for key, each in value.items() if isinstance(value, dict) else ():
+            collect(each, is_term or key in ("when", "unless", "eased", "from", "show", "requires", "require", "text"))
+        for each in value if isinstance(value, list) else ():
+            collect(each, is_term)
+    for pattern in ("causes", "consumers"):
+        for path in sorted((ROOT / "data/knowledge" / pattern).glob("*.json")):
+            collect(json.loads(path.read_text(encoding="utf-8")), False)
+    for number, text in enumerate(sorted(texts)[::8]):
+        yield f"term-{number}", text.encode()
+
+
 SEEDS = {
+    "client": answers, "documents": documents, "terms": terms,
+    "json": lambda: [*files("tests/data/golden/report-*.json"), *files("data/knowledge/causes/*.json")],
     "bundle": bundles,
     "build": build, "capture": capture, "cache": cache, "frames": frames, "rules": rules, "replies": replies,
     "sysfs": linker_cache, "dictionary": dictionary,

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/dotted_version.h"
+#include "base/value_json.h"
+#include "fuzz/input.h"
+#include "fuzz/known_report.h"
+#include "policy/path_term.h"
+#include "policy/term.h"
+#include "policy/text_template.h"
+
+namespace {
+
+using namespace gpuprobe;
+
+const Value& roots() {
+    static const Value value{Value::Object{{"report", to_value(testing::known_report())}}};
+    return value;
+}
+
+void check_predicate(std::string_view text, const Facts& facts) {
+    const auto predicate = parse_predicate(text);
+    if (static_cast<bool>(predicate) == predicate_problem(text).has_value())
+        std::abort();
+    if (!predicate)
+        return;
+    const auto tested = test_predicate(text, facts);
+    if (tested.truth != test_all({std::string{text}}, facts))
+        std::abort();
+    (void)is_about_host(text);
+}
+
+void check_condition(const Value& text, const Facts& facts) {
+    const Value evidence{Value::Object{{"api", "cuda"}, {"node", "/dev/dri/card0"}}};
+    const Scene scene{.roots = &roots(), .device = nullptr, .facts = &facts, .evidence = &evidence};
+    Condition condition;
+    if (read_value(text, condition).empty())
+        (void)holds(condition, scene);
+    Path path;
+    if (read_value(text, path).empty())
+        for (const auto& met : met_by(path, scene))
+            (void)word_of(*met.value);
+}
+
+}  // namespace
+
+/// What people and documents write as text: predicates, terms over a report's paths, templates,
+/// sizes and versions, held against a laptop with two GPUs.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string text{testing::text_of_input(data, size)};
+    const auto& report = testing::known_report();
+    const Facts facts{{.report = report, .gpu = report.gpus.data()}};
+    check_predicate(text, facts);
+    check_condition(Value{text}, facts);
+    const auto all = [](std::string_view) { return true; };
+    const auto filled =
+        filled_template(text, [](std::string_view name) { return std::string{name}; });
+    if (!template_problem(text, all) && !filled)
+        std::abort();
+    (void)size_from_text(text);
+    (void)leading_version(text);
+    return 0;
+}
