@@ -14,11 +14,12 @@ from ._messages import (
     NoMatch,
     NotAuthorized,
     Refused,
+    TimedOut,
     Unavailable,
     UnknownName,
 )
 
 __all__ = [
     "SOCKET", "Answer", "AsyncClient", "Client", "Failure", "InvalidRequest", "NoMatch", "NotAuthorized", "Refused",
-    "Unavailable", "UnknownName",
+    "TimedOut", "Unavailable", "UnknownName",
 ]

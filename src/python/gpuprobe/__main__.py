@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 
-from . import Client, NoMatch, Refused, Unavailable
+from . import Client, Failure, NoMatch, Refused
 
 
 def main() -> int:
@@ -28,7 +28,7 @@ def main() -> int:
     except Refused as problem:
         print(json.dumps({"error": {"name": problem.name, **problem.details}}, ensure_ascii=False))
         return 3 if isinstance(problem, NoMatch) else 1
-    except Unavailable as problem:
+    except Failure as problem:
         print(f"gpuprobe: {problem}", file=sys.stderr)
         return 1
     print(json.dumps(answer, ensure_ascii=False, separators=(",", ":")))

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any, AsyncIterator, Mapping, Optional, Tuple
+import socket
+from typing import TYPE_CHECKING, Any, AsyncIterator, Mapping, Optional
 
-from ._client import _ABSENT, _ENDED
+from ._client import _ENDED, _as_failures
 from ._messages import (
-    MAX_ANSWER,
     Answer,
     Failure,
+    Messages,
     Questions,
+    Refused,
+    TimedOut,
     Unavailable,
     answer_from,
     answer_of_program,
     call_text,
+    is_fit,
     program_words,
     socket_path,
 )
@@ -24,8 +28,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .interface import ProbeAnswer, ProbeParameters, SubscribeAnswer
-
-_Streams = Tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class AsyncClient(Questions):
@@ -36,7 +38,7 @@ class AsyncClient(Questions):
         self._path = socket_path(socket)
         self._timeout = timeout
         self._daemon_only = daemon_only
-        self._streams: Optional[_Streams] = None
+        self._connection: Optional[_Connection] = None
         self._lock: Optional[asyncio.Lock] = None  # made in the loop that uses it
 
     async def __aenter__(self) -> "AsyncClient":
@@ -46,12 +48,12 @@ class AsyncClient(Questions):
         self.close()
 
     def close(self) -> None:
-        if self._streams:
-            self._streams[1].close()
-        self._streams = None
+        if self._connection:
+            self._connection.close()
+        self._connection = None
 
     async def call(self, method: str, parameters: Optional[Mapping[str, Any]] = None) -> Answer:
-        """Any method of org.gpuprobe: "Query". Raises Refused, Unavailable; TimeoutError."""
+        """Any method of org.gpuprobe: "Query". Raises Failure: Refused, Unavailable, TimedOut."""
         self._lock = self._lock or asyncio.Lock()
         async with self._lock:
             try:
@@ -72,69 +74,71 @@ class AsyncClient(Questions):
         """Asks the drivers again: {"progress"} from 0 to 1, then {"generation", "probes"}. gpuprobectl tells the last
         one alone."""
         try:
-            streams = await self._connect()
+            connection = await self._connect()
         except Unavailable:
             if self._daemon_only:
                 raise
             yield await self._run("Probe", request)
             return
-        async for step in self._stream(streams, "Probe", request):
+        async for step in self._stream(connection, "Probe", request):
             yield step
 
-    async def _stream(self, streams: _Streams, method: str,
+    async def _stream(self, connection: "_Connection", method: str,
                       parameters: Optional[Mapping[str, Any]] = None) -> AsyncIterator[Any]:
-        reader, writer = streams
         try:
-            writer.write(call_text(method, parameters, more=True))
+            await connection.send(call_text(method, parameters, more=True))
             continues = True
             while continues:
-                answer, continues = answer_from(await self._receive(reader))
+                answer, continues = answer_from(await connection.receive(), takes_more=True)
                 yield answer
         except _ENDED:
             raise Unavailable("the daemon has left") from None
         finally:
-            writer.close()
+            connection.close()
 
     async def _in_time(self, answer: Any) -> Answer:
         try:
             return await asyncio.wait_for(answer, self._timeout)
         except asyncio.TimeoutError:
             self.close()  # what comes later would be taken for the next answer
-            raise TimeoutError("no answer in time") from None
+            raise TimedOut("no answer in time") from None
 
-    async def _connect(self) -> _Streams:
+    async def _connect(self) -> "_Connection":
         try:
-            return await asyncio.open_unix_connection(self._path, limit=MAX_ANSWER)
-        except _ABSENT as problem:
-            raise Unavailable(f"{self._path}: {problem.strerror}") from problem
-
-    async def _receive(self, reader: asyncio.StreamReader) -> bytes:
-        try:
-            return (await reader.readuntil(b"\0"))[:-1]
-        except asyncio.IncompleteReadError:
-            raise ConnectionResetError from None
-        except asyncio.LimitOverrunError:
-            raise Failure(f"an answer of more than {MAX_ANSWER} bytes") from None
+            return await _Connection.open(self._path)
+        except OSError as problem:
+            raise Unavailable(f"{self._path}: {problem.strerror or problem}") from problem
 
     async def _call_daemon(self, text: bytes) -> Answer:
-        was_connected = self._streams is not None
+        if self._connection and not self._connection.is_fit():
+            self.close()
+        was_connected = self._connection is not None
         try:
             return await self._exchange(text)
         except _ENDED as problem:
             if not was_connected:
                 raise Unavailable("the daemon ended the connection") from problem
-        return await self._exchange(text)  # it was restarted
+        try:
+            return await self._exchange(text)  # it was restarted
+        except _ENDED as problem:
+            raise Unavailable("the daemon ended the connection") from problem
 
     async def _exchange(self, text: bytes) -> Answer:
-        self._streams = self._streams or await self._connect()
-        reader, writer = self._streams
+        connection = self._connection = self._connection or await self._connect()
         try:
-            writer.write(text)
-            reply = await self._receive(reader)
+            try:
+                await connection.send(text)
+            except BrokenPipeError:
+                pass  # a daemon that refuses says why before it has read all
+            reply = await connection.receive()
+            if not connection.is_empty():
+                raise Failure("the answer is not valid: something follows it")
+            return answer_from(reply)[0]
+        except Refused:
+            raise
         except BaseException:
             self.close()
             raise
-        return answer_from(reply)[0]
 
     async def _run(self, method: str, parameters: Optional[Mapping[str, Any]]) -> Any:
         try:
@@ -150,3 +154,46 @@ class AsyncClient(Questions):
             await child.wait()
             raise
         return answer_of_program(output)
+
+
+class _Connection:
+    """As that of the client that waits."""
+
+    def __init__(self, opened: socket.socket) -> None:
+        self._messages = Messages()
+        self._socket = opened
+
+    @classmethod
+    async def open(cls, path: str) -> "_Connection":
+        opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        opened.setblocking(False)
+        try:
+            await asyncio.get_running_loop().sock_connect(opened, path)
+        except BaseException:
+            opened.close()
+            raise
+        return cls(opened)
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def is_fit(self) -> bool:
+        return is_fit(self._socket)
+
+    def is_empty(self) -> bool:
+        return self._messages.is_empty()
+
+    async def send(self, text: bytes) -> None:
+        with _as_failures():
+            await asyncio.get_running_loop().sock_sendall(self._socket, text)
+
+    async def receive(self) -> bytes:
+        message = self._messages.next()
+        while message is None:
+            with _as_failures():
+                block = await asyncio.get_running_loop().sock_recv(self._socket, 1 << 18)
+            if not block:
+                raise ConnectionResetError
+            self._messages.add(block)
+            message = self._messages.next()
+        return message

@@ -2,21 +2,26 @@
 """The client that waits."""
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import subprocess
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional
 
 from ._messages import (
-    MAX_ANSWER,
     Answer,
     Failure,
+    Messages,
     Questions,
+    Refused,
+    TimedOut,
     Unavailable,
     answer_from,
     answer_of_program,
     call_text,
+    is_fit,
     program_words,
     socket_path,
 )
@@ -26,7 +31,6 @@ if TYPE_CHECKING:
 
     from .interface import ProbeAnswer, ProbeParameters, SubscribeAnswer
 
-_ABSENT = (FileNotFoundError, ConnectionRefusedError, PermissionError, NotADirectoryError)
 _ENDED = (ConnectionResetError, BrokenPipeError)
 
 
@@ -53,7 +57,7 @@ class Client(Questions):
             self._drop()
 
     def call(self, method: str, parameters: Optional[Mapping[str, Any]] = None) -> Answer:
-        """Any method of org.gpuprobe: "Query". Raises Refused, Unavailable; TimeoutError."""
+        """Any method of org.gpuprobe: "Query". Raises Failure: Refused, Unavailable, TimedOut."""
         with self._lock:
             try:
                 return self._call_daemon(call_text(method, parameters))
@@ -87,16 +91,18 @@ class Client(Questions):
                 connection.send(call_text(method, parameters, more=True))
                 continues = True
                 while continues:
-                    answer, continues = answer_from(connection.receive())
+                    answer, continues = answer_from(connection.receive(), takes_more=True)
                     yield answer
             except _ENDED:
                 raise Unavailable("the daemon has left") from None
 
-    def _connect(self, timeout: Optional[float]) -> "_Connection":
+    def _connect(self, deadline: Optional[float]) -> "_Connection":
         try:
-            return _Connection(self._path, timeout)
-        except _ABSENT as problem:
-            raise Unavailable(f"{self._path}: {problem.strerror}") from problem
+            return _Connection(self._path, deadline)
+        except TimedOut:  # which is an OSError, too
+            raise
+        except OSError as problem:
+            raise Unavailable(f"{self._path}: {problem.strerror or problem}") from problem
 
     def _drop(self) -> None:
         if self._connection:
@@ -104,27 +110,36 @@ class Client(Questions):
         self._connection = None
 
     def _call_daemon(self, text: bytes) -> Answer:
+        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        if self._connection and not self._connection.is_fit():
+            self._drop()
         was_connected = self._connection is not None
         try:
-            return self._exchange(text)
+            return self._exchange(text, deadline)
         except _ENDED as problem:
-            self._drop()
             if not was_connected:
                 raise Unavailable("the daemon ended the connection") from problem
-        return self._exchange(text)  # it was restarted
+        try:
+            return self._exchange(text, deadline)  # it was restarted
+        except _ENDED as problem:
+            raise Unavailable("the daemon ended the connection") from problem
 
-    def _exchange(self, text: bytes) -> Answer:
-        self._connection = self._connection or self._connect(self._timeout)
+    def _exchange(self, text: bytes, deadline: Optional[float]) -> Answer:
+        connection = self._connection = self._connection or self._connect(deadline)
         try:
             try:
-                self._connection.send(text)
+                connection.send(text, deadline)
             except BrokenPipeError:
                 pass  # a daemon that refuses says why before it has read all
-            reply = self._connection.receive()
+            reply = connection.receive(deadline)
+            if not connection.is_empty():
+                raise Failure("the answer is not valid: something follows it")
+            return answer_from(reply)[0]
+        except Refused:
+            raise
         except BaseException:  # what comes later would be taken for the next answer
             self._drop()
             raise
-        return answer_from(reply)[0]
 
     def _run(self, method: str, parameters: Optional[Mapping[str, Any]]) -> Any:
         try:
@@ -133,17 +148,20 @@ class Client(Questions):
         except OSError as problem:
             raise Unavailable(f"no daemon answers, and gpuprobectl is not there: {problem.strerror}") from problem
         except subprocess.TimeoutExpired:
-            raise TimeoutError("gpuprobectl took too long") from None
+            raise TimedOut("gpuprobectl took too long") from None
         return answer_of_program(done.stdout)
 
 
 class _Connection:
-    def __init__(self, path: str, timeout: Optional[float]) -> None:
+    """Each deadline is an instant of time.monotonic(); None: never. Raises _ENDED, TimedOut, and Unavailable for other
+    errors of the socket."""
+
+    def __init__(self, path: str, deadline: Optional[float]) -> None:
+        self._messages = Messages()
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(timeout)
-        self._rest = b""
         try:
-            self._socket.connect(path)
+            while not self._is_connected(path, deadline):
+                time.sleep(0.001)
         except BaseException:
             self._socket.close()
             raise
@@ -157,18 +175,55 @@ class _Connection:
     def close(self) -> None:
         self._socket.close()
 
-    def send(self, text: bytes) -> None:
-        self._socket.sendall(text)
+    def is_fit(self) -> bool:
+        return is_fit(self._socket)
 
-    def receive(self) -> bytes:
-        blocks, size = [self._rest], len(self._rest)
-        while b"\0" not in blocks[-1]:
-            block = self._socket.recv(1 << 18)
+    def is_empty(self) -> bool:
+        return self._messages.is_empty()
+
+    def send(self, text: bytes, deadline: Optional[float] = None) -> None:
+        self._set_timeout(deadline)
+        with _as_failures():
+            self._socket.sendall(text)
+
+    def receive(self, deadline: Optional[float] = None) -> bytes:
+        message = self._messages.next()
+        while message is None:
+            self._set_timeout(deadline)
+            with _as_failures():
+                block = self._socket.recv(1 << 18)
             if not block:
                 raise ConnectionResetError
-            blocks.append(block)
-            size += len(block)
-            if size > MAX_ANSWER:
-                raise Failure(f"an answer of more than {MAX_ANSWER} bytes")
-        message, _, self._rest = b"".join(blocks).partition(b"\0")
+            self._messages.add(block)
+            message = self._messages.next()
         return message
+
+    def _is_connected(self, path: str, deadline: Optional[float]) -> bool:
+        """False while the daemon's queue is full."""
+        self._set_timeout(deadline)
+        try:
+            self._socket.connect(path)
+        except BlockingIOError:
+            return False
+        except socket.timeout:
+            raise TimedOut("the daemon takes no connection in time") from None
+        return True
+
+    def _set_timeout(self, deadline: Optional[float]) -> None:
+        """Of what remains: the daemon has one time for a whole answer, not for each piece of it."""
+        left = None if deadline is None else deadline - time.monotonic()
+        if left is not None and left <= 0:
+            raise TimedOut("no answer in time")
+        self._socket.settimeout(left)
+
+
+@contextlib.contextmanager
+def _as_failures() -> Iterator[None]:
+    try:
+        yield
+    except _ENDED:
+        raise
+    except socket.timeout:
+        raise TimedOut("no answer in time") from None
+    except OSError as problem:
+        raise Unavailable(f"the daemon's socket: {problem.strerror or problem}") from problem

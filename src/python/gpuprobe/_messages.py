@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Tuple
+import re
+import socket
+from collections import deque
+from typing import TYPE_CHECKING, Any, Deque, Dict, List, Mapping, NoReturn, Optional, Tuple
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -31,6 +35,9 @@ else:
 SOCKET = "/run/gpuprobe/org.gpuprobe"
 PROGRAM = "gpuprobectl"
 MAX_ANSWER = 64 << 20  # bytes; a report has some hundred thousand
+MAX_VALUES = 1 << 20  # in an answer
+MAX_LEVELS = 64
+MAX_DIGITS = 32  # of a whole number
 
 Answer = Dict[str, Any]
 
@@ -43,6 +50,10 @@ class Unavailable(Failure):
     """Nobody answers: neither the daemon nor gpuprobectl."""
 
 
+class TimedOut(Failure, TimeoutError):
+    """No answer in time."""
+
+
 class Refused(Failure):
     """The question was understood and is not answered.
 
@@ -50,7 +61,8 @@ class Refused(Failure):
     selection."""
 
     def __init__(self, name: str, details: Answer) -> None:
-        super().__init__(details.get("message") or f"{name}: {json.dumps(details)}")
+        message = details.get("message")
+        super().__init__(message if message and isinstance(message, str) else f"{name}: {json.dumps(details)}")
         self.name = name
         self.details = details
 
@@ -101,17 +113,120 @@ def call_text(method: str, parameters: Optional[Mapping[str, Any]], more: bool =
     return json.dumps(call).encode() + b"\0"
 
 
-def answer_from(text: bytes) -> Tuple[Answer, bool]:
-    """The document, and whether another one follows. Raises Refused, and Failure for what is no answer."""
+class Messages:
+    """Texts that end with a NUL, out of blocks of bytes."""
+
+    def __init__(self) -> None:
+        self._blocks: List[bytes] = []  # of the message that has no end yet
+        self._size = 0
+        self._whole: Deque[bytes] = deque()
+
+    def add(self, block: bytes) -> None:
+        """Raises Failure for a message that is too large."""
+        *ends, rest = block.split(b"\0")
+        for end in ends:
+            self._keep(end)
+            self._whole.append(b"".join(self._blocks))
+            self._blocks, self._size = [], 0
+        self._keep(rest)
+
+    def next(self) -> Optional[bytes]:
+        return self._whole.popleft() if self._whole else None
+
+    def is_empty(self) -> bool:
+        return not self._whole and self._size == 0
+
+    def _keep(self, block: bytes) -> None:
+        self._size += len(block)
+        if self._size > MAX_ANSWER:
+            raise Failure(f"the answer is larger than {MAX_ANSWER >> 20} MiB")
+        if block:
+            self._blocks.append(block)
+
+
+def is_fit(connection: socket.socket) -> bool:
+    """Whether the connection has neither ended nor brought something that nobody asked for."""
+    connection.setblocking(False)
     try:
-        reply = json.loads(text)
-        parameters = reply.get("parameters") or {}
-        error = reply.get("error")
-    except (ValueError, AttributeError) as problem:
-        raise Failure(f"no answer: {problem}") from problem
-    if error:
-        raise refused(parameters.get("name", error), parameters)
-    return parameters, bool(reply.get("continues"))
+        connection.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
+def _object(members: List[Tuple[str, Any]]) -> Answer:
+    found = dict(members)
+    if len(found) < len(members):
+        raise ValueError("a key appears twice")
+    return found
+
+
+def _whole_number(text: str) -> int:
+    if len(text) > MAX_DIGITS:
+        raise ValueError(f"a number of more than {MAX_DIGITS} digits")
+    return int(text)
+
+
+def _fraction(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError("a number is too large")
+    return number
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
+_READER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_whole_number, parse_float=_fraction,
+                           parse_constant=_refuse)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _check_levels(document: Answer) -> None:
+    level: List[Any] = [document]  # the objects and lists on it
+    for _ in range(MAX_LEVELS):
+        level = [inner for each in level for inner in (each.values() if isinstance(each, dict) else each)
+                 if isinstance(inner, (dict, list))]
+    if level:
+        raise ValueError(f"more than {MAX_LEVELS} levels")
+
+
+def document_from(text: bytes) -> Answer:
+    """One JSON object. Raises Failure for any other bytes, and for what is too much: every answer is read here."""
+    if sum(text.count(sign) for sign in (b",", b"[", b"{")) > MAX_VALUES:
+        raise Failure(f"the answer has more than {MAX_VALUES} values")
+    try:
+        document = _READER.decode(text.decode())
+        if not isinstance(document, dict):
+            raise ValueError("it is not an object")
+        _check_levels(document)
+        if _SURROGATE.search(text.decode()):
+            json.dumps(document, ensure_ascii=False).encode()  # raises for half of a pair
+    except (ValueError, RecursionError) as problem:
+        reason = "it is nested too deeply" if isinstance(problem, RecursionError) else problem
+        raise Failure(f"the answer is not valid: {reason}") from None
+    return document
+
+
+def answer_from(text: bytes, takes_more: bool = False) -> Tuple[Answer, bool]:
+    """The document, and whether another one follows. Raises Refused, and Failure for what is not an answer."""
+    reply = document_from(text)
+    error, parameters, continues = (reply.get(name) for name in ("error", "parameters", "continues"))
+    if error is not None and parameters is None:
+        parameters = {}
+    name = parameters.get("name", error) if isinstance(parameters, dict) else None
+    if not isinstance(parameters, dict) or not isinstance(continues, (bool, type(None))):
+        raise Failure("the answer is not valid: a member has the wrong type")
+    if error is not None:
+        if not (error and isinstance(error, str) and isinstance(name, str)):
+            raise Failure("the answer is not valid: its error has no name")
+        raise refused(name, parameters)
+    if continues and not takes_more:
+        raise Failure("the answer is not valid: it announces another one")
+    return parameters, bool(continues)
 
 
 def program_words(method: str) -> List[str]:
@@ -120,11 +235,13 @@ def program_words(method: str) -> List[str]:
 
 def answer_of_program(text: bytes) -> Answer:
     try:
-        answer = json.loads(text)
-    except ValueError as problem:
-        raise Unavailable("no daemon answers, and gpuprobectl neither") from problem
-    if isinstance(answer.get("error"), dict):
-        raise refused(answer["error"].get("name", ""), answer["error"])
+        answer = document_from(text)
+    except Failure as problem:
+        raise Unavailable(f"no daemon answers, and neither does gpuprobectl: {problem}") from problem
+    error = answer.get("error")
+    if isinstance(error, dict):
+        name = error.get("name")
+        raise refused(name if isinstance(name, str) else "", error)
     return answer
 
 
