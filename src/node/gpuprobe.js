@@ -8,6 +8,8 @@ import { createConnection } from "node:net";
 export const SOCKET = "/run/gpuprobe/org.gpuprobe";
 const PROGRAM = "gpuprobectl";
 const MAX_ANSWER = 64 << 20; // bytes; a report has some hundred thousand
+const MAX_VALUES = 1 << 20; // in an answer
+const MAX_LEVELS = 64;
 const USUAL_TIMEOUT = 25_000; // milliseconds
 const LONGEST_TIMER = 2 ** 31 - 1; // milliseconds; a longer one ends at once
 
@@ -25,7 +27,8 @@ export class TimedOut extends Failure {}
 /** The question was understood and is not answered. */
 export class Refused extends Failure {
   constructor(name, details) {
-    super(details.message || `${name}: ${JSON.stringify(details)}`);
+    const { message } = details;
+    super(typeof message === "string" && message ? message : `${name}: ${JSON.stringify(details)}`);
     this.refusal = name;
     this.details = details;
   }
@@ -57,7 +60,7 @@ const KINDS = {
 };
 
 function refusal(name, details) {
-  const kind = String(name).split(".").pop();
+  const kind = name.split(".").pop();
   return new (Object.hasOwn(KINDS, kind) ? KINDS[kind] : Refused)(name, details);
 }
 
@@ -75,25 +78,59 @@ function callText(method, parameters, more) {
   return JSON.stringify(more ? { ...call, more } : call) + "\0";
 }
 
-function documentFrom(text) {
-  try {
-    const document = JSON.parse(text);
-    if (isObject(document)) return document;
-  } catch (problem) {
-    throw new Failure(`no answer: ${problem.message}`, { cause: problem });
+/** Throws for what would take more memory than an answer needs. What is not JSON may pass. */
+function checkSize(bytes) {
+  const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+  let [levels, values, isText] = [0, 0, false];
+  for (let at = 0; at < bytes.length; ++at) {
+    const byte = bytes[at];
+    if (byte === QUOTE) isText = !isText;
+    else if (isText) at += byte === BACKSLASH ? 1 : 0;
+    else if (byte === 0x5b || byte === 0x7b) [levels, values] = [levels + 1, values + 1];
+    else if (byte === 0x5d || byte === 0x7d) --levels;
+    else if (byte === 0x2c) ++values;
+    if (levels > MAX_LEVELS) throw new RangeError(`more than ${MAX_LEVELS} levels`);
+    if (values > MAX_VALUES) throw new RangeError(`more than ${MAX_VALUES} values`);
   }
-  throw new Failure("no answer: it is no object");
 }
 
-/** The answer, and whether another one follows. */
-function answerFrom(text) {
-  const reply = documentFrom(text);
-  const parameters = isObject(reply.parameters) ? reply.parameters : {};
-  if (reply.error) throw refusal(parameters.name ?? reply.error, parameters);
-  return { answer: parameters, continues: reply.continues === true };
+/** JSON.stringify() writes half of a pair of surrogates as an escape. */
+const hasHalfPair = (document) => /(?<!\\)(\\\\)*\\ud[89a-f]/.test(JSON.stringify(document));
+
+/** One JSON object. Throws Failure for any other bytes, and for what is too much: every answer is read here. */
+function documentFrom(bytes) {
+  let document;
+  try {
+    checkSize(bytes);
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    document = JSON.parse(text);
+    if (/\\u[dD][89a-fA-F]/.test(text) && hasHalfPair(document)) throw new SyntaxError("half of a pair of surrogates");
+  } catch (problem) {
+    throw new Failure(`the answer is not valid: ${problem.message}`, { cause: problem });
+  }
+  if (!isObject(document)) throw new Failure("the answer is not valid: it is not an object");
+  return document;
 }
 
-/** Texts that end with a NUL, as they come. */
+/** The answer, and whether another one follows. Throws Refused, and Failure for what is not an answer. */
+function answerFrom(bytes, takesMore) {
+  const reply = documentFrom(bytes);
+  const error = reply.error ?? null;
+  const parameters = reply.parameters ?? (error === null ? null : {});
+  const continues = reply.continues ?? false;
+  if (!isObject(parameters) || typeof continues !== "boolean")
+    throw new Failure("the answer is not valid: a member has the wrong type");
+  if (error !== null) {
+    const name = Object.hasOwn(parameters, "name") ? parameters.name : error;
+    if (!error || typeof error !== "string" || typeof name !== "string")
+      throw new Failure("the answer is not valid: its error has no name");
+    throw refusal(name, parameters);
+  }
+  if (continues && !takesMore) throw new Failure("the answer is not valid: it announces another one");
+  return { answer: parameters, continues };
+}
+
+/** Blocks of bytes that end with a NUL, as they come. */
 class Messages {
   #blocks = [];
   #size = 0;
@@ -103,7 +140,7 @@ class Messages {
   add(block) {
     for (let end = block.indexOf(0); end >= 0; end = block.indexOf(0)) {
       this.#keep(block.subarray(0, end));
-      this.whole.push(Buffer.concat(this.#blocks).toString("utf8"));
+      this.whole.push(Buffer.concat(this.#blocks));
       this.#blocks = [];
       this.#size = 0;
       block = block.subarray(end + 1);
@@ -111,9 +148,13 @@ class Messages {
     this.#keep(block);
   }
 
+  isEmpty() {
+    return this.whole.length === 0 && this.#size === 0;
+  }
+
   #keep(block) {
     this.#size += block.length;
-    if (this.#size > MAX_ANSWER) throw new Failure(`an answer of more than ${MAX_ANSWER} bytes`);
+    if (this.#size > MAX_ANSWER) throw new Failure(`the answer is larger than ${MAX_ANSWER >> 20} MiB`);
     if (block.length > 0) this.#blocks.push(block);
   }
 }
@@ -158,6 +199,16 @@ class Connection {
     });
   }
 
+  /** Whether nothing has come that nobody asked for. */
+  isEmpty() {
+    return this.#messages.isEmpty();
+  }
+
+  /** Whether another call may be made on it. */
+  isFit() {
+    return !this.#problem && this.isEmpty();
+  }
+
   /** Whoever waits, or comes later, hears of the problem. */
   close(problem = new Failure("the client was closed")) {
     this.#problem ??= problem;
@@ -172,6 +223,7 @@ class Connection {
       return this.close(problem);
     }
     this.#wake();
+    if (this.#messages.whole.length > 0) this.#socket.pause(); // until they are wanted
   }
 
   #wake() {
@@ -180,8 +232,9 @@ class Connection {
     if (!waiting || (!isThere && !this.#problem)) return;
     this.#waiting = null;
     this.#socket.unref();
-    if (isThere) waiting.done(this.#messages.whole.shift());
-    else waiting.failed(this.#problem);
+    if (!isThere) return waiting.failed(this.#problem);
+    waiting.done(this.#messages.whole.shift());
+    if (this.#messages.whole.length === 0) this.#socket.resume();
   }
 }
 
@@ -194,7 +247,7 @@ function answerOfProgram(text) {
   } catch (problem) {
     throw new Unavailable(`no daemon answers, and ${PROGRAM} neither`, { cause: problem });
   }
-  if (isObject(answer.error)) throw refusal(answer.error.name ?? "", answer.error);
+  if (isObject(answer.error)) throw refusal(String(answer.error.name ?? ""), answer.error);
   return answer;
 }
 
@@ -274,7 +327,7 @@ export class Client {
     try {
       connection.send(callText(method, parameters, true));
       for (let continues = true; continues; ) {
-        const reply = answerFrom(await connection.receive());
+        const reply = answerFrom(await connection.receive(), true);
         continues = reply.continues;
         yield reply.answer;
       }
@@ -351,6 +404,7 @@ export class Client {
   }
 
   async #askDaemon(text, signal) {
+    if (this.#connection && !this.#connection.isFit()) this.close();
     const wasConnected = this.#connection !== null;
     try {
       return await this.#exchange(text, signal);
@@ -365,18 +419,18 @@ export class Client {
     const connection = (this.#connection ??= await Connection.open(this.#path));
     const giveUp = () => connection.close(signal.reason);
     signal.addEventListener("abort", giveUp, { once: true });
-    let reply;
     try {
       signal.throwIfAborted();
       connection.send(text);
-      reply = await connection.receive();
+      const reply = await connection.receive();
+      if (!connection.isEmpty()) throw new Failure("the answer is not valid: something follows it");
+      return answerFrom(reply, false).answer;
     } catch (problem) {
-      this.close(); // what comes later would be taken for the next answer
+      if (!(problem instanceof Refused)) this.close(); // what comes later would be taken for the next answer
       throw problem;
     } finally {
       signal.removeEventListener("abort", giveUp);
     }
-    return answerFrom(reply).answer;
   }
 
   /** `work` is handed the signal that ends it. */
