@@ -109,14 +109,14 @@ struct Change {
 
 namespace detail {
 
-/// A JSON document, read with the library.
-class Document {
+/// JSON that is read with the library, and borrowed. Each function reads it once, however many
+/// items it has.
+class Json {
 public:
-    explicit Document(std::string text) : text_{std::move(text)} {}
+    explicit Json(const char* text) : text_{text} {}
 
-    [[nodiscard]] const std::string& text() const { return text_; }
     [[nodiscard]] std::optional<std::string> value(const std::string& pointer) const {
-        return taken(::gpuprobe_value(text_.c_str(), pointer.c_str()));
+        return taken(::gpuprobe_value(text_, pointer.c_str()));
     }
     [[nodiscard]] std::string word(const std::string& pointer) const {
         return value(pointer).value_or("");
@@ -124,22 +124,28 @@ public:
     [[nodiscard]] std::uint64_t number(const std::string& pointer) const {
         return std::strtoull(word(pointer).c_str(), nullptr, 10);
     }
-    [[nodiscard]] long count(const std::string& pointer) const {
-        return ::gpuprobe_count(text_.c_str(), pointer.c_str());
+    /// Calls `take` with each item of an array or member of an object, and the member's key.
+    template <class Take>
+    void each(const std::string& pointer, const Take& take) const {
+        const char* at = nullptr;
+        char* key = nullptr;
+        while (const char* item = ::gpuprobe_each(text_, pointer.c_str(), &at, &key)) {
+            const auto name = taken(key);
+            take(Json{item}, name);
+        }
     }
     [[nodiscard]] std::vector<std::string> words(const std::string& pointer,
                                                  const std::string& member = "") const {
         std::vector<std::string> words;
-        for (long i = 0; i < count(pointer); ++i)
-            words.push_back(word(pointer + "/" + std::to_string(i) + member));
+        each(pointer, [&](const Json& item, const auto&) { words.push_back(item.word(member)); });
         return words;
     }
     [[nodiscard]] std::map<std::string, std::string> map(const std::string& pointer) const {
-        const Document object{word(pointer)};
         std::map<std::string, std::string> map;
-        for (long i = 0; i < object.count(""); ++i)
-            if (const auto key = taken(::gpuprobe_key(object.text_.c_str(), "", i)))
-                map.emplace(*key, object.word("/" + escaped(*key)));
+        each(pointer, [&](const Json& item, const auto& key) {
+            if (key)
+                map.emplace(*key, item.word(""));
+        });
         return map;
     }
 
@@ -148,14 +154,19 @@ private:
         const std::unique_ptr<char, void (*)(char*)> owner{text, ::gpuprobe_free};
         return text ? std::optional<std::string>{text} : std::nullopt;
     }
-    /// A key as a part of a pointer. Source: RFC 6901, section 3.
-    static std::string escaped(const std::string& key) {
-        std::string part;
-        for (const char c : key)
-            part += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-        return part;
-    }
 
+    const char* text_;
+};
+
+/// An answer, which owns its text.
+class Document {
+public:
+    explicit Document(std::string text) : text_{std::move(text)} {}
+
+    [[nodiscard]] const std::string& text() const { return text_; }
+    [[nodiscard]] Json json() const { return Json{text_.c_str()}; }
+
+private:
     std::string text_;
 };
 
@@ -236,22 +247,22 @@ inline std::string json_of(const RecommendRequest& request) {
         .text();
 }
 
-inline std::vector<Candidate> candidates_in(const Document& document, const std::string& pointer) {
+inline std::vector<Candidate> candidates_in(const Json& json, const std::string& pointer) {
     std::vector<Candidate> candidates;
-    for (long i = 0; i < document.count(pointer); ++i) {
-        const auto place = pointer + "/" + std::to_string(i);
-        candidates.push_back({.backend = document.word(place + "/backend"),
-                              .gpu = document.value(place + "/gpu"),
-                              .verdict = document.word(place + "/verdict"),
-                              .reasons = document.words(place + "/reasons", "/code")});
-    }
+    json.each(pointer, [&](const Json& item, const auto&) {
+        candidates.push_back({.backend = item.word("/backend"),
+                              .gpu = item.value("/gpu"),
+                              .verdict = item.word("/verdict"),
+                              .reasons = item.words("/reasons", "/code")});
+    });
     return candidates;
 }
 
 inline Failure failure_of(int code, const Document& document) {
-    const auto name = document.value("/error/name");
+    const auto json = document.json();
+    const auto name = json.value("/error/name");
     if (name)
-        return Failure{*name, document.word("/error/message")};
+        return Failure{*name, json.word("/error/message")};
     const bool is_absent = code == -ECONNREFUSED || code == -ECONNRESET || code == -ETIMEDOUT;
     return Failure{
         std::string{"org.gpuprobe.GpuProbe1.Error."} + (is_absent ? "Unavailable" : "Internal"),
@@ -287,21 +298,22 @@ public:
     /// The same with what became of each candidate, also when nothing will do: the backend is then
     /// empty. Throws Failure as select() does.
     Choice explain(const std::string& consumer, const Request& request = {}) {
-        char* json = nullptr;
+        char* text = nullptr;
         const int code = ::gpuprobe_select(client_.get(), consumer.c_str(),
-                                           detail::json_of(request).c_str(), &json);
-        const auto document = taken(json);
+                                           detail::json_of(request).c_str(), &text);
+        const auto document = taken(text);
         if (code < 0 && code != -ENODATA)
             throw detail::failure_of(code, document);
         const std::string root = code < 0 ? "/error" : "";
-        return {.backend = document.word(root + "/backend"),
-                .gpus = document.words(root + "/gpus"),
-                .environment = document.map(root + "/environment"),
-                .answers = document.map(root + "/answers"),
-                .messages = document.words(root + "/messages"),
-                .summary = document.word(root + "/decision"),
-                .generation = document.number(root + "/generation"),
-                .candidates = detail::candidates_in(document, root + "/candidates")};
+        const auto json = document.json();
+        return {.backend = json.word(root + "/backend"),
+                .gpus = json.words(root + "/gpus"),
+                .environment = json.map(root + "/environment"),
+                .answers = json.map(root + "/answers"),
+                .messages = json.words(root + "/messages"),
+                .summary = json.word(root + "/decision"),
+                .generation = json.number(root + "/generation"),
+                .candidates = detail::candidates_in(json, root + "/candidates")};
     }
 
     /// Which of a product's variants to install here; without one, `status` says why. Throws
@@ -311,15 +323,16 @@ public:
             return ::gpuprobe_recommend(client_.get(), product.c_str(),
                                         detail::json_of(request).c_str(), json);
         });
-        return {.status = document.word("/status"),
-                .variant = document.value("/variant"),
-                .verdict = document.word("/verdict"),
-                .artifact = document.value("/artifact"),
-                .environment = document.map("/environment"),
-                .gpus = document.words("/gpus"),
-                .fallback = document.words("/fallback"),
-                .hint = document.value("/hint"),
-                .generation = document.number("/generation")};
+        const auto json = document.json();
+        return {.status = json.word("/status"),
+                .variant = json.value("/variant"),
+                .verdict = json.word("/verdict"),
+                .artifact = json.value("/artifact"),
+                .environment = json.map("/environment"),
+                .gpus = json.words("/gpus"),
+                .fallback = json.words("/fallback"),
+                .hint = json.value("/hint"),
+                .generation = json.number("/generation")};
     }
 
     /// What `gpuprobectl doctor` finds. Throws Failure.
@@ -327,15 +340,14 @@ public:
         const auto document =
             answer([&](char** json) { return ::gpuprobe_diagnose(client_.get(), json); });
         std::vector<Finding> findings;
-        for (long i = 0; i < document.count("/findings"); ++i) {
-            const auto place = "/findings/" + std::to_string(i);
-            findings.push_back({.id = document.word(place + "/id"),
-                                .severity = document.word(place + "/severity"),
-                                .gpu = document.value(place + "/gpu"),
-                                .sentence = document.word(place + "/sentence"),
-                                .fix = document.value(place + "/fix"),
-                                .commands = document.words(place + "/commands")});
-        }
+        document.json().each("/findings", [&](const detail::Json& finding, const auto&) {
+            findings.push_back({.id = finding.word("/id"),
+                                .severity = finding.word("/severity"),
+                                .gpu = finding.value("/gpu"),
+                                .sentence = finding.word("/sentence"),
+                                .fix = finding.value("/fix"),
+                                .commands = finding.words("/commands")});
+        });
         return findings;
     }
 
@@ -371,15 +383,15 @@ public:
     /// What has happened since, without waiting; the first is the present state. Call it until it
     /// returns nullopt. Throws Failure: Unavailable when the daemon has left.
     std::optional<Change> next_change() {
-        char* json = nullptr;
-        const int code = ::gpuprobe_watch_next(client_.get(), &json);
-        const auto document = taken(json);
+        char* text = nullptr;
+        const int code = ::gpuprobe_watch_next(client_.get(), &text);
+        const auto document = taken(text);
         if (code < 0)
             throw detail::failure_of(code, document);
         if (code == 0)
             return std::nullopt;
-        return Change{.generation = document.number("/generation"),
-                      .state = document.word("/state")};
+        const auto json = document.json();
+        return Change{.generation = json.number("/generation"), .state = json.word("/state")};
     }
 
 private:
