@@ -14,7 +14,6 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-constexpr Bytes kMaxAnswer = mib(64);
 constexpr auto kProbePatience = std::chrono::minutes{5};
 
 using Text = CHandle<char, ::gpuprobe_free>;
@@ -23,8 +22,17 @@ using Text = CHandle<char, ::gpuprobe_free>;
 Error failure_of_code(int code) {
     if (code == -ECONNREFUSED || code == -ECONNRESET)
         return {ErrorCode::Unavailable, "the daemon does not answer on its socket"};
-    return {code == -ETIMEDOUT ? ErrorCode::Unavailable : ErrorCode::Internal,
-            std::string{"the daemon's socket: "} + std::strerror(-code)};
+    if (code == -EPROTO)
+        return {ErrorCode::Internal,
+                "the answer on the daemon's socket is not valid: another program or another "
+                "version of gpuprobe answers there"};
+    if (code == -E2BIG)
+        return {ErrorCode::TooLarge,
+                "the answer on the daemon's socket is larger than 64 MiB, or has more than "
+                "1,048,576 values: another program answers there"};
+    if (code == -ETIMEDOUT)
+        return {ErrorCode::Unavailable, "the daemon did not answer in time on its socket"};
+    return {ErrorCode::Internal, std::string{"the daemon's socket: "} + std::strerror(-code)};
 }
 
 /// What "error" of a failure holds, as an Error.
@@ -32,7 +40,27 @@ Error error_from(const Value& details) {
     const auto* name = details.at("name").as_string();
     const auto* message = details.at("message").as_string();
     const auto code = name ? bus::error_code(*name) : std::nullopt;
-    return {code.value_or(ErrorCode::Internal), message ? *message : json_line(details)};
+    return {code.value_or(ErrorCode::Internal),
+            message && !message->empty() ? *message : json_line(details)};
+}
+
+/// The same, with an error that says what is read.
+template <class T>
+Result<T> of_answer(Result<T> read) {
+    if (!read)
+        return std::move(read).error().in("the answer on the daemon's socket");
+    return read;
+}
+
+/// No answer of ours is larger than a report may be.
+Result<Value> answer_from(std::string_view json) {
+    return of_answer(parse_json(json, kMaxReport));
+}
+
+/// What an answer holds. Errors: Malformed, with the member at fault.
+template <class T>
+Result<T> record_in(const Value& document) {
+    return of_answer(record_from<T>(document));
 }
 
 Value with(const char* key, Value value) {
@@ -62,14 +90,14 @@ Result<MethodAnswer> SocketClient::call(const MethodCall& call) {
         return failure_of_code(code);
     if (code == 0)
         return MethodAnswer{.document = text.get()};
-    const auto failure = TRY(parse_json(text.get(), kMaxAnswer));
+    const auto failure = TRY(answer_from(text.get()));
     const auto* name = failure.at("error").at("name").as_string();
     return MethodAnswer{.error = name ? *name : "", .document = json_line(failure.at("error"))};
 }
 
 Result<Value> SocketClient::ask(const char* method, const Value& parameters) {
     const auto answer = TRY(call({.method = method, .parameters = parameters}));
-    auto document = TRY(parse_json(answer.document, kMaxAnswer));
+    auto document = TRY(answer_from(answer.document));
     if (!answer.error.empty())
         return error_from(document);
     return document;
@@ -80,12 +108,12 @@ Result<Value> SocketClient::document() {
 }
 
 Result<Report> SocketClient::report() {
-    return record_from<Report>(TRY(document()));
+    return record_in<Report>(TRY(document()));
 }
 
 Result<Report> SocketClient::gpus() {
     const auto document = TRY(ask("ListGpus", Value{Value::Object{}}));
-    auto list = TRY(record_from<GpuList>(document));
+    auto list = TRY(record_in<GpuList>(document));
     return Report{.generation = list.generation, .gpus = std::move(list.gpus)};
 }
 
@@ -94,14 +122,14 @@ Result<Decision> SocketClient::select(const std::string& consumer, const Value& 
     auto parameters = with("consumer", consumer);
     parameters["request"] = request;
     const auto answer = TRY(call({.method = "Select", .parameters = parameters}));
-    auto document = TRY(parse_json(answer.document, kMaxAnswer));
+    auto document = TRY(answer_from(answer.document));
     if (answer.error.empty())
-        return record_from<Decision>(document);
+        return record_in<Decision>(document);
     auto error = error_from(document);
     if (error.code != ErrorCode::NoMatch)
         return error;
     document["generation"] = 0;
-    return record_from<Decision>(document);
+    return record_in<Decision>(document);
 }
 
 Result<Recommendation> SocketClient::recommend(const std::string& product,
@@ -111,17 +139,17 @@ Result<Recommendation> SocketClient::recommend(const std::string& product,
     if (!manifest.empty())
         parameters["manifest"] = manifest;
     parameters["request"] = request;
-    return record_from<Recommendation>(TRY(ask("Recommend", parameters)));
+    return record_in<Recommendation>(TRY(ask("Recommend", parameters)));
 }
 
 Result<std::vector<std::string>> SocketClient::consumers() {
-    return record_from<ConsumerList>(TRY(ask("ListConsumers", {Value::Object{}})))
-        .value()
-        .consumers;
+    const auto document = TRY(ask("ListConsumers", {Value::Object{}}));
+    return TRY(record_in<ConsumerList>(document)).consumers;
 }
 
 Result<std::vector<std::string>> SocketClient::products() {
-    return record_from<ProductList>(TRY(ask("ListProducts", {Value::Object{}}))).value().products;
+    const auto document = TRY(ask("ListProducts", {Value::Object{}}));
+    return TRY(record_in<ProductList>(document)).products;
 }
 
 Status SocketClient::probe(const ProbeRequest& order, const std::function<void(double)>&) {
@@ -148,7 +176,7 @@ Status SocketClient::refresh_memory(Gpu& gpu) {
     const auto document = ask("GetMemory", with("gpu", gpu.id));
     if (!document)
         return Done{};
-    engine::take_free(TRY(record_from<engine::LiveMemory>(*document)), gpu.memory);
+    engine::take_free(TRY(record_in<engine::LiveMemory>(*document)), gpu.memory);
     return Done{};
 }
 
