@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks each socket that is named, and prints a line for each: the code and the answer.
+#include <gpuprobe/gpuprobe.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void read_all(const char* json, int depth) {
+    const char* at = NULL;
+    const char* item = NULL;
+    char* key = NULL;
+    gpuprobe_free(gpuprobe_value(json, ""));
+    gpuprobe_free(gpuprobe_value(json, "/x/0/a~1b"));
+    gpuprobe_free(gpuprobe_key(json, "", 0));
+    if (depth > 70 || gpuprobe_count(json, "") < 0)
+        return;
+    while ((item = gpuprobe_each(json, "", &at, &key)) != NULL) {
+        gpuprobe_free(key);
+        read_all(item, depth + 1);
+    }
+}
+
+static void ask(const char* path) {
+    gpuprobe_client* client = NULL;
+    char* json = NULL;
+    int code = gpuprobe_open(&client, path, GPUPROBE_DAEMON_ONLY);
+    if (code == 0) {
+        gpuprobe_set_timeout(client, 1000);
+        code = gpuprobe_describe(client, &json);
+    }
+    const int is_short = json && strlen(json) < 4096;
+    printf("%d %s\n", code, is_short ? json : json ? "long" : "nothing");
+    if (is_short)
+        read_all(json, 0);
+    gpuprobe_free(json);
+    gpuprobe_close(client);
+}
+
+/* Follows it to its end, and prints the code of that. */
+static void follow(const char* path) {
+    gpuprobe_client* client = NULL;
+    int code = gpuprobe_open(&client, path, 0);
+    struct pollfd events = {.fd = code == 0 ? gpuprobe_watch(client) : -1, .events = POLLIN};
+    for (int left = 1000; events.fd >= 0 && left > 0 && code >= 0; --left) {
+        char* json = NULL;
+        code = gpuprobe_watch_next(client, &json);
+        const int is_refused = code < 0 && json;
+        gpuprobe_free(json);
+        if (is_refused)
+            code = 1;
+        if (code == 0)
+            (void)poll(&events, 1, 20000);
+    }
+    printf("%d nothing\n", code);
+    gpuprobe_close(client);
+}
+
+int main(int count, char** words) {
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    for (int i = 2; i < count; ++i)
+        strcmp(words[1], "ask") == 0 ? ask(words[i]) : follow(words[i]);
+    return EXIT_SUCCESS;
+}

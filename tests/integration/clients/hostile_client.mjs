@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks each socket of a file, a JSON array of paths, by the Node package, and prints a line for each: what became of it.
+import { readFileSync } from "node:fs";
+
+const [module, how, file] = process.argv.slice(2);
+const { Client, Failure, Refused, TimedOut } = await import(module);
+
+async function ask(socket) {
+  const answer = await new Client({ socket, daemonOnly: true, timeout: 1000 }).describe();
+  const text = JSON.stringify(answer);
+  return `answers ${text.length < 4096 ? text : "long"}`;
+}
+
+async function follow(socket) {
+  let left = 1000;
+  for await (const _ of new Client({ socket, daemonOnly: true }).changes()) if (--left === 0) break;
+  return "answers";
+}
+
+for (const socket of JSON.parse(readFileSync(file, "utf8"))) {
+  const outcome = await (how === "ask" ? ask(socket) : follow(socket)).catch((problem) => {
+    if (problem instanceof Refused) return String(problem.message) ? "refused" : "LEAKED nothing";
+    if (problem instanceof TimedOut) return "late";
+    return problem instanceof Failure ? "fails" : `LEAKED ${problem}`;
+  });
+  process.stdout.write(outcome.replaceAll("\n", " ") + "\n");
+}

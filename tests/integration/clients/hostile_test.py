@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every client against a server that is not gpuprobe: tests/support/hostile_answers.py has its answers.
+
+A client ends with an error of its own or with the answer, within its timeout and in bounded memory; it never crashes and lets
+no error of another kind out.
+"""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
+MACHINES = SOURCE / "tests/data/machines"
+sys.path.insert(0, str(SOURCE / "tests/support"))
+import hostile_answers  # noqa: E402
+from hostile_answers import ANSWERS, DOCUMENT, EITHER, FAILS, LATE, REFUSED, Row, Server  # noqa: E402
+
+HERE = pathlib.Path(__file__).parent
+NODE = os.environ.get("GPUPROBE_NODE") or shutil.which("node")
+MAX_RESIDENT = 600 << 10  # KiB; a sanitizer keeps freed memory as well
+ACCEPTED = {EITHER: (ANSWERS, FAILS, REFUSED), FAILS: (FAILS,), REFUSED: (REFUSED,), LATE: (LATE,), ANSWERS: (ANSWERS,)}
+CODES = {-110: LATE}  # ETIMEDOUT
+
+
+def followed():
+    """The same answers to a client that follows the report: the server leaves after each."""
+    for row in hostile_answers.rows():
+        if not row.at_once and row.expected != LATE:
+            yield row._replace(ending="closes" if row.ending == "waits" else row.ending)
+
+
+class HostileCase(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpuprobe-hostile-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_client(self, *command, patience=100, **environment):
+        """The lines that it prints, and its largest resident memory in KiB."""
+        output = self.folder / "output"
+        with open(output, "wb") as file, open(self.folder / "errors", "wb") as errors:
+            child = subprocess.Popen(command, stdout=file, stderr=errors, env={**os.environ, **environment})
+            timer = threading.Timer(patience, child.kill)
+            timer.start()
+            _, status, usage = os.wait4(child.pid, 0)
+            timer.cancel()
+            child.returncode = os.waitstatus_to_exitcode(status)
+        lines = output.read_text(encoding="utf-8", errors="replace").splitlines()
+        told = (self.folder / "errors").read_text(encoding="utf-8", errors="replace")
+        self.assertEqual(child.returncode, 0, f"after {len(lines)} rows: {told[-4000:]}")
+        return lines, usage.ru_maxrss
+
+    def paths_file(self, server):
+        file = self.folder / "paths.json"
+        file.write_text(json.dumps([server.path(row) for row in server.rows]), encoding="utf-8")
+        return file
+
+    def assert_outcomes(self, rows, lines):
+        """Each line: the kind of outcome, and the answer if it is one."""
+        self.assertEqual(len(lines), len(rows))
+        wrong = []
+        for row, line in zip(rows, lines):
+            kind, _, text = line.partition(" ")
+            if kind not in ACCEPTED[row.expected] or (row.expected == ANSWERS and json.loads(text) != DOCUMENT):
+                wrong.append(f"{row.name}: {line[:200]}, not {row.expected}")
+        self.assertEqual("\n".join(wrong), "")
+
+    def assert_ends(self, rows, lines):
+        """Of those that followed: an end is an error, or that nothing more was announced."""
+        self.assertEqual(len(lines), len(rows))
+        self.assertEqual([f"{row.name}: {line}" for row, line in zip(rows, lines) if line.split()[0] not in (ANSWERS, FAILS, REFUSED)], [])
+
+    def ask_and_follow(self, *command, **environment):
+        with Server(self.folder) as server:
+            lines, resident = self.run_client(*command, "ask", self.paths_file(server), **environment)
+        self.assert_outcomes(server.rows, lines)
+        self.assertLess(resident, MAX_RESIDENT)
+        with Server(self.folder, followed()) as server:
+            lines, resident = self.run_client(*command, "follow", self.paths_file(server), **environment)
+        self.assert_ends(server.rows, lines)
+        self.assertLess(resident, MAX_RESIDENT)
+
+
+class PythonClients(HostileCase):
+    def test_let_no_other_error_out(self):
+        for kind in ("waiting", "asyncio"):
+            with self.subTest(kind):
+                self.ask_and_follow("/usr/bin/python3", HERE / "hostile_client.py", kind, PYTHONPATH=str(SOURCE / "src/python"))
+
+
+@unittest.skipUnless(NODE, "node is not installed")
+class NodeClient(HostileCase):
+    def test_lets_no_other_error_out(self):
+        self.ask_and_follow(NODE, HERE / "hostile_client.mjs", SOURCE / "src/node/gpuprobe.js")
+
+
+class CompiledCase(HostileCase):
+    """Programs with the client library in them, under the address and undefined-behaviour sanitizers."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="gpuprobe-hostile-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.built = pathlib.Path(folder.name)
+
+    FLAGS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{SOURCE / 'include'}", f"-I{SOURCE / 'src'}")
+
+    @classmethod
+    def compiled(cls, compiler, source, *words):
+        objects = [cls.built / f"{name}.o" for name in ("gpuprobe", "json_reader")]
+        for each in objects:
+            subprocess.run(["cc", "-std=c11", *cls.FLAGS, "-c", SOURCE / f"src/wire/{each.stem}.c", "-o", each], check=True, timeout=100)
+        subprocess.run([compiler, *words, *cls.FLAGS, "-Wall", "-Wextra", "-Werror", HERE / source, *objects, "-o", cls.built / "client"],
+                       check=True, timeout=100)
+        return cls.built / "client"
+
+
+class CLibrary(CompiledCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.program = cls.compiled("cc", "hostile_client.c", "-std=c11")
+
+    def kinds(self, lines):
+        """Of lines with a code and an answer."""
+        for line in lines:
+            code, text = line.split(" ", 1)
+            is_refusal = text.startswith('{"error":')
+            yield f"{ANSWERS} {text}" if int(code) >= 0 else REFUSED if is_refusal else CODES.get(int(code), FAILS)
+
+    def test_takes_no_harm(self):
+        for how, served, check in (("ask", hostile_answers.rows(), self.assert_outcomes), ("follow", followed(), self.assert_ends)):
+            with self.subTest(how), Server(self.folder, served) as server:
+                lines, resident = self.run_client(self.program, how, *(server.path(row) for row in server.rows))
+                check(server.rows, list(self.kinds(lines)))
+                self.assertLess(resident, MAX_RESIDENT)
+
+
+class CppClient(CompiledCase):
+    NAME = re.compile(r"answers|org\.gpuprobe\.[\w.]+|org\.varlink\.service\.\w+|constructor|.*__proto__")
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.program = cls.compiled("c++", "hostile_client.cpp", "-std=c++20")
+
+    def outcomes(self, server):
+        lines, resident = self.run_client(self.program, *(server.path(row) for row in server.rows))
+        self.assertEqual(len(lines), len(server.rows))
+        self.assertLess(resident, MAX_RESIDENT)
+        for row, line in zip(server.rows, lines):
+            yield row, line.split()[1:]
+
+    def test_takes_no_harm(self):
+        with Server(self.folder) as server:
+            for row, outcomes in self.outcomes(server):
+                with self.subTest(row.name):
+                    self.assertEqual(len(outcomes), 4)
+                    self.assertNotIn("LEAKED", outcomes)
+                    self.assertEqual(ANSWERS in outcomes, row.expected == ANSWERS or (ANSWERS in outcomes and row.expected == EITHER))
+
+    def test_takes_any_type_of_any_member(self):
+        for verb, rows in rows_of_other_types(200).items():
+            with self.subTest(verb), Server(self.folder, rows) as server:
+                self.assertEqual([row.name for row, outcomes in self.outcomes(server) if "LEAKED" in outcomes], [])
+
+
+def typed_documents():
+    """One answer of each kind, as the daemon would give it."""
+    asked = {"select": ["select", "ollama", "--explain"], "recommend": ["recommend", "torch"], "doctor": ["doctor"], "list": ["list"]}
+    return {verb: json.loads(subprocess.run([BIN / "gpuprobectl", f"--replay={MACHINES / 'pc-three-vendors'}", "-j", "-q", *words],
+                                            capture_output=True, check=False, timeout=60).stdout)
+            for verb, words in asked.items()}
+
+
+def rows_of_other_types(count):
+    """By the verb that asks for it, up to so many answers in which one member has another type."""
+    found = {}
+    for verb, document in typed_documents().items():
+        others = list(hostile_answers.with_other_values(document))
+        found[verb] = [Row(f"{verb}-{at}", EITHER, json.dumps({"parameters": other}).encode() + b"\0")
+                       for at, other in enumerate(others[::max(1, len(others) // count)])]
+    return found
+
+
+class Gpuprobectl(HostileCase):
+    VERBS = (("select", "default"), ("-j", "select", "default"), ("env", "default"), ("list",), ("-j", "doctor"), ("status",), ("consumers",),
+             ("recommend", "torch"), ("call", "Query", "{}"))
+    PLAIN = re.compile(r"(gpuprobectl: [^\x00-\x1f\x7f]+\n)+")
+
+    def run_verb(self, path, words):
+        return subprocess.run([BIN / "gpuprobectl", f"--socket={path}", *words], capture_output=True, text=True, errors="replace", timeout=110,
+                              check=False, env={**os.environ, "HOME": str(self.folder)})
+
+    def problem(self, row, path, words):
+        """What is wrong with how it ends; None if nothing is."""
+        done = self.run_verb(path, words)
+        said = done.stderr.strip() or done.stdout.strip()
+        if done.returncode < 0 or done.returncode > 5:
+            return f"status {done.returncode}"
+        if any(text in done.stdout + done.stderr for text in ("unexpected", "Argument list", "terminate called", "Sanitizer", "runtime error")):
+            return said
+        if done.returncode == 1 and "-j" not in words and "call" not in words and not self.PLAIN.fullmatch(done.stderr):
+            return f"says {said!r}"
+        if done.returncode != 0 and "-j" in words and "error" not in json.loads(done.stdout):
+            return f"prints {done.stdout}"
+        if row.name.startswith("endless") and row.expected == FAILS and "larger than 64 MiB" not in said:
+            return f"does not say what is wrong: {said}"
+        if done.returncode == 0 and row.expected in (FAILS, LATE, REFUSED) and words[-2:] in (("select", "default"), ("call", "Query", "{}")):
+            return "takes it for an answer"
+        return None
+
+    def problems(self, asked):
+        with ThreadPoolExecutor(4) as pool:
+            found = pool.map(lambda each: (each[0].name, each[2], self.problem(*each)), asked)
+            return "\n".join(f"{name}, {' '.join(words)}: {problem[:300]}" for name, words, problem in found if problem)
+
+    def test_ends_with_an_error_of_its_own(self):
+        with Server(self.folder) as server:
+            asked = [(row, server.path(row), words) for at, row in enumerate(server.rows)
+                     for words in (self.VERBS if row.name in ("endless", "refusal", "deep-arrays") else
+                                   [self.VERBS[0], self.VERBS[1 + at % (len(self.VERBS) - 1)]][:1 if row.expected == LATE else 2])]
+            asked.sort(key=lambda each: each[0].expected != LATE)  # they take the longest
+            self.assertEqual(self.problems(asked), "")
+
+    def test_takes_any_type_of_any_member(self):
+        verbs = {"select": ("select", "ollama", "--explain"), "recommend": ("recommend", "torch"), "doctor": ("doctor",), "list": ("list",)}
+        for verb, rows in rows_of_other_types(60).items():
+            with self.subTest(verb), Server(self.folder, rows) as server:
+                self.assertEqual(self.problems([(row, server.path(row), verbs[verb]) for row in rows]), "")
+
+
+if __name__ == "__main__":
+    unittest.main()
