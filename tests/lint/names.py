@@ -90,7 +90,7 @@ def main():
         return self_test()
     source = pathlib.Path(sys.argv[1])
     files = [(str(path.relative_to(source)), path.read_text(encoding="utf-8"))
-             for path in sorted(source.rglob("*")) if path.suffix in (".h", ".cpp")]
+             for path in sorted(source.rglob("*")) if path.suffix in (".h", ".cpp") and not path.with_suffix(".c").exists()]  # C has no namespaces
     found = clashes(files)
     for name, places in found:
         print(f"{name}: {', '.join(places)}")

@@ -16,7 +16,7 @@ FAILS = "fails"      # an error of the client's own
 REFUSED = "refused"  # the same, and it says that the daemon refused
 EITHER = "either"    # an error or an answer: JSON leaves it open
 ANSWERS = "answers"
-LATE = "late"        # the client's timeout
+LATE = "late"        # the client's timeout, which is short for rows of that name and long for all others
 
 MAX_ANSWER = 64 << 20
 DOCUMENT = {"word": "\u00e9\U0001f600\n", "list": [1, {"k": None}], "number": 9007199254740991}
@@ -61,9 +61,9 @@ def rows():
         Row("empty", FAILS, b"\0"),
         Row("empty-and-closed", FAILS, b"\0", "closes"),
         Row("blanks", FAILS, b"   \0"),
-        Row("silence", LATE),
-        Row("half-and-silence", LATE, RIGHT[:20]),
-        Row("a-byte-now-and-then", LATE, b" ", "dribbles"),
+        Row("late-for-ever", LATE),
+        Row("late-half", LATE, RIGHT[:20]),
+        Row("late-byte-now-and-then", LATE, b" ", "dribbles"),
         Row("endless", FAILS, b"x" * (1 << 16), "pours"),
         Row("endless-string", FAILS, b'{"parameters":{"x":"' + b"x" * (1 << 16), "pours"),
         Row("endless-messages", EITHER, RIGHT + b"\0", "pours"),
@@ -161,11 +161,19 @@ def _places(value):
         yield from _places(value[key])
 
 
+# Answers each call with its method, and sends one more answer that nobody asked for.
+ECHO = Row("echo", EITHER, ending="echoes")
+# Answers when that one more has been sent.
+GATE = Row("gate", EITHER, RIGHT + b"\0", ending="gates")
+STALE = b'{"parameters":{"method":"stale"}}\0'
+
+
 class Server:
     """Answers each call to FOLDER/NAME as that row says. A context."""
 
     def __init__(self, folder, served=None):
         self.folder, self.ended, self.threads = folder, threading.Event(), []
+        self.has_sent_stale = threading.Event()
         self.rows = list(rows() if served is None else served)
 
     def path(self, row):
@@ -205,31 +213,41 @@ class Server:
         with connection, contextlib.suppress(OSError):
             connection.settimeout(0.1)
             while not self.ended.is_set():
-                if not row.at_once:
-                    self.hear(connection)
-                self.answer(connection, row)
-                if row.ending not in ("waits", "drips"):
+                asked = b"" if row.at_once else self.hear(connection)
+                self.answer(connection, row, asked)
+                if row.ending not in ("waits", "drips", "echoes", "gates"):
                     break
                 if row.at_once:
                     self.hear(connection)
 
     def hear(self, connection):
-        """Reads a call, until the client or the test ends."""
-        is_heard = False
-        while not is_heard and not self.ended.is_set():
+        """A call, unless the test ends before there is one."""
+        heard = b""
+        while b"\0" not in heard and not self.ended.is_set():
             with contextlib.suppress(TimeoutError, socket.timeout):
                 block = connection.recv(1 << 16)
-                is_heard = b"\0" in block
+                heard += block
                 if not block:
                     raise ConnectionResetError
+        return heard.partition(b"\0")[0]
 
-    def answer(self, connection, row):
+    def answer(self, connection, row, asked):
         if row.ending == "dribbles":
             while not self.ended.wait(0.02):
                 connection.sendall(row.message)
         elif row.ending == "drips":
             for byte in row.message:
                 connection.sendall(bytes([byte]))
+        elif row.ending == "echoes":
+            method = json.loads(asked or b'{"method":""}')["method"]
+            self.send(connection, json.dumps({"parameters": {"method": method}}).encode() + b"\0")
+            self.send(connection, STALE)
+            self.has_sent_stale.set()
+        elif row.ending == "gates":
+            while not self.has_sent_stale.wait(0.1) and not self.ended.is_set():
+                pass
+            self.has_sent_stale.clear()
+            self.send(connection, row.message)
         elif row.ending == "pours":
             for _ in range(2 * MAX_ANSWER // len(row.message) + 1000):
                 self.send(connection, row.message)

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks each socket that is named with every call of <gpuprobe/client.h>, and prints a line for each:
-// what became of the calls.
+// Asks each socket that is named with two calls of <gpuprobe/client.h>, and prints a line for each:
+// what became of them.
 #include <iostream>
 
 #include <gpuprobe/client.h>
-#include <poll.h>
 
 namespace {
 
@@ -22,13 +21,6 @@ void attempt(const Ask& ask) {
     }
 }
 
-void follow(Client& client) {
-    pollfd events{.fd = client.watch(), .events = POLLIN, .revents = 0};
-    for (int left = 1000; left > 0; --left)
-        if (!client.next_change() && ::poll(&events, 1, 1000) == 0)
-            return;
-}
-
 }  // namespace
 
 int main(int count, char** words) {
@@ -37,16 +29,18 @@ int main(int count, char** words) {
         const auto with_client = [path = words[i]](const auto& ask) {
             attempt([&] {
                 Client client{path, GPUPROBE_DAEMON_ONLY};
-                client.set_timeout(std::chrono::seconds{1});
+                const bool is_late = std::string{path}.find("/late-") != std::string::npos;
+                client.set_timeout(std::chrono::milliseconds{is_late ? 300 : 60000});
                 ask(client);
             });
         };
         with_client([](Client& client) { (void)client.explain("default"); });
-        with_client([](Client& client) { (void)client.recommend("torch"); });
-        with_client([](Client& client) { (void)client.diagnose(); });
-        with_client([](Client& client) { (void)client.call("Query"); });
-        if (std::string{words[i]}.find("followed") != std::string::npos)
-            with_client([](Client& client) { follow(client); });
+        if (i % 3 == 0)
+            with_client([](Client& client) { (void)client.recommend("torch"); });
+        else if (i % 3 == 1)
+            with_client([](Client& client) { (void)client.diagnose(); });
+        else
+            with_client([](Client& client) { (void)client.call("Query"); });
         std::cout << std::endl;
     }
 }

@@ -6,7 +6,7 @@ const [module, how, file] = process.argv.slice(2);
 const { Client, Failure, Refused, TimedOut } = await import(module);
 
 async function ask(socket) {
-  const answer = await new Client({ socket, daemonOnly: true, timeout: 1000 }).describe();
+  const answer = await new Client({ socket, daemonOnly: true, timeout: socket.includes("/late-") ? 300 : 60000 }).describe();
   const text = JSON.stringify(answer);
   return `answers ${text.length < 4096 ? text : "long"}`;
 }
@@ -17,8 +17,25 @@ async function follow(socket) {
   return "answers";
 }
 
+/** An answer is that of its own call. */
+async function repeat(socket) {
+  const client = new Client({ socket, daemonOnly: true, timeout: 60000 });
+  const gate = new Client({ socket: socket.replace("/echo", "/gate"), daemonOnly: true, timeout: 60000 });
+  for (let number = 0; number < 20; ++number) {
+    const method = `x.Method${number}`;
+    const answer = await client.call(method).catch((problem) => {
+      if (problem instanceof Failure) return { method };
+      throw problem;
+    });
+    await gate.describe();
+    if (answer.method !== method) throw new Error(`${method} is answered with ${answer.method}`);
+  }
+  return "answers";
+}
+
+const ways = { ask, follow, repeat };
 for (const socket of JSON.parse(readFileSync(file, "utf8"))) {
-  const outcome = await (how === "ask" ? ask(socket) : follow(socket)).catch((problem) => {
+  const outcome = await ways[how](socket).catch((problem) => {
     if (problem instanceof Refused) return String(problem.message) ? "refused" : "LEAKED nothing";
     if (problem instanceof TimedOut) return "late";
     return problem instanceof Failure ? "fails" : `LEAKED ${problem}`;

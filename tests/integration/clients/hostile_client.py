@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Asks each socket of a file, a JSON array of paths, by the Python package, and prints a line for each: what became of it.
 
-Usage: hostile_client.py waiting|asyncio ask|follow FILE
+Usage: hostile_client.py waiting|asyncio ask|follow|repeat FILE
 """
 import asyncio
+import contextlib
 import itertools
 import json
 import sys
@@ -11,9 +12,30 @@ import sys
 import gpuprobe
 
 
+def timeout(path):
+    return 0.3 if "/late-" in path else 60
+
+
+METHODS = [f"x.Method{number}" for number in range(20)]
+
+
+def check(method, answer):
+    """An answer is that of its own call."""
+    if answer["method"] != method:
+        raise AssertionError(f"{method} is answered with {answer}")
+
+
 def waiting(how, path):
+    if how == "repeat":
+        gate = gpuprobe.Client(path.replace("/echo", "/gate"), timeout=60, daemon_only=True)
+        with gpuprobe.Client(path, timeout=60, daemon_only=True) as client, gate:
+            for method in METHODS:
+                with contextlib.suppress(gpuprobe.Failure):
+                    check(method, client.call(method))
+                gate.describe()
+        return {}
     if how == "ask":
-        with gpuprobe.Client(path, timeout=1, daemon_only=True) as client:
+        with gpuprobe.Client(path, timeout=timeout(path), daemon_only=True) as client:
             return client.call("Describe")
     for _ in itertools.islice(gpuprobe.Client(path, daemon_only=True).changes(), 1000):
         pass
@@ -21,8 +43,16 @@ def waiting(how, path):
 
 
 async def later(how, path):
+    if how == "repeat":
+        gate = gpuprobe.AsyncClient(path.replace("/echo", "/gate"), timeout=60, daemon_only=True)
+        async with gpuprobe.AsyncClient(path, timeout=60, daemon_only=True) as client, gate:
+            for method in METHODS:
+                with contextlib.suppress(gpuprobe.Failure):
+                    check(method, await client.call(method))
+                await gate.describe()
+        return {}
     if how == "ask":
-        async with gpuprobe.AsyncClient(path, timeout=1, daemon_only=True) as client:
+        async with gpuprobe.AsyncClient(path, timeout=timeout(path), daemon_only=True) as client:
             return await client.call("Describe")
     left = 1000
     async for _ in gpuprobe.AsyncClient(path, daemon_only=True).changes():
