@@ -11,17 +11,16 @@
 
 // Puts the variables of the choice into the environment.
 static void set_environment(const char* json) {
-    char* variables = gpuprobe_value(json, "/environment");
-    for (long i = 0; i < gpuprobe_count(variables, ""); ++i) {
-        char pointer[256];
-        char* name = gpuprobe_key(variables, "", i);
-        snprintf(pointer, sizeof pointer, "/%s", name);
-        char* value = gpuprobe_value(variables, pointer);
-        setenv(name, value, 1);
+    const char* at = NULL;
+    const char* item;
+    char* name;
+    while ((item = gpuprobe_each(json, "/environment", &at, &name)) != NULL) {
+        char* value = gpuprobe_value(item, "");
+        if (name && value)
+            setenv(name, value, 1);
         gpuprobe_free(value);
         gpuprobe_free(name);
     }
-    gpuprobe_free(variables);
 }
 
 static void say(const char* json, const char* pointer) {
