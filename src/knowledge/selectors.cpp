@@ -6,6 +6,7 @@
 
 #include "knowledge/documents.h"
 #include "knowledge/library.h"
+#include "knowledge/variables.h"
 
 namespace gpuprobe::knowledge {
 namespace {
@@ -35,9 +36,22 @@ std::set<std::string> read_below(const std::vector<Reader>& readers, std::string
 Status check(const std::string& where,
              const Variables& variables,
              const std::set<std::string>& known) {
-    for (const auto& [name, text] : variables)
+    for (const auto& [name, text] : variables) {
         if (!known.contains(name))
             return malformed(where, name + ": nobody reads it");
+        if (const auto problem = value_problem(name, text))
+            return malformed(where, name + ": " + *problem);
+    }
+    return Done{};
+}
+
+Status check_names(const Reader& reader) {
+    auto names = reader.reads;
+    for (const auto& [name, form] : reader.lists)
+        names.push_back(name);
+    for (const auto& name : names)
+        if (const auto problem = variable_problem(name, ""))
+            return malformed(reader.name, name + ": " + *problem);
     return Done{};
 }
 
@@ -46,6 +60,7 @@ Status check(const SelectorsDocument& document) {
     for (const auto& reader : document.readers) {
         if (!names.insert(reader.name).second)
             return malformed(reader.name, "named twice");
+        TRY(check_names(reader));
         TRY(check(reader.name, reader.hide, {reader.reads.begin(), reader.reads.end()}));
     }
     for (const auto& row : document.use) {

@@ -13,7 +13,8 @@ std::string document(const std::string& readers, const std::string& use) {
            "]}";
 }
 
-constexpr const char* kReader = R"({"name": "a", "api": "cuda", "reads": ["A", "B"]})";
+constexpr const char* kReader =
+    R"({"name": "a", "api": "cuda", "reads": ["CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"]})";
 
 std::string problem_of(const std::string& json) {
     const auto read = Selectors::from(json);
@@ -34,33 +35,58 @@ TEST(Selectors, AreCompiledIn) {
 }
 
 TEST(Selectors, SetOnlyWhatSomebodyReads) {
-    const auto good =
-        document(kReader, R"({"api": "cuda", "kind": "index", "variables": {"A": "1"}})");
+    const auto good = document(
+        kReader, R"({"api": "cuda", "kind": "index", "variables": {"CUDA_VISIBLE_DEVICES": "1"}})");
     EXPECT_EQ(problem_of(good), "");
     EXPECT_NE(
         problem_of(document(kReader, R"({"api": "cuda", "kind": "index", "variables": {"C": ""}})"))
             .find("C: nobody reads it"),
         std::string::npos);
     EXPECT_NE(
-        problem_of(document(kReader, R"({"api": "hip", "kind": "index", "variables": {"A": ""}})"))
-            .find("A: nobody reads it"),
+        problem_of(
+            document(
+                kReader,
+                R"({"api": "hip", "kind": "index", "variables": {"CUDA_VISIBLE_DEVICES": ""}})"))
+            .find("CUDA_VISIBLE_DEVICES: nobody reads it"),
         std::string::npos);
     EXPECT_NE(
         problem_of(
-            document(R"({"name": "a", "api": "cuda", "reads": ["A"], "hide": {"B": ""}})", ""))
+            document(
+                R"({"name": "a", "api": "cuda", "reads": ["CUDA_VISIBLE_DEVICES"], "hide": {"B": ""}})",
+                ""))
             .find("a: B: nobody reads it"),
         std::string::npos);
 }
 
-TEST(Selectors, SayHowAVariableNamesGpus) {
-    const auto read = Selectors::from(document(
-        R"({"name": "a", "api": "cuda", "reads": ["A"], "lists": {"A": "pci-ranks"}})", ""));
-    ASSERT_TRUE(read);
-    EXPECT_EQ(read->readers().front().lists.at("A"), ListForm::PciRanks);
+TEST(Selectors, NameOnlyVariablesThatChooseGpus) {
+    EXPECT_NE(problem_of(document(R"({"name": "a", "api": "cuda", "reads": ["LD_PRELOAD"]})", ""))
+                  .find("a: LD_PRELOAD: a data file may not name this variable"),
+              std::string::npos);
     EXPECT_NE(
         problem_of(
-            document(R"({"name": "a", "api": "cuda", "reads": ["A"], "lists": {"A": "?"}})", ""))
-            .find("lists.A: unknown word"),
+            document(R"({"name": "a", "api": "cuda", "reads": [], "lists": {"PATH": "numbers"}})",
+                     ""))
+            .find("a: PATH: a data file may not name this variable"),
+        std::string::npos);
+    EXPECT_NE(problem_of(document(R"({"name": "a", "api": "vulkan", "reads": ["VK_DRIVER_FILES"],
+                                      "hide": {"VK_DRIVER_FILES": "/tmp/evil.json"}})",
+                                  ""))
+                  .find("a: VK_DRIVER_FILES: this variable loads files"),
+              std::string::npos);
+}
+
+TEST(Selectors, SayHowAVariableNamesGpus) {
+    const auto read = Selectors::from(document(
+        R"({"name": "a", "api": "cuda", "reads": ["CUDA_VISIBLE_DEVICES"], "lists": {"CUDA_VISIBLE_DEVICES": "pci-ranks"}})",
+        ""));
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->readers().front().lists.at("CUDA_VISIBLE_DEVICES"), ListForm::PciRanks);
+    EXPECT_NE(
+        problem_of(
+            document(
+                R"({"name": "a", "api": "cuda", "reads": ["CUDA_VISIBLE_DEVICES"], "lists": {"CUDA_VISIBLE_DEVICES": "?"}})",
+                ""))
+            .find("lists.CUDA_VISIBLE_DEVICES: unknown word"),
         std::string::npos);
 }
 
