@@ -6,6 +6,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "knowledge/variables.h"
 #include "policy/manifest_reading.h"
 
 namespace gpuprobe::inline policy {
@@ -312,6 +313,27 @@ private:
     bool has_platforms_ = false;
 };
 
+/// Whether each variable of each variant may be named and set by a data file. Checked at the end,
+/// because only the whole manifest has a name.
+ReadProblem variables_problem(const Manifest& manifest) {
+    for (const auto& platform : manifest.platforms)
+        for (const auto& variant : platform.variants)
+            for (const auto& [name, value] : variant.environment) {
+                auto problem = knowledge::variable_problem(name, manifest.name);
+                if (!problem)
+                    problem = knowledge::value_problem(name, value);
+                if (problem)
+                    return ReadProblem{*std::move(problem)}
+                        .in(path_part(name))
+                        .in("env")
+                        .in(path_part(variant.name))
+                        .in("variants")
+                        .in(path_part(platform.key))
+                        .in("platforms");
+            }
+    return {};
+}
+
 }  // namespace
 
 VariantIndex index_of(const std::vector<Variant>& variants) {
@@ -343,7 +365,9 @@ std::optional<WallTime> instant_from(std::string_view text) {
 
 Result<Manifest> manifest_from(const Value& root) {
     Manifest manifest;
-    const auto problem = ManifestReader{manifest}.read(root);
+    auto problem = ManifestReader{manifest}.read(root);
+    if (problem.empty())
+        problem = variables_problem(manifest);
     if (!problem.empty())
         return Error{ErrorCode::Malformed, "manifest: " + problem.text()};
     return manifest;

@@ -6,6 +6,7 @@
 
 #include "base/parse.h"
 #include "base/record.h"
+#include "knowledge/variables.h"
 #include "policy/answers.h"
 #include "policy/environment.h"
 #include "policy/installed.h"
@@ -136,11 +137,15 @@ ReadProblem rule_problem(const EnvironmentRule& rule, const Profile& profile, co
     for (const auto& [variable, text] : rule) {
         if (!is_profile_variable(variable))
             return scrubbed(variable, kMaxProfileWord) + ": no name of a variable";
+        if (auto problem = knowledge::variable_problem(variable, profile.name))
+            return variable + ": " + *problem;
         if (text.size() > kMaxTemplate || !is_printable(text))
             return ReadProblem{"expected at most 256 printable characters"}.in(variable);
         if (auto problem = template_problem(text, [&profile](std::string_view name) {
                 return is_environment_fact(profile, name);
             }))
+            return ReadProblem{std::move(*problem)}.in(variable);
+        if (auto problem = knowledge::value_problem(variable, text))
             return ReadProblem{std::move(*problem)}.in(variable);
         if (reach && !reach->variables.contains(variable))
             return variable + ": neither in \"reads\" nor in \"forwards\"";
@@ -153,16 +158,23 @@ ReadProblem reads_problem(const Profile& profile) {
     const auto reads = profile.reads.value_or(std::vector<std::string>{});
     if (reads.size() > kMaxReads || profile.forwards.size() > kMaxReads)
         return ReadProblem{"more than 64"}.in("reads");
-    for (const auto& word : reads)
-        if (!knowledge::Selectors::current().find(word) &&
-            !(is_profile_variable(word) && consists_of(word.substr(0, 1), {kUpper, "_"})))
+    for (const auto& word : reads) {
+        if (knowledge::Selectors::current().find(word))
+            continue;
+        if (!is_profile_variable(word) || !consists_of(word.substr(0, 1), {kUpper, "_"}))
             return ReadProblem{scrubbed(word, kMaxProfileWord) +
                                ": neither a reader nor a variable"}
                 .in("reads");
-    for (const auto& word : profile.forwards)
+        if (auto problem = knowledge::variable_problem(word, profile.name))
+            return ReadProblem{word + ": " + *problem}.in("reads");
+    }
+    for (const auto& word : profile.forwards) {
         if (!is_profile_variable(word))
             return ReadProblem{scrubbed(word, kMaxProfileWord) + ": no name of a variable"}.in(
                 "forwards");
+        if (auto problem = knowledge::variable_problem(word, profile.name))
+            return ReadProblem{word + ": " + *problem}.in("forwards");
+    }
     return {};
 }
 

@@ -29,12 +29,13 @@ DOCUMENTS = {
     "model": ["tests/fuzz/seeds/model/*.json"],
 }
 # What only the reader can say, by what it says: it knows the facts, and how members belong together.
-ABOUT_PROFILES = ["no such fact", "expected a version", "neither a reader nor a variable", "nor in \"forwards\"$",
+ABOUT_VARIABLES = ["a data file may not name this variable", "this variable loads files"]  # it depends on the application's name
+ABOUT_PROFILES = [*ABOUT_VARIABLES, "no such fact", "expected a version", "neither a reader nor a variable", "nor in \"forwards\"$",
                   "neither a backend nor a GPU library"]
 BEYOND_SCHEMA = {
     "consumer": [*ABOUT_PROFILES, "default: names no variant", "no build says it$"],
     "profile": ABOUT_PROFILES,
-    "variants": ["default: names no variant"],
+    "variants": [*ABOUT_VARIABLES, "default: names no variant"],
     "report": ["expected (non-negative )?integer, found number"],  # of more than 64 bits
     "causes": ["no such fact$", "a path begins with nothing of that name$", "a bracket is not closed$"],
     "distributions": [],

@@ -117,6 +117,22 @@ TEST_F(MachineKnowledge, TakesNoBundleThatIsFrozenForeignOrBroken) {
     EXPECT_FALSE(fs::exists(folders().bundle()));
 }
 
+/// A signature says who wrote a data file. It does not let the file run code.
+TEST_F(MachineKnowledge, TakesNoSignedFileThatSetsWhatLoadsCode) {
+    const std::string consumer = R"({"schema":"gpuprobe.consumer/1","name":"mine","description":"",
+        "selection":{"backends":["cpu"],"cpu":"last","integrated":"never","strict":false,
+                     "reads":["LD_PRELOAD"],"environment":{"cpu":[{"LD_PRELOAD":"/tmp/evil.so"}]}}})";
+    EXPECT_EQ(refusal_of(signed_by(1, bundle_message({{"consumers/mine", consumer}}))),
+              "bundle: consumers/mine: profile: reads: LD_PRELOAD: a data file may not name this "
+              "variable; allowed are variables that choose GPUs, such as MINE_GPU");
+    const std::string selectors = R"({"schema":"gpuprobe.selectors/1","use":[],"readers":[
+        {"name":"cuda","api":"cuda","reads":["LD_PRELOAD"],"hide":{"LD_PRELOAD":"/tmp/evil.so"}}]})";
+    EXPECT_EQ(refusal_of(signed_by(1, bundle_message({{"selectors", selectors}}))),
+              "bundle: selectors: selectors: cuda: LD_PRELOAD: a data file may not name this "
+              "variable");
+    EXPECT_TRUE(in_use().starts_with("built-in"));
+}
+
 TEST_F(MachineKnowledge, TakesNothingThatIsNoPlainFile) {
     root_.write("file", "");
     const auto path = root_.path() + "/other";

@@ -243,7 +243,7 @@ TEST(UnderRule, NarrowsBothWaysAndPrefersTheCallersFirst) {
 TEST(NoVariant, IsAnErrorUnlessTheManifestWantsItsDefault) {
     const std::string rest =
         R"("default":"a","none_hint":"buy one","variants":{"a":{"requires":{"device":{"backend":"hip"}},
-            "env":{"X":"1"}}}}}})";
+            "env":{"CUDA_DEVICE_ORDER":"1"}}}}}})";
     const std::string start =
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{)";
     const auto none = recommend(parse_product(start + rest).value(), {}, machine("G02"), rules());
@@ -255,7 +255,8 @@ TEST(NoVariant, IsAnErrorUnlessTheManifestWantsItsDefault) {
                   machine("G02"), rules());
     EXPECT_EQ(unverified.status, RecommendStatus::DefaultUnverified);
     EXPECT_EQ(unverified.variant, "a");
-    EXPECT_EQ(unverified.environment, (std::map<std::string, std::string>{{"X", "1"}}));
+    EXPECT_EQ(unverified.environment,
+              (std::map<std::string, std::string>{{"CUDA_DEVICE_ORDER", "1"}}));
     EXPECT_TRUE(unverified.fallback.empty());
     EXPECT_EQ(candidate(unverified, "a")->verdict, Verdict::Rejected);
 }

@@ -174,25 +174,38 @@ INSTANTIATE_TEST_SUITE_P(
             "environment: metal: none of this profile's backends"},
         Row{"EmptyRule", "environment", R"({"cuda":[{}]})",
             "environment.cuda[0]: expected 1 to 16 variables"},
-        Row{"BadVariable", "environment", R"({"cuda":[{"A":"1"},{"A=B":"1"}]})",
+        Row{"BadVariable", "environment", R"({"cuda":[{"DEFAULT_GPU":"1"},{"A=B":"1"}]})",
             "environment.cuda[1]: A=B: no name of a variable"},
         Row{"VariableBeginsWithDigit", "environment", R"({"cuda":[{"1A":"1"}]})",
             "environment.cuda[0]: 1A: no name of a variable"},
-        Row{"LineFeedInTemplate", "environment", R"({"cuda":[{"A":"1\n2"}]})",
-            "environment.cuda[0].A: expected at most 256 printable characters"},
-        Row{"UnknownFact", "environment", R"({"cuda":[{"A":"{uuid}"}]})",
-            "environment.cuda[0].A: uuid: no such fact"},
-        Row{"UnknownAnswer", "environment", R"({"cuda":[{"A":"{=capability}"}]})",
-            "environment.cuda[0].A: =capability: no such fact"},
+        Row{"LineFeedInTemplate", "environment", R"({"cuda":[{"DEFAULT_GPU":"1\n2"}]})",
+            "environment.cuda[0].DEFAULT_GPU: expected at most 256 printable characters"},
+        Row{"UnknownFact", "environment", R"({"cuda":[{"DEFAULT_GPU":"{uuid}"}]})",
+            "environment.cuda[0].DEFAULT_GPU: uuid: no such fact"},
+        Row{"UnknownAnswer", "environment", R"({"cuda":[{"DEFAULT_GPU":"{=capability}"}]})",
+            "environment.cuda[0].DEFAULT_GPU: =capability: no such fact"},
         Row{"UnknownReader", "reads", R"(["cuda","ggml-metal"])",
             "reads: ggml-metal: neither a reader nor a variable"},
         Row{"ForwardsNoVariable", "forwards", R"(["A B"])", "forwards: A B: no name of a variable"},
-        Row{"EmptyFact", "environment", R"({"cuda":[{"A":"x{}"}]})",
-            "environment.cuda[0].A: : no such fact"},
-        Row{"OpenBrace", "environment", R"({"cuda":[{"A":"{nvidia_uuids"}]})",
-            "environment.cuda[0].A: a brace without its pair"},
-        Row{"ClosingBrace", "environment", R"({"cuda":[{"A":"nvidia_uuids}"}]})",
-            "environment.cuda[0].A: a brace without its pair"},
+        Row{"ReadsWhatLoadsCode", "reads", R"(["cuda","LD_PRELOAD"])",
+            "reads: LD_PRELOAD: a data file may not name this variable; allowed are variables that "
+            "choose GPUs, such as DEFAULT_GPU"},
+        Row{"ForwardsWhatLoadsCode", "forwards", R"(["BASH_ENV"])",
+            "forwards: BASH_ENV: a data file may not name this variable; allowed are variables "
+            "that choose GPUs, such as DEFAULT_GPU"},
+        Row{"SetsWhatLoadsCode", "environment", R"({"cpu":[{"PATH":"/tmp"}]})",
+            "environment.cpu[0]: PATH: a data file may not name this variable; allowed are "
+            "variables that choose GPUs, such as DEFAULT_GPU"},
+        Row{"SetsAFileOfItsOwn", "environment",
+            R"({"vulkan":[{"VK_DRIVER_FILES":"/tmp/evil.json"}]})",
+            "environment.vulkan[0].VK_DRIVER_FILES: this variable loads files: its value must be "
+            "{vulkan_manifests} or {vulkan_own_manifest} or /nonexistent"},
+        Row{"EmptyFact", "environment", R"({"cuda":[{"DEFAULT_GPU":"x{}"}]})",
+            "environment.cuda[0].DEFAULT_GPU: : no such fact"},
+        Row{"OpenBrace", "environment", R"({"cuda":[{"DEFAULT_GPU":"{nvidia_uuids"}]})",
+            "environment.cuda[0].DEFAULT_GPU: a brace without its pair"},
+        Row{"ClosingBrace", "environment", R"({"cuda":[{"DEFAULT_GPU":"nvidia_uuids}"}]})",
+            "environment.cuda[0].DEFAULT_GPU: a brace without its pair"},
         Row{"FloorOfAnUnknownBackend", "floors", R"({"metal":[]})",
             "floors: metal: none of this profile's backends"},
         Row{"FloorThatIsNoPredicate", "floors", R"({"*":["drivers>=1"]})",
@@ -243,8 +256,8 @@ INSTANTIATE_TEST_SUITE_P(
             "messages.selected:cuda: vendor: no such fact"},
         Row{"MessageWithAControlCharacter", "messages", R"({"none":"a\u001bb"})",
             "messages.none: a control character"},
-        Row{"NestedBrace", "environment", R"({"cuda":[{"A":"{{nvidia_uuids}}"}]})",
-            "environment.cuda[0].A: a brace without its pair"}),
+        Row{"NestedBrace", "environment", R"({"cuda":[{"DEFAULT_GPU":"{{nvidia_uuids}}"}]})",
+            "environment.cuda[0].DEFAULT_GPU: a brace without its pair"}),
     testing::case_name);
 
 TEST(Profile, WithoutANeededMemberIsRefused) {
@@ -276,12 +289,12 @@ TEST(Profile, HasAtMost32Vendors) {
 TEST(Profile, HasAtMost16RulesOf16Variables) {
     auto value = default_value();
     value["reads"] = Value{};
-    const Value rule = words("V", 16, Value{"1"});
+    const Value rule = words("DEFAULT_GPU", 16, Value{"1"});
     value["environment"] = Value{Value::Object{{"cuda", Value{Value::Array(16, rule)}}}};
     EXPECT_TRUE(parse_profile(json_line(value)));
     value["environment"] = Value{Value::Object{{"cuda", Value{Value::Array(17, rule)}}}};
     EXPECT_FALSE(parse_profile(json_line(value)));
-    const Value wide = words("V", 17, Value{"1"});
+    const Value wide = words("DEFAULT_GPU", 17, Value{"1"});
     value["environment"] = Value{Value::Object{{"cuda", Value{Value::Array(1, wide)}}}};
     EXPECT_FALSE(parse_profile(json_line(value)));
 }
@@ -310,8 +323,8 @@ TEST(Profile, HasTextsWithinTheirLimits) {
     value["description"] = std::string(1025, 'x');
     EXPECT_FALSE(parse_profile(json_line(value)));
     value = default_value();
-    value["reads"] = json(R"(["A"])");
-    value["environment"] = json(R"({"cuda":[{"A":""}]})");
+    value["reads"] = json(R"(["DEFAULT_GPU"])");
+    value["environment"] = json(R"({"cuda":[{"DEFAULT_GPU":""}]})");
     auto& text = (*(*value["environment"]["cuda"].as_array())[0].as_object())[0].value;
     text = Value{std::string(256, 'x')};
     EXPECT_TRUE(parse_profile(json_line(value)));
