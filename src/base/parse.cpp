@@ -2,55 +2,13 @@
 #include "base/parse.h"
 
 #include <algorithm>
-#include <cstdint>
+
+#include "base/characters.h"
 
 namespace gpuprobe::inline base {
 namespace {
 
 constexpr std::string_view kSpace = " \t\n\r\f\v";
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-/// Length in bytes of the well-formed UTF-8 character at the front; 0 when there is none.
-/// Source: Unicode 15, table 3-7.
-std::size_t character_length(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const auto in = [&](std::size_t i, unsigned low, unsigned high) {
-        return i < text.size() && byte(i) >= low && byte(i) <= high;
-    };
-    const unsigned first = byte(0);
-    if (first < 0x80)
-        return 1;
-    if (first >= 0xC2 && first <= 0xDF)
-        return in(1, 0x80, 0xBF) ? 2 : 0;
-    if (first >= 0xE0 && first <= 0xEF) {
-        const unsigned low = first == 0xE0 ? 0xA0 : 0x80;
-        const unsigned high = first == 0xED ? 0x9F : 0xBF;
-        return in(1, low, high) && in(2, 0x80, 0xBF) ? 3 : 0;
-    }
-    if (first >= 0xF0 && first <= 0xF4) {
-        const unsigned low = first == 0xF0 ? 0x90 : 0x80;
-        const unsigned high = first == 0xF4 ? 0x8F : 0xBF;
-        return in(1, low, high) && in(2, 0x80, 0xBF) && in(3, 0x80, 0xBF) ? 4 : 0;
-    }
-    return 0;
-}
-
-/// C0, DEL, C1, and the marks that reorder text on a terminal (U+200E-F, U+202A-E, U+2066-9).
-bool is_forbidden(std::string_view character) {
-    const auto first = static_cast<unsigned char>(character[0]);
-    if (character.size() == 1)
-        return first < 0x20 || first == 0x7F;
-    const auto second = static_cast<unsigned char>(character[1]);
-    if (character.size() == 2)
-        return first == 0xC2 && second < 0xA0;
-    if (character.size() != 3 || first != 0xE2)
-        return false;
-    const auto third = static_cast<unsigned char>(character[2]);
-    const bool is_mark = second == 0x80 && (third == 0x8E || third == 0x8F);
-    const bool is_override = second == 0x80 && third >= 0xAA && third <= 0xAE;
-    const bool is_isolate = second == 0x81 && third >= 0xA6 && third <= 0xA9;
-    return is_mark || is_override || is_isolate;
-}
 
 }  // namespace
 
@@ -104,17 +62,7 @@ std::string lower_case(std::string_view text) {
 }
 
 std::string scrubbed(std::string_view text, std::size_t limit) {
-    std::string clean;
-    while (!text.empty()) {
-        const auto length = character_length(text);
-        const auto character = text.substr(0, std::max<std::size_t>(length, 1));
-        const auto piece = length == 0 || is_forbidden(character) ? kReplacement : character;
-        if (clean.size() + piece.size() > limit)
-            break;
-        clean += piece;
-        text.remove_prefix(character.size());
-    }
-    return clean;
+    return printable(text, {}, limit);
 }
 
 }  // namespace gpuprobe::inline base

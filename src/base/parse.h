@@ -55,8 +55,8 @@ std::string joined(const Words& words, std::string_view between) {
     return text;
 }
 
-/// The text as a bus or JSON string may carry it: valid UTF-8, no control or bidirectional override
-/// characters (each becomes U+FFFD), at most `limit` bytes, cut at a character.
+/// The text on one line, as people, a bus and JSON may get it: printable (base/characters.h), and
+/// at most `limit` bytes, cut at a character.
 std::string scrubbed(std::string_view text, std::size_t limit = 256);
 
 }  // namespace gpuprobe::inline base

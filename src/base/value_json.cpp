@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/characters.h"
 #include "base/parse.h"
 
 namespace gpuprobe::inline base {
@@ -160,6 +161,40 @@ Json to_json(const Value& value) {
     return nullptr;
 }
 
+/// "\\u202e", or two halves for a character beyond U+FFFF.
+std::string json_escape(char32_t point) {
+    const auto unit = [](char32_t value) {
+        constexpr std::string_view kDigits = "0123456789abcdef";
+        std::string text = "\\u";
+        for (unsigned shift = 16; shift > 0; shift -= 4)
+            text += kDigits[(value >> (shift - 4)) & 0xFU];
+        return text;
+    };
+    constexpr char32_t kBeyond = 0x10000;
+    if (point < kBeyond)
+        return unit(point);
+    return unit(0xD800 + ((point - kBeyond) >> 10U)) + unit(0xDC00 + (point & 0x3FFU));
+}
+
+/// The document with escapes for unprintable characters: it reads the same, and a terminal shows
+/// what is there. Such characters are inside of strings only.
+std::string with_escapes(std::string json) {
+    const auto is_plain = [](char c) { return c >= 0 && c != '\x7F'; };
+    if (std::ranges::all_of(json, is_plain))
+        return json;
+    std::string text;
+    for (std::string_view rest = json; !rest.empty();) {
+        const auto character = first_character(rest);
+        const auto point = character.point.value_or(0xFFFD);
+        if (is_plain(rest.front()) || !is_unprintable(point))
+            text += rest.substr(0, character.bytes);
+        else
+            text += json_escape(point);
+        rest.remove_prefix(character.bytes);
+    }
+    return text;
+}
+
 constexpr auto kReplaceBadBytes = Json::error_handler_t::replace;
 
 }  // namespace
@@ -176,11 +211,11 @@ Result<Value> parse_json(std::string_view text, Bytes limit) try {
 }
 
 std::string json_line(const Value& value) {
-    return to_json(value).dump(-1, ' ', false, kReplaceBadBytes);
+    return with_escapes(to_json(value).dump(-1, ' ', false, kReplaceBadBytes));
 }
 
 std::string json_pretty(const Value& value) {
-    return to_json(value).dump(2, ' ', false, kReplaceBadBytes) + "\n";
+    return with_escapes(to_json(value).dump(2, ' ', false, kReplaceBadBytes)) + "\n";
 }
 
 }  // namespace gpuprobe::inline base

@@ -20,7 +20,8 @@ constexpr int kMaxJsonDepth = 64;
 /// below kMaxJsonDepth levels.
 Result<Value> parse_json(std::string_view text, Bytes limit);
 
-/// One line, no spaces. Bytes that are not UTF-8 become U+FFFD: it never fails.
+/// One line, no spaces. Bytes that are not UTF-8 become U+FFFD: it never fails. Characters that a
+/// terminal must not get (base/characters.h) are written as escapes, "\u202e".
 std::string json_line(const Value& value);
 
 /// Indented by two spaces, with a final newline.

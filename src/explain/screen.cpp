@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/characters.h"
 #include "base/parse.h"
 
 namespace gpuprobe::inline explain {
@@ -33,15 +34,6 @@ struct Range {
     char32_t last;
 };
 
-constexpr std::array<Range, 9> kZeroWidth = {{{0x0300, 0x036F},
-                                              {0x0483, 0x0489},
-                                              {0x0591, 0x05BD},
-                                              {0x200B, 0x200F},
-                                              {0x2060, 0x2064},
-                                              {0x20D0, 0x20F0},
-                                              {0xFE00, 0xFE0F},
-                                              {0xFE20, 0xFE2F},
-                                              {0xE0100, 0xE01EF}}};
 constexpr std::array<Range, 11> kDoubleWidth = {{{0x1100, 0x115F},
                                                  {0x2E80, 0x303E},
                                                  {0x3041, 0x33FF},
@@ -54,38 +46,18 @@ constexpr std::array<Range, 11> kDoubleWidth = {{{0x1100, 0x115F},
                                                  {0x1F300, 0x1FAFF},
                                                  {0x20000, 0x3FFFD}}};
 
-template <std::size_t N>
-bool holds(const std::array<Range, N>& ranges, char32_t point) {
-    return std::any_of(ranges.begin(), ranges.end(), [point](const Range& range) {
+bool is_double_width(char32_t point) {
+    return std::ranges::any_of(kDoubleWidth, [point](const Range& range) {
         return range.first <= point && point <= range.last;
     });
 }
 
-/// One character at the start of a text.
-struct Character {
-    std::size_t bytes = 1;
-    std::size_t columns = 1;
-};
-
-std::size_t sequence_length(unsigned char lead) {
-    if (lead >= 0xF0)
-        return 4;
-    if (lead >= 0xE0)
-        return 3;
-    return lead >= 0xC0 ? 2 : 1;
-}
-
-Character first_character(std::string_view text) {
-    const auto lead = static_cast<unsigned char>(text.front());
-    const std::size_t length = sequence_length(lead);
-    if (length == 1 || length > text.size())
-        return {};
-    char32_t point = lead & (0xFFU >> (length + 1));
-    for (const char byte : text.substr(1, length - 1))
-        point = (point << 6U) | (static_cast<unsigned char>(byte) & 0x3FU);
-    if (holds(kZeroWidth, point))
-        return {.bytes = length, .columns = 0};
-    return {.bytes = length, .columns = holds(kDoubleWidth, point) ? 2U : 1U};
+std::size_t columns_of(const Utf8Character& character) {
+    if (character.bytes == 1)
+        return 1;
+    if (is_mark(*character.point) || is_unprintable(*character.point))
+        return 0;
+    return is_double_width(*character.point) ? 2 : 1;
 }
 
 /// Bytes of the longest start of the text that fits.
@@ -94,9 +66,9 @@ std::size_t fitting_bytes(std::string_view text, std::size_t columns) {
     std::size_t used = 0;
     while (bytes < text.size()) {
         const auto next = first_character(text.substr(bytes));
-        if (used + next.columns > columns)
+        if (used + columns_of(next) > columns)
             break;
-        used += next.columns;
+        used += columns_of(next);
         bytes += next.bytes;
     }
     return bytes;
@@ -165,7 +137,7 @@ std::size_t display_width(std::string_view text) {
     std::size_t columns = 0;
     while (!text.empty()) {
         const auto next = first_character(text);
-        columns += next.columns;
+        columns += columns_of(next);
         text.remove_prefix(next.bytes);
     }
     return columns;

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/characters.h"
+
+#include <algorithm>
+
+#include "base/character_table.h"
+
+namespace gpuprobe::inline base {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+/// No script in use puts more over one character.
+constexpr int kMostMarks = 4;
+
+/// Length in bytes of the well-formed character at the front; 0 when there is none.
+std::size_t well_formed_length(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const auto in = [&](std::size_t i, unsigned low, unsigned high) {
+        return i < text.size() && byte(i) >= low && byte(i) <= high;
+    };
+    const unsigned first = byte(0);
+    if (first < 0x80)
+        return 1;
+    if (first >= 0xC2 && first <= 0xDF)
+        return in(1, 0x80, 0xBF) ? 2 : 0;
+    if (first >= 0xE0 && first <= 0xEF) {
+        const unsigned low = first == 0xE0 ? 0xA0 : 0x80;
+        const unsigned high = first == 0xED ? 0x9F : 0xBF;
+        return in(1, low, high) && in(2, 0x80, 0xBF) ? 3 : 0;
+    }
+    if (first >= 0xF0 && first <= 0xF4) {
+        const unsigned low = first == 0xF0 ? 0x90 : 0x80;
+        const unsigned high = first == 0xF4 ? 0x8F : 0xBF;
+        return in(1, low, high) && in(2, 0x80, 0xBF) && in(3, 0x80, 0xBF) ? 4 : 0;
+    }
+    return 0;
+}
+
+template <std::size_t Count>
+bool holds(const std::array<CharacterRange, Count>& ranges, char32_t point) {
+    const auto* after = std::ranges::upper_bound(ranges, point, {}, &CharacterRange::first);
+    return after != ranges.begin() && point <= std::prev(after)->last;
+}
+
+/// Bytes of the ASCII at the front that every terminal shows as it is.
+std::size_t plain_length(std::string_view text) {
+    const auto end = std::ranges::find_if(text, [](char c) { return c < ' ' || c > '~'; });
+    return static_cast<std::size_t>(end - text.begin());
+}
+
+/// What is shown of a text so far.
+class Shown {
+public:
+    Shown(std::string_view kept, std::size_t limit) : kept_{kept}, limit_{limit} {}
+
+    /// False when the piece no longer fits.
+    bool add_plain(std::string_view text) {
+        begin_character(0);
+        const auto piece = text.substr(0, limit_ - clean_.size());
+        clean_ += piece;
+        return piece.size() == text.size();
+    }
+
+    bool add(std::string_view bytes, std::optional<char32_t> point) {
+        if (point && is_mark(*point))
+            return add_mark(bytes);
+        const bool is_kept = kept_.find(bytes) != std::string_view::npos;
+        begin_character(is_kept ? kMostMarks : 0);
+        return append(is_kept || (point && !is_unprintable(*point)) ? bytes : kReplacement);
+    }
+
+    std::string take() { return std::move(clean_); }
+
+private:
+    void begin_character(int marks) {
+        marks_ = marks;
+        is_over_ = false;
+    }
+
+    /// Marks over the limit become one U+FFFD.
+    bool add_mark(std::string_view bytes) {
+        if (is_over_)
+            return true;
+        is_over_ = ++marks_ > kMostMarks;
+        return append(is_over_ ? kReplacement : bytes);
+    }
+
+    bool append(std::string_view piece) {
+        const bool fits = piece.size() <= limit_ - clean_.size();
+        if (fits)
+            clean_ += piece;
+        return fits;
+    }
+
+    std::string_view kept_;
+    std::size_t limit_;
+    std::string clean_ = {};
+    int marks_ = kMostMarks;  ///< over the last character; at the start there is none
+    bool is_over_ = false;
+};
+
+}  // namespace
+
+Utf8Character first_character(std::string_view text) {
+    const auto length = well_formed_length(text);
+    if (length == 0)
+        return {};
+    const auto lead = static_cast<unsigned char>(text.front());
+    char32_t point = length == 1 ? lead : lead & (0xFFU >> (length + 1));
+    for (const char byte : text.substr(1, length - 1))
+        point = (point << 6U) | (static_cast<unsigned char>(byte) & 0x3FU);
+    return {.bytes = length, .point = point};
+}
+
+bool is_unprintable(char32_t point) {
+    return holds(kUnprintable, point);
+}
+
+bool is_mark(char32_t point) {
+    return point >= kMarks.front().first && holds(kMarks, point);
+}
+
+std::string printable(std::string_view text, std::string_view kept, std::size_t limit) {
+    Shown shown{kept, limit};
+    while (!text.empty()) {
+        if (const auto plain = plain_length(text); plain > 0) {
+            if (!shown.add_plain(text.substr(0, plain)))
+                break;
+            text.remove_prefix(plain);
+            continue;
+        }
+        const auto character = first_character(text);
+        if (!shown.add(text.substr(0, character.bytes), character.point))
+            break;
+        text.remove_prefix(character.bytes);
+    }
+    return shown.take();
+}
+
+}  // namespace gpuprobe::inline base
