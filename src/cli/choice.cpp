@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/choice.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -169,8 +168,7 @@ ExitCode report_no_match(const Context& context, const Decision& decision) {
     const auto report = context.client.report();
     const auto findings = report ? own_findings(*report) : std::vector<Finding>{};
     const auto place = report ? own_place(*report, findings) : ReasonPlace{};
-    const auto text = consumer_text(decision, screen) + candidates_text(decision, place, screen);
-    std::fwrite(text.data(), 1, text.size(), stderr);
+    print_error(consumer_text(decision, screen) + candidates_text(decision, place, screen));
     return code;
 }
 

@@ -5,12 +5,19 @@
 #include <string>
 
 #include "base/value_json.h"
+#include "cli/terminal.h"
 #include "explain/explain.h"
 
 namespace gpuprobe::inline cli {
 
 void print(std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    const auto shown = terminal_text(text);
+    std::fwrite(shown.data(), 1, shown.size(), stdout);
+}
+
+void print_error(std::string_view text) {
+    const auto shown = terminal_text(text);
+    std::fwrite(shown.data(), 1, shown.size(), stderr);
 }
 
 /// A reader that is gone has already ended the process by SIGPIPE.
@@ -31,8 +38,7 @@ void print_json(const Arguments& arguments, const Value& document) {
 void remark(const Arguments& arguments, std::string_view text) {
     if (arguments.is_quiet)
         return;
-    const auto line = "gpuprobectl: " + std::string{text} + "\n";
-    std::fwrite(line.data(), 1, line.size(), stderr);
+    print_error("gpuprobectl: " + std::string{text} + "\n");
 }
 
 void warn(const Arguments& arguments, const std::vector<Reason>& warnings) {

@@ -41,7 +41,10 @@ enum class ExitCode : int {
 };
 
 /// To standard output. A reader that went away ends the program quietly, as SIGPIPE would.
+/// Characters that a terminal must not get are replaced, here and below (cli/terminal.h).
 void print(std::string_view text);
+/// To standard error.
+void print_error(std::string_view text);
 /// Lets what was printed arrive, and returns that code, or Failed where it can't: on a full disk.
 ExitCode flushed(ExitCode code);
 /// One document, in the form the arguments ask for.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/failure.h"
 
-#include <cstdio>
 #include <string>
 
 #include "base/parse.h"
@@ -44,8 +43,7 @@ ExitCode report_failure(const Arguments& arguments,
     if (arguments.json != JsonMode::Off) {
         print_json(arguments, failure_document(error, candidates));
     } else {
-        const auto line = "gpuprobectl: " + scrubbed(error.text, kMaxMessage) + "\n";
-        std::fwrite(line.data(), 1, line.size(), stderr);
+        print_error("gpuprobectl: " + scrubbed(error.text, kMaxMessage) + "\n");
     }
     return exit_code_of(error.code, arguments.bus.has_value());
 }

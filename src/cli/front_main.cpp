@@ -4,12 +4,12 @@
 // a look at the machine it starts in two thirds of the time.
 #include <algorithm>
 #include <clocale>
-#include <cstdio>
 #include <exception>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "cli/arguments.h"
@@ -81,8 +81,8 @@ int run_whole(char** words) {
         ::execv(path.c_str(), words);
         tried += (tried.empty() ? "" : ", ") + path;
     }
-    std::fprintf(stderr, "gpuprobectl: there is no program at %s; install gpuprobe again\n",
-                 tried.c_str());
+    print_error(
+        fmt::format("gpuprobectl: there is no program at {}; install gpuprobe again\n", tried));
     return static_cast<int>(ExitCode::Failed);
 }
 
@@ -96,6 +96,6 @@ int main(int argc, char** argv) try {
     const auto code = answered(words);
     return code ? *code : run_whole(argv);
 } catch (const std::exception& problem) {
-    std::fprintf(stderr, "gpuprobectl: unexpected: %s\n", problem.what());
+    gpuprobe::print_error("gpuprobectl: unexpected: " + std::string{problem.what()} + "\n");
     return 1;
 }

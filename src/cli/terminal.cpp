@@ -18,8 +18,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/characters.h"
 #include "base/parse.h"
 #include "cli/arguments.h"
+#include "cli/context.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -44,8 +46,13 @@ std::size_t terminal_columns(int descriptor) {
 
 constexpr int kBarPlaces = 20;
 
+constexpr std::string_view kClearLine = "\r\x1b[K";
+/// Those of toned() and of a line that replaces itself.
+constexpr auto kOwnSequences = std::to_array<std::string_view>(
+    {"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", kClearLine});
+
 void write_line(const std::string& text) {
-    std::fwrite(text.data(), 1, text.size(), stderr);
+    print_error(text);
     std::fflush(stderr);
 }
 
@@ -83,6 +90,26 @@ Screen screen_of(int descriptor, ColourMode mode) {
     return screen;
 }
 
+std::string terminal_text(std::string_view text) {
+    constexpr std::string_view kKept = "\n\t";
+    std::string shown;
+    while (!text.empty()) {
+        const auto end = std::min(text.find_first_of("\x1b\r"), text.size());
+        shown += printable(text.substr(0, end), kKept);
+        text.remove_prefix(end);
+        const auto* own = std::ranges::find_if(
+            kOwnSequences, [text](std::string_view each) { return text.starts_with(each); });
+        if (own != kOwnSequences.end()) {
+            shown += *own;
+            text.remove_prefix(own->size());
+        } else if (!text.empty()) {
+            shown += printable(text.substr(0, 1));
+            text.remove_prefix(1);
+        }
+    }
+    return shown;
+}
+
 std::string bar(double share, bool is_unicode) {
     const int full = static_cast<int>(std::clamp(share, 0.0, 1.0) * kBarPlaces);
     std::string places;
@@ -103,20 +130,20 @@ void ProgressLine::show(std::string_view what) {
     if (!is_wanted_)
         return;
     is_shown_ = true;
-    write_line(fmt::format("\r\x1b[K{}{}", what, screen_.ellipsis()));
+    write_line(fmt::format("{}{}{}", kClearLine, what, screen_.ellipsis()));
 }
 
 void ProgressLine::show(std::string_view what, double share) {
     if (!is_wanted_)
         return;
     is_shown_ = true;
-    write_line(fmt::format("\r\x1b[K{} {} {:3.0f} %", what, bar(share, screen_.is_unicode),
+    write_line(fmt::format("{}{} {} {:3.0f} %", kClearLine, what, bar(share, screen_.is_unicode),
                            std::clamp(share, 0.0, 1.0) * 100));
 }
 
 void ProgressLine::clear() {
     if (is_shown_)
-        write_line("\r\x1b[K");
+        write_line(std::string{kClearLine});
     is_shown_ = false;
 }
 

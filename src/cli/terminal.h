@@ -39,6 +39,10 @@ private:
     bool is_shown_ = false;
 };
 
+/// The text as a terminal may get it: printable (base/characters.h) but for line feeds, tabs and
+/// the sequences that this program writes itself. Everything that people read passes through here.
+std::string terminal_text(std::string_view text);
+
 /// "[=====     ]" of ten places, or its Unicode form.
 std::string bar(double share, bool is_unicode);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -232,9 +231,8 @@ void explain_nothing(const Context& context, const Recommendation& answer) {
     const auto report = context.client.report();
     const auto findings = report ? own_findings(*report) : std::vector<Finding>{};
     const auto place = report ? own_place(*report, findings) : ReasonPlace{};
-    const auto text = "gpuprobectl: " + recommendation_text(answer, nullptr, screen) +
-                      variants_text(answer, place, screen);
-    std::fwrite(text.data(), 1, text.size(), stderr);
+    print_error("gpuprobectl: " + recommendation_text(answer, nullptr, screen) +
+                variants_text(answer, place, screen));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -106,8 +105,7 @@ void tell(const Context& context, const std::string& text, Tone tone) {
     if (context.arguments.is_quiet || context.arguments.run.wants_json)
         return;
     const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
-    const auto line = "gpuprobectl: " + toned(screen, tone, text) + "\n";
-    std::fwrite(line.data(), 1, line.size(), stderr);
+    print_error("gpuprobectl: " + toned(screen, tone, text) + "\n");
 }
 
 Tone tone_of(const Attempt& attempt) {
@@ -259,8 +257,7 @@ Status write_report(const Run& run) {
     const auto& arguments = run.context.arguments.run;
     const auto document = document_of(run);
     if (arguments.wants_json) {
-        const auto line = json_line(document) + "\n";
-        std::fwrite(line.data(), 1, line.size(), stderr);
+        print_error(json_line(document) + "\n");
     }
     if (arguments.report)
         return write_atomically(*arguments.report, json_pretty(document));
@@ -281,8 +278,7 @@ ExitCode exit_code_of(const Run& run) {
 }
 
 void tell_problem(const Error& error) {
-    const auto line = "gpuprobectl: " + scrubbed(error.text, 4096) + "\n";
-    std::fwrite(line.data(), 1, line.size(), stderr);
+    print_error("gpuprobectl: " + scrubbed(error.text, 4096) + "\n");
 }
 
 /// As a shell says it.
