@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explain/shell_quote.h"
 
+#include "base/parse.h"
+
 namespace gpuprobe::inline explain {
 namespace {
 
@@ -10,14 +12,30 @@ constexpr std::string_view kDigits = "0123456789";
 /// and ":", so it is not here).
 constexpr std::string_view kPunctuation = "%+,-./:=@";
 
+/// What reads better between quotes, and runs nothing wherever such a word is pasted.
+constexpr std::string_view kQuotable = " !";
+
 bool is_one_of(char character, std::string_view set) {
     return set.find(character) != std::string_view::npos;
 }
 
+bool is_safe(char character) {
+    return is_one_of(character, kLetters) || is_one_of(character, kDigits) ||
+           is_one_of(character, kPunctuation);
+}
+
+/// Whether zsh would read the "=" at that place as the start of a program's name.
+bool is_expanded(std::string_view text, std::size_t at) {
+    return text[at] == '=' && (at == 0 || text[at - 1] == ':');
+}
+
+bool is_safe_at(std::string_view text, std::size_t at) {
+    return is_safe(text[at]) && !is_expanded(text, at);
+}
+
 bool is_safe(std::string_view text) {
-    for (const char character : text)
-        if (!is_one_of(character, kLetters) && !is_one_of(character, kDigits) &&
-            !is_one_of(character, kPunctuation))
+    for (std::size_t at = 0; at < text.size(); ++at)
+        if (!is_safe_at(text, at))
             return false;
     return true;
 }
@@ -31,10 +49,30 @@ std::string shell_quoted(std::string_view text) {
     for (const char character : text) {
         if (character == '\'')
             quoted += R"('"'"')";
+        else if (character == '\\')
+            quoted += R"('"\\"')";
         else
             quoted += character;
     }
     return quoted + "'";
+}
+
+std::optional<std::string> command_word(std::string_view text) {
+    constexpr std::size_t kMaxWord = 4096;  // of a path
+    if (text.empty() || text.front() == '-' || scrubbed(text, kMaxWord) != text)
+        return std::nullopt;
+    std::string word;
+    bool may_be_quoted = true;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const bool is_ascii = static_cast<signed char>(text[at]) >= 0;
+        if (is_ascii && !is_safe_at(text, at)) {
+            may_be_quoted = may_be_quoted && is_one_of(text[at], kQuotable);
+            word += '\\';
+        }
+        word += text[at];
+    }
+    const bool has_escapes = word.size() > text.size();
+    return has_escapes && may_be_quoted ? shell_quoted(text) : word;
 }
 
 }  // namespace gpuprobe::inline explain
