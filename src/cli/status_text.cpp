@@ -12,6 +12,7 @@
 #include "explain/phrase.h"
 #include "explain/probe_words.h"
 #include "explain/screen.h"
+#include "explain/shell_quote.h"
 #include "explain/table.h"
 #include "policy/gpu_order.h"
 
@@ -275,7 +276,7 @@ std::string problem_section(const Report& report,
     for (const auto& held : report.quarantine) {
         lines += problem_line(screen, quarantine_sentence(held));
         hints.add({phrase("have it asked again: gpuprobectl quarantine clear {api}",
-                          {{"api", scrubbed(held.api)}})});
+                          {{"api", command_word(held.api)}})});
     }
     for (const auto& gpu : report.gpus) {
         const auto findings =
@@ -304,8 +305,9 @@ std::string hint_section(const Report& report,
     if (!screen.has_legend)
         return lines;
     const auto* gpu = gpu_of(report, choice);
-    const auto more = gpu ? fmt::format("gpuprobectl show {}", scrubbed(gpu->id))
-                          : std::string{"gpuprobectl describe"};
+    const auto id = gpu ? command_word(gpu->id) : std::nullopt;
+    const auto more =
+        id ? fmt::format("gpuprobectl show {}", *id) : std::string{"gpuprobectl describe"};
     return lines + "\n" +
            toned(screen, Tone::Faint,
                  fmt::format("More: {}{}gpuprobectl select --explain", more, screen.dot())) +

@@ -178,18 +178,18 @@ private:
             evidence["case"] = *remedy->case_name;
         finding.evidence = std::move(evidence);
         const auto& own = is_helped && remedy->text ? remedy->text : cause.text;
-        finding.sentence = place_.words(own ? *own : sentence_of(cause.id), finding.evidence);
+        finding.sentence = place_.sentence(own ? *own : sentence_of(cause.id), finding.evidence);
         if (is_helped)
             add_fix(*remedy, finding);
         return finding;
     }
 
     void add_fix(const Remedy& remedy, Finding& finding) const {
-        auto fix = place_.words(remedy.fix.value_or(""), finding.evidence);
+        auto fix = place_.fix(remedy.fix.value_or(""), finding.evidence);
         std::string_view between = fix.empty() ? "" : ": ";
         for (const auto& pattern : remedy.run) {
             auto shell = place_.command(pattern, finding.evidence);
-            const auto words = shell ? *shell : place_.words(pattern, finding.evidence);
+            const auto words = shell ? *shell : place_.fix(pattern, finding.evidence);
             if (words == kNothingKnown)
                 continue;
             fix.append(between).append(words);

@@ -10,6 +10,7 @@
 #include "explain/gpu_words.h"
 #include "explain/phrase.h"
 #include "explain/probe_words.h"
+#include "explain/shell_quote.h"
 #include "explain/sizes.h"
 #include "explain/wording_table.h"
 #include "report/api_table.h"
@@ -17,16 +18,24 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-std::string plain(const Value& value) {
-    if (const auto* text = value.as_string())
-        return scrubbed(*text);
-    const auto* items = value.as_array();
-    if (!items)
-        return json_line(value);
-    std::vector<std::string> texts;
-    for (const auto& item : *items)
-        texts.push_back(plain(item));
-    return joined(texts, ", ");
+/// A value in that form, or the values of a list with commas between them.
+std::optional<std::string> written(const Value& value, ValueForm form) {
+    if (const auto* items = value.as_array()) {
+        std::vector<std::string> texts;
+        for (const auto& item : *items) {
+            auto text = written(item, form);
+            if (!text)
+                return std::nullopt;
+            texts.push_back(std::move(*text));
+        }
+        return joined(texts, ", ");
+    }
+    const auto* text = value.as_string();
+    const auto whole = text ? *text : json_line(value);
+    const bool may_be_anything = text || value.is_object();
+    if (form == ValueForm::CommandWord && may_be_anything)
+        return command_word(whole);
+    return scrubbed(whole);
 }
 
 struct Piece {
@@ -69,7 +78,8 @@ std::string unworded(const Reason& reason) {
     std::string details;
     if (const auto* members = reason.detail.as_object())
         for (const auto& member : *members)
-            details += (details.empty() ? "" : ", ") + member.key + "=" + plain(member.value);
+            details += (details.empty() ? "" : ", ") + scrubbed(member.key) + "=" +
+                       written(member.value, ValueForm::Prose).value_or("");
     return scrubbed(reason.code) + (details.empty() ? "" : " (" + details + ")");
 }
 
@@ -189,29 +199,33 @@ ReasonPlace within(const Value& detail, ReasonPlace place) {
 
 std::optional<std::string> detail_word(const Value& detail,
                                        std::string_view placeholder,
-                                       const ReasonPlace& place) {
+                                       const ReasonPlace& place,
+                                       ValueForm form) {
     const auto colon = std::min(placeholder.find(':'), placeholder.size());
     const auto& member = detail.at(placeholder.substr(0, colon));
     const auto format = placeholder.substr(std::min(colon + 1, placeholder.size()));
     if (member.is_null())
         return std::nullopt;
-    if (format == "why" || format == "fix")
-        return told_within(member, within(detail, place), format == "fix");
+    // Words of ours, and of fixes, whose values have the form of commands already.
+    if (format == "fix")
+        return told_within(member, within(detail, place), true);
+    if (format == "why" && form == ValueForm::Prose)
+        return told_within(member, within(detail, place), false);
     if (const auto bytes = member.as_unsigned(); bytes && format == "size")
         return size_text(Bytes{*bytes});
     if (const auto rate = member.as_double(); rate && format == "rate")
         return rate_text(*rate);
     if (const auto number = member.as_int(); number && format == "time")
         return time_text(WallTime{Duration{*number}});
-    if (const auto* word = member.as_string(); word && format == "harm")
-        if (const auto harm = enum_from<Harm>(*word))
-            return harm_words(
-                *harm, static_cast<std::uint32_t>(detail.at("times").as_unsigned().value_or(1)));
-    if (const auto* word = member.as_string(); word && format == "number")  // of /dev/nvidia3
-        return scrubbed(word->substr(word->find_last_not_of("0123456789") + 1));
-    if (const auto* word = member.as_string(); word && format == "vendor")
-        return vendor_title(scrubbed(*word));
-    return plain(member);
+    const auto* word = member.as_string();
+    if (const auto harm = word && format == "harm" ? enum_from<Harm>(*word) : std::nullopt)
+        return harm_words(*harm,
+                          static_cast<std::uint32_t>(detail.at("times").as_unsigned().value_or(1)));
+    if (word && format == "number")  // of /dev/nvidia3
+        return word->substr(word->find_last_not_of("0123456789") + 1);
+    if (word && format == "vendor")
+        return written(Value{vendor_title(*word)}, form);
+    return written(member, form);
 }
 
 std::string filled(std::string_view pattern, const WordLookup& lookup) {
@@ -249,15 +263,15 @@ Explained explained(const Reason& reason, const ReasonPlace& place) {
     const auto* wording = find_wording(reason.code);
     if (!wording)
         return {.text = unworded(reason)};
-    const auto words = [&](std::string_view pattern) {
+    const auto words = [&](std::string_view pattern, ValueForm form) {
         return filled(pattern, [&](std::string_view placeholder) {
-            return detail_word(reason.detail, placeholder, place);
+            return detail_word(reason.detail, placeholder, place, form);
         });
     };
-    Explained explained{.text = words(wording->sentence)};
+    Explained explained{.text = words(wording->sentence, ValueForm::Prose)};
     if (place.findings)
         explained.fix = found_fix(reason, place);
-    if (auto fix = words(wording->fix); !explained.fix && !fix.empty())
+    if (auto fix = words(wording->fix, ValueForm::CommandWord); !explained.fix && !fix.empty())
         explained.fix = std::move(fix);
     if (!explained.fix)
         explained.fix = usual_fix(reason, place);

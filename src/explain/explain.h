@@ -70,9 +70,18 @@ std::string filled(std::string_view pattern, const Value& detail);
 /// The sentence of a reason, a template; empty where there is no such reason.
 std::string_view sentence_of(std::string_view code);
 
-/// A placeholder's member of a reason's detail, or of a finding's evidence.
+/// How a value is written into a text.
+enum class ValueForm {
+    Prose,        ///< on one line, printable
+    CommandWord,  ///< likewise, and safe in a command (explain/shell_quote.h): in fixes and
+                  ///< commands
+};
+
+/// The value of a placeholder from a reason's detail or a finding's evidence. nullopt if it is not
+/// known, or cannot be a word of a command where it has to be one.
 std::optional<std::string> detail_word(const Value& detail,
                                        std::string_view placeholder,
-                                       const ReasonPlace& place = {});
+                                       const ReasonPlace& place = {},
+                                       ValueForm form = ValueForm::Prose);
 
 }  // namespace gpuprobe::inline explain

@@ -48,6 +48,13 @@ std::optional<std::string> package_of(const Distribution& row,
     return machine ? std::optional{replaced(*names, kMachine, *machine)} : std::nullopt;
 }
 
+/// Whether a word of the kernel's command line is the same with single quotes around it, which some
+/// tables have, and without: "xe.force_probe=!e20b".
+bool is_kernel_word(std::string text) {
+    std::erase(text, '!');
+    return command_word(text) == text;
+}
+
 const Distribution* row_of(const Host& host) {
     const auto& places = Places::current();
     if (host.l4t)
@@ -168,32 +175,45 @@ std::optional<std::string> Place::engine(const std::string& name, std::string_vi
                                             : std::optional{with(found->second, object)};
 }
 
-std::optional<std::string> Place::word(std::string_view placeholder, const Value& evidence) const {
+std::optional<std::string> Place::word(std::string_view placeholder,
+                                       const Value& evidence,
+                                       ValueForm form) const {
     const auto colon = std::min(placeholder.find(':'), placeholder.size());
     const std::string name{placeholder.substr(0, colon)};
     const std::string of{placeholder.substr(std::min(colon + 1, placeholder.size()))};
+    // What is put into a command of the tables is a word of it, in sentences too.
+    const auto object = [&] { return detail_word(evidence, of, {}, ValueForm::CommandWord); };
     if (name == "install")
         return install_words(of);
     if (name == "engine")
-        return engine(of, detail_word(evidence, "node").value_or("/dev/dri"));
+        return engine(
+            of, detail_word(evidence, "node", {}, ValueForm::CommandWord).value_or("/dev/dri"));
     if (name == "place")
-        return detail_word(facts(), of);
+        return detail_word(facts(), of, {}, form);
     if (name == "command")
         return own_command(of, "");
-    if (name == "kernel-add" || name == "kernel-remove") {
-        const auto parameter = detail_word(evidence, of).value_or(of);
-        const bool is_plain = parameter.find('\'') == std::string::npos;
-        return is_plain ? own_command(name, parameter) : std::nullopt;
+    const bool is_for_kernel = name == "kernel-add" || name == "kernel-remove";
+    if (is_for_kernel && evidence.at(of).is_null())
+        return own_command(name, of);
+    if (is_for_kernel) {
+        const auto parameter = word_of(evidence.at(of));
+        return is_kernel_word(parameter) ? own_command(name, parameter) : std::nullopt;
     }
-    if (name != "owner")
-        return detail_word(evidence, placeholder);
-    const auto object = detail_word(evidence, of);
-    return object ? own_command(name, shell_quoted(*object)) : std::nullopt;
+    if (name == "owner")
+        return object() ? own_command(name, *object()) : std::nullopt;
+    return detail_word(evidence, placeholder, {}, form);
 }
 
-std::string Place::words(std::string_view pattern, const Value& evidence) const {
-    return filled(pattern,
-                  [&](std::string_view placeholder) { return word(placeholder, evidence); });
+std::string Place::sentence(std::string_view pattern, const Value& evidence) const {
+    return filled(pattern, [&](std::string_view placeholder) {
+        return word(placeholder, evidence, ValueForm::Prose);
+    });
+}
+
+std::string Place::fix(std::string_view pattern, const Value& evidence) const {
+    return filled(pattern, [&](std::string_view placeholder) {
+        return word(placeholder, evidence, ValueForm::CommandWord);
+    });
 }
 
 std::optional<std::string> Place::command(std::string_view pattern, const Value& evidence) const {
@@ -202,10 +222,9 @@ std::optional<std::string> Place::command(std::string_view pattern, const Value&
     auto text = filled(pattern, [&](std::string_view placeholder) {
         auto found = placeholder.starts_with(kInstall)
                          ? install_command(std::string{placeholder.substr(kInstall.size())})
-                         : word(placeholder, evidence);
+                         : word(placeholder, evidence, ValueForm::CommandWord);
         is_whole = is_whole && found;
-        const bool is_of_evidence = placeholder.find(':') == std::string_view::npos;
-        return found && is_of_evidence ? shell_quoted(*found) : found;
+        return found;
     });
     return is_whole ? std::optional{as_caller(std::move(text))} : std::nullopt;
 }

@@ -21,10 +21,13 @@ public:
     /// For terms: distribution, image, inside, engine.
     [[nodiscard]] Value facts() const;
 
-    /// A text with what stands for its placeholders here (docs/extending.md), and what is not known
-    /// left out or told as "?".
-    [[nodiscard]] std::string words(std::string_view pattern, const Value& evidence) const;
-    /// A command for a shell; nullopt where something in it is not known here.
+    /// A sentence with its placeholders filled (docs/extending.md). Parts that are not known are
+    /// left out or shown as "?".
+    [[nodiscard]] std::string sentence(std::string_view pattern, const Value& evidence) const;
+    /// The same for the words of a fix, which may have commands in them: each value is a word that
+    /// a shell takes as it is.
+    [[nodiscard]] std::string fix(std::string_view pattern, const Value& evidence) const;
+    /// A command for a shell; nullopt if one of its values is not known here.
     [[nodiscard]] std::optional<std::string> command(std::string_view pattern,
                                                      const Value& evidence) const;
     /// A command without "sudo" where the caller is root.
@@ -53,9 +56,10 @@ private:
     [[nodiscard]] const std::string* told(
         std::map<std::string, std::string> knowledge::Distribution::*what,
         const std::string& key) const;
-    /// What a placeholder stands for: a member of the evidence, or something of this place.
+    /// The value of a placeholder: a member of the evidence, or something of this place.
     [[nodiscard]] std::optional<std::string> word(std::string_view placeholder,
-                                                  const Value& evidence) const;
+                                                  const Value& evidence,
+                                                  ValueForm form) const;
 
     const Host& host_;
     const Surroundings& surroundings_;

@@ -679,6 +679,31 @@ TEST(Examine, TakesAWordOffTheCommandLineAsTheDistributionDoes) {
         << "a quote would end the word in a command";
 }
 
+/// Whoever makes a sandbox names its groups.
+TEST(Examine, PutsAGroupIntoACommandAsOneWord) {
+    for (const auto* sandbox : {"flatpak", "snap", "toolbox", ""}) {
+        auto report = healthy();
+        if (*sandbox)
+            report.host.sandbox = sandbox;
+        const auto fix_for = [&report](const char* group) {
+            gpu_of(report).findings = {
+                because("no-permission",
+                        {{"node", "/dev/dri/renderD128"}, {"group", group}, {"mode", "0660"}})};
+            return only(examine(report, {}), "no-permission");
+        };
+        EXPECT_NE(fix_for("video").fix->find(R"(sudo usermod -aG video "$USER")"),
+                  std::string::npos);
+        const auto hostile = fix_for("x; touch /tmp/CANARY $(id)");
+        constexpr auto kCommand = R"(sudo usermod -aG x\;\ touch\ /tmp/CANARY\ \$\(id\) "$USER")";
+        EXPECT_NE(hostile.fix->find(kCommand), std::string::npos) << *hostile.fix;
+        for (const auto& command : hostile.commands)
+            EXPECT_EQ(command, kCommand);
+        const auto option = fix_for("--root=/tmp");
+        EXPECT_TRUE(option.commands.empty());
+        EXPECT_EQ(option.fix->find("--root"), std::string::npos);
+    }
+}
+
 TEST(Examine, TellsAnApuHowMuchMoreMemoryItCouldHave) {
     auto report = healthy();
     auto& gpu = gpu_of(report);

@@ -18,6 +18,7 @@
 #include "report/api_table.h"
 #include "support/places.h"
 #include "unit/properties/each_machine.h"
+#include "unit/properties/hosts.h"
 
 /// The causes of data/knowledge/causes on the machines that they name, and on every place.
 namespace gpuprobe::testing_properties {
@@ -219,51 +220,6 @@ TEST(Complaints, AreAnsweredWithTheirCauseAndNothingBeside) {
 }
 
 // Places ------------------------------------------------------------------------------------------
-
-struct Where {
-    std::string name = {};
-    Host host = {};
-};
-
-void add_inside(const Value& engines, const Host& host, std::vector<Where>& found) {
-    for (const auto& engine : *engines.as_array()) {
-        const auto& id = *engine.at("id").as_string();
-        auto inside = host;
-        const bool is_sandbox = id == "flatpak" || id == "snap" || id == "toolbox";
-        const auto* container = engine.at("container").as_string();
-        (is_sandbox ? inside.sandbox : inside.container) = container ? *container : id;
-        if (const auto* kernel = engine.at("kernel").as_string())
-            inside.kernel = "6.8.12-4" + *kernel;
-        found.push_back({*host.os_release->id + " in " + id, inside});
-    }
-}
-
-/// Each distribution bare, and two of them in each kind of container.
-std::vector<Where> all_places() {
-    std::vector<Where> found;
-    const auto document = [] {
-        for (const auto& builtin : knowledge::builtin_knowledge())
-            if (builtin.name == "distributions")
-                return parse_json(builtin.json, mib(1)).value();
-        return Value{};
-    }();
-    for (const auto& row : *document.at("distributions").as_array()) {
-        Host host;
-        host.os_release =
-            record_from<OsRelease>(Value{Value::Object{{"id", row.at("id")},
-                                                       {"version_id", row.at("version")},
-                                                       {"variant_id", row.at("variant")}}})
-                .value();
-        const auto* version = row.at("version").as_string();
-        found.push_back(
-            {*row.at("name").as_string() + (version ? " " + *version : std::string{}), host});
-        if (row.at("version").is_null() &&
-            (row.at("id") == Value{"debian"} || row.at("id") == Value{"alpine"}))
-            add_inside(document.at("engines"), host, found);
-    }
-    found.push_back({"nowhere known", {}});
-    return found;
-}
 
 /// What a package manager would be asked for.
 std::vector<std::string> packages_in(const std::string& command) {

@@ -11,10 +11,10 @@ namespace gpuprobe::testing_properties {
 /// Whether the property holds, without a word about it.
 template <class Holds>
 bool holds_on(const Recipe& recipe, const Holds& holds) {
-    testing::TestPartResultArray results;
+    ::testing::TestPartResultArray results;
     {
-        const testing::ScopedFakeTestPartResultReporter catcher{
-            testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &results};
+        const ::testing::ScopedFakeTestPartResultReporter catcher{
+            ::testing::ScopedFakeTestPartResultReporter::INTERCEPT_ONLY_CURRENT_THREAD, &results};
         holds(recipe);
     }
     for (int i = 0; i < results.size(); ++i)
