@@ -2,7 +2,7 @@
 // Which backend a consumer should use, and which variant of a product to install: what the daemon decides, and why.
 
 import { copyable, draw, facts, h, mark, table, title } from "./dom.js";
-import { fixNode, gpuList, learn, unique } from "./words.js";
+import { fixNode, gpuList, learn, settings, unique } from "./words.js";
 import * as bus from "./bus.js";
 
 const _ = cockpit.gettext;
@@ -29,7 +29,7 @@ function fixesNode(candidates) {
 }
 
 function environmentNode(environment) {
-    const lines = Object.entries(environment ?? {}).map(([name, value]) => `${name}=${value}`);
+    const lines = settings(environment);
     return lines.length ? [h("h3", {}, _("Environment")), copyable(lines.join("\n"), _("the variables"))] : null;
 }
 

@@ -6,6 +6,16 @@ const _ = cockpit.gettext;
 
 const NEWS_MS = 8000;
 
+// By category, as base/characters.h has it for terminals: controls, formats that reorder or hide text, tags, private and
+// unassigned characters, line and paragraph separators.
+const UNPRINTABLE = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+const MANY_MARKS = /(\p{M}{4})\p{M}+/gu;
+
+/** Text as people may see it: what reorders or hides it is shown as U+FFFD. */
+export function printable(text) {
+    return text.replace(UNPRINTABLE, "\uFFFD").replace(MANY_MARKS, "$1\uFFFD");
+}
+
 /**
  * An element.
  *
@@ -20,9 +30,10 @@ export function h(tag, attributes = {}, ...children) {
         if (typeof value === "function")
             element.addEventListener(name, value);
         else if (value !== null && value !== undefined && value !== false)
-            element.setAttribute(name, value === true ? "" : String(value));
+            element.setAttribute(name, value === true ? "" : printable(String(value)));
     }
-    element.append(...children.flat(Infinity).filter(child => child !== null && child !== undefined && child !== ""));
+    element.append(...children.flat(Infinity).filter(child => child !== null && child !== undefined && child !== "")
+        .map(child => child instanceof Node ? child : printable(String(child))));
     return element;
 }
 
@@ -72,7 +83,7 @@ let silence = 0;
 
 /** Tells what happened, for a while, to those who see the page and those who hear it. */
 export function announce(text) {
-    document.getElementById("news").textContent = text;
+    document.getElementById("news").textContent = printable(text);
     window.clearTimeout(silence);
     silence = window.setTimeout(() => { document.getElementById("news").textContent = "" }, NEWS_MS);
 }

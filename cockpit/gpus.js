@@ -2,7 +2,7 @@
 // What there is: a card for each GPU, accelerators, and what the machine itself is.
 
 import { bar, copyable, facts, h, mark, table, title } from "./dom.js";
-import { fixNode, inWords, list, size, unique, utc } from "./words.js";
+import { fixNode, inWords, isPlain, list, settings, size, unique, utc } from "./words.js";
 
 const _ = cockpit.gettext;
 
@@ -131,7 +131,7 @@ function unitsNode(gpu) {
 }
 
 function environmentNode(gpu, object) {
-    const lines = Object.entries(object?.Environment ?? {}).map(([name, value]) => `${name}=${value}`);
+    const lines = settings(object?.Environment);
     if (!lines.length)
         return null;
     return h("details", { id: `environment-${safeId(gpu.id)}` },
@@ -224,7 +224,7 @@ function quarantineNode(quarantine) {
     return quarantine.length ? [
         h("h3", {}, _("Drivers in quarantine")),
         h("ul", { class: "plain entries" }, quarantine.map(entry => h("li", {}, h("p", {}, quarantineWords(entry)),
-            fixNode(cockpit.format(_("have it asked again: gpuprobectl quarantine clear $0"), entry.api))))),
+            isPlain(entry.api) ? fixNode(cockpit.format(_("have it asked again: gpuprobectl quarantine clear $0"), entry.api)) : null))),
     ] : null;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Figures and reasons as people read them. The sentences of reasons are the daemon's.
 
-import { copyable, h } from "./dom.js";
+import { copyable, h, printable } from "./dom.js";
 
 const _ = cockpit.gettext;
 
@@ -64,6 +64,23 @@ export function unique(values) {
     return [...new Set(values)];
 }
 
+/** What neither a shell nor systemd treats specially; zsh does "=" at the start and behind ":". */
+const SAFE = /^(?![=])(?!.*:[=])[A-Za-z0-9_%+,./:=@-]*$/;
+
+/** In a word between single quotes: joined by a shell, systemd and fish. */
+const QUOTED = { "'": "'\"'\"'", "\\": "'\"\\\\\"'" };
+
+/** Whether a text may be a word of a command without quotes. */
+export function isPlain(text) {
+    return text !== "" && SAFE.test(text) && !text.startsWith("-");
+}
+
+/** Variables as lines for a shell or a file of systemd's, quoted as gpuprobectl env does it (explain/shell_quote.h). */
+export function settings(variables) {
+    return Object.entries(variables ?? {}).filter(([, value]) => printable(value) === value)
+        .map(([name, value]) => `${name}=${SAFE.test(value) ? value : `'${value.replace(/['\\]/g, quote => QUOTED[quote])}'`}`);
+}
+
 /** Findings by their fix: that of a reason is the same without commands, and without sudo where the daemon is root. */
 const byFix = new Map();
 /** Sentences of findings by their id, which is a reason's code, and a device. */
@@ -80,16 +97,6 @@ export function learnFindings(findings) {
     }
 }
 
-// Fixes that no finding has told with its commands are the daemon's own words, and few of them end in a command: alone or
-// behind the first colon, as explain/screen.cpp, command_in, takes it. With a comma or a semicolon it is a sentence.
-const COMMAND = /^(?:sudo|gpuprobectl|journalctl|lspci|nvidia-smi|rocm-smi) [^,;]+$/;
-
-/** The commands that a fix seems to end with, for a shell: one or none. */
-function guessed(fix) {
-    const colon = fix.indexOf(": ");
-    return [fix, colon < 0 ? "" : fix.slice(colon + 2)].filter(text => COMMAND.test(text)).slice(0, 1);
-}
-
 /** What a fix says besides the commands that it ends with. */
 function wordsOf(fix, commands) {
     const end = commands.join(" && ");
@@ -98,10 +105,9 @@ function wordsOf(fix, commands) {
     return fix.slice(0, -end.length).replace(/: $/, "");
 }
 
-/** A fix with a button for each of its commands. */
+/** A fix with a button for each of its commands: those that a finding lists, and none that is read out of a sentence. */
 export function fixNode(text, known = []) {
-    const { fix, commands } = known.length ? { fix: text, commands: known }
-        : byFix.get(withoutSudo(text)) ?? { fix: text, commands: guessed(text) };
+    const { fix, commands } = known.length ? { fix: text, commands: known } : byFix.get(withoutSudo(text)) ?? { fix: text, commands: [] };
     const words = wordsOf(fix, commands);
     // A sentence begins with a capital; a command that one begins with does not: "docker run --gpus all … for NVIDIA".
     const isCommand = /^\S+ (\S+ )?-/.test(words);
