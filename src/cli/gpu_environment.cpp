@@ -27,7 +27,7 @@ std::string comment(const GpuSelector& selector) {
     for (const auto& [name, value] : needs_of(selector))
         line += " " + assignment(name, value);
     if (selector.argument)
-        line += " " + *selector.argument;
+        line += " " + shell_quoted(*selector.argument);
     // A line break in it would end the comment.
     return scrubbed(line, kMaxComment) + "\n";
 }

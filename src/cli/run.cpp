@@ -29,6 +29,7 @@
 #include "cli/verb.h"
 #include "engine/knowledge_folders.h"
 #include "explain/gpu_words.h"
+#include "explain/shell_quote.h"
 #include "policy/select.h"
 #include "report/compute_view.h"
 
@@ -67,7 +68,16 @@ std::optional<Duration> patience_of(const Arguments& arguments) {
     return is_about_drivers ? std::nullopt : std::optional<Duration>{kUsualPatience};
 }
 
+/// Says of each file in the caller's own folders why it is not used.
+void warn_of_ignored_files(const Arguments& arguments) {
+    std::vector<Reason> ignored;
+    if (!arguments.profile_folders.empty())
+        (void)engine::consumers_in(arguments.profile_folders, &ignored);
+    warn(arguments, ignored);
+}
+
 Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool looks) {
+    warn_of_ignored_files(arguments);
     ProgressLine line{arguments};
     const auto say_slow = [&](const std::string& what) {
         line.clear();
@@ -144,7 +154,8 @@ void leave_when_it_takes_long() {
 
 void show(const std::vector<Offer>& offers) {
     for (const auto& offer : offers)
-        print(offer.word + "\t" + offer.help + "\n");
+        if (shell_quoted(offer.word) == offer.word)  // a shell inserts it as it is
+            print(offer.word + "\t" + offer.help + "\n");
     std::fflush(stdout);
 }
 
@@ -285,7 +296,7 @@ ExitCode refuse(const Refusal& refusal, const std::vector<std::string>& words) {
         print(narrowed(refusal.text, screen_of(STDOUT_FILENO, ColourMode::Never).columns));
         return ExitCode::Answered;
     }
-    std::fwrite(refusal.text.data(), 1, refusal.text.size(), stderr);
+    print_error(refusal.text);
     constexpr std::string_view kLead = "gpuprobectl: ";
     const auto line = refusal.text.substr(0, refusal.text.find('\n'));
     const Error error{ErrorCode::InvalidRequest, line.substr(kLead.size())};

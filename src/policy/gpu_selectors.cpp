@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/parse.h"
 #include "policy/environment.h"
 #include "policy/selector_facts.h"
 #include "report/api_table.h"
@@ -112,7 +113,7 @@ std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu) {
 }
 
 bool is_settable(std::string_view name, std::string_view value) {
-    return is_variable_name(name) && value.find('\0') == std::string_view::npos;
+    return is_variable_name(name) && scrubbed(value, value.size()) == value;
 }
 
 std::map<std::string, std::string> needs_of(const GpuSelector& selector) {

@@ -32,8 +32,8 @@ RECORD_MEMBERS(GpuSelector, api, kind, partition, variables, argument, environme
 /// report's, which may be a ComputeView's.
 std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu);
 
-/// A shell and systemd can set it to that: letters, digits and "_" without a digit in front, and no
-/// NUL in the value.
+/// Whether a shell and systemd can set the variable to that, and a terminal can show it: a name of
+/// letters, digits and "_" without a digit in front, and a value of printable characters.
 bool is_settable(std::string_view name, std::string_view value);
 
 /// The variables of a selector, and what must be set beside them.
