@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/handle.h"
+#include "probe/driver_places.h"
 
 namespace gpuprobe::inline probe {
 namespace {
@@ -28,13 +29,6 @@ constexpr int kNamespaces =
 constexpr unsigned long kPlain = MS_NOSUID | MS_NODEV;
 constexpr std::size_t kMaxShown = 32;
 constexpr int kUsualDescriptors = 1024;
-
-/// What drivers need of /run: udev's database, the sockets of NVIDIA's helpers, and where NixOS and
-/// container toolkits keep drivers.
-constexpr std::array kShownOfRun = {
-    "/run/udev",          "/run/nvidia-persistenced", "/run/nvidia-fabricmanager", "/run/nvidia",
-    "/run/opengl-driver", "/run/opengl-driver-32",    "/run/current-system",       "/run/host",
-};
 
 bool is_folder(const std::string& path) {
     struct stat info = {};
@@ -124,7 +118,7 @@ Namespaces::Namespaces(const std::string& home, const std::vector<std::string>& 
     hidden_.push_back({.path = "/tmp", .options = scratch});
     hidden_.push_back({.path = "/dev/shm", .options = scratch});
     std::erase_if(hidden_, [](const Hidden& folder) { return !is_folder(folder.path); });
-    for (const auto* path : kShownOfRun)
+    for (const auto* path : kRunPlaces)
         show(path);
     for (const auto& path : needed)
         show_around(resolved(path));
