@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "backends/readable_places.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/parse.h"
+#include "probe/driver_places.h"
+
+namespace gpuprobe::backends {
+namespace {
+
+namespace fs = std::filesystem;
+using Paths = std::vector<std::string>;
+
+constexpr Bytes kMaxLinkerCache = mib(8);
+
+/// Where systems keep programs and libraries. Sources: file-hierarchy(7); Nix, Guix, snapd,
+/// Flatpak; NVIDIA's driver folders of Container-Optimized OS and GKE.
+constexpr std::array kSystemFolders = {
+    "/usr",
+    "/usr/local",  // a link to /var/usrlocal where /usr is read-only
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/opt",
+    "/app",
+    "/snap",
+    "/gnu/store",
+    "/nix/store",
+    "/var/lib/flatpak/runtime",
+    "/var/lib/snapd/lib",
+    "/var/lib/snapd/hostfs/usr",
+    "/var/lib/nvidia",
+    "/var/lib/pciutils",
+    "/home/kubernetes/bin/nvidia",
+};
+
+/// What drivers and the C library read of /etc; "*" stands for any end. Nothing there that only
+/// root may read. Sources: ld.so(8), nsswitch.conf(5), and the documentation of glvnd, of the
+/// Vulkan and OpenCL loaders, Mesa's drirc, NVIDIA's, AMD's and Intel's drivers.
+constexpr std::array<std::string_view, 32> kOfEtc = {
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "ld.so.preload",
+    "ld-musl-*",
+    "OpenCL",
+    "vulkan",
+    "xdg/vulkan",
+    "nvidia/nvidia-application-profile-globals-rc",
+    "nvidia/nvidia-application-profiles-rc",
+    "nvidia/nvidia-application-profiles-rc.d",
+    "amd*",
+    "ati",
+    "rocm*",
+    "hip*",
+    "intel*",
+    "igfx_user_feature*",
+    "cuda*",
+    "drirc",
+    "glvnd",
+    "egl",
+    "gbm",
+    "pocl",
+    "alternatives",
+    "localtime",
+    "locale.alias",
+    "os-release",
+    "passwd",
+    "group",
+    "nsswitch.conf",
+    "nv_tegra_release",
+    "udev/hwdb.bin",
+};
+
+/// What is in /proc beside processes and what only root may read. Source: proc(5).
+constexpr std::array kOfProc = {
+    "/proc/self",    "/proc/buddyinfo", "/proc/bus/pci", "/proc/cgroups",     "/proc/cmdline",
+    "/proc/cpuinfo", "/proc/devices",   "/proc/driver",  "/proc/filesystems", "/proc/interrupts",
+    "/proc/loadavg", "/proc/meminfo",   "/proc/misc",    "/proc/modules",     "/proc/stat",
+    "/proc/sys",     "/proc/uptime",    "/proc/version", "/proc/vmstat",      "/proc/zoneinfo",
+};
+
+/// Below /sys. Not debugfs, tracefs, what crashes left (pstore), and the firmware's variables and
+/// tables.
+constexpr std::array kOfSys = {
+    "/sys/bus",       "/sys/class",      "/sys/dev",
+    "/sys/fs/cgroup", "/sys/hypervisor", "/sys/firmware/devicetree",
+    "/sys/kernel/mm", "/sys/module",     "/sys/kernel/iommu_groups",
+};
+
+/// Variables that name files or folders end so; those that name our own folders begin otherwise.
+constexpr std::array<std::string_view, 9> kPathVariables = {
+    "_PATH", "_DIR", "_DIRS", "_FILES", "_FILENAMES", "_VENDORS", "_DRIVERS", "_ROOT", "_HOME"};
+constexpr std::array<std::string_view, 4> kOwnVariables = {"XDG_", "POCL_CACHE_", "CUDA_CACHE_",
+                                                           "OCL_ICD_VENDORS"};
+
+bool fits(std::string_view name, std::string_view pattern) {
+    return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1))
+                                  : name == pattern;
+}
+
+Paths children(const std::string& folder) {
+    Paths found;
+    std::error_code ignored;
+    for (auto entry = fs::directory_iterator{folder, ignored}; entry != fs::directory_iterator{};
+         entry.increment(ignored))
+        found.push_back(entry->path().string());
+    return found;
+}
+
+void add(Paths& paths, const Paths& more) {
+    paths.insert(paths.end(), more.begin(), more.end());
+}
+
+void add_system(const std::string& root, Paths& paths) {
+    for (const auto* folder : kSystemFolders)
+        paths.push_back(root + folder);
+    for (const auto name : kOfEtc)
+        if (!name.ends_with('*'))
+            paths.push_back(root + "/etc/" + std::string{name});
+    for (const auto& path : children(root + "/etc"))
+        if (std::ranges::any_of(kOfEtc, [&](std::string_view pattern) {
+                return pattern.ends_with('*') && fits(fs::path{path}.filename().string(), pattern);
+            }))
+            paths.push_back(path);
+}
+
+/// Devices, without the firmware's tables, which hold serial numbers (/sys/class/dmi leads there).
+Paths of_sys() {
+    Paths paths{kOfSys.begin(), kOfSys.end()};
+    for (const auto& path : children("/sys/devices"))
+        if (path != "/sys/devices/virtual")
+            paths.push_back(path);
+    for (const auto& path : children("/sys/devices/virtual"))
+        if (path != "/sys/devices/virtual/dmi")
+            paths.push_back(path);
+    return paths;
+}
+
+/// Of the host of a container that shows all of it there, only what is open on the host, too.
+Paths of_run() {
+    constexpr std::string_view kHost = "/run/host";
+    Paths paths;
+    for (const auto* folder : kRunPlaces)
+        if (folder != kHost)
+            paths.emplace_back(folder);
+    add_system(std::string{kHost}, paths);
+    return paths;
+}
+
+std::optional<std::string> resolved(const std::string& path) {
+    std::error_code problem;
+    const auto real = fs::canonical(path, problem);
+    return problem ? std::nullopt : std::optional{real.string()};
+}
+
+std::string folder_of(const std::string& path) {
+    return fs::path{path}.parent_path().string();
+}
+
+/// What is installed with a file or folder that the job, a variable or the linker cache names.
+void add_named(const std::string& path, Paths& paths) {
+    if (!path.starts_with('/'))
+        return;
+    const auto real = resolved(path);
+    if (!real)
+        return;
+    std::error_code ignored;
+    const bool is_folder = fs::is_directory(*real, ignored);
+    const auto tree = install_tree(is_folder ? *real : folder_of(*real));
+    if (!tree.empty())
+        paths.push_back(tree);
+    if (!is_folder)
+        paths.push_back(*real);
+}
+
+/// Glibc's linker cache ends in the paths of all libraries, each with a NUL after it.
+Paths folders_of_linker_cache() {
+    std::set<std::string> folders;
+    const auto cache = RootedFiles{}.read("/etc/ld.so.cache", kMaxLinkerCache);
+    for (const auto text : split(cache ? std::string_view{*cache} : std::string_view{}, '\0'))
+        if (text.starts_with('/') && !text.starts_with("/usr/") && !text.starts_with("/lib"))
+            folders.insert(folder_of(std::string{text}));
+    return {folders.begin(), folders.end()};
+}
+
+bool names_paths(std::string_view name) {
+    return std::ranges::any_of(kPathVariables,
+                               [name](std::string_view end) { return name.ends_with(end); }) &&
+           std::ranges::none_of(kOwnVariables,
+                                [name](std::string_view start) { return name.starts_with(start); });
+}
+
+Paths named_by_variables() {
+    Paths paths;
+    for (char** entry = environ; entry && *entry; ++entry) {
+        const std::string_view text = *entry;
+        const auto equals = std::min(text.find('='), text.size());
+        if (equals < text.size() && names_paths(text.substr(0, equals)))
+            for (const auto path : split(text.substr(equals + 1), ':'))
+                paths.emplace_back(path);
+    }
+    return paths;
+}
+
+/// How many of its first names make a path the home of a user; 0 if it is in no home.
+std::size_t home_length(const Paths& names) {
+    if (names.empty())
+        return 0;
+    if (names[0] == "root")
+        return 1;
+    if (names[0] == "home" || names[0] == "Users")
+        return 2;
+    if (names[0] == "var" && names.size() > 1 && names[1] == "roothome")
+        return 2;
+    return names[0] == "var" && names.size() > 1 && names[1] == "home" ? 3 : 0;
+}
+
+/// Whether a folder of so many names may be opened as a whole: it is none that people or the whole
+/// system share.
+bool is_of_one_program(const Paths& names, std::size_t count) {
+    static const std::set<std::string> kShared = {"boot", "dev", "etc",  "export", "home", "media",
+                                                  "mnt",  "nix", "proc", "root",   "run",  "srv",
+                                                  "sys",  "tmp", "usr",  "var",    "net",  "Users"};
+    static const std::set<std::string> kSharedBelowVar = {
+        "backups", "cache", "crash", "db",    "home", "lib",      "lock", "log",
+        "mail",    "opt",   "run",   "spool", "tmp",  "roothome", "local"};
+    if (count == 0 || (count == 1 && kShared.contains(names[0])))
+        return false;
+    if (count == 2 && names[0] == "var" && kSharedBelowVar.contains(names[1]))
+        return false;
+    if (count == 2 && names[0] == "run" && names[1] == "user")
+        return false;
+    const auto home = home_length(names);
+    if (home == 0)
+        return true;
+    const bool is_hidden = names.size() > home && names[home].starts_with('.');
+    return count > home + (is_hidden ? 1U : 0U);
+}
+
+std::string joined(const Paths& names, std::size_t count) {
+    std::string path;
+    for (std::size_t i = 0; i < count; ++i)
+        path += "/" + names[i];
+    return path;
+}
+
+}  // namespace
+
+std::string install_tree(const std::string& folder) {
+    static const std::set<std::string> kParts = {"bin",   "drivers", "etc",   "lib",
+                                                 "lib32", "lib64",   "share", "targets"};
+    Paths names;
+    for (const auto name : split(folder, '/'))
+        if (!name.empty())
+            names.emplace_back(name);
+    if (!is_of_one_program(names, names.size()))
+        return {};
+    const auto packages = std::ranges::find(names, "site-packages");
+    if (packages != names.end())
+        return joined(names, static_cast<std::size_t>(packages - names.begin()) + 1);
+    for (auto count = names.size(); count > 0; --count)
+        if (kParts.contains(names[count - 1]) && is_of_one_program(names, count - 1))
+            return joined(names, count - 1);
+    return folder;
+}
+
+std::vector<std::string> readable_places(const ProbeTarget& job, bool sees_only_itself) {
+    Paths paths = of_run();
+    add_system("", paths);
+    add(paths, of_sys());
+    if (sees_only_itself)
+        paths.emplace_back("/proc");
+    else
+        paths.insert(paths.end(), kOfProc.begin(), kOfProc.end());
+    auto named = folders_of_linker_cache();
+    add(named, named_by_variables());
+    named.push_back(job.driver);
+    named.push_back(job.library.value_or(""));
+    for (const auto& path : named)
+        add_named(path, paths);
+    if (const char* own = std::getenv("OCL_ICD_VENDORS"))  // in a folder that other workers use
+        paths.emplace_back(own);
+    std::ranges::sort(paths);
+    const auto [first, last] = std::ranges::unique(paths);
+    paths.erase(first, last);
+    return paths;
+}
+
+}  // namespace gpuprobe::backends
