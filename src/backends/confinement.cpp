@@ -37,6 +37,7 @@
 #include <unistd.h>
 
 #include "backends/filter_programs.h"
+#include "backends/readable_places.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/handle.h"
@@ -346,6 +347,9 @@ constexpr int kLogVersion = 7;
 constexpr std::uint64_t bit(int number) {
     return std::uint64_t{1} << static_cast<unsigned>(number);
 }
+/// Of files that are not folders: running them, reading them.
+constexpr auto kReadFile = bit(0) | bit(2);
+constexpr auto kRead = kReadFile | bit(3);
 constexpr auto kWrite = bit(1);
 constexpr auto kTruncate = bit(14);
 constexpr auto kDeviceIoctl = bit(15);
@@ -361,7 +365,7 @@ struct Version {
     std::uint64_t scopes = 0;
 };
 constexpr std::array kVersions = {
-    Version{.since = 1, .files = kWrite | kMakeNode | (kChange & ~bit(13))},
+    Version{.since = 1, .files = kRead | kWrite | kMakeNode | (kChange & ~bit(13))},
     Version{.since = 2, .files = bit(13)},
     Version{.since = 3, .files = kTruncate},
     Version{.since = 4, .network = bit(0) | bit(1)},  // to bind and to connect TCP sockets
@@ -384,23 +388,40 @@ bool is_driver_node(std::string_view name) {
     });
 }
 
-bool is_folder_or_device(const UniqueFd& file) {
+/// The rights that a rule may give to such a file; none for kinds that no driver opens.
+std::uint64_t rights_of(const UniqueFd& file) {
     struct stat info = {};
-    return ::fstat(file.get(), &info) == 0 && (S_ISDIR(info.st_mode) || S_ISCHR(info.st_mode));
+    if (::fstat(file.get(), &info) != 0)
+        return 0;
+    if (S_ISDIR(info.st_mode))
+        return ~std::uint64_t{0};
+    if (S_ISREG(info.st_mode) || S_ISCHR(info.st_mode))
+        return kReadFile | kWrite | kTruncate | kDeviceIoctl;
+    return 0;
 }
 
 /// Returns the place that the rule is about; empty where it is none of this machine's.
 UniqueFd allow(const UniqueFd& rules, const std::string& path, std::uint64_t access) {
     UniqueFd file{::open(path.c_str(), O_PATH | O_CLOEXEC)};
-    if (!file || !is_folder_or_device(file))
+    const PathRule rule{.allowed = file ? access & rights_of(file) : 0, .folder = file.get()};
+    if (rule.allowed == 0)
         return {};
-    const PathRule rule{.allowed = access, .folder = file.get()};
     (void)::syscall(__NR_landlock_add_rule, rules.get(), kPathRule, &rule, 0);
     return file;
 }
 
+/// Files below /proc stay open: procfs makes another one, without the rule, once it has forgotten
+/// the first.
+void allow_reading(const UniqueFd& rules, const ProbeTarget& job) {
+    for (const auto& place : readable_places(job, is_alone())) {
+        auto file = allow(rules, place, kRead);
+        if (place.starts_with("/proc/"))
+            (void)file.release();
+    }
+}
+
 /// CUDA names its threads there, and its cuInit is 304 where it may not (580.159 on an H200). The
-/// place stays open: procfs makes another one, without the rule, once it has forgotten this.
+/// place stays open, as those of allow_reading() do.
 void allow_own_threads(const UniqueFd& rules, std::uint64_t access) {
     (void)allow(rules, "/proc/self/task", access).release();
 }
@@ -424,17 +445,17 @@ Ruleset ruleset_of(int version) {
     return all;
 }
 
-/// Makes all files read-only for this process, and for everything it starts, but its current folder
-/// and the device nodes of GPUs' drivers; forbids TCP; and keeps signals, tracing and abstract Unix
-/// sockets among its own. Of that, what this kernel's Landlock can do: files since Linux 5.13,
-/// truncation since 6.2, TCP since 6.7, other nodes' ioctls since 6.10, signals and sockets since
-/// 6.12. Needs no_new_privs.
+/// Leaves to this process, and to everything it starts, of all files only its current folder, the
+/// device nodes of GPUs' drivers, and readable_places() to read; forbids TCP; and keeps signals,
+/// tracing and abstract Unix sockets among its own. Of that, what this kernel's Landlock can do:
+/// files since Linux 5.13, truncation since 6.2, TCP since 6.7, other nodes' ioctls since 6.10,
+/// signals and sockets since 6.12. Needs no_new_privs.
 ///
 /// Returns the version of Landlock's interface. Errors: Unavailable, where there is none; Internal,
 /// where it refuses.
 ///
 /// Source: Linux, Documentation/userspace-api/landlock.rst.
-Result<int> confine_files() {
+Result<int> confine_files(const ProbeTarget& job) {
     const auto version = static_cast<int>(
         ::syscall(__NR_landlock_create_ruleset, nullptr, std::size_t{0}, kAskVersion));
     if (version < 1)
@@ -446,7 +467,8 @@ Result<int> confine_files() {
         return Error{ErrorCode::Internal, errno_error("Landlock", errno).text};
     (void)allow(rules, ".", handled.files & ~kMakeNode);
     allow_own_threads(rules, handled.files & (kWrite | kTruncate));
-    allow_nodes(rules, handled.files & (kWrite | kTruncate | kDeviceIoctl));
+    allow_nodes(rules, handled.files & (kRead | kWrite | kTruncate | kDeviceIoctl));
+    allow_reading(rules, job);
     if (::syscall(__NR_landlock_restrict_self, rules.get(),
                   version >= kLogVersion ? kLogNothing : 0U) != 0)
         return Error{ErrorCode::Internal, errno_error("Landlock", errno).text};
@@ -455,11 +477,11 @@ Result<int> confine_files() {
 
 }  // namespace
 
-Confinement confine() {
+Confinement confine(const ProbeTarget& job) {
     Confinement holds;
     if (is_alone())
         holds.by.emplace_back(confinement::kNamespaces);
-    if (const auto version = confine_files())
+    if (const auto version = confine_files(job))
         holds.by.push_back(std::string{confinement::kLandlock} + "-" + std::to_string(*version));
     else
         holds.problems.push_back(version.error().text);

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "probe/target.h"
+
 namespace gpuprobe::backends {
 
 /// What holds this process, and why the rest does not.
@@ -14,7 +16,8 @@ struct Confinement {
 
 /// Takes away from this process, and from everything it starts, what no driver needs and what
 /// reaches beyond it, whoever started it and where:
-///  - files: all read-only but its current folder and drivers' nodes (Landlock);
+///  - files: it reads only what drivers need (readable_places.h), and writes only to its current
+///    folder and drivers' nodes (Landlock);
 ///  - the system calls that look into other processes, signal or schedule them, change the kernel,
 ///    mounts, namespaces, key rings, the clock, and sockets of another family than AF_UNIX. They
 ///    fail with EPERM. Calls with an older form whose arguments can be judged (clone3), and those
@@ -27,6 +30,7 @@ struct Confinement {
 ///
 /// Source of what drivers can do without: measured with lavapipe (Mesa 22.3), pocl 3.1, CUDA and
 /// NVIDIA's Vulkan (580.159). What the kernel or its container refuses does not hold.
-Confinement confine();
+/// `job`: whose driver is loaded next; without one, only what every driver may read is open.
+Confinement confine(const ProbeTarget& job);
 
 }  // namespace gpuprobe::backends

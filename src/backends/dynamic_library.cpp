@@ -24,7 +24,9 @@ Result<DynamicLibrary> DynamicLibrary::open(const std::string& name) {
     if (handle)
         return DynamicLibrary{name, handle};
     const char* const words = ::dlerror();
-    const std::string message = words ? words : "no reason given";
+    std::string message = words ? words : "no reason given";
+    if (message.find("Permission denied") != std::string::npos)
+        message += "; a driver may read only the places that gpuprobe-worker --readable lists";
     return Error{dlopen_failure(name, message), scrubbed("dlopen: " + message)};
 }
 

@@ -25,6 +25,7 @@
 #include "backends/backend.h"
 #include "backends/compute/stages.h"
 #include "backends/confinement.h"
+#include "backends/readable_places.h"
 #include "base/handle.h"
 #include "base/record.h"
 #include "base/version.h"
@@ -46,12 +47,13 @@ constexpr std::string_view kHelp =
     "                       [--library NAME] [--device pci:ADDRESS|index:N] 3>FRAMES\n"
     "       gpuprobe-worker --wait <ARGUMENTS 3>FRAMES\n"
     "       gpuprobe-worker --socket [--peer USER] [--setenv NAME=VALUE]...\n"
-    "       gpuprobe-worker --list | --version | --help\n"
+    "       gpuprobe-worker --list | --readable | --version | --help\n"
     "\n"
     "Asks one API about the GPUs of this machine and writes the answer to descriptor 3. The\n"
     "stages verify and measure run kernels on one of them, --device.\n"
     "It loads a vendor's driver, which may crash or hang; gpuprobed and gpuprobectl start it.\n"
     "With --wait it holds itself first, and takes the arguments from its input, a NUL after each.\n"
+    "--readable lists the files and folders that a driver may read.\n"
     "With --socket it takes the question from the connection that systemd hands over, loads no\n"
     "driver itself, and starts another one of itself that does. Root and USER may ask.\n";
 
@@ -155,6 +157,12 @@ void list_apis() {
         print(stdout, std::string{backend.api} + "\n");
 }
 
+void list_readable() {
+    for (const auto& place : readable_places({}, ::getppid() == 0))
+        if (::access(place.c_str(), F_OK) == 0)
+            print(stdout, place + "\n");
+}
+
 int serve(std::span<char*> options) {
     const auto served = serve_socket(options);
     if (served)
@@ -186,14 +194,14 @@ struct Held {
 };
 
 /// Errors: InvalidRequest, where descriptor 3 is not open.
-Result<Held> hold() {
+Result<Held> hold(const ProbeTarget& job) {
     auto frames = take_frames();
     if (!frames)
         return Error{ErrorCode::InvalidRequest, "descriptor 3 is not open"};
     // Exec resets it, so no one can set it for us. A dump of a vendor's crash only takes time.
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)std::signal(SIGPIPE, SIG_IGN);
-    Held held{.frames = std::move(frames), .confinement = confine()};
+    Held held{.frames = std::move(frames), .confinement = confine(job)};
     for (const auto& problem : held.confinement.problems)
         (void)usage_error(problem);  // printed, and told where the probe fails
     return held;
@@ -236,7 +244,7 @@ int wait_and_work(std::span<char*> more) {
     if (!more.empty())
         return usage_error(std::string{kWaitsForJob} + " stands alone");
     const UniqueFd null{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
-    auto held = hold();
+    auto held = hold({});
     if (!held)
         return usage_error(held.error().text);
     auto text = take_job();
@@ -256,7 +264,7 @@ int run(std::span<char*> arguments) {
         return kExitUsage;
     }
     const std::string_view first = arguments.front();
-    if (first == "--help" || first == "--version" || first == "--list") {
+    if (first == "--help" || first == "--version" || first == "--list" || first == "--readable") {
         if (arguments.size() > 1)
             return usage_error(std::string{first} + " stands alone");
         if (first == "--help")
@@ -265,6 +273,8 @@ int run(std::span<char*> arguments) {
             print(stdout, "gpuprobe-worker " + std::string{kVersion} + "\n");
         if (first == "--list")
             list_apis();
+        if (first == "--readable")
+            list_readable();
         return EXIT_SUCCESS;
     }
     if (first == "--socket")
@@ -274,7 +284,7 @@ int run(std::span<char*> arguments) {
     const auto job = job_from(arguments);
     if (!job)
         return usage_error(job.error().text);
-    auto held = hold();
+    auto held = hold(job->target);
     if (!held)
         return usage_error(held.error().text);
     work(*job, *std::move(held));

@@ -40,7 +40,7 @@ int errno_of(long (*call)()) {
     const pid_t child = ::fork();
     if (child == 0) {
         ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-        if (confine().by.size() != kAllThatHold)
+        if (confine({}).by.size() != kAllThatHold)
             ::_exit(kNoFilter);
         errno = 0;
         ::_exit(call() < 0 ? errno : 0);
@@ -147,7 +147,11 @@ INSTANTIATE_TEST_SUITE_P(
              },
              0},
         Case{"WriteToNowhere", [] { return long{::open("/dev/null", O_RDWR | O_CLOEXEC)}; }, 0},
-        Case{"ReadWhatOthersWrote", [] { return long{::open("/etc/passwd", O_RDONLY)}; }, 0},
+        Case{"ReadNamesOfUsers", [] { return long{::open("/etc/passwd", O_RDONLY)}; }, 0},
+        Case{"ReadLibraries", [] { return long{::open("/usr/lib", O_RDONLY)}; }, 0},
+        Case{"ReadItsOwnProcess", [] { return long{::open("/proc/self/maps", O_RDONLY)}; }, 0},
+        Case{"ReadAboutProcessors", [] { return long{::open("/proc/cpuinfo", O_RDONLY)}; }, 0},
+        Case{"ReadAboutDevices", [] { return long{::open("/sys/bus/pci", O_RDONLY)}; }, 0},
         Case{"ScheduleItself",
              [] {
                  cpu_set_t all;
@@ -223,6 +227,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Type", [] { return ::syscall(SYS_ioctl, -1, TIOCSTI, ""); }, EPERM},
         Case{"TypeByAWideNumber",
              [] { return ::syscall(SYS_ioctl, -1, 0xFFFFFFFF00000000UL | TIOCSTI, ""); }, EPERM},
+        Case{"ReadPasswords", [] { return long{::open("/etc/shadow", O_RDONLY)}; }, EACCES},
+        Case{"ListSettings", [] { return long{::open("/etc", O_RDONLY)}; }, EACCES},
+        Case{"ListHomes", [] { return long{::open("/home", O_RDONLY)}; }, EACCES},
+        Case{"ReadRootsHome", [] { return long{::open("/root", O_RDONLY)}; }, EACCES},
+        Case{"ReadLogs", [] { return long{::open("/var/log", O_RDONLY)}; }, EACCES},
+        Case{"ReadWhatProgramsKeep", [] { return long{::open("/var/lib", O_RDONLY)}; }, EACCES},
+        Case{"ReadAboutOthers", [] { return long{::open("/proc/1/cmdline", O_RDONLY)}; }, EACCES},
         Case{"WriteElsewhere",
              [] { return long{::open("/var/tmp/confined", O_CREAT | O_WRONLY, 0600)}; }, EACCES},
         Case{"RemoveElsewhere", [] { return long{::unlink("/etc/passwd")}; }, EACCES},
