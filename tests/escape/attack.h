@@ -22,6 +22,7 @@ extern const struct attack kKernelAttacks[];
 extern const struct attack kDoorAttacks[];
 extern const struct attack kExhaustAttacks[];
 extern const struct attack kNewerAttacks[];
+extern const struct attack kSecretAttacks[];
 
 enum { kMostPids = 256 };
 

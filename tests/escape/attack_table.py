@@ -221,4 +221,11 @@ ATTACKS = (
     Attack("tracing", "what the kernel records of all"),
     Attack("huge-pages", "memory that was set aside"),
     Attack("borrowed-futex", "a lock that another process seems to hold", beside=True),
+    # secrets.c
+    Attack("read-accounts", "passwords and keys in /etc are read"),
+    Attack("read-homes", "files in homes are read"),
+    Attack("read-system", "logs, spools and the firmware's tables are read"),
+    Attack("read-run", "sockets and files of other programs are read"),
+    Attack("read-devices", "devices that no driver needs are read"),
+    Attack("read-processes", "what the kernel tells of other processes is read", beside=True),
 )

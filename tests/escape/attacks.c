@@ -168,7 +168,8 @@ static int learn_victims(const char* name) {
 
 static const struct attack* const kTables[] = {kSignalAttacks, kProcessAttacks, kFileAttacks,
                                                kHomeAttacks,   kSocketAttacks,  kKernelAttacks,
-                                               kDoorAttacks,   kExhaustAttacks, kNewerAttacks};
+                                               kDoorAttacks,   kExhaustAttacks, kNewerAttacks,
+                                               kSecretAttacks};
 
 /// For the test, which has a table of its own; NULL behind the last.
 const char* attack_name(unsigned index) {

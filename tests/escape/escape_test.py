@@ -193,7 +193,8 @@ class World:
         text = {"attack": name, "mark": MARK, "daemon": daemon, "canary": self.canary.pid, "page": self.canary.page,
                 "outside": self.files.folder, "home": self.folder / "home", "worker": self.worker,
                 "canary_in_tmp": self.files.shared[0], "canary_in_shm": f"/{self.files.shared[1].name}",
-                "canary_queue": self.queue.name, "key": KEY, "canary_key": CANARY_KEY,
+                "canary_queue": self.queue.name, "secret_at_home": self.files.secrets[0],
+                "secret_of_root": self.files.secrets[1], "key": KEY, "canary_key": CANARY_KEY,
                 "terminal": self.terminal.name, "gpuprobectl": BIN / "gpuprobectl", "folder": self.folder,
                 "journal": self.listeners.names["path_datagram"], **self.listeners.names, **more}
         new = self.victims.with_suffix(".new")
