@@ -39,6 +39,9 @@ constexpr std::array kSystemFolders = {
     "/snap",
     "/gnu/store",
     "/nix/store",
+    "/.singularity.d/libs",
+    "/system",  // where Android's drivers are used
+    "/vendor",
     "/var/lib/flatpak/runtime",
     "/var/lib/snapd/lib",
     "/var/lib/snapd/hostfs/usr",
