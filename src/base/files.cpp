@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <optional>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/handle.h"
+#include "base/open_folder.h"
 #include "base/parse.h"
 #include "base/patience.h"
 
@@ -61,14 +63,10 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
 /// Of a file that is being written: its name, this, and six letters.
 constexpr std::string_view kUnfinished = ".new-";
 
-std::string folder_of(const std::string& path) {
-    return path.substr(0, std::max<std::size_t>(path.find_last_of('/'), 1));
-}
-
-/// How the names of a path's temporary files begin: beside it, or hidden elsewhere.
-std::string unfinished_name(const std::string& path, const std::string& elsewhere) {
-    const auto name = path.substr(path.find_last_of('/') + 1);
-    const auto beside = elsewhere == folder_of(path) ? path : elsewhere + "/." + name;
+/// How the names of a file's temporary files begin: beside it, or hidden elsewhere.
+std::string unfinished_name(const std::string& file, const std::string& elsewhere) {
+    const auto name = file.substr(file.find_last_of('/') + 1);
+    const auto beside = elsewhere == folder_of(file) ? file : elsewhere + "/." + name;
     return beside + std::string{kUnfinished};
 }
 
@@ -90,11 +88,13 @@ void sweep(const std::string& folder, const std::string& prefix) {
 /// A file that is written before it has its name.
 class Unfinished {
 public:
+    /// `file_path` and `elsewhere` lead through open folders; `path` is for errors.
     static Result<Unfinished> write(const std::string& elsewhere,
+                                    const std::string& file_path,
                                     const std::string& path,
                                     std::string_view content,
                                     mode_t mode) {
-        const auto unfinished = unfinished_name(path, elsewhere);
+        const auto unfinished = unfinished_name(file_path, elsewhere);
         sweep(elsewhere, unfinished);
         Unfinished file{unfinished + "XXXXXX"};
         file.fd_.reset(::mkostemp(file.name_.data(), O_CLOEXEC));
@@ -284,22 +284,32 @@ Status write_atomically_from(const std::string& elsewhere,
                              const std::string& path,
                              std::string_view content,
                              mode_t mode) {
-    auto file = TRY(Unfinished::write(elsewhere, path, content, mode));
-    if (!file.flush() || !file.name(path))
+    const auto place = TRY(FilePlace::of(path));
+    const bool is_beside = elsewhere == folder_of(path);
+    std::optional<OpenFolder> other;
+    if (!is_beside)
+        other = TRY(open_folder(elsewhere, FolderTrust::Named));
+    auto file = TRY(Unfinished::write(other ? other->path : folder_of(place.path), place.path, path,
+                                      content, mode));
+    if (!file.flush() || !file.name(place.path))
         return errno_error(path, errno);
-    const UniqueFd folder{::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    const UniqueFd folder{
+        ::open(folder_of(place.path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (folder)
         (void)::fsync(folder.get());  // best effort: the file itself is whole either way
     return Done{};
 }
 
 Status write_scratch(const std::string& path, std::string_view content, mode_t mode) {
-    auto file = TRY(Unfinished::write(folder_of(path), path, content, mode));
-    return file.name(path) ? Status{Done{}} : errno_error(path, errno);
+    const auto place = TRY(FilePlace::of(path));
+    auto file = TRY(Unfinished::write(folder_of(place.path), place.path, path, content, mode));
+    return file.name(place.path) ? Status{Done{}} : errno_error(path, errno);
 }
 
 Result<UniqueFd> lock_file(const std::string& path, Duration patience) {
-    UniqueFd fd{::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)};
+    const auto place = TRY(FilePlace::of(path));
+    UniqueFd fd{
+        ::open(place.path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600)};
     if (!fd)
         return errno_error(path, errno);
     int problem = 0;
