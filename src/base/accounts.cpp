@@ -10,16 +10,39 @@ namespace gpuprobe::inline base {
 namespace {
 
 constexpr std::size_t kBuffer = 16384;
+constexpr std::size_t kMaxAccounts = 65536;
 
-}  // namespace
-
-std::optional<std::string> user_name(uid_t id) {
+std::optional<Account> account_of(uid_t id) {
     std::vector<char> buffer(kBuffer);
     passwd entry = {};
     passwd* found = nullptr;
     if (::getpwuid_r(id, &entry, buffer.data(), buffer.size(), &found) != 0 || !found)
         return std::nullopt;
-    return found->pw_name;
+    return Account{.name = found->pw_name, .uid = found->pw_uid, .home = found->pw_dir};
+}
+
+}  // namespace
+
+std::optional<std::string> user_name(uid_t id) {
+    const auto account = account_of(id);
+    return account ? std::optional{account->name} : std::nullopt;
+}
+
+std::optional<std::string> home_of(uid_t id) {
+    const auto account = account_of(id);
+    return account ? std::optional{account->home} : std::nullopt;
+}
+
+std::vector<Account> accounts() {
+    std::vector<Account> all;
+    ::setpwent();
+    while (all.size() < kMaxAccounts)
+        if (const auto* entry = ::getpwent())
+            all.push_back({.name = entry->pw_name, .uid = entry->pw_uid, .home = entry->pw_dir});
+        else
+            break;
+    ::endpwent();
+    return all;
 }
 
 std::optional<std::string> group_name(gid_t id) {

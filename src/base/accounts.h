@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -14,5 +15,15 @@ inline constexpr uid_t kRoot = 0;
 
 std::optional<std::string> user_name(uid_t id);
 std::optional<std::string> group_name(gid_t id);
+
+struct Account {
+    std::string name = {};
+    uid_t uid = 0;
+    std::string home = {};
+};
+/// All accounts that can be listed: those of a directory service are often left out. At most 65536.
+std::vector<Account> accounts();
+/// The home folder of a user; nullopt for an unknown user.
+std::optional<std::string> home_of(uid_t id);
 
 }  // namespace gpuprobe::inline base

@@ -6,9 +6,11 @@
 namespace gpuprobe::inline base {
 namespace {
 
+constexpr Bytes kMaxFile = mib(1);
+constexpr std::size_t kMaxAccounts = 65536;
+
 /// Source: passwd(5) and group(5): name, password, number.
 std::optional<std::string> name_in(const char* path, std::uint32_t id) {
-    constexpr Bytes kMaxFile = mib(1);
     const auto text = RootedFiles{}.read(path, kMaxFile);
     if (!text)
         return std::nullopt;
@@ -24,6 +26,26 @@ std::optional<std::string> name_in(const char* path, std::uint32_t id) {
 
 std::optional<std::string> user_name(uid_t id) {
     return name_in("/etc/passwd", id);
+}
+
+std::vector<Account> accounts() {
+    std::vector<Account> all;
+    const auto text = RootedFiles{}.read("/etc/passwd", kMaxFile);
+    for (const auto line : split(text ? std::string_view{*text} : std::string_view{}, '\n')) {
+        const auto columns = split(line, ':');
+        const auto uid = columns.size() > 5 ? parse_number<uid_t>(columns[2]) : std::nullopt;
+        if (uid && all.size() < kMaxAccounts)
+            all.push_back(
+                {.name = std::string{columns[0]}, .uid = *uid, .home = std::string{columns[5]}});
+    }
+    return all;
+}
+
+std::optional<std::string> home_of(uid_t id) {
+    for (const auto& account : accounts())
+        if (account.uid == id)
+            return account.home;
+    return std::nullopt;
 }
 
 std::optional<std::string> group_name(gid_t id) {

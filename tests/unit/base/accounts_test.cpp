@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/accounts.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
@@ -15,6 +17,15 @@ TEST(Accounts, AreUnknownWithoutAName) {
     constexpr unsigned kNobodyHasIt = 4'000'000'000;
     EXPECT_EQ(user_name(kNobodyHasIt), std::nullopt);
     EXPECT_EQ(group_name(kNobodyHasIt), std::nullopt);
+}
+
+TEST(Accounts, CanBeListed) {
+    const auto all = accounts();
+    const auto root = std::ranges::find(all, "root", &Account::name);
+    ASSERT_NE(root, all.end());
+    EXPECT_EQ(root->uid, 0U);
+    EXPECT_EQ(home_of(0), root->home);
+    EXPECT_EQ(home_of(4'000'000'000), std::nullopt);
 }
 
 }  // namespace
