@@ -1,13 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/knowledge_update.h"
 
-#include <cerrno>
-#include <cstdio>
-
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/files.h"
+#include "base/open_folder.h"
 #include "base/parse.h"
 #include "knowledge/signature.h"
 
@@ -41,8 +36,9 @@ Error unwritten(Error error) {
 
 /// A lock on what is installed, for as long as it is held. Errors: Unavailable, NotAuthorized, Io.
 Result<UniqueFd> lock_of(const KnowledgeFolders& folders) {
-    if (::mkdir(folders.state.c_str(), 0755) != 0 && errno != EEXIST)
-        return unwritten(errno_error(folders.state, errno));
+    const auto folder = open_folder(folders.state, FolderTrust::Named, MissingFolder::Make);
+    if (!folder)
+        return unwritten(folder.error());
     auto lock = lock_file(folders.state + "/lock");
     if (!lock)
         return unwritten(std::move(lock).error());
@@ -52,9 +48,8 @@ Result<UniqueFd> lock_of(const KnowledgeFolders& folders) {
 }
 
 Status removed(const std::string& path) {
-    if (::unlink(path.c_str()) != 0 && errno != ENOENT)
-        return unwritten(errno_error(path, errno));
-    return Done{};
+    auto done = remove_file(path);
+    return done ? std::move(done) : unwritten(std::move(done).error());
 }
 
 Status written(const std::string& path, std::string_view text) {
@@ -110,9 +105,8 @@ Status roll_back(const KnowledgeFolders& folders) {
         TRY(removed(folders.bundle()));
         return removed(folders.bundle_before());
     }
-    if (std::rename(folders.bundle_before().c_str(), folders.bundle().c_str()) != 0)
-        return unwritten(errno_error(folders.bundle(), errno));
-    return Done{};
+    auto done = rename_file(folders.bundle_before(), folders.bundle());
+    return done ? std::move(done) : unwritten(std::move(done).error());
 }
 
 void forget_tables() {

@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/handle.h"
+#include "base/open_folder.h"
 #include "base/value_json.h"
 
 namespace gpuprobe::store {
@@ -37,7 +38,8 @@ Status check_owner(const UniqueFd& fd, const std::string& path) {
 }
 
 Result<std::string> read_own_file(const std::string& path, Bytes limit) {
-    const UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
+    const auto place = TRY(FilePlace::of(path));
+    const UniqueFd fd{::open(place.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
     if (!fd)
         return errno_error(path, errno);
     TRY(check_owner(fd, path));
@@ -99,9 +101,7 @@ Result<bool> CheckedFile::claim() {
 }
 
 Status CheckedFile::set_aside() const {
-    if (std::rename(path_.c_str(), (path_ + ".broken").c_str()) != 0)
-        return errno_error(path_, errno);
-    return Done{};
+    return rename_file(path_, path_ + ".broken");
 }
 
 }  // namespace gpuprobe::store
