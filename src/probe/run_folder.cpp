@@ -15,12 +15,15 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "base/open_folder.h"
 #include "base/parse.h"
 
 namespace gpuprobe::inline probe {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kTemporary = "/tmp";
 
 /// Lets us into every folder below, as far as they are ours: a driver may have closed them.
 void open_folders(const fs::path& path) {
@@ -103,9 +106,23 @@ void sweep(const fs::path& parent, std::string_view word) {
     }
 }
 
+/// The folder itself if no other user can exchange what is in it, else /tmp: $TMPDIR may be a
+/// folder of the user who became root. Errors: those of open_folder().
+Result<std::string> safe_parent(const std::string& wanted) {
+    const auto folder = open_folder(wanted, FolderTrust::Named);
+    if (folder && folder->path == wanted)
+        return wanted;
+    if (!folder && folder.error().code != ErrorCode::PermissionDenied)
+        return folder.error();
+    if (wanted != kTemporary)
+        return safe_parent(kTemporary);
+    return Error{ErrorCode::PermissionDenied, wanted + ": other users can exchange what is in it"};
+}
+
 }  // namespace
 
-Result<RunFolder> RunFolder::make(const std::string& parent, const std::string& word) {
+Result<RunFolder> RunFolder::make(const std::string& wanted, const std::string& word) {
+    const auto parent = TRY(safe_parent(wanted));
     sweep(parent, word);
     auto name = parent + "/" + word + "-" + std::to_string(::getpid()) + "-XXXXXX";
     if (!::mkdtemp(name.data()))

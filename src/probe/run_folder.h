@@ -11,8 +11,9 @@ namespace gpuprobe::inline probe {
 /// takes long to remove goes beside whatever is done next. For one thread.
 class RunFolder {
 public:
-    /// `parent`/`word`-PID-XXXXXX, for its owner alone. Removes those that processes which have
-    /// ended left there. Errors: those of mkdtemp(3).
+    /// `parent`/`word`-PID-XXXXXX, for its owner alone; in /tmp if other users can exchange what is
+    /// in `parent`. Removes those that processes which have ended left there. Errors: those of
+    /// mkdtemp(3) and open_folder().
     static Result<RunFolder> make(const std::string& parent, const std::string& word);
 
     RunFolder(RunFolder&& other) noexcept;
