@@ -76,6 +76,10 @@ Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options)
     auto loop = TRY(SystemLoop::create());
     TRY(loop->stop_on_signals());
     std::unique_ptr<DirectClient> client{new DirectClient{std::move(loop), std::move(launcher)}};
+    if (const auto why =
+            !options.has_cache || options.replay ? std::nullopt : why_nothing_is_kept();
+        why && options.slow)
+        options.slow(phrase("nothing is kept for the next command: {why}", {{"why", *why}}));
     client->files_ = source.files;
     client->engine_ = engine::Engine::create(std::move(source), *client->loop_, *client->launcher_,
                                              client->clock_, engine_options(options));

@@ -4,40 +4,63 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include <unistd.h>
+
+#include "base/accounts.h"
+#include "base/open_folder.h"
+
 namespace gpuprobe::inline cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// gpuprobe's folder of one kind: below `variable`, or below `fallback` at home. A home that is not
-/// there (/nonexistent of system accounts) is nobody's to make.
-std::optional<fs::path> user_folder(const char* variable, const char* fallback) {
-    const char* given = std::getenv(variable);
+/// A kind of folder: the variable that names it, and where it is at home.
+struct Kind {
+    const char* variable;
+    const char* at_home;
+};
+constexpr Kind kCache{.variable = "XDG_CACHE_HOME", .at_home = ".cache"};
+constexpr Kind kState{.variable = "XDG_STATE_HOME", .at_home = ".local/state"};
+
+/// A home that is not there (/nonexistent of system accounts) is nobody's to make.
+std::optional<fs::path> below_home(const std::optional<std::string>& home, const Kind& kind) {
+    std::error_code problem;
+    if (!home || !home->starts_with('/') || !fs::is_directory(*home, problem))
+        return std::nullopt;
+    return fs::path{*home} / kind.at_home / "gpuprobe";
+}
+
+/// gpuprobe's folder of one kind, as the variables name it.
+std::optional<fs::path> named_folder(const Kind& kind) {
+    const char* given = std::getenv(kind.variable);
     if (given && *given == '/')
         return fs::path{given} / "gpuprobe";
     const char* home = std::getenv("HOME");
-    std::error_code problem;
-    if (home && *home == '/' && fs::is_directory(home, problem))
-        return fs::path{home} / fallback / "gpuprobe";
-    return std::nullopt;
+    return below_home(home ? std::optional<std::string>{home} : std::nullopt, kind);
 }
 
-/// The folder, made when missing and open to nobody else; nullopt when there is none. One that
-/// can't be written can still be read.
-std::optional<fs::path> own_folder(const std::optional<fs::path>& folder) {
-    if (!folder)
+/// Its path, made when missing and open to nobody else. One that can't be written can still be
+/// read. Errors: those of open_folder().
+Result<std::string> opened(const fs::path& folder) {
+    (void)TRY(open_folder(folder.string(), FolderTrust::Own, MissingFolder::Make));
+    return folder.string();
+}
+
+std::optional<std::string> own_folder(const Kind& kind) {
+    const auto named = named_folder(kind);
+    if (!named)
         return std::nullopt;
-    std::error_code problem;
-    if (fs::create_directories(*folder, problem))
-        fs::permissions(*folder, fs::perms::owner_all, problem);
-    return fs::is_directory(*folder, problem) ? folder : std::nullopt;
+    if (auto folder = opened(*named))
+        return *std::move(folder);
+    const auto own = below_home(home_of(::geteuid()), kind);
+    auto folder = own && *own != *named ? opened(*own) : Error{ErrorCode::NotFound, ""};
+    return folder ? std::optional{*std::move(folder)} : std::nullopt;
 }
 
 }  // namespace
 
 std::optional<std::string> user_cache_folder() {
-    const auto folder = own_folder(user_folder("XDG_CACHE_HOME", ".cache"));
-    return folder ? std::optional{folder->string()} : std::nullopt;
+    return own_folder(kCache);
 }
 
 std::optional<std::string> user_cache_file() {
@@ -46,8 +69,17 @@ std::optional<std::string> user_cache_file() {
 }
 
 std::optional<std::string> user_state_folder() {
-    const auto folder = own_folder(user_folder("XDG_STATE_HOME", ".local/state"));
-    return folder ? std::optional{folder->string()} : std::nullopt;
+    return own_folder(kState);
+}
+
+std::optional<std::string> why_nothing_is_kept() {
+    const auto named = named_folder(kCache);
+    if (!named || own_folder(kCache))
+        return std::nullopt;
+    const auto folder = opened(*named);
+    if (folder || folder.error().code != ErrorCode::PermissionDenied)
+        return std::nullopt;
+    return folder.error().text;
 }
 
 std::vector<std::string> own_program_paths(std::string_view name) {
