@@ -2,12 +2,14 @@
 #include "cli/export_file.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include "base/files.h"
+#include "base/open_folder.h"
 #include "base/parse.h"
 #include "explain/phrase.h"
 #include "policy/manifest.h"
@@ -45,6 +47,15 @@ bool has_right_mode(const std::string& path) {
 /// The file as a whole path: what is beside it is looked at.
 std::filesystem::path whole(const std::string& path) {
     return std::filesystem::absolute(path).lexically_normal();
+}
+
+/// What the file holds. A link is no such file: it is replaced, and what it leads to is not read.
+Result<std::string> present(const std::filesystem::path& file) {
+    const auto place = TRY(FilePlace::of(file.native()));
+    std::error_code ignored;
+    if (std::filesystem::is_symlink(place.path, ignored))
+        return errno_error(file.native(), ENOENT);
+    return RootedFiles{}.read(place.path, kMaxExportFile);
 }
 
 std::optional<ExportRemark> collision_beside(const ExportFormat& format,
@@ -100,7 +111,7 @@ Result<Placed> place_export(const ExportFormat& format,
     const auto file = whole(path);
     if (auto collision = collision_beside(format, file))
         return Placed{.refusal = std::move(collision)};
-    const auto there = RootedFiles{}.read(file.native(), kMaxExportFile);
+    const auto there = present(file);
     if (there && is_fresh(*there, text, now) && has_right_mode(file.native()))
         return Placed{};
     if (there && is_unsettled(report))
