@@ -17,6 +17,7 @@
 #include "base/event_loop.h"
 #include "base/files.h"
 #include "base/folder_watch.h"
+#include "base/open_folder.h"
 #include "base/patience.h"
 #include "base/version.h"
 #include "engine/engine.h"
@@ -102,15 +103,12 @@ std::optional<std::string> home_folder(const char* below) {
     return home && fs::is_directory(*home, problem) ? folder_from("HOME", below) : std::nullopt;
 }
 
-/// The folder itself, made when missing; nullopt when there is none. What is kept in one that can't
-/// be written, as after an error of its disk, still counts.
+/// The folder itself, made when missing; nullopt when there is none, or when another user could
+/// redirect what is kept there. What is kept in one that can't be written, as after an error of its
+/// disk, still counts.
 std::optional<std::string> own_folder(const std::optional<std::string>& folder) {
-    if (!folder)
-        return std::nullopt;
-    std::error_code problem;
-    if (fs::create_directories(*folder, problem))
-        ::chmod(folder->c_str(), 0700);
-    return fs::is_directory(*folder, problem) ? folder : std::nullopt;
+    return folder && open_folder(*folder, FolderTrust::Own, MissingFolder::Make) ? folder
+                                                                                 : std::nullopt;
 }
 
 /// The first that is known.
@@ -171,9 +169,8 @@ std::string cache_home_of_drivers(const std::optional<std::string>& folder) {
     if (!folder)
         return "";
     const auto home = fs::path{*folder} / "drivers";
-    std::error_code problem;
-    fs::create_directories(home, problem);
-    return ::access(home.c_str(), W_OK) == 0 ? home.string() : "";
+    const auto made = open_folder(home.string(), FolderTrust::Own, MissingFolder::Make);
+    return made && ::access(home.c_str(), W_OK) == 0 ? home.string() : "";
 }
 
 template <class E>
