@@ -64,11 +64,9 @@ void forget_members(Value& value, std::string_view names) {
 
 void hide_identity_in(Value& facts) {
     if (auto* members = facts.as_object())
-        for (auto& member : *members) {
-            const auto* row = device_fact(member.key);
-            if (!row || row->tells == FactTells::Identity)
+        for (auto& member : *members)
+            if (may_identify(member.key))
                 member.value = Value{};
-        }
 }
 
 void forget_the_moment_in(Value& facts) {
@@ -107,6 +105,11 @@ bool tells_the_moment(std::string_view api) {
         return row.of == FactOf::Device && row.tells == FactTells::Moment &&
                lists_word(row.apis, api);
     });
+}
+
+bool may_identify(std::string_view key) {
+    const auto* row = device_fact(key);
+    return !row || row->tells == FactTells::Identity;
 }
 
 void hide_identity(Value& device) {

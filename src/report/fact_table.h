@@ -456,8 +456,10 @@ std::optional<std::string> undeclared_runtime_fact(const Value& runtime);
 /// Whether what the API says of a device may be another thing although nothing happened.
 bool tells_the_moment(std::string_view api);
 
-/// Makes null, in all facts of a device (ApiView::device) and those of its alternatives, what tells
-/// it from others of its model, and what no row declares, because it may do that too.
+/// Whether a fact of a device tells it from others of its model, or may: no row declares it.
+bool may_identify(std::string_view key);
+/// Makes null, in all facts of a device (ApiView::device) and those of its alternatives, what
+/// may_identify().
 void hide_identity(Value& device);
 /// Makes null what changes although nothing happened, in the same places.
 void forget_the_moment(Value& device);
