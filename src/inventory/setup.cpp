@@ -17,6 +17,12 @@ constexpr Bytes kMaxModuleList = mib(4);  // a distribution's whole kernel needs
 constexpr std::size_t kMaxText = 256;
 constexpr std::size_t kMaxReleaseWords = 64;
 constexpr std::size_t kMaxFiles = 128;
+constexpr const char* kCommandLine = "/proc/cmdline";
+constexpr const char* kNvidiaParameters = "/proc/driver/nvidia/params";
+constexpr const char* kSecurityLabel = "/proc/self/attr/current";
+constexpr std::string_view kSnap = "snap.";
+constexpr std::array<std::string_view, 4> kReleaseKeys = {"ID", "ID_LIKE", "VERSION_ID",
+                                                          "VARIANT_ID"};
 
 using knowledge::SetupWords;
 using Words = std::vector<std::string>;
@@ -56,17 +62,19 @@ Words sorted(const std::set<std::string>& names) {
     return {names.begin(), names.end()};
 }
 
-std::optional<Words> parameters(const FileSystem& files) {
-    const auto line = files.read("/proc/cmdline", kMaxFile);
-    if (!line)
-        return std::nullopt;
+Words parameters_in(std::string_view command_line) {
     Words kept;
-    for (const auto word : words(trimmed(*line)))
+    for (const auto word : words(trimmed(command_line)))
         if (kept.size() < kMaxReleaseWords &&
             std::ranges::any_of(SetupWords::current().command_line,
                                 [word](const std::string& lead) { return word.starts_with(lead); }))
             kept.push_back(scrubbed(word, kMaxText));
     return kept;
+}
+
+std::optional<Words> parameters(const FileSystem& files) {
+    const auto line = files.read(kCommandLine, kMaxFile);
+    return line ? std::optional{parameters_in(*line)} : std::nullopt;
 }
 
 /// The variable SecureBoot of the UEFI specification, 3.3: four bytes of attributes, then 1 or 0.
@@ -185,7 +193,7 @@ Words options(const FileSystem& files) {
         if (const auto value = files.line(path); value && !value->empty())
             found.push_back(scrubbed(parameter + "=" + *value, kMaxText));
     }
-    const auto params = files.read("/proc/driver/nvidia/params", kMaxFile);
+    const auto params = files.read(kNvidiaParameters, kMaxFile);
     for (const auto line : split(params ? std::string_view{*params} : std::string_view{}, '\n')) {
         const auto colon = std::min(line.find(':'), line.size());
         const auto name = line.substr(0, colon);
@@ -200,6 +208,16 @@ Words options(const FileSystem& files) {
 std::optional<bool> uses_iommu(const FileSystem& files) {
     const auto units = files.list("/sys/class/iommu");
     return units ? std::optional{!units->empty()} : std::nullopt;
+}
+
+/// The lines whose part before `sign` is one of the keys.
+template <class Keys>
+std::string lines_with(const Keys& keys, char sign, std::string_view text) {
+    std::string kept;
+    for (const auto line : split(text, '\n'))
+        if (std::ranges::find(keys, trimmed(line.substr(0, line.find(sign)))) != keys.end())
+            kept.append(line).append("\n");
+    return kept;
 }
 
 std::string unquoted(std::string_view text) {
@@ -242,14 +260,34 @@ std::optional<OsRelease> os_release_of(const FileSystem& files) {
     return release;
 }
 
+std::optional<std::string> setup_part(std::string_view path, std::string_view content) {
+    if (path == kCommandLine)
+        return joined(parameters_in(content), " ") + "\n";
+    if (path == kNvidiaParameters)
+        return lines_with(SetupWords::current().nvidia_parameters, ':', content);
+    if (path == kSecurityLabel)
+        return std::string{content.starts_with(kSnap) ? content : ""};
+    if (path.ends_with("/os-release"))
+        return lines_with(kReleaseKeys, '=', content);
+    if (std::ranges::none_of(kModprobeFolders,
+                             [path](std::string_view folder) { return path.starts_with(folder); }))
+        return std::nullopt;
+    std::set<std::string> names;
+    add_blacklisted(content, names);
+    std::string kept;
+    for (const auto& name : names)
+        kept += "blacklist " + name + "\n";
+    return kept;
+}
+
 std::optional<std::string> sandbox_of(const FileSystem& files) {
     if (files.exists("/.flatpak-info"))
         return "flatpak";
     if (files.exists("/run/.toolboxenv"))
         return "toolbox";
-    const auto profile = files.line("/proc/self/attr/current");
-    return profile && profile->starts_with("snap.") ? std::optional<std::string>{"snap"}
-                                                    : std::nullopt;
+    const auto profile = files.line(kSecurityLabel);
+    return profile && profile->starts_with(kSnap) ? std::optional<std::string>{"snap"}
+                                                  : std::nullopt;
 }
 
 KernelSetup kernel_setup(const FileSystem& files, const std::optional<std::string>& kernel) {

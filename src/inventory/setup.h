@@ -21,6 +21,10 @@ std::optional<OsRelease> os_release_of(const FileSystem& files);
 /// AppArmor's profiles "snap.NAME.APP".
 std::optional<std::string> sandbox_of(const FileSystem& files);
 
+/// The part of a file that the functions here use, of those that hold much else: the kernel's
+/// command line, os-release, modprobe.d; nullopt for other files.
+std::optional<std::string> setup_part(std::string_view path, std::string_view content);
+
 /// How the kernel was started and what it may load. `kernel` is the release whose modules are
 /// looked for, as `uname -r` has it. Source: kernel-command-line, modprobe.d(5), proc(5).
 KernelSetup kernel_setup(const FileSystem& files, const std::optional<std::string>& kernel);

@@ -43,15 +43,18 @@ std::optional<std::string> name_from(std::string_view text) {
     return name;
 }
 
+constexpr const char* kEnvironment = "/proc/1/environ";
+constexpr const char* kControlGroups = "/proc/1/cgroup";
+constexpr std::string_view kContainerKey = "container=";
+
 /// "container=" of process 1; readable for root and for the same user only.
 std::optional<std::string> from_environment(const FileSystem& files) {
-    const auto environment = files.read("/proc/1/environ", kMaxEnvironment);
+    const auto environment = files.read(kEnvironment, kMaxEnvironment);
     if (!environment)
         return std::nullopt;
-    constexpr std::string_view kKey = "container=";
     for (const auto entry : split(*environment, '\0'))
-        if (entry.starts_with(kKey))
-            return name_from(entry.substr(kKey.size()));
+        if (entry.starts_with(kContainerKey))
+            return name_from(entry.substr(kContainerKey.size()));
     return std::nullopt;
 }
 
@@ -66,7 +69,7 @@ std::optional<std::string> from_marker(const FileSystem& files) {
 }
 
 std::optional<std::string> from_cgroup(const FileSystem& files) {
-    const auto groups = files.read("/proc/1/cgroup", kMaxCgroup);
+    const auto groups = files.read(kControlGroups, kMaxCgroup);
     if (!groups)
         return std::nullopt;
     for (const auto& hint : kCgroupHints)
@@ -189,6 +192,23 @@ bool is_xen_dom0(const FileSystem& files) {
 }
 
 }  // namespace
+
+std::optional<std::string> container_part(std::string_view path, std::string_view content) {
+    if (path == kEnvironment) {
+        for (const auto entry : split(content, '\0'))
+            if (entry.starts_with(kContainerKey))
+                return std::string{entry} + '\0';
+        return std::string{};
+    }
+    if (path != kControlGroups)
+        return std::nullopt;
+    for (const auto& hint : kCgroupHints)
+        if (content.find(hint.piece) != std::string_view::npos)
+            return "0::/" +
+                   std::string{hint.piece.starts_with('/') ? hint.piece.substr(1) : hint.piece} +
+                   "\n";
+    return std::string{};
+}
 
 std::optional<std::string> container_of(const FileSystem& files) {
     const auto name = declared(files);

@@ -17,6 +17,10 @@ namespace gpuprobe::inline inventory {
 /// interface), `container=` of process 1, /run/.containerenv, /.dockerenv, the cgroup of process 1.
 std::optional<std::string> container_of(const FileSystem& files);
 
+/// The part of such a file that container_of() uses, which also may tell of users and their
+/// services; nullopt for a file that it reads whole.
+std::optional<std::string> container_part(std::string_view path, std::string_view content);
+
 /// The hypervisor below this machine, in systemd-detect-virt's words ("kvm", "microsoft", "vmware",
 /// "amazon" …, "vm-other" for one that is not known); nullopt on bare metal and in Xen's dom0.
 ///

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "inventory/virtualization.h"
 #include "support/memory_files.h"
 
 namespace gpuprobe::test {
@@ -142,6 +143,35 @@ TEST(KernelSetup, ReadsWhatIsInUse) {
     EXPECT_EQ(setup.tainted, 4097U);
     EXPECT_EQ(setup.secure_boot, std::nullopt);
     EXPECT_EQ(setup.iommu, std::nullopt);
+}
+
+/// For captures that are passed on: the part says the same to a scan as the file.
+TEST(SetupPart, KeepsOnlyWhatAScanUses) {
+    EXPECT_EQ(setup_part("/proc/cmdline",
+                         "BOOT_IMAGE=/vmlinuz root=UUID=1-2 ip=10.0.0.5 luks.name=x=home "
+                         "nomodeset hostname=marta nvidia-drm.modeset=1\n"),
+              "nomodeset nvidia-drm.modeset=1\n");
+    EXPECT_EQ(setup_part("/etc/modprobe.d/marta.conf",
+                         "# by marta@example.org\nblacklist nouveau\noptions x key=secret\n"
+                         "install nova_core /bin/false\nblacklist pcspkr\n"),
+              "blacklist nouveau\nblacklist nova_core\n");
+    EXPECT_EQ(setup_part("/etc/os-release",
+                         "NAME=\"Marta's\"\nID=debian\nVERSION_ID=\"12\"\nBUILD_ID=host7\n"),
+              "ID=debian\nVERSION_ID=\"12\"\n");
+    EXPECT_EQ(setup_part("/proc/self/attr/current", "marta_u:marta_r:x\n"), "");
+    EXPECT_EQ(setup_part("/proc/self/attr/current", "snap.jan.jan\n"), "snap.jan.jan\n");
+    EXPECT_EQ(setup_part("/proc/cpuinfo", "model name: x\n"), std::nullopt);
+}
+
+TEST(ContainerPart, KeepsOnlyWhatAScanUses) {
+    using namespace std::string_literals;
+    EXPECT_EQ(container_part("/proc/1/environ", "HOME=/root\0container=podman\0TOKEN=x\0"s),
+              "container=podman\0"s);
+    EXPECT_EQ(container_part("/proc/1/environ", "HOME=/root\0"s), "");
+    EXPECT_EQ(container_part("/proc/1/cgroup", "0::/user.slice/marta/docker/abc\n"),
+              "0::/docker\n");
+    EXPECT_EQ(container_part("/proc/1/cgroup", "0::/user.slice/user-1000.slice\n"), "");
+    EXPECT_EQ(container_part("/proc/cpuinfo", ""), std::nullopt);
 }
 
 TEST(KernelSetup, KnowsNothingWhereNothingIs) {
