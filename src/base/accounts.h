@@ -12,6 +12,8 @@
 namespace gpuprobe::inline base {
 
 inline constexpr uid_t kRoot = 0;
+/// Accounts below are of the system. Source: login.defs(5), UID_MIN.
+inline constexpr uid_t kFirstPerson = 1000;
 
 std::optional<std::string> user_name(uid_t id);
 std::optional<std::string> group_name(gid_t id);

@@ -19,7 +19,7 @@
 namespace gpuprobe::inline base {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as the kernel: path_resolution(7)
+constexpr int kMaxLinksOnTheWay = 40;  // as the kernel: path_resolution(7)
 constexpr Bytes kMaxMap = kib(64);
 
 /// How the kernel shows owners that have no number in this user namespace. Source:
@@ -115,7 +115,7 @@ private:
         if (!is_trusted(info.st_uid) || is_open_)
             return refusal("is a link that " + owner(is_open_ ? opener_ : info.st_uid) +
                            " could lead elsewhere");
-        if (++links_ > kMaxLinks)
+        if (++links_ > kMaxLinksOnTheWay)
             return errno_error(told_, ELOOP);
         std::array<char, PATH_MAX> target = {};
         const auto length = ::readlinkat(link.get(), "", target.data(), target.size());

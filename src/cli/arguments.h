@@ -136,6 +136,7 @@ struct Arguments {
     bool warnings_count = false;                     ///< of doctor
     std::optional<std::string> capture_folder = {};  ///< of capture
     bool redacts = false;                            ///< of capture
+    bool keeps_driver_output = false;                ///< of a capture that is redacted
     SelectArguments select = {};                     ///< of select, env and override
     OverrideArguments overriding = {};               ///< of override
     OutcomeArguments outcome = {};                   ///< of report-outcome

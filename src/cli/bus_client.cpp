@@ -154,7 +154,7 @@ Status BusClient::watch(const std::function<void()>& changed) {
     return daemon_->watch(changed);
 }
 
-Status BusClient::capture(const std::string&, bool) {
+Status BusClient::capture(const std::string&, engine::Redaction*) {
     return Error{ErrorCode::InvalidRequest, "capture: only --direct can write one"};
 }
 

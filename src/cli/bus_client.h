@@ -50,7 +50,7 @@ public:
     Status renew() override;
     Status refresh_memory(Gpu& gpu) override;
     Status watch(const std::function<void()>& changed) override;
-    Status capture(const std::string& folder, bool redact) override;
+    Status capture(const std::string& folder, engine::Redaction* mask) override;
     [[nodiscard]] Result<MethodAnswer> call(const MethodCall& call) override;
     [[nodiscard]] ClientInfo info() override;
 

@@ -15,6 +15,10 @@
 #include "report/report.h"
 #include "report/trials.h"
 
+namespace gpuprobe::engine {
+class Redaction;
+}
+
 namespace gpuprobe::inline cli {
 
 /// Who answers, for `version`.
@@ -76,9 +80,10 @@ public:
     /// Calls `changed` at each new generation until the source ends. Errors: Unavailable when the
     /// daemon left, Cancelled on an interrupt.
     virtual Status watch(const std::function<void()>& changed) = 0;
-    /// Writes a capture of this machine into a folder. Errors: InvalidRequest when the folder holds
-    /// something or a daemon is asked, Io, PermissionDenied.
-    virtual Status capture(const std::string& folder, bool redact) = 0;
+    /// Writes a capture of this machine into a folder; with `mask`, which may be null, redacted.
+    /// Errors: InvalidRequest when the folder holds something or a daemon is asked, Io,
+    /// PermissionDenied.
+    virtual Status capture(const std::string& folder, engine::Redaction* mask) = 0;
     /// The last answer of a method of org.gpuprobe, or its refusal, which is an answer too. Errors:
     /// Unavailable; InvalidRequest on a bus.
     [[nodiscard]] virtual Result<MethodAnswer> call(const MethodCall& call) = 0;

@@ -197,8 +197,8 @@ Status DirectClient::watch(const std::function<void()>& changed) {
     return turn_until([] { return false; });
 }
 
-Status DirectClient::capture(const std::string& folder, bool redact) {
-    return engine_->capture(folder, redact);
+Status DirectClient::capture(const std::string& folder, engine::Redaction* mask) {
+    return engine_->capture(folder, mask);
 }
 
 Result<MethodAnswer> DirectClient::call(const MethodCall& call) {

@@ -221,7 +221,7 @@ Status SocketClient::watch(const std::function<void()>& changed) {
     return Error{ErrorCode::Unavailable, "the daemon left its socket"};
 }
 
-Status SocketClient::capture(const std::string&, bool) {
+Status SocketClient::capture(const std::string&, engine::Redaction*) {
     return Error{ErrorCode::InvalidRequest, "capture: only --direct can write one"};
 }
 

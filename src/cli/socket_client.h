@@ -33,7 +33,7 @@ public:
     Status report_outcome(const Value& outcome) override;
     Result<std::uint32_t> clear_quarantine(const Value& filter) override;
     Status watch(const std::function<void()>& changed) override;
-    Status capture(const std::string& folder, bool redact) override;
+    Status capture(const std::string& folder, engine::Redaction* mask) override;
     [[nodiscard]] Result<MethodAnswer> call(const MethodCall& call) override;
     [[nodiscard]] ClientInfo info() override;
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
+
 #include "cli/verbs.h"
+#include "engine/redaction.h"
 #include "explain/phrase.h"
 
 namespace gpuprobe::inline cli {
@@ -8,7 +11,10 @@ namespace {
 Result<ExitCode> run_capture(Context& context) {
     const auto& arguments = context.arguments;
     const auto& folder = *arguments.capture_folder;
-    TRY(context.client.capture(folder, arguments.redacts));
+    std::optional<engine::Redaction> mask;
+    if (arguments.redacts)
+        mask.emplace(engine::identifiers_of(RootedFiles{}), arguments.keeps_driver_output);
+    TRY(context.client.capture(folder, mask ? &*mask : nullptr));
     if (arguments.json == JsonMode::Off) {
         remark(
             arguments,
@@ -27,6 +33,8 @@ Result<ExitCode> run_capture(Context& context) {
 Status check_capture(Arguments& arguments) {
     if (!arguments.capture_folder)
         return refusal("capture: into which folder?");
+    if (arguments.keeps_driver_output && !arguments.redacts)
+        return refusal("--with-driver-output needs --redact: without it, all output is kept");
     if (arguments.bus)
         return refusal("capture reads this machine itself: leave --bus out");
     return Done{};
@@ -38,7 +46,7 @@ Verb capture_verb() {
     return {
         .name = "capture",
         .overview = {{"capture DIR", "record this machine for --replay, a test or a bug report"}},
-        .usage = {"capture DIR [--redact] [OPTION…]"},
+        .usage = {"capture DIR [--redact [--with-driver-output]] [OPTION…]"},
         .about = R"(
 Writes what the kernel and the drivers say about this machine into DIR, which must be empty or must
 not exist. 'gpuprobectl --replay DIR' then answers as this machine would.
@@ -46,8 +54,11 @@ not exist. 'gpuprobectl --replay DIR' then answers as this machine would.
         .operands = {{.word = {.name = "DIR", .names = kFolders},
                       .take = put<&Arguments::capture_folder>}},
         .options = {{.names = "--redact",
-                     .help = "replace UUIDs and serial numbers by numbers",
-                     .take = put<&Arguments::redacts>}},
+                     .help = "replace what identifies cards, machines and people",
+                     .take = put<&Arguments::redacts>},
+                    {.names = "--with-driver-output",
+                     .help = "with --redact: keep what drivers printed, redacted too",
+                     .take = put<&Arguments::keeps_driver_output>}},
         .check = check_capture,
         .run = run_capture};
 }

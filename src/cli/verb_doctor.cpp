@@ -15,7 +15,7 @@
 #include "calls/documents.h"
 #include "calls/here.h"
 #include "cli/verbs.h"
-#include "engine/capture.h"
+#include "engine/redaction.h"
 #include "explain/doctor.h"
 #include "explain/gpu_words.h"
 #include "explain/phrase.h"
@@ -186,17 +186,6 @@ ExitCode exit_code_of(Severity severity, bool is_strict) {
     return severity >= limit ? ExitCode::Found : ExitCode::Answered;
 }
 
-/// A file of a capture, which is at `place`. In its own documents numbers stay, which the machine's
-/// files may have as texts that identify a card.
-Result<std::string> masked_file(const std::string& path,
-                                const std::string& place,
-                                engine::Redaction& mask) {
-    const auto text = TRY(RootedFiles{}.read(place, kMaxCapturedFile));
-    if (path.starts_with("root/") || !path.ends_with(".json"))
-        return mask.masked(text);
-    return json_pretty(mask.masked_document(TRY(parse_json(text, kMaxCapturedFile))));
-}
-
 /// A capture as one object: texts by their paths, folders that end with a slash, and links, which
 /// are objects with the member `link`.
 Result<Value> captured(Client& client, engine::Redaction& mask) {
@@ -204,7 +193,7 @@ Result<Value> captured(Client& client, engine::Redaction& mask) {
     std::error_code problem;
     const auto folder =
         TRY(RunFolder::make(fs::temp_directory_path(problem).string(), "gpuprobe-doctor"));
-    TRY(client.capture(folder.path(), false));
+    TRY(client.capture(folder.path(), &mask));
     Value files{Value::Object{}};
     std::error_code cut_short;
     for (auto entry = fs::recursive_directory_iterator{folder.path(), cut_short};
@@ -215,23 +204,21 @@ Result<Value> captured(Client& client, engine::Redaction& mask) {
         else if (entry->is_directory(problem))
             files[path + "/"] = Value{Value::Object{}};
         else
-            files[path] = Value{TRY(masked_file(path, entry->path().string(), mask))};
+            files[path] = Value{TRY(RootedFiles{}.read(entry->path().string(), kMaxCapturedFile))};
     }
     if (cut_short)
         return errno_error(folder.path(), cut_short.value());
     return files;
 }
 
-/// Findings, report and capture, with stand-ins for what identifies a card, as one document in a
-/// file.
-Status write_report(const std::string& file,
-                    const Report& report,
-                    const std::vector<Finding>& findings,
-                    Client& client) {
-    engine::Redaction mask;
-    auto bundle = to_value(diagnosis_of(findings));
-    bundle["report"] = to_value(report);
-    bundle = mask.masked_document(std::move(bundle));
+/// Findings, report and capture as one document in a file, redacted and without what drivers
+/// printed: the findings are made from the redacted report.
+Status write_report(const std::string& file, const Report& report, Client& client) {
+    engine::Redaction mask{engine::identifiers_of(RootedFiles{})};
+    const auto clean = TRY(record_from<Report>(mask.masked_document(to_value(report))));
+    auto bundle =
+        mask.masked_document(to_value(diagnosis_of(examine(clean, surroundings_of(report)))));
+    bundle["report"] = to_value(clean);
     bundle["capture"] = TRY(captured(client, mask));
     return write_atomically(file, json_pretty(bundle));
 }
@@ -241,7 +228,7 @@ Result<ExitCode> run_doctor(Context& context) {
     const auto report = TRY(context.client.report());
     const auto findings = examine(report, surroundings_of(report));
     if (context.arguments.bundle)
-        TRY(write_report(*context.arguments.bundle, report, findings, context.client));
+        TRY(write_report(*context.arguments.bundle, report, context.client));
     if (context.arguments.wants_script)
         print(fix_script(findings));
     else if (context.wants_json())

@@ -2,13 +2,16 @@
 #include "engine/capture.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 
 #include <sys/stat.h>
 
+#include "base/open_folder.h"
 #include "base/parse.h"
 #include "base/value_json.h"
+#include "engine/redaction.h"
+#include "inventory/setup.h"
+#include "inventory/virtualization.h"
 #include "report/trials.h"
 
 namespace gpuprobe::engine {
@@ -22,18 +25,42 @@ Error file_error(const fs::path& path, const std::error_code& problem) {
     return errno_error(path.string(), problem.value());
 }
 
-Status make_folders(const fs::path& path) {
-    std::error_code problem;
-    fs::create_directories(path, problem);
-    if (problem)
-        return file_error(path, problem);
-    return Done{};
+Result<OpenFolder> made_folder(const fs::path& path) {
+    return open_folder(path.string(), FolderTrust::Named, MissingFolder::Make);
 }
+
+/// What the scan uses of a file; the rest of some files is about people.
+std::string scanned_part(const std::string& path, const std::string& text) {
+    if (auto part = setup_part(path, text))
+        return *std::move(part);
+    return container_part(path, text).value_or(text);
+}
+
+/// How files and their names are written.
+class Copying {
+public:
+    explicit Copying(Redaction* mask) : mask_{mask} {}
+
+    [[nodiscard]] std::string content(const std::string& path, const std::string& text) const {
+        return mask_ ? mask_->masked(scanned_part(path, text)) : text;
+    }
+    /// A path, or what a link stores. Names of settings are people's own words.
+    [[nodiscard]] std::string name(const std::string& path) const {
+        const bool is_of_people = path.find("/modprobe.d/") != std::string::npos;
+        if (!mask_)
+            return path;
+        return mask_->masked(path, is_of_people ? TextKind::Fact : TextKind::Kernel);
+    }
+
+private:
+    Redaction* mask_;
+};
 
 /// Writes the tree of a capture, links as links.
 class TreeWriter {
 public:
-    TreeWriter(fs::path root, const FileSystem& files) : root_{std::move(root)}, files_{files} {}
+    TreeWriter(fs::path root, const FileSystem& files, Redaction* mask)
+        : root_{std::move(root)}, files_{files}, copying_{mask} {}
 
     /// Makes the folders and links that lead to `path`. Returns the path with all links resolved
     /// and without "..", so that capturing a capture can't write outside the new folder. nullopt
@@ -56,9 +83,9 @@ public:
         const auto real = TRY(lead_to(path));
         if (!real)
             return Done{};
-        const auto file = root_ / fs::path{*real}.relative_path();
-        TRY(make_folders(file.parent_path()));
-        return write_atomically(file.string(), content);
+        const auto file = place_of(*real);
+        (void)TRY(made_folder(file.parent_path()));
+        return write_atomically(file.string(), copying_.content(path, content));
     }
 
     /// Makes what exists but was not read: a folder, an empty file or a link.
@@ -68,9 +95,11 @@ public:
             real ? files_.status(*real) : Result<FileStatus>{Error{ErrorCode::NotFound, ""}};
         if (!status)
             return Done{};
-        const auto place = root_ / fs::path{*real}.relative_path();
-        if (S_ISDIR(status->mode))
-            return make_folders(place);
+        const auto place = place_of(*real);
+        if (S_ISDIR(status->mode)) {
+            (void)TRY(made_folder(place));
+            return Done{};
+        }
         std::error_code ignored;
         if (fs::exists(place, ignored))
             return Done{};
@@ -83,6 +112,11 @@ private:
         std::string target = {};  ///< as the link stores it
         std::string rest = {};    ///< the path after the link, with its slash
     };
+
+    /// Where a path of the machine is in the capture.
+    [[nodiscard]] fs::path place_of(const std::string& path) const {
+        return root_ / fs::path{copying_.name(path)}.relative_path();
+    }
 
     [[nodiscard]] std::optional<Link> first_link(const std::string& path) const {
         for (auto end = path.find('/', 1);; end = path.find('/', end + 1)) {
@@ -97,12 +131,13 @@ private:
     }
 
     Status make_link(const std::string& path, const std::string& target) {
-        const auto place = root_ / fs::path{path}.relative_path();
-        TRY(make_folders(place.parent_path()));
+        const auto place = place_of(path);
+        const auto folder = TRY(made_folder(place.parent_path()));
+        const auto link = fs::path{folder.path} / place.filename();
         std::error_code problem;
-        if (fs::is_symlink(place, problem))
+        if (fs::is_symlink(link, problem))
             return Done{};
-        fs::create_symlink(target, place, problem);
+        fs::create_symlink(copying_.name(target), link, problem);
         if (problem)
             return file_error(place, problem);
         return Done{};
@@ -110,13 +145,15 @@ private:
 
     fs::path root_;
     const FileSystem& files_;
+    Copying copying_;
 };
 
 Status check_folder(const std::string& folder) {
     std::error_code problem;
     if (fs::exists(folder, problem) && !fs::is_empty(folder, problem))
         return Error{ErrorCode::InvalidRequest, folder + ": holds something already"};
-    return make_folders(folder);
+    (void)TRY(made_folder(folder));
+    return Done{};
 }
 
 /// "vulkan.nvidia_icd.json", "vulkan-verify.nvidia_icd.json"; with a number when two manifests have
@@ -141,76 +178,32 @@ Status write_machine(const std::string& folder,
     const RecordingFiles files{source.files};
     const RecordingNodes nodes{source.nodes};
     (void)scan_machine(files, nodes, host);
-    TreeWriter tree{fs::path{folder} / "root", *source.files};
+    TreeWriter tree{fs::path{folder} / "root", *source.files, mask};
     for (const auto& [path, content] : files.contents())
-        TRY(tree.write(path, mask ? mask->masked(content) : content));
+        TRY(tree.write(path, content));
     for (const auto& path : files.seen())
         TRY(tree.touch(path));
-    return write_atomically(folder + "/nodes.json", json_pretty(nodes.document()));
+    auto document = nodes.document();
+    if (mask)
+        document = mask->masked_nodes(std::move(document));
+    return write_atomically(folder + "/nodes.json", json_pretty(document));
 }
 
 Status write_probes(const std::string& folder,
                     const std::vector<ProbeResult>& probes,
                     Redaction* mask) {
-    TRY(make_folders(folder));
+    (void)TRY(made_folder(folder));
     std::set<std::string> taken;
     for (const auto& probe : probes) {
         auto document = value_of(probe);
-        if (mask)
-            document = mask->masked_document(std::move(document));
-        TRY(write_atomically(folder + "/" + probe_file_name(probe, taken), json_pretty(document)));
+        auto name = probe_file_name(probe, taken);
+        if (mask) {
+            document = mask->masked_probe(std::move(document));
+            name = mask->masked(name, TextKind::Version);
+        }
+        TRY(write_atomically(folder + "/" + name, json_pretty(document)));
     }
     return Done{};
-}
-
-constexpr std::size_t kUuidLength = 36;
-constexpr std::size_t kUniqueIdLength = 16;
-
-bool is_digit(char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-bool is_dash_place(std::size_t place) {
-    return place == 8 || place == 13 || place == 18 || place == 23;
-}
-
-bool is_uuid(std::string_view text) {
-    if (text.size() < kUuidLength)
-        return false;
-    for (std::size_t i = 0; i < kUuidLength; ++i)
-        if (is_dash_place(i) ? text[i] != '-' : !is_digit(text[i]))
-            return false;
-    return text.size() == kUuidLength || !is_digit(text[kUuidLength]);
-}
-
-/// Sixteen hexadecimal digits that are not part of a longer word: the serial number of a card as
-/// amdgpu and ROCm write it. The addresses of a PCI `resource` line are as long, but follow "0x".
-bool is_unique_id(std::string_view text, char before) {
-    if (text.size() < kUniqueIdLength || is_digit(before) || before == 'x')
-        return false;
-    const auto word = text.substr(0, kUniqueIdLength);
-    return std::ranges::all_of(word, is_digit) &&
-           (text.size() == kUniqueIdLength || !is_digit(text[kUniqueIdLength]));
-}
-
-/// The digits at the start of `text` when "unique_id " stands before it, else "". KFD's properties
-/// write the serial number of a card in decimal (drivers/gpu/drm/amd/amdkfd/kfd_topology.c).
-std::string_view decimal_unique_id(std::string_view before, std::string_view text) {
-    if (!before.ends_with("unique_id "))
-        return {};
-    return text.substr(0, text.find_first_not_of("0123456789"));
-}
-
-/// The same serial number as amdgpu writes it.
-std::string unique_id_of(std::uint64_t number) {
-    std::string digits(kUniqueIdLength, '0');
-    for (auto digit = digits.rbegin(); number != 0; ++digit, number >>= 4)
-        *digit = "0123456789abcdef"[number & 0xF];
-    return digits;
-}
-
-std::string padded(unsigned number, std::size_t length) {
-    auto digits = std::to_string(number);
-    return std::string(length - digits.size(), '0') + digits;
 }
 
 }  // namespace
@@ -284,65 +277,18 @@ Value RecordingNodes::document() const {
     return document;
 }
 
-unsigned Redaction::number_of(std::string_view identifier) {
-    const auto next = static_cast<unsigned>(known_.size()) + 1;
-    return known_.try_emplace(lower_case(identifier), next).first->second;
-}
-
-std::string Redaction::stand_in(std::string_view unique_id) {
-    return "a" + padded(number_of(unique_id), kUniqueIdLength - 1);
-}
-
-std::string Redaction::masked(std::string_view text) {
-    std::string clean;
-    for (std::size_t at = 0; at < text.size();) {
-        const auto rest = text.substr(at);
-        const char before = at == 0 ? ' ' : text[at - 1];
-        const auto decimal = decimal_unique_id(text.substr(0, at), rest);
-        const auto serial = parse_number<std::uint64_t>(decimal);
-        if (serial && *serial != 0) {
-            clean += std::to_string(*parse_hex<std::uint64_t>(stand_in(unique_id_of(*serial))));
-            at += decimal.size();
-        } else if (!is_digit(before) && is_uuid(rest)) {
-            clean +=
-                "00000000-0000-4000-8000-" + padded(number_of(rest.substr(0, kUuidLength)), 12);
-            at += kUuidLength;
-        } else if (is_unique_id(rest, before)) {
-            clean += stand_in(rest.substr(0, kUniqueIdLength));
-            at += kUniqueIdLength;
-        } else {
-            clean += text[at++];
-        }
-    }
-    return clean;
-}
-
-Value Redaction::masked_document(Value document) {
-    if (const auto* text = document.as_string())
-        return masked(*text);
-    if (auto* items = document.as_array())
-        for (auto& item : *items)
-            item = masked_document(std::move(item));
-    if (auto* members = document.as_object())
-        for (auto& member : *members)
-            member.value = masked_document(std::move(member.value));
-    return document;
-}
-
 Status write_capture(const std::string& folder,
                      const MachineSource& source,
                      const std::vector<ProbeResult>& probes,
                      WallTime now,
-                     bool redact) {
+                     Redaction* mask) {
     TRY(check_folder(folder));
-    Redaction redaction;
-    auto* const mask = redact ? &redaction : nullptr;
     const auto host = source.host ? *source.host : detect_host(*source.files);
     TRY(write_machine(folder, source, host, mask));
     Value capture;
     capture["schema"] = 1;
     capture["recorded_usec"] = to_value(now);
-    capture["host"] = to_value(host);
+    capture["host"] = mask ? mask->masked_document(to_value(host)) : to_value(host);
     TRY(write_atomically(folder + "/capture.json", json_pretty(capture)));
     return write_probes(folder + "/probes", probes, mask);
 }

@@ -17,33 +17,18 @@
 
 namespace gpuprobe::engine {
 
+class Redaction;
+
 /// Writes a capture of `source` (docs/capture.md) into `folder`, which must be empty or not there:
-/// the files that the scan reads, the nodes it looks at, and `probes` as they are. `redact`
-/// replaces UUIDs and serial numbers as Redaction does. Errors: InvalidRequest when the folder is
-/// not empty; Io, PermissionDenied.
+/// the files that the scan reads, the nodes it looks at, and `probes`. With `mask`, which
+/// may be null, identifiers in files and their names are replaced, and files that hold much else
+/// are reduced to the part that the scan uses. Errors: InvalidRequest when the folder is not empty;
+/// Io, PermissionDenied.
 Status write_capture(const std::string& folder,
                      const MachineSource& source,
                      const std::vector<ProbeResult>& probes,
                      WallTime now,
-                     bool redact);
-
-/// Replaces identifiers of individual cards by numbered stand-ins of the same form. Equal
-/// identifiers get equal stand-ins, different ones different stand-ins.
-class Redaction {
-public:
-    /// Replaces every UUID (8-4-4-4-12), every 16-digit hexadecimal word ("unique_id"), and the
-    /// same number where KFD writes it in decimal.
-    [[nodiscard]] std::string masked(std::string_view text);
-    /// The same in every text of a document. Its numbers stay: none of them identifies a card.
-    [[nodiscard]] Value masked_document(Value document);
-
-private:
-    /// The same number for the same identifier, counted from 1.
-    [[nodiscard]] unsigned number_of(std::string_view identifier);
-    [[nodiscard]] std::string stand_in(std::string_view unique_id);
-
-    std::map<std::string, unsigned> known_ = {};
-};
+                     Redaction* mask);
 
 /// Reads from another file system and remembers what was read and looked at.
 class RecordingFiles final : public FileSystem {

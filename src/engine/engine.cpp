@@ -468,10 +468,9 @@ Status Engine::read_memory(const std::string& id, bool allow_wake, LiveMemoryRea
     return Done{};
 }
 
-Status Engine::capture(const std::string& folder, bool redact) const {
+Status Engine::capture(const std::string& folder, Redaction* mask) const {
     const auto& machine = impl_->machine;
-    return write_capture(folder, machine.source, machine.results.all(), impl_->clock.wall(),
-                         redact);
+    return write_capture(folder, machine.source, machine.results.all(), impl_->clock.wall(), mask);
 }
 
 void Engine::on_slow(std::function<void(const std::string&)> told) {

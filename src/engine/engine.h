@@ -28,6 +28,8 @@
 
 namespace gpuprobe::engine {
 
+class Redaction;
+
 struct EngineOptions {
     std::optional<std::string> cache_file = {};  ///< no cache when absent
     /// Holds overrides, outcomes and quarantine; when absent, they last as long as the engine.
@@ -164,7 +166,7 @@ public:
     Status read_memory(const std::string& id, bool allow_wake, LiveMemoryReader::Reply reply);
 
     /// Writes a capture of this machine with its last probe results; see engine/capture.h.
-    [[nodiscard]] Status capture(const std::string& folder, bool redact) const;
+    [[nodiscard]] Status capture(const std::string& folder, Redaction* mask) const;
 
     /// `told` gets a line for a log when a driver has not answered within ProbeLimits::warn.
     void on_slow(std::function<void(const std::string&)> told);

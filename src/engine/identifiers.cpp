@@ -15,8 +15,6 @@
 namespace gpuprobe::engine {
 namespace {
 
-/// Below it are accounts of the system, above it `nobody`. Source: login.defs(5), UID_MIN.
-constexpr uid_t kFirstPerson = 1000;
 constexpr uid_t kNobody = 65534;
 constexpr Bytes kMaxFile = kib(64);
 constexpr std::size_t kShortestNumber = 4;

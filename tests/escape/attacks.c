@@ -166,10 +166,9 @@ static int learn_victims(const char* name) {
     return -1;
 }
 
-static const struct attack* const kTables[] = {kSignalAttacks, kProcessAttacks, kFileAttacks,
-                                               kHomeAttacks,   kSocketAttacks,  kKernelAttacks,
-                                               kDoorAttacks,   kExhaustAttacks, kNewerAttacks,
-                                               kSecretAttacks};
+static const struct attack* const kTables[] = {
+    kSignalAttacks, kProcessAttacks, kFileAttacks,    kHomeAttacks,  kSocketAttacks,
+    kKernelAttacks, kDoorAttacks,    kExhaustAttacks, kNewerAttacks, kSecretAttacks};
 
 /// For the test, which has a table of its own; NULL behind the last.
 const char* attack_name(unsigned index) {

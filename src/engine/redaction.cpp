@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/redaction.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "base/accounts.h"
+#include "base/parse.h"
+#include "engine/identifier_patterns.h"
+#include "report/fact_table.h"
+
+namespace gpuprobe::engine {
+namespace {
+
+std::string padded(unsigned number, std::size_t length) {
+    auto digits = std::to_string(number);
+    return std::string(length - std::min(length, digits.size()), '0') + digits;
+}
+
+std::string stand_in(const FoundIdentifier& found, unsigned number) {
+    const auto unique_id = "a" + padded(number, 15);
+    const auto name = std::string{found.word} + "-" + std::to_string(number);
+    switch (found.form) {
+        case StandIn::Uuid:
+            return "00000000-0000-4000-8000-" + padded(number, 12);
+        case StandIn::PlainUuid:
+            return "00000000000040008000" + padded(number, 12);
+        case StandIn::UniqueId:
+            return unique_id;
+        case StandIn::DecimalUniqueId:
+            return std::to_string(parse_hex<std::uint64_t>(unique_id).value_or(0));
+        case StandIn::Home:
+            return "/home/" + name;
+        case StandIn::Name:
+            return name;
+        case StandIn::Word:
+            return "[" + name + "]";
+    }
+    return {};
+}
+
+/// Members in the words of a driver, or in ours about it.
+bool is_prose(std::string_view key) {
+    static constexpr std::array<std::string_view, 6> kProse = {"note",   "error",   "lines",
+                                                               "output", "problem", "phase"};
+    return std::ranges::find(kProse, key) != kProse.end();
+}
+
+TextKind kind_of(std::string_view key) {
+    if (is_prose(key))
+        return TextKind::Prose;
+    const auto* row = device_fact(key);
+    if (!row)
+        row = runtime_fact(key);
+    return row && row->type == FactType::Version ? TextKind::Version : TextKind::Fact;
+}
+
+bool is_identity(std::string_view key) {
+    return device_fact(key) && may_identify(key);
+}
+
+/// What a driver printed, as a reason.
+bool is_driver_output(const Value& value) {
+    return value.is_object() && value.at("code") == Value{"worker-output"};
+}
+
+/// Members that hold it otherwise: a finding's copy, and the end of a compiler's log.
+bool is_driver_output(std::string_view parent, std::string_view key) {
+    return key == "output" || (key == "note" && (parent == "check" || parent == "measured"));
+}
+
+}  // namespace
+
+unsigned Redaction::number_of(std::string_view identifier) {
+    const auto next = static_cast<unsigned>(numbers_.size()) + 1;
+    return numbers_.try_emplace(std::string{identifier}, next).first->second;
+}
+
+std::string Redaction::masked(std::string_view text, TextKind kind) {
+    std::string clean;
+    for (std::size_t at = 0; at < text.size();) {
+        const auto found = identifier_at(text, at, kind, known_);
+        if (!found) {
+            clean += text[at++];
+            continue;
+        }
+        clean += text.substr(at, found->kept);
+        clean += stand_in(*found, number_of(found->identifier));
+        at += found->length;
+    }
+    return clean;
+}
+
+/// Of a fact that tells a device from others: also one that looks like nothing in particular.
+/// "XX" and the like stay: they are nobody's.
+std::string Redaction::masked_identity(std::string_view text) {
+    auto clean = masked(text, TextKind::Fact);
+    const bool has_digit = text.find_first_of("123456789") != std::string_view::npos;
+    if (clean != text || !has_digit)
+        return clean;
+    return "[id-" + std::to_string(number_of(lower_case(text))) + "]";
+}
+
+Value Redaction::masked_items(std::string_view key, Value items) {
+    Value kept{Value::Array{}};
+    for (auto& item : *items.as_array())
+        if (keeps_driver_output_ || !is_driver_output(item))
+            kept.push_back(masked_member(key, std::move(item)));
+    return kept;
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as a document is
+Value Redaction::masked_member(std::string_view key, Value value) {
+    if (const auto* text = value.as_string())
+        return is_identity(key) ? masked_identity(*text) : masked(*text, kind_of(key));
+    if (value.as_array())
+        return masked_items(key, std::move(value));
+    if (auto* members = value.as_object())
+        for (auto& member : *members) {
+            if (!keeps_driver_output_ && is_driver_output(key, member.key))
+                member.value = Value{};
+            else
+                member.value = masked_member(member.key, std::move(member.value));
+        }
+    return value;
+}
+
+Value Redaction::masked_document(Value document) {
+    return masked_member("", std::move(document));
+}
+
+Value Redaction::masked_probe(Value probe) {
+    if (auto* devices = probe.find("devices"); devices && devices->as_array())
+        for (auto& device : *devices->as_array())
+            if (auto* facts = device.as_object())
+                for (auto& fact : *facts)
+                    if (!device_fact(fact.key))
+                        fact.value = Value{};
+    const bool computed = probe.at("stage") != Value{"query"};
+    if (computed && !keeps_driver_output_)  // a compiler's log
+        probe["note"] = Value{};
+    return masked_document(std::move(probe));
+}
+
+void Redaction::mask_account(Value& id) {
+    const auto number = id.as_int();
+    if (!number || *number < kFirstPerson)
+        return;
+    const auto next = kFirstPerson + static_cast<std::int64_t>(accounts_.size());
+    id = Value{accounts_.try_emplace(*number, next).first->second};
+}
+
+Value Redaction::masked_nodes(Value nodes) {
+    auto* all = nodes.as_object();
+    if (!all)
+        return nodes;
+    for (auto& [path, node] : *all) {
+        const auto gid = node.at("gid").as_int();
+        mask_account(node["uid"]);
+        mask_account(node["gid"]);
+        if (gid && *gid >= kFirstPerson)
+            node["group"] = Value{std::to_string(*node.at("gid").as_int())};
+        if (auto* acl = node.find("acl"); acl && acl->as_array())
+            for (auto& entry : *acl->as_array())
+                mask_account(entry["id"]);
+    }
+    return nodes;
+}
+
+}  // namespace gpuprobe::engine
