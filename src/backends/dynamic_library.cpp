@@ -26,7 +26,7 @@ Result<DynamicLibrary> DynamicLibrary::open(const std::string& name) {
     const char* const words = ::dlerror();
     std::string message = words ? words : "no reason given";
     if (message.find("Permission denied") != std::string::npos)
-        message += "; a driver may read only the places that gpuprobe-worker --readable lists";
+        message += "; drivers may read what gpuprobe-worker --readable lists";
     return Error{dlopen_failure(name, message), scrubbed("dlopen: " + message)};
 }
 

@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "base/parse.h"
 #include "probe/driver_places.h"
+#include "report/api_table.h"
 
 namespace gpuprobe::backends {
 namespace {
@@ -190,14 +191,28 @@ void add_named(const std::string& path, Paths& paths) {
         paths.push_back(*real);
 }
 
+/// Whether a file is a library of an API: one in a system's folder may be a link out of it.
+bool is_of_an_api(std::string_view path) {
+    const auto name = path.substr(path.rfind('/') + 1);
+    return std::ranges::any_of(kApis, [name](const ApiInfo& api) {
+        const auto starts = words(api.libraries);
+        return std::ranges::any_of(
+            starts, [name](std::string_view start) { return name.starts_with(start); });
+    });
+}
+
 /// Glibc's linker cache ends in the paths of all libraries, each with a NUL after it.
-Paths folders_of_linker_cache() {
-    std::set<std::string> folders;
+Paths named_by_linker_cache() {
+    std::set<std::string> paths;
     const auto cache = RootedFiles{}.read("/etc/ld.so.cache", kMaxLinkerCache);
-    for (const auto text : split(cache ? std::string_view{*cache} : std::string_view{}, '\0'))
-        if (text.starts_with('/') && !text.starts_with("/usr/") && !text.starts_with("/lib"))
-            folders.insert(folder_of(std::string{text}));
-    return {folders.begin(), folders.end()};
+    for (const auto text : split(cache ? std::string_view{*cache} : std::string_view{}, '\0')) {
+        const bool is_of_system = text.starts_with("/usr/") || text.starts_with("/lib");
+        if (is_of_system && is_of_an_api(text))
+            paths.emplace(text);
+        if (text.starts_with('/') && !is_of_system)
+            paths.insert(folder_of(std::string{text}));
+    }
+    return {paths.begin(), paths.end()};
 }
 
 bool names_paths(std::string_view name) {
@@ -289,7 +304,7 @@ std::vector<std::string> readable_places(const ProbeTarget& job, bool sees_only_
         paths.emplace_back("/proc");
     else
         paths.insert(paths.end(), kOfProc.begin(), kOfProc.end());
-    auto named = folders_of_linker_cache();
+    auto named = named_by_linker_cache();
     add(named, named_by_variables());
     named.push_back(job.driver);
     named.push_back(job.library.value_or(""));
