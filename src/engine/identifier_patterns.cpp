@@ -315,14 +315,14 @@ Found known_number(const Place& place) {
     return std::nullopt;
 }
 
-/// Words that name a vendor, an API or a backend. A user who is called so is not worth a report
-/// without the names of its GPUs.
+/// Words that name a vendor, an API or a backend, or that stand for themselves in a report. A user
+/// who is called so is not worth a report without the names of its GPUs.
 bool is_common_word(std::string_view name) {
-    static constexpr std::array<std::string_view, 14> kVendors = {
-        "nvidia", "amd",  "intel", "apple", "arm",    "mesa",   "qualcomm",
-        "gpu",    "llvm", "linux", "video", "render", "radeon", "geforce"};
+    static constexpr std::array<std::string_view, 18> kCommon = {
+        "nvidia", "amd",   "intel",  "apple",  "arm",     "mesa",   "qualcomm", "gpu",   "llvm",
+        "linux",  "video", "render", "radeon", "geforce", "docker", "podman",   "query", "pci"};
     const auto lower = lower_case(name);
-    return std::ranges::find(kVendors, lower) != kVendors.end() ||
+    return std::ranges::find(kCommon, lower) != kCommon.end() ||
            std::ranges::any_of(kApis, [&lower](const ApiInfo& api) {
                return api.word == lower || api.backend == lower;
            });

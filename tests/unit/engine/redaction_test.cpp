@@ -125,6 +125,16 @@ TEST(Redaction, LeavesOutWhatDriversPrinted) {
     EXPECT_EQ(with.at("reasons").as_array()->size(), 2U);
 }
 
+/// A user may be called as the distribution, and WSL's kernel has a version of four parts.
+TEST(Redaction, KeepsWhatAHostIs) {
+    const auto host = parse_json(R"({"kernel": "5.15.167.4-microsoft-standard-WSL2",
+        "os_release": {"id": "ubuntu", "id_like": ["debian"]}, "container": "docker"})",
+                                 kib(4));
+    ASSERT_TRUE(host);
+    const Identifiers known{.users = {"ubuntu", "docker"}};
+    EXPECT_EQ((Redaction{known}.masked_document(*host)), *host);
+}
+
 TEST(Redaction, NumbersAccountsOfPeople) {
     const auto nodes = parse_json(R"({"/dev/a": {"uid": 0, "gid": 44, "group": "video", "acl":
         [{"tag": "user", "id": 98765, "mode": 6}]}, "/dev/b": {"uid": 98765, "gid": 98765,
