@@ -154,15 +154,14 @@ Found long_number_in_prose(const Place& place) {
 
 Found long_decimal(const Place& place, std::size_t shortest) {
     const auto length = place.run(is_decimal);
-    if (is_alnum(place.before()) || length < shortest || is_alnum(place.after(length)) ||
-        is_blank(place.rest().substr(0, length)))
+    if (is_decimal(place.before()) || length < shortest || is_blank(place.rest().substr(0, length)))
         return std::nullopt;
     return word(place, length, "number");
 }
-Found long_decimal_in_fact(const Place& place) {
-    return long_decimal(place, 12);
+Found long_decimal_in_version(const Place& place) {
+    return long_decimal(place, 13);
 }
-Found long_decimal_in_prose(const Place& place) {
+Found long_decimal_in_text(const Place& place) {
     return long_decimal(place, 10);
 }
 
@@ -653,8 +652,8 @@ constexpr Pattern kPatterns[] = {
     {unique_id, true, true, false, false},
     {long_number_in_fact, false, false, true, false},
     {long_number_in_prose, false, false, false, true},
-    {long_decimal_in_fact, false, true, true, false},
-    {long_decimal_in_prose, false, false, false, true},
+    {long_decimal_in_version, false, true, false, false},
+    {long_decimal_in_text, false, false, true, true},
     {hex_triple, false, false, false, true},
     {url_authority, false, false, true, true},
     {email, true, true, true, true},

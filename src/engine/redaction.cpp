@@ -72,6 +72,33 @@ bool is_driver_output(std::string_view parent, std::string_view key) {
     return key == "output" || (key == "note" && (parent == "check" || parent == "measured"));
 }
 
+/// Names of errors: words, and numbers that stand alone.
+bool is_error_name(std::string_view text) {
+    constexpr std::size_t kLongest = 80;
+    for (const auto word : words(text)) {
+        const auto bare = word.substr(word.find_first_not_of('(') == std::string_view::npos
+                                          ? 0
+                                          : word.find_first_not_of('('));
+        const bool is_number = bare.find_first_not_of("-0123456789)") == std::string_view::npos;
+        const bool is_name = bare.find_first_of("0123456789@/\\.=:") == std::string_view::npos;
+        if (!is_number && !is_name)
+            return false;
+    }
+    return text.size() <= kLongest;
+}
+
+/// Of "cuInit: WORDS", where the driver names its error itself, the call only if the words are
+/// anything else than an error's name. What the dynamic linker says stays.
+std::string_view without_words_of_driver(std::string_view text) {
+    const auto colon = text.find(": ");
+    const auto call = text.substr(0, colon);
+    if (colon == std::string_view::npos || call.empty() || call == "dlopen" ||
+        call.find_first_of(" /.") != std::string_view::npos ||
+        is_error_name(text.substr(colon + 2)))
+        return text;
+    return call;
+}
+
 }  // namespace
 
 unsigned Redaction::number_of(std::string_view identifier) {
@@ -104,6 +131,13 @@ std::string Redaction::masked_identity(std::string_view text) {
     return "[id-" + std::to_string(number_of(lower_case(text))) + "]";
 }
 
+std::string Redaction::masked_text(std::string_view key, std::string_view text) {
+    if (is_identity(key))
+        return masked_identity(text);
+    const bool may_be_cut = is_prose(key) && !keeps_driver_output_;
+    return masked(may_be_cut ? without_words_of_driver(text) : text, kind_of(key));
+}
+
 Value Redaction::masked_items(std::string_view key, Value items) {
     Value kept{Value::Array{}};
     for (auto& item : *items.as_array())
@@ -115,7 +149,7 @@ Value Redaction::masked_items(std::string_view key, Value items) {
 // NOLINTNEXTLINE(misc-no-recursion): as deep as a document is
 Value Redaction::masked_member(std::string_view key, Value value) {
     if (const auto* text = value.as_string())
-        return is_identity(key) ? masked_identity(*text) : masked(*text, kind_of(key));
+        return masked_text(key, *text);
     if (value.as_array())
         return masked_items(key, std::move(value));
     if (key == "os_release")  // words of a distribution, after which users are called, too

@@ -45,6 +45,7 @@ private:
     [[nodiscard]] unsigned number_of(std::string_view identifier);
     [[nodiscard]] Value masked_member(std::string_view key, Value value);
     [[nodiscard]] Value masked_items(std::string_view key, Value items);
+    [[nodiscard]] std::string masked_text(std::string_view key, std::string_view text);
     [[nodiscard]] std::string masked_identity(std::string_view text);
     void mask_account(Value& id);
 

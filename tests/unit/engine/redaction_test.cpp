@@ -84,6 +84,7 @@ TEST(Redaction, LeavesNoIdentifierInWhatDriversPrint) {
              {"hf_abcdefghijkl", "[key-1]"},
              {"uid=1000(x)", "uid=[value-1])"},
              {"s4ewnx0r123456", "[number-1]"},
+             {"SN1320921023434", "[number-1]"},
          })
         EXPECT_EQ((Redaction{known}.masked(text, TextKind::Prose)), masked) << text;
 }
@@ -133,6 +134,28 @@ TEST(Redaction, KeepsWhatAHostIs) {
     ASSERT_TRUE(host);
     const Identifiers known{.users = {"ubuntu", "docker"}};
     EXPECT_EQ((Redaction{known}.masked_document(*host)), *host);
+}
+
+/// Some drivers name their errors themselves.
+TEST(Redaction, CutsWhatADriverCallsAnError) {
+    struct Row {
+        const char* note;
+        const char* masked;
+    };
+    for (const auto& [note, masked] : std::vector<Row>{
+             {"cuInit: card PF3XK9QZ of a user", "cuInit"},
+             {"nvmlInit_v2: see x@example.org", "nvmlInit_v2"},
+             {"cuInit: CUDA_ERROR_NO_DEVICE (100)", "cuInit: CUDA_ERROR_NO_DEVICE (100)"},
+             {"nvmlInit_v2: Driver Not Loaded", "nvmlInit_v2: Driver Not Loaded"},
+             {"dlopen: libx.so.1: cannot open shared object file",
+              "dlopen: libx.so.1: cannot open shared object file"},
+             {"exited 1 without an answer in phase dlopen",
+              "exited 1 without an answer in phase dlopen"}}) {
+        Value probe;
+        probe["note"] = note;
+        EXPECT_EQ(Redaction{}.masked_document(probe).at("note"), Value{masked});
+        EXPECT_NE((Redaction{{}, true}.masked_document(probe).at("note")), Value{"cuInit"});
+    }
 }
 
 TEST(Redaction, NumbersAccountsOfPeople) {
