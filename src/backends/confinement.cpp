@@ -410,18 +410,35 @@ UniqueFd allow(const UniqueFd& rules, const std::string& path, std::uint64_t acc
     return file;
 }
 
-/// Files below /proc stay open: procfs makes another one, without the rule, once it has forgotten
-/// the first.
+/// A file in a folder or below it; "" where it has none. The path of a file is its own.
+std::string file_below(const std::string& path) {
+    std::error_code ignored;
+    if (!std::filesystem::is_directory(path, ignored))
+        return path;
+    for (auto entry = std::filesystem::recursive_directory_iterator{path, ignored};
+         entry != std::filesystem::recursive_directory_iterator{}; entry.increment(ignored))
+        if (entry->is_regular_file(ignored))
+            return entry->path().string();
+    return {};
+}
+
+/// Keeps the rule of a place below /proc: procfs makes another one, without the rule, once it has
+/// forgotten the first. An open file keeps the folders above it, and gives a driver no folder.
+void remember(const std::string& place) {
+    const auto file = file_below(place);
+    UniqueFd kept{file.empty() ? -1 : ::open(file.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
+    (void)kept.release();
+}
+
+/// The folder of this process is kept by that of its threads.
 void allow_reading(const UniqueFd& rules, const ProbeTarget& job) {
-    for (const auto& place : readable_places(job, is_alone())) {
-        auto file = allow(rules, place, kRead);
-        if (place.starts_with("/proc/"))
-            (void)file.release();
-    }
+    for (const auto& place : readable_places(job, is_alone()))
+        if (allow(rules, place, kRead) && place.starts_with("/proc/") && place != "/proc/self")
+            remember(place);
 }
 
 /// CUDA names its threads there, and its cuInit is 304 where it may not (580.159 on an H200). The
-/// place stays open, as those of allow_reading() do.
+/// place stays open for remember()'s reason.
 void allow_own_threads(const UniqueFd& rules, std::uint64_t access) {
     (void)allow(rules, "/proc/self/task", access).release();
 }

@@ -30,6 +30,9 @@ class RootInTheHomeOfAUser(unittest.TestCase):
             (self.precious / name).write_text(OLD, encoding="utf-8")
         self.before = self.look()
         self.give(self.home)
+        self.own = pathlib.Path(pwd.getpwuid(0).pw_dir) / ".cache/gpuprobe"
+        if not self.own.exists():
+            self.addCleanup(shutil.rmtree, self.own, ignore_errors=True)
 
     def give(self, path):
         os.chown(path, SOMEBODY, SOMEBODY, follow_symlinks=False)
@@ -71,9 +74,8 @@ class RootInTheHomeOfAUser(unittest.TestCase):
         self.assertEqual(list(self.home.iterdir()), [])
 
     def test_keeps_a_cache_in_its_own_home_instead(self):
-        own = pathlib.Path(pwd.getpwuid(0).pw_dir) / ".cache/gpuprobe/probes"
         self.run_as_root("--direct", "status")
-        self.assertTrue(own.is_file())
+        self.assertTrue((self.own / "probes").is_file())
 
     def test_makes_no_folder_for_workers_in_the_users_temporary_folder(self):
         temporary = self.home / "tmp"
