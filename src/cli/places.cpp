@@ -74,7 +74,8 @@ std::optional<std::string> user_state_folder() {
 
 std::optional<std::string> why_nothing_is_kept() {
     const auto named = named_folder(kCache);
-    if (!named || own_folder(kCache))
+    const bool is_root = ::geteuid() == kRoot;  // others often have a home that they can't write
+    if (!is_root || !named || own_folder(kCache))
         return std::nullopt;
     const auto folder = opened(*named);
     if (folder || folder.error().code != ErrorCode::PermissionDenied)

@@ -21,7 +21,7 @@ std::optional<std::string> user_cache_file();
 /// program.
 std::optional<std::string> user_state_folder();
 
-/// Why there is no such folder, if one is named that other users could redirect.
+/// Why root has no such folder, if one is named that other users could redirect.
 std::optional<std::string> why_nothing_is_kept();
 
 /// Where another program of this project may be, likeliest first: beside this one, as they were

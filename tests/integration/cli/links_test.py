@@ -77,6 +77,14 @@ class RootInTheHomeOfAUser(unittest.TestCase):
         self.run_as_root("--direct", "status")
         self.assertTrue((self.own / "probes").is_file())
 
+    def test_says_nothing_to_a_user_whose_home_is_closed(self):
+        closed = self.folder / "closed"
+        closed.mkdir()
+        done = subprocess.run([CTL, "--direct", "status"], env=environment(HOME=str(closed)), capture_output=True,
+                              text=True, timeout=100, check=False, user=SOMEBODY, group=SOMEBODY, extra_groups=[])
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(list(closed.iterdir()), [])
+
     def test_makes_no_folder_for_workers_in_the_users_temporary_folder(self):
         temporary = self.home / "tmp"
         temporary.mkdir()
