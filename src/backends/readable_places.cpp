@@ -269,7 +269,7 @@ bool is_of_one_program(const Paths& names, std::size_t count) {
     return count > home + (is_hidden ? 1U : 0U);
 }
 
-std::string joined(const Paths& names, std::size_t count) {
+std::string start_of(const Paths& names, std::size_t count) {
     std::string path;
     for (std::size_t i = 0; i < count; ++i)
         path += "/" + names[i];
@@ -289,10 +289,10 @@ std::string install_tree(const std::string& folder) {
         return {};
     const auto packages = std::ranges::find(names, "site-packages");
     if (packages != names.end())
-        return joined(names, static_cast<std::size_t>(packages - names.begin()) + 1);
+        return start_of(names, static_cast<std::size_t>(packages - names.begin()) + 1);
     for (auto count = names.size(); count > 0; --count)
         if (kParts.contains(names[count - 1]) && is_of_one_program(names, count - 1))
-            return joined(names, count - 1);
+            return start_of(names, count - 1);
     return folder;
 }
 

@@ -262,7 +262,7 @@ std::optional<OsRelease> os_release_of(const FileSystem& files) {
 
 std::optional<std::string> setup_part(std::string_view path, std::string_view content) {
     if (path == kCommandLine)
-        return joined(parameters_in(content), " ") + "\n";
+        return base::joined(parameters_in(content), " ") + "\n";
     if (path == kNvidiaParameters)
         return lines_with(SetupWords::current().nvidia_parameters, ':', content);
     if (path == kSecurityLabel)
