@@ -448,7 +448,7 @@ class Watch(threading.Thread):
             os.rename(new, self.path)
 
     def alive(self):
-        return [pid for pid, when in self.seen.items() if when and started(pid) == when]
+        return [pid for pid, when in list(self.seen.items()) if when and started(pid) == when]
 
     def end(self):
         self.is_over.set()
