@@ -171,9 +171,13 @@ class TalkativeDriver(unittest.TestCase):
         answers = []
         for options in ((), ("--redact",)):
             folder = self.capture(*options)
-            done = subprocess.run([CTL, f"--replay={folder}", "list", "-j"], env=environment(), capture_output=True,
+            done = subprocess.run([CTL, f"--replay={folder}", "describe", "-j"], env=environment(), capture_output=True,
                                   text=True, timeout=60, check=True)
-            answers.append(re.sub(r'"(recorded|created)_usec": \d+', "", done.stdout))
+            report = json.loads(done.stdout)
+            answers.append([[(probe["api"], probe["driver"], probe["outcome"]) for probe in report["probes"]],
+                            [(one["api"], one["device"]["name"]) for one in report["software"]],
+                            [(gpu["id"], gpu["name"], gpu["memory"]["physical"], sorted(gpu["apis"]),
+                              {name: view["usable"] for name, view in gpu["backends"].items()}) for gpu in report["gpus"]]])
             shutil.rmtree(folder)
         self.assertEqual(*answers)
 
