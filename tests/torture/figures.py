@@ -23,6 +23,8 @@ class Figures:
         self.wrong, self.grown = [], []
         self.resident, self.descriptors, self.children = [None, None], [None, None], 0
         self.latency, self.device_memory = None, None
+        self.starts = None  # what the daemon took to start
+        self.processor = None  # seconds that it used
         self.resident_by_flood = {}  # name -> (during it, after it), bytes
         self.by_attack = {}  # name -> door -> what its client waited
 
@@ -49,6 +51,7 @@ class Figures:
                 "outcomes": dict(sorted(self.outcomes.items())), "deaths": self.deaths, "kills": self.kills, "late": self.late,
                 "wrong": self.wrong, "grown": self.grown, "resident": self.resident,
                 "descriptors": self.descriptors, "children": self.children, "latency_ms": self.latency,
+                "starts_ms": self.starts, "processor_seconds": self.processor,
                 "device_memory": self.device_memory, "by_attack": self.by_attack,
                 "resident_by_flood": self.resident_by_flood, "good": self.is_good}
 
@@ -64,9 +67,13 @@ class Figures:
         if None not in self.resident:
             yield "resident", " -> ".join(f"{size / MIB:.1f} MiB" for size in self.resident)
             yield "descriptors", " -> ".join(str(number) for number in self.descriptors)
+        if self.processor is not None:
+            yield "processor", f"{self.processor:.1f} s of the daemon"
         yield "children left", self.children
         if self.latency:
             yield "meanwhile", "a client's calls took {} ms, p99 {} ms, at most {} ms".format(*self.latency)
+        if self.starts:
+            yield "starts", "the daemon had its name after {} ms, p99 {} ms, at most {} ms".format(*self.starts)
         if self.device_memory:
             yield "device memory", " -> ".join(
                 "unknown" if size is None else f"{size / MIB:.0f} MiB" for size in self.device_memory)

@@ -47,18 +47,36 @@ class Bus:
 class Patient:
     """The daemon under torture. Its log is in the folder."""
 
-    def __init__(self, program, *arguments, limits=None, socket=False):
+    def __init__(self, program, *arguments, limits=None, socket=False, cache=False, environment=None):
         self.program = program
         self.temporary = tempfile.TemporaryDirectory(prefix="gpuprobe-torture-")
         self.folder = self.temporary.name
         self.bus = Bus(self.folder, limits)
         self.log = open(f"{self.folder}/log", "w+", encoding="utf-8", errors="replace")
-        self.process = subprocess.Popen(
-            [program, f"--bus=unix:path={self.bus.path}", "--no-cache", f"--state-dir={self.folder}/state",
-             *([f"--socket={self.folder}/varlink"] if socket else []), *arguments],
-            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
-            env={**os.environ, "HOME": self.folder, "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={self.bus.path}"})
+        self.command = [program, f"--bus=unix:path={self.bus.path}", f"--cache-dir={self.folder}/cache" if cache else "--no-cache",
+                        f"--state-dir={self.folder}/state", *([f"--socket={self.socket_path}"] if socket else []), *arguments]
+        self.environment = {**os.environ, "HOME": self.folder, "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={self.bus.path}",
+                            **(environment or {})}
+        self.start()
+
+    def start(self):
+        """Also again, after it ended: with the same folders on the same bus."""
+        self.process = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
+                                        env=self.environment)
         self.wait_for_name()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def terminate(self):
+        """Its exit status after SIGTERM."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(DEADLINE)
+
+    @property
+    def socket_path(self):
+        return f"{self.folder}/varlink"
 
     @property
     def pid(self):
@@ -101,6 +119,11 @@ class Patient:
         with open(f"/proc/{self.pid}/statm", encoding="ascii") as statm:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
+    def processor_seconds(self):
+        with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
@@ -110,6 +133,13 @@ class Patient:
         while self.descriptors() > most and time.monotonic() < late:
             time.sleep(0.02)
         return self.descriptors()
+
+    def settled_resident(self, most, within=10):
+        """Bytes of memory once it had time to give back what large answers took; at once if no more than `most`."""
+        late = time.monotonic() + within
+        while self.resident() > most and time.monotonic() < late:
+            time.sleep(0.1)
+        return self.resident()
 
     def children(self):
         """Ids of its child processes, those that nobody has waited for too."""
@@ -124,14 +154,11 @@ class Patient:
 
     def end(self):
         """Its exit status."""
-        if self.is_alive():
-            self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(DEADLINE)
+            return self.terminate() if self.is_alive() else self.process.returncode
         finally:
             if self.is_alive():
-                self.process.kill()
-                self.process.wait()
+                self.kill()
             self.bus.stop()
             self.log.close()
             self.temporary.cleanup()

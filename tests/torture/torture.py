@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does to the daemon what drivers and callers may do, and looks at what becomes of it."""
 import argparse
+import importlib
 import pathlib
 import shutil
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Option -> the module that does it, in the order in which they are done.
+KINDS = {"runs": "workers", "attacks": "attacks", "calls": "calls", "flood": "floods", "fuzz": "fuzz"}
 
 
 def arguments(words):
     parser = argparse.ArgumentParser(
         prog="tools/torture", description=__doc__,
-        epilog="Ends with 1 where the daemon died, answered wrongly or grew. Needs python3 and dbus-daemon.")
+        epilog="Ends with 1 if the daemon died, answered wrongly, lost something or grew. Needs python3 and dbus-daemon.")
     parser.add_argument("--runs", type=int, default=0, metavar="N", help="so many hostile workers at least")
     parser.add_argument("--calls", type=int, default=0, metavar="N", help="so many hostile calls")
     parser.add_argument("--flood", type=float, default=0, metavar="SECONDS",
@@ -32,8 +35,8 @@ def arguments(words):
     parser.add_argument("--deadline-ms", type=int, metavar="MS", help="of a worker (1000; 15000 with --real)")
     parser.add_argument("-j", "--json", action="store_true", help="one line of JSON for each")
     chosen = parser.parse_args(words)
-    if not (chosen.runs or chosen.attacks or chosen.calls or chosen.flood or chosen.fuzz):
-        parser.error("say what to do: --runs N, --attacks N, --calls N, --flood SECONDS or --fuzz N")
+    if not any(getattr(chosen, what) for what in KINDS):
+        parser.error("say what to do: --flood SECONDS, or N of " + ", ".join(f"--{what}" for what in KINDS if what != "flood"))
     if chosen.real and not chosen.runs:
         parser.error("--real is about --runs N")
     if not shutil.which("dbus-daemon"):
@@ -64,20 +67,13 @@ def progress(done, wanted):
 def main(words=None):
     options = arguments(words)
     options.progress = progress
-    import attacks
-    import calls
-    import floods
-    import fuzz
-    import workers
-
     is_good = True
     with tempfile.TemporaryDirectory(prefix="gpuprobe-torture-") as folder:
         options.folder = folder
-        for wanted, kind in ((options.runs, workers), (options.attacks, attacks), (options.calls, calls), (options.flood, floods),
-                             (options.fuzz, fuzz)):
-            if not wanted:
+        for what, module in KINDS.items():
+            if not getattr(options, what):
                 continue
-            figures = kind.run(options)
+            figures = importlib.import_module(module).run(options)
             if sys.stderr.isatty():
                 print("\r\033[K", end="", file=sys.stderr)
             print(figures.json() if options.json else figures.text() + "\n", flush=True)
