@@ -9,7 +9,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Option -> the module that does it, in the order in which they are done.
-KINDS = {"runs": "workers", "attacks": "attacks", "calls": "calls", "flood": "floods", "fuzz": "fuzz"}
+KINDS = {"runs": "workers", "attacks": "attacks", "kills": "kills", "calls": "calls", "flood": "floods", "fuzz": "fuzz"}
 
 
 def arguments(words):
@@ -25,6 +25,8 @@ def arguments(words):
     parser.add_argument("--fuzz", type=int, default=0, metavar="N", help="so many calls with made-up values")
     parser.add_argument("--attacks", type=int, default=0, metavar="N",
                         help="so many of the attacks in tests/escape, and what clients wait meanwhile")
+    parser.add_argument("--kills", type=int, default=0, metavar="N",
+                        help="so many times SIGKILL for the daemon while clients change what it keeps")
     parser.add_argument("--real", action="store_true",
                         help="--runs with this machine's own drivers, whose workers are killed at random moments")
     parser.add_argument("--seed", type=int, default=1, help="other numbers do other things (1)")
