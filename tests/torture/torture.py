@@ -9,7 +9,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Option -> the module that does it, in the order in which they are done.
-KINDS = {"runs": "workers", "attacks": "attacks", "kills": "kills", "calls": "calls", "flood": "floods", "fuzz": "fuzz"}
+KINDS = {"runs": "workers", "attacks": "attacks", "kills": "kills", "clock": "clocks", "calls": "calls", "flood": "floods", "fuzz": "fuzz"}
 
 
 def arguments(words):
@@ -27,6 +27,8 @@ def arguments(words):
                         help="so many of the attacks in tests/escape, and what clients wait meanwhile")
     parser.add_argument("--kills", type=int, default=0, metavar="N",
                         help="so many times SIGKILL for the daemon while clients change what it keeps")
+    parser.add_argument("--clock", type=int, default=0, metavar="N",
+                        help="so many jumps of the wall clock, by seconds up to decades, while questions are asked")
     parser.add_argument("--real", action="store_true",
                         help="--runs with this machine's own drivers, whose workers are killed at random moments")
     parser.add_argument("--seed", type=int, default=1, help="other numbers do other things (1)")
@@ -47,8 +49,8 @@ def arguments(words):
     chosen.daemon = program(parser, chosen.bin, "gpuprobed", "src")
     if chosen.runs and not chosen.real:
         chosen.worker = program(parser, chosen.bin, "hostile_worker", "tests/fakes")
-    if chosen.attacks and not shutil.which("cc"):
-        parser.error("--attacks builds its driver: apt-get install gcc")
+    if (chosen.attacks or chosen.clock) and not shutil.which("cc"):
+        parser.error("--attacks and --clock build a library: apt-get install gcc")
     if (chosen.calls or chosen.flood or chosen.fuzz) and not chosen.replay.is_dir():
         parser.error(f"--replay: no folder {chosen.replay}")
     return chosen
