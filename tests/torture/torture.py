@@ -9,7 +9,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Option -> the module that does it, in the order in which they are done.
-KINDS = {"runs": "workers", "attacks": "attacks", "kills": "kills", "clock": "clocks", "calls": "calls", "flood": "floods", "fuzz": "fuzz"}
+KINDS = {"runs": "workers", "attacks": "attacks", "kills": "kills", "clock": "clocks", "sleeps": "sleeps", "calls": "calls", "flood": "floods", "fuzz": "fuzz"}
 
 
 def arguments(words):
@@ -29,6 +29,8 @@ def arguments(words):
                         help="so many times SIGKILL for the daemon while clients change what it keeps")
     parser.add_argument("--clock", type=int, default=0, metavar="N",
                         help="so many jumps of the wall clock, by seconds up to decades, while questions are asked")
+    parser.add_argument("--sleeps", type=int, default=0, metavar="N",
+                        help="so many suspends and resumes, with halves missing, while probes run and clients wait")
     parser.add_argument("--real", action="store_true",
                         help="--runs with this machine's own drivers, whose workers are killed at random moments")
     parser.add_argument("--seed", type=int, default=1, help="other numbers do other things (1)")
