@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""umockdev's test bed in a process of its own. Run by hardware.py under umockdev-wrapper.
+
+Prints the folder of the test bed, then does what lines on its standard input say, each a JSON list, and prints "done" after each:
+
+["plug", ADDRESS, CARD, DEVICE]   a PCI GPU with a DRM node
+["unplug", ADDRESS]
+["set", ADDRESS, NAME, VALUE]     an attribute
+["other", NAME]                   a device of another subsystem
+["events", [[NAME, ACTION], …]]   uevents, NAME an address, a card's or another device's
+
+The test bed ends its process where a reader is behind (net.unix.max_dgram_qlen). So each list of events is sent by a child, which is
+started again until it comes through; an event may be sent twice then.
+"""
+import json
+import os
+import sys
+import time
+
+import gi
+
+gi.require_version("UMockdev", "1.0")
+from gi.repository import UMockdev  # noqa: E402
+
+MALFORMED = {
+    "long": ["PCI_SLOT_NAME", "x" * 1500], "empty": ["PCI_SLOT_NAME", ""], "no address": ["PCI_SLOT_NAME", "zz:zz.z"],
+    "control characters": ["PCI_SLOT_NAME", "0000:\x01\x1b[2J:00.0", "DEVNAME", "/dev/../../\x07"], "no number": ["MAJOR", "-1", "MINOR", "x"],
+    "no text": ["DEVNAME", b"\xff\xfe".decode("latin-1")], "many": [word for number in range(40) for word in (f"KEY{number}", "=" * 20)],
+}
+
+
+class Bed:
+    def __init__(self):
+        self.bed, self.paths, self.sent_again = UMockdev.Testbed.new(), {}, 0
+
+    def plug(self, address, card, device):
+        self.paths[address] = gpu = self.bed.add_device(
+            "pci", address, None, ["vendor", "0x1002", "device", device, "class", "0x030000", "revision", "0x00"],
+            ["PCI_CLASS", "30000", "PCI_ID", f"1002:{device[2:].upper()}", "PCI_SLOT_NAME", address])
+        self.paths[card] = self.bed.add_device("drm", card, gpu, ["dev", f"226:{card[4:]}"],
+                                               ["DEVNAME", f"/dev/dri/{card}", "DEVTYPE", "drm_minor"])
+
+    def unplug(self, *names):
+        for name in names:
+            self.bed.remove_device(self.paths.pop(name))
+
+    def set(self, address, name, value):
+        self.bed.set_attribute(self.paths[address], name, value)
+
+    def other(self, name, subsystem):
+        self.paths[name] = self.bed.add_device(subsystem, name, None, ["size", "1"], ["DEVNAME", f"/dev/{name}"])
+
+    def malformed(self, name, subsystem, kind):
+        self.paths[name] = self.bed.add_device(subsystem, name, None, ["class", "0x020000"], MALFORMED[kind])
+
+    def events(self, events):
+        while True:
+            child = os.fork()
+            if child == 0:
+                null = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(null, 2)
+                for name, action in events:
+                    self.bed.uevent(self.paths[name], action)
+                os._exit(0)
+            if os.waitpid(child, 0)[1] == 0:
+                return
+            self.sent_again += 1
+            time.sleep(0.02)
+
+
+def main():
+    bed = Bed()
+    print(bed.bed.get_root_dir(), flush=True)
+    for line in sys.stdin:
+        order, *arguments = json.loads(line)
+        getattr(bed, order)(*arguments)
+        print(f"done {bed.sent_again}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
