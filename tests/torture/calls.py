@@ -150,6 +150,7 @@ class Crowd:
 
 
 def judge_growth(figures, patient):
+    patient.settled_resident(figures.resident[0] + MAX_GROWTH)
     figures.after(patient)
     if figures.descriptors[1] > figures.descriptors[0]:
         figures.grown.append(f"descriptors: {figures.descriptors}")

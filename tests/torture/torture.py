@@ -10,7 +10,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Option -> the module that does it, in the order in which they are done.
 KINDS = {"runs": "workers", "attacks": "attacks", "kills": "kills", "clock": "clocks", "sleeps": "sleeps", "storm": "hardware",
-         "calls": "calls", "flood": "floods", "fuzz": "fuzz"}
+         "gpus": "many_gpus", "calls": "calls", "flood": "floods", "fuzz": "fuzz"}
 
 
 def arguments(words):
@@ -34,6 +34,9 @@ def arguments(words):
                         help="so many suspends and resumes, with halves missing, while probes run and clients wait")
     parser.add_argument("--storm", type=int, default=0, metavar="N",
                         help="so many hardware events at least, of GPUs, of other devices and of malformed ones")
+    parser.add_argument("--gpus", type=int, default=0, metavar="N",
+                        help="each interface asked on a made-up machine with so many GPUs; --calls is about that machine then")
+    parser.add_argument("--questions", type=int, default=60, metavar="N", help="of --gpus, for each interface (60)")
     parser.add_argument("--real", action="store_true",
                         help="--runs with this machine's own drivers, whose workers are killed at random moments")
     parser.add_argument("--seed", type=int, default=1, help="other numbers do other things (1)")
@@ -58,6 +61,8 @@ def arguments(words):
         parser.error("--attacks and --clock build a library: apt-get install gcc")
     if chosen.storm and not shutil.which("umockdev-wrapper"):
         parser.error("--storm plugs in umockdev's test bed: apt-get install umockdev gir1.2-umockdev-1.0 python3-gi")
+    if not 0 <= chosen.gpus <= 224:
+        parser.error("--gpus: at most 224")
     if (chosen.calls or chosen.flood or chosen.fuzz) and not chosen.replay.is_dir():
         parser.error(f"--replay: no folder {chosen.replay}")
     return chosen

@@ -160,6 +160,13 @@ class BusDoor:
             return self.call("SelectBackend", GLib.Variant("(sa{sv})", (parameters["consumer"], request)))
         return self.call("RecommendVariant", GLib.Variant("(ssa{sv})", (parameters["product"], "", request)))
 
+    def large_report(self):
+        """As a file, because a reply has a limit."""
+        _, descriptors = self.connection.call_with_unix_fd_list_sync(
+            NAME, ROOT, MANAGER, "DescribeFd", None, None, Gio.DBusCallFlags.NONE, DEADLINE * 1000, None, None)
+        with os.fdopen(descriptors.get(0), "rb") as file:
+            return file.read().decode()
+
     def answer(self, method, parameters):
         """A document where the bus gives one, a dictionary, or the message of an error."""
         try:
@@ -167,6 +174,8 @@ class BusDoor:
                 return without_words(self.dictionary(method, parameters))
             return self.plan(parameters) if method == "Plan" else self.call(method)
         except GLib.Error as problem:
+            if method == "Describe" and (Gio.DBusError.get_remote_error(problem) or "").endswith(".TooLarge"):
+                return self.large_report()
             return {"Name": Gio.DBusError.get_remote_error(problem), "Message": problem.message.partition(": ")[2]}
 
 
