@@ -2,20 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A short torture of each kind; that it would notice; that it repeats itself."""
 import collections
-import json
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 import unittest.mock
 
-SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
-BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
-TORTURE = SOURCE / "tools/torture"
-sys.path.insert(0, str(SOURCE / "tests/torture"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from torture_case import BIN, SOURCE, TortureCase  # noqa: E402
 
 import calls  # noqa: E402
 import figures  # noqa: E402
@@ -26,15 +22,7 @@ import workers  # noqa: E402
 from patient import Patient  # noqa: E402
 
 
-@unittest.skipUnless((BIN / "gpuprobed").exists(), "gpuprobed is not built")
-class ShortTortures(unittest.TestCase):
-    def survives(self, *arguments):
-        done = subprocess.run([TORTURE, f"--bin={BIN.parent}", "--json", *arguments], stdout=subprocess.PIPE,
-                              timeout=110, text=True, check=False)
-        shown = json.loads(done.stdout)
-        self.assertEqual((done.returncode, shown["wrong"], shown["grown"], shown["deaths"]), (0, [], [], 0), shown)
-        return shown
-
+class ShortTortures(TortureCase):
     def test_hostile_workers(self):
         shown = self.survives("--runs=150")
         self.assertGreaterEqual(shown["count"], 150)
