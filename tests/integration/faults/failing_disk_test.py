@@ -33,6 +33,8 @@ class Orders:
         with open(path, "r+b") as file:
             self.memory = mmap.mmap(file.fileno(), 40)
 
+        self.questions, self.failures = 0, 0  # asked on a disk that fails, and calls of the daemon's that did
+
     def give(self, fails_at=0, failure=(0, ONCE)):
         struct.pack_into("5q", self.memory, 0, 0, fails_at, failure[1], failure[0], 0)
 
@@ -45,6 +47,8 @@ def each_call(orders, failure):
     for number in range(1, MOST):
         orders.give(number, failure)
         yield number
+        orders.questions += 1
+        orders.failures += orders.failed()
         if not orders.failed():
             return
     raise AssertionError(f"more than {MOST} calls")
@@ -67,6 +71,10 @@ class FailingDiskCase(FaultCase):
     def environment(self):
         return {**super().environment(), "LD_PRELOAD": str(self.library), "DISK_FOLDER": str(self.disk),
                 "DISK_ORDERS": f"{self.home}/orders"}
+
+    def tearDown(self):
+        print(f"{self.orders.questions} questions, {self.orders.failures} calls failed")
+        super().tearDown()
 
     def command(self, *arguments):
         return [word for word in super().command(*arguments) if word != "--no-cache"]
