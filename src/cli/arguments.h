@@ -78,6 +78,7 @@ struct FleetArguments {
     std::optional<std::string> check = {};   ///< a file
     bool installs = false;                   ///< into the file that the engine reads
     std::optional<std::string> node = {};    ///< the machine's name in its cluster
+    std::optional<unsigned> mode = {};       ///< permission bits of the file
     std::optional<int> every = {};           ///< again after so many seconds, until interrupted
     std::string engine = {};
     std::string variant = {};

@@ -18,7 +18,6 @@ namespace gpuprobe::inline cli {
 namespace {
 
 constexpr Bytes kMaxExportFile = mib(1);
-constexpr mode_t kMode = 0644;
 
 /// When the text says that it is to be forgotten; nullopt for one that does not.
 std::optional<WallTime> expiry_of(std::string_view text) {
@@ -39,9 +38,9 @@ bool is_fresh(const std::string& there, const std::string& text, WallTime now) {
 }
 
 /// An executable .fact is run instead of read, and one that its reader may not open is nothing.
-bool has_right_mode(const std::string& path) {
+bool has_mode(const std::string& path, unsigned mode) {
     const auto status = RootedFiles{}.status(path);
-    return status && (status->mode & 07777) == kMode;
+    return status && (status->mode & 07777) == mode;
 }
 
 /// The file as a whole path: what is beside it is looked at.
@@ -107,12 +106,13 @@ Result<Placed> place_export(const ExportFormat& format,
                             const std::string& path,
                             const std::string& text,
                             const Report& report,
+                            unsigned mode,
                             WallTime now) {
     const auto file = whole(path);
     if (auto collision = collision_beside(format, file))
         return Placed{.refusal = std::move(collision)};
     const auto there = present(file);
-    if (there && is_fresh(*there, text, now) && has_right_mode(file.native()))
+    if (there && is_fresh(*there, text, now) && has_mode(file.native(), mode))
         return Placed{};
     if (there && is_unsettled(report))
         if (auto lost = lost_lines(*there, text); !lost.empty())
@@ -129,7 +129,7 @@ Result<Placed> place_export(const ExportFormat& format,
                                  scrubbed(folder.native(), 512))};
     const bool is_above = format.written_first == WrittenFirst::FolderAbove;
     const auto from = is_above ? folder.parent_path() : folder;
-    TRY(write_atomically_from(from.native(), file.native(), text, kMode));
+    TRY(write_atomically_from(from.native(), file.native(), text, mode));
     return Placed{.is_written = true};
 }
 

@@ -27,14 +27,18 @@ struct Placed {
     std::vector<std::string> would_lose = {};  ///< lines, of the refusal "unsettled"
 };
 
-/// Puts `text` into the file so that no reader ever sees a part of it, readable by everybody and
-/// not executable. Refused: "collision", beside another file that says it is ours; "unsettled",
+/// The permission bits of a file that is written without --mode: everybody may read it.
+constexpr unsigned kExportMode = 0644;
+
+/// Puts `text` into the file, with the permission bits `mode`, so that no reader ever sees a part of
+/// it. Refused: "collision", beside another file that says it is ours; "unsettled",
 /// when a report of which a probe was cut short would take something away. Errors: Io,
 /// PermissionDenied.
 Result<Placed> place_export(const ExportFormat& format,
                             const std::string& path,
                             const std::string& text,
                             const Report& report,
+                            unsigned mode,
                             WallTime now);
 
 /// What differs between a file and a text, dates apart.

@@ -76,11 +76,12 @@ Result<ExportRun> compared(const Arguments& arguments, const std::string& text, 
 }
 
 Result<ExportRun> placed(const ExportFormat& format,
-                         const std::string& path,
+                         const FleetArguments& fleet,
                          Exported& exported,
                          const Report& report,
                          WallTime now) {
-    auto done = TRY(place_export(format, path, *exported.text, report, now));
+    auto done = TRY(place_export(format, *fleet.output, *exported.text, report,
+                                 fleet.mode.value_or(kExportMode), now));
     if (!done.refusal)
         return ExportRun{.outcome = done.is_written ? "written" : "unchanged"};
     exported.left_out.push_back(std::move(*done.refusal));
@@ -98,7 +99,7 @@ Result<ExportRun> done_with(Context& context,
     if (fleet.check)
         return compared(context.arguments, *exported.text, now);
     if (fleet.output && *fleet.output != "-")
-        return placed(format, *fleet.output, exported, report, now);
+        return placed(format, fleet, exported, report, now);
     if (!context.wants_json())
         print(*exported.text);
     return ExportRun{.outcome = "printed"};
@@ -334,6 +335,8 @@ Status check_fleet(FleetArguments& fleet, const ExportFormat& format) {
         fleet.output = format.usual;
     if (fleet.every && (!fleet.output || *fleet.output == "-"))
         return refusal("export: --every writes a file: give --output or --install");
+    if (fleet.mode && (!fleet.output || *fleet.output == "-"))
+        return refusal("export: --mode is of a file: give --output or --install");
     if (fleet.output && fleet.check)
         return refusal("export: --output writes and --check compares: give one of them");
     if (fleet.output && *fleet.output != "-")
@@ -354,15 +357,25 @@ Status check_export(Arguments& arguments) {
         return check_fleet(fleet, *format);
     if (fleet.products.size() > 1)
         return refusal(phrase("export {format}: give one product", {{"format", wanted.format}}));
-    if (fleet.output || fleet.installs || fleet.check || fleet.node || fleet.every)
-        return refusal(
-            phrase("export {format}: it has no --output, --install, --check, --every or --node",
-                   {{"format", wanted.format}}));
+    if (fleet.output || fleet.installs || fleet.check || fleet.node || fleet.every || fleet.mode)
+        return refusal(phrase(
+            "export {format}: it has no --output, --install, --check, --every, --mode or --node",
+            {{"format", wanted.format}}));
     return Done{};
 }
 
 Status take_product(Arguments& arguments, const std::string& word) {
     arguments.fleet.products.push_back(word);
+    return Done{};
+}
+
+/// An executable .fact is run instead of read, and a file that its owner can't read is no export.
+Status take_mode(Arguments& arguments, const std::string& word) {
+    const auto mode = parse_number<unsigned>(word, 8);
+    if (!mode || (*mode & ~0666U) != 0 || (*mode & 0400U) == 0)
+        return refusal(
+            fmt::format("{} is not a mode of a file to read, such as 0640 or 0644", word));
+    arguments.fleet.mode = mode;
     return Done{};
 }
 
@@ -391,6 +404,10 @@ std::vector<Option> fleet_options() {
              .value = {.name = "SECONDS"},
              .help = "with --output or --install: again and again, until interrupted",
              .take = take_every},
+            {.names = "--mode",
+             .value = {.name = "MODE"},
+             .help = "with --output or --install: who may read the file, such as 0640 (0644)",
+             .take = take_mode},
             {.names = "--node",
              .value = {.name = "NAME"},
              .help = "this machine's name for Slurm and OpenTelemetry, if it differs",

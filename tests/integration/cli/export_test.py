@@ -103,6 +103,20 @@ class Written(InFolder):
         export("ansible", f"--output={path}")
         self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o644)
 
+    def test_the_mode_can_be_chosen(self):
+        path = self.folder / "a.prom"
+        export("prometheus", f"--output={path}")
+        done = export("prometheus", f"--output={path}", "--mode=0640", "-j")
+        self.assertEqual(json.loads(done.stdout)["result"], "written", "the text is the same, its mode is not")
+        self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o640)
+        self.assertEqual(json.loads(export("prometheus", f"--output={path}", "--mode=640", "-j").stdout)["result"], "unchanged")
+        for mode in ("0755", "4644", "0044", "rw-r-----", "0648", "-1", ""):
+            with self.subTest(mode):
+                done = export("prometheus", f"--output={path}", f"--mode={mode}")
+                self.assertEqual(done.returncode, 1)
+                self.assertIn("mode", done.stderr)
+        self.assertIn("give --output or --install", export("prometheus", "--mode=0640").stderr)
+
     def test_nfd_sees_one_event_and_it_is_the_whole_file(self):
         libc = ctypes.CDLL(None, use_errno=True)
         watch = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
