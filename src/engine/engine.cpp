@@ -277,8 +277,10 @@ void Engine::Impl::probe_memory(const ProbeTarget& target, LiveMemoryReader::Pro
 /// Whether what its driver says of the moment was said longer ago than Engine::kIsOfNow.
 bool Engine::Impl::is_outdated(const ProbeTarget& target) const {
     const auto* known = machine.results.find(target);
+    const auto now = clock.wall();
+    // A result from the future is from before the clock was set back.
     return tells_the_moment(target.api) &&
-           (!known || !known->at || clock.wall() - *known->at >= kIsOfNow);
+           (!known || !known->at || *known->at > now || now - *known->at >= kIsOfNow);
 }
 
 /// Calls `done` at once where nobody is asked, else when the round ends, or by the clock.

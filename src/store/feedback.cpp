@@ -15,7 +15,8 @@ constexpr Bytes kMaxFeedbackFile = mib(4);
 
 /// Nothing is subtracted from the time in a file: it may be the smallest number that there is.
 bool is_expired(const FailedChoice& failure, WallTime now) {
-    return failure.at <= now - Outcomes::kLasts;
+    // A report from the future is from before the clock was set back.
+    return failure.at <= now - Outcomes::kLasts || failure.at > now + Outcomes::kLasts;
 }
 
 bool is_about(const FailedChoice& known, const FailedChoice& choice) {

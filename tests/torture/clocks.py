@@ -159,7 +159,7 @@ class Steps:
         name = f"torture-{self.random.randrange(CONSUMERS)}"
         before = self.clock.now()
         # A report throws out what has expired by then, and a clock that goes back does not bring it back.
-        self.forgotten |= {other for other, at in self.reported.items() if at <= before - LASTS}
+        self.forgotten |= {other for other, at in self.reported.items() if abs(at - before) >= LASTS}
         self.door.report(name, 1)
         self.reported[name] = before
         self.forgotten.discard(name)
@@ -170,16 +170,14 @@ class Steps:
         return any(reason["Code"] == "reported-failed" for candidate in answer["Candidates"] for reason in candidate.get("Reasons", []))
 
     def judge_expiry(self):
-        """The true age of a failure that was reported before the clock went back is not known."""
+        """A failure from more than LASTS ahead is from before the clock was set back: its age is not known, and it does not count."""
         now = self.clock.now()
         for name, at in self.reported.items():
             counts, age = self.counts(name), now - at
             if name in self.forgotten:
                 if counts:
                     self.wrong(f"{name} was expired and counts again")
-            elif age < 0:
-                self.figures.outcomes["future failures that count" if counts else "future failures that do not"] += 1
-            elif abs(age - LASTS) > SLACK and counts != (age < LASTS):
+            elif abs(abs(age) - LASTS) > SLACK and counts != (abs(age) < LASTS):
                 self.wrong(f"{name}, {age / DAY:.1f} days old, {'counts' if counts else 'does not count'}")
             else:
                 self.figures.outcomes["failures that count" if counts else "expired failures"] += 1

@@ -185,6 +185,14 @@ TEST(Outcomes, OfStrangersReplaceNoUsers) {
         << "old ones make room";
 }
 
+TEST(Outcomes, OfAClockThatWasAheadExpire) {
+    Outcomes outcomes{std::nullopt};
+    ASSERT_TRUE(outcomes.failed(failure_of(kAnna, "cuda", "gpu", kNow + 2 * Outcomes::kLasts)));
+    EXPECT_TRUE(outcomes.counting_for(kAnna, "ollama", kNow).empty());
+    ASSERT_TRUE(outcomes.failed(failure_of(kAnna, "cuda", "gpu", kNow + Outcomes::kLasts)));
+    EXPECT_EQ(outcomes.counting_for(kAnna, "ollama", kNow).size(), 1u);
+}
+
 TEST(Outcomes, OfSubordinateUidsAreTheirOwners) {
     const auto account_of = [](std::uint32_t uid) {
         return Outcomes::Account{.id = uid >= 100'000 ? kAnna : uid};
