@@ -241,7 +241,11 @@ Settings settings_from(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& problem) {
-        std::exit(app.exit(problem) == 0 ? 0 : EX_USAGE);
+        if (problem.get_exit_code() == 0)  // --help, --version
+            std::exit(app.exit(problem));
+        std::fprintf(stderr, "gpuprobed: %s\nRun with --help for more information.\n",
+                     scrubbed(problem.what(), 1024).c_str());
+        std::exit(EX_USAGE);
     }
     settings.log_level = enum_from<LogLevel>(level).value_or(settings.log_level);
     settings.launch.mode = enum_from<LaunchMode>(mode).value_or(settings.launch.mode);
@@ -398,6 +402,6 @@ int main(int argc, char** argv) try {
     log.write(LogLevel::Error, code.error().text);
     return exit_code(code.error());
 } catch (const std::exception& problem) {
-    std::fprintf(stderr, "gpuprobed: %s\n", problem.what());
+    std::fprintf(stderr, "gpuprobed: %s\n", scrubbed(problem.what(), 1024).c_str());
     return EX_SOFTWARE;
 }
