@@ -27,12 +27,12 @@ def call(method, parameters=None):
 def connected(path, uid):
     """A connection of that user. Its uid is that of the moment when it connects: unix(7), SO_PEERCRED."""
     client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    client.settimeout(DEADLINE)
     os.seteuid(uid)
     try:
-        client.connect(path)
+        client.connect(path)  # waits while the queue is full; with a time-out it would be an error
     finally:
         os.seteuid(0)
+    client.settimeout(DEADLINE)
     return client
 
 
@@ -186,6 +186,98 @@ class ManyUsers(ManyUsersCase):
             self.assertTrue(ready.acquire(timeout=60))
         print(f"{len(crowd)} ordinary users")
         self.assert_others_are_served(STRANGERS[-1])
+
+
+class Hoarders(ManyUsersCase):
+    """What one user can make the daemon keep."""
+
+    HOARDER = 1
+
+    def test_buffers_of_large_calls_go_with_the_answer(self):
+        padded = call("Select")[:-1] + b" " * (2 * MIB - 4096) + b"\0"
+        for _ in range(200):
+            client = self.connect(self.HOARDER)
+            client.sendall(padded)
+            self.assertIn(b'"backend"', client.recv(1 << 16))
+        self.assert_others_are_served(SOMEBODY)
+
+    def test_answers_that_are_not_read_are_counted(self):
+        for number in range(1500):
+            client = self.connect(self.HOARDER)
+            client.settimeout(0.5)
+            try:
+                client.sendall(call("Describe")[:-1] + b" " * (number + 1) + b"\0")
+            except OSError:
+                pass
+        self.assert_others_are_served(SOMEBODY)
+
+    def test_groups_are_looked_up_for_callers_and_bounded(self):
+        pid = os.fork()
+        if pid == 0:
+            os.setgroups(range(3_000_000_000, 3_000_065_536))
+            os.setuid(self.HOARDER)
+            held = []
+            for _ in range(300):
+                held.append(socket.socket(socket.AF_UNIX))
+                held[-1].connect(self.path)
+                held[-1].sendall(call("Select"))
+                held[-1].recv(1 << 16)
+            os._exit(0)
+        self.assertEqual(os.waitpid(pid, 0)[1], 0)
+        self.assert_others_are_served(SOMEBODY)
+
+    def test_calls_behind_one_that_is_answered_too_late(self):
+        """The next call's bytes are those of a connection that has closed when the answer comes."""
+        for _ in range(3000):
+            client = self.connect(self.HOARDER)
+            client.sendall(call("Recommend", {"product": "torch"}) + UNFINISHED[:60_000])
+            client.close()
+        self.assert_others_are_served(SOMEBODY)
+        self.ask(self.HOARDER, "Select", {"consumer": "default", "request": {}})
+
+    def test_unread_answers_keep_their_connection(self):
+        """What the kernel holds for a client counts as the daemon's memory, so the client keeps its place."""
+        before, clients = self.descriptors(), []
+        for _ in range(300):
+            clients.append(self.connect(self.HOARDER))
+            clients[-1].sendall(call("Describe") * 3 + b"no call\0")
+        self.assert_others_are_served(SOMEBODY)
+        self.assertGreater(self.descriptors(), before + 200)
+        for client in clients:
+            client.close()
+        self.wait_for_descriptors(before + 20)
+
+    def test_a_subscription_that_is_refused_is_none(self):
+        client = self.client()
+        for _ in range(2000):
+            client.send("Subscribe", {"x": 1}, more=True)
+            self.assertRaises(Refused, client.receive)
+        self.call("SetOverride", {"consumer": "default", "rule": {"strict": True}})
+        self.assertIn("consumers", client.call("ListConsumers"))
+        self.assert_small()
+
+    def connect_and_leave(self, uid):
+        """Until it is killed, or the daemon ends."""
+        os.setuid(uid)
+        try:
+            while True:
+                client = socket.socket(socket.AF_UNIX)
+                client.connect(self.path)
+                client.close()
+        except OSError:
+            os._exit(0)
+
+    def test_programs_that_connect_and_leave(self):
+        crowd = []
+        for uid in ORDINARY[:2]:
+            crowd.append(os.fork())
+            if crowd[-1] == 0:
+                self.connect_and_leave(uid)
+        self.assert_prompt(SOMEBODY)
+        for pid in crowd:
+            os.kill(pid, 9)
+            os.waitpid(pid, 0)
+        self.assert_small()
 
 
 class SubordinateUids(ManyUsersCase):
