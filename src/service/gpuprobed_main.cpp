@@ -18,6 +18,7 @@
 #include "base/files.h"
 #include "base/folder_watch.h"
 #include "base/open_folder.h"
+#include "base/parse.h"
 #include "base/patience.h"
 #include "base/version.h"
 #include "engine/engine.h"
@@ -402,6 +403,6 @@ int main(int argc, char** argv) try {
     log.write(LogLevel::Error, code.error().text);
     return exit_code(code.error());
 } catch (const std::exception& problem) {
-    std::fprintf(stderr, "gpuprobed: %s\n", scrubbed(problem.what(), 1024).c_str());
+    std::fprintf(stderr, "gpuprobed: %s\n", gpuprobe::scrubbed(problem.what(), 1024).c_str());
     return EX_SOFTWARE;
 }
