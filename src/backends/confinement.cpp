@@ -79,7 +79,7 @@ struct Starts {
     static constexpr unsigned kThreadsPerProcessor = 16;
     static constexpr unsigned kProcessesPerSecond = 1;
     static constexpr unsigned kThreadsPerSecond = 4;
-    /// With this share of them, the rest runs only while nobody else wants the processor.
+    /// After one part in so many of them, new ones run only while the processor is otherwise idle.
     static constexpr unsigned kUsualShare = 8;
 
     unsigned most = 0;
@@ -207,7 +207,7 @@ struct Supervision {
 /// The table of descriptors is the worker's until this process has the listener. Then it keeps that
 /// and the output, and nothing else.
 bool take_listener(Agreement& agreement) {
-    // What a kernel before Linux 5.9 lacks; it cannot let calls through (5.5) either.
+    // A kernel that lacks this call (before Linux 5.9) may not be able to let calls through (5.5).
     if (::syscall(__NR_close_range, ~0U, ~0U, 0U) != 0)
         return false;
     agreement.set(Agreement::kAble);
@@ -223,7 +223,8 @@ bool take_listener(Agreement& agreement) {
     return true;
 }
 
-/// What the process does that answers for a driver's calls, until the worker's first thread ends.
+/// The main function of the process that answers for a driver's calls. It ends with the worker's
+/// first thread.
 int supervise_calls(void* passed) {
     const auto* supervision = static_cast<const Supervision*>(passed);
     (void)::prctl(PR_SET_NAME, "gpuprobe-calls", 0, 0, 0);
@@ -251,7 +252,7 @@ int supervise_calls(void* passed) {
 
 /// Starts a process that the driver cannot reach: it can let calls through. No signal reports its
 /// end, so that a driver that waits for its children does not wait for this one (clone(2),
-/// "__WCLONE"). It starts before the filter: afterwards nobody could answer for that clone().
+/// "__WCLONE"). It starts before the filter is loaded: later, its own clone() would wait for it.
 /// -1 where none starts.
 pid_t start_supervisor(const Supervision& supervision) {
     alignas(std::max_align_t) static std::array<std::byte, std::size_t{64} << 10U> stack;
@@ -310,7 +311,7 @@ bool allow_supervised_calls() {
 /// Leaves this process, and whatever it starts, only the system calls of a list; any other fails
 /// with ENOSYS, as on an older kernel. Where the kernel can ask (Linux 5.9), the number of such a
 /// call is written to stderr once, so that a driver that fails without it says what it needs, and
-/// processes and threads are counted: there are no more than Starts allows.
+/// processes and threads are counted: Starts has the limits.
 ///
 /// Starts a process for that. Needs no_new_privs. Errors: Internal, where the kernel or its
 /// container allows no filter; nothing has changed then.

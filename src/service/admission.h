@@ -204,7 +204,7 @@ struct Admission {
 
     Payers payers;
     /// Calls that wait for probes, or for a write to the disk.
-    SharedPool probes{{.all = 64, .one = 8, .always = 1, .root = 64}};
+    SharedPool probes{{.all = 64, .one = 8, .always = 1, .root = 8}};
     /// Calls that wait for one reading of a GPU's memory.
     SharedPool readings{{.all = 2048, .one = 512, .always = 1, .root = 512}};
     /// Bytes of calls that have not been answered, and of answers that have not been read.

@@ -247,7 +247,10 @@ int Connection::take_write(sd_bus_message* message, void* self, sd_bus_error* /*
         if (done)
             (void)sd_bus_reply_method_return(call.get(), nullptr);
         else
-            (void)sd_bus_reply_method_errorf(call.get(), error_name(done.error().code).c_str(),
+            (void)sd_bus_reply_method_errorf(call.get(),
+                                             done.error().code == ErrorCode::InvalidRequest
+                                                 ? SD_BUS_ERROR_INVALID_ARGS
+                                                 : error_name(done.error().code).c_str(),
                                              "%s", done.error().text.c_str());
         connection.update();
     });

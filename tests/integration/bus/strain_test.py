@@ -237,10 +237,12 @@ class Oversized(StrainCase):
     def test_the_longest_text_that_a_bus_carries(self):
         peer = self.connect()
         for size in (31 * MIB, 16 * MIB):
-            self.assertEqual(self.refusal(peer, MANAGER, "SelectBackend", "sa{sv}", ["x" * size, {}]),
-                             ERROR + "UnknownConsumer")
-            self.assertEqual(self.refusal(peer, MANAGER, "SelectBackend", "sa{sv}",
-                                          ["default", {"backend": ("s", "x" * size)}]), ERROR + "InvalidRequest")
+            for values in (["x" * size, {}], ["default", {"backend": ("s", "x" * size)}]):
+                self.assertEqual(self.refusal(peer, MANAGER, "SelectBackend", "sa{sv}", values), ERROR + "TooLarge")
+        size = 2 * MIB - 4096  # a call may hold 2 MiB
+        self.assertEqual(self.refusal(peer, MANAGER, "SelectBackend", "sa{sv}", ["x" * size, {}]), ERROR + "UnknownConsumer")
+        self.assertEqual(self.refusal(peer, MANAGER, "SelectBackend", "sa{sv}",
+                                      ["default", {"backend": ("s", "x" * size)}]), ERROR + "InvalidRequest")
         self.assert_unharmed()
 
     def test_more_than_a_bus_carries(self):

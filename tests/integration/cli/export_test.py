@@ -113,7 +113,7 @@ class Written(InFolder):
         for mode in ("0755", "4644", "0044", "rw-r-----", "0648", "-1", ""):
             with self.subTest(mode):
                 done = export("prometheus", f"--output={path}", f"--mode={mode}")
-                self.assertEqual(done.returncode, 1)
+                self.assertEqual(done.returncode, 2)
                 self.assertIn("mode", done.stderr)
         self.assertIn("give --output or --install", export("prometheus", "--mode=0640").stderr)
 

@@ -18,8 +18,9 @@ from gpus import DISCRETE, GIB, gpu
 
 CARD = gpu("RTX 4090", "NVIDIA GeForce RTX 4090", 0x10de, 0x2684, DISCRETE, "1:0", memory=24 * GIB)
 VICTIM = "vulkan on NVIDIA GeForce RTX 4090"
-# Computes with the device that the environment leaves it, or on the CPU where it leaves it none.
-PROGRAM = """test -n "${GGML_VK_VISIBLE_DEVICES-x}" || { echo CPU; exit 0; }
+# Computes with the device that the environment leaves it, or on the CPU where it leaves it none. Without a cache: the worker may
+# not make a folder for one, and Mesa would print that.
+PROGRAM = """export MESA_SHADER_CACHE_DISABLE=true; test -n "${GGML_VK_VISIBLE_DEVICES-x}" || { echo CPU; exit 0; }
 exec "$0" vulkan --stage verify --device index:"${GGML_VK_VISIBLE_DEVICES:-0}" --driver "$VK_DRIVER_FILES" 3>"$1"
 """
 
