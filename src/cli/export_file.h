@@ -30,10 +30,9 @@ struct Placed {
 /// The permission bits of a file that is written without --mode: everybody may read it.
 constexpr unsigned kExportMode = 0644;
 
-/// Puts `text` into the file, with the permission bits `mode`, so that no reader ever sees a part of
-/// it. Refused: "collision", beside another file that says it is ours; "unsettled",
-/// when a report of which a probe was cut short would take something away. Errors: Io,
-/// PermissionDenied.
+/// Puts `text` into the file, with the permission bits `mode`, so that no reader ever sees a part
+/// of it. Refused: "collision", beside another file that says it is ours; "unsettled", when a
+/// report of which a probe was cut short would take something away. Errors: Io, PermissionDenied.
 Result<Placed> place_export(const ExportFormat& format,
                             const std::string& path,
                             const std::string& text,
