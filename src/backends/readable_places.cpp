@@ -313,8 +313,7 @@ std::vector<std::string> readable_places(const ProbeTarget& job, bool sees_only_
     if (const char* own = std::getenv("OCL_ICD_VENDORS"))  // in a folder that other workers use
         paths.emplace_back(own);
     std::ranges::sort(paths);
-    const auto [first, last] = std::ranges::unique(paths);
-    paths.erase(first, last);
+    paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
     return paths;
 }
 
