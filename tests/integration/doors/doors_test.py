@@ -175,7 +175,10 @@ class BusDoor:
             return self.plan(parameters) if method == "Plan" else self.call(method)
         except GLib.Error as problem:
             if method == "Describe" and (Gio.DBusError.get_remote_error(problem) or "").endswith(".TooLarge"):
-                return self.large_report()
+                report = self.large_report()
+                if len(report) <= 256 << 10:  # InlineBudget::kMaxReply
+                    raise AssertionError(f"Describe is TooLarge for {len(report)} bytes") from problem
+                return report
             return {"Name": Gio.DBusError.get_remote_error(problem), "Message": problem.message.partition(": ")[2]}
 
 
