@@ -89,7 +89,7 @@ constexpr std::array<std::string_view, 32> kOfEtc = {
     "udev/hwdb.bin",
 };
 
-/// What is in /proc beside processes and what only root may read. Source: proc(5).
+/// Entries of /proc other than processes and files that only root may read. Source: proc(5).
 constexpr std::array kOfProc = {
     "/proc/self",    "/proc/buddyinfo", "/proc/bus/pci", "/proc/cgroups",     "/proc/cmdline",
     "/proc/cpuinfo", "/proc/devices",   "/proc/driver",  "/proc/filesystems", "/proc/interrupts",
@@ -175,7 +175,7 @@ std::string folder_of(const std::string& path) {
     return fs::path{path}.parent_path().string();
 }
 
-/// What is installed with a file or folder that the job, a variable or the linker cache names.
+/// Adds the files that are installed with one that the job, a variable or the linker cache names.
 void add_named(const std::string& path, Paths& paths) {
     if (!path.starts_with('/'))
         return;

@@ -48,7 +48,7 @@ std::size_t plain_length(std::string_view text) {
     return static_cast<std::size_t>(end - text.begin());
 }
 
-/// What is shown of a text so far.
+/// The part of a text that has been made printable so far.
 class Shown {
 public:
     Shown(std::string_view kept, std::size_t limit) : kept_{kept}, limit_{limit} {}

@@ -63,7 +63,7 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
 /// Of a file that is being written: its name, this, and six letters.
 constexpr std::string_view kUnfinished = ".new-";
 
-/// How the names of a file's temporary files begin: beside it, or hidden elsewhere.
+/// The prefix of a file's temporary names: in the same folder, or hidden in another one.
 std::string unfinished_name(const std::string& file, const std::string& elsewhere) {
     const auto name = file.substr(file.find_last_of('/') + 1);
     const auto beside = elsewhere == folder_of(file) ? file : elsewhere + "/." + name;
