@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What gpuprobectl answers on every recorded machine, frozen in answers.json.xz, so that a change of the code shows
-each answer that it changes.
+"""The answers of gpuprobectl, and of a replaying daemon over D-Bus and its socket, for every recorded machine, frozen in
+answers.json.xz, so that a change of the code shows each answer that it changes.
 
 Usage: golden.py check [PART/PARTS]   compares; prints "machine, question, path: before -> after" and ends with 1
        golden.py accept               freezes the answers as they are now
@@ -13,21 +13,24 @@ import json
 import lzma
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
+
+import daemon
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parent.parent
 MACHINES = SOURCE / "tests/data/machines"
 FROZEN = HERE / "answers.json.xz"
 SHOWN = 60  # differences printed of one part
-# When a report was made and how old its facts are says nothing about the machine.
-MOMENTS = {"created_usec", "age_usec", "free_at_usec", "at_usec", "issued", "generated"}
+# Dates, ages and the count of reports depend on the run and not on the machine. D-Bus keys are in camel case.
+MOMENTS = {"created_usec", "age_usec", "free_at_usec", "at_usec", "issued", "generated", "generation"}
 
 
 def questions():
-    return json.loads((HERE / "questions.json").read_text(encoding="utf-8"))["gpuprobectl"]
+    return json.loads((HERE / "questions.json").read_text(encoding="utf-8"))
 
 
 def machines():
@@ -38,9 +41,13 @@ def is_of_today(value):
     return isinstance(value, dict) and value.get("code") == "stale-document"
 
 
+def is_moment(key):
+    return re.sub("(?<=[a-z])(?=[A-Z])", "_", key).lower() in MOMENTS
+
+
 def without_moments(value):
     if isinstance(value, dict):
-        return {key: without_moments(part) for key, part in value.items() if key not in MOMENTS}
+        return {key: without_moments(part) for key, part in value.items() if not is_moment(key)}
     return [without_moments(part) for part in value if not is_of_today(part)] if isinstance(value, list) else value
 
 
@@ -64,12 +71,20 @@ def answer(machine, question, home):
     return {"status": run.returncode, "answer": parsed(run.stdout), "errors": lines_of(run.stderr)}
 
 
+def daemon_answers(machine):
+    """{question: answer} of both of the daemon's interfaces. Documents inside of strings are read."""
+    with daemon.ReplayingDaemon(MACHINES / machine) as asked:
+        return {question: parsed(given) if isinstance(given, str) else without_moments(given)
+                for question, given in asked.answers(questions())}
+
+
 def ask(names):
     """{machine: {question: answer}}"""
-    asked = [(name, question) for name in names for question in questions()]
+    asked = [(name, question) for name in names for question in questions()["gpuprobectl"]]
     with tempfile.TemporaryDirectory() as home, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        daemons = pool.map(daemon_answers, names)
         given = pool.map(lambda pair: answer(*pair, home), asked)
-        answers = {name: {} for name in names}
+        answers = dict(zip(names, daemons))
         for (name, question), said in zip(asked, given):
             answers[name][" ".join(question)] = said
     return answers
@@ -119,7 +134,7 @@ def check(part):
 def accept():
     text = json.dumps(ask(machines()), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     FROZEN.write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
-    print(f"{FROZEN.name}: {len(machines())} machines, {len(questions())} questions, {FROZEN.stat().st_size} bytes")
+    print(f"{FROZEN.name}: {len(machines())} machines, {sum(map(len, questions().values()))} questions, {FROZEN.stat().st_size} bytes")
     return 0
 
 
