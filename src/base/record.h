@@ -356,18 +356,30 @@ Result<T> strict_record_from(const Value& value) {
 
 }  // namespace gpuprobe::inline base
 
-/// The function describe() of a struct whose keys are called as its members.
+/// Defines describe() of a struct: its members in the order in which they are written. A member
+/// stands for a key of the same name; ("key", member) gives it another one.
 #define RECORD_MEMBERS(Type, ...)                 \
     template <class Visitor>                      \
     void describe(Visitor& visit, Type& record) { \
         RECORD_EXPAND(RECORD_VISIT(__VA_ARGS__))  \
     }
-// Each rescan visits one more member: 16 are enough for a line.
-#define RECORD_VISIT(member, ...)  \
-    visit(#member, record.member); \
+// The preprocessor visits one more member each time that it scans the list again: 64 members at most.
+#define RECORD_VISIT(member, ...) \
+    RECORD_ITEM(member)           \
     __VA_OPT__(RECORD_AGAIN RECORD_NOTHING(__VA_ARGS__))
 #define RECORD_AGAIN() RECORD_VISIT
 #define RECORD_NOTHING ()
-#define RECORD_EXPAND(...) RECORD_RESCAN(RECORD_RESCAN(RECORD_RESCAN(RECORD_RESCAN(__VA_ARGS__))))
+#define RECORD_ITEM(item) RECORD_JOIN(RECORD_ITEM_, RECORD_IS_PAIR(item))(item)
+#define RECORD_ITEM_0(member) visit(#member, record.member);
+#define RECORD_ITEM_1(pair) RECORD_PAIR pair
+#define RECORD_PAIR(key, member) visit(key, record.member);
+#define RECORD_IS_PAIR(item) RECORD_SECOND(RECORD_MARK item, 0)
+#define RECORD_MARK(...) ~, 1
+#define RECORD_SECOND(...) RECORD_SECOND_(__VA_ARGS__, 0)
+#define RECORD_SECOND_(first, second, ...) second
+#define RECORD_JOIN(left, right) RECORD_JOIN_(left, right)
+#define RECORD_JOIN_(left, right) left##right
+#define RECORD_EXPAND(...) RECORD_MORE(RECORD_MORE(RECORD_MORE(RECORD_MORE(__VA_ARGS__))))
+#define RECORD_MORE(...) RECORD_RESCAN(RECORD_RESCAN(RECORD_RESCAN(RECORD_RESCAN(__VA_ARGS__))))
 #define RECORD_RESCAN(...) RECORD_ONCE(RECORD_ONCE(RECORD_ONCE(RECORD_ONCE(__VA_ARGS__))))
 #define RECORD_ONCE(...) __VA_ARGS__

@@ -30,17 +30,8 @@ struct LiveMemory {
     std::vector<MemoryReading> evidence = {};
     bool operator==(const LiveMemory&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, LiveMemory& memory) {
-    visit("kind", memory.kind);
-    visit("physical", memory.physical);
-    visit("allocatable", memory.allocatable);
-    visit("free", memory.free);
-    visit("free_at_usec", memory.free_at);
-    visit("source", memory.source);
-    visit("reasons", memory.reasons);
-    visit("evidence", memory.evidence);
-}
+RECORD_MEMBERS(LiveMemory, kind, physical, allocatable, free, ("free_at_usec", free_at), source,
+               reasons, evidence)
 
 /// Puts what is free now into what a report says. `now` is a LiveMemory, or as the bus tells it.
 template <class Memory>

@@ -31,19 +31,8 @@ struct Finding {
     bool is_for_host = false;  ///< they are the host's, and this is a container or a sandbox
     bool operator==(const Finding&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Finding& finding) {
-    visit("id", finding.id);
-    visit("severity", finding.severity);
-    visit("gpu", finding.gpu);
-    visit("gpus", finding.gpus);
-    visit("evidence", finding.evidence);
-    visit("sentence", finding.sentence);
-    visit("fix", finding.fix);
-    visit("commands", finding.commands);
-    visit("safe", finding.is_safe);
-    visit("on_host", finding.is_for_host);
-}
+RECORD_MEMBERS(Finding, id, severity, gpu, gpus, evidence, sentence, fix, commands,
+               ("safe", is_safe), ("on_host", is_for_host))
 
 /// What no report holds: it belongs to the process that asks rather than to the machine, or says
 /// nothing about a GPU by itself. A captured machine has none of it.
@@ -71,20 +60,9 @@ struct Surroundings {
     /// Lines of the kernel's log about graphics drivers; none where it can't be read.
     std::vector<std::string> kernel_log = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, Surroundings& here) {
-    visit("environment", here.environment);
-    visit("layers", here.vulkan_layers);
-    visit("cdi", here.cdi_specs);
-    visit("cdi_drivers", here.cdi_drivers);
-    visit("programs", here.programs);
-    visit("door", here.has_door);
-    visit("wsl_libraries", here.has_wsl_libraries);
-    visit("new_groups", here.new_groups);
-    visit("no_group", here.has_no_group);
-    visit("security_label", here.security_label);
-    visit("kernel_log", here.kernel_log);
-}
+RECORD_MEMBERS(Surroundings, environment, ("layers", vulkan_layers), ("cdi", cdi_specs),
+               cdi_drivers, programs, ("door", has_door), ("wsl_libraries", has_wsl_libraries),
+               new_groups, ("no_group", has_no_group), security_label, kernel_log)
 
 /// What is wrong, that of the machine first, then by device in the report's order; equal findings
 /// of several devices are one. Empty: nothing was found.

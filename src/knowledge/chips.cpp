@@ -64,22 +64,8 @@ Status sort_by(std::optional<std::string> Chip::*key, const char* table, std::ve
 
 RECORD_MEMBERS(Maker, maker, name, vendors, makes)
 
-template <class Visitor>
-void describe(Visitor& visit, Chip& chip) {
-    visit("vendor", chip.vendor);
-    visit("ids", chip.ids);
-    visit("class", chip.pci_class);
-    visit("compatible", chip.compatible);
-    visit("driver", chip.driver);
-    visit("maker", chip.maker);
-    visit("chip", chip.chip);
-    visit("name", chip.name);
-    visit("role", chip.role);
-    visit("kind", chip.kind);
-    visit("form", chip.form);
-    visit("memory", chip.memory);
-    visit("architecture", chip.architecture);
-}
+RECORD_MEMBERS(Chip, vendor, ids, ("class", pci_class), compatible, driver, maker, chip, name, role,
+               kind, form, memory, architecture)
 
 namespace {
 

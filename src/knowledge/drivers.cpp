@@ -24,24 +24,9 @@ bool is_about(const DriverFiles& row, std::string_view driver) {
 
 }  // namespace
 
-template <class Visitor>
-void describe(Visitor& visit, DriverFiles& row) {
-    visit("driver", row.driver);
-    visit("class", row.device_class);
-    visit("address", row.address);
-    visit("nodes", row.nodes);
-    visit("name", row.name);
-    visit("firmware", row.firmware);
-    visit("memory", row.memory);
-    visit("memory_unit", row.memory_unit);
-    visit("state", row.state);
-    visit("ready", row.ready);
-    visit("power_limit", row.power_limit);
-    visit("power_unit", row.power_unit);
-    visit("temperature", row.temperature);
-    visit("thermal_zone", row.thermal_zone);
-    visit("part_of", row.part_of);
-}
+RECORD_MEMBERS(DriverFiles, driver, ("class", device_class), address, nodes, name, firmware, memory,
+               memory_unit, state, ready, power_limit, power_unit, temperature, thermal_zone,
+               part_of)
 
 namespace {
 

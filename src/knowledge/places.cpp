@@ -48,20 +48,8 @@ void describe(Visitor& visit, PackageRole& role) {
     visit("machine", role.machine);
 }
 
-template <class Visitor>
-void describe(Visitor& visit, Distribution& row) {
-    visit("id", row.id);
-    visit("name", row.name);
-    visit("version", row.version);
-    visit("variant", row.variant);
-    visit("like", row.like);
-    visit("same_versions", row.has_same_versions);
-    visit("commands", row.commands);
-    visit("packages", row.packages);
-    visit("notes", row.notes);
-    visit("machines", row.machines);
-    visit("image", row.image);
-}
+RECORD_MEMBERS(Distribution, id, name, version, variant, like, ("same_versions", has_same_versions),
+               commands, packages, notes, machines, image)
 
 RECORD_MEMBERS(Engine, id, name, container, kernel, commands)
 

@@ -97,20 +97,8 @@ struct GpuPlan {
     std::vector<Reason> reasons = {};               ///< why `fit` is not better, or less than sure
     bool operator==(const GpuPlan&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, GpuPlan& plan) {
-    visit("gpu", plan.gpu);
-    visit("name", plan.name);
-    visit("fit", plan.fit);
-    visit("budget", plan.budget);
-    visit("physical", plan.physical);
-    visit("need", plan.need);
-    visit("overhead", plan.overhead);
-    visit("flash_attention", plan.flash_attention);
-    visit("layers", plan.layers);
-    visit("max_context", plan.max_context);
-    visit("reasons", plan.reasons);
-}
+RECORD_MEMBERS(GpuPlan, gpu, name, fit, budget, physical, need, overhead, flash_attention, layers,
+               max_context, reasons)
 
 /// The part of one GPU in a split.
 struct Share {
@@ -155,15 +143,7 @@ struct Plan {
     /// Some GPU or set holds it, tightly perhaps.
     [[nodiscard]] bool is_possible() const;
 };
-template <class Visitor>
-void describe(Visitor& visit, Plan& plan) {
-    visit("need", plan.need);
-    visit("flash_attention", plan.has_flash_attention);
-    visit("gpus", plan.gpus);
-    visit("together", plan.together);
-    visit("host", plan.host);
-    visit("notes", plan.notes);
-}
+RECORD_MEMBERS(Plan, need, ("flash_attention", has_flash_attention), gpus, together, host, notes)
 
 /// GPUs that only display are left out, and integrated ones out of sets when a discrete one is in;
 /// both take part when the request names them.

@@ -22,33 +22,11 @@ struct CausesDocument {
 
 }  // namespace
 
-template <class Visitor>
-void describe(Visitor& visit, Remedy& remedy) {
-    visit("when", remedy.when);
-    visit("case", remedy.case_name);
-    visit("text", remedy.text);
-    visit("fix", remedy.fix);
-    visit("run", remedy.run);
-    visit("safe", remedy.is_safe);
-    visit("on_host", remedy.is_for_host);
-}
+RECORD_MEMBERS(Remedy, when, ("case", case_name), text, fix, run, ("safe", is_safe),
+               ("on_host", is_for_host))
 
-template <class Visitor>
-void describe(Visitor& visit, Cause& cause) {
-    visit("id", cause.id);
-    visit("of", cause.of);
-    visit("from", cause.from);
-    visit("once", cause.once);
-    visit("when", cause.when);
-    visit("unless", cause.unless);
-    visit("show", cause.show);
-    visit("instead_of", cause.instead_of);
-    visit("alone", cause.is_alone);
-    visit("severity", cause.severity);
-    visit("eased", cause.eased);
-    visit("text", cause.text);
-    visit("fixes", cause.fixes);
-}
+RECORD_MEMBERS(Cause, id, of, from, once, when, unless, show, instead_of, ("alone", is_alone),
+               severity, eased, text, fixes)
 
 namespace {
 

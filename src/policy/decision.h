@@ -40,18 +40,7 @@ struct Decision {
     std::uint64_t generation = 0;
     bool operator==(const Decision&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Decision& decision) {
-    visit("consumer", decision.consumer);
-    visit("backend", decision.backend);
-    visit("gpus", decision.gpus);
-    visit("environment", decision.environment);
-    visit("answers", decision.answers);
-    visit("messages", decision.messages);
-    visit("candidates", decision.candidates);
-    visit("warnings", decision.warnings);
-    visit("decision", decision.summary);
-    visit("generation", decision.generation);
-}
+RECORD_MEMBERS(Decision, consumer, backend, gpus, environment, answers, messages, candidates,
+               warnings, ("decision", summary), generation)
 
 }  // namespace gpuprobe::inline policy

@@ -111,37 +111,10 @@ struct Profile {
     std::map<std::string, std::string> messages = {};  ///< situation → template (policy/messages.h)
     bool operator==(const Profile&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Profile& profile) {
-    visit("schema", profile.schema);
-    visit("name", profile.name);
-    visit("description", profile.description);
-    visit("source", profile.source);
-    visit("issued", profile.issued);
-    visit("expires", profile.expires);
-    visit("backends", profile.backends);
-    visit("vendors", profile.vendors);
-    visit("cpu", profile.cpu);
-    visit("integrated", profile.integrated);
-    visit("strict", profile.strict);
-    visit("translate", profile.translate);
-    visit("environment", profile.environment);
-    visit("reads", profile.reads);
-    visit("forwards", profile.forwards);
-    visit("floors", profile.floors);
-    visit("brings", profile.brings);
-    visit("failed_statuses", profile.failed_statuses);
-    visit("as_discrete", profile.as_discrete);
-    visit("integrated_by", profile.integrated_by);
-    visit("requests", profile.requests);
-    visit("unknown_request", profile.unknown_request);
-    visit("unavailable_request", profile.unavailable_request);
-    visit("rank", profile.rank);
-    visit("order", profile.order);
-    visit("platforms", profile.platforms);
-    visit("answers", profile.answers);
-    visit("messages", profile.messages);
-}
+RECORD_MEMBERS(Profile, schema, name, description, source, issued, expires, backends, vendors, cpu,
+               integrated, strict, translate, environment, reads, forwards, floors, brings,
+               failed_statuses, as_discrete, integrated_by, requests, unknown_request,
+               unavailable_request, rank, order, platforms, answers, messages)
 
 /// A profile from its value. Errors: Malformed with the member at fault, for a member, backend or
 /// fact that is not known, for a limit of docs/consumers.md, and for a contradiction.

@@ -26,18 +26,8 @@ struct VariantCandidate {
     std::optional<std::string> note = {};  ///< the manifest's
     bool operator==(const VariantCandidate&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, VariantCandidate& candidate) {
-    visit("variant", candidate.variant);
-    visit("family", candidate.family);
-    visit("tier", candidate.tier);
-    visit("priority", candidate.priority);
-    visit("verdict", candidate.verdict);
-    visit("gpus", candidate.gpus);
-    visit("reasons", candidate.reasons);
-    visit("warnings", candidate.warnings);
-    visit("note", candidate.note);
-}
+RECORD_MEMBERS(VariantCandidate, variant, family, tier, priority, verdict, gpus, reasons, warnings,
+               note)
 
 enum class RecommendStatus {
     Ok,
@@ -73,25 +63,8 @@ struct Recommendation {
     std::uint64_t generation = 0;
     bool operator==(const Recommendation&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Recommendation& answer) {
-    visit("product", answer.product);
-    visit("version", answer.version);
-    visit("status", answer.status);
-    visit("platform", answer.platform);
-    visit("variant", answer.variant);
-    visit("verdict", answer.verdict);
-    visit("artifact", answer.artifact);
-    visit("environment", answer.environment);
-    visit("gpus", answer.gpus);
-    visit("fallback", answer.fallback);
-    visit("default", answer.project_default);
-    visit("hint", answer.hint);
-    visit("warnings", answer.warnings);
-    visit("candidates", answer.candidates);
-    visit("manifest_sha256", answer.manifest_sha256);
-    visit("rules", answer.rules);
-    visit("generation", answer.generation);
-}
+RECORD_MEMBERS(Recommendation, product, version, status, platform, variant, verdict, artifact,
+               environment, gpus, fallback, ("default", project_default), hint, warnings,
+               candidates, manifest_sha256, rules, generation)
 
 }  // namespace gpuprobe::inline policy

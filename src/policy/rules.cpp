@@ -18,22 +18,13 @@ struct MajorFloor {
     Version driver = {};
     std::map<std::string, Version> exceptions = {};  ///< by toolkit
 };
-template <class Visitor>
-void describe(Visitor& visit, MajorFloor& floor) {
-    visit("toolkit_major", floor.major);
-    visit("min_driver", floor.driver);
-    visit("exceptions", floor.exceptions);
-}
+RECORD_MEMBERS(MajorFloor, ("toolkit_major", major), ("min_driver", driver), exceptions)
 
 struct ToolkitFloor {
     Version toolkit = {};
     Version driver = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, ToolkitFloor& floor) {
-    visit("toolkit", floor.toolkit);
-    visit("min_driver", floor.driver);
-}
+RECORD_MEMBERS(ToolkitFloor, toolkit, ("min_driver", driver))
 
 struct Branch {
     std::uint32_t branch = 0;
@@ -46,12 +37,8 @@ struct CudaDriverTable {
     std::vector<ToolkitFloor> toolkits = {};
     std::vector<Branch> branches = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, CudaDriverTable& table) {
-    visit("mvc_floor", table.majors);
-    visit("exact_floor", table.toolkits);
-    visit("branch_to_cuda", table.branches);
-}
+RECORD_MEMBERS(CudaDriverTable, ("mvc_floor", majors), ("exact_floor", toolkits),
+               ("branch_to_cuda", branches))
 
 struct SmRow {
     ComputeCapability capability = {};
@@ -59,65 +46,39 @@ struct SmRow {
     std::optional<Version> last = {};
     std::optional<bool> is_tegra = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, SmRow& row) {
-    visit("sm", row.capability);
-    visit("first", row.first);
-    visit("last", row.last);
-    visit("tegra", row.is_tegra);
-}
+RECORD_MEMBERS(SmRow, ("sm", capability), first, last, ("tegra", is_tegra))
 
 struct SmTable {
     std::vector<SmRow> rows = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, SmTable& table) {
-    visit("sm", table.rows);
-}
+RECORD_MEMBERS(SmTable, ("sm", rows))
 
 struct PtxRow {
     Version isa = {};
     Version cuda = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, PtxRow& row) {
-    visit("ptx", row.isa);
-    visit("cuda", row.cuda);
-}
+RECORD_MEMBERS(PtxRow, ("ptx", isa), cuda)
 
 struct PtxTable {
     std::vector<PtxRow> rows = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, PtxTable& table) {
-    visit("isa", table.rows);
-}
+RECORD_MEMBERS(PtxTable, ("isa", rows))
 
 struct IpRow {
     Version ip = {};
     std::optional<Version> base = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, IpRow& row) {
-    visit("ip", row.ip);
-    visit("compat", row.base);
-}
+RECORD_MEMBERS(IpRow, ip, ("compat", base))
 
 struct IpTable {
     std::vector<IpRow> rows = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, IpTable& table) {
-    visit("ip", table.rows);
-}
+RECORD_MEMBERS(IpTable, ("ip", rows))
 
 struct GfxTable {
     std::map<std::string, std::vector<std::string>> families = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, GfxTable& table) {
-    visit("family_wildcards", table.families);
-}
+RECORD_MEMBERS(GfxTable, ("family_wildcards", families))
 
 struct CpuTable {
     std::map<std::string, std::string> aliases = {};

@@ -40,14 +40,8 @@ struct WorkerNotice {
     WorkerEvent event = WorkerEvent::Started;
     WorkerExit exit = {};  ///< of one that has ended
 };
-template <class Visitor>
-void describe(Visitor& visit, WorkerNotice& notice) {
-    visit("event", notice.event);
-    visit("code", notice.exit.code);
-    visit("signal", notice.exit.signal);
-    visit("processor_time", notice.exit.processor_time);
-    visit("peak_memory", notice.exit.peak_memory);
-}
+RECORD_MEMBERS(WorkerNotice, event, ("code", exit.code), ("signal", exit.signal),
+               ("processor_time", exit.processor_time), ("peak_memory", exit.peak_memory))
 
 struct Message {
     std::string text = {};

@@ -168,24 +168,9 @@ struct ProbeRecord {
     std::optional<WallTime> at = {};
     std::optional<std::vector<std::string>> confinement = {};
 };
-template <class Visitor>
-void describe(Visitor& visit, ProbeRecord& record) {
-    visit("api", record.api);
-    visit("driver", record.driver);
-    visit("stage", record.stage);
-    visit("device", record.device);
-    visit("outcome", record.outcome);
-    visit("devices", record.devices);
-    visit("runtime", record.runtime);
-    visit("note", record.note);
-    visit("phase", record.phase);
-    visit("duration_usec", record.duration);
-    visit("exit", record.exit_code);
-    visit("signal", record.signal);
-    visit("reasons", record.reasons);
-    visit("at_usec", record.at);
-    visit("confinement", record.confinement);
-}
+RECORD_MEMBERS(ProbeRecord, api, driver, stage, device, outcome, devices, runtime, note, phase,
+               ("duration_usec", duration), ("exit", exit_code), signal, reasons, ("at_usec", at),
+               confinement)
 
 Error malformed(std::string text) {
     return Error{ErrorCode::Malformed, std::move(text)};

@@ -71,18 +71,8 @@ struct KernelSetup {
     std::optional<bool> iommu = {};         ///< the kernel uses one
     bool operator==(const KernelSetup&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, KernelSetup& setup) {
-    visit("parameters", setup.parameters);
-    visit("secure_boot", setup.secure_boot);
-    visit("lockdown", setup.lockdown);
-    visit("tainted", setup.tainted);
-    visit("blacklist", setup.blacklist);
-    visit("loaded", setup.loaded);
-    visit("installed", setup.installed);
-    visit("options", setup.options);
-    visit("iommu", setup.iommu);
-}
+RECORD_MEMBERS(KernelSetup, parameters, secure_boot, lockdown, tainted, blacklist, loaded,
+               installed, options, iommu)
 
 struct Host {
     std::optional<std::string> os = {};      ///< "linux"
@@ -104,23 +94,8 @@ struct Host {
     std::optional<KernelSetup> setup = {};
     bool operator==(const Host&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Host& host) {
-    visit("os", host.os);
-    visit("arch", host.arch);
-    visit("kernel", host.kernel);
-    visit("libc", host.libc);
-    visit("cpu", host.cpu);
-    visit("memory", host.memory);
-    visit("container", host.container);
-    visit("virtualization", host.virtualization);
-    visit("wsl", host.wsl);
-    visit("l4t", host.l4t);
-    visit("libraries", host.libraries);
-    visit("os_release", host.os_release);
-    visit("sandbox", host.sandbox);
-    visit("setup", host.setup);
-}
+RECORD_MEMBERS(Host, os, arch, kernel, libc, cpu, memory, container, virtualization, wsl, l4t,
+               libraries, os_release, sandbox, setup)
 
 /// One entry of an access control list beyond owner, owning group and others. Source: acl(5).
 struct AclEntry {
@@ -173,18 +148,8 @@ struct HardwarePartition {
     std::optional<std::string> state = {};  ///< as a Unit's
     bool operator==(const HardwarePartition&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, HardwarePartition& partition) {
-    visit("name", partition.name);
-    visit("gpu_instance", partition.gpu_instance);
-    visit("compute_instance", partition.compute_instance);
-    visit("node", partition.node);
-    visit("nodes", partition.nodes);
-    visit("kfd_node", partition.kfd_node);
-    visit("uuid", partition.uuid);
-    visit("memory", partition.memory);
-    visit("state", partition.state);
-}
+RECORD_MEMBERS(HardwarePartition, name, gpu_instance, compute_instance, node, nodes, kfd_node, uuid,
+               memory, state)
 
 enum class HardwareBus { Pci, Platform, Other };
 

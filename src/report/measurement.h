@@ -34,24 +34,9 @@ struct Measurement {
     std::vector<Reason> reasons = {};  ///< why it failed, or why there is nothing newer
     bool operator==(const Measurement&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Measurement& measurement) {
-    visit("outcome", measurement.outcome);
-    visit("memory_read", measurement.memory_read);
-    visit("memory_copy", measurement.memory_copy);
-    visit("host_to_device", measurement.host_to_device);
-    visit("device_to_host", measurement.device_to_host);
-    visit("fp32", measurement.fp32);
-    visit("fp16", measurement.fp16);
-    visit("int8", measurement.int8);
-    visit("launch_usec", measurement.launch);
-    visit("context", measurement.context);
-    visit("spread", measurement.spread);
-    visit("duration_usec", measurement.duration);
-    visit("note", measurement.note);
-    visit("at_usec", measurement.at);
-    visit("reasons", measurement.reasons);
-}
+RECORD_MEMBERS(Measurement, outcome, memory_read, memory_copy, host_to_device, device_to_host, fp32,
+               fp16, int8, ("launch_usec", launch), context, spread, ("duration_usec", duration),
+               note, ("at_usec", at), reasons)
 
 /// What a probe of the stage "measure" says. Figures that are no positive finite number are null;
 /// an answer without any is Failed.

@@ -38,17 +38,7 @@ struct QuarantinedProbe {
     std::optional<std::string> note = {};  ///< of the probe that did it
     bool operator==(const QuarantinedProbe&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, QuarantinedProbe& probe) {
-    visit("api", probe.api);
-    visit("driver", probe.driver);
-    visit("stage", probe.stage);
-    visit("device", probe.device);
-    visit("why", probe.why);
-    visit("times", probe.times);
-    visit("since_usec", probe.since);
-    visit("until_usec", probe.until);
-    visit("note", probe.note);
-}
+RECORD_MEMBERS(QuarantinedProbe, api, driver, stage, device, why, times, ("since_usec", since),
+               ("until_usec", until), note)
 
 }  // namespace gpuprobe::inline report

@@ -70,21 +70,8 @@ struct PciInfo {
     std::optional<std::string> iommu = {};
     bool operator==(const PciInfo&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, PciInfo& pci) {
-    visit("address", pci.address);
-    visit("vendor_id", pci.vendor_id);
-    visit("device_id", pci.device_id);
-    visit("subsystem_vendor_id", pci.subsystem_vendor_id);
-    visit("subsystem_device_id", pci.subsystem_device_id);
-    visit("class", pci.pci_class);
-    visit("revision", pci.revision);
-    visit("numa_node", pci.numa_node);
-    visit("bar", pci.bar);
-    visit("link_width", pci.link_width);
-    visit("max_link_width", pci.max_link_width);
-    visit("iommu", pci.iommu);
-}
+RECORD_MEMBERS(PciInfo, address, vendor_id, device_id, subsystem_vendor_id, subsystem_device_id,
+               ("class", pci_class), revision, numa_node, bar, link_width, max_link_width, iommu)
 
 struct DriverInfo {
     std::optional<std::string> name = {};
@@ -111,15 +98,7 @@ struct GpuMemory {
     std::vector<MemoryReading> evidence = {};
     bool operator==(const GpuMemory&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, GpuMemory& memory) {
-    visit("kind", memory.kind);
-    visit("physical", memory.physical);
-    visit("allocatable", memory.allocatable);
-    visit("free", memory.free);
-    visit("free_at_usec", memory.free_at);
-    visit("evidence", memory.evidence);
-}
+RECORD_MEMBERS(GpuMemory, kind, physical, allocatable, free, ("free_at_usec", free_at), evidence)
 
 struct Identity {
     std::optional<std::string> nvidia_uuid = {};
@@ -161,12 +140,7 @@ struct Power {
     std::optional<WallTime> slowdowns_at = {};  ///< when that was so
     bool operator==(const Power&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Power& power) {
-    visit("runtime_status", power.runtime_status);
-    visit("slowdowns", power.slowdowns);
-    visit("slowdowns_at_usec", power.slowdowns_at);
-}
+RECORD_MEMBERS(Power, runtime_status, slowdowns, ("slowdowns_at_usec", slowdowns_at))
 
 /// One API's view of one GPU.
 struct ApiView {
@@ -180,17 +154,8 @@ struct ApiView {
     std::vector<Reason> reasons = {};
     bool operator==(const ApiView&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, ApiView& view) {
-    visit("outcome", view.outcome);
-    visit("version", view.version);
-    visit("index", view.index);
-    visit("driver", view.driver);
-    visit("joined_by", view.joined_by);
-    visit("device", view.device);
-    visit("age_usec", view.age);
-    visit("reasons", view.reasons);
-}
+RECORD_MEMBERS(ApiView, outcome, version, index, driver, joined_by, device, ("age_usec", age),
+               reasons)
 
 /// Whether a compute backend can run on one GPU, from facts alone. Policy is a profile's.
 struct BackendView {
@@ -236,28 +201,8 @@ struct Gpu {
     std::vector<Reason> findings = {};
     bool operator==(const Gpu&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Gpu& gpu) {
-    visit("id", gpu.id);
-    visit("kind", gpu.kind);
-    visit("basis", gpu.basis);
-    visit("vendor", gpu.vendor);
-    visit("name", gpu.name);
-    visit("title", gpu.title);
-    visit("pci", gpu.pci);
-    visit("driver", gpu.driver);
-    visit("nodes", gpu.nodes);
-    visit("primary", gpu.primary);
-    visit("memory", gpu.memory);
-    visit("identity", gpu.identity);
-    visit("architecture", gpu.architecture);
-    visit("power", gpu.power);
-    visit("apis", gpu.apis);
-    visit("backends", gpu.backends);
-    visit("partitions", gpu.partitions);
-    visit("health", gpu.health);
-    visit("findings", gpu.findings);
-}
+RECORD_MEMBERS(Gpu, id, kind, basis, vendor, name, title, pci, driver, nodes, primary, memory,
+               identity, architecture, power, apis, backends, partitions, health, findings)
 
 /// A software implementation of an API: listed so that nobody wonders, never a GPU.
 struct SoftwareDevice {
@@ -281,13 +226,8 @@ struct AcceleratorPower {
     std::optional<std::int64_t> temperature = {};  ///< of its first sensor, in 1/1000 °C
     bool operator==(const AcceleratorPower&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, AcceleratorPower& power) {
-    visit("runtime_status", power.runtime_status);
-    visit("draw_microwatts", power.draw);
-    visit("limit_microwatts", power.limit);
-    visit("temperature_millicelsius", power.temperature);
-}
+RECORD_MEMBERS(AcceleratorPower, runtime_status, ("draw_microwatts", draw),
+               ("limit_microwatts", limit), ("temperature_millicelsius", temperature))
 
 /// An NPU or other accelerator that is no GPU.
 struct Accelerator {
@@ -306,21 +246,8 @@ struct Accelerator {
     std::vector<Reason> findings = {};
     bool operator==(const Accelerator&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Accelerator& accelerator) {
-    visit("id", accelerator.id);
-    visit("kind", accelerator.kind);
-    visit("vendor", accelerator.vendor);
-    visit("name", accelerator.name);
-    visit("pci", accelerator.pci);
-    visit("driver", accelerator.driver);
-    visit("firmware", accelerator.firmware);
-    visit("nodes", accelerator.nodes);
-    visit("memory", accelerator.memory);
-    visit("power", accelerator.power);
-    visit("health", accelerator.health);
-    visit("findings", accelerator.findings);
-}
+RECORD_MEMBERS(Accelerator, id, kind, vendor, name, pci, driver, firmware, nodes, memory, power,
+               health, findings)
 
 struct RuntimeDriver {
     std::string manifest = {};
@@ -357,20 +284,8 @@ struct ProbeEntry {
     std::optional<std::vector<std::string>> output = {};
     bool operator==(const ProbeEntry&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, ProbeEntry& probe) {
-    visit("api", probe.api);
-    visit("driver", probe.driver);
-    visit("stage", probe.stage);
-    visit("device", probe.device);
-    visit("outcome", probe.outcome);
-    visit("duration_usec", probe.duration);
-    visit("exit", probe.exit_code);
-    visit("signal", probe.signal);
-    visit("phase", probe.phase);
-    visit("note", probe.note);
-    visit("output", probe.output);
-}
+RECORD_MEMBERS(ProbeEntry, api, driver, stage, device, outcome, ("duration_usec", duration),
+               ("exit", exit_code), signal, phase, note, output)
 
 struct Report {
     int schema = kReportSchema;
@@ -392,24 +307,8 @@ struct Report {
     std::vector<Reason> notes = {};
     bool operator==(const Report&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Report& report) {
-    visit("schema", report.schema);
-    visit("generation", report.generation);
-    visit("state", report.state);
-    visit("created_usec", report.created);
-    visit("source", report.source);
-    visit("host", report.host);
-    visit("gpus", report.gpus);
-    visit("software", report.software);
-    visit("accelerators", report.accelerators);
-    visit("nodes", report.nodes);
-    visit("runtimes", report.runtimes);
-    visit("probes", report.probes);
-    visit("confinement", report.confinement);
-    visit("quarantine", report.quarantine);
-    visit("notes", report.notes);
-}
+RECORD_MEMBERS(Report, schema, generation, state, ("created_usec", created), source, host, gpus,
+               software, accelerators, nodes, runtimes, probes, confinement, quarantine, notes)
 
 /// The one size to show a person and to rank by: the board's memory, and where memory is shared
 /// with the host (carveout, unified) what can be allocated.

@@ -42,24 +42,8 @@ struct Unit {
     std::map<std::string, std::uint32_t> indices = {};  ///< its place in each API that lists it
     bool operator==(const Unit&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Unit& unit) {
-    visit("name", unit.name);
-    visit("id", unit.id);
-    visit("profile", unit.profile);
-    visit("gpu_instance", unit.gpu_instance);
-    visit("compute_instance", unit.compute_instance);
-    visit("gpu_slices", unit.gpu_slices);
-    visit("compute_slices", unit.compute_slices);
-    visit("multiprocessors", unit.multiprocessors);
-    visit("uuid", unit.uuid);
-    visit("memory", unit.memory);
-    visit("node", unit.node);
-    visit("nodes", unit.nodes);
-    visit("kfd_node", unit.kfd_node);
-    visit("state", unit.state);
-    visit("indices", unit.indices);
-}
+RECORD_MEMBERS(Unit, name, id, profile, gpu_instance, compute_instance, gpu_slices, compute_slices,
+               multiprocessors, uuid, memory, node, nodes, kfd_node, state, indices)
 
 /// A unit that programs can use.
 bool is_usable(const Unit& unit);

@@ -33,16 +33,8 @@ struct Verification {
     std::vector<Reason> reasons = {};  ///< why it failed, or why there is nothing newer
     bool operator==(const Verification&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Verification& verification) {
-    visit("result", verification.result);
-    visit("words", verification.words);
-    visit("wrong_words", verification.wrong_words);
-    visit("first_wrong", verification.first_wrong);
-    visit("note", verification.note);
-    visit("at_usec", verification.at);
-    visit("reasons", verification.reasons);
-}
+RECORD_MEMBERS(Verification, result, words, wrong_words, first_wrong, note, ("at_usec", at),
+               reasons)
 
 /// What a probe of the stage "verify" says. An answer that is none (no `check`, or one that
 /// contradicts itself) is Failed: only a result that was compared counts.

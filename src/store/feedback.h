@@ -23,12 +23,7 @@ struct Override {
     std::uint32_t set_by = 0;  ///< uid
     bool operator==(const Override&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, Override& entry) {
-    visit("rule", entry.rule);
-    visit("set_at_usec", entry.set_at);
-    visit("set_by_uid", entry.set_by);
-}
+RECORD_MEMBERS(Override, rule, ("set_at_usec", set_at), ("set_by_uid", set_by))
 
 /// A choice that did not work, as a caller reported it.
 struct FailedChoice {
@@ -41,16 +36,7 @@ struct FailedChoice {
     WallTime at = {};
     bool operator==(const FailedChoice&) const = default;
 };
-template <class Visitor>
-void describe(Visitor& visit, FailedChoice& failure) {
-    visit("uid", failure.uid);
-    visit("consumer", failure.consumer);
-    visit("choice", failure.choice);
-    visit("gpu", failure.gpu);
-    visit("fingerprint", failure.fingerprint);
-    visit("detail", failure.detail);
-    visit("at_usec", failure.at);
-}
+RECORD_MEMBERS(FailedChoice, uid, consumer, choice, gpu, fingerprint, detail, ("at_usec", at))
 
 /// A collection that is kept in one file, or in memory alone where there is no file. The file
 /// changes first: when it can't be written, the collection has not changed either.

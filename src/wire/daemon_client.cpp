@@ -71,12 +71,7 @@ struct ListedOverride {
     WallTime set_at = {};
     std::uint32_t set_by = 0;
 };
-template <class Visitor>
-void describe(Visitor& visit, ListedOverride& entry) {
-    visit("rule", entry.rule);
-    visit("set_at_usec", entry.set_at);
-    visit("set_by_uid", entry.set_by);
-}
+RECORD_MEMBERS(ListedOverride, rule, ("set_at_usec", set_at), ("set_by_uid", set_by))
 
 /// What one probe call waits for.
 struct Waiting {
