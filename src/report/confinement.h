@@ -4,17 +4,18 @@
 #include <array>
 #include <string_view>
 
-/// The words of ProbeResult::confinement: what can hold a driver. docs/sandbox.md says what each
-/// does.
+/// The words in ProbeResult::confinement: mechanisms that can confine a driver. docs/sandbox.md
+/// explains each of them.
 namespace gpuprobe::confinement {
 
 inline constexpr std::string_view kNamespaces = "namespaces";
-inline constexpr std::string_view kLandlock = "landlock";  ///< then "-" and its version
+inline constexpr std::string_view kLandlock = "landlock";  ///< followed by "-" and the ABI version
 inline constexpr std::string_view kNoReachingOut = "no-reaching-out";
 inline constexpr std::string_view kKnownCalls = "known-calls";
 
-/// Those without which a driver reaches what its user may. Namespaces are made by systemd's unit in
-/// another way, and are more than the others need.
+/// The mechanisms that must apply to every driver; without one of them, a driver can access
+/// everything that its user can. Namespaces are left out: systemd's unit creates them in another
+/// way, and the other mechanisms do not depend on them.
 inline constexpr std::array kWanted = {kLandlock, kNoReachingOut, kKnownCalls};
 
 }  // namespace gpuprobe::confinement

@@ -12,7 +12,7 @@
 #include "report/pci_address.h"
 #include "report/verification.h"
 
-/// What the kernel says about a machine, before any vendor library is asked.
+/// The machine as the kernel describes it, before any vendor library is loaded.
 namespace gpuprobe::inline report {
 
 struct Libc {
@@ -24,11 +24,12 @@ RECORD_MEMBERS(Libc, name, version)
 
 struct Cpu {
     std::optional<std::string> model = {};
-    std::optional<std::string> level = {};  ///< "x86-64-v3"; null where no levels are defined
-    std::vector<std::string> features =
-        {};  ///< as the kernel spells them, usable by programs, sorted
+    /// "x86-64-v3"; null if the architecture defines no levels.
+    std::optional<std::string> level = {};
+    /// Usable by programs, in the kernel's spelling, sorted.
+    std::vector<std::string> features = {};
     std::optional<std::uint32_t> cores = {};  ///< logical processors online
-    /// Of its own worker, by the method of the GPUs'; null where nobody asked for it.
+    /// Results of the worker for the CPU, by the same method as for GPUs; null if not requested.
     std::optional<Verification> verification = {};
     std::optional<Measurement> measurement = {};
     std::optional<double> score = {};  ///< score_of(measurement)
@@ -43,32 +44,34 @@ struct HostMemory {
 };
 RECORD_MEMBERS(HostMemory, total, available)
 
-/// Which distribution the root of this process is of. Source: os-release(5).
+/// The distribution installed in this process's root. Source: os-release(5).
 struct OsRelease {
-    std::optional<std::string> id = {};          ///< "debian"
-    std::vector<std::string> id_like = {};       ///< what it is made from, closest first
+    std::optional<std::string> id = {};  ///< "debian"
+    /// The distributions that it derives from, closest first.
+    std::vector<std::string> id_like = {};
     std::optional<std::string> version_id = {};  ///< "12"
     std::optional<std::string> variant_id = {};  ///< "silverblue"
     bool operator==(const OsRelease&) const = default;
 };
 RECORD_MEMBERS(OsRelease, id, id_like, version_id, variant_id)
 
-/// How the kernel was started and what it may load, as far as graphics drivers are concerned. Each
-/// is null where it can't be read.
+/// Kernel boot parameters and module state that affect graphics drivers. Each member is null if it
+/// cannot be read.
 struct KernelSetup {
-    /// Words of the kernel's command line about GPUs, PCI and the IOMMU; others are not kept.
+    /// Words of the kernel command line about GPUs, PCI and the IOMMU. Other words are dropped.
     std::optional<std::vector<std::string>> parameters = {};
     std::optional<bool> secure_boot = {};
     std::optional<std::string> lockdown = {};   ///< "none", "integrity" or "confidentiality"
     std::optional<std::uint64_t> tainted = {};  ///< bits of /proc/sys/kernel/tainted
-    /// Modules of graphics drivers that modprobe.d or the command line keeps from loading, sorted.
+    /// Graphics driver modules that modprobe.d or the command line prevents from loading, sorted.
     std::optional<std::vector<std::string>> blacklist = {};
-    /// Modules of graphics drivers that are loaded or built in, sorted.
+    /// Graphics driver modules that are loaded or built in, sorted.
     std::optional<std::vector<std::string>> loaded = {};
-    /// Those that are there for the running kernel, sorted.
+    /// Graphics driver modules that are installed for the running kernel, sorted.
     std::optional<std::vector<std::string>> installed = {};
-    std::vector<std::string> options = {};  ///< "nvidia.NVreg_EnableGpuFirmware=18", as in use
-    std::optional<bool> iommu = {};         ///< the kernel uses one
+    /// Module options in use: "nvidia.NVreg_EnableGpuFirmware=18".
+    std::vector<std::string> options = {};
+    std::optional<bool> iommu = {};  ///< whether the kernel uses an IOMMU
     bool operator==(const KernelSetup&) const = default;
 };
 RECORD_MEMBERS(KernelSetup, parameters, secure_boot, lockdown, tainted, blacklist, loaded,
@@ -76,8 +79,8 @@ RECORD_MEMBERS(KernelSetup, parameters, secure_boot, lockdown, tainted, blacklis
 
 struct Host {
     std::optional<std::string> os = {};      ///< "linux"
-    std::optional<std::string> arch = {};    ///< as uname -m: "x86_64"
-    std::optional<std::string> kernel = {};  ///< as uname -r
+    std::optional<std::string> arch = {};    ///< from uname -m: "x86_64"
+    std::optional<std::string> kernel = {};  ///< from uname -r
     Libc libc = {};
     Cpu cpu = {};
     HostMemory memory = {};
@@ -85,8 +88,8 @@ struct Host {
     std::optional<std::string> virtualization = {};  ///< "kvm", "microsoft" …; null on bare metal
     bool wsl = false;
     std::optional<std::string> l4t = {};  ///< Jetson release, "R36"; null on anything else
-    /// Sonames that the dynamic linker's cache resolves, of those in report/libraries.h, sorted;
-    /// null where the cache can't be read.
+    /// Sonames that the dynamic linker's cache resolves, limited to the list in report/libraries.h,
+    /// sorted. Null if the cache cannot be read.
     std::optional<std::vector<std::string>> libraries = {};
     std::optional<OsRelease> os_release = {};
     /// "flatpak", "snap", "toolbox" or "distrobox"; null outside one.
@@ -100,7 +103,7 @@ RECORD_MEMBERS(Host, os, arch, kernel, libc, cpu, memory, container, virtualizat
 /// One entry of an access control list beyond owner, owning group and others. Source: acl(5).
 struct AclEntry {
     std::string tag = {};                  ///< "user", "group", "mask"; "owning-group"
-    std::optional<std::uint32_t> id = {};  ///< of a user or group
+    std::optional<std::uint32_t> id = {};  ///< user or group id
     std::uint32_t mode = 0;                ///< 4 read, 2 write, 1 execute
     bool operator==(const AclEntry&) const = default;
 };
@@ -114,16 +117,19 @@ struct DeviceNode {
     std::optional<std::uint32_t> uid = {};
     std::optional<std::uint32_t> gid = {};
     std::optional<std::string> group = {};  ///< the name of gid, or its number
-    /// Such as logind's for who sits in front of the machine. With it, the group's bits of `mode`
-    /// are the mask. Empty: there is none, or nobody looked.
+    /// Access control list, such as the entry that logind adds for the user of the local seat. If
+    /// it is not empty, the group bits of `mode` are the ACL mask. Empty if there is no ACL or it
+    /// was not read.
     std::vector<AclEntry> acl = {};
-    std::optional<bool> accessible = {};     ///< for reading and writing, by whoever asked
-    std::optional<std::string> reason = {};  ///< a code, when it is not: "missing", "no-permission"
+    /// For reading and writing, by the prober; see report/caller.h for others.
+    std::optional<bool> accessible = {};
+    /// Reason code if not accessible: "missing", "no-permission".
+    std::optional<std::string> reason = {};
     bool operator==(const DeviceNode&) const = default;
 };
 RECORD_MEMBERS(DeviceNode, path, device, mode, uid, gid, group, acl, accessible, reason)
 
-/// One reading of a size, with where it was read.
+/// One memory size and the source that it was read from.
 struct MemoryReading {
     std::string source = {};  ///< "amdgpu-sysfs", "vulkan", "opencl", "pci-bar" …
     std::string what = {};    ///< "total", "free", "used", "carveout", "gtt-total" …
@@ -132,20 +138,22 @@ struct MemoryReading {
 };
 RECORD_MEMBERS(MemoryReading, source, what, bytes)
 
-/// A render node's path is this and its minor number.
+/// Prefix of a render node's path; the minor number follows.
 constexpr std::string_view kRenderNode = "/dev/dri/renderD";
 
-/// A part of a device that programs may use like one, as the kernel shows it; see report/unit.h.
+/// A partition of a device that programs can use like a device, as the kernel shows it; see
+/// report/unit.h.
 struct HardwarePartition {
-    std::string name = {};                               ///< as a Unit's
-    std::optional<std::uint32_t> gpu_instance = {};      ///< of MIG
-    std::optional<std::uint32_t> compute_instance = {};  ///< of MIG
-    std::optional<std::string> node = {};  ///< its own render node: "/dev/dri/renderD129"
-    std::vector<std::string> nodes = {};   ///< all that are its own
+    std::string name = {};                               ///< same as Unit::name
+    std::optional<std::uint32_t> gpu_instance = {};      ///< MIG only
+    std::optional<std::uint32_t> compute_instance = {};  ///< MIG only
+    /// Render node of this partition only: "/dev/dri/renderD129".
+    std::optional<std::string> node = {};
+    std::vector<std::string> nodes = {};  ///< all nodes that belong to this partition only
     std::optional<std::uint32_t> kfd_node = {};
-    std::optional<std::string> uuid = {};  ///< 16 digits; null where another partition has the same
+    std::optional<std::string> uuid = {};  ///< 16 digits; null if another partition has the same
     std::optional<Bytes> memory = {};
-    std::optional<std::string> state = {};  ///< as a Unit's
+    std::optional<std::string> state = {};  ///< same as Unit::state
     bool operator==(const HardwarePartition&) const = default;
 };
 RECORD_MEMBERS(HardwarePartition, name, gpu_instance, compute_instance, node, nodes, kfd_node, uuid,
@@ -153,7 +161,7 @@ RECORD_MEMBERS(HardwarePartition, name, gpu_instance, compute_instance, node, no
 
 enum class HardwareBus { Pci, Platform, Other };
 
-/// One function that may be a GPU, a display or an accelerator, as sysfs and procfs show it.
+/// One device function that may be a GPU, a display or an accelerator, as sysfs and procfs show it.
 struct HardwareDevice {
     std::string id = {};  ///< "pci:0000:00:06.0" or "platform:<name>"
     HardwareBus bus = HardwareBus::Pci;
@@ -165,41 +173,43 @@ struct HardwareDevice {
     std::optional<std::string> subsystem_device_id = {};
     std::optional<std::string> pci_class = {};  ///< class and subclass: "0302"
     std::optional<std::string> revision = {};   ///< two hexadecimal digits
-    std::optional<int> numa_node = {};          ///< null where the kernel says -1
+    std::optional<int> numa_node = {};          ///< null if the kernel reports -1
     std::optional<std::string> driver = {};
     std::optional<std::string> driver_version = {};
     std::optional<std::string> driver_flavour = {};  ///< nvidia: "open" or "proprietary"
     std::optional<std::string> modalias = {};
     std::vector<std::string> compatible = {};  ///< device tree, most specific first
-    std::optional<bool> boot_vga = {};  ///< the firmware's display is here (boot_vga, boot_display)
+    std::optional<bool> boot_vga = {};  ///< firmware uses it for display (boot_vga, boot_display)
     std::optional<std::string> runtime_status = {};  ///< power/runtime_status
-    std::optional<std::string> model = {};  ///< a name the driver gives without being called
-    std::optional<std::string> uuid = {};   ///< likewise (/proc/driver/nvidia, amdgpu unique_id)
+    /// Name from sysfs or procfs, without calling the driver.
+    std::optional<std::string> model = {};
+    std::optional<std::string> uuid = {};  ///< same sources (/proc/driver/nvidia, amdgpu unique_id)
     DrmNodes drm = {};
-    bool is_accel = false;  ///< sits in the accel class
+    bool is_accel = false;  ///< is in the "accel" class
     bool is_drm = false;    ///< has any DRM node
     std::vector<DeviceNode> nodes = {};
-    std::vector<MemoryReading> memory = {};  ///< what may be read without waking anything
+    std::vector<MemoryReading> memory = {};  ///< sizes that can be read without waking the device
     std::optional<Bytes> largest_bar = {};   ///< largest prefetchable 64-bit BAR
-    /// Lanes of its PCIe link; null where it sleeps, as reading them would wake it.
+    /// Lanes of the PCIe link; null while the device sleeps, because reading them would wake it.
     std::optional<std::uint32_t> link_width = {};
     std::optional<std::uint32_t> max_link_width = {};
-    /// When what its sensors say was read, of which only slowdowns are kept in `extra`.
+    /// When the sensors were read. Only their slowdown reasons are kept in `extra`.
     std::optional<WallTime> sensed_at = {};
     std::optional<std::string> physical_function = {};  ///< id of the PF, on an SR-IOV VF
     std::vector<HardwarePartition> partitions = {};
     std::vector<Reason> findings = {};  ///< e.g. "driver-mismatch", "uvm-missing"
-    /// Further facts, under the keys of report/fact_table.h that are FactOf::Hardware; an object.
+    /// Further facts as an object. Its keys are those that report/fact_table.h declares as
+    /// FactOf::Hardware.
     Value extra = Value{Value::Object{}};
 };
 
-/// Everything stage 0 knows.
+/// The result of stage 0, the inventory: everything that is known without loading a driver.
 struct Machine {
     Host host = {};
     std::vector<HardwareDevice> devices = {};  ///< sorted by id
-    std::vector<DeviceNode> shared_nodes =
-        {};                               ///< not of one device: /dev/kfd, /dev/nvidiactl, /dev/dxg
-    std::vector<std::string> notes = {};  ///< unreadable places, "path: reason"
+    /// Shared by several devices: /dev/kfd, /dev/nvidiactl, /dev/dxg.
+    std::vector<DeviceNode> shared_nodes = {};
+    std::vector<std::string> notes = {};  ///< files that could not be read, "path: reason"
 };
 
 }  // namespace gpuprobe::inline report

@@ -14,11 +14,12 @@
 
 namespace gpuprobe::inline report {
 
-/// How a probe ended. Each is an answer that a report carries; none is an Error.
+/// How a probe ended. Each value is a valid answer that a report can contain; a probe never ends
+/// with an Error.
 enum class Outcome {
-    Answered,  ///< the API spoke; its devices, perhaps none, are all it has
-    Absent,    ///< library, driver or device is not there
-    Failed,    ///< the API said no, or left without a complete answer
+    Answered,  ///< the API listed all its devices, perhaps none
+    Absent,    ///< library, driver or device is missing
+    Failed,    ///< the API returned an error, or the worker exited without a complete answer
     TimedOut,  ///< killed at its deadline
     Crashed,   ///< ended by a signal
     Skipped,   ///< not run: asleep, quarantined, not permitted, disabled
@@ -33,9 +34,10 @@ constexpr std::array<EnumName<Outcome>, 6> names_of(Outcome) {
              {Outcome::Skipped, "skipped"}}};
 }
 
-/// Why something is as it is: a stable code and the facts it rests on. Wording is the client's.
+/// Why something is the way it is: a stable code and the facts that led to it. Clients choose the
+/// wording.
 struct Reason {
-    std::string code = {};  ///< of report/reason_table.h; from a newer program, perhaps another
+    std::string code = {};  ///< from report/reason_table.h; perhaps unknown if from a newer version
     Value detail = Value{Value::Object{}};  ///< an object
     std::strong_ordering operator<=>(const Reason&) const = default;
 

@@ -11,12 +11,12 @@
 
 namespace gpuprobe::inline report {
 
-/// What happened while a driver was being asked.
+/// What went wrong while a driver was being probed.
 enum class Harm {
-    Crashed,          ///< the worker, by a signal
+    Crashed,          ///< a signal ended the worker
     TimedOut,         ///< the worker was killed at its deadline
-    MachineWentDown,  ///< the next thing heard of this machine was another boot
-    DaemonWentDown,   ///< whoever asked was gone, in the same boot
+    MachineWentDown,  ///< the machine went down: the next record is from another boot
+    DaemonWentDown,   ///< the probing process disappeared within the same boot
 };
 constexpr std::array<EnumName<Harm>, 4> names_of(Harm) {
     return {{{Harm::Crashed, "crashed"},
@@ -25,17 +25,17 @@ constexpr std::array<EnumName<Harm>, 4> names_of(Harm) {
              {Harm::DaemonWentDown, "daemon-went-down"}}};
 }
 
-/// A driver that is not asked for now, because of what happened when it was.
+/// A driver that is not probed for a while because an earlier probe of it did harm.
 struct QuarantinedProbe {
     std::string api = {};
     std::string driver = {};  ///< manifest, or "" for the API's only driver
     std::string stage = "query";
-    std::optional<std::string> device = {};  ///< of "verify" and "measure": which
-    Harm why = Harm::Crashed;                ///< the last time
-    std::uint32_t times = 0;                 ///< harm since it last answered
+    std::optional<std::string> device = {};  ///< the probed device; for "verify" and "measure"
+    Harm why = Harm::Crashed;                ///< most recent harm
+    std::uint32_t times = 0;                 ///< number of harmful probes since the last answer
     WallTime since = {};
     WallTime until = {};
-    std::optional<std::string> note = {};  ///< of the probe that did it
+    std::optional<std::string> note = {};  ///< note of the harmful probe
     bool operator==(const QuarantinedProbe&) const = default;
 };
 RECORD_MEMBERS(QuarantinedProbe, api, driver, stage, device, why, times, ("since_usec", since),

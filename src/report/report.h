@@ -16,7 +16,8 @@
 #include "report/role.h"
 #include "report/unit.h"
 
-/// The capability report: one machine, one answer. data/schema/report.schema.json is normative.
+/// The capability report: everything known about one machine's GPUs. data/schema/report.schema.json
+/// is normative.
 namespace gpuprobe::inline report {
 
 constexpr int kReportSchema = 1;
@@ -62,11 +63,12 @@ struct PciInfo {
     std::optional<std::string> pci_class = {};
     std::optional<std::string> revision = {};
     std::optional<int> numa_node = {};
-    std::optional<Bytes> bar = {};  ///< the largest window through which the CPU sees its memory
-    std::optional<std::uint32_t> link_width = {};  ///< PCIe lanes in use; null while it sleeps
+    std::optional<Bytes> bar = {};  ///< largest BAR through which the CPU reaches its memory
+    /// PCIe lanes in use; null while the device sleeps.
+    std::optional<std::uint32_t> link_width = {};
     std::optional<std::uint32_t> max_link_width = {};
-    /// What the IOMMU does with its accesses to memory: "dma" and "dma-fq" translate them,
-    /// "identity" does not; null where the kernel does not say.
+    /// How the IOMMU handles the device's memory accesses: "dma" and "dma-fq" translate them,
+    /// "identity" does not. Null if the kernel does not report it.
     std::optional<std::string> iommu = {};
     bool operator==(const PciInfo&) const = default;
 };
@@ -81,14 +83,14 @@ struct DriverInfo {
 };
 RECORD_MEMBERS(DriverInfo, name, version, flavour)
 
-/// Three sizes in bytes, each null when unknown. What `physical` is depends on the kind:
+/// Three sizes in bytes, each null when unknown. The meaning of `physical` depends on the kind:
 ///
 /// - dedicated: the memory on the board; free ≤ allocatable ≤ physical holds;
-/// - carveout: what the firmware set aside (amdgpu's mem_info_vram_total). A process may have that
-///   and the GTT, so that allocatable is more; free ≤ allocatable holds;
-/// - unified: null, as all memory is the host's; free ≤ allocatable holds.
+/// - carveout: the memory that the firmware set aside (amdgpu's mem_info_vram_total). A process can
+///   use this memory and the GTT, so allocatable is larger; free ≤ allocatable holds;
+/// - unified: null, because all memory belongs to the host; free ≤ allocatable holds.
 ///
-/// Without a kind the order of `dedicated` holds.
+/// Without a kind, the order for `dedicated` holds.
 struct GpuMemory {
     std::optional<MemoryKind> kind = {};
     std::optional<Bytes> physical = {};
@@ -102,14 +104,15 @@ RECORD_MEMBERS(GpuMemory, kind, physical, allocatable, free, ("free_at_usec", fr
 
 struct Identity {
     std::optional<std::string> nvidia_uuid = {};
-    /// Of the APIs whose rows name a member for it; the others' stay empty.
+    /// UUIDs by API; only set for APIs whose row in the API table has a `uuid_member`.
     std::array<std::optional<std::string>, kApiCount> uuids = {};
     std::optional<std::string> hip_unique_id = {};
-    /// 32 lower-case hexadecimal digits with dashes: NVIDIA's, else the most believed API's.
+    /// 32 lower-case hexadecimal digits with dashes: NVIDIA's UUID, else the one from the most
+    /// trusted API.
     std::optional<std::string> canonical_uuid = {};
     DrmNodes drm = {};
     std::optional<std::string> luid = {};
-    std::optional<std::uint32_t> kfd_node = {};  ///< of a divided GPU the first
+    std::optional<std::uint32_t> kfd_node = {};  ///< the first one if the GPU is partitioned
     bool operator==(const Identity&) const = default;
 };
 template <class Visitor>
@@ -134,10 +137,10 @@ RECORD_MEMBERS(Architecture, cuda_compute_capability, gfx_target, intel_ip)
 
 struct Power {
     std::optional<std::string> runtime_status = {};
-    /// Why its clocks are lower than they could be, in the words of the fact `slowdowns`; empty
-    /// where nothing slows it down, null where nobody asked or its driver does not tell.
+    /// Reasons why the clocks are reduced, as listed for the fact `slowdowns`. Empty if nothing
+    /// slows the GPU down; null if it was not read or the driver does not report it.
     std::optional<std::vector<std::string>> slowdowns = {};
-    std::optional<WallTime> slowdowns_at = {};  ///< when that was so
+    std::optional<WallTime> slowdowns_at = {};  ///< when `slowdowns` was read
     bool operator==(const Power&) const = default;
 };
 RECORD_MEMBERS(Power, runtime_status, slowdowns, ("slowdowns_at_usec", slowdowns_at))
@@ -145,36 +148,37 @@ RECORD_MEMBERS(Power, runtime_status, slowdowns, ("slowdowns_at_usec", slowdowns
 /// One API's view of one GPU.
 struct ApiView {
     Outcome outcome = Outcome::Absent;
-    std::optional<std::string> version = {};  ///< API version of the device
+    std::optional<std::string> version = {};  ///< API version that the device supports
     std::optional<std::uint32_t> index = {};
     std::optional<std::string> driver = {};     ///< manifest path or driver name
     std::optional<std::string> joined_by = {};  ///< "pci", "drm", "uuid" or "weak"
-    Value device = {};  ///< all facts, as value_of(DeviceFacts); null without a device
-    std::optional<Duration> age = {};  ///< of the facts, when the report was made
+    Value device = {};  ///< all facts, as written by value_of(DeviceFacts); null without a device
+    std::optional<Duration> age = {};  ///< age of the facts when the report was made
     std::vector<Reason> reasons = {};
     bool operator==(const ApiView&) const = default;
 };
 RECORD_MEMBERS(ApiView, outcome, version, index, driver, joined_by, device, ("age_usec", age),
                reasons)
 
-/// Whether a compute backend can run on one GPU, from facts alone. Policy is a profile's.
+/// Whether a compute backend can run on one GPU, judged from facts only. Policy is left to
+/// application profiles.
 struct BackendView {
-    std::optional<bool> usable =
-        {};                 ///< null: not known (not probed, or the probe did not end well)
-    bool verified = false;  ///< a dispatch was checked, and right
-    std::optional<double> score = {};               ///< score_of(measurement)
-    std::optional<Verification> verification = {};  ///< null: nobody asked for it
-    std::optional<Measurement> measurement = {};    ///< likewise
+    /// Null: unknown (not probed, or the probe did not finish normally).
+    std::optional<bool> usable = {};
+    bool verified = false;             ///< a test dispatch ran and its result was correct
+    std::optional<double> score = {};  ///< score_of(measurement)
+    std::optional<Verification> verification = {};  ///< null: not requested
+    std::optional<Measurement> measurement = {};    ///< null: not requested
     std::vector<Reason> reasons = {};
     bool operator==(const BackendView&) const = default;
 };
 RECORD_MEMBERS(BackendView, usable, verified, score, verification, measurement, reasons)
 
-/// What some facts of a GPU rest on.
+/// How the role, kind and architecture of a GPU were determined.
 struct GpuBasis {
-    Basis role = Basis::Rule;  ///< that it is a GPU, or a display
+    Basis role = Basis::Rule;  ///< of the decision between GPU and display-only
     Basis kind = Basis::Rule;
-    std::optional<Basis> architecture = {};  ///< null where it is not known
+    std::optional<Basis> architecture = {};  ///< null if the architecture is unknown
     bool operator==(const GpuBasis&) const = default;
 };
 RECORD_MEMBERS(GpuBasis, role, kind, architecture)
@@ -182,14 +186,14 @@ RECORD_MEMBERS(GpuBasis, role, kind, architecture)
 struct Gpu {
     std::string id = {};
     GpuKind kind = GpuKind::Unknown;
-    std::optional<GpuBasis> basis = {};      ///< null in reports of programs before this
-    std::optional<std::string> vendor = {};  ///< "nvidia", "amd", "intel" …, see report/vendor.h
+    std::optional<GpuBasis> basis = {};      ///< null in reports from versions without this member
+    std::optional<std::string> vendor = {};  ///< "nvidia", "amd", "intel" …; see report/vendor.h
     std::optional<std::string> name = {};
-    std::optional<std::string> title = {};  ///< title_of(); the fact `title`
+    std::optional<std::string> title = {};  ///< from title_of(); the fact `title`
     std::optional<PciInfo> pci = {};
     DriverInfo driver = {};
     std::vector<DeviceNode> nodes = {};
-    bool primary = false;  ///< the firmware's display, or the only GPU
+    bool primary = false;  ///< drives the firmware's display, or is the only GPU
     GpuMemory memory = {};
     Identity identity = {};
     Architecture architecture = {};
@@ -197,58 +201,61 @@ struct Gpu {
     std::map<std::string, ApiView> apis = {};
     std::map<std::string, BackendView> backends = {};
     std::vector<Unit> partitions = {};
-    std::string health = "ok";  ///< "ok", or the code of the gravest finding
+    std::string health = "ok";  ///< "ok", or the code of the most severe finding
     std::vector<Reason> findings = {};
     bool operator==(const Gpu&) const = default;
 };
 RECORD_MEMBERS(Gpu, id, kind, basis, vendor, name, title, pci, driver, nodes, primary, memory,
                identity, architecture, power, apis, backends, partitions, health, findings)
 
-/// A software implementation of an API: listed so that nobody wonders, never a GPU.
+/// A software implementation of an API. It is listed for completeness and never counts as a GPU.
 struct SoftwareDevice {
     std::string api = {};
     std::optional<std::string> name = {};
     std::optional<std::string> driver = {};
     Value device = {};
-    std::optional<Verification> verification = {};  ///< null: nobody asked for it
-    std::optional<Measurement> measurement = {};    ///< likewise
+    std::optional<Verification> verification = {};  ///< null: not requested
+    std::optional<Measurement> measurement = {};    ///< null: not requested
     std::optional<double> score = {};               ///< score_of(measurement)
     bool operator==(const SoftwareDevice&) const = default;
 };
 RECORD_MEMBERS(SoftwareDevice, api, name, driver, device, verification, measurement, score)
 
-/// What the kernel tells of an accelerator's power when the report is made, and of nothing else:
-/// null where its driver does not, and while the device sleeps, as asking might wake it.
+/// Power readings of an accelerator, from the kernel, taken when the report is made. A value is
+/// null if the driver does not provide it, and while the device sleeps, because reading it might
+/// wake the device.
 struct AcceleratorPower {
     std::optional<std::string> runtime_status = {};
-    std::optional<std::uint64_t> draw = {};        ///< of the whole device, in microwatts
-    std::optional<std::uint64_t> limit = {};       ///< likewise; as it is set now
-    std::optional<std::int64_t> temperature = {};  ///< of its first sensor, in 1/1000 °C
+    std::optional<std::uint64_t> draw = {};   ///< of the whole device, in microwatts
+    std::optional<std::uint64_t> limit = {};  ///< current limit of the whole device, in microwatts
+    std::optional<std::int64_t> temperature = {};  ///< from the first sensor, in 1/1000 °C
     bool operator==(const AcceleratorPower&) const = default;
 };
 RECORD_MEMBERS(AcceleratorPower, runtime_status, ("draw_microwatts", draw),
                ("limit_microwatts", limit), ("temperature_millicelsius", temperature))
 
-/// An NPU or other accelerator that is no GPU.
+/// An NPU or another accelerator that is not a GPU.
 struct Accelerator {
     std::string id = {};
-    /// "npu", "tpu", "training", "inference", "vector", "video" or "fpga", by the table of chips.
+    /// "npu", "tpu", "training", "inference", "vector", "video" or "fpga", from the chip table.
     std::optional<std::string> kind = {};
-    std::optional<std::string> vendor = {};  ///< as a GPU's
+    std::optional<std::string> vendor = {};  ///< same words as Gpu::vendor
     std::optional<std::string> name = {};
     std::optional<PciInfo> pci = {};
     DriverInfo driver = {};
-    std::optional<std::string> firmware = {};  ///< its version
+    std::optional<std::string> firmware = {};  ///< firmware version
     std::vector<DeviceNode> nodes = {};
-    std::optional<Bytes> memory = {};  ///< its own, in all; null where its driver does not tell
+    /// Total on-board memory; null if the driver does not report it.
+    std::optional<Bytes> memory = {};
     AcceleratorPower power = {};
-    std::optional<std::string> health = {};  ///< "ok", or the code of the gravest finding
+    std::optional<std::string> health = {};  ///< "ok", or the code of the most severe finding
     std::vector<Reason> findings = {};
     bool operator==(const Accelerator&) const = default;
 };
 RECORD_MEMBERS(Accelerator, id, kind, vendor, name, pci, driver, firmware, nodes, memory, power,
                health, findings)
 
+/// One driver of an API that is found through a manifest (Vulkan, OpenCL).
 struct RuntimeDriver {
     std::string manifest = {};
     std::optional<std::string> library = {};
@@ -258,29 +265,30 @@ struct RuntimeDriver {
 };
 RECORD_MEMBERS(RuntimeDriver, manifest, library, outcome, note)
 
-/// One API on this machine, whatever devices it has.
+/// One API on this machine, independent of its devices.
 struct RuntimeInfo {
     Outcome outcome = Outcome::Absent;
-    std::optional<std::string> loader = {};  ///< soname or path of what was loaded
+    std::optional<std::string> loader = {};  ///< soname or path of the loaded library
     std::optional<std::string> version = {};
-    std::optional<std::string> release = {};  ///< of the product it belongs to: ROCm's "7.2.1"
+    std::optional<std::string> release = {};  ///< release of the software stack: ROCm's "7.2.1"
     std::vector<RuntimeDriver> drivers = {};
     bool operator==(const RuntimeInfo&) const = default;
 };
 RECORD_MEMBERS(RuntimeInfo, outcome, loader, version, release, drivers)
 
+/// How one probe ended, for diagnosis. The devices that it listed are in Gpu::apis.
 struct ProbeEntry {
     std::string api = {};
     std::string driver = {};
     std::string stage = {};
-    std::optional<std::string> device = {};  ///< of "verify" and "measure": which
+    std::optional<std::string> device = {};  ///< the probed device; for "verify" and "measure"
     Outcome outcome = Outcome::Absent;
     std::optional<Duration> duration = {};
     std::optional<int> exit_code = {};
     std::optional<int> signal = {};
-    std::optional<std::string> phase = {};  ///< in which it did not end well
+    std::optional<std::string> phase = {};  ///< the phase in which the probe failed
     std::optional<std::string> note = {};
-    /// The last lines that the driver printed, where it gave no answer.
+    /// The last lines that the driver printed, if it gave no answer.
     std::optional<std::vector<std::string>> output = {};
     bool operator==(const ProbeEntry&) const = default;
 };
@@ -294,14 +302,14 @@ struct Report {
     std::optional<WallTime> created = {};
     ReportSource source = ReportSource::Live;
     Host host = {};
-    std::vector<Gpu> gpus = {};  ///< the default one first, then best first
+    std::vector<Gpu> gpus = {};  ///< sorted by comes_before(): the default GPU first
     std::vector<SoftwareDevice> software = {};
     std::vector<Accelerator> accelerators = {};
-    std::vector<DeviceNode> nodes = {};  ///< of a driver and not of one device: /dev/kfd …
+    std::vector<DeviceNode> nodes = {};  ///< shared by a driver's devices: /dev/kfd …
     std::map<std::string, RuntimeInfo> runtimes = {};
     std::vector<ProbeEntry> probes = {};
-    /// What held every driver that was asked (docs/sandbox.md); nullopt where none was, or nobody
-    /// wrote it down.
+    /// Sandbox mechanisms that applied to every probed driver (docs/sandbox.md). nullopt if no
+    /// driver was probed or no worker recorded them.
     std::optional<std::vector<std::string>> confinement = {};
     std::vector<QuarantinedProbe> quarantine = {};  ///< sorted by API and driver
     std::vector<Reason> notes = {};
@@ -310,11 +318,11 @@ struct Report {
 RECORD_MEMBERS(Report, schema, generation, state, ("created_usec", created), source, host, gpus,
                software, accelerators, nodes, runtimes, probes, confinement, quarantine, notes)
 
-/// The one size to show a person and to rank by: the board's memory, and where memory is shared
-/// with the host (carveout, unified) what can be allocated.
+/// The one size to show to users and to rank by: the memory on the board, or the allocatable memory
+/// if the GPU shares memory with the host (carveout, unified).
 std::optional<Bytes> offered_memory(const GpuMemory& memory);
 
-/// A report from its JSON. Errors: TooLarge, Malformed; another `schema` is Malformed too.
+/// Parses a report from JSON. Errors: TooLarge, Malformed; another `schema` is also Malformed.
 Result<Report> parse_report(std::string_view json);
 constexpr Bytes kMaxReport = mib(8);
 

@@ -11,8 +11,8 @@
 
 namespace gpuprobe::inline report {
 
-/// `stale-document`: what is known in that document has expired. `issued` and `expired` as it says
-/// them.
+/// A `stale-document` reason: the data file `document` has expired. `issued` and `expired` are the
+/// dates in that file.
 inline Reason stale_document(const std::string& document,
                              const std::optional<std::string>& issued,
                              const std::string& expired) {
@@ -20,7 +20,8 @@ inline Reason stale_document(const std::string& document,
                    {{"document", document}, {"issued", to_value(issued)}, {"expired", expired}});
 }
 
-/// Those among a report's notes: what rests on the report rests on what they are about.
+/// The `stale-document` reasons among a report's notes. Every answer that is based on the report
+/// repeats them, because it is based on the same data files.
 inline std::vector<Reason> stale_among(const std::vector<Reason>& notes) {
     std::vector<Reason> found;
     std::ranges::copy_if(notes, std::back_inserter(found),
