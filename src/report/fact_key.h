@@ -13,10 +13,10 @@
 #include "report/facts.h"
 #include "report/machine.h"
 
-/// Facts read by a typed key that the table of facts declares.
+/// Typed keys to read facts with, checked against the fact table at compile time.
 namespace gpuprobe::inline report {
 
-/// How C++ holds a fact of a type. `Value` takes any.
+/// Whether a C++ type can hold a fact of that type. `Value` holds any.
 template <class T>
 constexpr bool holds(FactType type) {
     using enum FactType;
@@ -38,11 +38,11 @@ constexpr bool holds(FactType type) {
         return std::same_as<T, Value::Object> && type == FactType::Object;
 }
 
-/// Not defined: a FactKey that gets here does not compile.
+/// Never defined. Calling it makes a FactKey without a matching row fail to compile.
 void no_row_declares_this_fact_with_this_type();
 
-/// A declared key and the type of its facts. Does not compile unless the table has the key, and
-/// with that type in all of its rows.
+/// A declared key and the C++ type of its facts. Compiles only if the fact table has the key, with
+/// a matching type in all of its rows.
 template <class T, FactOf kOf = FactOf::Device>
 struct FactKey {
     std::string_view name = {};
@@ -60,9 +60,10 @@ struct FactKey {
     }
 };
 
-/// The member of that key as a T. A text, flag, number or size is an optional, which is empty when
-/// the member is missing or of another type, and for an empty text. A list is a pointer, which is
-/// null then. An object or a `Value` is a reference to the member as it is, or to a null value.
+/// The member with that key as a T. A text, flag, number or size is an optional; it is empty if the
+/// member is missing, has another type or is an empty text. A list is a pointer, which is null in
+/// those cases. An object or a `Value` is a reference to the unchanged member, or to a null value.
+/// Reads a fact of a device as an API reported it.
 template <class T>
 decltype(auto) fact_in(const Value& holder, std::string_view key) {
     const Value& value = holder.at(key);
@@ -89,27 +90,29 @@ template <class T>
 decltype(auto) fact(const DeviceFacts& device, FactKey<T> key) {
     return fact_in<T>(device.extra, key.name);
 }
-/// Of all facts of a device, as ApiView::device has them.
+/// Reads a fact from the object of all facts of a device, as in ApiView::device.
 template <class T, FactOf kOf>
 requires(kOf == FactOf::EveryDevice || kOf == FactOf::Device || kOf == FactOf::View) decltype(auto)
     fact(const Value& device, FactKey<T, kOf> key) {
     return fact_in<T>(device, key.name);
 }
+/// Reads a fact about an API as a whole.
 template <class T>
 decltype(auto) fact(const ProbeResult& probe, FactKey<T, FactOf::Runtime> key) {
     return fact_in<T>(probe.runtime, key.name);
 }
+/// Reads a fact that the kernel provides about a device.
 template <class T>
 decltype(auto) fact(const HardwareDevice& hardware, FactKey<T, FactOf::Hardware> key) {
     return fact_in<T>(hardware.extra, key.name);
 }
 
-/// `memory.free` of all facts of a device.
+/// `memory.free` from the object of all facts of a device.
 inline std::optional<Bytes> free_memory(const Value& device) {
     return fact_in<Bytes>(device.at("memory"), "free");
 }
 
-/// The keys that are read in more than one place, or by other rooms.
+/// Facts of a device that are read in more than one place, or by other components.
 namespace facts {
 inline constexpr FactKey<Value::Array, FactOf::View> kAlternatives{"alternatives"};
 inline constexpr FactKey<std::string> kApiVersion{"api_version"};
@@ -151,7 +154,7 @@ inline constexpr FactKey<std::string> kWebgpu{"webgpu"};
 inline constexpr FactKey<Value> kWebgpuMissing{"webgpu_missing"};
 }  // namespace facts
 
-/// Those of an API as a whole.
+/// Facts about an API as a whole.
 namespace runtime_facts {
 inline constexpr FactKey<std::string, FactOf::Runtime> kDriverVersion{"driver_version"};
 inline constexpr FactKey<std::string, FactOf::Runtime> kLoader{"loader"};
@@ -159,7 +162,7 @@ inline constexpr FactKey<std::string, FactOf::Runtime> kRocmVersion{"rocm_versio
 inline constexpr FactKey<std::string, FactOf::Runtime> kVersion{"version"};
 }  // namespace runtime_facts
 
-/// Those of the kernel.
+/// Facts from the kernel.
 namespace kernel_facts {
 inline constexpr FactKey<std::string, FactOf::Hardware> kComputePartition{"compute_partition"};
 inline constexpr FactKey<bool, FactOf::Hardware> kConnected{"connected"};

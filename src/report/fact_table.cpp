@@ -8,7 +8,7 @@ namespace {
 
 static_assert(is_fact_table(kFactTable), "a row is incomplete, or two rows contradict each other");
 
-/// The rows by key, so that a key is found without looking at all of them.
+/// The rows sorted by key, for binary search.
 constexpr auto kByKey = [] {
     std::array<const FactInfo*, kFactTable.size()> rows = {};
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -17,7 +17,7 @@ constexpr auto kByKey = [] {
     return rows;
 }();
 
-/// The first row of that key that `is_meant`; null when there is none.
+/// The first row of that key for whose subject `is_meant` returns true; null if no row matches.
 template <class Predicate>
 const FactInfo* find_fact(std::string_view key, Predicate is_meant) {
     const auto* row = std::ranges::lower_bound(kByKey, key, {}, &FactInfo::key);
@@ -27,7 +27,8 @@ const FactInfo* find_fact(std::string_view key, Predicate is_meant) {
     return nullptr;
 }
 
-/// The first of the object's keys for which `find` gives no row that a worker may send.
+/// The first key of the object that a worker may not send: `find` returns no row for it, or a row
+/// of the report itself.
 template <class Find>
 std::optional<std::string> undeclared(const Value& object, Find find) {
     for (const auto& member : *object.as_object()) {
@@ -38,7 +39,8 @@ std::optional<std::string> undeclared(const Value& object, Find find) {
     return std::nullopt;
 }
 
-/// Calls `use` with the facts of the device, and with those that its other drivers tell.
+/// Calls `use` with the device's facts from the preferred driver, then with the facts from each
+/// other driver of the API.
 template <class Use>
 void for_each_driver(Value& device, const Use& use) {
     use(device);
@@ -48,7 +50,7 @@ void for_each_driver(Value& device, const Use& use) {
                 use(*facts);
 }
 
-/// Makes the named members null wherever they are in the value.
+/// Sets the named members to null at any depth.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as a fact is
 void forget_members(Value& value, std::string_view names) {
     if (auto* members = value.as_object())
@@ -62,6 +64,7 @@ void forget_members(Value& value, std::string_view names) {
             forget_members(item, names);
 }
 
+/// Sets identifying facts to null. Unlike forget_the_moment_in(), it also removes undeclared facts.
 void hide_identity_in(Value& facts) {
     if (auto* members = facts.as_object())
         for (auto& member : *members)
@@ -69,6 +72,7 @@ void hide_identity_in(Value& facts) {
                 member.value = Value{};
 }
 
+/// Sets facts that change by themselves to null, and such members inside other facts.
 void forget_the_moment_in(Value& facts) {
     if (auto* members = facts.as_object())
         for (auto& member : *members) {

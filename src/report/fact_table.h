@@ -10,22 +10,22 @@
 
 #include "report/facts.h"
 
-/// Every fact that an API or the kernel tells, declared once: its key, its type, what it means, and
-/// who may see it. What hides facts from callers, what decides whether something changed, what
-/// accepts a worker's answer and docs/facts.md all follow from this table.
+/// Every fact that an API or the kernel reports, declared once: its key, type, meaning and
+/// visibility. The code that hides facts from callers, detects changes and validates a worker's
+/// answer uses this table, and docs/facts.md is generated from it.
 namespace gpuprobe::inline report {
 
-/// Bytes of a fact's key, as of a reason's code.
+/// Maximum length in bytes of fact keys and reason codes.
 constexpr std::size_t kMaxFactKey = 128;
 
-/// What a fact is about, and so where it is found.
+/// Subject of a fact, which also determines where the fact is stored.
 enum class FactOf {
     EveryDevice,  ///< the named members of DeviceFacts
-    Device,       ///< DeviceFacts::extra; in a report both are in one object, ApiView::device
-    View,         ///< what the report itself adds to ApiView::device; no API may send it
-    WholeGpu,     ///< what the report makes of all that is told of a GPU: a member of Gpu
-    Runtime,      ///< ProbeResult::runtime: the API as a whole
-    Hardware,     ///< HardwareDevice::extra: what the kernel says
+    Device,       ///< DeviceFacts::extra; a report merges both into ApiView::device
+    View,         ///< added to ApiView::device by the report; no API may send it
+    WholeGpu,     ///< derived from all information about a GPU: a member of Gpu
+    Runtime,      ///< ProbeResult::runtime: about the API as a whole
+    Hardware,     ///< HardwareDevice::extra: reported by the kernel
 };
 
 enum class FactType { Text, Version, Flag, Number, Real, Bytes, Hertz, Texts, List, Object };
@@ -42,26 +42,28 @@ constexpr std::array<EnumName<FactType>, 10> names_of(FactType) {
              {FactType::Object, "object"}}};
 }
 
-/// What a fact tells of a device. Each row has to say it.
+/// How far a fact distinguishes or identifies a device. Each row has to set it.
 enum class FactTells {
-    Unsaid,    ///< does not compile in the table
-    Model,     ///< two devices of one model under one driver share it
-    Own,       ///< where this device is, or how it is set up; nothing that identifies it elsewhere
-    Identity,  ///< tells it from all others; hidden from callers who may not open the device
-    Moment,    ///< changes although nothing happened; makes no new generation
+    Unsaid,    ///< not set; the table does not compile with it
+    Model,     ///< the same for all devices of one model under one driver
+    Own,       ///< location or setup of this device; does not identify it elsewhere
+    Identity,  ///< unique to the device; hidden from callers who may not open it
+    Moment,    ///< changes by itself; does not start a new report generation
 };
 
 struct FactInfo {
     std::string_view key = {};
     FactOf of = FactOf::Device;
-    /// The APIs that tell it, separated by spaces; empty for what every API tells, or the kernel.
+    /// The APIs that report it, separated by spaces; empty if every API reports it, or the kernel
+    /// does.
     std::string_view apis = {};
     FactType type = FactType::Text;
     FactTells tells = FactTells::Unsaid;
-    std::string_view says = {};    ///< what it means, for docs/facts.md
-    std::string_view source = {};  ///< where it is from, if the API's own page does not say it
-    std::string_view unit = {};    ///< of numbers that need one
-    /// Members of the value, at any depth, that are of the moment, separated by spaces.
+    std::string_view says = {};    ///< meaning, for docs/facts.md
+    std::string_view source = {};  ///< origin, if the API's own section does not name it
+    std::string_view unit = {};    ///< for numbers that need one
+    /// Members of the value, at any depth, that change by themselves (as FactTells::Moment),
+    /// separated by spaces.
     std::string_view momentary_members = {};
 };
 
@@ -70,10 +72,10 @@ using enum FactOf;
 using enum FactType;
 using enum FactTells;
 
-/// Ordered as docs/facts.md shows it: by API, then as a reader looks for it. A key has one row, or
-/// one for each group of APIs that mean something different by it.
+/// In the order of docs/facts.md: by API, then by topic. A key has one row, or one row for each
+/// group of APIs that give it a different meaning.
 inline constexpr auto kRows = std::to_array<FactInfo>({
-    // ---- what every API says of a device
+    // ---- every API, about a device
     {"index", EveryDevice, "", Number, Own,
      "position in this API's enumeration, within this probe (for Vulkan and OpenCL: among this "
      "driver's devices)"},
@@ -91,10 +93,10 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"type", EveryDevice, "", Text, Model, "`discrete`, `integrated`, `virtual`, `cpu`, `other`"},
     {"memory", EveryDevice, "", Object, Model, R"(`{"total", "free"}`; see each API)", "", "",
      "free"},
-    // ---- what the report adds
+    // ---- added by the report
     {"alternatives", View, "", List, Own,
      R"(`[{"driver", "device"}]`: the same GPU by other drivers of this API)"},
-    // ---- the report's own of a GPU
+    // ---- derived by the report, about a GPU
     {"title", WholeGpu, "", Text, Model,
      "the name as people say it, for screens and menus: short, with its maker's in front; null "
      "where only ids are known",
@@ -329,13 +331,13 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"error", Device, "nvml level_zero level_zero_sysman", Text, Own,
      "why this one device could not be asked"},
     {"error_code", Device, "nvml", Number, Own, "the number of that error in NVML's list"},
-    // ---- what a device does when it is tried
+    // ---- results of verifying and measuring a device
     {"check", Device, "vulkan opencl cuda hip level_zero cpu", Object, Own,
      R"(`{"result", "words", "wrong_words", "first_wrong", "note"}` of the stage `verify`)"},
     {"measured", Device, "vulkan opencl cuda hip level_zero cpu", Object, Own,
      "rates, their `spread`, the `context`'s memory, `duration_usec` and `note` of the stage "
      "`measure`"},
-    // ---- an API as a whole
+    // ---- about an API as a whole
     {"loader", Runtime, "", Text, Model, "the library that was loaded"},
     {"version", Runtime, "", Version, Model,
      "of the API or library: of libpci at build time, of Vulkan's loader, of the first OpenCL "
@@ -352,7 +354,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"route", Runtime, "hip", Text, Model, "`hsa` or `hip`"},
     {"build", Runtime, "hip", Text, Model, "of the HSA library"},
     {"rocm_version", Runtime, "hip", Version, Model, "/opt/rocm/.info/version, with HSA"},
-    // ---- the kernel
+    // ---- from the kernel
     {"kfd_node", Hardware, "", Number, Own, "number of its node in KFD's topology",
      "/sys/class/kfd"},
     {"gfx_target", Hardware, "", Text, Model, "`gfx90a`", "/sys/class/kfd, `gfx_target_version`"},
@@ -395,7 +397,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
 
 inline constexpr std::span<const FactInfo> kFactTable{known_facts::kRows};
 
-/// Whether a list of words separated by spaces has this one.
+/// Whether a list of words separated by spaces contains this word.
 constexpr bool lists_word(std::string_view list, std::string_view word) {
     for (std::size_t start = 0; start <= list.size();) {
         const auto end = std::min(list.find(' ', start), list.size());
@@ -406,7 +408,7 @@ constexpr bool lists_word(std::string_view list, std::string_view word) {
     return false;
 }
 
-/// Whether some API tells both.
+/// Whether some API reports both facts.
 constexpr bool overlap(const FactInfo& left, const FactInfo& right) {
     if (left.apis.empty() || right.apis.empty())
         return true;
@@ -419,8 +421,8 @@ constexpr bool overlap(const FactInfo& left, const FactInfo& right) {
     return false;
 }
 
-/// Whether both rows may be in one table. An API has one row for a key, its own keys are none that
-/// every device has, and a key tells the same (Identity, Moment …) whichever API it comes from.
+/// Whether both rows may be in one table. Each API has at most one row for a key, no API redefines
+/// a key that every device has, and all rows of a key have the same FactTells value.
 constexpr bool agree(const FactInfo& left, const FactInfo& right) {
     const auto is_of_device = [](const FactInfo& row) {
         return row.of == FactOf::EveryDevice || row.of == FactOf::Device || row.of == FactOf::View;
@@ -432,7 +434,8 @@ constexpr bool agree(const FactInfo& left, const FactInfo& right) {
            left.unit == right.unit && left.momentary_members == right.momentary_members;
 }
 
-/// Whether rows make a table: each says what it means and what it tells, and all agree.
+/// Whether the rows form a valid table: each has a meaning and a FactTells value, and no two
+/// contradict each other.
 constexpr bool is_fact_table(std::span<const FactInfo> rows) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (rows[i].key.empty() || rows[i].says.empty() || rows[i].tells == FactTells::Unsaid)
@@ -444,24 +447,26 @@ constexpr bool is_fact_table(std::span<const FactInfo> rows) {
     return true;
 }
 
-/// The row of a key in the object of all facts of a device; null when none declares it.
+/// The row of a key in the object of all facts of a device; null if no row declares it.
 const FactInfo* device_fact(std::string_view key);
-/// Likewise in the facts of an API as a whole.
+/// The row of a key in the facts of an API as a whole; null if no row declares it.
 const FactInfo* runtime_fact(std::string_view key);
 
-/// The first key that a worker may not send, because no row declares it; nullopt when all are.
+/// The first key that a worker may not send because no row declares it; nullopt if all are
+/// declared.
 std::optional<std::string> undeclared_device_fact(const Value& device);
 std::optional<std::string> undeclared_runtime_fact(const Value& runtime);
 
-/// Whether what the API says of a device may be another thing although nothing happened.
+/// Whether the API reports any device fact that changes by itself (FactTells::Moment).
 bool tells_the_moment(std::string_view api);
 
-/// Whether a fact of a device tells it from others of its model, or may: no row declares it.
+/// Whether a fact identifies a device among others of its model. True for an undeclared key,
+/// because its meaning is unknown.
 bool may_identify(std::string_view key);
-/// Makes null, in all facts of a device (ApiView::device) and those of its alternatives, what
-/// may_identify().
+/// Sets every fact that may_identify() to null, in the facts of a device (ApiView::device) and in
+/// its alternatives.
 void hide_identity(Value& device);
-/// Makes null what changes although nothing happened, in the same places.
+/// Sets every fact or member that changes by itself to null, in the same places.
 void forget_the_moment(Value& device);
 
 }  // namespace gpuprobe::inline report

@@ -11,23 +11,25 @@
 namespace gpuprobe::inline report {
 namespace {
 
+/// Limits on workers' answers and on captures, neither of which is trusted.
 constexpr std::size_t kMaxDevices = 256;
 constexpr std::size_t kMaxReasons = 64;
 constexpr std::size_t kMaxName = 256;
 constexpr std::size_t kMaxPhaseNote = 1024;
 constexpr std::size_t kMaxPhase = 64;
 constexpr std::size_t kMaxPath = 4096;
-constexpr std::size_t kMaxText = 16384;  // OpenCL's extension list alone takes several kilobytes
+constexpr std::size_t kMaxText = 16384;  // OpenCL's extension list takes several kilobytes
 constexpr std::size_t kMaxFactNodes = 8192;
 constexpr int kMaxFactDepth = 8;
 
-/// Whether a named member of DeviceFacts has the key.
+/// Whether the key belongs to a named member of DeviceFacts.
 bool is_common(std::string_view key) {
     const auto* row = device_fact(key);
     return row && row->of == FactOf::EveryDevice;
 }
 
-/// Copies foreign facts within limits: what is too deep becomes null, what is too much is left out.
+/// Copies untrusted facts within limits: values that are nested too deeply become null, and nodes
+/// above the limit are dropped.
 class Trimmer {
 public:
     Value copy(const Value& value, int depth = 0) {
@@ -55,7 +57,7 @@ private:
     Value object(const Value::Object& members, int depth) {
         Value::Object kept;
         kept.reserve(std::min(members.size(), kMaxFactNodes));
-        // Two keys may be one once they are scrubbed: the first stays.
+        // Two keys can become equal when they are scrubbed; keep the first.
         std::unordered_set<std::string> keys;
         for (const auto& member : members) {
             auto key = scrubbed(member.key, kMaxFactKey);
@@ -77,14 +79,15 @@ std::optional<std::string> text_in(const Value& value, std::size_t limit) {
     return scrubbed(*text, limit);
 }
 
+/// A number, or a text such as "0x10de".
 std::optional<std::uint64_t> unsigned_in(const Value& value) {
     if (const auto* text = value.as_string())
         return parse_hex<std::uint32_t>(*text);
     return value.as_unsigned();
 }
 
-/// At least four digits; Khronos gives vendors without a PCI id one above 0xffff (Vulkan
-/// specification, VkVendorId).
+/// Formats an id with at least four digits. Khronos assigns vendors without a PCI id a number above
+/// 0xffff (Vulkan specification, VkVendorId).
 std::optional<std::string> id_in(const Value& value) {
     const auto number = unsigned_in(value);
     if (!number || *number > UINT32_MAX)
@@ -109,7 +112,7 @@ std::optional<PciAddress> pci_in(const Value& value) {
     return parse_text(std::string_view{*text}, std::type_identity<PciAddress>{});
 }
 
-/// No device has the number zero: it says that there is no such node.
+/// A device number as text. "0:0" marks a missing node.
 std::optional<std::string> node_in(const Value& value) {
     auto node = text_in(value, kMaxName);
     return node == "0:0" ? std::nullopt : node;
@@ -141,6 +144,7 @@ std::optional<FactMemory> memory_in(const Value& value) {
     return FactMemory{.total = size_in(value.at("total")), .free = size_in(value.at("free"))};
 }
 
+/// All members except the common ones, trimmed to the limits.
 Value extra_in(const Value::Object& members) {
     Value::Object extra;
     for (const auto& member : members)
@@ -149,8 +153,8 @@ Value extra_in(const Value::Object& members) {
     return Trimmer{}.copy(Value{std::move(extra)});
 }
 
-/// The members of a capture file as they are written. Those that a hand-made file may leave out
-/// are optional or containers.
+/// The members of a capture file, as written. Members that a hand-written file may omit are
+/// optional or containers.
 struct ProbeRecord {
     std::optional<std::string> api = {};
     std::optional<std::string> driver = {};
@@ -182,7 +186,7 @@ std::optional<std::string> clean(const std::optional<std::string>& text, std::si
     return scrubbed(*text, limit);
 }
 
-/// Words that we know, as far as they are some.
+/// Confinement words from a worker, scrubbed and limited in number.
 std::optional<std::vector<std::string>> clean(
     const std::optional<std::vector<std::string>>& words) {
     if (!words)
@@ -194,6 +198,7 @@ std::optional<std::vector<std::string>> clean(
     return kept;
 }
 
+/// Reasons from a worker, scrubbed. A detail that is not an object becomes an empty object.
 std::vector<Reason> clean(const std::vector<Reason>& reasons) {
     std::vector<Reason> kept;
     for (const auto& reason : reasons)
@@ -203,7 +208,7 @@ std::vector<Reason> clean(const std::vector<Reason>& reasons) {
     return kept;
 }
 
-/// Keys of captures that were made before the workers of today, and what they are now.
+/// Keys in old captures and the keys that replaced them.
 struct OldKey {
     std::string_view old;
     std::string_view today;
@@ -217,7 +222,7 @@ constexpr auto kOldRuntimeKeys = std::to_array<OldKey>({{"loader_path", "loader"
                                                         {"api_version", "version"},
                                                         {"library", "loader"}});
 
-/// Where a capture has an old key and not today's, its value is today's, too.
+/// Copies the value of each old key to the current key, unless the capture has both.
 void add_todays(Value& facts, std::span<const OldKey> keys) {
     for (const auto& key : keys)
         if (const auto& value = facts.at(key.old);
@@ -225,7 +230,7 @@ void add_todays(Value& facts, std::span<const OldKey> keys) {
             facts[key.today] = Value{value};
 }
 
-/// [{"compute": true}] is [{"flags": ["compute"]}] today.
+/// Converts [{"compute": true}] of old captures to [{"flags": ["compute"]}].
 Value queues_from(const Value::Array& families) {
     Value::Array queues;
     for (const auto& family : families) {
@@ -237,9 +242,10 @@ Value queues_from(const Value::Array& families) {
     return Value{std::move(queues)};
 }
 
+/// Converts the device facts of an old capture to the current keys.
 Value in_todays_keys(Value device) {
     const auto* name = device.at("name").as_string();
-    // ROCm's OpenCL names the architecture, and the board elsewhere.
+    // ROCm's OpenCL has the architecture in the name, and the board's name in another member.
     if (name && name->starts_with("gfx") && !device.at("board_name").is_null()) {
         if (device.at("gfx_target").is_null())
             device["gfx_target"] = Value{*name};
@@ -249,6 +255,7 @@ Value in_todays_keys(Value device) {
     if (const auto* families = device.at("queue_families").as_array();
         families && device.at("queues").is_null())
         device["queues"] = queues_from(*families);
+    // Old captures have one object with the level and the missing features.
     if (const auto webgpu = device.at("webgpu"); webgpu.is_object()) {
         device["webgpu_missing"] = webgpu.at("missing");
         device["webgpu"] = webgpu.at("level");
@@ -270,6 +277,7 @@ Value value_of(const DeviceFacts& facts) {
     writer("type", facts.type);
     writer("memory", facts.memory);
     if (const auto* extra = facts.extra.as_object())
+        // Skip common keys in `extra`: the named members above take precedence.
         for (const auto& member : *extra)
             if (!is_common(member.key))
                 writer(member.key, member.value);
@@ -312,6 +320,8 @@ Value value_of(const ProbeResult& result) {
     return to_value(record);
 }
 
+/// Texts are scrubbed and shortened. An answer that exceeds the limits on lists is refused as a
+/// whole.
 Result<ProbeResult> probe_result_from(const Value& value) {
     const auto record = TRY(record_from<ProbeRecord>(value));
     if (record.devices.size() > kMaxDevices)
@@ -334,7 +344,7 @@ Result<ProbeResult> probe_result_from(const Value& value) {
                        .reasons = clean(record.reasons),
                        .at = record.at,
                        .confinement = clean(record.confinement)};
-    // Beside a manifest, the library is the driver's.
+    // Next to a manifest, `library` is the driver's library, so it must not become `loader`.
     const std::span<const OldKey> keys{kOldRuntimeKeys};
     if (result.runtime.is_object())
         add_todays(result.runtime, result.driver.empty() ? keys : keys.first(keys.size() - 1));

@@ -36,10 +36,10 @@ struct FactMemory {
 };
 RECORD_MEMBERS(FactMemory, total, free)
 
-/// What one API says about one device. nullopt means "this API cannot say".
+/// Facts about one device from one API. nullopt means that the API does not provide the value.
 ///
-/// The named members mean the same in every API; `extra` holds the API's own facts, under the keys
-/// that report/fact_table.h declares. `fact()` reads them.
+/// The named members have the same meaning in every API. `extra` holds the facts specific to an
+/// API, under the keys that report/fact_table.h declares; read them with `fact()`.
 struct DeviceFacts {
     std::optional<std::uint32_t> index = {};  ///< position in this API's enumeration, in this probe
     std::optional<std::string> name = {};
@@ -50,45 +50,47 @@ struct DeviceFacts {
     std::optional<DrmNodes> drm = {};
     std::optional<DeviceType> type = {};
     std::optional<FactMemory> memory = {};
-    Value extra = Value{Value::Object{}};  ///< an object; its keys are none of the above
+    Value extra = Value{Value::Object{}};  ///< an object without the keys of the named members
     std::strong_ordering operator<=>(const DeviceFacts&) const = default;  ///< by index first
 };
 
-/// One flat object: the common keys, then those of `extra`.
+/// One flat object: the named members, then the members of `extra`.
 Value value_of(const DeviceFacts& facts);
-/// Reads what value_of writes, and is lenient where captures differ: ids may be numbers or
-/// "0x10de", a PCI address of any known spelling, unknown words become null. Errors: Malformed when
-/// it is no object.
+/// Reads the output of value_of(). Accepts variants found in captures: ids may be numbers or
+/// "0x10de", a PCI address may have any known spelling, and unknown words become null. Errors:
+/// Malformed if the value is not an object.
 Result<DeviceFacts> facts_from(const Value& value);
 
-/// One probe's whole answer: what a worker sent and how it ended.
+/// The complete result of one probe: the worker's answer and how the worker ended.
 struct ProbeResult {
     std::string api = {};     ///< "vulkan"
-    std::string driver = {};  ///< manifest path, or "" where the API has one driver
+    std::string driver = {};  ///< manifest path, or "" if the API has one driver
     std::string stage = "query";
-    /// Of the stages that ask one device: which (report/trials.h); nullopt for "query".
+    /// The probed device, for stages that probe a single one (report/trials.h); nullopt for
+    /// "query".
     std::optional<std::string> device = {};
     Outcome outcome = Outcome::Absent;
     std::vector<DeviceFacts> devices = {};  ///< also those that arrived before a crash
     Value runtime = {};  ///< facts about the API as a whole (loader version …), or null
-    std::optional<std::string> note = {};  ///< the phase or reason, in the driver's or our words
-    /// What the worker was about to do when it ended without an answer: "dlopen", "instance",
-    /// "enumerate", "query", "end" …
+    std::optional<std::string> note = {};  ///< explanation, written by the driver or by gpuprobe
+    /// The step in which the worker ended without an answer: "dlopen", "instance", "enumerate",
+    /// "query", "end" …
     std::optional<std::string> phase = {};
     std::optional<Duration> duration = {};
     std::optional<int> exit_code = {};
     std::optional<int> signal = {};
     std::vector<Reason> reasons = {};
-    std::optional<WallTime> at = {};  ///< when it ended
-    /// What held the driver; nullopt where the worker did not come to say.
+    std::optional<WallTime> at = {};  ///< when the probe ended
+    /// The mechanisms that confined the driver (report/confinement.h); nullopt if the worker ended
+    /// before it reported them.
     std::optional<std::vector<std::string>> confinement = {};
     std::strong_ordering operator<=>(const ProbeResult&) const = default;
 };
 
-/// The capture form of a probe (probes/<api>.json): outcome, devices, runtime, note and, where
-/// known, the rest.
+/// The form of a probe in a capture (probes/<api>.json): outcome, devices, runtime, note and, if
+/// known, the other members.
 Value value_of(const ProbeResult& result);
-/// Errors: Malformed with the member at fault.
+/// Reads the capture form. Errors: Malformed, naming the invalid member.
 Result<ProbeResult> probe_result_from(const Value& value);
 
 }  // namespace gpuprobe::inline report
