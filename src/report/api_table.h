@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-/// Every API that a worker can ask, in one row each. What else knows an API looks it up here.
+/// Every API that a worker can probe, one row each. All other components look up APIs here.
 namespace gpuprobe::inline report {
 
 enum class Api : std::uint8_t {
@@ -20,63 +20,67 @@ enum class Api : std::uint8_t {
     LevelZeroSysman,
     Drm,
     Pci,
-    Cpu,  ///< the processor itself, measured like a GPU
+    Cpu,  ///< the processor itself, measured in the same way as a GPU
 };
 
-/// Where an API stands among the sources of a fact: 1 is believed first, 0 is never asked.
+/// Rank of an API among the sources of each fact: 1 is the most trusted, 0 is never used.
 struct ApiTrust {
-    std::uint8_t name = 0;          ///< of the marketing name
-    std::uint8_t kind = 0;          ///< of discrete, integrated or virtual
-    std::uint8_t physical = 0;      ///< of the memory on the board, behind what the kernel says
-    std::uint8_t allocatable = 0;   ///< of what a process can have of a GPU with memory of its own
-    std::uint8_t shared = 0;        ///< of what it can have of the host's memory
-    std::uint8_t free = 0;          ///< of what is free, behind what the kernel says
-    std::uint8_t uuid = 0;          ///< of the UUID, behind those of NVIDIA
-    std::uint8_t architecture = 0;  ///< of the architecture, behind what the kernel says
+    std::uint8_t name = 0;          ///< marketing name
+    std::uint8_t kind = 0;          ///< discrete, integrated or virtual
+    std::uint8_t physical = 0;      ///< memory on the board; the kernel's value comes first
+    std::uint8_t allocatable = 0;   ///< allocatable memory of a GPU with dedicated memory
+    std::uint8_t shared = 0;        ///< allocatable memory of the host
+    std::uint8_t free = 0;          ///< free memory; the kernel's value comes first
+    std::uint8_t uuid = 0;          ///< UUID; NVIDIA's own UUID comes first
+    std::uint8_t architecture = 0;  ///< architecture; the kernel's value comes first
 };
 
-/// What programs link with that compute through an API: sonames up to ".so", by spaces. Sources:
-/// the NEEDED entries of llama.cpp's, Ollama's, PyTorch's and ONNX Runtime's GPU builds; CUDA, ROCm
-/// and oneAPI release notes.
+/// Libraries that programs link with in order to compute through an API: sonames up to ".so",
+/// separated by spaces. Sources: the NEEDED entries of llama.cpp's, Ollama's, PyTorch's and ONNX
+/// Runtime's GPU builds; CUDA, ROCm and oneAPI release notes.
 struct ApiLibraries {
-    std::string_view of_driver = {};  ///< the driver's own, or its loader: no product brings them
-    std::string_view toolkit = {};    ///< their major version is the toolkit's
+    /// From the driver or its loader; never bundled with an application.
+    std::string_view of_driver = {};
+    std::string_view toolkit = {};  ///< libraries whose major version is the toolkit's version
     std::string_view others = {};
-    /// Of all those, what no host's list of libraries has: a report of an earlier program would not
-    /// have it where it is there.
+    /// The subset that a host's list of libraries does not include: reports from earlier versions
+    /// would lack it even if it is installed.
     std::string_view unlisted = {};
 };
 
+/// One row of the API table. Lists of words are separated by spaces.
 struct ApiInfo {
     Api id = Api::Cuda;
-    std::string_view word = {};            ///< in reports, requests and manifests
-    std::string_view label = {};           ///< for people
-    std::string_view backend = {};         ///< what programs that compute through it call it
-    std::string_view fleet_word = {};      ///< in exports for fleets
-    std::string_view vendor = {};          ///< the only one it serves; empty: any
-    std::string_view kernel_drivers = {};  ///< of that vendor that it works with, by spaces
-    /// The same of what a program can bring along above the kernel, where that is no vendor's own.
+    std::string_view word = {};   ///< name in reports, requests and manifests
+    std::string_view label = {};  ///< name for users
+    /// Name of the backend on this API; empty if programs do not compute through it.
+    std::string_view backend = {};
+    std::string_view fleet_word = {};      ///< name in exports for fleets
+    std::string_view vendor = {};          ///< the only vendor that it supports; empty: any
+    std::string_view kernel_drivers = {};  ///< kernel drivers of that vendor that it works with
+    /// Kernel drivers that work with user-space drivers bundled with a program, if no vendor owns
+    /// the API.
     std::string_view brought_drivers = {};
-    /// Sonames that an answer changes with: loader, driver and compiler, by spaces. Sources: the
+    /// Sonames of the loader, driver and compiler; the API's answers depend on them. Sources: the
     /// libraries that src/backends opens; dependencies of the drivers' Debian packages.
     std::string_view libraries = {};
     ApiLibraries linked = {};
-    /// How words for code begin that runs through it alone, by spaces.
+    /// Prefixes of the names of kernel targets ("sm_86", "gfx90a") that only this API runs.
     std::string_view code = {};
-    /// The fact by which builds tell its devices apart; empty where they do not.
+    /// The fact with the GPU architecture that builds are compiled for; empty if builds do not
+    /// depend on it.
     std::string_view architecture = {};
-    std::string_view uuid_member = {};   ///< its UUID of a device in a report's identity
-    std::string_view version_term = {};  ///< its version on a device, in terms of profiles
-    std::string_view parts =
-        {};  ///< what its vendor's GPUs are divided into, if no part has a name
-    /// What consumers call backends on it that are none of ours, by spaces. Source: the backend
-    /// folders of ggml, and the device names of PyTorch and ONNX Runtime.
+    std::string_view uuid_member = {};   ///< member for its UUID in a report's identity
+    std::string_view version_term = {};  ///< term for its version on a device in profiles
+    std::string_view parts = {};         ///< kind of partition, for partitions without a name
+    /// Application backends on this API under names that gpuprobe does not use itself. Source: the
+    /// backend folders of ggml, and the device names of PyTorch and ONNX Runtime.
     std::string_view other_backends = {};
-    bool has_manifests = false;  ///< drivers are found by manifests, not by one library's name
-    bool wakes = true;           ///< asking it may wake a sleeping GPU
-    std::string_view ggml_option = {};  ///< of ggml's build. Source: ggml's CMakeLists.txt
-    bool splits_models = false;         ///< llama.cpp spreads one model over several such GPUs
-    int tier = 0;  ///< of a tsuku variant that says no more than this API's name
+    bool has_manifests = false;         ///< drivers are found through manifests, not by one library
+    bool wakes = true;                  ///< probing it may wake a sleeping GPU
+    std::string_view ggml_option = {};  ///< option of ggml's build. Source: ggml's CMakeLists.txt
+    bool splits_models = false;         ///< llama.cpp can spread one model over several such GPUs
+    int tier = 0;  ///< tier of a tsuku variant that is named only after this API
     ApiTrust trust = {};
 };
 
@@ -168,8 +172,8 @@ inline constexpr std::array kApis = std::to_array<ApiInfo>({
      .label = "Vulkan",
      .backend = "vulkan",
      .fleet_word = "vulkan",
-     // Mesa's: those on which each GPU has Vulkan with what ggml needs; i915 has older ones too.
-     // Source: docs/drivers/radv.rst and anv.rst of Mesa.
+     // Mesa's kernel drivers whose GPUs all have Vulkan with the features that ggml needs; i915
+     // also serves older GPUs. Source: docs/drivers/radv.rst and anv.rst of Mesa.
      .brought_drivers = "amdgpu xe",
      .libraries = "libvulkan.so libLLVM",
      .linked = {.of_driver = "libvulkan"},
@@ -218,46 +222,47 @@ inline constexpr std::array kApis = std::to_array<ApiInfo>({
     {.id = Api::Drm,
      .word = "drm",
      .label = "DRM",
-     .wakes = false,  // the backend looks at each node's device right before it would open it
+     .wakes = false,  // the backend checks each node's device immediately before it opens the node
      .trust = {.kind = 6, .physical = 1, .free = 6}},
     {.id = Api::Pci, .word = "pci", .label = "PCI", .wakes = false},
     {.id = Api::Cpu, .word = "cpu", .label = "CPU", .backend = "cpu", .wakes = false},
 });
 
-/// The rows are in the order of the enumerators, so that a look-up is an index.
+/// The rows are in the order of the enumerators, so that a lookup is an index.
 static_assert(std::ranges::all_of(kApis, [](const ApiInfo& row) {
     return &row == &kApis[static_cast<std::size_t>(row.id)];
 }));
 inline constexpr std::size_t kApiCount = kApis.size();
 
-/// Where arrays by API have it.
+/// Index of the API in arrays by API.
 constexpr std::size_t place_of(Api api) {
     return static_cast<std::size_t>(api);
 }
 
-/// An enumerator without a row does not compile where the argument is a constant.
+/// The API's row. For a constant argument, an enumerator without a row does not compile.
 constexpr const ApiInfo& info_of(Api api) {
     return kApis.at(place_of(api));
 }
 
-/// Null for a word that names no API.
+/// The row of the API with that name; null if the word does not name an API.
 constexpr const ApiInfo* find_api(std::string_view word) {
     const auto* found = std::ranges::find(kApis, word, &ApiInfo::word);
     return found == kApis.end() ? nullptr : found;
 }
 
-/// The row whose backend has that name; null for one that rests on another's API, or none.
+/// The row whose backend has that name; null for a backend on another backend's API (webgpu) and
+/// for an unknown name.
 constexpr const ApiInfo* find_api_of_backend(std::string_view backend) {
     const auto* found = std::ranges::find(kApis, backend, &ApiInfo::backend);
     return backend.empty() || found == kApis.end() ? nullptr : found;
 }
 
-/// Whether programs compute on GPUs through it.
+/// Whether programs compute on GPUs through the API.
 constexpr bool computes(const ApiInfo& api) {
     return !api.backend.empty() && api.id != Api::Cpu;
 }
 
-/// Whether a list of words by spaces has this one.
+/// Whether a list of words separated by spaces contains this word.
 constexpr bool has_word(std::string_view list, std::string_view word) {
     for (std::size_t at = 0; at < list.size();) {
         const auto end = std::min(list.find(' ', at), list.size());
@@ -268,16 +273,16 @@ constexpr bool has_word(std::string_view list, std::string_view word) {
     return false;
 }
 
-/// WSL's kernel driver, which passes the host's GPU on, whoever made it.
+/// WSL's kernel driver, which passes through the host's GPU of any vendor.
 inline constexpr std::string_view kTransport = "dxgkrnl";
 
-/// Whether what works with these kernel drivers works with that one, as far as is known: nouveau
-/// has no CUDA. `drivers` is a list of words by spaces; empty: any.
+/// Whether an API that works with these kernel drivers works with that one, as far as known;
+/// nouveau, for example, has no CUDA. `drivers` is a list of words separated by spaces; empty: any.
 constexpr bool works_with(std::string_view drivers, std::string_view kernel_driver) {
     return drivers.empty() || kernel_driver == kTransport || has_word(drivers, kernel_driver);
 }
 
-/// Some of the rows, in an order of their own.
+/// A selection of rows in its own order, without allocation.
 template <class Row, std::size_t Max>
 struct RowsOf {
     std::array<Row, Max> rows = {};
@@ -290,7 +295,7 @@ struct RowsOf {
 };
 using ApiOrder = RowsOf<const ApiInfo*, kApiCount>;
 
-/// The sources of a fact, the most believed first: `by_trust(&ApiTrust::name)`.
+/// The sources of a fact, most trusted first: `by_trust(&ApiTrust::name)`.
 constexpr ApiOrder by_trust(std::uint8_t ApiTrust::*fact) {
     ApiOrder order;
     for (const auto& api : kApis)
@@ -300,20 +305,21 @@ constexpr ApiOrder by_trust(std::uint8_t ApiTrust::*fact) {
     return order;
 }
 
-/// The first row whose builds tell devices apart by that fact.
-/// An architecture that no API has does not compile where the argument is a constant.
+/// The first API whose builds are compiled for the architecture in that fact. For a constant
+/// argument, an unknown fact does not compile.
 constexpr Api api_of_architecture(std::string_view fact) {
     return std::ranges::find(kApis, fact, &ApiInfo::architecture)->id;
 }
 
-/// The API that programs for that vendor's GPUs alone compute through; null for a vendor without.
+/// The API for computing on GPUs of that vendor only, such as CUDA; null if the vendor has no such
+/// API.
 constexpr const ApiInfo* own_api_of(std::string_view vendor) {
     const auto* found = std::ranges::find_if(
         kApis, [vendor](const ApiInfo& api) { return computes(api) && api.vendor == vendor; });
     return vendor.empty() || found == kApis.end() ? nullptr : found;
 }
 
-/// Those that GPUs compute through, by word.
+/// The APIs that programs compute on GPUs through, sorted by name.
 constexpr ApiOrder computing_apis() {
     ApiOrder order;
     for (const auto& api : kApis)
@@ -323,18 +329,18 @@ constexpr ApiOrder computing_apis() {
     return order;
 }
 
-/// A backend as programs name it, and the API that it stands on.
+/// A backend as programs name it, and the API that it uses.
 struct BackendInfo {
     std::string_view name = {};
     Api api = Api::Cpu;
 };
-/// Those that rest on an API that has a backend of its own.
+/// Further backends, on APIs whose row already names a backend.
 inline constexpr std::array kFurtherBackends =
     std::to_array<BackendInfo>({{.name = "webgpu", .api = Api::Vulkan}});
 
-inline constexpr std::string_view kCpu = "cpu";  ///< the backend that needs no GPU
+inline constexpr std::string_view kCpu = "cpu";  ///< the backend that does not need a GPU
 
-/// nullopt for a word that is no backend of ours.
+/// The API that a backend uses; nullopt if the word does not name a backend.
 constexpr std::optional<Api> api_of_backend(std::string_view backend) {
     if (const auto* api = find_api_of_backend(backend))
         return api->id;
@@ -342,13 +348,14 @@ constexpr std::optional<Api> api_of_backend(std::string_view backend) {
     return found == kFurtherBackends.end() ? std::nullopt : std::optional{found->api};
 }
 
-/// The API's word below a GPU's backend; empty for the CPU and for a word that is no backend.
+/// The name of the API that a GPU backend uses; empty for the CPU and for a word that does not name
+/// a backend.
 constexpr std::string_view api_below(std::string_view backend) {
     const auto api = api_of_backend(backend);
     return api && *api != Api::Cpu ? info_of(*api).word : std::string_view{};
 }
 
-/// The backends that compute on GPUs: vendors' own, then those for any GPU.
+/// The backends that compute on GPUs: first those for one vendor, then those for any GPU.
 constexpr auto gpu_backends() {
     RowsOf<BackendInfo, kApiCount + kFurtherBackends.size()> all;
     for (const auto& api : kApis)
@@ -359,7 +366,7 @@ constexpr auto gpu_backends() {
     return all;
 }
 
-/// The only vendor that a backend's API serves; empty for any.
+/// The only vendor that a backend's API supports; empty for any.
 constexpr std::string_view vendor_of_backend(std::string_view backend) {
     const auto api = api_of_backend(backend);
     return api ? info_of(*api).vendor : std::string_view{};

@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::span<const ReasonInfo> kTable{reason_rows::kRows};
 
-/// The gravest finding names the health of a GPU, so no two may be equally grave.
+/// The most severe finding determines the GPU's health, so severities must be unique.
 constexpr bool gravities_differ() {
     for (const auto& one : kTable)
         for (const auto& other : kTable)
@@ -16,7 +16,7 @@ constexpr bool gravities_differ() {
 }
 static_assert(gravities_differ());
 
-/// An alias that is a code of today would hide that code's row.
+/// An alias must not equal a current code, because it would hide that code's row.
 constexpr bool aliases_are_retired() {
     return std::ranges::none_of(kTable, [](const ReasonInfo& row) {
         return std::ranges::binary_search(kTable, row.alias, {}, &ReasonInfo::code);
@@ -41,6 +41,7 @@ bool has_trait(std::string_view code, ReasonTraits trait) {
 }
 
 std::string_view today_for(std::string_view code) {
+    // Most rows have an empty alias, which must not match an empty code.
     if (code.empty())
         return code;
     const auto row = std::ranges::find(kTable, code, &ReasonInfo::alias);

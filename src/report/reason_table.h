@@ -8,75 +8,76 @@
 #include <span>
 #include <string_view>
 
-/// Every code that a reason can have, with all that the program knows about it. Whoever wants to
-/// know what a code means looks it up here; docs/reasons.md is made from the same rows.
+/// Every reason code and everything that the program knows about it. docs/reasons.md is generated
+/// from these rows.
 namespace gpuprobe::inline report {
 
-/// What a reason is about.
+/// Subject of a reason.
 enum class ReasonSubject : std::uint8_t {
     Driver,       ///< a driver, its libraries or its manifest
-    Worker,       ///< the process of ours that asks drivers
-    Permission,   ///< device nodes and who may open them
+    Worker,       ///< the worker process that probes drivers
+    Permission,   ///< device nodes and their permissions
     Hardware,     ///< the GPU itself, or its kernel driver
-    Device,       ///< what an API says of one device
+    Device,       ///< one device as an API reports it
     Machine,      ///< the host: processor, memory, C library, kernel
-    Policy,       ///< what the consumer's profile or manifest rules
-    Request,      ///< what the caller asked for
-    Measurement,  ///< running kernels, and what they showed
-    Report,       ///< how the report was made
+    Policy,       ///< rules in the application's profile or manifest
+    Request,      ///< the caller's request
+    Measurement,  ///< running kernels on the device, and the results
+    Report,       ///< the making of the report
 };
 
-/// What a reason does to the question that it answers, "can this be used here?".
+/// Effect of a reason on the question "can this be used here?".
 enum class ReasonEffect : std::uint8_t {
-    Remarks,     ///< nothing; it is worth knowing
-    LeavesOpen,  ///< nobody knows because of it
-    Ends,        ///< the answer is no, unless a reason beside it leaves the question open
+    Remarks,     ///< no effect; worth knowing
+    LeavesOpen,  ///< the answer is unknown because of it
+    Ends,        ///< the answer is no, unless another reason leaves it open
 };
 
-/// Where a reason can stand. A set of flags; docs/reasons.md explains a code once, where the first
-/// of them has its section.
+/// The places in which a reason can appear. A set of flags. docs/reasons.md explains a code once,
+/// in the section of its first flag.
 enum class ReasonPlaces : std::uint16_t {
-    OnView = 1U << 0U,            ///< a GPU as an API shows it, or its backend
-    OnCandidate = 1U << 1U,       ///< of a choice between backends
-    OnPlan = 1U << 2U,            ///< a model, or a GPU that it may run on
+    OnView = 1U << 0U,            ///< an API's view of a GPU, or the backend on that API
+    OnCandidate = 1U << 1U,       ///< a candidate when choosing between backends
+    OnPlan = 1U << 2U,            ///< the plan for a model, or a GPU in that plan
     OnTrial = 1U << 3U,           ///< a verification or a measurement
-    OnVariant = 1U << 4U,         ///< a candidate of a recommendation
-    OnRecommendation = 1U << 5U,  ///< warnings of an answer
-    OnGpu = 1U << 6U,             ///< a finding
-    OnReport = 1U << 7U,          ///< a note
-    OnNode = 1U << 8U,            ///< why a device node cannot be used
+    OnVariant = 1U << 4U,         ///< a candidate variant of a recommendation
+    OnRecommendation = 1U << 5U,  ///< a warning of a recommendation
+    OnGpu = 1U << 6U,             ///< a finding on a GPU
+    OnReport = 1U << 7U,          ///< a note of the report
+    OnNode = 1U << 8U,            ///< the reason why a device node cannot be used
 };
 
-/// What else the program does with a reason. A set of flags.
+/// Further uses of a reason in the program. A set of flags.
 enum class ReasonTraits : std::uint16_t {
     None = 0,
-    /// The driver itself said no, which is an answer: the question is not open, whatever else is.
+    /// The driver itself refused, which settles the question, even if other reasons leave it open.
     Refusal = 1U << 0U,
-    /// The driver said nothing, so a closed node is not known to be the cause.
+    /// The driver gave no answer, so a closed node may or may not be the cause.
     Silence = 1U << 1U,
-    /// As a finding on a GPU, it rules out any answer from a driver.
+    /// As a finding on a GPU, it rules out an answer from any driver.
     Blocker = 1U << 2U,
-    /// On an API's view it is a finding on the GPU as well.
+    /// On an API's view, it is also a finding on the GPU.
     DriverFault = 1U << 3U,
-    /// As a finding it has a fix of its own, and explains why drivers fail on the GPU.
+    /// As a finding, it has a specific fix and explains why drivers fail on the GPU.
     Cause = 1U << 4U,
-    /// On an API's view it has a fix of its own, and explains why that API fails.
+    /// On an API's view, it has a specific fix and explains why that API fails.
     ViewCause = 1U << 5U,
-    /// The backend is not meant for such a GPU: not worth a line where obstacles are listed.
+    /// The backend is not meant for such a GPU, so lists of obstacles omit it.
     ByNature = 1U << 6U,
-    /// The driver was not heard at all, so what it answered earlier still holds.
+    /// The driver was never called, so its earlier answers remain valid.
     Unheard = 1U << 7U,
-    /// Programs cannot use the backend, but a worker can try to compute all the same.
+    /// Programs cannot use the backend, but a worker can still try to compute with it.
     WorthATrial = 1U << 8U,
-    /// The kernel still runs or the device is gone: nothing on it may be waited for.
+    /// The kernel still runs or the device is gone: never wait for anything on the device.
     Stuck = 1U << 9U,
-    /// As a finding: no driver serves the GPU, so none has anything to say about it.
+    /// As a finding: no driver is bound to the GPU, so drivers cannot report about it.
     Unserved = 1U << 10U,
-    /// The driver's answers are not to be relied on.
+    /// The driver's answers are not reliable.
     Unreliable = 1U << 11U,
-    /// Somebody wanted it so: a GPU that is left unused for it is not worth a word.
+    /// The user or the request asked for it, so an unused GPU is not reported as a problem.
     Wished = 1U << 12U,
-    /// The build, or the program's own rule, is not for such a GPU or host; another one may be.
+    /// The build, or a rule of the program itself, excludes such a GPU or host; another build may
+    /// not.
     ByBuild = 1U << 13U,
 };
 
@@ -96,20 +97,21 @@ struct ReasonInfo {
     ReasonSubject subject;
     ReasonEffect effect;
     ReasonPlaces places;
-    /// In the words of docs/reasons.md, in Markdown.
+    /// Meaning, as Markdown for docs/reasons.md.
     const char* meaning;
-    /// The members of its detail: "have, need: bytes; of: what was compared" is three, of which the
-    /// first two are explained together. Empty where it has none.
+    /// The members of `detail`, in the form "have, need: bytes; of: the compared size": three
+    /// members, of which the first two share an explanation. Empty if the reason has no detail.
     const char* detail = "";
     ReasonTraits traits = ReasonTraits::None;
-    /// As a finding on a GPU: how grave it is compared with others; 0 does not count as ill health.
+    /// Severity as a finding on a GPU, compared with other codes. 0 does not affect the GPU's
+    /// health.
     std::uint8_t gravity = 0;
-    /// What the code was called in the last version; still read, never written.
+    /// The code in the previous version: still read, never written.
     std::string_view alias = {};
 };
 
-/// Members of every reason that comes from a predicate on a variant, or on a build that is
-/// installed.
+/// Detail members of every reason that comes from a predicate on a variant or on an installed
+/// build.
 constexpr const char* kVariantDetail =
     "where, predicate, result, want, have, alternative, missing, build";
 
@@ -120,7 +122,7 @@ using enum ReasonEffect;
 using enum ReasonPlaces;
 using enum ReasonTraits;
 
-/// In the order of the codes.
+/// Sorted by code.
 inline constexpr ReasonInfo kRows[] = {
     {"ambiguous", Device, LeavesOpen, OnView | OnReport,
      "a driver's device could be more than one GPU of the machine; it was given to none",
@@ -452,21 +454,22 @@ inline constexpr ReasonInfo kRows[] = {
      "problem", ViewCause},
 };
 
-// A code that stands here twice, or in the wrong place, does not compile.
+// A duplicate code or a wrong order does not compile.
 static_assert(std::ranges::adjacent_find(kRows, std::ranges::greater_equal{}, &ReasonInfo::code) ==
               std::end(kRows));
 
 }  // namespace reason_rows
 
-/// The code of a row above. Made from a literal, at compile time: a code without a row does not
-/// compile. (Write no `ReasonCode{"…"}`: clang 14 crashes on the cast, and not on the conversion.)
+/// The code of a row above. It is made from a literal at compile time; a code without a row does
+/// not compile. (Do not write `ReasonCode{"…"}`: clang 14 crashes on the cast, but not on the
+/// implicit conversion.)
 class ReasonCode {
 public:
     consteval ReasonCode(const char* code) : code_{code} {
         if (!std::ranges::binary_search(reason_rows::kRows, code_, {}, &ReasonInfo::code))
             throw "report/reason_table.h has no such code";
     }
-    /// Of a row that was looked up.
+    /// The code of a row that was looked up.
     constexpr ReasonCode(const ReasonInfo& row) : code_{row.code} {}
 
     [[nodiscard]] constexpr std::string_view text() const { return code_; }
@@ -476,16 +479,16 @@ private:
     std::string_view code_;
 };
 
-/// All rows, in the order of their codes.
+/// All rows, sorted by code.
 std::span<const ReasonInfo> reason_table();
 
-/// The row of a code that came from outside, under its name of today; nullptr when there is none.
+/// The row of a code from outside, which must be a current code; nullptr if no row has it.
 const ReasonInfo* find_reason(std::string_view code);
 
-/// Whether the row of that code has the trait; false for a code without a row.
+/// Whether the code's row has the trait; false for a code without a row.
 bool has_trait(std::string_view code, ReasonTraits trait);
 
-/// The code of today for one of the last version; any other as it is.
+/// The current code for a code of the previous version; any other code is returned unchanged.
 std::string_view today_for(std::string_view code);
 
 }  // namespace gpuprobe::inline report
