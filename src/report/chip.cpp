@@ -13,8 +13,9 @@ const knowledge::Chip* chip_of(const HardwareDevice& device) {
 
 namespace {
 
-/// A platform device that its driver makes for itself has that driver's name, perhaps with a
-/// number, and no link to it: "platform:vgem", "platform:amdgpu_xcp_3".
+/// Name of the driver of a device. A platform device that a driver creates for itself has no driver
+/// link, but its name is the driver's name, perhaps with a number: "platform:vgem",
+/// "platform:amdgpu_xcp_3".
 std::string_view driver_word(const HardwareDevice& device) {
     if (device.driver)
         return *device.driver;

@@ -4,13 +4,14 @@
 #include "knowledge/chips.h"
 #include "report/machine.h"
 
-/// What the table of chips (knowledge/chips.h) says of a device. nullptr: nothing.
+/// Lookups of a device in the chip table (knowledge/chips.h). They return nullptr if no row
+/// matches.
 namespace gpuprobe::inline report {
 
-/// By its PCI ids, or the device tree's words.
+/// The row for the device's PCI ids, or for its device tree `compatible` words.
 const knowledge::Chip* chip_of(const HardwareDevice& device);
 
-/// By the bound kernel driver, or the one that made the device.
+/// The row for the bound kernel driver, or for the driver that created the device.
 const knowledge::Chip* driver_row_of(const HardwareDevice& device);
 
 }  // namespace gpuprobe::inline report

@@ -10,6 +10,7 @@
 namespace gpuprobe::inline report {
 namespace {
 
+/// Manifest name prefix, vendor, kernel drivers, and whether it is a software implementation.
 constexpr std::array kManifests = std::to_array<KnownDriver>({
     {"amd", "amd", "amdgpu"},
     {"asahi", "apple", "asahi"},
@@ -31,12 +32,13 @@ constexpr std::array kManifests = std::to_array<KnownDriver>({
     {"vk_swiftshader", "", "", true},
 });
 
+/// Rank of a driver that has no row below.
 constexpr int kPlain = 10;
 struct Preference {
     std::string_view word;
     int rank;
 };
-// First match wins.
+// The first match wins: the words of a layered driver can also name the driver below it.
 constexpr std::array kPreferences = std::to_array<Preference>({
     {"dozen", 100},
     {"dzn", 100},
@@ -70,6 +72,7 @@ KnownDriver known_driver(const ProbeResult& probe) {
 }
 
 KnownDriver known_driver(std::string_view word, std::string_view driver) {
+    // CUDA, HIP and other APIs of one vendor have no manifests.
     if (const auto* api = find_api(word); api && !api->vendor.empty())
         return {.vendor = api->vendor, .kernel_drivers = api->kernel_drivers};
     const auto name = lower_case(file_name(driver));
@@ -87,6 +90,7 @@ bool is_nvk(const ApiDevice& device) {
 
 bool is_software(const ApiDevice& device) {
     const auto& facts = *device.facts;
+    // 0x10005 is VK_VENDOR_ID_MESA, which only Mesa's software renderers use.
     if (facts.type == DeviceType::Cpu || facts.vendor_id == "10005")
         return true;
     const auto words = driver_words(device);
@@ -96,7 +100,7 @@ bool is_software(const ApiDevice& device) {
                                          "software rasterizer", "microsoft basic render"});
     if (std::ranges::any_of(kRenderers, [&](auto word) { return mentions(text, word); }))
         return true;
-    // pocl also drives GPUs, which it types as such.
+    // pocl also drives GPUs, and reports them as discrete or integrated.
     const bool is_typed =
         facts.type == DeviceType::Discrete || facts.type == DeviceType::Integrated;
     return !is_typed && (mentions(words, "pocl") || mentions(words, "portable computing language"));

@@ -7,35 +7,40 @@
 
 #include "report/api_device.h"
 
-/// What is known about user-space drivers by the names of their manifests and by what they call
-/// themselves.
+/// User-space drivers, recognized by the names of their manifests and by the names that they
+/// report.
 namespace gpuprobe::inline report {
 
-/// What a manifest's name tells. An empty `vendor` is a driver for any GPU, or one nobody knows.
+/// The information in a manifest's file name. An empty `vendor` means a driver for any GPU, or an
+/// unknown driver.
 struct KnownDriver {
-    std::string_view prefix = {};          ///< of the manifest's file name
-    std::string_view vendor = {};          ///< the word of report/vendor.h
-    std::string_view kernel_drivers = {};  ///< that it works with, separated by spaces
+    std::string_view prefix = {};  ///< prefix of the file name
+    std::string_view vendor = {};  ///< vendor name as in report/vendor.h
+    /// Kernel drivers that it works with, separated by spaces.
+    std::string_view kernel_drivers = {};
     bool is_software = false;
 };
 
-/// The entry for a probe's driver; APIs that one vendor alone serves have theirs without manifest.
+/// The entry for a probe's driver. Drivers of an API that only one vendor provides are known
+/// without a manifest.
 KnownDriver known_driver(std::string_view api, std::string_view manifest);
+/// The entry for the driver that was probed.
 KnownDriver known_driver(const ProbeResult& probe);
 
 /// The last component of a path.
 std::string_view file_name(std::string_view path);
 
-/// Mesa's Vulkan driver for NVIDIA GPUs, whose UUIDs are its own.
+/// Whether the driver is NVK, Mesa's Vulkan driver for NVIDIA GPUs. Its UUIDs differ from NVIDIA's.
 bool is_nvk(const ApiDevice& device);
 
-/// An implementation on the CPU: by type, by driver or by what stands behind a virtual device.
-/// Source: VkDriverId in the Vulkan registry; Mesa's vendor id VK_VENDOR_ID_MESA.
+/// Whether the device is an implementation on the CPU, judged by type, driver, or the renderer
+/// behind a virtual device. Source: VkDriverId in the Vulkan registry; Mesa's vendor id
+/// VK_VENDOR_ID_MESA.
 bool is_software(const ApiDevice& device);
 
-/// Among several drivers of one API for the same GPU: less is better. A vendor's usual driver comes
-/// before its others (RADV before AMDVLK before AMD's proprietary one; NVIDIA's before NVK), native
-/// before layered (pocl, clvk, dozen).
+/// Rank among several drivers of one API for the same GPU; lower is better. A vendor's usual driver
+/// comes first (RADV before AMDVLK before AMD's proprietary driver; NVIDIA's before NVK), and
+/// native drivers come before layered ones (pocl, clvk, dozen).
 int preference_of(const ApiDevice& device);
 
 }  // namespace gpuprobe::inline report

@@ -10,9 +10,9 @@
 namespace gpuprobe::inline report {
 namespace {
 
-/// What builds for GPUs need and do not bring along, and no API is about; and what programs use
-/// NPUs through, and ROCm WSL. Sources: as ApiLibraries; intel/linux-npu-driver#107,
-/// amd/xdna-driver#168, ROCm/librocdxg#35.
+/// Libraries that GPU builds need and do not bundle, and that no API's row lists; also the
+/// libraries through which programs use NPUs and ROCm on WSL. Sources: as ApiLibraries;
+/// intel/linux-npu-driver#107, amd/xdna-driver#168, ROCm/librocdxg#35.
 constexpr std::string_view kOfHost =
     "libascendcl libcurl libdnnl libgfortran libgomp libimf libintlc libmkl_core libmusa libmusart "
     "libnuma libomp libopenblas libopenvino librocdxg libssl libstdc++ libsvml libtbb libxrt_core "
@@ -23,12 +23,14 @@ constexpr auto kBase = std::to_array<std::string_view>(
     {"ld-linux", "libBrokenLocale", "libanl", "libatomic", "libc", "libdl", "libgcc_s", "libm",
      "libmvec", "libpthread", "libresolv", "librt", "libutil", "linux-vdso"});
 
+/// The soname up to ".so".
 std::string_view stem_of(std::string_view soname) {
     return soname.substr(0, std::min(soname.find(".so"), soname.size()));
 }
 
 using LibraryTable = std::map<std::string_view, LibraryInfo>;
 
+/// All known libraries by stem. An API's row takes precedence over the host list.
 LibraryTable all_libraries() {
     LibraryTable all;
     for (const auto& api : kApis) {
@@ -62,6 +64,8 @@ bool is_listed_library(std::string_view soname) {
 }
 
 std::optional<Api> api_of_code(std::string_view word) {
+    // A prefix counts only if the word ends there or a digit follows: "sm_86", but not "gfx" in
+    // "gfxstream".
     const auto is_one = [word](std::string_view lead) {
         const auto rest = word.substr(std::min(lead.size(), word.size()));
         return word.starts_with(lead) && (rest.empty() || (rest[0] >= '0' && rest[0] <= '9'));
@@ -69,6 +73,7 @@ std::optional<Api> api_of_code(std::string_view word) {
     for (const auto& api : kApis)
         if (std::ranges::any_of(words(api.code), is_one))
             return api.id;
+    // Not a kernel target: perhaps the name of an API.
     const auto* named = find_api(word);
     return named && computes(*named) ? std::optional{named->id} : std::nullopt;
 }

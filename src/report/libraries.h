@@ -8,27 +8,29 @@
 
 namespace gpuprobe::inline report {
 
-/// What a soname says about whoever needs it.
+/// Information that a soname gives about the program that needs it.
 struct LibraryInfo {
-    std::string_view stem = {};       ///< what stands before ".so" in the soname asked about
-    std::optional<Api> api = {};      ///< the API that a program with it computes through
-    bool is_of_driver = false;        ///< the driver's own, or its loader: no product brings it
-    bool tells_toolkit = false;       ///< its major version is CUDA's
-    bool is_in_host_reports = false;  ///< a host's `libraries` lists it when it is there
+    std::string_view stem = {};   ///< the part before ".so" in the soname
+    std::optional<Api> api = {};  ///< the API that a program linked with it computes through
+    bool is_of_driver =
+        false;  ///< from the driver or its loader; never bundled with an application
+    bool tells_toolkit = false;       ///< its major version is the version of CUDA
+    bool is_in_host_reports = false;  ///< Host::libraries lists it if it is installed
 };
 
-/// nullopt for a soname that neither an API's row nor another list is about.
+/// Information about a soname; nullopt if neither an API's row nor another list has it.
 std::optional<LibraryInfo> library_info(std::string_view soname);
 
-/// Whether a host's `libraries` lists this soname when it is there. A machine has thousands; these
-/// are the ones that builds for GPUs link with and do not bring along.
+/// Whether Host::libraries lists this soname if it is installed. Machines have thousands of
+/// libraries; this list has those that GPU builds link with and do not bundle.
 bool is_listed_library(std::string_view soname);
 
-/// The API that a word for code is about ("sm_86", "gfx90a", "spirv"), or that it names; nullopt
-/// for a word that is none.
+/// The API of a kernel target ("sm_86", "gfx90a", "spirv") or of an API name; nullopt if the word
+/// is neither.
 std::optional<Api> api_of_code(std::string_view word);
 
-/// Whether it belongs to the C library or the compiler's runtime, which whatever runs here has.
+/// Whether the soname belongs to the C library or the compiler's runtime, which every program on
+/// the host has.
 bool is_base_library(std::string_view soname);
 
 }  // namespace gpuprobe::inline report

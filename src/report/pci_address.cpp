@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxDomainDigits = 16;  // some programs pad a domain like a pointer
 
-/// Without "pci:" or "PCI-E," in front, as NVML-based tools and clinfo print it.
+/// The text without the prefix "pci:" or "PCI-E,", which NVML-based tools and clinfo print.
 std::string_view without_prefix(std::string_view text) {
     for (const std::string_view prefix : {"pci:", "pci-e,"})
         if (lower_case(text.substr(0, prefix.size())) == prefix)
@@ -18,7 +18,7 @@ std::string_view without_prefix(std::string_view text) {
     return text;
 }
 
-/// Two digits, or eight where a bus above 7f went through a signed char.
+/// Parses a bus: two digits, or eight if a bus above 7f was printed as a sign-extended char.
 std::optional<std::uint8_t> bus_from(std::string_view text) {
     if (text.size() == 8 && lower_case(text.substr(0, 6)) == "ffffff") {
         const auto bus = parse_number<std::uint8_t>(text.substr(6), 16);
@@ -31,6 +31,7 @@ std::optional<std::uint32_t> domain_from(std::string_view text) {
     return text.size() <= kMaxDomainDigits ? parse_number<std::uint32_t>(text, 16) : std::nullopt;
 }
 
+/// Parses a hexadecimal number of at most `digits` digits and at most `limit`.
 std::optional<std::uint8_t> limited(std::string_view text, std::size_t digits, std::uint8_t limit) {
     if (text.size() > digits)
         return std::nullopt;
@@ -51,6 +52,7 @@ std::optional<PciAddress> parse_text(std::string_view text, std::type_identity<P
     const auto pieces = split(without_prefix(trimmed(text)), ':');
     if (pieces.size() < 2 || pieces.size() > 3)
         return std::nullopt;
+    // The last piece is device and function; before it are the bus and, optionally, the domain.
     const auto slot = pieces.back();
     const auto dot = slot.find('.');
     const auto function_text = dot == std::string_view::npos ? "0" : slot.substr(dot + 1);

@@ -13,11 +13,13 @@ namespace {
 constexpr std::size_t kUniqueIdDigits = 16;
 constexpr std::uint32_t kMaxBus = 255;
 
+/// The digits of a UUID or serial number of exactly that length.
 std::optional<std::string> hexadecimal(std::string_view text, std::size_t digits) {
     auto found = uuid_digits(text);
     return found && found->size() == digits ? std::move(found) : std::nullopt;
 }
 
+/// Prefixes digits with the driver family, so that UUIDs of different families never match.
 std::optional<std::string> keyed(std::string_view family, std::optional<std::string> digits) {
     if (!digits)
         return std::nullopt;
@@ -37,7 +39,8 @@ std::optional<UuidBytes> bytes_of(std::string_view uuid) {
     return bytes;
 }
 
-/// Every machine these drivers run on is little-endian.
+/// Reads a little-endian number. AMD's native-endian numbers are little-endian too, as is every
+/// machine that these drivers run on.
 std::uint32_t little_endian(const UuidBytes& bytes, std::size_t at, std::size_t size) {
     std::uint32_t number = 0;
     for (std::size_t i = size; i-- > 0;)
@@ -45,6 +48,7 @@ std::uint32_t little_endian(const UuidBytes& bytes, std::size_t at, std::size_t 
     return number;
 }
 
+/// An address, unless a number is out of range, in which case the UUID encodes something else.
 std::optional<PciAddress> checked(std::uint32_t domain,
                                   std::uint32_t bus,
                                   std::uint32_t device,
@@ -64,7 +68,7 @@ std::optional<PciAddress> amd_address(const UuidBytes& bytes) {
 
 std::optional<PciAddress> intel_address(const UuidBytes& bytes) {
     constexpr std::uint32_t kIntel = 0x8086;
-    // Ponte Vecchio and DG2 on some kernels have telemetry ids here instead.
+    // On some kernels, UUIDs of Ponte Vecchio and DG2 contain telemetry ids instead.
     if (little_endian(bytes, 0, 2) != kIntel)
         return std::nullopt;
     return checked(little_endian(bytes, 6, 2), bytes[8], bytes[9], bytes[10]);
@@ -87,6 +91,7 @@ std::optional<std::string> uuid_digits(std::string_view text) {
 std::optional<std::string> family_uuid(const ApiDevice& device) {
     if (!device.facts->uuid || !device.vendor)
         return std::nullopt;
+    // NVK computes other UUIDs than NVIDIA's driver, so they must not share the family.
     if (*device.vendor == "nvidia" && !is_nvk(device))
         return keyed("nvidia", hexadecimal(*device.facts->uuid, kUuidDigits));
     if (*device.vendor == "intel")
@@ -100,6 +105,7 @@ std::optional<std::string> family_uuid(const HardwareDevice& device) {
     if (!device.uuid)
         return std::nullopt;
     const auto vendor = vendor_of(device);
+    // Only NVIDIA's own kernel driver provides the UUID that its APIs return.
     if (vendor == "nvidia" && device.driver == "nvidia")
         return keyed("nvidia", hexadecimal(*device.uuid, kUuidDigits));
     if (vendor == "amd")
@@ -108,6 +114,7 @@ std::optional<std::string> family_uuid(const HardwareDevice& device) {
 }
 
 std::optional<PciAddress> packed_address(const ApiDevice& device) {
+    // HIP returns the serial number, which does not encode an address.
     const bool may_pack = device.probe->api != "hip" && device.facts->uuid;
     const auto bytes = may_pack ? bytes_of(*device.facts->uuid) : std::nullopt;
     if (!bytes)

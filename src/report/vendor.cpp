@@ -25,6 +25,8 @@ bool makes_accelerators_alone(std::string_view vendor_id) {
 std::optional<std::string> vendor_of(const HardwareDevice& device) {
     if (device.vendor_id)
         return vendor_word(*device.vendor_id);
+    // No PCI vendor id, as for devices from the device tree. The chip's row is more specific than
+    // the driver's row.
     for (const auto* row : {chip_of(device), driver_row_of(device)})
         if (row && row->maker)
             return row->maker;

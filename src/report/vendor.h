@@ -7,23 +7,24 @@
 
 #include "report/machine.h"
 
-/// Vendors as the words of the table of chips: "nvidia", "amd", "intel", "apple", "arm" …
+/// Vendor names as in the chip table: "nvidia", "amd", "intel", "apple", "arm" …
 namespace gpuprobe::inline report {
 
-/// The word for a PCI vendor id (four lower-case hexadecimal digits); nullopt when it has none.
+/// The name for a PCI vendor id (four lower-case hexadecimal digits); nullopt if the chip table has
+/// no such vendor.
 std::optional<std::string> vendor_word(std::string_view vendor_id);
 
-/// Whether that vendor makes GPUs, not displays or accelerators alone.
+/// Whether that vendor makes GPUs, and not only displays or accelerators.
 bool makes_gpus(std::string_view vendor_id);
 
 /// Whether that vendor makes accelerators and no GPUs.
 bool makes_accelerators_alone(std::string_view vendor_id);
 
-/// The vendor of a device, by its id; where the bus has none, by what the device tree calls it or
-/// by its kernel driver.
+/// The vendor of a device by its PCI vendor id. On a bus without vendor ids: by the device tree's
+/// `compatible`, or else by the kernel driver.
 std::optional<std::string> vendor_of(const HardwareDevice& device);
 
-/// The only vendor whose devices an API lists ("cuda" → "nvidia"); nullopt where it serves any.
+/// The only vendor whose devices an API lists ("cuda" → "nvidia"); nullopt if the API supports any.
 std::optional<std::string> vendor_of_api(std::string_view api);
 
 }  // namespace gpuprobe::inline report
