@@ -14,19 +14,21 @@
 namespace gpuprobe::inline report {
 namespace {
 
+/// The vendor by PCI id, else by API or driver.
 std::optional<std::string> vendor_of(const ProbeResult& probe, const DeviceFacts& facts) {
     if (facts.vendor_id) {
         auto word = vendor_word(*facts.vendor_id);
         return word ? word : vendor_of_api(probe.api);
     }
     const auto vendor = known_driver(probe).vendor;
-    // A paravirtual driver passes on what the host has.
+    // A paravirtual driver passes through the host's GPU, which may be from any vendor.
     const bool is_telling = !vendor.empty() && vendor != "virtio";
     return is_telling ? std::optional<std::string>{vendor} : std::nullopt;
 }
 
-/// An API that knows no address often leaves zeros. They count only where hardware of that vendor
-/// really sits at 0000:00:00.0.
+/// The reported address, unless it is an implausible all-zero one: an API that does not know the
+/// address often reports zeros. They count only if hardware of that vendor really is at
+/// 0000:00:00.0.
 std::optional<PciAddress> plausible_address(const Machine& machine, const ApiDevice& device) {
     const auto& address = device.facts->pci;
     if (!address || *address != PciAddress{})
@@ -37,6 +39,7 @@ std::optional<PciAddress> plausible_address(const Machine& machine, const ApiDev
     return std::nullopt;
 }
 
+/// The LUID as 16 lower-case digits; nullopt if it is malformed or all zero.
 std::optional<std::string> luid_of(const DeviceFacts& facts) {
     const auto luid = fact(facts, facts::kLuid);
     if (!luid || luid->size() != 16)
@@ -54,8 +57,8 @@ ApiDevice described(const Machine& machine, const ProbeResult& probe, const Devi
     return device;
 }
 
-/// Some drivers give every card of a model the same UUID (NVK up to Mesa 24.1): it joins nothing,
-/// and an address in it is not theirs.
+/// Removes UUIDs that several devices of a probe share. Some drivers give every card of a model the
+/// same UUID (NVK up to Mesa 24.1), so that it identifies no device and does not encode an address.
 void drop_shared_uuids(std::vector<ApiDevice>& devices) {
     std::map<std::pair<const ProbeResult*, std::string>, int> uses;
     const auto key = [](const ApiDevice& device) {
@@ -70,6 +73,7 @@ void drop_shared_uuids(std::vector<ApiDevice>& devices) {
         }
 }
 
+/// Sorted by content, so that the worker's order does not change the report.
 std::vector<const DeviceFacts*> sorted_devices(const ProbeResult& probe) {
     std::vector<const DeviceFacts*> sorted;
     for (const auto& facts : probe.devices)
@@ -79,8 +83,8 @@ std::vector<const DeviceFacts*> sorted_devices(const ProbeResult& probe) {
     return sorted;
 }
 
-/// Which of two answers to the same question counts; of two of the same instant, their content
-/// decides, so that their order in the list does not.
+/// Whether the left answer is older. For two answers with the same time, the content decides, so
+/// that their order in the list does not.
 bool is_older(const ProbeResult& left, const ProbeResult& right) {
     return std::tie(left.at, left) < std::tie(right.at, right);
 }
@@ -92,6 +96,7 @@ std::vector<const ProbeResult*> sorted_probes(const std::vector<ProbeResult>& pr
     std::map<Key, const ProbeResult*> newest;
     for (const auto& probe : probes) {
         auto& known = newest[{probe.api, probe.driver, probe.stage, probe.device}];
+        // Keep the newest answer to each question.
         if (!known || is_older(*known, probe))
             known = &probe;
     }

@@ -17,11 +17,14 @@ Value index_of(const ApiDevice& device) {
     return device.facts->index ? Value{*device.facts->index} : Value{};
 }
 
+/// Detail members that identify a record in a note.
 Value::Object origin_of(const ApiDevice& device) {
     return {
         {"api", device.probe->api}, {"driver", device.probe->driver}, {"index", index_of(device)}};
 }
 
+/// Holds the state of one join. Each step takes the pending records and joins those that it can;
+/// run() has the order of the steps. A step returns true if it has dealt with the record.
 class Joiner {
 public:
     Joiner(const Machine& machine, const std::vector<const ProbeResult*>& probes);
@@ -52,7 +55,7 @@ private:
 
     Joined joined_ = {};
     std::vector<ApiDevice> pending_ = {};
-    std::vector<ApiDevice> twins_ = {};  ///< what was pending when weak joining began
+    std::vector<ApiDevice> twins_ = {};  ///< pending records when weak joining began
 };
 
 Joiner::Joiner(const Machine& machine, const std::vector<const ProbeResult*>& probes) {
@@ -66,6 +69,7 @@ void Joiner::add_devices(const Machine& machine, const std::vector<const ProbeRe
         parts += hardware.partitions.size();
     const auto most = most_devices_of_a_driver(parts);
     std::map<const ProbeResult*, std::size_t> listed;
+    // Sort the records into software implementations and pending devices.
     for (auto& device : listed_devices(machine, probes)) {
         if (++listed[device.probe] > most)
             continue;
@@ -84,6 +88,7 @@ void Joiner::note_excess(const ProbeResult& probe, std::size_t listed, std::size
                                                          {"left_out", left_out}}));
 }
 
+/// Creates a subject for each device of the inventory. Ids are unique; duplicates are dropped.
 void Joiner::add_hardware(const Machine& machine) {
     for (const auto& hardware : machine.devices)
         joined_.subjects.push_back(Subject{.id = hardware.id, .hardware = &hardware});
@@ -93,7 +98,7 @@ void Joiner::add_hardware(const Machine& machine) {
     subjects.erase(std::unique(subjects.begin(), subjects.end(), same), subjects.end());
 }
 
-/// Takes out of the pending devices those that the step has dealt with.
+/// Runs a step on all pending records and removes those that it has dealt with.
 void Joiner::each_pending(Step step) {
     std::vector<ApiDevice> left;
     for (const auto& device : pending_)
@@ -116,6 +121,7 @@ Subject* Joiner::hardware_with(const DrmNodes& nodes) {
     return nullptr;
 }
 
+/// Joins the record to hardware with the same key, or notes a conflict if the vendors differ.
 bool Joiner::claim_or_refuse(const ApiDevice& device, Subject& subject, const char* key) {
     if (!contradicts(device, *subject.hardware)) {
         subject.claims.push_back(Claim{.device = device, .joined_by = key});
@@ -133,6 +139,7 @@ void Joiner::note_conflict(const ApiDevice& device, const Subject& subject, cons
     joined_.notes.push_back(because("conflict", std::move(detail)));
 }
 
+/// By PCI address and DRM node. The address decides if they belong to different GPUs.
 bool Joiner::by_address(const ApiDevice& device) {
     auto* by_place = device.address ? hardware_at(*device.address) : nullptr;
     auto* by_node = device.facts->drm ? hardware_with(*device.facts->drm) : nullptr;
@@ -143,7 +150,8 @@ bool Joiner::by_address(const ApiDevice& device) {
     return by_node && claim_or_refuse(device, *by_node, "drm");
 }
 
-/// The key by which an API's device is one of the parts of that GPU; null where it is none.
+/// The key that identifies the API's device as a partition of that GPU ("drm" or "pci"); null if it
+/// is not a partition.
 const char* key_of_part(const ApiDevice& device, const HardwareDevice& hardware) {
     const auto& facts = *device.facts;
     const auto node = fact(facts, facts::kKfdNode);
@@ -155,7 +163,7 @@ const char* key_of_part(const ApiDevice& device, const HardwareDevice& hardware)
                 facts.drm->render->substr(facts.drm->render->find(':') + 1))
             return "drm";
     }
-    // Many kernels put the number of a partition where the function is.
+    // Many kernels report the partition's number as the PCI function, so compare only the slot.
     const auto has_parts = std::ranges::any_of(
         hardware.partitions,
         [](const HardwarePartition& part) { return part.kfd_node.has_value(); });
@@ -166,7 +174,7 @@ const char* key_of_part(const ApiDevice& device, const HardwareDevice& hardware)
     return has_parts && shares_slot ? "pci" : nullptr;
 }
 
-/// NVML lists an instance with that UUID on this GPU.
+/// Whether NVML lists a MIG instance with that UUID on this GPU.
 bool lists_instance(const Subject& subject, const std::string& uuid) {
     for (const auto& claim : subject.claims)
         if (const auto* list = fact(*claim.device.facts, facts::kMigDevices))
@@ -176,6 +184,7 @@ bool lists_instance(const Subject& subject, const std::string& uuid) {
     return false;
 }
 
+/// Joins partitions to their GPU.
 bool Joiner::by_unit(const ApiDevice& device) {
     for (auto& subject : joined_.subjects) {
         if (const auto* key = subject.hardware ? key_of_part(device, *subject.hardware) : nullptr;
@@ -190,6 +199,8 @@ bool Joiner::by_unit(const ApiDevice& device) {
     return false;
 }
 
+/// By the address encoded in the UUID, or by a UUID that exactly one subject has. A subject with a
+/// record from this probe is skipped, because a driver lists each device once.
 bool Joiner::by_uuid(const ApiDevice& device) {
     if (!device.address && device.packed)
         if (auto* subject = hardware_at(*device.packed);
@@ -212,12 +223,13 @@ bool Joiner::by_uuid(const ApiDevice& device) {
     return true;
 }
 
-/// libpci sees the same functions as the inventory; what only it lists is no GPU.
+/// Drops records of libpci that were not joined by address: libpci sees the same functions as the
+/// inventory, so any others are not GPUs.
 bool Joiner::described_hardware(const ApiDevice& device) {
     return device.probe->api == "pci";
 }
 
-/// Another device that the same driver lists may be that subject too.
+/// Whether another device of the same driver may also be that subject.
 bool Joiner::has_twin(const ApiDevice& device, const Subject& subject) const {
     const auto may_be_it = [&](const ApiDevice& other) {
         return other.probe == device.probe && may_be(other, subject) &&
@@ -226,8 +238,9 @@ bool Joiner::has_twin(const ApiDevice& device, const Subject& subject) const {
     return std::ranges::count_if(twins_, may_be_it) > 1;
 }
 
-/// Hardware is a candidate whatever its memory: it is there, and the record may be about it. What
-/// only APIs tell of may as well be two devices.
+/// The subjects that the record may be. Hardware is a candidate even if the memory sizes differ,
+/// because it exists and the record may describe it. A subject from APIs and this record may just
+/// as well be two devices.
 std::vector<Subject*> Joiner::candidates_for(const ApiDevice& device) {
     std::vector<Subject*> candidates;
     for (auto& subject : joined_.subjects)
@@ -236,8 +249,8 @@ std::vector<Subject*> Joiner::candidates_for(const ApiDevice& device) {
     return candidates;
 }
 
-/// Of several that a record may be, it is the one whose memory is as large, where the memory of
-/// each other contradicts.
+/// Reduces several candidates to the one with the same memory size, if the memory sizes of all
+/// others contradict.
 void keep_by_memory(const ApiDevice& device, std::vector<Subject*>& candidates) {
     const auto is_as_large = [&](const Subject* one) { return has_size_of(device, *one); };
     const auto may_be_it = [&](const Subject* one) { return memory_agrees(device, *one); };
@@ -246,6 +259,7 @@ void keep_by_memory(const ApiDevice& device, std::vector<Subject*>& candidates) 
         std::erase_if(candidates, [&](const Subject* one) { return !is_as_large(one); });
 }
 
+/// The last resort: vendor and device id match, exactly one candidate remains, and memory agrees.
 bool Joiner::weakly(const ApiDevice& device) {
     auto candidates = candidates_for(device);
     keep_by_memory(device, candidates);
@@ -259,7 +273,7 @@ bool Joiner::weakly(const ApiDevice& device) {
     return true;
 }
 
-/// The key by which two records are one device; null when they share none.
+/// The key that shows that two records are one device; null if they have no key in common.
 const char* shared_key(const ApiDevice& left, const ApiDevice& right) {
     const auto address = address_of(left);
     if (address && address == address_of(right))
@@ -271,6 +285,7 @@ const char* shared_key(const ApiDevice& left, const ApiDevice& right) {
     return left.luid && left.luid == right.luid ? "luid" : nullptr;
 }
 
+/// The key that the record shares with any record of the subject; null if they share no key.
 const char* shared_key(const ApiDevice& device, const Subject& subject) {
     for (const auto& claim : subject.claims)
         if (const auto* key = shared_key(device, claim.device))
@@ -278,7 +293,7 @@ const char* shared_key(const ApiDevice& device, const Subject& subject) {
     return nullptr;
 }
 
-/// A device that is hidden from us, and which another API has already told of.
+/// Joins the record to a device that only APIs report and that another API has already added.
 bool Joiner::by_founder(const ApiDevice& device) {
     for (auto& subject : joined_.subjects) {
         const auto* key = subject.hardware ? nullptr : shared_key(device, subject);
@@ -290,6 +305,7 @@ bool Joiner::by_founder(const ApiDevice& device) {
     return false;
 }
 
+/// A unique id for a device that only APIs report: its address, else API and UUID or index.
 std::string Joiner::new_id(const ApiDevice& device) const {
     const auto taken = [&](const std::string& id) {
         return std::ranges::any_of(joined_.subjects,
@@ -307,6 +323,7 @@ std::string Joiner::new_id(const ApiDevice& device) const {
     return id;
 }
 
+/// Notes the record on each candidate, so that their views can explain why the API is missing.
 bool Joiner::remember_ambiguous(const ApiDevice& device, const std::vector<Subject*>& candidates) {
     Value ids{Value::Array{}};
     for (auto* subject : candidates) {
@@ -319,6 +336,8 @@ bool Joiner::remember_ambiguous(const ApiDevice& device, const std::vector<Subje
     return true;
 }
 
+/// Adds a record that no step has joined: to a device from another API, else as ambiguous, else as
+/// a new device.
 bool Joiner::found(const ApiDevice& device) {
     if (by_founder(device))
         return true;
@@ -329,7 +348,8 @@ bool Joiner::found(const ApiDevice& device) {
             return remember_ambiguous(device, candidates);
     }
     if (const auto error = fact(*device.facts, facts::kError)) {
-        // NVML keeps the place of a GPU that it can no longer reach.
+        // NVML keeps the index of a GPU that it can no longer reach. Report the error, not a new
+        // GPU.
         auto detail = origin_of(device);
         detail.push_back({"error", *error});
         if (const auto code = fact(*device.facts, facts::kErrorCode))
@@ -341,12 +361,14 @@ bool Joiner::found(const ApiDevice& device) {
     return true;
 }
 
-/// WSL's paravirtual function: the transport of the host's GPU, whose address APIs give.
+/// Whether the subject is WSL's paravirtual function. It only passes through the host's GPU, whose
+/// address the APIs report.
 bool is_transport(const Subject& subject) {
     return subject.hardware && subject.claims.empty() && subject.hardware->driver == kTransport &&
            role_of(*subject.hardware) == Role::Gpu;
 }
 
+/// Removes as many of these functions as there are GPUs that only APIs report.
 void Joiner::drop_transports() {
     auto& subjects = joined_.subjects;
     auto hosts_gpus = std::ranges::count(subjects, nullptr, &Subject::hardware);
@@ -355,6 +377,7 @@ void Joiner::drop_transports() {
     });
 }
 
+/// Strong keys come first, so that weak joining only sees the records that are left.
 Joined Joiner::run() {
     each_pending(&Joiner::by_address);
     each_pending(&Joiner::described_hardware);
@@ -362,7 +385,7 @@ Joined Joiner::run() {
     each_pending(&Joiner::by_uuid);
     twins_ = pending_;
     each_pending(&Joiner::weakly);
-    // Those with an address first: they give the better id.
+    // Records with an address first, because they give the better id.
     std::stable_partition(pending_.begin(), pending_.end(),
                           [](const ApiDevice& device) { return address_of(device).has_value(); });
     each_pending(&Joiner::found);
@@ -373,8 +396,8 @@ Joined Joiner::run() {
 }  // namespace
 
 std::size_t most_devices_of_a_driver(std::size_t hardware) {
-    constexpr std::size_t kLeast = 16;  // of any machine whose hardware is hidden
-    constexpr std::size_t kEach = 2;    // some drivers list a GPU's tiles beside it
+    constexpr std::size_t kLeast = 16;  // lower bound, for machines whose hardware is hidden
+    constexpr std::size_t kEach = 2;    // some drivers list a GPU's tiles next to the GPU
     return std::max(kLeast, kEach * hardware);
 }
 

@@ -13,6 +13,7 @@
 namespace gpuprobe::inline report {
 namespace {
 
+/// The PCI device id of the hardware, or of the first record if the hardware is hidden.
 std::optional<std::string> device_id_of(const Subject& subject) {
     if (subject.hardware)
         return subject.hardware->device_id;
@@ -22,6 +23,7 @@ std::optional<std::string> device_id_of(const Subject& subject) {
     return std::nullopt;
 }
 
+/// The address of the hardware, or of the first record if the hardware is hidden.
 std::optional<PciAddress> address_of(const Subject& subject) {
     if (subject.hardware)
         return subject.hardware->pci;
@@ -31,6 +33,7 @@ std::optional<PciAddress> address_of(const Subject& subject) {
     return std::nullopt;
 }
 
+/// The total memory: the kernel's reading if there is one, else the first record's.
 std::optional<Bytes> total_of(const Subject& subject) {
     if (subject.hardware) {
         for (const auto& reading : subject.hardware->memory)
@@ -48,8 +51,9 @@ bool vendors_differ(const ApiDevice& device, const Subject& subject) {
                             : differ(device.vendor, vendor_of(subject));
 }
 
-/// "11" of gfx1100, "20" of Intel's 20.4.4, as an override may change what follows; the whole of a
-/// compute capability, which nothing changes.
+/// The part of an architecture that identifies its generation: "11" in gfx1100 and "20" in Intel's
+/// 20.4.4, because overrides can change the rest. A compute capability is returned whole, because
+/// nothing can override it.
 std::string_view generation_of(std::string_view architecture, bool is_capability) {
     constexpr std::string_view kGfx = "gfx";
     if (is_capability)
@@ -58,6 +62,7 @@ std::string_view generation_of(std::string_view architecture, bool is_capability
         return architecture.substr(0, architecture.find('.'));
     architecture.remove_prefix(kGfx.size());
     architecture = architecture.substr(0, architecture.find(':'));
+    // The last two digits are the minor version and the stepping.
     constexpr std::size_t kMinorAndStepping = 2;
     return architecture.substr(
         0, architecture.size() - std::min(architecture.size(), kMinorAndStepping));
@@ -70,6 +75,7 @@ std::optional<std::string> architecture_of(const DeviceFacts& device) {
     return std::nullopt;
 }
 
+/// Whether both architectures are known and are from different generations.
 bool generations_differ(const DeviceFacts& device, const std::optional<std::string>& architecture) {
     const auto told = architecture_of(device);
     const bool is_capability = fact(device, facts::kComputeCapability).has_value();
@@ -77,7 +83,8 @@ bool generations_differ(const DeviceFacts& device, const std::optional<std::stri
            generation_of(*architecture, is_capability) != generation_of(*told, is_capability);
 }
 
-/// The numbers of a model's name: "6600" of "Radeon RX 6600 XT", none of fewer than three digits.
+/// The numbers in a model name, such as "6600" in "Radeon RX 6600 XT". Numbers with fewer than
+/// three digits are ignored.
 std::vector<std::string_view> numbers_in(std::string_view name) {
     constexpr std::string_view kDigits = "0123456789";
     constexpr std::size_t kFewest = 3;
@@ -92,8 +99,8 @@ std::vector<std::string_view> numbers_in(std::string_view name) {
     return numbers;
 }
 
-/// What people call it, without driver and chip in parentheses; of "Navi 23 [Radeon RX 6600]" what
-/// stands in brackets. A list of PCI ids has names of chips and of processors outside them.
+/// The marketing name without driver and chip in parentheses; in "Navi 23 [Radeon RX 6600]", the
+/// text in brackets. Outside the brackets, a list of PCI ids has names of chips and processors.
 std::string_view model_in(std::string_view name, bool is_listed) {
     const auto open = name.find('[');
     if (open != std::string_view::npos)
@@ -101,7 +108,7 @@ std::string_view model_in(std::string_view name, bool is_listed) {
     return is_listed ? std::string_view{} : name.substr(0, name.find(" ("));
 }
 
-/// "navi23" of "AMD Radeon RX 6600 (RADV NAVI23)".
+/// The chip in Mesa's name: "navi23" in "AMD Radeon RX 6600 (RADV NAVI23)".
 std::string chip_in(std::string_view name) {
     for (const std::string_view mark : {"(RADV ", "(NVK "})
         if (const auto at = name.find(mark); at != std::string_view::npos) {
@@ -111,7 +118,8 @@ std::string chip_in(std::string_view name) {
     return {};
 }
 
-/// Two numbered chips of one line: "navi23" and "navi31".
+/// Whether both are numbered chips of one line with different numbers, such as "navi23" and
+/// "navi31".
 bool chips_differ(std::string_view left, std::string_view right) {
     const auto line = [](std::string_view chip) {
         return chip.substr(0, chip.find_last_not_of("0123456789") + 1);
@@ -120,8 +128,9 @@ bool chips_differ(std::string_view left, std::string_view right) {
     return are_numbered && left != right && line(left) == line(right);
 }
 
-/// No number of one is of a series of the other, so that an RX 6600 is no RX 7900 XTX. One device
-/// id has several numbers of a series ("RX 5500", "RX 5300M").
+/// Whether no number in one name has the same series (length and first digit) as a number in the
+/// other name, as with RX 6600 and RX 7900 XTX. One device id can have several numbers of a series
+/// ("RX 5500", "RX 5300M").
 bool numbers_differ(std::string_view left, std::string_view right) {
     const auto ours = numbers_in(left);
     const auto theirs = numbers_in(right);
@@ -135,6 +144,8 @@ bool numbers_differ(std::string_view left, std::string_view right) {
     return !ours.empty() && !theirs.empty() && std::ranges::none_of(ours, has_one_alike);
 }
 
+/// Whether the record's name contradicts a name of the subject: one from another API, from the
+/// kernel driver or from the chip table.
 bool names_differ(const DeviceFacts& device, const Subject& subject) {
     if (!device.name)
         return false;
@@ -153,7 +164,7 @@ bool names_differ(const DeviceFacts& device, const Subject& subject) {
            (chip && chip->chip && chips_differ(chip_in(*device.name), *chip->chip));
 }
 
-/// Whether a driver tells an architecture or a name that this device cannot have.
+/// Whether the record has an architecture or a name that this subject cannot have.
 bool models_differ(const DeviceFacts& device, const Subject& subject) {
     const auto* chip = subject.hardware ? chip_of(*subject.hardware) : nullptr;
     const bool is_of_another = chip && generations_differ(device, chip->architecture);
@@ -203,6 +214,7 @@ bool has_size_of(const ApiDevice& device, const Subject& subject) {
 }
 
 bool may_be(const ApiDevice& device, const Subject& subject) {
+    // Displays and accelerators never get records by resemblance.
     if (subject.hardware && role_of(*subject.hardware) != Role::Gpu)
         return false;
     if (is_claimed_by(subject, *device.probe) || differ(address_of(device), address_of(subject)))
@@ -210,6 +222,7 @@ bool may_be(const ApiDevice& device, const Subject& subject) {
     if (subject.hardware && device.facts->drm &&
         differ(device.facts->drm->render, subject.hardware->drm.render))
         return false;
+    // A paravirtual GPU reports the host GPU's ids and name, so only the type can be compared.
     if (subject.hardware && is_virtual_gpu(*subject.hardware))
         return device.facts->type == DeviceType::Virtual;
     return !vendors_differ(device, subject) &&

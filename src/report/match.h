@@ -3,33 +3,37 @@
 
 #include "report/join.h"
 
-/// Whether one record can be one subject, for join.cpp.
+/// Whether one API record can be one physical device (Subject), for join.cpp.
 namespace gpuprobe::inline report {
 
+/// Whether both values are known and not equal.
 template <class T>
 bool differ(const std::optional<T>& left, const std::optional<T>& right) {
     return left && right && *left != *right;
 }
 
-/// What the API says, or else what its UUID holds.
+/// The address that the API reports, else the one encoded in its UUID.
 std::optional<PciAddress> address_of(const ApiDevice& device);
 
-/// The record is of another vendor than the hardware. Paravirtual GPUs answer with the ids of the
-/// host's GPU, so nothing contradicts those.
+/// Whether the record is for another vendor than the hardware. Always false for paravirtual GPUs,
+/// because they report the host GPU's ids.
 bool contradicts(const ApiDevice& device, const HardwareDevice& hardware);
 
+/// Whether both have the same render node, or the same primary node.
 bool same_node(const DrmNodes& left, const DrmNodes& right);
 
+/// Whether the probe already has a record for the subject.
 bool is_claimed_by(const Subject& subject, const ProbeResult& probe);
 
-/// Totals are similar or not comparable; APIs count an integrated GPU's memory in many ways.
+/// Whether the total sizes are similar or cannot be compared. Always true for integrated GPUs,
+/// because APIs count their memory in many ways.
 bool memory_agrees(const ApiDevice& device, const Subject& subject);
 
-/// Both tell a size, of a GPU with memory of its own, and they are similar.
+/// Whether both have a similar total size and the GPU has dedicated memory.
 bool has_size_of(const ApiDevice& device, const Subject& subject);
 
-/// Nothing that is known speaks against the record being this subject: neither address, maker and
-/// ids, nor architecture, nor the numbers in the models' names.
+/// Whether the record may be this subject. False only if the address, vendor, ids, architecture or
+/// the numbers in the model names contradict.
 bool may_be(const ApiDevice& device, const Subject& subject);
 
 }  // namespace gpuprobe::inline report
