@@ -14,15 +14,17 @@
 namespace gpuprobe::inline report {
 namespace {
 
-/// A reading with the moment it was made.
+/// A reading with its source and the time when it was made.
 struct Sample {
     MemoryReading reading = {};
     bool is_kernel = false;
     std::optional<WallTime> at = {};
 };
 
+/// Stands for all kernel sources in Samples::from().
 constexpr std::string_view kKernel = "kernel";
 
+/// Multiplies without overflow: no size above kMaxGpuMemory matters.
 Bytes times(Bytes bytes, std::uint64_t factor) {
     return Bytes{std::min(bytes.count, kMaxGpuMemory.count) * factor};
 }
@@ -31,7 +33,7 @@ bool is_plausible(Bytes bytes) {
     return bytes.count > 0 && bytes <= kMaxGpuMemory;
 }
 
-/// The most that anything can be on that machine.
+/// The largest plausible size on that machine.
 Bytes limit_on(const Host& host) {
     if (!host.memory.total || host.memory.total->count == 0)
         return kMaxGpuMemory;
@@ -48,23 +50,25 @@ bool computes(std::string_view api) {
                                [api](const ApiInfo* row) { return row->word == api; });
 }
 
+/// All readings of one GPU's memory, from the kernel and the APIs, with the limits for using them.
 class Samples {
 public:
     Samples(const Subject& subject, const Host& host, WallTime now);
     [[nodiscard]] std::optional<Sample> from(std::string_view source, std::string_view what) const;
-    /// From the API that is trusted most.
+    /// The sample from the most trusted API.
     [[nodiscard]] std::optional<Sample> first(std::uint8_t ApiTrust::*trust,
                                               std::string_view what) const;
-    /// The same where the kernel's own word, if there is one, comes first.
+    /// The kernel's sample, else the one from the most trusted API.
     [[nodiscard]] std::optional<Sample> kernel_or(std::uint8_t ApiTrust::*trust,
                                                   std::string_view what) const;
     [[nodiscard]] std::optional<Bytes> kernel(std::string_view what) const;
+    /// The memory that the firmware set aside; KFD's banks do not count.
     [[nodiscard]] std::optional<Bytes> carve_out() const;
     [[nodiscard]] const std::vector<Sample>& all() const { return samples_; }
     [[nodiscard]] std::vector<MemoryReading> evidence() const;
-    /// Believes no driver that claims far more than the kernel.
+    /// Rejects readings from drivers that far exceed the kernel's value.
     void limit_by_kernel();
-    /// Those over their limit.
+    /// A finding for each reading above its limit.
     [[nodiscard]] std::vector<Reason> implausible() const;
     void add(std::string source, std::string what, std::optional<Bytes> bytes, WallTime at);
 
@@ -85,7 +89,7 @@ Samples::Samples(const Subject& subject, const Host& host, WallTime now)
     if (subject.hardware)
         for (const auto& reading : subject.hardware->memory)
             samples_.push_back({.reading = reading, .is_kernel = true, .at = now});
-    // Of a divided GPU those APIs that compute show a unit, and not what is on the board.
+    // On a partitioned GPU, compute APIs show one partition and not the memory on the board.
     const bool shows_units = is_divided(subject);
     for (const auto& claim : subject.claims)
         if (!shows_units || !computes(claim.device.probe->api))
@@ -130,8 +134,8 @@ std::vector<Reason> Samples::implausible() const {
     return findings;
 }
 
-/// A free size is judged beside the total of the same source. A GPU may well be full, so nothing
-/// free is plausible.
+/// Whether a reading can be used. A free size must not exceed the total from the same source. It
+/// may be zero, because a GPU can be full.
 bool Samples::is_usable(const Sample& sample) const {
     if (sample.reading.bytes > limit_of(sample))
         return false;
@@ -146,6 +150,7 @@ bool Samples::is_usable(const Sample& sample) const {
     return !total || sample.reading.bytes <= *total;
 }
 
+/// The first usable sample from a source. BARs are only evidence.
 std::optional<Sample> Samples::from(std::string_view source, std::string_view what) const {
     for (const auto& sample : samples_)
         if (comes_from(sample, source) && sample.reading.what == what &&
@@ -185,6 +190,7 @@ std::vector<MemoryReading> Samples::evidence() const {
     return readings;
 }
 
+/// The difference; nullopt if a size is unknown or the used part exceeds the total.
 std::optional<Bytes> less(std::optional<Bytes> total, std::optional<Bytes> used) {
     if (!total || !used || *used > *total)
         return std::nullopt;
@@ -195,7 +201,7 @@ Bytes sum(Bytes left, Bytes right) {
     return Bytes{left.count + right.count};
 }
 
-/// The kernel often says how much is used, not how much is free.
+/// Adds a free size if the kernel only reports how much is used.
 void derive_kernel_free(Samples& samples, const Subject& subject, WallTime now) {
     if (!subject.hardware || samples.kernel("free"))
         return;
@@ -207,6 +213,7 @@ Reason mismatch(const MemoryReading& kept, const MemoryReading& other) {
     return because("memory-mismatch", {{"kept", to_value(kept)}, {"other", to_value(other)}});
 }
 
+/// A finding for each usable total that differs too much from the kept one.
 std::vector<Reason> mismatches(const Samples& samples, const MemoryReading& kept) {
     std::vector<Reason> findings;
     for (const auto& sample : samples.all()) {
@@ -219,7 +226,8 @@ std::vector<Reason> mismatches(const Samples& samples, const MemoryReading& kept
     return findings;
 }
 
-/// What a process may have: an API's word, or NVML's total less what the driver keeps.
+/// The memory available to a process: CUDA's total, else NVML's total minus the reserved memory,
+/// else the total from the most trusted API.
 std::optional<Bytes> dedicated_allocatable(const Samples& samples) {
     constexpr auto kCuda = info_of(Api::Cuda).word;
     constexpr auto kNvml = info_of(Api::Nvml).word;
@@ -249,11 +257,13 @@ MemoryFindings dedicated(Samples& samples) {
         result.findings = mismatches(samples, physical->reading);
     }
     result.memory.allocatable = dedicated_allocatable(samples);
+    // NVML's and other APIs' free sizes come after those from the kernel.
     auto free = samples.from("kernel-derived", "free");
     set_free(result.memory, free ? free : samples.kernel_or(&ApiTrust::free, "free"));
     return result;
 }
 
+/// An AMD APU: carve-out and GTT together.
 MemoryFindings carveout(const Samples& samples, const Host& host, WallTime now) {
     MemoryFindings result;
     const auto carved = samples.carve_out();
@@ -267,6 +277,7 @@ MemoryFindings carveout(const Samples& samples, const Host& host, WallTime now) 
     const auto gtt_free = less(gtt, samples.kernel("gtt-used"));
     if (!carved_free || !gtt_free)
         return result;
+    // The GTT is host memory, so no more of it is free than the host has.
     const auto shared =
         host.memory.available ? std::min(*gtt_free, *host.memory.available) : *gtt_free;
     result.memory.free = sum(*carved_free, shared);
@@ -274,6 +285,7 @@ MemoryFindings carveout(const Samples& samples, const Host& host, WallTime now) 
     return result;
 }
 
+/// A GPU that uses the host's memory only.
 MemoryFindings unified(const Samples& samples, bool is_intel, const Host& host, WallTime now) {
     MemoryFindings result;
     if (const auto api = samples.first(&ApiTrust::shared, "total"))
@@ -295,7 +307,7 @@ Reason mismatch(const Unit& unit, const ApiDevice& device) {
     return mismatch(kept, other);
 }
 
-/// What the APIs say of a unit's memory and does not agree with what is known of the unit.
+/// Adds a finding for each API whose size of a partition contradicts the known size.
 void compare_units(const Subject& subject,
                    const std::vector<Unit>& units,
                    std::vector<Reason>& findings) {
@@ -313,7 +325,7 @@ void compare_units(const Subject& subject,
     }
 }
 
-/// Programs get a unit, so that no more can be allocated than the largest one has.
+/// Limits the sizes to the largest partition, because a program gets only one partition.
 void allow_one_unit(const Subject& subject, MemoryFindings& result) {
     const auto units = units_of(subject);
     std::optional<Bytes> total;
@@ -330,12 +342,14 @@ void allow_one_unit(const Subject& subject, MemoryFindings& result) {
     compare_units(subject, units, result.findings);
 }
 
-/// A GPU that waits for an instance in MIG mode gives nothing to anybody.
+/// Whether the GPU is in MIG mode. Without an instance, programs cannot use any of its memory.
 bool is_out_of_use(const Subject& subject) {
     const auto* claim = preferred_claim(subject, info_of(Api::Nvml).word);
     return claim && fact(*claim->device.facts, facts::kMigMode) == true;
 }
 
+/// Enforces free ≤ allocatable ≤ physical; sources may be off by reserved memory or read at
+/// different times. A carve-out has no limit from `physical`.
 void enforce_order(GpuMemory& memory) {
     const auto on_board =
         memory.kind == MemoryKind::Carveout ? std::optional<Bytes>{} : memory.physical;
@@ -351,6 +365,7 @@ void add_host_readings(Samples& samples, const Host& host, WallTime now) {
     samples.add("meminfo", "host-available", host.memory.available, now);
 }
 
+/// AMD APUs have a carve-out, unless processor and GPU share all memory (MI300A).
 MemoryFindings integrated(Samples& samples,
                           const Subject& subject,
                           const Host& host,

@@ -9,20 +9,21 @@
 
 namespace gpuprobe::inline report {
 
-/// Readings of zero or more than this are errors of a driver: kept as evidence, otherwise unused.
+/// Largest plausible reading. Zero and anything larger are driver errors: kept as evidence, but not
+/// used.
 constexpr Bytes kMaxGpuMemory = gib(4096);
-/// And so are those of more than so many times the machine's own memory …
+/// Largest plausible reading as a multiple of the memory of the machine …
 constexpr std::uint64_t kMaxTimesHost = 64;
-/// … and of more than so many times what the kernel says of a GPU with memory of its own.
+/// … and as a multiple of the size that the kernel reports for a GPU with dedicated memory.
 constexpr std::uint64_t kMaxTimesKernel = 2;
 
-/// The hardware's reading of that source and meaning, if it is plausible.
+/// The hardware's reading with that source and meaning, if it is plausible.
 std::optional<Bytes> reading_of(const HardwareDevice& hardware,
                                 std::string_view source,
                                 std::string_view what);
 
-/// Sizes; "memory-mismatch" for each source that contradicts a better one, and "implausible" for
-/// each reading that no GPU can have.
+/// The sizes, and findings about them: "memory-mismatch" for each source that contradicts a better
+/// one, and "implausible" for each reading that no GPU can have.
 struct MemoryFindings {
     GpuMemory memory = {};
     std::vector<Reason> findings = {};
@@ -30,20 +31,22 @@ struct MemoryFindings {
 
 /// The memory of a GPU by kind.
 ///
-/// - Discrete and virtual (`dedicated`): `physical` is the kernel's, else the first of the APIs by
-///   ApiTrust::physical; `allocatable` (what a process can have) the first by its own rank, or
-///   NVML's total less what it reserves; `free` the kernel's, else the first by its rank. A BAR is
-///   evidence only: it says nothing about memory behind it.
-/// - Integrated AMD (`carveout`): `physical` is the carve-out, `allocatable` carve-out and GTT
-///   together, `free` what is free of both but of the GTT no more than the host has available.
-///   KFD's banks are no carve-out: for small APUs newer kernels count the GTT there.
-/// - Other integrated (`unified`): `allocatable` is what an API offers; `free` what the host has
-///   available, nine tenths of it for Intel as its Vulkan driver budgets.
-/// - Unknown: as dedicated, without a kind. Display-only: nothing.
+/// - Discrete and virtual (`dedicated`): `physical` is the kernel's value, else the one from the
+///   API ranked first by ApiTrust::physical. `allocatable` (available to a process) is the one from
+///   the API ranked first by its own rank, or NVML's total minus its reserved memory. `free` is the
+///   kernel's value, else the one from the API ranked first. A BAR is only evidence, because it
+///   does not show how much memory is behind it.
+/// - Integrated AMD (`carveout`): `physical` is the carve-out, `allocatable` the sum of carve-out
+///   and GTT. `free` is the free part of both, but for the GTT at most the host's available memory.
+///   KFD's banks do not count as a carve-out: for small APUs, newer kernels include the GTT there.
+/// - Other integrated (`unified`): `allocatable` is the value from an API. `free` is the host's
+///   available memory; for Intel nine tenths of it, which is the budget of its Vulkan driver.
+/// - Unknown: same as dedicated, without a kind. Display-only: no sizes.
 ///
-/// `physical` is null, not zero, where all memory is the host's. OpenCL's free memory and that of
-/// unprivileged i915 are never used. The order that GpuMemory promises holds for what is known.
-/// Sources: docs and headers of each API; the order prefers what costs nothing and has no policy.
+/// `physical` is null, not zero, if all memory belongs to the host. Free memory from OpenCL and
+/// from unprivileged i915 is never used. The order that GpuMemory guarantees holds for the known
+/// sizes. Sources: docs and headers of each API; the order prefers sources that cost nothing and
+/// apply no policy.
 MemoryFindings memory_of(const Subject& subject, GpuKind kind, const Host& host, WallTime now);
 
 }  // namespace gpuprobe::inline report

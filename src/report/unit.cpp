@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kMaxUnits = 64;
 
-/// "MIG-" and a UUID; drivers before 470 wrote "MIG-GPU-<uuid of the GPU>/3/0".
+/// An instance's UUID: "MIG-" and a UUID. Drivers before 470 wrote "MIG-GPU-<uuid of the GPU>/3/0".
 std::optional<std::string> instance_uuid(const Value& entry) {
     constexpr std::string_view kPrefix = "MIG-";
     const auto* text = entry.at("uuid").as_string();
@@ -34,6 +34,8 @@ std::optional<Bytes> size_at(const Value& memory, std::string_view key) {
     return bytes && *bytes <= kMaxGpuMemory.count ? std::optional{Bytes{*bytes}} : std::nullopt;
 }
 
+/// Total and free memory of an instance. Uses `memory_size` if `memory` has no total, and drops a
+/// free size above the total.
 std::optional<FactMemory> instance_memory(const Value& entry) {
     const auto& memory = entry.at("memory");
     auto total = size_at(memory, "total");
@@ -47,7 +49,7 @@ std::optional<FactMemory> instance_memory(const Value& entry) {
     return FactMemory{.total = total, .free = free};
 }
 
-/// What NVML counts: no GPU has as many of anything.
+/// A number from NVML. A larger one is invalid: no GPU has that many of anything.
 std::optional<std::uint32_t> number_at(const Value& entry, std::string_view key) {
     constexpr std::uint64_t kMost = 65535;
     const auto number = entry.at(key).as_unsigned();
@@ -63,7 +65,7 @@ Unit mig_instance(const Value& entry, std::size_t place, std::optional<Bytes> of
               .multiprocessors = number_at(entry, "multiprocessors"),
               .uuid = instance_uuid(entry),
               .memory = instance_memory(entry)};
-    // Before it tells the instance's numbers, NVML has a slot for it.
+    // NVML has a slot for an instance before it reports the instance's numbers.
     unit.name = unit.gpu_instance
                     ? mig_name(*unit.gpu_instance, unit.compute_instance)
                     : "mig-slot" + std::to_string(number_at(entry, "index").value_or(place));
@@ -72,6 +74,7 @@ Unit mig_instance(const Value& entry, std::size_t place, std::optional<Bytes> of
     return unit;
 }
 
+/// Adds the device nodes that the kernel has for the MIG instance.
 void add_kernels_nodes(const Subject& subject, Unit& unit) {
     if (!subject.hardware || !unit.gpu_instance)
         return;
@@ -81,6 +84,7 @@ void add_kernels_nodes(const Subject& subject, Unit& unit) {
             unit.nodes = part.nodes;
 }
 
+/// The MIG instances that NVML lists; empty without NVML.
 std::vector<Unit> mig_instances(const Subject& subject) {
     std::vector<Unit> units;
     const auto* claim = preferred_claim(subject, "nvml");
@@ -95,14 +99,15 @@ std::vector<Unit> mig_instances(const Subject& subject) {
     return units;
 }
 
-/// "cpx_nps1", as ROCm's Kubernetes plugin names such a partition.
-/// Source: ROCm/k8s-device-plugin @ ed764684, internal/pkg/amdgpu/amdgpu.go.
+/// An XCP's profile, such as "cpx_nps1", as ROCm's Kubernetes plugin names it. Source:
+/// ROCm/k8s-device-plugin @ ed764684, internal/pkg/amdgpu/amdgpu.go.
 std::optional<std::string> xcp_profile(const HardwareDevice& hardware) {
     const auto compute = fact(hardware, kernel_facts::kComputePartition);
     const auto memory = fact(hardware, kernel_facts::kMemoryPartition);
     return compute && memory ? std::optional{*compute + "_" + *memory} : compute;
 }
 
+/// The partitions that the kernel lists.
 std::vector<Unit> kernels_units(const HardwareDevice& hardware) {
     std::vector<Unit> units;
     for (const auto& part : hardware.partitions) {
@@ -124,7 +129,7 @@ std::vector<Unit> kernels_units(const HardwareDevice& hardware) {
     return units;
 }
 
-/// The UUID's digits without the word in front.
+/// The UUID's digits without "MIG-" or "GPU-" in front.
 std::optional<std::string> bare_uuid(const std::optional<std::string>& uuid) {
     if (!uuid)
         return std::nullopt;
@@ -132,7 +137,7 @@ std::optional<std::string> bare_uuid(const std::optional<std::string>& uuid) {
     return is_mig ? uuid_digits(uuid->substr(4)) : uuid_digits(*uuid);
 }
 
-/// Whether the API's device says itself that it is this unit.
+/// Whether the API's device identifies itself as this partition: by KFD node, render node or UUID.
 bool names(const ApiDevice& device, const Unit& unit) {
     const auto& facts = *device.facts;
     if (unit.kfd_node && fact(facts, facts::kKfdNode) == *unit.kfd_node)
@@ -146,7 +151,7 @@ bool names(const ApiDevice& device, const Unit& unit) {
 
 using Claims = std::vector<const Claim*>;
 
-/// What the driver that is believed lists on this GPU, in its order.
+/// The devices that the API's preferred driver lists on this GPU, in its order.
 Claims listed_claims(const Subject& subject, std::string_view api) {
     Claims claims;
     const auto* best = preferred_claim(subject, api);
@@ -158,12 +163,13 @@ Claims listed_claims(const Subject& subject, std::string_view api) {
     return claims;
 }
 
-/// The device is a whole GPU by NVIDIA's name of it, so that it is no instance.
+/// Whether NVIDIA's UUID says that the device is a whole GPU, and so not a MIG instance.
 bool is_whole(const Claim& claim, const Unit& unit) {
     const auto& uuid = claim.device.facts->uuid;
     return unit.name.starts_with("mig-") && uuid && uuid->starts_with("GPU-");
 }
 
+/// Records that the API's device is this partition, and fills in values that are still missing.
 void take(const Claim& claim, Unit& unit) {
     const auto& device = claim.device;
     unit.indices[device.probe->api] = *device.facts->index;
@@ -183,9 +189,9 @@ void take(const Claim& claim, Unit& unit) {
         unit.memory->free = memory.free;
 }
 
-/// Gives each device to the unit that it names. Where none names one, they are the first units in
-/// order: ROCm counts as KFD does, and CUDA shows the first compute instance alone.
-/// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
+/// Assigns each device to the partition that it identifies. If no device identifies one, assigns
+/// them in order, from the first partition on: ROCm counts as KFD does, and CUDA shows only the
+/// first compute instance. Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
 void add_places(const Claims& claims, std::vector<Unit*>& units) {
     std::set<const Unit*> taken;
     Claims left;
@@ -200,6 +206,8 @@ void add_places(const Claims& claims, std::vector<Unit*>& units) {
         taken.insert(*unit);
         take(*claim, **unit);
     }
+    // Some devices identified themselves. Assign the rest by order only if each partition has a
+    // device.
     if (!taken.empty() && claims.size() != units.size())
         return;
     auto next = left.begin();
@@ -213,6 +221,7 @@ bool is_computing(std::string_view api) {
                                [api](const ApiInfo* row) { return row->word == api; });
 }
 
+/// Adds the index of each usable partition, for every API that programs compute through.
 void add_places(const Subject& subject, std::vector<Unit>& units) {
     std::vector<Unit*> usable;
     for (auto& unit : units)
@@ -226,26 +235,29 @@ void add_places(const Subject& subject, std::vector<Unit>& units) {
         add_places(listed_claims(subject, api), usable);
 }
 
+/// Name prefix of partitions that only an API lists: "xcp-", "tile-" or "part-".
 std::string part_name(const Subject& subject) {
     const auto* api = own_api_of(vendor_of(subject).value_or(""));
     return std::string{api && !api->parts.empty() ? api->parts : "part"} + "-";
 }
 
-/// One driver lists several devices at the GPU's address, which are not one device twice:
-/// partitions where the kernel's side is hidden, or tiles. Source of the latter: the flat hierarchy
-/// of Intel's driver.
+/// The partitions that one driver implies by listing several distinct devices at the GPU's address:
+/// partitions that the kernel does not show, or tiles. Source for tiles: the flat hierarchy of
+/// Intel's driver.
 std::vector<Unit> listed_units(const Subject& subject, std::string_view api) {
     const auto claims = listed_claims(subject, api);
     std::set<std::string> uuids;
     std::size_t with_uuid = 0;
     for (const auto* claim : claims) {
         const auto& uuid = claim->device.facts->uuid;
+        // These keys do not prove that the devices are at the GPU's address.
         if (claim->joined_by == "weak" || claim->joined_by == "uuid")
             return {};
         with_uuid += uuid ? 1 : 0;
         if (uuid)
             uuids.insert(*uuid);
     }
+    // A repeated UUID means one device that is listed twice.
     if (claims.size() < 2 || uuids.size() != with_uuid)
         return {};
     std::vector<Unit> units;
@@ -261,7 +273,7 @@ std::vector<Unit> listed_units(const Subject& subject) {
     return {};
 }
 
-/// Without their places in APIs.
+/// The partitions without their indices in APIs.
 std::vector<Unit> known_units(const Subject& subject) {
     auto units = mig_instances(subject);
     if (units.empty() && subject.hardware)
@@ -292,6 +304,7 @@ std::string mig_name(std::uint32_t gpu_instance, std::optional<std::uint32_t> co
 std::optional<std::string> mig_profile(const std::string& name,
                                        const Unit& unit,
                                        std::optional<Bytes> of_gpu) {
+    // Preferred source: the end of NVML's or CUDA's name for the instance.
     constexpr std::string_view kMark = " MIG ";
     if (const auto at = name.rfind(kMark); at != std::string::npos) {
         const auto tail = name.substr(at + kMark.size());
@@ -300,6 +313,8 @@ std::optional<std::string> mig_profile(const std::string& name,
         if (is_profile && tail.find("g.") != std::string::npos && tail.size() <= 64)
             return tail;
     }
+    // Otherwise compute it: the share of the GPU's memory, rounded up to eighths, times the size of
+    // the GPU in whole GiB.
     if (!unit.gpu_slices || !unit.memory || !unit.memory->total || !of_gpu)
         return std::nullopt;
     const auto size = *unit.memory->total;
@@ -318,6 +333,7 @@ std::optional<std::string> mig_profile(const std::string& name,
 std::vector<Unit> units_of(const Subject& subject) {
     auto units = known_units(subject);
     std::set<std::string> names;
+    // A driver may list an instance twice; keep the first.
     std::erase_if(units, [&names](const Unit& unit) { return !names.insert(unit.name).second; });
     for (auto& unit : units)
         unit.id = subject.id + "/" + unit.name;
