@@ -16,6 +16,7 @@
 namespace gpuprobe::inline report {
 namespace {
 
+/// The facts from the API's preferred driver; null if the API does not list the subject.
 const DeviceFacts* facts_of(const Subject& subject, std::string_view api) {
     const auto* claim = preferred_claim(subject, api);
     return claim ? claim->device.facts : nullptr;
@@ -23,7 +24,7 @@ const DeviceFacts* facts_of(const Subject& subject, std::string_view api) {
 
 constexpr std::size_t kSerialDigits = 16;
 
-/// The text as it is, if it names a device.
+/// The unchanged text, if it identifies a device and has that many digits.
 std::optional<std::string> naming(const std::optional<std::string>& text, std::size_t digits) {
     const auto found = text ? uuid_digits(*text) : std::nullopt;
     return found && found->size() == digits ? text : std::nullopt;
@@ -36,6 +37,7 @@ std::optional<std::string> uuid_by(const Subject& subject,
     return facts ? naming(facts->uuid, digits) : std::nullopt;
 }
 
+/// NVIDIA's UUID: from procfs of NVIDIA's driver, else from NVML, else from CUDA.
 std::optional<std::string> nvidia_uuid(const Subject& subject) {
     if (vendor_of(subject) != "nvidia")
         return std::nullopt;
@@ -46,6 +48,7 @@ std::optional<std::string> nvidia_uuid(const Subject& subject) {
     return uuid ? uuid : uuid_by(subject, "cuda");
 }
 
+/// AMD's serial number: from sysfs, else from HIP.
 std::optional<std::string> hip_unique_id(const Subject& subject) {
     if (vendor_of(subject) != "amd")
         return std::nullopt;
@@ -55,6 +58,7 @@ std::optional<std::string> hip_unique_id(const Subject& subject) {
     return uuid_by(subject, "hip", kSerialDigits);
 }
 
+/// The kernel's DRM numbers, else the numbers from the first API that reports them.
 DrmNodes drm_of(const Subject& subject) {
     if (subject.hardware && subject.hardware->is_drm)
         return subject.hardware->drm;
@@ -71,7 +75,7 @@ std::optional<std::string> luid_of(const Subject& subject) {
     return std::nullopt;
 }
 
-/// The kernel's number, or that of HSA where the topology is hidden.
+/// The KFD node: the kernel's number, else HSA's number if the topology is hidden.
 std::optional<std::uint32_t> kfd_node_of(const Subject& subject) {
     auto number = subject.hardware ? fact(*subject.hardware, kernel_facts::kKfdNode)
                                    : std::optional<std::uint64_t>{};
@@ -81,7 +85,7 @@ std::optional<std::uint32_t> kfd_node_of(const Subject& subject) {
     return fits ? std::optional{static_cast<std::uint32_t>(*number)} : std::nullopt;
 }
 
-/// In the byte order of the API, as "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx".
+/// Formats a UUID as "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx", in the byte order of the API.
 std::optional<std::string> dashed(const std::optional<std::string>& uuid) {
     auto digits = uuid ? uuid_digits(*uuid) : std::nullopt;
     if (!digits || digits->size() != kUuidDigits)
@@ -91,6 +95,7 @@ std::optional<std::string> dashed(const std::optional<std::string>& uuid) {
     return digits;
 }
 
+/// NVIDIA's UUID, else the one from the most trusted API.
 std::optional<std::string> canonical_uuid(const Identity& identity) {
     auto canonical = dashed(identity.nvidia_uuid);
     for (const auto* api : by_trust(&ApiTrust::uuid))
@@ -99,7 +104,7 @@ std::optional<std::string> canonical_uuid(const Identity& identity) {
     return canonical;
 }
 
-/// Ids of this kind that several GPUs have name none of them.
+/// Removes ids of one kind that several GPUs have, because they identify none of them.
 template <class IdOf>
 void settle(std::vector<Gpu>& gpus, IdOf id_of) {
     std::map<std::string, int> uses;
@@ -134,25 +139,29 @@ void fill(std::optional<T>& known, const std::optional<T>& offered) {
         known = offered;
 }
 
-/// Mesa appends its driver and the chip: "AMD Radeon RX 6900 XT (RADV NAVI21)".
+/// Removes the suffix of Mesa ("AMD Radeon RX 6900 XT (RADV NAVI21)") and CUDA's suffix for a MIG
+/// instance.
 std::string without_driver(std::string name) {
     for (const std::string_view mark : {" (RADV ", " (NVK "})
         if (const auto at = name.find(mark); at != std::string::npos && name.ends_with(')'))
             name.erase(at);
-    if (const auto at = name.find(" MIG "); at != std::string::npos)  // CUDA's name of an instance
+    if (const auto at = name.find(" MIG "); at != std::string::npos)  // CUDA's name for an instance
         name.erase(at);
     return name;
 }
 
-/// ROCm's OpenCL names the architecture only, and the board elsewhere.
+/// The marketing name, unless the API has none: ROCm's OpenCL puts the architecture in the name and
+/// the board's name elsewhere.
 std::optional<std::string> marketing_name(const DeviceFacts& facts) {
-    constexpr std::string_view kNoText = "\xef\xbf\xbd";  // where scrubbing found something else
+    constexpr std::string_view kNoText =
+        "\xef\xbf\xbd";  // the replacement character, from scrubbing invalid text
     if (!facts.name || trimmed(*facts.name).empty() || facts.name->starts_with("gfx") ||
         facts.name->find(kNoText) != std::string::npos)
         return std::nullopt;
     return without_driver(std::string{trimmed(*facts.name)});
 }
 
+/// "Vendor Device" from pci.ids.
 std::optional<std::string> listed_name(const Subject& subject) {
     const auto* facts = facts_of(subject, "pci");
     if (!facts)
@@ -164,7 +173,8 @@ std::optional<std::string> listed_name(const Subject& subject) {
     return device;
 }
 
-/// "Arm mali-valhall-csf": the maker and the chip, where nobody has a better name.
+/// The vendor and the chip from the chip table, as in "Arm mali-valhall-csf"; the last resort
+/// before the ids.
 std::optional<std::string> name_by_table(const HardwareDevice& hardware) {
     const auto* chip = chip_of(hardware);
     if (!chip)
@@ -215,6 +225,7 @@ void settle_uuids(std::vector<Gpu>& gpus) {
 std::optional<PciInfo> pci_of(const Subject& subject) {
     if (subject.hardware)
         return subject.hardware->pci ? std::optional{pci_of(*subject.hardware)} : std::nullopt;
+    // The hardware is hidden: take each value from the first API that reports it.
     PciInfo pci;
     for (const auto& claim : subject.claims) {
         const auto& device = claim.device;
@@ -247,13 +258,14 @@ std::optional<std::string> name_of(const Subject& subject) {
 
 namespace {
 
-/// As pci.ids calls the maker: "Advanced Micro Devices, Inc. [AMD/ATI]".
+/// The vendor's name in pci.ids: "Advanced Micro Devices, Inc. [AMD/ATI]".
 std::optional<std::string> listed_maker(const Gpu& gpu) {
     const auto listed = gpu.apis.find("pci");
     return listed == gpu.apis.end() ? std::nullopt
                                     : fact(listed->second.device, facts::kVendorName);
 }
 
+/// The name without trademark signs.
 std::string without_signs(std::string name) {
     for (const std::string_view sign : {" (R)", "(R)", " (TM)", "(TM)", " (tm)", "(tm)"})
         for (auto at = name.find(sign); at != std::string::npos; at = name.find(sign))
@@ -261,6 +273,7 @@ std::string without_signs(std::string name) {
     return name;
 }
 
+/// The text in brackets at the end, or else the name without the vendor in front.
 std::string_view model_in(std::string_view name, const std::optional<std::string>& maker) {
     if (maker && name.starts_with(*maker + " "))
         name.remove_prefix(maker->size() + 1);
@@ -270,6 +283,7 @@ std::string_view model_in(std::string_view name, const std::optional<std::string
                : name;
 }
 
+/// Whether the name is only "vendor:device".
 bool is_ids(const Gpu& gpu) {
     return gpu.pci &&
            gpu.name == gpu.pci->vendor_id.value_or("") + ":" + gpu.pci->device_id.value_or("");
@@ -283,6 +297,7 @@ std::optional<std::string> title_of(const Gpu& gpu) {
     if (!gpu.name || is_ids(gpu))
         return std::nullopt;
     const auto model = without_signs(std::string{trimmed(model_in(*gpu.name, listed_maker(gpu)))});
+    // The title of a virtual or display-only device does not get the vendor in front.
     const bool is_shown_by_host = gpu.kind == GpuKind::Virtual || gpu.kind == GpuKind::DisplayOnly;
     const auto* maker = gpu.vendor ? knowledge::Chips::current().maker(*gpu.vendor) : nullptr;
     if (model.empty())

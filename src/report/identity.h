@@ -9,29 +9,31 @@
 
 namespace gpuprobe::inline report {
 
-/// The UUIDs of a GPU as each family of APIs spells them, and its DRM numbers. What names nothing
-/// (see uuid_digits) is unknown: as a selector it would end a list of devices, or match another.
+/// The UUIDs of a GPU as each family of APIs writes them, and its DRM numbers. A UUID that does not
+/// identify a device (see uuid_digits) is treated as unknown: as a selector it would end a list of
+/// devices, or match another device.
 Identity identity_of(const Subject& subject);
 
-/// Forgets every UUID that two GPUs share, as NVK up to Mesa 24.1 gives all cards of a model, and
-/// sets `canonical_uuid` from what is left.
+/// Removes every UUID that two GPUs share, because NVK up to Mesa 24.1 gives all cards of a model
+/// the same. Then sets `canonical_uuid` from the remaining UUIDs.
 void settle_uuids(std::vector<Gpu>& gpus);
 
-/// Ids and place on the bus; from the APIs where the hardware is hidden. nullopt off PCI.
+/// PCI ids and address; from the APIs if the hardware is hidden. nullopt if the device is not on
+/// PCI.
 std::optional<PciInfo> pci_of(const Subject& subject);
 
-/// What to call it: an API's marketing name (in the order of ApiTrust::name; Mesa's
-/// code name in parentheses is left off), the kernel driver's model or that of libdrm's table,
-/// "Vendor Device" of pci.ids, or "10de:2335". nullopt when not even ids are known.
+/// Name of the GPU: an API's marketing name (in the order of ApiTrust::name, without Mesa's code
+/// name in parentheses), the model from the kernel driver or libdrm's table, "Vendor Device" from
+/// pci.ids, or "10de:2335". nullopt if not even the ids are known.
 std::optional<std::string> name_of(const Subject& subject);
 
-/// The fact `title`, the name as people say it, for screens and menus: of pci.ids' "Navi 31 [Radeon
-/// RX 7900 XT]" what is in brackets, without the trade marks' signs and a company's full name, and
-/// with the maker in front of what does not name it: "AMD Radeon RX 7900 XT". nullopt where only
-/// ids are known. A report of a program before this fact gets it from the name.
+/// The fact `title`: the short name for screens and menus, such as "AMD Radeon RX 7900 XT". For
+/// pci.ids' "Navi 31 [Radeon RX 7900 XT]" it is the text in brackets, without trademark signs and a
+/// company's full name, and with the vendor in front unless the name contains it. nullopt if only
+/// ids are known. For reports from versions without this fact, it is computed from the name.
 std::optional<std::string> title_of(const Gpu& gpu);
 
-/// The vendor's word; see report/vendor.h.
+/// The vendor's name; see report/vendor.h.
 std::optional<std::string> vendor_of(const Subject& subject);
 
 }  // namespace gpuprobe::inline report

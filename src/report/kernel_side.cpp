@@ -16,6 +16,7 @@ bool lists(const Subject& subject, std::string_view api) {
     return preferred_claim(subject, api) != nullptr;
 }
 
+/// The driver that must be in use, because its libraries list the GPU.
 std::optional<std::string> implied_name(const Subject& subject, const Host& host) {
     if (host.wsl)
         return std::nullopt;
@@ -25,8 +26,8 @@ std::optional<std::string> implied_name(const Subject& subject, const Host& host
     return lists(subject, "hip") ? std::optional<std::string>{"amdgpu"} : std::nullopt;
 }
 
-/// One that may be of a twin will do: all of a machine are served by one module, whose version it
-/// has.
+/// NVML's record of the GPU, or of a possible twin. A twin's record suffices: one module serves all
+/// GPUs of a machine, so they share its version.
 const ApiDevice* record_of_nvml(const Subject& subject) {
     if (const auto* claim = preferred_claim(subject, "nvml"))
         return &claim->device;
@@ -35,6 +36,7 @@ const ApiDevice* record_of_nvml(const Subject& subject) {
     return twin == subject.ambiguous.end() ? nullptr : &*twin;
 }
 
+/// The driver version from NVML, else from NVIDIA's Vulkan driver.
 std::optional<std::string> nvidia_version(const Subject& subject) {
     if (const auto* device = record_of_nvml(subject))
         if (auto version = fact(*device->probe, runtime_facts::kDriverVersion))
@@ -49,7 +51,7 @@ void add_node(std::string path, std::optional<std::string> device, std::vector<D
     nodes.push_back(DeviceNode{.path = std::move(path), .device = std::move(device)});
 }
 
-/// The number N of "226:N"; 226 is DRM_MAJOR of the kernel's drm_internal.h.
+/// The minor number N in "226:N"; 226 is DRM_MAJOR in the kernel source, drm_internal.h.
 std::optional<std::uint32_t> drm_minor(const std::optional<std::string>& device) {
     constexpr std::string_view kMajor = "226:";
     if (!device || !device->starts_with(kMajor))
@@ -57,6 +59,8 @@ std::optional<std::uint32_t> drm_minor(const std::optional<std::string>& device)
     return parse_number<std::uint32_t>(std::string_view{*device}.substr(kMajor.size()));
 }
 
+/// Nodes by the numbers from APIs. Primary nodes have minor numbers below 128, render nodes from
+/// 128 on.
 std::vector<DeviceNode> implied_nodes(const Subject& subject) {
     std::vector<DeviceNode> nodes;
     const auto drm = identity_of(subject).drm;

@@ -6,17 +6,18 @@
 #include "report/join.h"
 #include "report/report.h"
 
-/// What a GPU is to the kernel: from sysfs, or from what APIs imply where it is hidden.
+/// Kernel driver and device nodes of a GPU: from sysfs, or implied by APIs if sysfs is hidden.
 namespace gpuprobe::inline report {
 
-/// The bound driver. A GPU without hardware has `nvidia` when NVML or CUDA lists it as a card of
-/// its own (Jetsons use nvgpu), and `amdgpu` when HIP does; null on WSL, where neither is there.
-/// The version of NVIDIA's is also NVML's word, or that of its Vulkan driver: both refuse to work
-/// with a module of another version. (On WSL it is that of the driver for Windows.)
+/// The bound driver. A GPU without hardware gets `nvidia` if NVML or CUDA lists it as a discrete
+/// GPU (Jetsons use nvgpu), and `amdgpu` if HIP lists it; null on WSL, which has neither. The
+/// version of NVIDIA's driver may also come from NVML or from its Vulkan driver, because both
+/// refuse to work with a module of another version. (On WSL it is the version of the Windows
+/// driver.)
 DriverInfo driver_of(const Subject& subject, const Host& host);
 
-/// The nodes of sysfs; without it those that APIs name by number (DRM's, NVML's minor number),
-/// whose accessibility nobody has looked at.
+/// The device nodes from sysfs. Without sysfs, the nodes that APIs report by number (DRM's numbers,
+/// NVML's minor number); their accessibility is unknown.
 std::vector<DeviceNode> nodes_of(const Subject& subject, const Host& host);
 
 }  // namespace gpuprobe::inline report

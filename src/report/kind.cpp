@@ -25,6 +25,7 @@ std::optional<GpuKind> kind_from(std::optional<DeviceType> type) {
     return std::nullopt;
 }
 
+/// Evidence 2: the type from the most trusted API that reports one.
 std::optional<GpuKind> kind_by_apis(const Subject& subject) {
     for (const auto* api : by_trust(&ApiTrust::kind))
         for (const auto& claim : subject.claims)
@@ -34,7 +35,7 @@ std::optional<GpuKind> kind_by_apis(const Subject& subject) {
     return std::nullopt;
 }
 
-/// By a row of the table of chips: the device's, or its driver's.
+/// Evidence 4: a row of the chip table, for the device or for its driver.
 std::optional<GpuKind> kind_by(const knowledge::Chip* chip) {
     if (!chip || !chip->form)
         return std::nullopt;
@@ -48,10 +49,12 @@ std::optional<GpuKind> kind_by(const knowledge::Chip* chip) {
         case knowledge::Form::VirtualFunction:
             break;
     }
+    // A virtual function with dedicated memory belongs to a card.
     const bool has_own = chip->memory == knowledge::ChipMemory::Dedicated;
     return has_own ? GpuKind::Discrete : GpuKind::Integrated;
 }
 
+/// Evidence 5.
 GpuKind intel_kind(const Subject& subject) {
     constexpr PciAddress kIntegrated{.bus = 0, .device = 2};
     const auto pci = pci_of(subject);
@@ -61,7 +64,7 @@ GpuKind intel_kind(const Subject& subject) {
 }
 
 bool has_cpu_cores(const HardwareDevice& hardware) {
-    // A node without SIMDs is a processor's own.
+    // A KFD node without SIMDs is the processor's node.
     return fact(hardware, kernel_facts::kKfdCpuCores).value_or(0) > 0 &&
            fact(hardware, kernel_facts::kSimdCount).value_or(0) > 0;
 }
@@ -71,13 +74,15 @@ bool has_what_cards_have(const HardwareDevice& hardware) {
            fact(hardware, kernel_facts::kVramVendor);
 }
 
+/// AMD's memory rule: little VRAM and much more GTT.
 bool looks_like_apu(const HardwareDevice& hardware) {
     const auto vram = reading_of(hardware, "amdgpu-sysfs", "total");
     const auto gtt = reading_of(hardware, "amdgpu-sysfs", "gtt-total");
     return vram && gtt && *vram <= gib(4) && *gtt >= gib(8) && gtt->count / 4 >= vram->count;
 }
 
-/// What amdgpu shows of this very device, before what its id says of all of them.
+/// Evidence 3. It comes before the chip table, because it is about this device and not about all
+/// with its id.
 std::optional<GpuKind> kind_by_amdgpu(const HardwareDevice& hardware) {
     const auto has_vddnb = fact(hardware, kernel_facts::kHasVddnb);
     if (has_cpu_cores(hardware) || has_vddnb == true)
@@ -87,17 +92,19 @@ std::optional<GpuKind> kind_by_amdgpu(const HardwareDevice& hardware) {
     return std::nullopt;
 }
 
+/// Evidence 6.
 GpuKind amd_kind(const HardwareDevice& hardware) {
     if (has_what_cards_have(hardware))
         return GpuKind::Discrete;
     if (looks_like_apu(hardware))
         return GpuKind::Integrated;
-    // Desktop APUs have been seen as 0380 too, so that class counts after the memory.
+    // Desktop APUs have also been seen as class 0380, so the class counts after the memory.
     const bool has_memory = reading_of(hardware, "amdgpu-sysfs", "total").has_value();
     return hardware.pci_class == "0380" || has_memory ? GpuKind::Discrete : GpuKind::Unknown;
 }
 
-/// GB10 sits on PCI and Jetsons have names such as "Orin (nvgpu)".
+/// Whether the name is for a system on a chip: GB10 is a PCI device, and Jetsons have names such as
+/// "Orin (nvgpu)".
 bool names_a_system_on_chip(std::string_view name) {
     constexpr std::array kSystems = std::to_array<std::string_view>(
         {"(nvgpu)", "gb10", "jetson", "nvgpu", "orin", "tegra", "thor", "xavier"});
@@ -115,6 +122,7 @@ bool has_memory_by(const Subject& subject, std::string_view api) {
     });
 }
 
+/// Evidence 7.
 GpuKind nvidia_kind(const Subject& subject) {
     if (names_a_system_on_chip(name_of(subject).value_or("")))
         return GpuKind::Integrated;
@@ -122,6 +130,7 @@ GpuKind nvidia_kind(const Subject& subject) {
                                                               : GpuKind::Unknown;
 }
 
+/// Evidence 5 to 8: rules for each vendor.
 GpuKind kind_by_vendor(const Subject& subject) {
     const auto* hardware = subject.hardware;
     if (hardware && hardware->bus == HardwareBus::Platform)
@@ -138,7 +147,7 @@ bool is_gpu_claim(const Claim& claim) {
     return claim.device.probe->api != "pci";
 }
 
-/// Intel's driver lists NPUs beside GPUs.
+/// Intel's driver lists NPUs next to GPUs.
 bool is_npu_claim(const Claim& claim) {
     return fact(*claim.device.facts, facts::kDeviceType) == "npu";
 }
@@ -151,11 +160,14 @@ bool shares_all_memory(const HardwareDevice& hardware) {
 }
 
 JudgedRole judge_role(const Subject& subject) {
+    // Only APIs report it, so their device type decides.
     if (!subject.hardware) {
         const bool is_npu = std::ranges::any_of(subject.claims, is_npu_claim);
         return {.role = is_npu ? Role::Accelerator : Role::Gpu, .basis = Basis::Driver};
     }
     const auto judged = judge_role(*subject.hardware);
+    // An API that lists the function outweighs a guess, but not the chip table or the kernel
+    // driver.
     const bool may_be_gpu = judged.role == Role::Dropped ||
                             (judged.role == Role::DisplayOnly && judged.basis == Basis::Rule);
     const bool is_listed = std::ranges::any_of(subject.claims, is_gpu_claim);

@@ -10,7 +10,7 @@
 namespace gpuprobe::inline report {
 namespace {
 
-/// 0 when a backend is usable, 1 when that is open, 2 otherwise.
+/// 0 if a backend is usable, 1 if that is unknown for some backend, 2 otherwise.
 int usability(const Gpu& gpu) {
     int best = 2;
     for (const auto& [name, view] : gpu.backends) {
@@ -22,12 +22,12 @@ int usability(const Gpu& gpu) {
     return best;
 }
 
-/// Two cards of 24 GiB differ by what their drivers keep.
+/// The size rounded to GiB: two cards with 24 GiB differ by the memory that their drivers reserve.
 std::uint64_t whole_gibibytes(Bytes size) {
     return (size.count + mib(512).count) / gib(1).count;
 }
 
-/// Of one vendor's GPUs the newer, as far as their numbers tell.
+/// The compute capability, which orders NVIDIA's GPUs by generation; nullopt for other vendors.
 std::optional<Version> generation_of(const Gpu& gpu) {
     const auto& known = gpu.architecture.cuda_compute_capability;
     return known ? leading_version(*known) : std::nullopt;
@@ -50,6 +50,7 @@ bool is_more_than_display(const Gpu& gpu, const HardwareDevice*) {
 bool comes_before(const Gpu& left, const Gpu& right) {
     const auto order = [](const Gpu& gpu, const Gpu& other) {
         const auto size = offered_memory(other.memory).value_or(Bytes{});
+        // More memory and a newer generation are better, so these values are swapped.
         return std::tuple{usability(gpu),       gpu.kind, whole_gibibytes(size),
                           generation_of(other), size,     std::string_view{gpu.id}};
     };
@@ -57,6 +58,7 @@ bool comes_before(const Gpu& left, const Gpu& right) {
 }
 
 void mark_primary(std::vector<Gpu>& gpus, const std::vector<const HardwareDevice*>& hardware) {
+    // The first test that any GPU passes decides; it marks a GPU only if exactly one passes.
     for (const Test test : {&shows_boot, &has_screen, &is_more_than_display}) {
         Gpu* only = nullptr;
         std::size_t matches = 0;

@@ -21,25 +21,28 @@ bool has_class(const HardwareDevice& device, std::string_view prefix) {
     return device.pci_class && device.pci_class->starts_with(prefix);
 }
 
+/// Whether the bound driver is a GPU driver, or the device has a render node.
 bool is_driven_as_gpu(const HardwareDevice& device) {
     return device.drm.render || role_in(driver_row_of(device)) == ChipRole::Gpu;
 }
 
+/// Rule 3: no row decides, so judge by PCI class.
 Role role_by_class(const HardwareDevice& device) {
     const auto vendor = device.vendor_id.value_or("");
     if (has_class(device, "03"))
         return device.drm.render || makes_gpus(vendor) ? Role::Gpu : Role::DisplayOnly;
+    // Old class for a VGA-compatible device.
     if (has_class(device, "0001"))
         return Role::DisplayOnly;
     if (is_driven_as_gpu(device))
         return Role::Gpu;
-    // A coprocessor may be anything: Intel's compresses.
+    // Coprocessors (0b40) vary: Intel's compress data.
     const bool is_accelerator = has_class(device, "1200") ||
                                 (has_class(device, "0b40") && makes_accelerators_alone(vendor));
     return is_accelerator ? Role::Accelerator : Role::Dropped;
 }
 
-/// nullopt where the row leaves it to the rules.
+/// Rule 2. nullopt if the row leaves the decision to the rules by class.
 std::optional<Role> role_by_row(const knowledge::Chip& row, const HardwareDevice& device) {
     switch (row.role.value_or(ChipRole::Passthrough)) {
         case ChipRole::Accelerator:
@@ -51,6 +54,7 @@ std::optional<Role> role_by_row(const knowledge::Chip& row, const HardwareDevice
         case ChipRole::Gpu:
             if (is_paravirtual(&row) && !is_driven_as_gpu(device))
                 return Role::DisplayOnly;
+            // A row for all devices of a vendor does not decide about display functions.
             return row.is_specific() || !has_class(device, "03") ? std::optional{Role::Gpu}
                                                                  : std::nullopt;
         case ChipRole::Passthrough:
@@ -59,6 +63,7 @@ std::optional<Role> role_by_row(const knowledge::Chip& row, const HardwareDevice
     return std::nullopt;
 }
 
+/// Rule 1. nullopt if the driver does not decide.
 std::optional<Role> role_by_driver(const HardwareDevice& device) {
     const auto role = role_in(driver_row_of(device));
     if (role == ChipRole::Neither)
@@ -80,6 +85,7 @@ JudgedRole judge_role(const HardwareDevice& device) {
         return {.role = *role, .basis = row->is_specific() ? Basis::Table : Basis::Rule};
     if (device.bus == HardwareBus::Pci)
         return {.role = role_by_class(device), .basis = Basis::Rule};
+    // Other buses have no classes, so only the driver can decide.
     return {.role = is_driven_as_gpu(device) ? Role::Gpu : Role::Dropped, .basis = Basis::Driver};
 }
 
@@ -92,7 +98,7 @@ bool is_virtual_gpu(const HardwareDevice& device) {
 }
 
 bool is_passed_through(const HardwareDevice& device) {
-    // Variants of vfio-pci have its name at their end ("xe-vfio-pci").
+    // The names of vfio-pci's variants end with it ("xe-vfio-pci").
     const std::string_view driver = device.driver ? *device.driver : std::string_view{};
     return role_in(driver_row_of(device)) == ChipRole::Passthrough ||
            driver.ends_with("vfio-pci") || driver.ends_with("vfio_pci");

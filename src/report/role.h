@@ -7,19 +7,19 @@
 
 namespace gpuprobe::inline report {
 
-/// What a function of the machine is to us.
+/// The role of a device function for gpuprobe.
 enum class Role {
     Gpu,
-    DisplayOnly,  ///< shows pixels and computes nothing: a BMC, a firmware frame buffer
+    DisplayOnly,  ///< only displays: a BMC, a firmware frame buffer
     Accelerator,  ///< an NPU or the like
     Dropped,      ///< neither: a second function of a GPU, a data mover, a display controller
 };
 
-/// What a role or kind rests on.
+/// How a role or kind was determined.
 enum class Basis {
-    Table,   ///< the table of chips names the device
-    Driver,  ///< the kernel driver that is bound, or what an API says
-    Rule     ///< the class and what the device has: a guess
+    Table,   ///< the chip table has a row for the device
+    Driver,  ///< the bound kernel driver, or an API
+    Rule     ///< a guess from the class and properties of the device
 };
 constexpr auto names_of(Basis) {
     return std::to_array<EnumName<Basis>>(
@@ -31,22 +31,24 @@ struct JudgedRole {
     Basis basis = Basis::Rule;
 };
 
-/// By kernel driver, device id and class, in this order:
+/// Judges the role by these rules, in this order:
 ///
-/// 1. drivers of displays, accelerators and of no device at all;
-/// 2. the table's row for the device. A display, or what a hypervisor makes of software, is a GPU
-///    where a driver for GPUs is bound; what the table calls neither is one where it renders;
-/// 3. rules by class. A display function is a GPU where its vendor makes GPUs, or it renders.
+/// 1. kernel drivers for displays, accelerators, and drivers that are not for devices;
+/// 2. the device's row in the chip table. A display or a paravirtual device counts as a GPU if a
+///    GPU driver is bound; a device that the table calls neither counts as a GPU if it has a render
+///    node;
+/// 3. rules by class. A display function is a GPU if its vendor makes GPUs or it has a render node.
 ///
 /// Sources: data/knowledge/chips.json; class codes of pci.ids; node-feature-discovery's device
-/// classes. AMD Instinct cards are 0380 or 1200.
+/// classes. AMD Instinct cards have class 0380 or 1200.
 JudgedRole judge_role(const HardwareDevice& device);
 Role role_of(const HardwareDevice& device);
 
-/// Made of software by a hypervisor, with or without 3D: virtio-gpu, vmwgfx.
+/// Whether a hypervisor emulates the GPU, with or without 3D: virtio-gpu, vmwgfx.
 bool is_virtual_gpu(const HardwareDevice& device);
 
-/// Handed to a virtual machine: the bound driver serves no one here.
+/// Whether the device is passed through to a virtual machine: the bound driver (vfio-pci) provides
+/// nothing to programs here.
 bool is_passed_through(const HardwareDevice& device);
 
 }  // namespace gpuprobe::inline report
