@@ -16,6 +16,7 @@
 namespace gpuprobe::inline report {
 namespace {
 
+/// The API's records of the subject, most preferred driver first.
 std::vector<const Claim*> claims_of(const Subject& subject, std::string_view api) {
     std::vector<const Claim*> claims;
     for (const auto& claim : subject.claims)
@@ -37,7 +38,7 @@ std::vector<const Claim*> claims_of(const Subject& subject, std::string_view api
 std::optional<Duration> age_of(const ProbeResult& probe, WallTime now) {
     if (!probe.at)
         return std::nullopt;
-    // Compared first: an instant far before the epoch can't be subtracted.
+    // Compare first: subtracting a time far before the epoch would overflow.
     if (*probe.at > now || *probe.at < WallTime{})
         return Duration{};
     return now - *probe.at;
@@ -49,6 +50,7 @@ std::optional<std::string> driver_of(const ApiDevice& device) {
     return fact(*device.facts, facts::kDriverName);
 }
 
+/// The API version of the device. An API with one driver may only report it for the API as a whole.
 std::optional<std::string> version_of(const ApiDevice& device) {
     for (const auto key : {facts::kApiVersion, facts::kVersion})
         if (auto text = fact(*device.facts, key))
@@ -64,6 +66,7 @@ Value alternative(const Claim& claim) {
     return entry;
 }
 
+/// A reason that names the driver and repeats the probe's note.
 Reason ended_badly(const ProbeResult& probe, ReasonCode code) {
     Value::Object detail{{"driver", probe.driver}};
     if (probe.note)
@@ -71,7 +74,7 @@ Reason ended_badly(const ProbeResult& probe, ReasonCode code) {
     return because(code, std::move(detail));
 }
 
-/// The code for a probe that ended so without naming the device.
+/// The code for a probe with this outcome that did not list the device.
 ReasonCode code_of(const ProbeResult& probe) {
     switch (probe.outcome) {
         case Outcome::Crashed:
@@ -85,7 +88,7 @@ ReasonCode code_of(const ProbeResult& probe) {
         case Outcome::Absent:
             if (has_reason(probe.reasons, "no-device"))
                 return "not-listed";
-            // A loader that spoke found no driver to load.
+            // If the loader answered (`runtime` is set), it found no driver to load.
             if (probe.driver.empty() && probe.runtime.is_null())
                 return "loader-missing";
             return "driver-missing";
@@ -97,6 +100,8 @@ ReasonCode code_of(const ProbeResult& probe) {
     return "not-listed";
 }
 
+/// The view of an API that lists the GPU: facts of the preferred driver, the others as
+/// alternatives.
 ApiView listed(const std::vector<const Claim*>& claims, WallTime now) {
     const auto& best = *claims.front();
     const auto& probe = *best.device.probe;
@@ -111,10 +116,10 @@ ApiView listed(const std::vector<const Claim*>& claims, WallTime now) {
     Value alternatives;
     for (std::size_t i = 1; i < claims.size(); ++i)
         alternatives.push_back(alternative(*claims[i]));
-    // The key is ours: whatever a driver gave under it goes.
+    // The report owns this key: discard any value from a driver.
     if (!alternatives.is_null() || view.device.find("alternatives"))
         view.device["alternatives"] = std::move(alternatives);
-    // The facts came whole before the worker died.
+    // The facts were complete before the worker died.
     if (probe.outcome != Outcome::Answered)
         view.reasons.push_back(ended_badly(probe, code_of(probe)));
     view.reasons.insert(view.reasons.end(), probe.reasons.begin(), probe.reasons.end());
@@ -126,9 +131,10 @@ bool knows_word(std::string_view list, std::string_view word) {
     return std::ranges::find(known, word) != known.end();
 }
 
-/// How surely a driver is the one for this GPU.
+/// How certain it is that a driver should serve this GPU.
 enum class Service { Never, Perhaps, Named };
 
+/// Judged by the vendor and the kernel drivers that the manifest's name implies.
 Service service_of(const ProbeResult& probe, const Subject& subject) {
     const auto known = known_driver(probe);
     if (known.is_software)
@@ -136,6 +142,7 @@ Service service_of(const ProbeResult& probe, const Subject& subject) {
     if (known.vendor.empty())
         return Service::Perhaps;
     const auto bound = subject.hardware ? subject.hardware->driver : std::nullopt;
+    // On WSL, the transport passes through a GPU of any vendor.
     if (bound == kTransport)
         return Service::Perhaps;
     const auto vendor = vendor_of(subject);
@@ -146,8 +153,8 @@ Service service_of(const ProbeResult& probe, const Subject& subject) {
     return vendor && bound ? Service::Named : Service::Perhaps;
 }
 
-/// What explains an unlisted GPU best: a driver that should list it and broke, before one that did
-/// not mention it.
+/// Rank of outcomes as explanations for an unlisted GPU, best first: a driver that should list the
+/// GPU and failed explains more than one that did not mention it.
 int weight_of(Outcome outcome) {
     switch (outcome) {
         case Outcome::Crashed:
@@ -166,6 +173,7 @@ int weight_of(Outcome outcome) {
     return 5;
 }
 
+/// The probe whose driver should serve the GPU; null if every driver is for other GPUs.
 struct Serving {
     const ProbeResult* probe = nullptr;
     Service service = Service::Never;
@@ -188,8 +196,8 @@ Serving serving_probe(const Subject& subject,
     return best;
 }
 
-/// No probe of this API is for such a GPU: the API is another vendor's, or this one's driver for
-/// it is not installed.
+/// The reason if no probed driver of this API is for such a GPU: the API is another vendor's, or
+/// its driver for this GPU is not installed.
 Reason without_server(const Subject& subject, std::string_view api) {
     const auto vendor = vendor_of(subject);
     const auto needed = vendor_of_api(api);
@@ -199,8 +207,8 @@ Reason without_server(const Subject& subject, std::string_view api) {
     return because("driver-missing", {{"vendor", to_value(vendor)}});
 }
 
-/// In MIG mode a GPU is nothing to programs, its instances are.
-/// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
+/// Whether the GPU is in MIG mode without a usable instance. In MIG mode, programs only see
+/// instances. Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
 bool waits_for_an_instance(const Subject& subject) {
     const auto* claim = preferred_claim(subject, "nvml");
     if (!claim || fact(*claim->device.facts, facts::kMigMode) != true)
@@ -213,14 +221,15 @@ bool lacks_graphics(const Subject& subject) {
     return claim && lacks_graphics(fact(*claim->device.facts, facts::kMigMode), units_of(subject));
 }
 
-/// The driver shows a process one MIG instance, and then no other and no whole GPU.
-/// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
+/// Whether the driver lists a MIG instance. A process that sees one sees no other instance and no
+/// whole GPU. Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
 bool shows_one_instance(const ProbeResult& probe) {
     return std::ranges::any_of(probe.devices, [](const DeviceFacts& device) {
         return device.uuid && device.uuid->starts_with("MIG-");
     });
 }
 
+/// Explains why the driver that should serve the GPU does not list it.
 void explain(const Subject& subject, const Serving& serving, std::string_view api, ApiView& view) {
     const auto& probe = *serving.probe;
     view.outcome = probe.outcome == Outcome::Answered ? Outcome::Absent : probe.outcome;
@@ -233,7 +242,8 @@ void explain(const Subject& subject, const Serving& serving, std::string_view ap
     if (!explains_itself)
         view.reasons.push_back(ended_badly(probe, code));
     view.reasons.insert(view.reasons.end(), probe.reasons.begin(), probe.reasons.end());
-    // A missing library is an answer; a library that sees nothing behind a bound driver is not.
+    // A missing library is a clear answer. A library that finds nothing although its kernel driver
+    // is bound needs a further reason.
     if (code != "not-listed" || serving.service != Service::Named || api == "pci")
         return;
     if ((api == "cuda" || api == "opencl") && waits_for_an_instance(subject))
@@ -246,6 +256,7 @@ void explain(const Subject& subject, const Serving& serving, std::string_view ap
         view.reasons.push_back(because("inconclusive", {{"driver", probe.driver}}));
 }
 
+/// The view of an API that does not list the GPU.
 ApiView unlisted(const Subject& subject,
                  const std::vector<const ProbeResult*>& probes,
                  std::string_view api,
@@ -258,6 +269,7 @@ ApiView unlisted(const Subject& subject,
     } else {
         view.reasons.push_back(without_server(subject, api));
     }
+    // The API may have listed the GPU in a record that matches a twin as well.
     for (const auto& device : subject.ambiguous)
         if (device.probe->api == api)
             view.reasons.push_back(because("ambiguous", {{"driver", device.probe->driver}}));

@@ -12,11 +12,11 @@
 namespace gpuprobe::inline report {
 namespace {
 
-/// A backend on the API that it stands on.
+/// A backend and the API that it uses.
 struct Backend {
     std::string_view name;
     std::string_view api;
-    std::string_view vendor;  ///< the only one it serves; empty for any
+    std::string_view vendor;  ///< the only vendor that it supports; empty for any
 };
 
 BackendView verdict(std::optional<bool> usable, std::vector<Reason> reasons) {
@@ -36,11 +36,12 @@ Reason no_permission(const DeviceNode& node) {
                                      {"mode", node.mode ? Value{octal(*node.mode)} : Value{}}});
 }
 
+/// Whether the prober is not allowed to open the node; a missing node is another problem.
 bool is_shut(const DeviceNode& node) {
     return node.accessible == false && node.reason != "missing";
 }
 
-/// Whether a backend opens a node that several devices share. NVIDIA's OpenCL is a CUDA program.
+/// Whether a backend opens a node that several devices share. NVIDIA's OpenCL uses the CUDA driver.
 bool opens_shared(std::string_view backend, const Gpu& gpu, std::string_view path) {
     if (path == "/dev/kfd")
         return backend == "rocm";
@@ -51,6 +52,7 @@ bool opens_shared(std::string_view backend, const Gpu& gpu, std::string_view pat
     return path == "/dev/nvidiactl";
 }
 
+/// The findings on the GPU that rule out the backend.
 std::vector<Reason> blockers(const Backend& backend, const Gpu& gpu) {
     std::vector<Reason> reasons;
     for (const auto& finding : gpu.findings) {
@@ -66,7 +68,7 @@ bool leaves_open(const Reason& reason) {
     return info && info->effect == ReasonEffect::LeavesOpen;
 }
 
-/// Whether the facts list the queue families of Vulkan, and none of them computes.
+/// Whether the facts list Vulkan's queue families and none of them can compute.
 bool lacks_compute_queue(const Value& device) {
     const auto* families = fact(device, facts::kQueues);
     return families && !families->empty() &&
@@ -76,7 +78,8 @@ bool lacks_compute_queue(const Value& device) {
            });
 }
 
-/// What WebGPU lacks. The facts have a level and the features that are missing.
+/// The reason why WebGPU does not work; nullopt if it works. The facts have a level and the missing
+/// features.
 std::optional<Reason> webgpu_shortfall(const Value& device) {
     const auto level = fact(device, facts::kWebgpu);
     if (!level)
@@ -86,13 +89,15 @@ std::optional<Reason> webgpu_shortfall(const Value& device) {
     return because("webgpu-features", {{"missing", fact(device, facts::kWebgpuMissing)}});
 }
 
+/// The verdict if the API lists the GPU: usable, unless the facts show that it cannot compute.
 BackendView listed(const Backend& backend, const Value& device, std::vector<Reason> reasons) {
     constexpr std::uint64_t kProhibited = 2;  // CU_COMPUTEMODE_PROHIBITED
     if (backend.name == "cuda" && fact(device, facts::kComputeMode) == kProhibited)
         return verdict(false, {because("compute-prohibited")});
     if (backend.api == "vulkan" && lacks_compute_queue(device))
         return verdict(false, {because("no-compute-device")});
-    if (has_reason(reasons, "nvidia-icd-needs-egl"))  // the probe got in, programs do not
+    if (has_reason(reasons,
+                   "nvidia-icd-needs-egl"))  // the probe uses a workaround that programs do not
         return verdict(false, std::move(reasons));
     if (backend.name == "opencl" && fact(device, facts::kAvailable) == false)
         return verdict(false, {because("no-compute-device")});
@@ -104,29 +109,31 @@ BackendView listed(const Backend& backend, const Value& device, std::vector<Reas
     return verdict(true, std::move(reasons));
 }
 
-/// The view of a GPU that the API was asked about and does not list.
+/// The verdict for a GPU that the API was probed for and does not list. A refusal settles the
+/// question. So does a closed node, unless the driver gave no answer at all.
 BackendView unlisted(const std::vector<Reason>& why, std::vector<Reason> shut) {
     const bool is_answer = has_reason_with(why, ReasonTraits::Refusal) ||
                            (!shut.empty() && !has_reason_with(why, ReasonTraits::Silence));
     const bool is_open = std::ranges::any_of(why, leaves_open) && !is_answer;
-    // A closed node explains why a driver saw nothing, so it comes first.
+    // A closed node explains why a driver found nothing, so it comes first.
     shut.insert(shut.end(), why.begin(), why.end());
     return verdict(is_open ? std::nullopt : std::optional{false}, std::move(shut));
 }
 
+/// Whether the backend's API works with the kernel driver.
 bool serves(const Backend& backend, std::string_view kernel_driver) {
     const auto* api = find_api(backend.api);
     return !api || works_with(api->kernel_drivers, kernel_driver);
 }
 
-/// Whether the backend is for the GPUs of another vendor.
+/// Whether the backend only supports GPUs of another vendor.
 bool is_for_others(const Backend& backend, const Gpu& gpu) {
     return !backend.vendor.empty() && gpu.vendor && *gpu.vendor != backend.vendor &&
            gpu.driver.name != kTransport;
 }
 
-/// In MIG mode a GPU is nothing to programs, its instances are.
-/// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
+/// Whether the GPU is in MIG mode without a usable instance. In MIG mode, programs only see
+/// instances. Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
 bool waits_for_an_instance(const Gpu& gpu) {
     const auto nvml = gpu.apis.find(std::string{info_of(Api::Nvml).word});
     const bool is_in_mode =
@@ -142,6 +149,8 @@ bool lacks_graphics(const Gpu& gpu) {
            lacks_graphics(fact(nvml->second.device, facts::kMigMode), gpu.partitions);
 }
 
+/// The checks are ordered: properties of the GPU, then the API's answer, then explanations for its
+/// absence. The first that applies decides.
 BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gpu) {
     if (gpu.kind == GpuKind::DisplayOnly)
         return verdict(false, {because("display-only", {{"driver", to_value(gpu.driver.name)}})});
@@ -162,10 +171,12 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
     for (const auto& finding : gpu.findings)
         if (finding.is("node-missing"))
             shut.push_back(finding);
+    // The API lists this GPU to a process that names it, so programs can use it.
     if (view && shut.empty() && has_reason(view->reasons, "one-instance-listed"))
         return verdict(true, {because("one-instance-listed")});
     if (view)
         return unlisted(view->reasons, std::move(shut));
+    // The API was not probed. The kernel driver may still rule it out.
     if (gpu.driver.name && !serves(backend, *gpu.driver.name))
         return verdict(false, {because("kernel-driver-unfit",
                                        {{"driver", *gpu.driver.name}, {"api", backend.api}})});

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint32_t kReadAndWrite = 6;
 
+/// Whether permission bits in the lowest three bits allow reading and writing.
 bool grants(std::uint32_t mode) {
     return (mode & kReadAndWrite) == kReadAndWrite;
 }
@@ -20,12 +21,14 @@ bool is_in(const Caller& caller, const std::optional<std::uint32_t>& group) {
     return group && std::ranges::find(*caller.groups, *group) != caller.groups->end();
 }
 
+/// The ACL mask, which limits all entries except owner and others.
 std::uint32_t mask_of(const DeviceNode& node) {
     const auto mask = std::ranges::find(node.acl, "mask", &AclEntry::tag);
     return mask == node.acl.end() ? 7U : mask->mode;
 }
 
-/// What the groups give: nullopt when the caller is in none of them.
+/// Access through groups: nullopt if the caller is in none of them. As in the kernel, one matching
+/// entry that grants access suffices.
 std::optional<bool> group_verdict(const DeviceNode& node, const Caller& caller) {
     if (node.acl.empty())
         return is_in(caller, node.gid) ? std::optional{grants(*node.mode >> 3)} : std::nullopt;
@@ -40,7 +43,7 @@ std::optional<bool> group_verdict(const DeviceNode& node, const Caller& caller) 
     return verdict;
 }
 
-/// One that a scan saw whole; others are left as they were recorded.
+/// Whether a scan recorded owner, group and mode. Other nodes keep the recorded access.
 bool is_known(const DeviceNode& node) {
     return node.mode && node.uid && node.gid && node.reason != "missing";
 }
@@ -49,6 +52,7 @@ std::optional<bool> seen_access(const DeviceNode& node, const Caller& caller) {
     return is_known(node) ? may_open(node, caller) : node.accessible;
 }
 
+/// Sets the node's access to the caller's.
 void look_at(DeviceNode& node, const Caller& caller) {
     if (!is_known(node))
         return;
@@ -57,7 +61,7 @@ void look_at(DeviceNode& node, const Caller& caller) {
         node.accessible == false ? std::optional<std::string>{"no-permission"} : std::nullopt;
 }
 
-/// Calls `use` with each node of the report, in an order that only the report decides.
+/// Calls `use` with each node of the report, in an order that depends only on the report.
 template <class SomeReport, class Use>
 void for_each_node(SomeReport& report, const Use& use) {
     std::ranges::for_each(report.nodes, use);
@@ -71,6 +75,7 @@ bool is_about_a_node(const Reason& reason) {
     return reason.is("no-permission") && !reason.detail.at("node").is_null();
 }
 
+/// Replaces the findings about nodes with those for the caller.
 void look_at_findings(const Host& host, Gpu& gpu) {
     std::erase_if(gpu.findings, [](const Reason& finding) {
         return is_about_a_node(finding) || finding.is("node-missing");
@@ -80,11 +85,15 @@ void look_at_findings(const Host& host, Gpu& gpu) {
     gpu.health = health_of(gpu.findings);
 }
 
+/// Adapts a backend's verdict. It stays if it is negative for a reason other than closed nodes, or
+/// if nodes are closed neither to the prober nor to the caller.
 void look_at_backend(const std::vector<Reason>& shut, BackendView& view) {
     const bool was_shut = std::ranges::any_of(view.reasons, is_about_a_node);
     const bool is_ruled_out = view.usable == false && !was_shut;
     if (is_ruled_out || (shut.empty() && !was_shut))
         return;
+    // Closed nodes for the prober are dropped if others are closed for the caller, else they become
+    // `prober-no-permission`.
     auto reasons = shut;
     for (auto& reason : view.reasons) {
         if (is_about_a_node(reason) && !shut.empty())
@@ -113,11 +122,13 @@ std::optional<bool> may_open(const DeviceNode& node, const Caller& caller) {
         return true;
     if (!is_known(node))
         return std::nullopt;
+    // The order of acl(5): owner, named users, groups, others.
     if (caller.uid == *node.uid)
         return grants(*node.mode >> 6);
     for (const auto& entry : node.acl)
         if (entry.tag == "user" && entry.id == caller.uid)
             return grants(entry.mode & mask_of(node));
+    // Without groups, only a mode that is the same for group and others decides.
     if (!caller.groups) {
         const bool all_agree = node.acl.empty() && grants(*node.mode) == grants(*node.mode >> 3);
         return all_agree ? std::optional{grants(*node.mode)} : std::nullopt;
@@ -127,6 +138,7 @@ std::optional<bool> may_open(const DeviceNode& node, const Caller& caller) {
 
 std::string access_class(const Report& report, const Caller& caller) {
     std::string marks;
+    // One mark for each node: '+' open, '-' closed, '?' unknown.
     bool is_as_probed = true;
     for_each_node(report, [&](const DeviceNode& node) {
         const auto seen = seen_access(node, caller);
@@ -146,6 +158,7 @@ Report as_seen_by(Report report, const Caller& caller) {
 
 void drop_identifiers(Gpu& gpu) {
     auto& identity = gpu.identity;
+    // DRM numbers and the KFD node do not identify the device elsewhere, so they stay.
     identity = Identity{.drm = identity.drm, .kfd_node = identity.kfd_node};
     for (auto& [api, view] : gpu.apis)
         hide_identity(view.device);

@@ -7,39 +7,40 @@
 
 #include "report/report.h"
 
-/// Who asks, and what of the machine is open to them. A report is what the prober could open; that
-/// is not what everyone can.
+/// The caller of a request, and the part of the machine that the caller can access. A report
+/// describes the prober's access, and other users may have other permissions.
 namespace gpuprobe::inline report {
 
 struct Caller {
     std::uint32_t uid = 0;
-    /// All of them, the primary one too; nullopt: nobody knows.
+    /// All groups, including the primary one; nullopt if unknown.
     std::optional<std::vector<std::uint32_t>> groups = {};
     bool operator==(const Caller&) const = default;
 };
 
-/// Whether `caller` may open the node for reading and writing, as the kernel would decide by owner,
-/// mode and access control list; root may. nullopt where a fact that decides is not known.
-/// Device control groups and namespaces are not looked at.
-/// Source: acl(5), "Access check algorithm".
+/// Whether `caller` may open the node for reading and writing, decided as the kernel does by owner,
+/// mode and access control list. Root always may. nullopt if a deciding fact is unknown. Device
+/// control groups and namespaces are not considered. Source: acl(5), "Access check algorithm".
 std::optional<bool> may_open(const DeviceNode& node, const Caller& caller);
 
-/// Equal for callers to whom the same nodes of this report are open: what one of them is answered
-/// holds for the other. Empty when all is open that was open to the prober, and nothing else.
+/// A key that is equal for callers who can open the same nodes of this report, so that they can
+/// share answers. Empty if the caller can open exactly the nodes that the prober could.
 std::string access_class(const Report& report, const Caller& caller);
 
-/// The report with `caller` in the place of the prober: accessible nodes, the findings and health
-/// that follow, and which backends are usable.
+/// The report for `caller` instead of the prober: with the caller's accessible nodes, the resulting
+/// findings and health, and the usable backends.
 ///
-/// A backend whose nodes are closed to the caller is not usable (`no-permission`), whatever the
-/// driver told the prober. One that failed the prober for want of permission, and whose nodes are
-/// open to the caller, is not known (`prober-no-permission`). What the APIs said stays.
+/// A backend whose nodes are closed to the caller is not usable (`no-permission`), even if the
+/// driver worked for the prober. A backend that failed for the prober because of missing
+/// permission, and whose nodes are open to the caller, is unknown (`prober-no-permission`). The
+/// views of the APIs are not changed.
 ///
-/// Who can't open a GPU can't ask its driver for UUIDs and serial numbers: such a GPU loses them.
+/// A caller who cannot open a GPU cannot query its driver for UUIDs and serial numbers either, so
+/// these are removed.
 Report as_seen_by(Report report, const Caller& caller);
 
-/// The GPU without what tells it from another of its kind: UUIDs, LUID and serial numbers, also
-/// those in its APIs' facts and units.
+/// Removes everything that identifies this GPU among others of its model: UUIDs, LUID and serial
+/// numbers, including those in its APIs' facts and partitions.
 void drop_identifiers(Gpu& gpu);
 
 /// Whether a node that computing on this GPU needs is known to be closed.

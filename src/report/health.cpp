@@ -6,7 +6,7 @@
 namespace gpuprobe::inline report {
 namespace {
 
-/// The ways in which an API's driver broke, each once, the gravest first.
+/// The kinds of driver failure in an API's view, each once, most severe first.
 std::vector<const ReasonInfo*> faults_in(const ApiView& view) {
     std::vector<const ReasonInfo*> faults;
     for (const auto& row : reason_table())
@@ -16,6 +16,7 @@ std::vector<const ReasonInfo*> faults_in(const ApiView& view) {
     return faults;
 }
 
+/// Severity of a finding; 0 for an unknown code.
 std::uint8_t gravity_of(const Reason& finding) {
     const auto* info = find_reason(finding.code);
     return info ? info->gravity : 0;
@@ -43,6 +44,7 @@ bool is_for_computing(const std::vector<DeviceNode>& nodes, std::string_view pat
 std::vector<Reason> node_findings(const std::vector<DeviceNode>& nodes, const Host& host) {
     std::vector<Reason> findings;
     for (const auto& node : nodes) {
+        // Skip nodes that are accessible or were not checked.
         if (node.accessible != false || !is_for_computing(nodes, node.path))
             continue;
         if (node.reason == "missing")
@@ -57,6 +59,7 @@ std::vector<Reason> node_findings(const std::vector<DeviceNode>& nodes, const Ho
 
 std::vector<Reason> denied_findings(const Gpu& gpu) {
     std::vector<Reason> findings;
+    // Whether the node is the GPU's, or one that NVIDIA's or AMD's GPUs share.
     const auto concerns = [&gpu](const Value& node) {
         const auto* path = node.as_string();
         const bool is_own =
@@ -69,6 +72,7 @@ std::vector<Reason> denied_findings(const Gpu& gpu) {
             if (!reason.is("device-denied") || !concerns(node))
                 continue;
             auto finding = because("device-denied", {{"node", node}});
+            // Several APIs may be refused by the same node; report it once.
             if (std::ranges::find(findings, finding) == findings.end())
                 findings.push_back(std::move(finding));
         }
