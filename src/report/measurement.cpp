@@ -12,15 +12,16 @@ namespace gpuprobe::inline report {
 namespace {
 
 constexpr std::size_t kMaxMeasurementNote = 512;
-/// Beyond this no device of these years is: a hundred times the largest accelerator's rate.
+/// Largest plausible rate: a hundred times the rate of the largest accelerator today.
 constexpr double kMaxRate = 1e18;
 constexpr double kMaxSpread = 1000;
-/// Beyond this it is no context's: somebody else took memory at the same time.
+/// Largest plausible context: with more, another process allocated memory at the same time.
 constexpr Bytes kMaxContext = gib(8);
+/// The constants in score_of()'s formula.
 constexpr double kWeightBytes = 4e9;
 constexpr double kPromptOperations = 4 * 14e9;
 
-/// Keys with a rate, and where it goes.
+/// JSON keys of rates, and the members that hold them.
 struct Rate {
     std::string_view key;
     std::optional<std::uint64_t> Measurement::*member;
@@ -34,6 +35,7 @@ constexpr std::array<Rate, 7> kRates{{{"memory_read", &Measurement::memory_read}
                                       {"int8", &Measurement::int8}}};
 constexpr std::string_view kLaunch = "launch_usec";
 
+/// The number, if it is finite, positive and at most `limit`.
 std::optional<double> positive(const Value& value, double limit) {
     const auto number = value.as_double();
     if (!number || !std::isfinite(*number) || *number <= 0 || *number > limit)
@@ -53,6 +55,7 @@ std::optional<Bytes> context_in(const Value& value) {
                                                                : std::nullopt;
 }
 
+/// The spreads of known figures; unknown keys and implausible values are dropped.
 std::map<std::string, double> spread_in(const Value& value) {
     std::map<std::string, double> spread;
     const auto keep = [&](std::string_view key) {
@@ -92,6 +95,7 @@ Measurement measurement_from(const ProbeResult& probe) {
                             .note = probe.note,
                             .at = probe.at,
                             .reasons = probe.reasons};
+    // A measurement is about one device; any other number of devices leaves it without figures.
     if (probe.outcome == Outcome::Answered)
         read_figures(
             probe.devices.size() == 1 ? fact(probe.devices.front(), facts::kMeasured) : Value{},

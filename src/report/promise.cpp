@@ -10,7 +10,7 @@
 namespace gpuprobe::inline report {
 namespace {
 
-/// Per multiprocessor and tick.
+/// Number of FP32 cores per multiprocessor; each executes one FMA per clock.
 struct Cores {
     std::string_view compute_capability;
     std::uint64_t count;
@@ -30,10 +30,11 @@ constexpr std::array<Cores, 15> kCores{{{"5.0", 128},
                                         {"8.9", 128},
                                         {"9.0", 128},
                                         {"10.0", 128}}};
-/// Above these no device of these years is; below them no product overflows.
+/// Largest plausible values: no device today exceeds them, and their products do not overflow.
 constexpr std::uint64_t kMaxClock = 100'000'000'000;
 constexpr std::uint64_t kMaxWidth = 1'000'000;
 
+/// The fact, if it is positive and at most `limit`.
 std::optional<std::uint64_t> plausible(const Value& device,
                                        FactKey<std::uint64_t> key,
                                        std::uint64_t limit) {
@@ -41,6 +42,7 @@ std::optional<std::uint64_t> plausible(const Value& device,
     return number && *number > 0 && *number <= limit ? number : std::nullopt;
 }
 
+/// The cores per multiprocessor of this GPU; nullopt for an unknown compute capability.
 std::optional<std::uint64_t> cores_of(const Gpu& gpu) {
     const auto& capability = gpu.architecture.cuda_compute_capability;
     const auto* found =
@@ -61,6 +63,7 @@ Promise promise_of(const Gpu& gpu) {
     const auto processors = plausible(device, facts::kMultiprocessors, kMaxWidth);
     const auto cores = cores_of(gpu);
     Promise promise;
+    // Two transfers per clock; bits to bytes.
     if (memory_clock && bus_bits)
         promise.memory = 2 * *memory_clock * (*bus_bits / 8);
     if (clock && processors && cores)

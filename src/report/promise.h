@@ -8,17 +8,16 @@
 
 namespace gpuprobe::inline report {
 
-/// What a GPU could do at most by what its driver says of its clocks and widths.
+/// Peak rates of a GPU, computed from the clocks and widths that its driver reports.
 struct Promise {
-    std::optional<std::uint64_t> memory = {};  ///< bytes a second, read or written
-    std::optional<std::uint64_t> fp32 = {};    ///< operations a second; one FMA is two
+    std::optional<std::uint64_t> memory = {};  ///< bytes per second, read or written
+    std::optional<std::uint64_t> fp32 = {};    ///< operations per second; one FMA is two
     bool operator==(const Promise&) const = default;
 };
 
-/// NVIDIA's, from the facts of CUDA: two transfers for each tick of the memory's clock over the
-/// width of its bus, and one FMA for each tick and core. Null where a fact is missing or the
-/// compute capability is not known here; others tell no widths, or count ticks in ways of their
-/// own.
+/// Peak rates of NVIDIA GPUs, from CUDA's facts: two transfers per memory clock over the width of
+/// the bus, and one FMA per clock and core. Null if a fact is missing or the compute capability is
+/// not in the table. Other vendors' drivers do not report widths, or count clocks differently.
 ///
 /// Sources: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions" (32-bit
 /// floating-point add, multiply, multiply-add); CUDA samples, deviceQuery (2 * clock * width / 8).

@@ -6,6 +6,7 @@
 namespace gpuprobe::inline report {
 namespace {
 
+/// Whether the probe was a trial of that device.
 bool is_of(const ProbeResult& probe,
            std::string_view api,
            std::string_view driver,
@@ -28,7 +29,7 @@ Reason not_computing(std::string_view api, const Verification& verification) {
 }  // namespace
 
 std::optional<std::string> device_key(const DeviceFacts& facts) {
-    // An API that knows no address often leaves zeros.
+    // An API that does not know the address often reports zeros.
     if (facts.pci && *facts.pci != PciAddress{})
         return "pci:" + text_of(*facts.pci);
     if (facts.index)
@@ -58,12 +59,14 @@ void add_trials(const Trials& trials, std::string_view api, BackendView& view) {
     view.verification = trials.verification;
     view.measurement = trials.measurement;
     view.score = trials.score;
+    // Not tried: leave the verdict as it was.
     if (!view.verification || view.verification->result == VerificationResult::Skipped)
         return;
     view.verified = view.verification->result == VerificationResult::Verified;
     if (view.verified)
         return;
     const bool is_wrong = view.verification->result == VerificationResult::Miscomputed;
+    // A wrong result replaces all other reasons, unless the backend was not usable anyway.
     if (is_wrong && view.usable != false) {
         view.usable = false;
         view.reasons.clear();

@@ -11,48 +11,49 @@
 #include "report/report.h"
 #include "report/verification.h"
 
-/// What was found by computing, and not by asking: the stages "verify" and "measure", each a probe
-/// of one device.
+/// Trials: results of computing on a device, as opposed to querying it. The stages "verify" and
+/// "measure" each probe one device.
 namespace gpuprobe::inline report {
 
 constexpr std::string_view kQueryStage = "query";
 constexpr std::string_view kVerifyStage = "verify";
 constexpr std::string_view kMeasureStage = "measure";
-/// The host's processor goes by this name among the APIs of those stages.
+/// Name of the host processor among the APIs of these stages.
 constexpr std::string_view kCpuApi = "cpu";
-/// Its only device (device_key).
+/// Key of its only device, as from device_key().
 constexpr const char* kCpuDevice = "index:0";
 
-/// What somebody wants to know from the drivers.
+/// A request to probe drivers.
 struct ProbeRequest {
-    std::vector<std::string> apis = {};  ///< none: all
+    std::vector<std::string> apis = {};  ///< empty: all
     bool allow_wake = false;
     std::string stage = std::string{kQueryStage};  ///< "query", "verify" or "measure"
-    /// Ids; of the later stages. None: all, the software implementations and the processor.
+    /// Ids of GPUs, for "verify" and "measure". Empty: all, the software implementations and the
+    /// processor.
     std::vector<std::string> gpus = {};
-    /// Measure also what is in use, has little memory left or runs on battery.
+    /// Also measure devices that are in use, have little memory left or run on battery.
     bool force = false;
 };
 
-/// How a probe of one device names it: "pci:0000:00:06.0" where the API gives an address, else
-/// "index:2", its place in the API's own order. nullopt where the API gives neither.
+/// The key of a device in a probe of one device: "pci:0000:00:06.0" if the API reports an address,
+/// else "index:2", its index in the API's order. nullopt if the API reports neither.
 std::optional<std::string> device_key(const DeviceFacts& facts);
 
-/// What is known of one device of one API, and how fast it is.
+/// The trials of one device of one API, and its score.
 struct Trials {
     std::optional<Verification> verification = {};
     std::optional<Measurement> measurement = {};
     std::optional<double> score = {};
 };
-/// `driver` and `device` as the probe that listed the device has them.
+/// The trials of a device. `driver` and `device` must be as in the probe that listed the device.
 Trials trials_of(const std::vector<const ProbeResult*>& probes,
                  std::string_view api,
                  std::string_view driver,
                  const std::optional<std::string>& device);
 
-/// Puts them into what the API's backend is known by. A backend that computed something wrong is
-/// not usable, with the reason `miscomputed`; one whose dispatch did not end well stays what it
-/// was, with the reason `not-computing` {api, result, note}.
+/// Adds the trials to a backend of the API. A backend that computed wrong results is not usable,
+/// with the reason `miscomputed`. If the dispatch did not finish normally, the verdict stays, with
+/// the additional reason `not-computing` {api, result, note}.
 void add_trials(const Trials& trials, std::string_view api, BackendView& view);
 
 }  // namespace gpuprobe::inline report

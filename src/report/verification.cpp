@@ -10,19 +10,20 @@ namespace {
 
 constexpr std::size_t kMaxVerificationNote = 512;
 
-/// A word of the check is believed where its numbers agree with it.
+/// The result in the check, if the check's numbers agree with it.
 VerificationResult checked(const Value& check, const Verification& found) {
     const auto* word = check.at("result").as_string();
     const auto wrong = found.wrong_words.value_or(0);
     if (word && *word == "verified" && wrong == 0 && found.words.value_or(0) > 0)
         return VerificationResult::Verified;
+    // Accepted without a look at the numbers, so that a wrong result is never lost.
     if (word && *word == "miscomputed")
         return VerificationResult::Miscomputed;
     return VerificationResult::Failed;
 }
 
 VerificationResult result_of(const ProbeResult& probe, const Value& check, const Verification& v) {
-    // An API that runs nothing was not tried.
+    // An API that cannot run kernels was not tried.
     if (has_reason(probe.reasons, "stage-not-offered") || was_never_heard(probe))
         return VerificationResult::Skipped;
     switch (probe.outcome) {

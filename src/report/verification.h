@@ -22,22 +22,22 @@ constexpr std::array<EnumName<VerificationResult>, 6> names_of(VerificationResul
              {VerificationResult::Skipped, "skipped"}}};
 }
 
-/// How one small dispatch on one device ended, each word of whose result was compared.
+/// The result of one small dispatch on one device. Each word of the output was compared.
 struct Verification {
     VerificationResult result = VerificationResult::Failed;
-    std::optional<std::uint64_t> words = {};        ///< compared
-    std::optional<std::uint64_t> wrong_words = {};  ///< of those
-    std::optional<std::uint64_t> first_wrong = {};  ///< its place, from 0
+    std::optional<std::uint64_t> words = {};        ///< number of words compared
+    std::optional<std::uint64_t> wrong_words = {};  ///< number of wrong words
+    std::optional<std::uint64_t> first_wrong = {};  ///< index of the first wrong word
     std::optional<std::string> note = {};
     std::optional<WallTime> at = {};
-    std::vector<Reason> reasons = {};  ///< why it failed, or why there is nothing newer
+    std::vector<Reason> reasons = {};  ///< why it failed, or why it could not be repeated
     bool operator==(const Verification&) const = default;
 };
 RECORD_MEMBERS(Verification, result, words, wrong_words, first_wrong, note, ("at_usec", at),
                reasons)
 
-/// What a probe of the stage "verify" says. An answer that is none (no `check`, or one that
-/// contradicts itself) is Failed: only a result that was compared counts.
+/// Reads the answer of a "verify" probe. An invalid answer (without `check`, or with a
+/// contradictory one) is Failed, because only a compared result counts.
 Verification verification_from(const ProbeResult& probe);
 
 }  // namespace gpuprobe::inline report
