@@ -26,7 +26,7 @@
 namespace gpuprobe::inline report {
 namespace {
 
-/// The first driver's that tells it, by the order among them.
+/// The fact from the most trusted API that reports it.
 std::optional<std::string> told(const Subject& subject, FactKey<std::string> key) {
     for (const auto* api : by_trust(&ApiTrust::architecture))
         if (const auto* claim = preferred_claim(subject, api->word))
@@ -35,6 +35,7 @@ std::optional<std::string> told(const Subject& subject, FactKey<std::string> key
     return std::nullopt;
 }
 
+/// A gfx target without the features behind the colon; nullopt if it is not a gfx target.
 std::optional<std::string> without_features(std::string_view target) {
     if (!target.starts_with("gfx"))
         return std::nullopt;
@@ -47,13 +48,14 @@ std::optional<std::string> gfx_target(const Subject& subject) {
             return without_features(*target);
     if (const auto target = told(subject, facts::kGfxTarget))
         return without_features(*target);
-    // ROCm's OpenCL, in captures that have the name only.
+    // Captures of ROCm's OpenCL may only have the target as the name.
     const auto* claim = preferred_claim(subject, "opencl");
     return claim && claim->device.facts->name ? without_features(*claim->device.facts->name)
                                               : std::nullopt;
 }
 
-/// The member for what an API's builds tell devices apart by; null where they do not.
+/// The member for the architecture that an API's builds depend on; null if they do not depend on
+/// one.
 std::optional<std::string>* member_for(const ApiInfo& api, Architecture& architecture) {
     return api.architecture == facts::kComputeCapability.name
                ? &architecture.cuda_compute_capability
@@ -62,7 +64,7 @@ std::optional<std::string>* member_for(const ApiInfo& api, Architecture& archite
                                                         : nullptr;
 }
 
-/// What the table says, where no driver has.
+/// Fills in the architecture from the chip table if no driver reported it. Returns whether it did.
 bool fill_from_table(const HardwareDevice& hardware, Architecture& architecture) {
     const auto* chip = chip_of(hardware);
     const auto* api = own_api_of(vendor_of(hardware).value_or(""));
@@ -75,13 +77,13 @@ bool fill_from_table(const HardwareDevice& hardware, Architecture& architecture)
 
 struct JudgedArchitecture {
     Architecture architecture = {};
-    std::optional<Basis> basis = {};  ///< nullopt where nothing is known
+    std::optional<Basis> basis = {};  ///< nullopt if the architecture is unknown
 };
 
-/// CUDA's compute capability as CUDA or NVML gives it; AMD's target as the KFD topology, HIP or
-/// ROCm's OpenCL gives it ("gfx90a", without the features behind a colon); Intel's IP as its driver
-/// gives it. What no driver has told is from the table of chips, so that an installer knows it on a
-/// machine without drivers.
+/// CUDA's compute capability from CUDA or NVML; AMD's target from the KFD topology, HIP or ROCm's
+/// OpenCL ("gfx90a", without the features behind a colon); Intel's IP from its driver. If no driver
+/// reported it, it is from the chip table, so that an installer knows it on a machine without
+/// drivers.
 JudgedArchitecture architecture_of(const Subject& subject) {
     JudgedArchitecture judged{
         .architecture = {.cuda_compute_capability = told(subject, facts::kComputeCapability),
@@ -98,8 +100,8 @@ void append(std::vector<Reason>& all, std::vector<Reason> more) {
     std::ranges::move(more, std::back_inserter(all));
 }
 
-/// Whether CUDA was asked and gave no answer. Until it is, nothing misses its node: the first
-/// program that uses CUDA has nvidia-modprobe make it.
+/// Whether CUDA was probed and gave no answer. Before that, a missing /dev/nvidia-uvm is not a
+/// problem, because nvidia-modprobe creates it for the first program that uses CUDA.
 bool misses_uvm(const Gpu& gpu) {
     const std::string cuda{info_of(Api::Cuda).word};
     if (!was_asked(gpu, cuda))
@@ -108,6 +110,7 @@ bool misses_uvm(const Gpu& gpu) {
     return view.outcome != Outcome::Answered || view.device.is_null();
 }
 
+/// Adds the kernel's power state and findings.
 void add_hardware(const HardwareDevice& hardware, const Host& host, Gpu& gpu) {
     gpu.power.runtime_status = hardware.runtime_status;
     gpu.findings = hardware.findings;
@@ -123,7 +126,7 @@ std::optional<std::vector<std::string>> words_in(const Value& list) {
     return words;
 }
 
-/// As the kernel's driver says, else as an API does.
+/// Adds the slowdown reasons from the kernel driver, else from the first API that reports them.
 void add_slowdowns(const HardwareDevice* hardware, WallTime now, Gpu& gpu) {
     if (hardware && hardware->sensed_at) {
         gpu.power.slowdowns = words_in(fact(*hardware, kernel_facts::kSlowdowns));
@@ -138,8 +141,8 @@ void add_slowdowns(const HardwareDevice* hardware, WallTime now, Gpu& gpu) {
         gpu.power.slowdowns_at.reset();
 }
 
-/// What each backend's device computed, as its API knows it: by the driver that the API's view
-/// rests on.
+/// Adds the trials of whole GPUs to their backends. The trials count if they ran on the driver that
+/// the API's view is based on.
 void add_whole_trials(const Subject& subject,
                       const std::vector<const ProbeResult*>& probes,
                       Gpu& gpu) {
@@ -157,7 +160,8 @@ void add_whole_trials(const Subject& subject,
     }
 }
 
-/// CUDA has a MIG instance in the first place wherever one is alone: it goes by its UUID.
+/// Whether the device is that partition. A MIG instance is compared by UUID, because CUDA gives it
+/// index 0 whenever it is the only visible one.
 bool is_of(const DeviceFacts& device, const Unit& unit, const std::string& api) {
     if (unit.gpu_instance)
         return unit.uuid && device.uuid == unit.uuid;
@@ -165,13 +169,13 @@ bool is_of(const DeviceFacts& device, const Unit& unit, const std::string& api) 
     return index != unit.indices.end() && device.index == index->second;
 }
 
-/// Trials of a GPU's units, as facts of further devices of the API: report/compute_view.h reads
-/// them.
+/// Stores trials of partitions as further devices of the API, under `alternatives`.
+/// report/compute_view.h reads them.
 void add_unit_trials(const Subject& subject,
                      const std::vector<const ProbeResult*>& probes,
                      Gpu& gpu) {
     for (auto& member : gpu.apis) {
-        const auto& api = member.first;  // clang 14 captures no structured binding in a lambda
+        const auto& api = member.first;  // clang 14 cannot capture a structured binding in a lambda
         auto& view = member.second;
         const auto* claim = preferred_claim(subject, api);
         const auto driver = claim ? claim->device.probe->driver : view.driver.value_or("");
@@ -191,6 +195,7 @@ void add_unit_trials(const Subject& subject,
     }
 }
 
+/// Adds the processor's trials to the host.
 void add_trials(const std::vector<const ProbeResult*>& probes, Cpu& cpu) {
     const auto trials = trials_of(probes, kCpuApi, "", kCpuDevice);
     cpu.verification = trials.verification;
@@ -198,6 +203,8 @@ void add_trials(const std::vector<const ProbeResult*>& probes, Cpu& cpu) {
     cpu.score = trials.score;
 }
 
+/// Builds one GPU of the report. The order matters: findings need the API views, backends need the
+/// findings, and trials need the backends.
 Gpu gpu_of(const Subject& subject,
            const Machine& machine,
            const std::vector<const ProbeResult*>& probes,
@@ -234,6 +241,7 @@ Gpu gpu_of(const Subject& subject,
     return gpu;
 }
 
+/// The kind in the chip's row, else in the kernel driver's row.
 std::optional<std::string> accelerator_kind(const HardwareDevice& hardware) {
     for (const auto* row : {chip_of(hardware), driver_row_of(hardware)})
         if (row && row->kind)
@@ -268,6 +276,7 @@ Accelerator accelerator_of(const Subject& subject, const Host& host) {
     return accelerator;
 }
 
+/// Adds each subject by its role, then settles the properties that depend on all GPUs.
 void add_devices(const Joined& joined,
                  const Machine& machine,
                  const std::vector<const ProbeResult*>& probes,
@@ -288,7 +297,8 @@ void add_devices(const Joined& joined,
     std::ranges::sort(report.gpus, comes_before);
 }
 
-/// A trial of a MIG instance goes by its UUID, which not everybody may see: here by the unit's id.
+/// Replaces the UUIDs of MIG instances in the list of probes with the partitions' ids, because not
+/// every caller may see UUIDs.
 void name_units(Report& report) {
     constexpr std::string_view kUuid = "uuid:";
     for (auto& probe : report.probes) {

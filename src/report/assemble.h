@@ -7,7 +7,7 @@
 
 namespace gpuprobe::inline report {
 
-/// What surrounds the facts: none of it is looked up, so the same inputs give the same report.
+/// Data about the report itself. assemble() looks nothing up, so equal inputs give equal reports.
 struct ReportContext {
     std::uint64_t generation = 0;
     ReportState state = ReportState::Ready;
@@ -15,12 +15,12 @@ struct ReportContext {
     WallTime now = {};
 };
 
-/// One report from what the kernel says and what the APIs say.
+/// Makes one report from the inventory and the probes.
 ///
 /// Devices are joined by PCI address, then DRM device number, then UUID within one driver family,
-/// then a weak match that is flagged as such; never by name, never by an all-zero address or UUID.
-/// What no hardware claims becomes software (CPU devices), or a GPU of its own whose address no one
-/// else knows.
+/// then by a weak match that is marked as weak; never by name, and never by an all-zero address or
+/// UUID. Records without hardware become software devices (CPU implementations), or separate GPUs
+/// whose address only APIs know.
 Report assemble(const Machine& machine,
                 const std::vector<ProbeResult>& probes,
                 const ReportContext& context);

@@ -16,14 +16,14 @@ bool is_mig(const Unit& unit) {
     return unit.name.starts_with("mig-");
 }
 
-/// Of a unit: the name or the title of its GPU, and which part it is where programs list it so.
+/// The GPU's name or title for a partition, with the profile added for MIG, as programs list it.
 std::optional<std::string> with_part(const std::optional<std::string>& name, const Unit& unit) {
     if (!name || !is_mig(unit))
         return name;
     return *name + " MIG" + (unit.profile ? " " + *unit.profile : "");
 }
 
-/// Nodes of its own, and those that no other unit has for itself.
+/// The GPU's nodes without those that belong to other partitions only.
 std::vector<DeviceNode> nodes_of(const Gpu& gpu, const Unit& unit) {
     const auto has = [](const Unit& one, const DeviceNode& node) {
         return std::ranges::find(one.nodes, node.path) != one.nodes.end();
@@ -37,6 +37,7 @@ std::vector<DeviceNode> nodes_of(const Gpu& gpu, const Unit& unit) {
     return nodes;
 }
 
+/// The memory of a partition; its size is both physical and allocatable.
 GpuMemory memory_of(const Gpu& gpu, const Unit& unit) {
     GpuMemory memory{.kind = gpu.memory.kind};
     if (!unit.memory)
@@ -49,6 +50,7 @@ GpuMemory memory_of(const Gpu& gpu, const Unit& unit) {
     return memory;
 }
 
+/// The identity of a partition. A whole GPU's UUIDs would select more than the partition.
 Identity identity_of(const Gpu& gpu, const Unit& unit) {
     Identity identity{.kfd_node = unit.kfd_node};
     if (unit.uuid && unit.uuid->starts_with("MIG-"))
@@ -57,11 +59,13 @@ Identity identity_of(const Gpu& gpu, const Unit& unit) {
         identity.hip_unique_id = unit.uuid;
     if (unit.node && unit.node->starts_with(kRenderNode))
         identity.drm.render = "226:" + unit.node->substr(kRenderNode.size());
+    // Partitions that share the GPU's render node also share its primary node.
     if (identity.drm.render == gpu.identity.drm.render)
         identity.drm = gpu.identity.drm;
     return identity;
 }
 
+/// The alternative at that index of the API; null if no alternative has it.
 const Value* alternative_at(const Value& device, std::uint32_t index) {
     const auto* others = fact(device, facts::kAlternatives);
     for (std::size_t i = 0; others && i < others->size(); ++i)
@@ -70,7 +74,7 @@ const Value* alternative_at(const Value& device, std::uint32_t index) {
     return nullptr;
 }
 
-/// The facts of the device at that place, which may be another one than the view's own.
+/// The facts of the device at that index, which may be another device than the view's.
 Value device_at(const ApiView& view, std::uint32_t index) {
     const auto* other = view.index != index ? alternative_at(view.device, index) : nullptr;
     auto device = other ? *other : view.device;
@@ -79,12 +83,12 @@ Value device_at(const ApiView& view, std::uint32_t index) {
     return device;
 }
 
-/// What an API says of a unit. Facts of the model are those of its GPU where it has none of its
+/// An API's view of a partition. Facts of the model are the GPU's, unless the partition has its
 /// own.
 ApiView narrowed(const ApiView& view, const Unit& unit, std::string_view api) {
     auto narrow = view;
     if (is_listed_when_named(view))
-        narrow.device = Value{};  // there is nothing in it but the trials of units
+        narrow.device = Value{};  // contains only the partitions' trials
     if (!narrow.device.is_object())
         return narrow;
     const auto index = unit.indices.find(std::string{api});
@@ -93,9 +97,11 @@ ApiView narrowed(const ApiView& view, const Unit& unit, std::string_view api) {
         narrow.device = device_at(view, index->second);
         return narrow;
     }
+    // The API does not list the partition itself (NVML): keep the GPU's facts, with the identity
+    // and memory of the partition.
     narrow.index.reset();
     narrow.device["alternatives"] = Value{};
-    if (narrow.device.find("mig_devices"))  // those beside it
+    if (narrow.device.find("mig_devices"))  // the other instances
         narrow.device["mig_devices"] = Value{};
     narrow.device["index"] = Value{};
     narrow.device["uuid"] = to_value(unit.uuid);
@@ -103,13 +109,14 @@ ApiView narrowed(const ApiView& view, const Unit& unit, std::string_view api) {
     return narrow;
 }
 
+/// Whether the API lists any partition of the GPU.
 bool any_has_place(const Gpu& gpu, std::string_view api) {
     return std::ranges::any_of(gpu.partitions, [api](const Unit& unit) {
         return unit.indices.contains(std::string{api});
     });
 }
 
-/// Trials ran on the device that the API has at the place of the GPU's view.
+/// Removes the trials, because they ran on another device than this partition.
 void drop_trials(BackendView& view) {
     view.verified = false;
     view.score.reset();
@@ -117,11 +124,12 @@ void drop_trials(BackendView& view) {
     view.measurement.reset();
 }
 
-/// An API that lists other units of the GPU and not this one.
+/// Handles an API that lists other partitions of the GPU, but not this one.
 void add_absence(const Unit& unit, std::string_view api, Gpu& gpu, BackendView& backend) {
     drop_trials(backend);
     if (backend.usable != true)
         return;
+    // CUDA shows one instance to a process. This one is usable in a process that names it.
     const bool shows_one = is_mig(unit) && (api == "cuda" || api == "opencl");
     if (shows_one) {
         backend.reasons.push_back(because("one-instance-listed"));
@@ -140,7 +148,7 @@ bool is_of(const Value& device, const Unit& unit, const std::string& api) {
     return index != unit.indices.end() && device.at("index") == Value{index->second};
 }
 
-/// What the unit computed: it stands among what the API's drivers told of the GPU.
+/// The trials of the partition. assemble() stores them as alternatives in the view of the API.
 Trials trials_of(const ApiView& view, const Unit& unit, const std::string& api) {
     Trials trials;
     const auto* others = fact(view.device, facts::kAlternatives);
@@ -160,6 +168,7 @@ Trials trials_of(const ApiView& view, const Unit& unit, const std::string& api) 
     return trials;
 }
 
+/// Adapts the backends' verdicts and trials to the partition.
 void narrow_backends(const Gpu& whole, const Unit& unit, Gpu& gpu) {
     for (auto& [word, backend] : gpu.backends) {
         const auto* api = find_api_of_backend(word);
@@ -174,7 +183,7 @@ void narrow_backends(const Gpu& whole, const Unit& unit, Gpu& gpu) {
         if (const auto trials = trials_of(view->second, unit, view->first);
             trials.verification || trials.measurement)
             add_trials(trials, api->word, backend);
-        // Nothing would make a program use it and no other.
+        // Without an index or a UUID, a program cannot be restricted to this partition.
         if (place == unit.indices.end() && is_mig(unit) && !unit.uuid && backend.usable == true) {
             backend.usable.reset();
             backend.reasons = {because("inconclusive")};
@@ -182,6 +191,7 @@ void narrow_backends(const Gpu& whole, const Unit& unit, Gpu& gpu) {
     }
 }
 
+/// The partition in the form of a GPU.
 Gpu gpu_of(const Gpu& whole, const Unit& unit) {
     auto gpu = whole;
     gpu.id = unit.id.value_or(whole.id + "/" + unit.name);
@@ -199,6 +209,7 @@ Gpu gpu_of(const Gpu& whole, const Unit& unit) {
     return gpu;
 }
 
+/// The report with the usable partitions in place of each partitioned GPU.
 Report divided(const Report& whole) {
     auto report = whole;
     report.gpus.clear();
@@ -217,6 +228,7 @@ Report divided(const Report& whole) {
 }  // namespace
 
 ComputeView::ComputeView(const Report& report) : whole_{&report} {
+    // A report from a view is not partitioned again.
     const auto is_one_to_divide = [](const Gpu& gpu) { return is_divided(gpu) && !unit_of(gpu); };
     if (std::ranges::any_of(report.gpus, is_one_to_divide))
         divided_ = divided(report);
@@ -250,6 +262,8 @@ std::string_view whole_id(std::string_view id) {
 }
 
 std::string plain_id(std::string_view word) {
+    // The part before the slash may be a PCI address in any spelling; the rest is a partition's
+    // name.
     const auto whole = whole_id(word);
     const auto address = parse_text(whole, std::type_identity<PciAddress>{});
     const auto unit = lower_case(word.substr(whole.size()));
@@ -269,6 +283,7 @@ Result<std::string> known_id(const Report& report, std::string_view word) {
 
 Result<const Gpu*> known_gpu(const ComputeView& view, std::string_view word) {
     const auto id = TRY(known_id(view.report(), word));
+    // The id may be the id of a partitioned GPU, which only the whole report has.
     const auto& whole = view.whole().gpus;
     const auto gpu = std::ranges::find(whole, id, &Gpu::id);
     return gpu != whole.end() ? &*gpu : &*std::ranges::find(view.report().gpus, id, &Gpu::id);

@@ -9,11 +9,12 @@
 
 namespace gpuprobe::inline report {
 
-/// The machine as programs that compute see it: each divided GPU gives way to the units of it that
-/// can be used, each in the form of a GPU with the unit's id, memory, identity and place in every
-/// API. All others are as they are. Whoever chooses, plans or exports looks at this.
+/// The machine as compute programs see it: each partitioned GPU is replaced by its usable
+/// partitions. Each partition has the form of a GPU, with the partition's id, memory, identity and
+/// index in every API. All other GPUs are unchanged. Code that chooses, plans or exports uses this
+/// view.
 ///
-/// Borrows the report, and copies it where a GPU is divided.
+/// Borrows the report, and copies it only if a GPU is partitioned.
 class ComputeView {
 public:
     explicit ComputeView(const Report& report);
@@ -25,31 +26,33 @@ private:
     std::optional<Report> divided_ = {};
 };
 
-/// The unit that stands here in the form of a GPU; null for a whole GPU.
+/// The partition that this GPU represents in a ComputeView; null for a whole GPU.
 const Unit* unit_of(const Gpu& gpu);
 
-/// A process sees one MIG instance and nothing else, so that two are never used together.
-/// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
+/// Whether the GPU represents a MIG instance. A process sees only one instance, so two instances
+/// are never used together. Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
 bool stands_alone(const Gpu& gpu);
 
-/// Whether the API's driver lists the GPU only to a process that names it, because another one has
-/// MIG instances: `one-instance-listed`. CUDA_VISIBLE_DEVICES with its UUID names it.
+/// Whether the API's driver lists the GPU only to a process that names it, because another GPU has
+/// MIG instances: `one-instance-listed`. A process names it by putting its UUID in
+/// CUDA_VISIBLE_DEVICES.
 bool is_listed_when_named(const ApiView& view);
-/// How a trial names such a GPU, "pci:0000:00:06.0"; nullopt where its address is not known.
+/// The name of such a GPU in a trial, "pci:0000:00:06.0"; nullopt if its address is unknown.
 std::optional<std::string> key_by_address(const Gpu& gpu);
 
-/// Whether the id is the GPU's, or that of the GPU whose unit it is.
+/// Whether the id is the id of the GPU, or of the GPU that it is a partition of.
 bool goes_by(const Gpu& gpu, std::string_view id);
 
-/// Of a unit's id that of its GPU; of a GPU's the same.
+/// The GPU's id for the id of a partition; a GPU's id is returned unchanged.
 std::string_view whole_id(std::string_view id);
 
-/// An id in any case, or a PCI address in any of its spellings, as ids are compared.
+/// Normalizes an id in any case, or a PCI address in any spelling, for comparison.
 std::string plain_id(std::string_view word);
-/// The id in the spelling of a view's report: of a GPU, of a unit, or of a GPU that gave way to its
-/// units. Errors: UnknownDevice.
+/// The id as a view's report spells it: the id of a GPU, of a partition, or of a GPU that was
+/// replaced by its partitions. Errors: UnknownDevice.
 Result<std::string> known_id(const Report& report, std::string_view word);
-/// What goes by that id, a unit in the form of a GPU. Borrows the view. Errors: UnknownDevice.
+/// The GPU with that id, or the partition in the form of a GPU. Borrows the view. Errors:
+/// UnknownDevice.
 Result<const Gpu*> known_gpu(const ComputeView& view, std::string_view word);
 Result<const Gpu*> known_gpu(ComputeView&& view, std::string_view word) = delete;
 

@@ -9,6 +9,7 @@
 namespace gpuprobe::inline report {
 namespace {
 
+/// Outcomes of the drivers of one API, best first.
 constexpr std::array kBestFirst{Outcome::Answered, Outcome::Failed,  Outcome::TimedOut,
                                 Outcome::Crashed,  Outcome::Skipped, Outcome::Absent};
 
@@ -22,6 +23,7 @@ void add_driver(const ProbeResult& probe, RuntimeInfo& runtime) {
             RuntimeDriver{.manifest = probe.driver, .outcome = probe.outcome, .note = probe.note});
 }
 
+/// Takes each value from the first driver that reports it.
 void add_facts(const ProbeResult& probe, RuntimeInfo& runtime) {
     if (!runtime.loader)
         runtime.loader = fact(probe, runtime_facts::kLoader);
@@ -31,6 +33,7 @@ void add_facts(const ProbeResult& probe, RuntimeInfo& runtime) {
         runtime.release = fact(probe, runtime_facts::kRocmVersion);
 }
 
+/// The last lines that the driver printed, from the reason `worker-output`.
 std::optional<std::vector<std::string>> output_of(const ProbeResult& probe) {
     const auto said = std::ranges::find_if(
         probe.reasons, [](const Reason& reason) { return reason.is("worker-output"); });
@@ -69,6 +72,7 @@ std::optional<std::vector<std::string>> confinement_of(
             continue;
         if (!common)
             common = probe->confinement;
+        // Keep only the mechanisms that every worker reported.
         std::erase_if(*common, [probe](const std::string& word) {
             return std::ranges::find(*probe->confinement, word) == probe->confinement->end();
         });

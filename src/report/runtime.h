@@ -10,15 +10,15 @@
 
 namespace gpuprobe::inline report {
 
-/// Each API on this machine. Its outcome is that of its best driver: one that answered, else one
-/// that failed, hung, crashed, was skipped, or is absent, in this order.
+/// Each API on this machine. The outcome is the one of its best driver: answered, else failed,
+/// timed out, crashed, skipped or absent, in this order.
 std::map<std::string, RuntimeInfo> runtimes_of(const std::vector<const ProbeResult*>& probes);
 
-/// What held all drivers that were asked; nullopt where no worker said.
+/// The mechanisms that confined all probed drivers; nullopt if no worker reported them.
 std::optional<std::vector<std::string>> confinement_of(
     const std::vector<const ProbeResult*>& probes);
 
-/// The probes as the report lists them.
+/// The probes in the form that the report lists.
 std::vector<ProbeEntry> probe_entries(const std::vector<const ProbeResult*>& probes);
 
 }  // namespace gpuprobe::inline report

@@ -10,8 +10,8 @@
 namespace gpuprobe::inline report {
 namespace {
 
-/// OpenCL runtimes for processors, by a word of their platform or manifest, first match first.
-/// Source: CL_PLATFORM_NAME of pocl ("Portable Computing Language"), of Intel's CPU runtime
+/// OpenCL runtimes for processors, by a word in their platform or manifest name. The first match
+/// wins. Source: CL_PLATFORM_NAME of pocl ("Portable Computing Language"), of Intel's CPU runtime
 /// ("Intel(R) OpenCL") and of AMD's old one ("AMD Accelerated Parallel Processing").
 struct CpuRuntime {
     std::string_view word;
@@ -24,6 +24,7 @@ constexpr std::array kCpuRuntimes = std::to_array<CpuRuntime>({
     {"amd", "AMD OpenCL"},
 });
 
+/// The device's name, with the runtime in front if the name does not already start with it.
 std::optional<std::string> name_of(const ApiDevice& device) {
     auto name = device.facts->name;
     if (device.probe->api != "opencl")

@@ -8,9 +8,9 @@
 
 namespace gpuprobe::inline report {
 
-/// Implementations on the CPU, in the order of their probes. The name says which one it is, so
-/// "pocl (pthread-…)" and "Intel OpenCL (…)" where the device is named after the processor;
-/// llvmpipe and SwiftShader name themselves. `device` keeps the driver's own. What they computed is
+/// The implementations on the CPU, in the order of their probes. If the device is named after the
+/// processor, the name includes the implementation: "pocl (pthread-…)" or "Intel OpenCL (…)".
+/// llvmpipe and SwiftShader include it themselves. `device` keeps the driver's own name. Trials are
 /// in `probes`.
 std::vector<SoftwareDevice> software_of(const std::vector<ApiDevice>& devices,
                                         const std::vector<const ProbeResult*>& probes);
