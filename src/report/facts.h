@@ -41,7 +41,8 @@ RECORD_MEMBERS(FactMemory, total, free)
 /// The named members have the same meaning in every API. `extra` holds the facts specific to an
 /// API, under the keys that report/fact_table.h declares; read them with `fact()`.
 struct DeviceFacts {
-    std::optional<std::uint32_t> index = {};  ///< position in this API's enumeration, in this probe
+    /// Index in this API's enumeration, within this probe.
+    std::optional<std::uint32_t> index = {};
     std::optional<std::string> name = {};
     std::optional<std::string> vendor_id = {};  ///< four hexadecimal digits, lower case
     std::optional<std::string> device_id = {};  ///< four hexadecimal digits, lower case
@@ -51,7 +52,8 @@ struct DeviceFacts {
     std::optional<DeviceType> type = {};
     std::optional<FactMemory> memory = {};
     Value extra = Value{Value::Object{}};  ///< an object without the keys of the named members
-    std::strong_ordering operator<=>(const DeviceFacts&) const = default;  ///< by index first
+    std::strong_ordering operator<=>(const DeviceFacts&) const =
+        default;  ///< compares by index first
 };
 
 /// One flat object: the named members, then the members of `extra`.
@@ -70,7 +72,7 @@ struct ProbeResult {
     /// "query".
     std::optional<std::string> device = {};
     Outcome outcome = Outcome::Absent;
-    std::vector<DeviceFacts> devices = {};  ///< also those that arrived before a crash
+    std::vector<DeviceFacts> devices = {};  ///< includes devices that arrived before a crash
     Value runtime = {};  ///< facts about the API as a whole (loader version …), or null
     std::optional<std::string> note = {};  ///< explanation, written by the driver or by gpuprobe
     /// The step in which the worker ended without an answer: "dlopen", "instance", "enumerate",

@@ -84,15 +84,16 @@ struct Host {
     Libc libc = {};
     Cpu cpu = {};
     HostMemory memory = {};
-    std::optional<std::string> container = {};  ///< "docker", "podman", "lxc" …; null outside one
+    /// "docker", "podman", "lxc" …; null outside a container.
+    std::optional<std::string> container = {};
     std::optional<std::string> virtualization = {};  ///< "kvm", "microsoft" …; null on bare metal
     bool wsl = false;
-    std::optional<std::string> l4t = {};  ///< Jetson release, "R36"; null on anything else
+    std::optional<std::string> l4t = {};  ///< Jetson release, "R36"; null on other machines
     /// Sonames that the dynamic linker's cache resolves, limited to the list in report/libraries.h,
     /// sorted. Null if the cache cannot be read.
     std::optional<std::vector<std::string>> libraries = {};
     std::optional<OsRelease> os_release = {};
-    /// "flatpak", "snap", "toolbox" or "distrobox"; null outside one.
+    /// "flatpak", "snap", "toolbox" or "distrobox"; null outside a sandbox.
     std::optional<std::string> sandbox = {};
     std::optional<KernelSetup> setup = {};
     bool operator==(const Host&) const = default;
@@ -165,7 +166,7 @@ enum class HardwareBus { Pci, Platform, Other };
 struct HardwareDevice {
     std::string id = {};  ///< "pci:0000:00:06.0" or "platform:<name>"
     HardwareBus bus = HardwareBus::Pci;
-    std::string sysfs_path = {};  ///< resolved
+    std::string sysfs_path = {};  ///< with symbolic links resolved
     std::optional<PciAddress> pci = {};
     std::optional<std::string> vendor_id = {};
     std::optional<std::string> device_id = {};

@@ -45,7 +45,7 @@ struct Reason {
     void becomes(ReasonCode other) { code = other.text(); }
 };
 
-/// `because("driver-crashed", {{"driver", path}})`.
+/// Makes a reason: `because("driver-crashed", {{"driver", path}})`.
 inline Reason because(ReasonCode code, Value::Object detail = {}) {
     return Reason{.code = std::string{code.text()}, .detail = Value{std::move(detail)}};
 }

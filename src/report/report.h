@@ -37,7 +37,7 @@ constexpr std::array<EnumName<ReportSource>, 3> names_of(ReportSource) {
              {ReportSource::Replay, "replay"}}};
 }
 
-/// In order of preference.
+/// Kinds of GPU, in order of preference.
 enum class GpuKind { Discrete, Integrated, Virtual, Unknown, DisplayOnly };
 constexpr std::array<EnumName<GpuKind>, 5> names_of(GpuKind) {
     return {{{GpuKind::Discrete, "discrete"},
