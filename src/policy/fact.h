@@ -17,13 +17,13 @@
 #include "report/outcome.h"
 #include "report/report.h"
 
-/// What can be asked of a machine: one table for the terms of profiles, requests and manifests, for
-/// texts with facts in them, and for exports. docs/consumers.md lists those that a term may name.
+/// The facts about a machine in one table. Terms of profiles, requests and manifests, text
+/// templates and exports all use it. docs/consumers.md lists the facts that a term may name.
 namespace gpuprobe::inline policy {
 
-/// In the order in which answers give their reasons.
+/// In the order in which answers list their reasons.
 enum class FactId : std::uint8_t {
-    // of the host
+    // host
     Libc,
     Glibc,
     Kernel,
@@ -39,8 +39,8 @@ enum class FactId : std::uint8_t {
     Vendors,
     VgaVendors,
     Wsl,
-    // of a GPU
-    Usable,  ///< by API: Facts::usable()
+    // GPU
+    Usable,  ///< takes an API: Facts::usable()
     Vendor,
     Form,
     Driver,
@@ -62,9 +62,9 @@ enum class FactId : std::uint8_t {
     Device,
     KernelDriver,
     Gfx,
-    ApiVersion,  ///< of the first API; those of the others follow, in the order of the table
+    ApiVersion,  ///< version of the first API; the other APIs follow in table order
     CudaCompat = ApiVersion + kApiCount,
-    // of a GPU as one backend uses it
+    // GPU as seen by one backend
     Backend,
     Fp16,
     BFloat16,
@@ -73,27 +73,29 @@ enum class FactId : std::uint8_t {
     Verified,
 };
 
-/// The vendors that a manifest may name; "other" is every vendor that is not among the rest.
+/// The vendors that a manifest may name; "other" means any vendor not in this list.
 inline constexpr std::array kVariantVendors =
     std::to_array<std::string_view>({"nvidia", "amd", "intel", "apple", "arm", "qualcomm",
                                      "imagination", "broadcom", "mthreads", "other"});
-/// The forms that a manifest may name. Display adapters without compute are none of them.
+/// The forms that a manifest may name. Display-only adapters have none of these forms.
 inline constexpr std::array kVariantForms =
     std::to_array<std::string_view>({"discrete", "integrated", "tegra", "virtual"});
 
-/// Sorted words, of which some are known, and some known not to be there.
+/// Sorted words that are known to be present (`yes`) or known to be absent (`no`).
 struct WordSet {
     std::vector<std::string> yes = {};
     std::vector<std::string> no = {};
-    bool is_complete = true;  ///< what is in neither is not there; otherwise nobody knows
+    /// Whether words in neither list are absent (true) or unknown (false).
+    bool is_complete = true;
 
     WordSet() = default;
+    /// All words are present and every other word is absent.
     explicit WordSet(std::vector<std::string> words);
     [[nodiscard]] Truth holds(std::string_view word) const;
     bool operator==(const WordSet&) const = default;
 };
 
-/// A fact with the type that its row says; words are in lower case.
+/// A fact of the type that its row declares; words are in lower case.
 using AnyFact =
     std::variant<Fact<std::string>, Fact<Version>, Fact<Bytes>, Fact<bool>, Fact<WordSet>>;
 
@@ -103,35 +105,37 @@ enum class FactScope : std::uint8_t { Host, Gpu, Backend };
 
 class Facts;
 
+/// A row of the fact table.
 struct FactRow {
     FactId id = FactId::Libc;
     std::string_view key = {};
     AskedType type = AskedType::Word;
     FactScope scope = FactScope::Host;
-    std::string_view too_low = {};  ///< code of a floor that it does not reach
-    std::string_view unfit = {};    ///< code of any other term that fails
-    bool is_nameable = true;        ///< a term that is written as text may name it
-    std::optional<Api> api = {};    ///< the API that it is about
+    std::string_view too_low = {};  ///< reason code if the fact is below a required minimum
+    std::string_view unfit = {};    ///< reason code if any other kind of term fails
+    bool is_nameable = true;        ///< whether a textual term may name the fact
+    std::optional<Api> api = {};    ///< the API that the fact is about
     AnyFact (*read)(const Facts& facts) = nullptr;
 };
 
-/// The whole table, in the order of FactId.
+/// All facts in the order of FactId.
 std::span<const FactRow> fact_rows();
-/// Null when no term may name that fact.
+/// The fact's row; null if no term may name it.
 const FactRow* find_fact(std::string_view key);
 const FactRow& row_of(FactId id);
 
-/// What is known of one subject: a machine, or one GPU of it, or that as one backend uses it. Each
-/// fact is read from the report when it is first asked for. Not for several threads at once.
+/// The facts about one subject: a machine, one of its GPUs, or a GPU as seen by one backend. Each
+/// fact is read from the report on first use. Not thread-safe.
 class Facts {
 public:
     struct Subject {
         const Report& report;
-        const Gpu* gpu = nullptr;                      // borrowed; null for none
-        std::string_view backend = {};                 ///< ours; empty for none in particular
-        std::optional<std::string> backend_word = {};  ///< the consumer's name of it
-        std::optional<std::string> platform = {};  ///< another than the report's: "darwin-arm64"
-        const Rules* rules = nullptr;              // borrowed; null for those compiled in
+        const Gpu* gpu = nullptr;       // borrowed; null for the machine
+        std::string_view backend = {};  ///< our backend name; empty if no backend is meant
+        std::optional<std::string> backend_word = {};  ///< the application's name for the backend
+        /// Replaces the report's platform: "darwin-arm64".
+        std::optional<std::string> platform = {};
+        const Rules* rules = nullptr;  // borrowed; null means Rules::current()
     };
     explicit Facts(Subject subject) : subject_{std::move(subject)} {}
 
@@ -140,6 +144,7 @@ public:
     [[nodiscard]] const Gpu* gpu() const { return subject_.gpu; }
     [[nodiscard]] const Rules& rules() const;
 
+    /// The fact, read from the report on first use.
     [[nodiscard]] const AnyFact& at(FactId id) const;
     template <class T>
     [[nodiscard]] const Fact<T>& get(FactId id) const {
@@ -147,9 +152,9 @@ public:
     }
     [[nodiscard]] const Fact<Version>& version(FactId id) const { return get<Version>(id); }
 
-    /// What the report says of the backend on an API; nullopt where nobody knows.
+    /// Whether the API's backend is usable on the GPU, as reported; nullopt if unknown.
     [[nodiscard]] std::optional<bool> usable(Api api) const;
-    /// Whether it has computed a checked result.
+    /// Whether the API's backend has computed a checked result on the GPU.
     [[nodiscard]] bool verified(Api api) const;
 
 private:
@@ -158,30 +163,33 @@ private:
         known_ = {};
 };
 
-/// The words of a fact as answers show them; none when it is not known or not there.
+/// The fact as words for answers; empty if the fact is unknown or absent.
 std::vector<std::string> words_of(const AnyFact& fact);
-/// Whether it is known, be it that it is not there.
+/// Whether the fact is known, including known to be absent.
 bool is_probed(const AnyFact& fact);
 
-/// Whether no term tells the two apart: each fact of a GPU is the same, and what works on it.
+/// Whether no term can distinguish the two GPUs: every GPU fact and the usability of every API
+/// match.
 bool is_like(const Facts& left, const Facts& right);
 
-/// One machine as manifests and exports ask about it.
+/// One machine as manifests and exports see it.
 struct MachineFacts {
     Facts host;
-    std::vector<Facts> gpus = {};  ///< best first, without display adapters, kMaxVariantGpus
-    std::size_t left_out = 0;      ///< GPUs over that limit
+    /// Best first, no display-only adapters, at most kMaxVariantGpus.
+    std::vector<Facts> gpus = {};
+    std::size_t left_out = 0;  ///< number of GPUs beyond that limit
 };
 constexpr std::size_t kMaxVariantGpus = 64;
+/// The machine's host and GPUs as subjects of terms. Borrows both arguments.
 MachineFacts machine_facts(const Report& report, const Rules& rules);
 
-/// Memory that a build may count on: what a process can have of it (`allocatable`), and where no
-/// driver tells that, what the board offers. The one size that floors are held against.
+/// Memory that a build can rely on: what one process can allocate (`allocatable`) or, if no driver
+/// reports that, the board's size. All memory minimums are compared with it.
 Fact<Bytes> memory_for_use(const GpuMemory& memory);
 Fact<Bytes> memory_for_use(const Gpu& gpu);
 
-/// "linux-amd64": operating system and processor as Go and container images name them; nullopt when
-/// the report does not know them.
+/// Operating system and processor as Go and container images name them, "linux-amd64"; nullopt if
+/// the report lacks either.
 std::optional<std::string> platform_of(const Host& host);
 
 }  // namespace gpuprobe::inline policy

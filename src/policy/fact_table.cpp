@@ -11,10 +11,12 @@ namespace {
 using Word = Fact<std::string>;
 using KnownWords = Fact<WordSet>;
 
+/// A word in lower case; unknown without a text.
 Word word(const std::optional<std::string>& text) {
     return text ? Word::known(lower_case(*text)) : Word::unknown();
 }
 
+/// The leading version of a text, which keeps the text; unknown if it does not begin with one.
 Fact<Version> version(const std::optional<std::string>& text) {
     if (!text)
         return Fact<Version>::unknown();
@@ -24,20 +26,22 @@ Fact<Version> version(const std::optional<std::string>& text) {
     return fact;
 }
 
+/// A complete set of words: every word that isn't in it is absent.
 KnownWords known_words(std::vector<std::string> items) {
     for (auto& item : items)
         item = lower_case(item);
     return KnownWords::known(WordSet{std::move(items)});
 }
 
-// The host's ------------------------------------------------------------------------------------
+// Facts about the host ---------------------------------------------------------------------------
 
+/// glibc's version; absent if the host uses another C library.
 AnyFact glibc(const Facts& facts) {
     const auto& libc = facts.report().host.libc;
     return libc.name && *libc.name != "glibc" ? Fact<Version>::absent() : version(libc.version);
 }
 
-/// The number of "x86-64-v3"; absent where processors are known and have no levels.
+/// The level in "x86-64-v3"; absent if the processor is known but has no such levels (not x86-64).
 AnyFact cpu_level(const Facts& facts) {
     constexpr std::string_view kLead = "x86-64-v";
     const auto& cpu = facts.report().host.cpu;
@@ -46,6 +50,7 @@ AnyFact cpu_level(const Facts& facts) {
     return cpu.features.empty() ? Fact<Version>::unknown() : Fact<Version>::absent();
 }
 
+/// An empty list means that the features could not be read, since every processor has some.
 AnyFact cpu_features(const Facts& facts) {
     const auto& features = facts.report().host.cpu.features;
     return features.empty() ? KnownWords::unknown() : known_words(features);
@@ -66,13 +71,14 @@ AnyFact container(const Facts& facts) {
     return name ? word(name) : Word::absent();
 }
 
+/// The requested platform overrides the host's operating system.
 AnyFact os(const Facts& facts) {
     const auto& platform = facts.subject().platform;
     return platform ? word(platform->substr(0, platform->find('-'))) : word(facts.report().host.os);
 }
 
-/// Vendors of the machine's GPUs, once each; of these PCI classes if any is named. What only shows
-/// pictures is none.
+/// The distinct vendors of all GPUs with one of these PCI classes (any class if the list is empty).
+/// Display-only adapters are excluded.
 AnyFact vendors(const Facts& facts, std::initializer_list<std::string_view> classes) {
     std::set<std::string> found;
     for (const auto& gpu : facts.report().gpus) {
@@ -85,29 +91,32 @@ AnyFact vendors(const Facts& facts, std::initializer_list<std::string_view> clas
     return known_words({found.begin(), found.end()});
 }
 
-// A GPU's ---------------------------------------------------------------------------------------
+// Facts about a GPU ------------------------------------------------------------------------------
 
-/// Facts of GPUs are not there without one.
+/// Reads a fact from the GPU; absent if the subject has no GPU.
 template <class T, Fact<T> (*read)(const Gpu& gpu)>
 AnyFact of_gpu(const Facts& facts) {
     return facts.gpu() ? read(*facts.gpu()) : Fact<T>::absent();
 }
 
+/// Whether the GPU may be from this vendor; true if its vendor is unknown.
 bool is_of(const Gpu& gpu, std::string_view vendor) {
     return !gpu.vendor || *gpu.vendor == vendor;
 }
 
+/// The GPU as an API reports it; null if that API wasn't probed or doesn't list the GPU.
 const ApiView* any_view_of(const Gpu& gpu, std::string_view api) {
     const auto found = gpu.apis.find(std::string{api});
     return found == gpu.apis.end() ? nullptr : &found->second;
 }
 
-/// The device's facts by an API; null when it has none.
+/// The device properties that an API reports; null if none exist.
 const Value* device_of(const Gpu& gpu, std::string_view api) {
     const auto* view = any_view_of(gpu, api);
     return view && view->device.is_object() ? &view->device : nullptr;
 }
 
+/// A non-empty text member of the device properties, or null.
 const std::string* text_at(const Value* device, std::string_view key) {
     const auto* text = device ? device->at(key).as_string() : nullptr;
     return text && !text->empty() ? text : nullptr;
@@ -122,6 +131,7 @@ Word pci_class(const Gpu& gpu) {
     return gpu.pci ? word(gpu.pci->pci_class) : Word::absent();
 }
 
+/// "10de:2684"; absent for a GPU that isn't on the PCI bus.
 Word pci_device(const Gpu& gpu) {
     if (!gpu.pci)
         return Word::absent();
@@ -130,7 +140,7 @@ Word pci_device(const Gpu& gpu) {
     return word(*gpu.pci->vendor_id + ":" + *gpu.pci->device_id);
 }
 
-/// An architecture that only one API's vendor has.
+/// The architecture if the GPU may be from the API's vendor; null if it is from another vendor.
 const std::optional<std::string>* own(const Gpu& gpu,
                                       Api api,
                                       const std::optional<std::string>& known) {
@@ -152,13 +162,15 @@ Word gfx(const Gpu& gpu) {
     return text ? word(*text) : Word::absent();
 }
 
-/// With the features behind a colon, which the architecture leaves out.
+/// The gfx target with features ("gfx90a:xnack-"), which Architecture::gfx_target omits.
 Word gfx_target(const Gpu& gpu) {
     const auto* target = own(gpu, Api::Hip, gpu.architecture.gfx_target);
     if (!target)
         return Word::absent();
     if (!*target)
         return Word::unknown();
+    // HIP and OpenCL report the full target under different names. Accept only texts that extend
+    // the known processor.
     for (const auto* api : {"hip", "opencl"})
         for (const auto* key : {"gfx_target", "isa", "device_name", "name"})
             if (const auto* text = text_at(device_of(gpu, api), key))
@@ -169,7 +181,8 @@ Word gfx_target(const Gpu& gpu) {
     return is_target ? Word::known(**target) : Word::unknown();
 }
 
-/// Whether the driver is one whose version GPUs of that vendor are judged by.
+/// Whether the driver's version is one that GPUs of this vendor are judged by. For NVIDIA only its
+/// own drivers are; for other vendors any driver is, except the VFIO and PCI stubs.
 bool is_vendors_own(std::string_view vendor, std::string_view driver) {
     const auto& cuda = info_of(Api::Cuda);
     if (vendor != cuda.vendor)
@@ -178,6 +191,7 @@ bool is_vendors_own(std::string_view vendor, std::string_view driver) {
     return std::ranges::find(own_drivers, driver) != own_drivers.end();
 }
 
+/// The driver's version; absent if there is no driver or not the vendor's.
 Fact<Version> driver(const Gpu& gpu) {
     const bool has_none =
         std::ranges::find(gpu.findings, "no-driver", &Reason::code) != gpu.findings.end();
@@ -187,25 +201,27 @@ Fact<Version> driver(const Gpu& gpu) {
         return Fact<Version>::absent();
     if (gpu.driver.version)
         return version(gpu.driver.version);
-    // Where the kernel's side is hidden, what the vendor's library says of it.
+    // If the kernel driver's version is hidden, use the version that the vendor's library reports.
     for (const auto* api : {"nvml", "cuda"})
         if (const auto* text = text_at(device_of(gpu, api), "driver_version"))
             return version(*text);
     return Fact<Version>::unknown();
 }
 
+/// The memory of the board.
 Fact<Bytes> physical_memory(const Gpu& gpu) {
     return Fact<Bytes>::from(offered_memory(gpu.memory));
 }
 
-/// NVIDIA's systems on a chip are a kind of their own: between them and other GPUs CUDA promises
-/// nothing.
+/// The GPU's form. NVIDIA's systems on a chip are a separate form, "tegra", because CUDA guarantees
+/// no binary compatibility between them and other GPUs.
 AnyFact form(const Facts& facts) {
     if (!facts.gpu())
         return Word::absent();
     const auto& gpu = *facts.gpu();
     if (gpu.kind == GpuKind::DisplayOnly || gpu.kind == GpuKind::Unknown)
         return Word::unknown();
+    // Only an integrated NVIDIA GPU can be a Tegra.
     if (gpu.kind != GpuKind::Integrated || gpu.vendor != info_of(Api::Cuda).vendor)
         return kind(gpu);
     const auto& capability = facts.version(FactId::ComputeCapability).value;
@@ -214,7 +230,7 @@ AnyFact form(const Facts& facts) {
     return is_tegra ? Word::known("tegra") : kind(gpu);
 }
 
-/// What the driver's library says; absent where there is none.
+/// The version that the driver's library reports; absent if the library isn't installed.
 Fact<Version> runtime_version(const Report& report,
                               Api api,
                               std::optional<std::string> RuntimeInfo::*text) {
@@ -227,8 +243,8 @@ Fact<Version> runtime_version(const Report& report,
     return runtime.outcome == Outcome::Absent ? Fact<Version>::absent() : Fact<Version>::unknown();
 }
 
-/// The newest CUDA that the driver runs: its library's word, else what the kernel driver's own
-/// version implies.
+/// The newest CUDA version that the driver supports: as its library reports it, otherwise derived
+/// from the kernel driver's version.
 AnyFact cuda(const Facts& facts) {
     if (!facts.gpu() || !is_of(*facts.gpu(), info_of(Api::Cuda).vendor))
         return Fact<Version>::absent();
@@ -241,7 +257,8 @@ AnyFact cuda(const Facts& facts) {
     return driver.is_probed ? Fact<Version>::absent() : Fact<Version>::unknown();
 }
 
-/// The CUDA of a compatibility package that runs above an older kernel driver.
+/// The CUDA version of a forward-compatibility package (cuda-compat) on an older kernel driver;
+/// absent if CUDA is no newer than the kernel driver's own or does not work.
 AnyFact cuda_compat(const Facts& facts) {
     const auto& cuda = facts.version(FactId::Cuda).value;
     const auto& driver = facts.version(FactId::Driver).value;
@@ -250,21 +267,24 @@ AnyFact cuda_compat(const Facts& facts) {
     return is_above ? Fact<Version>::known(*cuda) : Fact<Version>::absent();
 }
 
+/// The ROCm release; absent if the GPU is from another vendor.
 AnyFact rocm(const Facts& facts) {
     if (!facts.gpu() || !is_of(*facts.gpu(), info_of(Api::Hip).vendor))
         return Fact<Version>::absent();
     return runtime_version(facts.report(), Api::Hip, &RuntimeInfo::release);
 }
 
-/// The device as an API describes it, or whether there can be none. Where the API is not installed
-/// nobody knows what it would say.
+/// The device as an API describes it. `is_known` is false if the API might describe the device but
+/// did not, for example because it isn't installed.
 struct ApiDevice {
     const ApiView* view = nullptr;
     bool is_known = false;
 };
 
+/// Looks up the device; without one it is known not to exist if the API serves only other vendors.
 ApiDevice device_in(const Facts& facts, std::string_view api) {
     if (!facts.gpu())
+        // Without a GPU there is nothing to describe.
         return {.is_known = true};
     const auto* view = any_view_of(*facts.gpu(), api);
     if (view && !view->device.is_null())
@@ -273,17 +293,20 @@ ApiDevice device_in(const Facts& facts, std::string_view api) {
     return {.is_known = info && !info->vendor.empty() && !is_of(*facts.gpu(), info->vendor)};
 }
 
+/// The GPU's version of an API; absent if the API is known not to serve the GPU.
 template <Api api>
 AnyFact api_version(const Facts& facts) {
     const auto* view = facts.gpu() ? any_view_of(*facts.gpu(), info_of(api).word) : nullptr;
     if (view && view->version)
         return version(view->version);
     const auto device = device_in(facts, info_of(api).word);
+    // The API lists the device but reports no version.
     if (device.view)
         return Fact<Version>::unknown();
     return device.is_known ? Fact<Version>::absent() : Fact<Version>::unknown();
 }
 
+/// The texts in a list of the Vulkan device properties.
 KnownWords words_at(const Gpu& gpu, std::string_view key) {
     const auto* device = device_of(gpu, "vulkan");
     const auto* items = device ? device->at(key).as_array() : nullptr;
@@ -296,12 +319,14 @@ KnownWords words_at(const Gpu& gpu, std::string_view key) {
     return KnownWords::known(WordSet{std::move(found)});
 }
 
-/// An object of flags, of which null is not known; or the list of all that there are.
+/// Vulkan's features: either the complete list of supported ones, or an object of flags in which
+/// null means unknown.
 KnownWords vulkan_features(const Gpu& gpu) {
     if (auto listed = words_at(gpu, "features"); listed.value)
         return listed;
     const auto* device = device_of(gpu, "vulkan");
     const auto* flags = device ? device->at("features").as_object() : nullptr;
+    // An object names only the features that were probed, so the set is incomplete.
     WordSet features;
     features.is_complete = false;
     for (std::size_t i = 0; flags && i < flags->size(); ++i)
@@ -316,9 +341,10 @@ KnownWords vulkan_extensions(const Gpu& gpu) {
     return words_at(gpu, "extensions");
 }
 
-// A GPU's as one backend uses it -----------------------------------------------------------------
+// Facts about a GPU as seen by one backend --------------------------------------------------------
 
-/// CUDA's driver lists no data types: they follow from the compute capability.
+/// Whether the compute capability is at least `since`. CUDA's driver does not list data types, so
+/// they follow from the compute capability.
 /// Source: CUDA C++ Programming Guide, "Arithmetic Instructions" and "Features and Technical
 /// Specifications".
 Fact<bool> cuda_has(const Facts& facts, Version since) {
@@ -326,6 +352,7 @@ Fact<bool> cuda_has(const Facts& facts, Version since) {
     return capability ? Fact<bool>::known(*capability >= since) : Fact<bool>::unknown();
 }
 
+/// A boolean device property of an API; absent if the API does not serve the GPU.
 Fact<bool> device_flag(const Facts& facts, std::string_view api, std::string_view key) {
     const auto device = device_in(facts, api);
     if (!device.view)
@@ -333,14 +360,15 @@ Fact<bool> device_flag(const Facts& facts, std::string_view api, std::string_vie
     return Fact<bool>::from(device.view->device.at(key).as_bool());
 }
 
-/// A data type that programs compute in: as CUDA has it since a capability, as Vulkan calls it, and
-/// as the others do.
+/// A data type that programs compute in: the compute capability that introduced it, Vulkan's name
+/// of its property, and the name that other APIs use.
 struct DataType {
     Version cuda_since = {};
     std::string_view in_vulkan = {};
     std::string_view elsewhere = {};
 };
 
+/// Whether the backend can compute in the data type.
 Fact<bool> computes_in(const Facts& facts, const DataType& type) {
     if (!facts.gpu())
         return Fact<bool>::absent();
@@ -360,11 +388,12 @@ AnyFact bfloat16(const Facts& facts) {
 AnyFact int8(const Facts& facts) {
     return computes_in(facts, {Version{{6, 1}}, "shader_int8", "int8"});
 }
-/// Whether Vulkan's shaders can keep 16-bit numbers in storage buffers.
+/// Whether Vulkan shaders can use 16-bit values in storage buffers.
 AnyFact storage_16bit(const Facts& facts) {
     return device_flag(facts, info_of(Api::Vulkan).word, "storage_buffer_16bit");
 }
 
+/// The first limit that the API below the backend reports under one of the keys, in bytes.
 AnyFact limit(const Facts& facts, std::initializer_list<std::string_view> keys) {
     const auto device = device_in(facts, api_below(facts.subject().backend));
     if (!device.view)
@@ -375,6 +404,7 @@ AnyFact limit(const Facts& facts, std::initializer_list<std::string_view> keys) 
     return Fact<Bytes>::unknown();
 }
 
+/// Whether the backend has computed a checked result on the GPU.
 AnyFact verified(const Facts& facts) {
     if (!facts.gpu())
         return Fact<bool>::absent();
@@ -389,7 +419,7 @@ constexpr auto kHost = FactScope::Host;
 constexpr auto kGpu = FactScope::Gpu;
 constexpr auto kBackend = FactScope::Backend;
 
-// Laid out by hand: a row is read as one.
+// Formatted by hand: each row reads as one unit.
 // clang-format off
 constexpr auto kOwnRows = std::to_array<FactRow>({
     {.id = FactId::Libc, .key = "libc", .type = AskedType::Word, .scope = kHost,
@@ -431,6 +461,7 @@ constexpr auto kOwnRows = std::to_array<FactRow>({
      .read = [](F f) -> AnyFact { return Fact<bool>::known(f.report().host.wsl); }},
     {.id = FactId::Usable, .key = "usable", .type = AskedType::Flag, .scope = kGpu,
      .unfit = "backend-not-usable", .is_nameable = false,
+     // Usability depends on an API, which a row does not take: see Facts::usable().
      .read = [](F) -> AnyFact { return Fact<bool>::unknown(); }},
     {.id = FactId::Vendor, .key = "vendor", .type = AskedType::Word, .scope = kGpu,
      .unfit = "vendor-mismatch",
@@ -510,8 +541,8 @@ constexpr auto kOwnRows = std::to_array<FactRow>({
 });
 // clang-format on
 
-/// The rows with those for the versions of APIs in their place. A term can name one whose API has a
-/// word for it.
+/// kOwnRows with the rows for API versions inserted at FactId::ApiVersion. A term can name an API's
+/// version if the API table has a word for it.
 template <std::size_t... kPlace>
 consteval auto with_versions(std::index_sequence<kPlace...>) {
     constexpr auto kAt = static_cast<std::size_t>(FactId::ApiVersion);
@@ -530,15 +561,18 @@ consteval auto with_versions(std::index_sequence<kPlace...>) {
 }
 constexpr auto kFactRows = with_versions(std::make_index_sequence<kApiCount>{});
 static_assert(kFactRows.size() == static_cast<std::size_t>(FactId::Verified) + 1);
+/// Whether the code is empty or a known reason code.
 constexpr bool is_reason(std::string_view code) {
     return code.empty() ||
            std::ranges::binary_search(reason_rows::kRows, code, {}, &ReasonInfo::code);
 }
+// Compile-time checks: every code is a reason, and a row's index is its FactId.
 static_assert(std::ranges::all_of(kFactRows, [](const FactRow& row) {
     return is_reason(row.too_low) && is_reason(row.unfit);
 }));
 static_assert(std::ranges::all_of(kFactRows, [](const FactRow& row) {
-    // Not whether it can be read: g++ 12 has no constant for that with -fsanitize=undefined.
+    // Compare addresses: g++ 12 with -fsanitize=undefined can't evaluate `read != nullptr` as a
+    // constant.
     return &row == &kFactRows[static_cast<std::size_t>(row.id)];
 }));
 
@@ -550,6 +584,7 @@ std::span<const FactRow> fact_rows() {
 
 const FactRow* find_fact(std::string_view key) {
     const auto* found = std::ranges::find(kFactRows, key, &FactRow::key);
+    // Rows that aren't nameable are found only by their id.
     return found == kFactRows.end() || !found->is_nameable ? nullptr : found;
 }
 
@@ -558,6 +593,8 @@ const FactRow& row_of(FactId id) {
 }
 
 Fact<Bytes> memory_for_use(const GpuMemory& memory) {
+    // The board's size is only a fallback: a process may get less of it, or more if memory is
+    // shared.
     return Fact<Bytes>::from(memory.allocatable ? memory.allocatable : offered_memory(memory));
 }
 
@@ -569,6 +606,7 @@ std::optional<std::string> platform_of(const Host& host) {
     if (!host.os || !host.arch)
         return std::nullopt;
     const auto& arch = *host.arch;
+    // Linux and Go name processors differently.
     return *host.os + "-" + (arch == "x86_64" ? "amd64" : arch == "aarch64" ? "arm64" : arch);
 }
 

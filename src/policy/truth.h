@@ -10,7 +10,7 @@
 
 namespace gpuprobe::inline policy {
 
-/// Three-valued logic of Kleene, in ascending order: the lesser of two is both, the greater either.
+/// Kleene's three-valued logic in ascending order: "and" is the minimum of two, "or" the maximum.
 enum class Truth { False, Unknown, True };
 constexpr std::array<EnumName<Truth>, 3> names_of(Truth) {
     return {{{Truth::False, "false"}, {Truth::Unknown, "unknown"}, {Truth::True, "true"}}};
@@ -19,19 +19,21 @@ constexpr std::array<EnumName<Truth>, 3> names_of(Truth) {
 constexpr Truth truth_of(bool value) {
     return value ? Truth::True : Truth::False;
 }
+/// Kleene's "and".
 constexpr Truth both(Truth left, Truth right) {
     return std::min(left, right);
 }
+/// Kleene's "or".
 constexpr Truth either(Truth left, Truth right) {
     return std::max(left, right);
 }
 
-/// What becomes of a candidate, be it a backend on a GPU or a variant.
+/// The outcome for a candidate, either a backend on a GPU or a variant.
 enum class Verdict {
     Accepted,
-    Uncertain,  ///< something that must hold is not known, and the variant takes the risk
+    Uncertain,  ///< a requirement is unknown and the variant accepts the risk
     Rejected,
-    Unknown,  ///< something that must hold is not known, so it is not chosen
+    Unknown,  ///< a requirement is unknown, so the candidate isn't chosen
 };
 constexpr std::array<EnumName<Verdict>, 4> names_of(Verdict) {
     return {{{Verdict::Accepted, "accepted"},
@@ -40,26 +42,26 @@ constexpr std::array<EnumName<Verdict>, 4> names_of(Verdict) {
              {Verdict::Unknown, "unknown"}}};
 }
 
-/// A fact about a machine: not known, known not to be there, or known.
+/// A fact about a machine in one of three states: unknown, known to be absent, or known.
 ///
-/// A term over the first is unknown, over the second false.
+/// A term is unknown over an unknown fact and false over an absent one.
 template <class T>
 struct Fact {
     bool is_probed = false;
     std::optional<T> value = {};
-    std::string text = {};  ///< as the report writes it, where that differs from the value
+    std::string text = {};  ///< the report's spelling if it differs from the value
 
     static Fact unknown() { return {}; }
     static Fact absent() { return {.is_probed = true}; }
     static Fact known(T fact) { return {.is_probed = true, .value = std::move(fact)}; }
-    /// Not known when it is not given.
+    /// The known fact, or unknown if `fact` is nullopt.
     static Fact from(std::optional<T> fact) {
         return {.is_probed = fact.has_value(), .value = std::move(fact)};
     }
     bool operator==(const Fact&) const = default;
 };
 
-/// Whether `holds(value)`; false for an absent fact, unknown for one that is not known.
+/// The result of `holds(value)`; false for an absent fact and unknown for an unknown one.
 template <class T, class Holds>
 Truth when_known(const Fact<T>& fact, Holds holds) {
     if (!fact.value)
