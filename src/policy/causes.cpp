@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::string_view kCausesSchema = "gpuprobe.causes/1";
 
+/// One data file.
 struct CausesDocument {
     std::string schema = {};
     std::map<std::string, std::string> variables = {};
@@ -37,6 +38,7 @@ RECORD_MEMBERS(CausesDocument, schema, variables, programs, log, causes)
 const Causes& Causes::current() {
     return knowledge::made_of_documents([](const knowledge::Library& library) {
         Causes causes;
+        // Use the compiled-in version of a data file that is malformed.
         for (const auto& [name, document] : library.below("causes"))
             if (!causes.add(document->json))
                 (void)causes.add(knowledge::compiled_in_text("causes/" + name));
@@ -47,6 +49,8 @@ const Causes& Causes::current() {
 Status Causes::add(std::string_view json) {
     auto document = TRY(knowledge::document_from<CausesDocument>(json, kCausesSchema));
     for (auto& cause : document.causes) {
+        // Index the causes by the reason codes that their evidence is filtered by:
+        // "reasons[code=…]".
         for (const auto& from : cause.from)
             for (const auto& step : from.steps)
                 for (const auto& filter : step.filter)
@@ -66,6 +70,7 @@ std::vector<const Cause*> Causes::resting_on(const std::string& code) const {
     if (const auto indices = by_code_.find(code); indices != by_code_.end())
         for (const auto index : indices->second)
             found.push_back(&causes_[index]);
+    // Then add the causes that replace one of those found.
     const auto resting = found.size();
     for (const auto& cause : causes_)
         for (std::size_t i = 0; i < resting; ++i)

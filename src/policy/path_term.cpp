@@ -12,11 +12,13 @@
 namespace gpuprobe::inline policy {
 namespace {
 
+// Limit on the values that one path reaches.
 constexpr std::size_t kMaxMet = 4096;
-constexpr std::size_t kMaxText = 1024;  // bytes of a condition: how deep brackets can be
+constexpr std::size_t kMaxText = 1024;  // bytes of a condition; also limits how deep brackets nest
 
 Result<PathTerm> term_from(const TermText& text);
 
+/// A step: a name with an optional filter in brackets.
 Result<PathStep> step_from(std::string_view text) {
     const auto open = std::min(text.find('['), text.size());
     PathStep step{.name = std::string{text.substr(0, open)}};
@@ -24,11 +26,13 @@ Result<PathStep> step_from(std::string_view text) {
         return step;
     if (!text.ends_with(']'))
         return Error{ErrorCode::InvalidRequest, scrubbed(text, 64) + ": a bracket is not closed"};
+    // The filter's path starts at the filtered item, which the leading dot expresses.
     const auto inside = "." + std::string{text.substr(open + 1, text.size() - open - 2)};
     step.filter.push_back(TRY(term_from(term_text(inside))));
     return step;
 }
 
+/// Parses a path. Errors: InvalidRequest for an unknown root or an unclosed bracket.
 Result<Path> path_from(std::string_view text) {
     constexpr auto kRoots =
         std::to_array<std::string_view>({"", "report", "host", "gpu", "accelerator", "device",
@@ -41,6 +45,7 @@ Result<Path> path_from(std::string_view text) {
     if (std::ranges::find(kRoots, path.root) == kRoots.end())
         return Error{ErrorCode::InvalidRequest,
                      scrubbed(text, 64) + ": a path begins with nothing of that name"};
+    // Split at dots, except for those inside a filter.
     for (text.remove_prefix(dot); text.size() > 1;) {
         text.remove_prefix(1);
         const auto end = find_outside_brackets(text, ".");
@@ -50,6 +55,7 @@ Result<Path> path_from(std::string_view text) {
     return path;
 }
 
+/// Parses a term over paths. A right-hand side that begins with `$` is another path.
 Result<PathTerm> term_from(const TermText& text) {
     PathTerm term;
     term.path = TRY(path_from(text.name));
@@ -64,6 +70,7 @@ Result<PathTerm> term_from(const TermText& text) {
     return term;
 }
 
+/// Parses a condition into clauses and alternatives.
 Result<Condition> condition_from(std::string_view text) {
     Condition condition;
     for (const auto clause : split_at_word(text, " and ")) {
@@ -71,6 +78,7 @@ Result<Condition> condition_from(std::string_view text) {
         auto& into = condition.clauses.emplace_back();
         into.takes_doubt = alternatives.takes_doubt;
         for (const auto& one : alternatives.terms)
+            // A dot in the name distinguishes a path from a fact.
             if (one.name.find('.') != std::string_view::npos)
                 into.alternatives.emplace_back(TRY(term_from(one)));
             else
@@ -81,18 +89,21 @@ Result<Condition> condition_from(std::string_view text) {
 
 Truth tested(const PathTerm& term, const std::vector<Met>& met, const Scene& scene);
 
-/// What is met from a value on, at which `taken` of the path's steps have led.
+/// Collects the values reached from `value` after the first `taken` steps of the path. `key` is the
+/// last name that a `*` matched.
 void walk(const Value& value,
           std::span<const PathStep> steps,
           std::size_t taken,
           std::string_view key,
           const Scene& scene,
           std::vector<Met>& met) {
+    // Lists are transparent: continue with every item.
     if (const auto* items = value.as_array()) {
         for (const auto& item : *items)
             walk(item, steps, taken, key, scene, met);
         return;
     }
+    // The filter belongs to the step that led to this value.
     if (taken > 0 && !steps[taken - 1].filter.empty()) {
         const auto& filter = steps[taken - 1].filter.front();
         std::vector<Met> inside;
@@ -111,17 +122,20 @@ void walk(const Value& value,
         for (const auto& member : *members)
             walk(member.value, steps, taken + 1, member.key, scene, met);
     else if (members && name.starts_with('{'))
+        // "{api}": the name comes from the evidence.
         walk(value.at(word_of(scene.evidence->at(name.substr(1, name.size() - 2)))), steps,
              taken + 1, key, scene, met);
     else if (members)
         walk(value.at(name), steps, taken + 1, key, scene, met);
 }
 
+/// Whether the value is an object, or not empty, false or 0.
 bool is_something(const Met& met) {
     const auto word = lower_case(word_of(*met.value));
     return met.value->is_object() || (!word.empty() && word != "false" && word != "0");
 }
 
+/// Equality is a case-insensitive glob match; other relations compare versions.
 bool compares(const std::string& have, const std::string& want, Relation relation) {
     if (relation == Relation::Equals || relation == Relation::Differs)
         return fnmatch(want.c_str(), have.c_str(), FNM_NOESCAPE | FNM_CASEFOLD) == 0;
@@ -130,9 +144,11 @@ bool compares(const std::string& have, const std::string& want, Relation relatio
     return left && right && stands(*left <=> *right, relation);
 }
 
+/// Whether one of the reached values satisfies the term; unknown if there is nothing to compare.
 Truth tested(const PathTerm& term, const std::vector<Met>& met, const Scene& scene) {
     if (term.relation == Relation::Never)
         return truth_of(std::ranges::any_of(met, is_something));
+    // The values to compare with: literal words, and the values that the other path reaches.
     auto words = term.words;
     for (const auto& path : term.other)
         for (const auto& other : met_by(path, scene))
@@ -144,9 +160,11 @@ Truth tested(const PathTerm& term, const std::vector<Met>& met, const Scene& sce
             return compares(word_of(*have.value), want, term.relation);
         });
     });
+    // compares() only reports whether the words match, so negate the result for "!=".
     return truth_of(is_any != (term.relation == Relation::Differs));
 }
 
+/// Parses the text in `value` and stores the result in `out`.
 template <class T>
 ReadProblem put(const Value& value, Result<T> (*parse)(std::string_view), T& out) {
     const auto* text = value.as_string();
@@ -188,6 +206,7 @@ std::vector<Met> met_by(const Path& path, const Scene& scene) {
                        : is_device       ? scene.device
                                          : &scene.roots->at(path.root);
     std::vector<Met> met;
+    // A literal is a path to itself.
     if (!path.text.is_null())
         met.push_back({.value = &path.text});
     else if (root)
@@ -204,6 +223,7 @@ Truth holds(const Condition& condition, const Scene& scene) {
     auto all = Truth::True;
     for (const auto& clause : condition.clauses) {
         auto any = Truth::False;
+        // A clause is a disjunction: skip the remaining alternatives after one that holds.
         for (const auto& term : clause.alternatives)
             any = any == Truth::True ? any : either(any, of_one(term));
         if (clause.takes_doubt && any == Truth::Unknown)

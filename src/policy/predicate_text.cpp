@@ -10,6 +10,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
+/// A sign and its relation.
 struct Sign {
     std::string_view text;
     Relation relation;
@@ -25,6 +26,7 @@ Error refused(std::string text) {
     return Error{ErrorCode::InvalidRequest, std::move(text)};
 }
 
+/// Reads words separated by `|`. Only listed libraries are accepted, since others aren't scanned.
 Result<TermNeed> words_from(const TermText& text) {
     std::vector<std::string> words;
     for (const auto alternative : split(text.value, '|')) {
@@ -38,6 +40,7 @@ Result<TermNeed> words_from(const TermText& text) {
     return TermNeed{std::move(words)};
 }
 
+/// Parses the right-hand side by the fact's type.
 Result<TermNeed> need_from(const TermText& text, AskedType type) {
     const std::string fact{text.name};
     if (type == AskedType::Version) {
@@ -61,6 +64,7 @@ Result<TermNeed> need_from(const TermText& text, AskedType type) {
 std::size_t find_outside_brackets(std::string_view text, std::string_view characters) {
     int depth = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
+        // Filters can be nested: "a[b[c=d].e=f]".
         depth += text[i] == '[' ? 1 : text[i] == ']' ? -1 : 0;
         if (depth == 0 && characters.find(text[i]) != std::string_view::npos)
             return i;
@@ -81,6 +85,7 @@ std::vector<std::string_view> split_at_word(std::string_view text, std::string_v
 
 TermText term_text(std::string_view text) {
     text = trimmed(text);
+    // Signs inside a filter belong to the filter's own term.
     const auto begin = find_outside_brackets(text, "<>=!");
     const auto end = std::min(text.find_first_not_of("<>=!", begin), text.size());
     return {.text = text,
@@ -92,6 +97,7 @@ TermText term_text(std::string_view text) {
 AlternativeTexts alternatives_of(std::string_view text) {
     AlternativeTexts alternatives;
     const auto pieces = split_at_word(text, " or ");
+    // "unknown" is only a keyword at the end of several alternatives.
     alternatives.takes_doubt = pieces.size() > 1 && pieces.back() == "unknown";
     for (const auto piece : pieces)
         if (!alternatives.takes_doubt || piece.data() != pieces.back().data())
@@ -111,6 +117,7 @@ Result<Term> fact_term(const TermText& text) {
     if (!row)
         return refused(scrubbed(text.name, 64) + ": no such fact");
     Term term{.fact = row->id, .relation = Relation::Equals, .name = std::string{text.text}};
+    // A flag without a sign means "=true".
     if (row->type == AskedType::Flag && text.sign.empty()) {
         term.need = true;
         return term;
@@ -119,6 +126,7 @@ Result<Term> fact_term(const TermText& text) {
     if (row->type == AskedType::Word || row->type == AskedType::Words) {
         if (term.relation != Relation::Equals && term.relation != Relation::Differs)
             return refused(std::string{text.name} + ": a word is compared with = or !=");
+        // "=" and "!=" over words accept a list of alternatives.
         term.relation = term.relation == Relation::Equals ? Relation::Is : Relation::IsNot;
     }
     term.need = TRY(need_from(text, row->type));

@@ -15,10 +15,12 @@ using Words = std::vector<std::string>;
 
 constexpr std::string_view kOr = " or ";
 
+/// Whether the relation sets a minimum.
 bool is_floor(Relation relation) {
     return relation == Relation::AtLeast || relation == Relation::More;
 }
 
+/// Whether the word is in the list, in which a trailing `*` matches anything.
 bool is_one_of(std::string_view word, const Words& alternatives) {
     return std::ranges::any_of(alternatives, [word](const std::string& wanted) {
         if (wanted.ends_with('*'))
@@ -27,12 +29,14 @@ bool is_one_of(std::string_view word, const Words& alternatives) {
     });
 }
 
-/// The vendors that a manifest may name; "other" is every vendor that is not among the rest.
+/// Whether the vendor is in the list, in which "other" matches every vendor outside
+/// kVariantVendors.
 bool is_vendor(std::string_view have, const Words& wanted) {
     const bool is_named = std::ranges::find(kVariantVendors, have) != kVariantVendors.end();
     return is_one_of(have, wanted) || (!is_named && is_one_of("other", wanted));
 }
 
+/// Is and IsNot over a single word.
 Truth word_is(const Term& term, const Fact<std::string>& fact) {
     const auto& wanted = std::get<Words>(term.need);
     return when_known(fact, [&](const std::string& have) {
@@ -42,7 +46,7 @@ Truth word_is(const Term& term, const Fact<std::string>& fact) {
     });
 }
 
-/// Of a list of words one is meant; an empty list is of something that is not there.
+/// Is and IsNot over a list: Is holds if any listed word matches. An empty list fails both.
 Truth some_word_is(const Term& term, const Fact<WordSet>& fact) {
     const auto& wanted = std::get<Words>(term.need);
     return when_known(fact, [&](const WordSet& have) {
@@ -52,12 +56,12 @@ Truth some_word_is(const Term& term, const Fact<WordSet>& fact) {
     });
 }
 
-/// Linux's spelling of a processor's feature; others are their own.
+/// Linux's name of a processor feature; words of other facts stay unchanged.
 std::string spelled(const Term& term, const std::string& word, const Facts& facts) {
     return term.fact == FactId::CpuFeature ? facts.rules().cpu_feature(word) : word;
 }
 
-/// A library that no scan looks for may be there.
+/// Whether the set has the word. A library that the scan does not look for is unknown, not absent.
 Truth has_word(const Term& term, const std::string& word, const WordSet& have) {
     const auto found = have.holds(word);
     const bool may_be_there =
@@ -65,6 +69,7 @@ Truth has_word(const Term& term, const std::string& word, const WordSet& have) {
     return may_be_there ? Truth::Unknown : found;
 }
 
+/// Whether the set has every word that the term needs.
 Truth has_all(const Term& term, const Facts& facts) {
     const auto& fact = facts.get<WordSet>(term.fact);
     if (!fact.value)
@@ -75,6 +80,7 @@ Truth has_all(const Term& term, const Facts& facts) {
     return result;
 }
 
+/// compares(): compares the fact with the term's value by the term's relation.
 Truth compares(const Term& term, const Fact<Bytes>& fact) {
     const auto need = std::get<Bytes>(term.need);
     return when_known(fact, [&](Bytes have) { return stands(have <=> need, term.relation); });
@@ -91,6 +97,7 @@ Truth compares(const Term& term, const Fact<bool>& fact) {
     return when_known(fact, [&](bool have) { return have == need; });
 }
 
+// Words have no order, so a comparison is false.
 Truth compares(const Term&, const Fact<std::string>&) {
     return Truth::False;
 }
@@ -103,11 +110,14 @@ Truth is_usable(const Term& term, const Facts& facts) {
     return usable ? truth_of(*usable) : Truth::Unknown;
 }
 
-/// Another vendor's driver runs no CUDA, whatever its version.
+/// Whether the driver supports the CUDA toolkit. A driver of another vendor never does, regardless
+/// of its version.
 Truth driver_runs(const CudaDriverNeed& need, const Facts& facts) {
     const auto& vendor = facts.get<std::string>(FactId::Vendor);
+    // An unknown vendor may still be NVIDIA.
     if (vendor.value ? *vendor.value != info_of(Api::Cuda).vendor : vendor.is_probed)
         return Truth::False;
+    // A cuda-compat package supplies a newer user-space driver for the installed kernel driver.
     const auto& compat = facts.version(FactId::CudaCompat).value;
     if (compat && compat->major() >= need.toolkit.major())
         return Truth::True;
@@ -115,12 +125,14 @@ Truth driver_runs(const CudaDriverNeed& need, const Facts& facts) {
     if (floor)
         return when_known(facts.version(FactId::Driver),
                           [&floor](const Version& have) { return have >= *floor; });
-    // Where the table does not know the toolkit, a driver of its major version or later.
+    // The table lacks this toolkit: accept a driver with the same CUDA major version or a later
+    // one.
     return when_known(facts.version(FactId::Cuda), [&need](const Version& have) {
         return have.major() >= need.toolkit.major();
     });
 }
 
+/// Whether one of the gfx targets runs on the GPU.
 Truth gfx_runs(const std::vector<GfxTarget>& targets, const Facts& facts) {
     const auto& fact = facts.get<std::string>(FactId::GfxTarget);
     const auto device =
@@ -133,6 +145,7 @@ Truth gfx_runs(const std::vector<GfxTarget>& targets, const Facts& facts) {
     return result;
 }
 
+/// Whether one of the Intel IPs is the GPU's own or its compatible base.
 Truth ip_runs(const std::vector<Version>& ips, const Facts& facts) {
     return when_known(facts.version(FactId::IntelIp), [&](const Version& have) {
         const auto base = facts.rules().intel_base(have);
@@ -141,6 +154,7 @@ Truth ip_runs(const std::vector<Version>& ips, const Facts& facts) {
     });
 }
 
+/// Whether the GPU runs the build's CUDA kernels, gfx targets or Intel IPs.
 Truth runs(const Term& term, const Facts& facts) {
     if (const auto* code = std::get_if<CudaCode>(&term.need))
         return truth_of(fit_of(*code, cuda_device(facts), facts.rules()));
@@ -158,6 +172,7 @@ Truth is_word(const Term& term, const Facts& facts) {
 
 // Reasons ---------------------------------------------------------------------------------------
 
+/// A list of values as a list of texts.
 template <class T>
 Value texts(const std::vector<T>& items) {
     Value::Array list;
@@ -166,6 +181,7 @@ Value texts(const std::vector<T>& items) {
     return Value{std::move(list)};
 }
 
+/// "7.5 8.0a", separated by spaces.
 std::string target_words(const std::optional<std::vector<CodeTarget>>& targets) {
     std::string text;
     if (targets)
@@ -194,6 +210,7 @@ std::string text_of(const VersionRange& range) {
 
 constexpr std::string_view kCpuLevelLead = "x86-64-v";
 
+/// Visitor that renders a term's need for want_of().
 struct NeedText {
     const Term& term;
     const Rules& rules;
@@ -208,6 +225,7 @@ struct NeedText {
     }
     Value operator()(const VersionRange& range) const { return Value{text_of(range)}; }
     Value operator()(const Words& items) const {
+        // Terms about the C library and L4T usually name one word, which is shown as a text.
         const bool is_one = term.fact == FactId::Libc || term.fact == FactId::L4t;
         return is_one && items.size() == 1 ? Value{items.front()} : to_value(items);
     }
@@ -219,11 +237,13 @@ struct NeedText {
         return floor ? Value{text_of(*floor)} : Value{};
     }
     Value operator()(const CudaCode& code) const {
+        // Without lists the contents of the build are unknown.
         const bool has_lists = code.sass || code.ptx;
         return has_lists ? Value{text_of(code)} : Value{};
     }
 };
 
+/// value_of(): the fact's value as answers show it; null if it has none.
 Value value_of(const Fact<std::string>& fact) {
     return to_value(fact.value);
 }
@@ -236,11 +256,12 @@ Value value_of(const Fact<Bytes>& fact) {
 Value value_of(const Fact<bool>& fact) {
     return to_value(fact.value);
 }
+// The present words are too many to show; missing_of() lists the missing ones.
 Value value_of(const Fact<WordSet>&) {
     return {};
 }
 
-/// One word, a list of several, or null.
+/// The fact as one word, a list of several words, or null.
 Value shown(const AnyFact& fact) {
     if (const auto* size = std::get_if<Fact<Bytes>>(&fact))
         return value_of(*size);
@@ -250,6 +271,8 @@ Value shown(const AnyFact& fact) {
     return words.size() == 1 ? Value{words.front()} : to_value(words);
 }
 
+/// The right-hand side of a term. Sizes are numbers of bytes, everything else is the text after the
+/// sign.
 Value need_of(const Term& term) {
     if (const auto* size = std::get_if<Bytes>(&term.need))
         return to_value(*size);
@@ -257,6 +280,7 @@ Value need_of(const Term& term) {
     return Value{trimmed(name.substr(std::min(name.find_last_of("<>=!") + 1, name.size())))};
 }
 
+/// `too-little-memory` with the size that was compared: physical or allocatable.
 Reason memory_reason(const Term& term, const Fact<Bytes>& fact, const Gpu& gpu) {
     const bool is_bound = !gpu.memory.allocatable || term.fact == FactId::PhysicalMemory;
     return because("too-little-memory", {{"have", value_of(fact)},
@@ -268,6 +292,7 @@ bool is_architecture(FactId fact) {
     return fact == FactId::ComputeCapability || fact == FactId::Gfx || fact == FactId::IntelIp;
 }
 
+/// The reason for a false term, as specific as the fact allows.
 Reason failure(const Term& term, const Facts& facts) {
     const auto& fact = facts.at(term.fact);
     const auto& row = row_of(term.fact);
@@ -284,27 +309,29 @@ Reason failure(const Term& term, const Facts& facts) {
     return because("requirement-unmet", {{"have", have}, {"requirement", term.name}});
 }
 
+/// The reason for an unknown term.
 Reason doubt(const Term& term) {
     if (term.fact == FactId::Memory)
         return because("memory-unknown", {{"need", need_of(term)}});
     return because("requirement-unknown", {{"requirement", term.name}});
 }
 
-/// The last fact and relation of a text: "driver>=" of "cuda=13 or driver>=550 or 560".
+/// The last fact and sign in a text: "driver>=" in "cuda=13 or driver>=550 or 560".
 std::string_view last_lead(std::string_view text) {
     const auto lead = text.substr(0, text.find_last_of("<>=!") + 1);
     const auto before = lead.rfind(kOr);
     return before == std::string_view::npos ? lead : lead.substr(before + kOr.size());
 }
 
-/// "driver=550 or 560" of two terms that differ in their last part alone.
+/// Joins two terms with "or". The second omits its fact and sign if they repeat: "driver=550 or
+/// 560".
 std::string either_of(std::string_view text, std::string_view term) {
     const auto lead = last_lead(text);
     return std::string{text}.append(kOr).append(
         !lead.empty() && term.starts_with(lead) ? term.substr(lead.size()) : term);
 }
 
-/// "A or B" in place of the term A, where another one fails likewise.
+/// Extends the reason for term A to "A or B" if B failed in the same way.
 void add_alternative(const Reason& other, Reason& reason) {
     const auto* key = reason.is("arch-not-in-build") ? "need" : "requirement";
     const auto* own = reason.detail.at(key).as_string();
@@ -320,6 +347,7 @@ CudaDevice cuda_device(const Facts& facts) {
     const auto& capability = facts.version(FactId::ComputeCapability);
     CudaDevice device{.cuda = facts.version(FactId::Cuda),
                       .is_tegra = facts.get<std::string>(FactId::Form).value == "tegra"};
+    // The fact stores the capability as a version.
     device.capability.is_probed = capability.is_probed;
     if (capability.value)
         device.capability.value = capability_of(*capability.value);
@@ -344,6 +372,7 @@ bool stands(std::strong_ordering order, Relation relation) {
 }
 
 Truth holds(const Term& term, const Facts& facts) {
+    // Usability takes its API from the term, so it has no fact to compare.
     if (term.fact == FactId::Usable)
         return is_usable(term, facts);
     switch (term.relation) {
@@ -362,6 +391,7 @@ Truth holds(const Term& term, const Facts& facts) {
             return driver_runs(std::get<CudaDriverNeed>(term.need), facts);
         case Relation::HasAll:
             return has_all(term, facts);
+        // The remaining relations compare, and the overload follows from the fact's type.
         default:
             return std::visit([&term](const auto& fact) { return compares(term, fact); },
                               facts.at(term.fact));
@@ -389,6 +419,7 @@ std::optional<Api> api_of(const Term& term) {
 }
 
 ReasonCode shortfall_code(const Term& term) {
+    // An unknown word of a newer manifest.
     if (term.relation == Relation::Never)
         return "unsupported-predicate";
     const auto& row = row_of(term.fact);
@@ -409,6 +440,7 @@ Value have_of(const Term& term, const Facts& facts) {
     if (term.fact == FactId::Usable)
         return to_value(facts.usable(std::get<Api>(term.need)));
     const auto& fact = facts.at(term.fact);
+    // Levels are stored as versions; show them in their usual spelling.
     if (const auto* level = std::get_if<Fact<Version>>(&fact);
         term.fact == FactId::CpuLevel && level->value)
         return Value{std::string{kCpuLevelLead} + std::to_string(level->value->major())};
@@ -426,6 +458,7 @@ Value missing_of(const Term& term, const Facts& facts) {
     for (const auto& word : *wanted)
         if (const auto found = spelled(term, word, facts); fact.value->holds(found) == Truth::False)
             missing.emplace_back(found);
+    // An incomplete set can lack a word without being known to lack it.
     const bool says_nothing = missing.empty() && !fact.value->is_complete;
     return says_nothing ? Value{} : Value{std::move(missing)};
 }
@@ -440,10 +473,12 @@ Tested test_term(const Term& term, const Facts& facts) {
 }
 
 Tested test_predicate(std::string_view predicate, const Facts& facts) {
+    // Predicates were validated on input, so this is only a safeguard.
     const auto parsed = parse_predicate(predicate);
     if (!parsed)
         return {.truth = Truth::Unknown,
                 .why = because("requirement-unknown", {{"requirement", predicate}})};
+    // Keep the closest miss among the alternatives, and mention the equally close ones.
     std::optional<Way> nearest;
     for (const auto& term : parsed->alternatives) {
         auto tested = test_term(term, facts);
@@ -455,6 +490,7 @@ Tested test_predicate(std::string_view predicate, const Facts& facts) {
         else if (!is_nearer(*nearest, way))
             add_alternative(way.reasons.front(), nearest->reasons.front());
     }
+    // "or unknown": accept if no alternative is known to hold.
     if (parsed->takes_doubt && nearest->is_open == Truth::Unknown)
         return {.truth = Truth::True};
     return {.truth = nearest->is_open, .why = std::move(nearest->reasons.front())};

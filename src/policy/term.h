@@ -13,31 +13,31 @@
 #include "policy/gfx.h"
 #include "report/outcome.h"
 
-/// Conditions on facts, and the only code that decides whether one holds. Profiles and requests
-/// write them as text, "driver>=550" (docs/consumers.md, "Predicates"); manifests as members,
-/// "glibc_min" (docs/variants.md). Both are read to the same terms.
+/// Conditions on facts, and the only code that decides whether a condition holds. Profiles and
+/// requests write them as text, "driver>=550" (docs/consumers.md, "Predicates"), and manifests as
+/// members, "glibc_min" (docs/variants.md). Both are parsed into the same terms.
 namespace gpuprobe::inline policy {
 
 enum class Relation : std::uint8_t {
-    Never,   ///< a word of a newer manifest: false, so that such a manifest loses variants only
-    Is,      ///< one of the words, of which a last `*` stands for anything
-    IsNot,   ///< none of them
-    Equals,  ///< the rest compares a version, a size or a flag
+    Never,   ///< an unknown word of a newer manifest: always false, which rejects only that variant
+    Is,      ///< equals one of the words; a trailing `*` matches anything
+    IsNot,   ///< equals none of the words
+    Equals,  ///< from here to AtLeast: compares a version, a size or a flag
     Differs,
     Less,
     AtMost,
     More,
     AtLeast,
-    Within,    ///< a range of versions
-    Runs,      ///< what the need is compiled for: GPUs' targets, IPs, CUDA code
-    DriverOf,  ///< a driver that runs what a CUDA toolkit made
-    HasAll,    ///< all the words
+    Within,    ///< in a range of versions
+    Runs,      ///< the GPU runs a gfx target, an Intel IP or CUDA kernels in the build
+    DriverOf,  ///< the driver supports code from a CUDA toolkit
+    HasAll,    ///< has all the words
 };
 
-/// The driver that a CUDA build needs.
+/// The driver requirement of a CUDA build.
 struct CudaDriverNeed {
     Version toolkit = {};
-    std::optional<Version> min_driver = {};  ///< in place of the toolkit's floor
+    std::optional<Version> min_driver = {};  ///< replaces the minimum driver of the toolkit
     bool operator==(const CudaDriverNeed&) const = default;
 };
 
@@ -53,93 +53,98 @@ using TermNeed = std::variant<std::monostate,
                               CudaDriverNeed,
                               CudaCode>;
 
+/// A condition on one fact.
 struct Term {
     FactId fact = FactId::Libc;
     Relation relation = Relation::Never;
     TermNeed need = {};
-    std::string name = {};  ///< as answers name it: "driver>=550", "glibc_min", an unknown word
+    /// The spelling in answers: "driver>=550", "glibc_min", an unknown word.
+    std::string name = {};
     bool operator==(const Term&) const = default;
 };
 
-/// All of them hold. On a device: all on the same one.
+/// Terms that must all hold. Terms about a device must hold on the same device.
 using Conjunction = std::vector<Term>;
 
+/// Whether the term holds for the subject.
 Truth holds(const Term& term, const Facts& facts);
-/// Whether two things in that order are what `relation` says.
+/// Whether the order of two values satisfies `relation`.
 bool stands(std::strong_ordering order, Relation relation);
-/// Stops at the first that is false.
+/// Whether all terms hold. Stops at the first false term.
 Truth all_hold(const Conjunction& terms, const Facts& facts);
 
-/// The subject, as far as running CUDA code is concerned.
+/// The subject's properties that decide whether CUDA kernels run.
 CudaDevice cuda_device(const Facts& facts);
 
-/// Whether it is about the machine, whatever the GPU.
+/// Whether the term is about the machine and not about a GPU.
 bool is_about_host(const Term& term);
-/// The API that a term is about; nullopt for one about any.
+/// The API that the term is about; nullopt if it is about no particular API.
 std::optional<Api> api_of(const Term& term);
 
-/// The code for a term that is false.
+/// The reason code for a false term.
 ReasonCode shortfall_code(const Term& term);
-/// What it asks for, as answers show it: a text, a number of bytes or a list.
+/// The required value as answers show it: a text, a number of bytes or a list.
 Value want_of(const Term& term, const Rules& rules);
-/// What the subject has in its place; null when that is not known or not there.
+/// The subject's value; null if it is unknown or absent.
 Value have_of(const Term& term, const Facts& facts);
-/// Of a term over several words, those that are not there; null for any other.
+/// The words that are missing, for a term over several words; null for any other term.
 Value missing_of(const Term& term, const Facts& facts);
 
-// As text -----------------------------------------------------------------------------------------
+// Terms as text -----------------------------------------------------------------------------------
 
-constexpr std::size_t kMaxPredicate = 256;  ///< bytes of one
-constexpr std::size_t kMaxPredicates = 32;  ///< in one list
+constexpr std::size_t kMaxPredicate = 256;  ///< bytes of one predicate
+constexpr std::size_t kMaxPredicates = 32;  ///< predicates in one list
 
-/// A term taken apart. All are parts of the text that was given.
+/// The pieces of a term. They are views into the text that was split.
 struct TermText {
     std::string_view text = {};
     std::string_view name = {};
-    std::string_view sign = {};  ///< "=", ">=" …; empty for a name alone
+    std::string_view sign = {};  ///< "=", ">=" …; empty if the term is only a name
     std::string_view value = {};
 };
 TermText term_text(std::string_view text);
-/// Errors of both: InvalidRequest, with what is wrong.
+/// relation_of() and fact_term() return InvalidRequest with an explanation on error.
 Result<Relation> relation_of(const TermText& text);
 Result<Term> fact_term(const TermText& text);
-/// "A or B or unknown".
+/// The alternatives of "A or B or unknown".
 struct AlternativeTexts {
     std::vector<TermText> terms = {};
     bool takes_doubt = false;
 };
 AlternativeTexts alternatives_of(std::string_view text);
-/// The pieces between a word with its spaces, " and ", each without white space around it.
+/// The pieces of `text` between occurrences of `word` (with its spaces, " and "), trimmed.
 std::vector<std::string_view> split_at_word(std::string_view text, std::string_view word);
-/// Where the first of these characters is that is in no "[…]"; the text's size where none is.
+/// The position of the first of these characters outside "[…]"; the text's size if none exists.
 std::size_t find_outside_brackets(std::string_view text, std::string_view characters);
 
-/// "compute-capability>=7.0 or driver>=570", "gfx!=gfx8* or unknown": one of the terms holds, or,
-/// where its last word says so, none of them is known.
+/// "compute-capability>=7.0 or driver>=570", "gfx!=gfx8* or unknown": holds if one of the
+/// alternatives holds. If it ends in "unknown", it also holds if no alternative holds but one is
+/// unknown.
 struct Predicate {
     std::vector<Term> alternatives = {};
     bool takes_doubt = false;
 };
-/// Errors: InvalidRequest, with what is wrong.
+/// Errors: InvalidRequest with an explanation.
 Result<Predicate> parse_predicate(std::string_view text);
-/// What is wrong with it; nullopt when nothing is.
+/// The error in a predicate; nullopt if it is valid.
 std::optional<std::string> predicate_problem(std::string_view text);
-/// Whether each fact that it names is one of the machine, not of a GPU.
+/// Whether every fact in the predicate is about the machine, not about a GPU.
 bool is_about_host(std::string_view predicate);
 
-/// Whether a predicate holds, and why not.
+/// Whether a predicate holds, and the reason if it does not.
 struct Tested {
     Truth truth = Truth::Unknown;
-    Reason why = {};  ///< unless it holds
+    Reason why = {};  ///< set unless the predicate holds
 };
-/// Of alternatives that all fail or are not known, the nearest one says why (policy/nearness.h),
-/// and names those that are as near.
+/// Tests a predicate. If every alternative fails or is unknown, the reason comes from the closest
+/// miss (policy/nearness.h) and also names the alternatives that miss by as much.
 Tested test_predicate(std::string_view predicate, const Facts& facts);
-/// The same of one term, whatever it came from.
+/// Tests a single term.
 Tested test_term(const Term& term, const Facts& facts);
+/// Whether all predicates hold.
 Truth test_all(const std::vector<std::string>& predicates, const Facts& facts);
 
-/// Memory that a request asks of a GPU, as a term.
+/// The term for a minimum of GPU memory, as a request states it.
 Term memory_floor(Bytes floor, std::string name);
 
 }  // namespace gpuprobe::inline policy
