@@ -11,6 +11,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
+/// Whether the reason rules the alternative out.
 bool ends(const Reason& reason) {
     const auto* row = find_reason(reason.code);
     return row && row->effect == ReasonEffect::Ends;
@@ -20,29 +21,32 @@ bool is_of_device(const Reason& reason) {
     return find_reason(reason.code)->subject == ReasonSubject::Device;
 }
 
-/// The device has too little of something, which nobody changes. (Why a backend can't be used is
-/// told beside that.)
+/// Whether the device has too little of something, which no user can change. `backend-not-usable`
+/// is excluded: its causes are listed separately.
 bool is_limit(const Reason& reason) {
     return ends(reason) && is_of_device(reason) && !reason.is("backend-not-usable");
 }
 
+/// Whether the reason rules the alternative out and can be changed.
 bool is_cause(const Reason& reason) {
     return ends(reason) && !is_of_device(reason);
 }
 
-/// Whether the code is that of a floor under a size or version.
+/// Whether the reason code is about a minimum size or version.
 bool is_of_floor(const Reason& reason) {
     return std::ranges::any_of(fact_rows(), [&reason](const FactRow& row) {
         return row.too_low == reason.code && row.too_low != row.unfit;
     });
 }
 
+/// The required minimum of a reason, which is `need` or `want` depending on the reason's place.
 const Value& floor_of(const Reason& reason) {
     const auto& need = reason.detail.at("need");
     return need.is_null() ? reason.detail.at("want") : need;
 }
 
-/// Whether what reaches the first floor reaches the second; false where they are not numbers.
+/// Whether every value that reaches `floor` also reaches `other`; false if they aren't numbers or
+/// versions.
 bool is_as_high(const Value& floor, const Value& other) {
     const auto size = floor.as_unsigned();
     const auto other_size = other.as_unsigned();
@@ -57,20 +61,21 @@ bool is_as_high(const Value& floor, const Value& other) {
     return own && wanted && *own >= *wanted;
 }
 
-/// Of two reasons about one thing: a member that only one of them has makes no difference.
+/// Whether two reasons have the same value for a member, or one of them lacks the member.
 bool agree(const Reason& reason, const Reason& other, std::string_view key) {
     const auto& value = reason.detail.at(key);
     const auto& others = other.detail.at(key);
     return value.is_null() || others.is_null() || value == others;
 }
 
+/// Whether `reason` states a minimum for the same fact as `other` that is at least as high.
 bool outbids(const Reason& reason, const Reason& other) {
     return reason.code == other.code && is_of_floor(reason) && agree(reason, other, "where") &&
            agree(reason, other, "of") && agree(reason, other, "result") &&
            is_as_high(floor_of(reason), floor_of(other));
 }
 
-/// Whether a floor of the others' is higher than one of these.
+/// Whether a minimum in `others` is strictly higher than one in `reasons`.
 bool is_outbid(const std::vector<Reason>& reasons, const std::vector<Reason>& others) {
     return std::ranges::any_of(reasons, [&others](const Reason& low) {
         return std::ranges::any_of(others, [&low](const Reason& high) {
@@ -86,6 +91,8 @@ Nearness nearness_of(const std::vector<Reason>& reasons) {
         return Nearness::ForOthers;
     if (has_reason_with(reasons, ReasonTraits::ByBuild))
         return Nearness::OtherBuild;
+    // Only changeable causes may be present: a driver update does not help a device that is too
+    // small.
     const bool can_change =
         std::ranges::any_of(reasons, is_cause) && std::ranges::none_of(reasons, is_limit);
     return can_change ? Nearness::CanChange : Nearness::NoCause;
@@ -100,6 +107,7 @@ bool wants_less(const std::vector<Reason>& reasons, const std::vector<Reason>& o
 }
 
 bool is_nearer(const Way& way, const Way& other) {
+    // Possibly usable alternatives come first, then the nearer ones.
     const auto place = [](const Way& one) {
         return std::tuple{one.is_open, nearness_of(one.reasons)};
     };
@@ -107,6 +115,7 @@ bool is_nearer(const Way& way, const Way& other) {
     const auto others = place(other);
     if (own != others)
         return own > others;
+    // Fewer obstacles win, then lower minimums.
     return way.reasons.size() != other.reasons.size() ? way.reasons.size() < other.reasons.size()
                                                       : wants_less(way.reasons, other.reasons);
 }
@@ -115,6 +124,7 @@ void add_obstacle(Reason reason, std::vector<Reason>& reasons) {
     for (auto& told : reasons) {
         if (outbids(told, reason))
             return;
+        // The new minimum includes the old one.
         if (outbids(reason, told)) {
             told = std::move(reason);
             return;

@@ -11,23 +11,27 @@
 
 namespace gpuprobe::inline policy {
 
-/// Why an answer that takes no GPU takes none: collected from what could have used one.
+/// Explains why an answer leaves every GPU unused. Collects the rejected candidates for each GPU.
 class UnusedGpu {
 public:
-    /// A backend or variant, `by`, that may not be used on that GPU. GPUs and what could use them
-    /// in the order in which they would be taken; of the equally near, what asks less comes first.
+    /// Adds a backend or variant, `by`, that must not be used on that GPU. Call it in order of
+    /// preference for GPUs and candidates. Among equally close misses, the one with the lower
+    /// minimums wins.
     void add(const Gpu& gpu, std::string_view by, std::vector<Reason> reasons);
-    /// "gpu-unused", of the GPU that misses least by what is nearest on it. nullopt where nothing
-    /// was added, or where it was wanted so.
+    /// The warning "gpu-unused" for the GPU with the closest miss, with that candidate's reasons.
+    /// nullopt if nothing was added or the caller wanted it so.
     [[nodiscard]] std::optional<Reason> warning() const;
 
 private:
+    /// The closest miss on one GPU so far.
     struct Entry {
         const Gpu* gpu = nullptr;
         std::optional<Nearness> nearness = {};
         bool is_wished = false;
         std::string by = {};
         std::vector<Reason> reasons = {};
+        /// Whether the GPU is worth a warning. If the user excluded a candidate, only changeable
+        /// causes are.
         [[nodiscard]] bool counts() const {
             return nearness && (!is_wished || *nearness > Nearness::OtherBuild);
         }
@@ -37,7 +41,7 @@ private:
     std::vector<Entry> entries_ = {};
 };
 
-/// A GPU that somebody may miss: not one that is made up, or shows pixels alone.
+/// Whether the GPU is a real one that can compute.
 bool may_be_missed(const Gpu& gpu);
 
 }  // namespace gpuprobe::inline policy

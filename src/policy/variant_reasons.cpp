@@ -9,6 +9,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
+/// The value of `where` and, if there are several alternatives, the index of one.
 struct Place {
     std::string where = {};
     std::optional<std::size_t> alternative = {};
@@ -21,13 +22,13 @@ bool is_of_other_vendor(const Term& term, const Facts& gpu) {
     return vendor && !vendors.empty() && std::ranges::find(vendors, *vendor) == vendors.end();
 }
 
-/// A version of glibc, on a host that has another C library.
+/// Whether the term requires a version of glibc and the host uses another C library.
 bool is_of_other_libc(const Term& term, const Facts& host) {
     const auto& libc = host.get<std::string>(FactId::Libc).value;
     return term.fact == FactId::Glibc && libc && *libc != "glibc";
 }
 
-/// Whether what the subject has lies above a range of versions.
+/// Whether the subject's version is above the term's range of versions.
 bool is_above(const Term& term, const Facts& facts) {
     const auto* range = std::get_if<VersionRange>(&term.need);
     const auto have = range ? facts.version(term.fact).value : std::nullopt;
@@ -35,12 +36,13 @@ bool is_above(const Term& term, const Facts& facts) {
            ((range->max && *have > *range->max) || (range->below && *have >= *range->below));
 }
 
-/// A term's own code; for CUDA code the one that tells what is in the way.
+/// The reason code for a term. For CUDA kernels, the code depends on the specific obstacle.
 ReasonCode code_for(const Term& term, Truth result, const Facts& facts) {
     if (result == Truth::Unknown)
         return "fact-unknown";
     if (!facts.gpu() && is_of_other_libc(term, facts))
         return "other-libc";
+    // The remaining codes are about GPUs.
     if (!facts.gpu())
         return shortfall_code(term);
     if (is_of_other_vendor(term, facts))
@@ -58,12 +60,13 @@ ReasonCode code_for(const Term& term, Truth result, const Facts& facts) {
     const auto fit = fit_of(*code, device, facts.rules());
     if (fit == CodeFit::PtxNeedsNewerCuda)
         return "ptx-needs-newer-driver";
-    // The code is there, as PTX, and no driver to compile it.
+    // The build has PTX, but there is no driver to compile it.
     if (fit == CodeFit::NoCuda && device.capability.value)
         return "driver-missing";
     return shortfall_code(term);
 }
 
+/// A reason with its common members; `want` and `have` are filled in by the caller.
 Reason reason_for(const Term& term, const Place& place, ReasonCode code, Truth result) {
     auto reason = because(code);
     reason.detail["where"] = place.where;
@@ -87,17 +90,20 @@ void add_missing(Value missing, Reason& reason) {
         reason.detail["missing"] = std::move(missing);
 }
 
-/// What the driver would have to know to compile the build's code for this GPU.
+/// Adds the CUDA version that the driver would need to support to compile the build's PTX for this
+/// GPU.
 void add_ptx(const CudaCode& code, const Facts& facts, Reason& reason) {
     const auto& cuda = facts.version(FactId::Cuda).value;
     reason.detail["driver_cuda"] = text_of(cuda.value_or(Version{}));
     const auto* ptx = nearest_ptx(code, cuda_device(facts));
+    // PTX without an ISA version needs the CUDA version of the toolkit.
     const auto made = ptx && ptx->isa ? facts.rules().cuda_of_ptx(*ptx->isa) : code.toolkit;
     reason.detail["toolkit"] = made ? Value{text_of(*made)} : Value{};
     if (ptx && ptx->isa)
         reason.detail["ptx"] = text_of(*ptx->isa);
 }
 
+/// The complete reason for an unmet term.
 Reason unmet(const Term& term, const Facts& facts, const Place& place, Truth result) {
     auto reason = reason_for(term, place, code_for(term, result, facts), result);
     reason.detail["want"] = want_of(term, facts.rules());
@@ -106,6 +112,7 @@ Reason unmet(const Term& term, const Facts& facts, const Place& place, Truth res
     reason.detail["have"] = reason.is("vendor-mismatch")
                                 ? to_value(facts.get<std::string>(FactId::Vendor).value)
                                 : have_of(term, facts);
+    // Report the C library instead of the version that it lacks.
     if (reason.is("other-libc") && term.fact == FactId::Glibc) {
         reason.detail["want"] = Value{Value::Array{Value{"glibc"}}};
         reason.detail["have"] = to_value(facts.get<std::string>(FactId::Libc).value);
@@ -114,7 +121,8 @@ Reason unmet(const Term& term, const Facts& facts, const Place& place, Truth res
     return reason;
 }
 
-/// What a reason says is lacking, whichever view tells it: libraries, an architecture, a version.
+/// The missing things that a reason names (libraries, an architecture, a version), regardless of
+/// the kind of reason.
 std::vector<Value> lacking(const Reason& reason) {
     const auto& detail = reason.detail;
     const auto* key = reason.is("arch-not-in-build")    ? "have"
@@ -128,7 +136,7 @@ std::vector<Value> lacking(const Reason& reason) {
     return value.is_null() ? std::vector<Value>{} : std::vector{value};
 }
 
-/// Whether the first of two reasons says all that the second does.
+/// Whether the first reason includes everything that the second one reports.
 bool says(const Reason& told, const Reason& reason) {
     const auto already = lacking(told);
     return told.code == reason.code &&
@@ -137,8 +145,8 @@ bool says(const Reason& told, const Reason& reason) {
            });
 }
 
-/// Whether nothing of it fails but a version that can be updated: what else is in the way is worth
-/// telling then.
+/// Whether at most an updatable driver version keeps the alternative from running. Only then are
+/// further obstacles worth reporting.
 bool may_run(const Conjunction& alternative, const Facts& gpu) {
     return std::ranges::all_of(alternative, [&gpu](const Term& term) {
         return holds(term, gpu) != Truth::False ||
@@ -146,9 +154,10 @@ bool may_run(const Conjunction& alternative, const Facts& gpu) {
     });
 }
 
+/// Collects the reasons of one variant.
 class Explainer {
 public:
-    /// `variant` is null for what a variant advises: its terms are all that is told of them.
+    /// `variant` is null for recommended conditions, which are explained by their terms only.
     Explainer(const Requirements& needs, const Variant* variant, const ExplanationContext& context)
         : needs_{needs},
           variant_{variant},
@@ -157,6 +166,7 @@ public:
 
     std::vector<Reason> take() { return std::move(reasons_); }
 
+    /// Adds the members of the manifest that are unknown.
     void explain_manifest() {
         for (const auto& word : needs_.unsupported)
             reasons_.push_back(reason_for({.name = word}, {.where = "manifest"},
@@ -168,14 +178,15 @@ public:
             explain(term, context_.machine.host, {.where = "host"}, reasons_);
     }
 
-    /// Nothing that changes on a GPU makes the variant run here then.
+    /// Whether the variant was built for other hosts, so that no change on a GPU would make it run.
     [[nodiscard]] bool is_for_other_hosts() const {
         return std::ranges::any_of(reasons_, [](const Reason& reason) {
             return is_of_host(reason) && has_reason_with({reason}, ReasonTraits::ByBuild);
         });
     }
 
-    /// Of alternatives the nearest alone. `is_meant`: the GPU's vendor is one of the variant's.
+    /// Adds the reasons of the closest alternative. `is_meant`: whether the variant supports the
+    /// GPU's vendor.
     void explain_gpu(const Facts& gpu, bool is_meant) {
         std::optional<Way> nearest;
         for (std::size_t i = 0; i < needs_.devices.size(); ++i)
@@ -190,6 +201,7 @@ public:
     }
 
 private:
+    /// The obstacles of an alternative on the GPU.
     [[nodiscard]] Way way_on(const Facts& gpu, std::size_t number, bool is_meant) const {
         const auto& alternative = needs_.devices[number];
         Place place{.where = gpu.gpu()->id};
@@ -199,6 +211,7 @@ private:
         for (const auto& term : alternative)
             way.is_open = both(way.is_open, explain(term, gpu, place, way.reasons));
         const auto of_terms = way.reasons.size();
+        // The terms don't cover inaccessible nodes and the application's own rules, so add those.
         if (variant_ && is_meant) {
             for (auto& reason : closed_nodes(*variant_, alternative, gpu))
                 add_once(std::move(reason), way.reasons);
@@ -209,11 +222,13 @@ private:
         if (variant_ && context_.request.require_verified)
             std::ranges::move(unverified(*variant_, alternative, gpu),
                               std::back_inserter(way.reasons));
+        // Obstacles apart from terms always rule the alternative out.
         if (way.reasons.size() > of_terms)
             way.is_open = Truth::False;
         return way;
     }
 
+    /// Adds the reason for an unmet term. Returns the term's truth.
     Truth explain(const Term& term,
                   const Facts& facts,
                   const Place& place,
@@ -222,7 +237,7 @@ private:
         if (result == Truth::True)
             return result;
         auto reason = unmet(term, facts, place, result);
-        // The report says more of it.
+        // If the report already has `loader-missing`, its reason is more detailed.
         if (!reason.is("loader-missing") || !has_reason(reasons, "loader-missing"))
             add_obstacle(std::move(reason), reasons);
         if (const auto* api = std::get_if<Api>(&term.need))
@@ -230,7 +245,7 @@ private:
         return result;
     }
 
-    /// What the report says about the backend, once for each GPU.
+    /// Adds the report's reasons about the backend, once for each GPU.
     static void repeat_report(Api api, const Gpu& gpu, std::vector<Reason>& reasons) {
         const auto view = gpu.backends.find(std::string{info_of(api).backend});
         if (view == gpu.backends.end())
@@ -239,7 +254,8 @@ private:
             add_of_backend(reason, gpu.id, reasons);
     }
 
-    /// Where the variant's own terms, which say it with what they want, do not say it already.
+    /// Adds the application's refusals, unless the variant's own terms already gave a more detailed
+    /// reason.
     void repeat_refusal(std::string_view backend,
                         const Gpu& gpu,
                         std::vector<Reason>& reasons) const {
@@ -268,6 +284,7 @@ private:
         add_once(std::move(reason), reasons);
     }
 
+    /// Adds a reason unless it is already in the list.
     static void add_once(Reason reason, std::vector<Reason>& reasons) {
         if (std::ranges::find(reasons, reason) == reasons.end())
             add_obstacle(std::move(reason), reasons);
@@ -284,6 +301,7 @@ Reason request_reason(ReasonCode code, const Variant& variant) {
     return because(code, {{"where", "request"}, {"variant", variant.name}});
 }
 
+/// The reasons for an exclusion that does not depend on the machine.
 std::vector<Reason> exclusion_reasons(const JudgedVariant& judged,
                                       const ExplanationContext& context) {
     const auto& variant = *judged.variant;
@@ -293,6 +311,7 @@ std::vector<Reason> exclusion_reasons(const JudgedVariant& judged,
         case Exclusion::NotRequested: {
             auto reason = request_reason("not-requested", variant);
             const auto& request = context.request;
+            // Report the first restriction of the request that is set.
             for (const auto* only :
                  {&request.only, &request.allowed, &request.allowed_backends, &request.gpus})
                 if (*only && reason.detail.at("requested").is_null())
@@ -331,11 +350,13 @@ std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationCo
     explainer.explain_host();
     const auto vendors = vendors_of(needs);
     const auto& gpus = context.machine.gpus;
+    // If the host rules the variant out, reasons about GPUs would not help.
     const bool depends_on_gpus = !needs.devices.empty() && !explainer.is_for_other_hosts();
     for (std::size_t i = 0; i < gpus.size() && depends_on_gpus; ++i) {
         const auto& vendor = gpus[i].get<std::string>(FactId::Vendor).value;
         const bool is_meant =
             vendors.empty() || !vendor || std::ranges::find(vendors, *vendor) != vendors.end();
+        // Skip GPUs on which it runs, and GPUs of other vendors if it runs somewhere.
         if (is_covered(judged, i) || (!is_meant && judged.covered != 0))
             continue;
         explainer.explain_gpu(gpus[i], is_meant);

@@ -8,7 +8,7 @@
 
 namespace gpuprobe::inline policy {
 
-/// What an explanation refers to.
+/// The inputs for an explanation.
 struct ExplanationContext {
     const RecommendRequest& request;
     const MachineFacts& machine;
@@ -17,19 +17,18 @@ struct ExplanationContext {
     const Refusals& refusals;
 };
 
-/// Every predicate that is not true; of alternatives, where none holds, those of the nearest. For a
-/// variant that may be taken: on the GPUs that it is for and does not run on. Nothing of GPUs for
-/// one that is built for other hosts.
+/// The reasons for every predicate that isn't true. If all alternatives fail, only the reasons of
+/// the closest miss are returned. For a usable variant: the reasons on GPUs that it is meant for
+/// but does not run on. Variants for other hosts get no reasons about GPUs.
 ///
-/// Detail: `where` ("host", "manifest", "request" or a GPU's id), `predicate`, `result`, `want`,
-/// `have`, `missing` for lists of words, and `alternative`, counted from 0, where there are
-/// several.
+/// Detail: `where` ("host", "manifest", "request" or a GPU id), `predicate`, `result`, `want`,
+/// `have`, `missing` for lists of words, and `alternative`, counted from 0, if there are several.
 std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationContext& context);
 
-/// The same for what it advises, on the GPUs that it runs on.
+/// The same for the variant's recommended conditions, on the GPUs that it runs on.
 std::vector<Reason> warnings_for(const JudgedVariant& judged, const ExplanationContext& context);
 
-/// Why a term does not hold, in the same members, or why nobody knows whether it does.
+/// The reason why a term is false or unknown, with the same members.
 Reason unmet(const Term& term, const Facts& facts, Truth result);
 
 }  // namespace gpuprobe::inline policy
