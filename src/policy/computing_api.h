@@ -10,23 +10,22 @@
 
 namespace gpuprobe::inline policy {
 
-/// The APIs through which a variant computes where this alternative of its holds: those that its
-/// predicates name, else the one that its family is called after ("cuda", "rocm"). None: nothing
-/// tells.
+/// The APIs that the variant computes with under this alternative: those in its predicates,
+/// otherwise the API that its family is named after ("cuda", "rocm"). Empty if neither names one.
 std::vector<Api> apis_used(const Variant& variant, const Conjunction& alternative);
 
-/// `no-permission` for each closed node without which the variant can't compute on the GPU where
-/// this alternative of its holds; none where it works all the same.
+/// `no-permission` for each inaccessible device node that the variant needs on the GPU under this
+/// alternative; empty if one of its APIs works anyway.
 std::vector<Reason> closed_nodes(const Variant& variant,
                                  const Conjunction& alternative,
                                  const Facts& gpu);
 
-/// Whether each of these APIs, and at least one, has computed a checked result on the GPU.
+/// Whether the list isn't empty and every API in it has computed a checked result on the GPU.
 bool is_verified(const std::vector<Api>& apis, const Facts& gpu);
 
-/// `not-verified` {where, predicate, backend, result} for each backend that the variant uses on the
-/// GPU where this alternative of its holds, and that was not verified; what can't be used anyway
-/// has its reasons.
+/// `not-verified` {where, predicate, backend, result} for each unverified backend that the variant
+/// uses on the GPU under this alternative. Unusable backends are skipped because they already have
+/// reasons.
 std::vector<Reason> unverified(const Variant& variant,
                                const Conjunction& alternative,
                                const Facts& gpu);

@@ -13,11 +13,13 @@ bool is_exactly(const CodeTarget& target, const ComputeCapability& device) {
     return target.capability == device;
 }
 
+/// The rule for cubins, and for PTX that is family-specific.
 bool is_same_major(const CodeTarget& target, const ComputeCapability& device) {
     return target.capability.major == device.major && target.capability.minor <= device.minor;
 }
 
 bool cubin_runs(const CodeTarget& cubin, const ComputeCapability& device, bool exact) {
+    // Architecture-specific code ("9.0a") isn't forward compatible.
     if (exact || cubin.suffix == CodeSuffix::Specific)
         return is_exactly(cubin, device);
     return is_same_major(cubin, device);
@@ -31,17 +33,18 @@ bool ptx_runs(const CodeTarget& ptx, const ComputeCapability& device, bool exact
     return ptx.capability <= device;
 }
 
-/// Whether the driver compiles PTX of that target.
+/// Whether the driver can compile this PTX.
 Truth is_known_to_driver(const CodeTarget& ptx,
                          const CudaCode& code,
                          const Fact<Version>& cuda,
                          const Rules& rules) {
     if (ptx.isa && cuda.value)
         return rules.runs_ptx(*cuda.value, *ptx.isa);
+    // PTX without an ISA version: compare the driver with the toolkit that produced it.
     return when_known(cuda, [&code](const Version& have) { return have >= code.toolkit; });
 }
 
-/// Of all PTX that the device could run, the one that its driver is nearest to.
+/// The best result over all PTX that the device could run.
 CodeFit fit_of_ptx(const CudaCode& code, const CudaDevice& device, const Rules& rules) {
     auto found = Truth::False;
     bool is_there = false;
@@ -64,6 +67,7 @@ CodeFit fit_of_ptx(const CudaCode& code, const CudaDevice& device, const Rules& 
 
 std::optional<ComputeCapability> parse_text(std::string_view text,
                                             std::type_identity<ComputeCapability>) {
+    // The text is exactly "major.minor", and the minor has one digit.
     const auto dot = text.find('.');
     if (dot == std::string_view::npos || dot > 2 || text.size() != dot + 2)
         return std::nullopt;
@@ -80,6 +84,7 @@ std::string text_of(const ComputeCapability& capability) {
 
 std::optional<CodeTarget> parse_text(std::string_view text, std::type_identity<CodeTarget>) {
     CodeTarget target;
+    // Split off PTX's ISA version first.
     if (const auto at = text.find('@'); at != std::string_view::npos) {
         target.isa = parse_text(text.substr(at + 1), std::type_identity<Version>{});
         if (!target.isa)
@@ -108,16 +113,19 @@ std::string text_of(const CodeTarget& target) {
 
 CodeFit fit_of(const CudaCode& code, const CudaDevice& device, const Rules& rules) {
     const auto oldest = rules.oldest_capability(code.toolkit);
+    // Neither lists nor a toolkit: nothing is known that would rule the device out.
     if (!code.sass && !code.ptx && !oldest)
         return CodeFit::Runs;
     if (!device.capability.value)
         return device.capability.is_probed ? CodeFit::NoCuda : CodeFit::CapabilityUnknown;
     const auto& capability = *device.capability.value;
+    // The toolkit can't compile for such an old device.
     if (oldest && capability < *oldest)
         return CodeFit::NoCode;
     if (!code.sass && !code.ptx)
         return CodeFit::Runs;
     const bool is_exact = code.exact || device.is_tegra;
+    // A matching cubin needs no compiler in the driver, so check cubins first.
     if (code.sass && std::ranges::any_of(*code.sass, [&](const CodeTarget& cubin) {
             return cubin_runs(cubin, capability, is_exact);
         }))

@@ -13,8 +13,9 @@ namespace gpuprobe::inline policy {
 class Rules;
 }
 
-/// Which CUDA code runs on which device. Source: CUDA C++ Programming Guide, "Compute Capabilities"
-/// and "Application Compatibility"; CUDA Compatibility, "Minor Version Compatibility".
+/// Which CUDA kernels run on which device. Source: CUDA C++ Programming Guide, "Compute
+/// Capabilities" and "Application Compatibility"; CUDA Compatibility, "Minor Version
+/// Compatibility".
 namespace gpuprobe::inline policy {
 
 /// A device's compute capability: "8.9".
@@ -24,61 +25,65 @@ struct ComputeCapability {
     auto operator<=>(const ComputeCapability&) const = default;
     bool operator==(const ComputeCapability&) const = default;
 };
-/// One or two digits, a dot and one digit; nullopt for anything else.
+/// Parses one or two digits, a dot and one digit; nullopt for anything else.
 std::optional<ComputeCapability> parse_text(std::string_view text,
                                             std::type_identity<ComputeCapability>);
 std::string text_of(const ComputeCapability& capability);
-/// Of its version "8.9".
+/// The compute capability in a version "8.9".
 constexpr ComputeCapability capability_of(const Version& version) {
     return {.major = version.parts[0], .minor = version.parts[1]};
 }
 
-/// What code was compiled for: "9.0", architecture-specific "9.0a", or family-specific "10.0f";
-/// PTX perhaps with its version, "9.0@9.1".
+/// The target that code was compiled for: "9.0", architecture-specific "9.0a", or family-specific
+/// "10.0f". PTX can include its ISA version, "9.0@9.1".
 enum class CodeSuffix { None, Specific, Family };
 struct CodeTarget {
     ComputeCapability capability = {};
     CodeSuffix suffix = CodeSuffix::None;
-    std::optional<Version> isa = {};  ///< PTX's version, where it is known
+    std::optional<Version> isa = {};  ///< PTX ISA version, if known
     bool operator==(const CodeTarget&) const = default;
 };
 std::optional<CodeTarget> parse_text(std::string_view text, std::type_identity<CodeTarget>);
 std::string text_of(const CodeTarget& target);
 
-/// The CUDA code in a build.
+/// The CUDA kernels in a build.
 struct CudaCode {
-    Version toolkit = {};                              ///< zero where it is not known
+    Version toolkit = {};                              ///< zero if unknown
     std::optional<std::vector<CodeTarget>> sass = {};  ///< cubins
     std::optional<std::vector<CodeTarget>> ptx = {};
-    bool exact = false;  ///< runs on the very capabilities it was compiled for only
+    /// Whether kernels run only on exactly the capabilities they were compiled for.
+    bool exact = false;
     bool operator==(const CudaCode&) const = default;
 };
 
-/// A device, as far as running code is concerned.
+/// The properties of a device that decide which kernels run.
 struct CudaDevice {
     Fact<ComputeCapability> capability = {};
-    Fact<Version> cuda = {};  ///< the newest CUDA that its driver runs
-    bool is_tegra = false;    ///< between Tegra and other devices there is no promise
+    Fact<Version> cuda = {};  ///< the newest CUDA version that its driver supports
+    bool is_tegra = false;    ///< CUDA guarantees no compatibility between Tegra and other devices
     bool operator==(const CudaDevice&) const = default;
 };
 
-/// Why code does or does not run.
+/// Whether kernels run, or why not.
 enum class CodeFit {
     Runs,
     NoCode,             ///< neither cubin nor PTX for this capability
-    PtxNeedsNewerCuda,  ///< only PTX, and the driver is older than it, or its version is newer
+    PtxNeedsNewerCuda,  ///< only PTX, and the driver is too old to compile it
     CapabilityUnknown,
-    CudaUnknown,  ///< only PTX, and what CUDA the driver runs is not known
+    CudaUnknown,  ///< only PTX, and the driver's CUDA version is unknown
     NoCuda,       ///< not a CUDA device, or only PTX and no CUDA driver
 };
 
-/// A cubin runs on its own major capability from its minor one on; PTX on its capability and all
-/// later ones, when the driver knows its version or, where that is not known, is not older than the
-/// toolkit. Without either list everything runs that the toolkit can compile for at all.
+/// Decides whether the build's kernels run on the device. A cubin runs on its own major capability
+/// from its minor one on. PTX runs on its capability and all later ones if the driver supports its
+/// ISA version or, if that is unknown, isn't older than the toolkit. A build without either list
+/// runs on every device that its toolkit can compile for.
 CodeFit fit_of(const CudaCode& code, const CudaDevice& device, const Rules& rules);
+/// True for Runs, unknown for the two unknown results, false otherwise.
 Truth truth_of(CodeFit fit);
 
-/// Of the PTX that the device could run, the one of the oldest version; null for none.
+/// The PTX with the oldest ISA version among all PTX that the device could run; null if none
+/// exists.
 const CodeTarget* nearest_ptx(const CudaCode& code, const CudaDevice& device);
 
 }  // namespace gpuprobe::inline policy

@@ -8,13 +8,14 @@
 namespace gpuprobe::inline policy {
 namespace {
 
+// Maximum length of a processor name in bytes.
 constexpr std::size_t kMaxProcessor = 16;
 
 bool is_hex_or_wild(char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || c == 'X';
 }
 
-/// "gfx11-generic": LLVM's code for several processors at once.
+/// "gfx11-generic": one code object for several processors.
 bool is_generic(std::string_view processor) {
     constexpr std::string_view kEnd = "-generic";
     if (!processor.starts_with("gfx") || !processor.ends_with(kEnd))
@@ -23,7 +24,7 @@ bool is_generic(std::string_view processor) {
     return !family.empty() && family.find_first_not_of("0123456789-") == std::string_view::npos;
 }
 
-/// In lower case, but for the X that stands for a digit.
+/// The processor in lower case, except for an X, which matches any digit.
 std::optional<std::string> processor_from(std::string_view text) {
     if (is_generic(text) && text.size() <= kMaxProcessor)
         return std::string{text};
@@ -37,6 +38,7 @@ std::optional<std::string> processor_from(std::string_view text) {
     return is_valid ? std::optional{processor} : std::nullopt;
 }
 
+/// Whether the processor matches the family digit by digit, where X matches any digit.
 bool is_in_family(std::string_view family, std::string_view processor) {
     return family.size() == processor.size() &&
            std::ranges::equal(family, processor, [](char wild, char digit) {
@@ -44,9 +46,11 @@ bool is_in_family(std::string_view family, std::string_view processor) {
            });
 }
 
+/// Whether the target's processor, family or generic processor includes `processor`.
 bool names(const GfxTarget& target, const std::string& processor, const GfxFamilies& families) {
     if (target.processor == processor)
         return true;
+    // Only families and generic processors can match other names.
     if (target.processor.find('X') == std::string::npos && !is_generic(target.processor))
         return false;
     const auto listed = families.find(target.processor);
@@ -63,6 +67,7 @@ std::optional<GfxTarget> parse_text(std::string_view text, std::type_identity<Gf
     if (!processor)
         return std::nullopt;
     GfxTarget target{.processor = std::move(*processor)};
+    // The remaining pieces are features with a sign.
     for (std::size_t i = 1; i < pieces.size(); ++i) {
         const auto piece = pieces[i];
         if (piece != "xnack+" && piece != "xnack-" && piece != "sramecc+" && piece != "sramecc-")
@@ -86,6 +91,7 @@ Truth runs_on(const GfxTarget& target, const GfxTarget& device, const GfxFamilie
     if (!names(target, device.processor, families))
         return Truth::False;
     auto result = Truth::True;
+    // Code that does not mention a feature runs with either setting.
     for (const auto& [feature, is_on] : target.features) {
         const auto found = device.features.find(feature);
         result = both(result, found == device.features.end() ? Truth::Unknown

@@ -10,6 +10,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
+/// The vendor-specific architecture: compute capability, gfx target or Intel IP.
 const std::optional<std::string>& architecture_of(const Gpu& gpu) {
     const auto& known = gpu.architecture;
     if (known.cuda_compute_capability)
@@ -31,6 +32,7 @@ std::vector<const Gpu*> in_order(const Report& report) {
 const Gpu* default_gpu(const Report& report, const std::vector<std::string>& chosen) {
     const auto gpus = in_order(report);
     const auto found = std::ranges::find_if(gpus, [&chosen](const Gpu* gpu) {
+        // Without a choice, any GPU that can compute is a default.
         return chosen.empty() ? gpu->kind != GpuKind::DisplayOnly
                               : gpu->id == whole_id(chosen.front());
     });
@@ -48,6 +50,7 @@ void put_default_first(Report& report, const std::vector<std::string>& chosen) {
 bool is_alike(const Gpu& left, const Gpu& right) {
     if (left.id == right.id)
         return true;
+    // A MIG instance can't be combined with another GPU.
     if (stands_alone(left) || stands_alone(right))
         return false;
     if (!left.vendor || left.vendor != right.vendor)
@@ -56,6 +59,7 @@ bool is_alike(const Gpu& left, const Gpu& right) {
     const auto& other = architecture_of(right);
     if (architecture && other)
         return architecture == other;
+    // Same model: the fallback if an architecture is unknown.
     return left.pci && right.pci && left.pci->device_id &&
            left.pci->device_id == right.pci->device_id;
 }

@@ -11,8 +11,10 @@
 namespace gpuprobe::inline policy {
 namespace {
 
+/// Limit for the JSON text of one table.
 constexpr Bytes kMaxRulesText = kib(256);
 
+/// cuda_driver: the minimum driver of a CUDA major version (minor-version compatibility).
 struct MajorFloor {
     std::uint32_t major = 0;
     Version driver = {};
@@ -20,12 +22,14 @@ struct MajorFloor {
 };
 RECORD_MEMBERS(MajorFloor, ("toolkit_major", major), ("min_driver", driver), exceptions)
 
+/// cuda_driver: the minimum driver of one toolkit release.
 struct ToolkitFloor {
     Version toolkit = {};
     Version driver = {};
 };
 RECORD_MEMBERS(ToolkitFloor, toolkit, ("min_driver", driver))
 
+/// cuda_driver: the CUDA version of a driver branch.
 struct Branch {
     std::uint32_t branch = 0;
     Version cuda = {};
@@ -40,6 +44,7 @@ struct CudaDriverTable {
 RECORD_MEMBERS(CudaDriverTable, ("mvc_floor", majors), ("exact_floor", toolkits),
                ("branch_to_cuda", branches))
 
+/// cuda_sm: a compute capability and the toolkits that compile for it.
 struct SmRow {
     ComputeCapability capability = {};
     Version first = {};
@@ -53,6 +58,7 @@ struct SmTable {
 };
 RECORD_MEMBERS(SmTable, ("sm", rows))
 
+/// ptx_isa: a PTX ISA version and the first CUDA that compiles it.
 struct PtxRow {
     Version isa = {};
     Version cuda = {};
@@ -64,6 +70,7 @@ struct PtxTable {
 };
 RECORD_MEMBERS(PtxTable, ("isa", rows))
 
+/// intel_ip: an Intel IP and the IP whose code it also runs.
 struct IpRow {
     Version ip = {};
     std::optional<Version> base = {};
@@ -75,11 +82,13 @@ struct IpTable {
 };
 RECORD_MEMBERS(IpTable, ("ip", rows))
 
+/// rocm_gfx: gfx families and their processors.
 struct GfxTable {
     std::map<std::string, std::vector<std::string>> families = {};
 };
 RECORD_MEMBERS(GfxTable, ("family_wildcards", families))
 
+/// cpu_levels: other spellings of processor features, and Linux's.
 struct CpuTable {
     std::map<std::string, std::string> aliases = {};
 };
@@ -90,6 +99,7 @@ struct IndexTable {
 };
 RECORD_MEMBERS(IndexTable, serial)
 
+/// Parses a table of the given record type.
 template <class Table>
 Result<Table> table_from(std::string_view json) {
     return record_from<Table>(TRY(parse_json(json, kMaxRulesText)));
@@ -101,6 +111,7 @@ Status Rules::read_cuda_driver(std::string_view json) {
     const auto table = TRY(table_from<CudaDriverTable>(json));
     for (const auto& floor : table.majors) {
         floors_by_major_.emplace_back(floor.major, floor.driver);
+        // Exceptions are toolkits whose minimum differs from the major version's.
         for (const auto& [toolkit, driver] : floor.exceptions)
             if (const auto version = parse_text(toolkit, std::type_identity<Version>{}))
                 floors_by_toolkit_.emplace(*version, driver);
@@ -166,6 +177,8 @@ const Rules& Rules::current() {
         for (const auto& [name, table] : tables)
             documents.push_back({.name = name, .json = table->json});
         auto read = from(documents);
+        // If a table in use is malformed, use all of the compiled-in ones instead of mixing
+        // versions.
         if (!read)
             read = builtin();
         return std::move(read).value_or({});
@@ -184,6 +197,7 @@ Result<Rules> Rules::from(std::span<const BuiltinDocument> documents) {
         {"rocm_gfx", &Rules::read_rocm_gfx},
     };
     Rules rules;
+    // Every table is required, so a missing one is an error.
     for (const auto& reader : kReaders) {
         const auto found = std::ranges::find(documents, reader.name, &BuiltinDocument::name);
         if (found == documents.end())
@@ -196,12 +210,14 @@ Result<Rules> Rules::from(std::span<const BuiltinDocument> documents) {
 }
 
 std::optional<std::uint32_t> Rules::branch_of_cuda(const Version& cuda) const {
+    // Branches and CUDA versions ascend together, so the first match is the lowest branch.
     const auto found = std::ranges::find_if(
         cuda_by_branch_, [&cuda](const auto& row) { return row.second >= cuda; });
     return found == cuda_by_branch_.end() ? std::nullopt : std::optional{found->first};
 }
 
 std::optional<Version> Rules::cuda_of_ptx(const Version& isa) const {
+    // The first row with this ISA version or a newer one.
     const auto found = cuda_by_ptx_.lower_bound(isa);
     return found == cuda_by_ptx_.end() ? std::nullopt : std::optional{found->second};
 }
@@ -209,11 +225,13 @@ std::optional<Version> Rules::cuda_of_ptx(const Version& isa) const {
 Truth Rules::runs_ptx(const Version& cuda, const Version& isa) const {
     if (const auto first = cuda_of_ptx(isa))
         return truth_of(cuda >= *first);
+    // The ISA version is newer than the table: a driver known to the table can't compile it.
     const bool is_in_table = !cuda_by_ptx_.empty() && cuda <= cuda_by_ptx_.rbegin()->second;
     return is_in_table ? Truth::False : Truth::Unknown;
 }
 
 std::optional<ComputeCapability> Rules::oldest_capability(const Version& toolkit) const {
+    // The table lists releases ("12.4") without patch numbers.
     const Version release{.parts = {toolkit.parts[0], toolkit.parts[1], 0, 0}};
     for (const auto& [capability, toolkits] : toolkits_)
         if (toolkits.contains(release))
@@ -238,12 +256,13 @@ std::vector<Version> Rules::intel_ips_of(const Version& ip) const {
 
 std::optional<Version> Rules::cuda_floor(const Version& toolkit) const {
     const Version release{.parts = {toolkit.parts[0], toolkit.parts[1], 0, 0}};
-    // Asked for each variant and GPU: newer toolkits have no row of their own.
+    // This runs for each variant and GPU, so skip the look-up for toolkits newer than the last row.
     const bool may_have_row =
         !floors_by_toolkit_.empty() && release <= floors_by_toolkit_.rbegin()->first;
     if (may_have_row)
         if (const auto found = floors_by_toolkit_.find(release); found != floors_by_toolkit_.end())
             return found->second;
+    // No row for the toolkit: minor-version compatibility sets the minimum.
     for (const auto& [major, driver] : floors_by_major_)
         if (major == toolkit.major())
             return driver;
@@ -251,6 +270,7 @@ std::optional<Version> Rules::cuda_floor(const Version& toolkit) const {
 }
 
 std::optional<Version> Rules::cuda_of_driver(const Version& driver) const {
+    // The row of the newest branch that isn't above the driver's.
     const auto next = cuda_by_branch_.upper_bound(driver.major());
     return next == cuda_by_branch_.begin() ? std::nullopt : std::optional{std::prev(next)->second};
 }
