@@ -16,6 +16,8 @@ std::string with_dashes(std::string_view name) {
     return text;
 }
 
+/// The value of a fact in an answer: a selector fact of the chosen GPUs, or a machine fact as a
+/// comma-separated list.
 std::optional<std::string> answer_fact(std::string_view name,
                                        const Facts& facts,
                                        const Selection& selection) {
@@ -31,12 +33,14 @@ std::optional<std::string> answer_fact(std::string_view name,
     return list;
 }
 
+/// The value of the first rule whose predicates hold.
 std::optional<std::string> answer_from(const std::vector<AnswerRule>& rules,
                                        const Facts& facts,
                                        const Selection& selection) {
     for (const auto& rule : rules)
         for (const auto& [text, predicates] : rule) {
             const auto truth = test_all(predicates, facts);
+            // A later rule must not win while an earlier one might hold.
             if (truth == Truth::Unknown)
                 return std::nullopt;
             if (truth == Truth::True)
@@ -49,6 +53,7 @@ std::optional<std::string> answer_from(const std::vector<AnswerRule>& rules,
 
 }  // namespace
 
+/// Names with dashes are rejected so that each fact has one spelling.
 bool is_answer_fact(std::string_view name) {
     return is_selector_fact(name) ||
            (name.find('-') == std::string_view::npos && find_fact(with_dashes(name)));

@@ -11,13 +11,13 @@
 
 namespace gpuprobe::inline policy {
 
-/// Whether a text of `Profile::answers` may name this fact: one for environments, or a machine fact
-/// with underscores for its dashes.
+/// Whether a text of `Profile::answers` may name this fact: a fact for environments, or a machine
+/// fact with underscores instead of dashes.
 bool is_answer_fact(std::string_view name);
 
-/// What the profile answers beside the backend. An answer whose rules can't be told, because a
-/// predicate before the one that holds is not known or a fact of the value is not, is left out.
-/// `facts` are of the best chosen GPU, or of the machine.
+/// The profile's answers apart from the backend. An answer is left out if a predicate before the
+/// matching rule is unknown or a fact in its value is unknown. `facts` are about the best chosen
+/// GPU, or about the machine if no GPU was chosen.
 std::map<std::string, std::string> answers_of(const Profile& profile,
                                               const Facts& facts,
                                               const Selection& selection);

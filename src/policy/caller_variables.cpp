@@ -12,7 +12,8 @@ namespace {
 
 using knowledge::ListForm;
 
-/// One GPU as one API shows it, all that the caller has set, and what it is told to set.
+/// The input for the checks below: one GPU as one API reports it, the caller's variables, and our
+/// answer.
 struct CallerScene {
     const Gpu& gpu;
     const ApiView& view;
@@ -21,13 +22,16 @@ struct CallerScene {
     const Variables& answer;
     std::string_view api = {};
 
+    /// The iterator of a variable that isn't set.
     [[nodiscard]] Variables::const_iterator none() const { return callers.end(); }
+    /// Whether the caller has set the variable to a non-empty value.
     [[nodiscard]] bool has(const std::string& name) const {
         const auto found = callers.find(name);
         return found != none() && !found->second.empty();
     }
 };
 
+/// The non-empty items of a list, trimmed.
 std::vector<std::string> items_of(std::string_view list, char separator) {
     std::vector<std::string> items;
     for (const auto piece : split(list, separator))
@@ -36,8 +40,8 @@ std::vector<std::string> items_of(std::string_view list, char separator) {
     return items;
 }
 
-/// Whether an item is the GPU: by its position, or by the start of its UUID. nullopt for a position
-/// where the GPU's own is not known.
+/// Whether a list item selects the GPU, by index or by the start of its UUID. nullopt for an index
+/// if the GPU's own index is unknown.
 std::optional<bool> is_meant(const std::string& item,
                              const std::string& uuid,
                              std::optional<std::uint64_t> place) {
@@ -46,12 +50,13 @@ std::optional<bool> is_meant(const std::string& item,
     return !uuid.empty() && lower_case(uuid).starts_with(lower_case(item));
 }
 
-/// A list of positions and UUIDs, which ends with the first item that can be neither.
+/// Whether a list of indices and UUIDs omits the GPU. The list ends at the first invalid item.
 bool is_left_out(std::string_view list, const std::string& uuid, std::optional<std::uint64_t> at) {
     for (const auto& item : items_of(list, ',')) {
         const bool is_uuid = item.starts_with("GPU-") || item.starts_with("MIG-");
         if (!is_uuid && !parse_number<std::uint64_t>(item))
             return true;
+        // An unknown index and any MIG item may mean this GPU, so don't report it as hidden.
         if (is_meant(item, uuid, at).value_or(true) || item.starts_with("MIG-"))
             return false;
     }
@@ -62,13 +67,13 @@ std::optional<std::uint64_t> index_of(const ApiView& view) {
     return view.index ? std::optional<std::uint64_t>{*view.index} : std::nullopt;
 }
 
-/// Where the GPU stands among those of the API in order of PCI address.
+/// The GPU's position among the API's GPUs in order of PCI address.
 std::optional<std::string> rank_of(const CallerScene& scene) {
     return selector_fact(std::string{scene.api} + "_pci_ranks",
                          {.report = scene.told.report, .gpus = {&scene.gpu}});
 }
 
-/// How many of the API's GPUs have such a place, and whether all are of one kind.
+/// The number of GPUs of this vendor in the API, and whether all have the same kind.
 struct Ranked {
     std::uint64_t count = 0;
     bool is_of_one_kind = true;
@@ -85,6 +90,7 @@ Ranked ranked_in(const CallerScene& scene) {
     return ranked;
 }
 
+/// CUDA_VISIBLE_DEVICES: indices follow CUDA_DEVICE_ORDER.
 bool by_cuda(const std::string& value, const CallerScene& scene) {
     auto place = index_of(scene.view);
     const auto order = scene.callers.find("CUDA_DEVICE_ORDER");
@@ -95,12 +101,14 @@ bool by_cuda(const std::string& value, const CallerScene& scene) {
     return is_left_out(value, scene.gpu.identity.nvidia_uuid.value_or(""), place);
 }
 
+/// The GPU's id as ROCm spells it, "GPU-" and 16 digits.
 std::string hip_uuid(const Gpu& gpu) {
     const auto id = gpu.identity.hip_unique_id.value_or("");
     return id.empty() || id.starts_with("GPU-") ? id : "GPU-" + id;
 }
 
-/// HIP counts what ROCr leaves over, so a position means nothing where both are set.
+/// HIP_VISIBLE_DEVICES: HIP numbers the devices that ROCr leaves visible, so indices are
+/// meaningless if ROCR_VISIBLE_DEVICES is set too.
 bool by_hip(const std::string& value, const CallerScene& scene) {
     if (value.empty())
         return false;
@@ -108,12 +116,13 @@ bool by_hip(const std::string& value, const CallerScene& scene) {
     return is_left_out(value, hip_uuid(scene.gpu), place);
 }
 
+/// ROCR_VISIBLE_DEVICES.
 bool by_rocr(const std::string& value, const CallerScene& scene) {
     return is_left_out(value, hip_uuid(scene.gpu), index_of(scene.view));
 }
 
-/// Without ZE_ENABLE_PCI_ID_DEVICE_ORDER the driver counts discrete GPUs and integrated ones in an
-/// order of its own, so that a position may be either.
+/// ZE_AFFINITY_MASK. Without ZE_ENABLE_PCI_ID_DEVICE_ORDER the driver numbers discrete and
+/// integrated GPUs in its own order, so an index could mean either kind.
 bool by_rank(const std::string& value, const CallerScene& scene) {
     const auto rank = rank_of(scene);
     if (value.empty() || !rank)
@@ -123,13 +132,16 @@ bool by_rank(const std::string& value, const CallerScene& scene) {
     const bool is_in_pci_order =
         ranked.is_of_one_kind || (order != scene.none() && order->second == "1");
     return std::ranges::none_of(items_of(value, ','), [&](const std::string& item) {
+        // "0.1" selects a sub-device of device 0.
         const auto place = item.substr(0, item.find('.'));
         const auto number = parse_number<std::uint64_t>(place);
+        // In unknown order, any valid index may be this GPU.
         return is_in_pci_order ? place == *rank : number && *number < ranked.count;
     });
 }
 
-/// "backend:devices;backend:devices"; a term with "!" only takes away.
+/// ONEAPI_DEVICE_SELECTOR: "backend:devices;backend:devices"; a term with "!" only excludes
+/// devices.
 bool by_backend(const std::string& value, const CallerScene& scene) {
     const auto keeps = [&scene](const std::string& term) {
         const auto colon = term.find(':');
@@ -142,7 +154,7 @@ bool by_backend(const std::string& value, const CallerScene& scene) {
     return !value.empty() && std::ranges::none_of(items_of(value, ';'), keeps);
 }
 
-/// Whether the answer leaves the GPUs that it is for alone, which are then counted from 0.
+/// Whether the answer leaves only the selected GPUs visible, which are then numbered from 0.
 bool leaves_only_those_told(const CallerScene& scene) {
     const auto said = [&scene](const char* name) {
         const auto found = scene.answer.find(name);
@@ -153,12 +165,13 @@ bool leaves_only_those_told(const CallerScene& scene) {
            (!files.empty() && files == selector_fact("vulkan_own_manifest", scene.told));
 }
 
-/// A list without numbers is no GPU. Which number is which GPU is another question, but ggml ends
-/// where one is of no device that the answer leaves.
+/// GGML_VK_VISIBLE_DEVICES: a list without numbers selects no GPU. Indices can't be resolved to
+/// GPUs here, but ggml aborts on an index beyond the devices that the answer leaves visible.
 bool by_ggml(const std::string& value, const CallerScene& scene) {
     const auto items = items_of(value, ',');
     if (items.empty() || !parse_number<std::uint64_t>(items.front()))
         return true;
+    // Our answer replaces the list, or the number of visible devices is unknown.
     if (scene.answer.contains("GGML_VK_VISIBLE_DEVICES") || !leaves_only_those_told(scene))
         return false;
     return std::ranges::any_of(items, [&scene](const std::string& item) {
@@ -166,24 +179,26 @@ bool by_ggml(const std::string& value, const CallerScene& scene) {
     });
 }
 
-/// Paths of manifests, or of folders with some.
+/// VK_DRIVER_FILES and OCL_ICD_VENDORS: whether the paths (manifests or their folders) omit the
+/// GPU's driver.
 bool is_driver_left_out(const std::string& paths, const CallerScene& scene) {
     const auto& driver = scene.view.driver;
     if (paths.empty() || !driver || !driver->starts_with('/'))
         return false;
     return std::ranges::none_of(items_of(paths, ':'), [&driver](std::string path) {
+        // Trailing slashes don't matter.
         while (path.size() > 1 && path.ends_with('/'))
             path.pop_back();
         return *driver == path || driver->substr(0, driver->rfind('/')) == path;
     });
 }
 
-/// Loaders that know VK_DRIVER_FILES do not look at it.
+/// VK_ICD_FILENAMES: ignored by Vulkan loaders if VK_DRIVER_FILES is set.
 bool by_icd_filenames(const std::string& value, const CallerScene& scene) {
     return !scene.has("VK_DRIVER_FILES") && is_driver_left_out(value, scene);
 }
 
-/// "*name*", "name*", "*name" or "name", without regard to case, as the Vulkan loader takes them.
+/// Matches "*name*", "name*", "*name" or "name", ignoring case, like the Vulkan loader.
 bool is_glob_match(std::string glob, std::string_view name) {
     const bool is_open_in_front = glob.starts_with('*');
     if (is_open_in_front)
@@ -191,6 +206,7 @@ bool is_glob_match(std::string glob, std::string_view name) {
     const bool is_open_behind = glob.ends_with('*');
     if (is_open_behind)
         glob.pop_back();
+    // A pattern "*name" is compared with the end of the name.
     const auto found = is_open_in_front && !is_open_behind && name.size() >= glob.size()
                            ? name.size() - glob.size()
                            : std::size_t{0};
@@ -200,6 +216,7 @@ bool is_glob_match(std::string glob, std::string_view name) {
     return is_open_behind ? rest.starts_with(glob) : rest == glob;
 }
 
+/// Whether a pattern matches the file name of the driver manifest that the GPU uses.
 bool is_among(const std::string& globs, const CallerScene& scene) {
     const auto path = lower_case(scene.view.driver.value_or(""));
     const auto name = path.substr(path.rfind('/') + 1);
@@ -208,15 +225,17 @@ bool is_among(const std::string& globs, const CallerScene& scene) {
     });
 }
 
+/// VK_LOADER_DRIVERS_DISABLE: hides the drivers that match.
 bool by_loader_disable(const std::string& value, const CallerScene& scene) {
     return scene.view.driver && is_among(value, scene);
 }
 
+/// VK_LOADER_DRIVERS_SELECT: hides the drivers that don't match.
 bool by_loader_select(const std::string& value, const CallerScene& scene) {
     return scene.view.driver && !value.empty() && !is_among(value, scene);
 }
 
-/// "vendor:device!" shows that device alone.
+/// MESA_VK_DEVICE_SELECT: "vendor:device!" shows only that device.
 bool by_mesa(const std::string& value, const CallerScene& scene) {
     const auto& pci = scene.gpu.pci;
     if (!value.ends_with('!') || !pci || !pci->vendor_id || !pci->device_id)
@@ -224,7 +243,7 @@ bool by_mesa(const std::string& value, const CallerScene& scene) {
     return lower_case(value) != lower_case(*pci->vendor_id + ":" + *pci->device_id + "!");
 }
 
-/// Where another GPU is named, or one that is not there, that is not known to hide this one.
+/// DRI_PRIME: with "!" it hides this GPU only if it names another GPU that the API reports.
 bool by_prime(const std::string& value, const CallerScene& scene) {
     if (!value.ends_with('!'))
         return false;
@@ -232,6 +251,7 @@ bool by_prime(const std::string& value, const CallerScene& scene) {
         const auto& pci = gpu.pci;
         if (!pci)
             return false;
+        // "pci-0000_03_00_0!" or "vendor:device!".
         auto tag = "pci-" + (pci->address ? text_of(*pci->address) : std::string{});
         std::ranges::replace(tag, ':', '_');
         std::ranges::replace(tag, '.', '_');
@@ -245,11 +265,11 @@ bool by_prime(const std::string& value, const CallerScene& scene) {
     return !is_named(scene.gpu) && std::ranges::any_of(scene.told.report.gpus, is_there);
 }
 
+/// How a form of list hides GPUs.
 struct Hiding {
     ListForm form = ListForm::CudaIds;
     bool (*hides)(const std::string& value, const CallerScene& scene) = nullptr;
-    std::string_view overruled_by =
-        {};  ///< the variables, beside itself, under which it is nothing
+    std::string_view overruled_by = {};  ///< the variables that disable this one if set
 };
 constexpr std::array kHidings = std::to_array<Hiding>({
     {ListForm::CudaIds, by_cuda},
@@ -270,6 +290,7 @@ static_assert(std::ranges::all_of(kHidings, [](const Hiding& row) {
     return &row == &kHidings[static_cast<std::size_t>(row.form)];
 }));
 
+/// Whether the answer sets the variable or disables it.
 bool is_replaced(const std::string& variable, const Hiding& row, const Variables& answer) {
     return answer.contains(variable) ||
            std::ranges::any_of(split(row.overruled_by, ' '), [&answer](std::string_view other) {
@@ -277,7 +298,7 @@ bool is_replaced(const std::string& variable, const Hiding& row, const Variables
            });
 }
 
-/// The loader's lists are read wherever the loader is.
+/// Whether the application reads the variable. VK_LOADER_… lists are read by any Vulkan loader.
 bool is_read(std::string_view variable, const Reach& reach) {
     return reach.variables.contains(variable) ||
            (variable.starts_with("VK_LOADER_") && reach.variables.contains("VK_DRIVER_FILES"));
@@ -286,6 +307,7 @@ bool is_read(std::string_view variable, const Reach& reach) {
 }  // namespace
 
 std::vector<std::string_view> hiding_variables() {
+    // It does not hide GPUs, but it changes the meaning of the indices in CUDA_VISIBLE_DEVICES.
     std::vector<std::string_view> names{"CUDA_DEVICE_ORDER"};
     for (const auto& reader : knowledge::Selectors::current().readers())
         for (const auto& [variable, form] : reader.lists)
@@ -309,6 +331,7 @@ std::vector<Reason> hidden_by(const Variables& callers,
         if (reader.api != api)
             continue;
         for (const auto& [variable, form] : reader.lists) {
+            // Report a variable only if it is set, read and hides the GPU.
             const auto set = callers.find(variable);
             const auto& row = kHidings[static_cast<std::size_t>(form)];
             if (set == callers.end() || !is_read(variable, reach) || !row.hides(set->second, scene))

@@ -10,6 +10,8 @@ namespace {
 
 constexpr char kAnswerMark = '=';  // "{=capability}"
 
+/// The rule with its facts; nullopt if one is unknown, since a rule applies completely or not at
+/// all.
 template <class Lookup>
 std::optional<Variables> filled_by(const EnvironmentRule& rule, const Lookup& fact) {
     Variables variables;
@@ -22,12 +24,14 @@ std::optional<Variables> filled_by(const EnvironmentRule& rule, const Lookup& fa
     return variables;
 }
 
+/// Whether the environment already sets a variable of the rule.
 bool sets_any_of(const Variables& environment, const EnvironmentRule& rule) {
     return std::ranges::any_of(
         rule, [&](const auto& entry) { return environment.contains(entry.first); });
 }
 
-/// The profile's own rules for the backend, each whole or not at all.
+/// The variables from the profile's rules for the backend; each rule applies completely or not at
+/// all.
 Variables own_rules(const Profile& profile,
                     std::string_view backend,
                     const Selection& selection,
@@ -36,12 +40,14 @@ Variables own_rules(const Profile& profile,
     const auto rules = profile.environment.find(std::string{backend});
     if (rules == profile.environment.end())
         return environment;
+    // "=NAME" refers to an answer, any other name to a selector fact.
     const auto fact = [&](std::string_view name) -> std::optional<std::string> {
         if (!name.starts_with(kAnswerMark))
             return selector_fact(name, selection);
         const auto answer = answers.find(std::string{name.substr(1)});
         return answer == answers.end() ? std::nullopt : std::optional{answer->second};
     };
+    // Earlier rules take precedence.
     for (const auto& rule : rules->second)
         if (!sets_any_of(environment, rule))
             if (auto variables = filled_by(rule, fact))
@@ -49,13 +55,14 @@ Variables own_rules(const Profile& profile,
     return environment;
 }
 
+/// Whether the application reads every variable of the rule.
 bool can_read(const std::set<std::string, std::less<>>& variables, const EnvironmentRule& rule) {
     return std::ranges::all_of(rule,
                                [&](const auto& entry) { return variables.contains(entry.first); });
 }
 
-/// The best way to use the selected GPUs through the API, for whoever reads these variables;
-/// nothing when some of them are set already.
+/// Adds the best row that selects the GPUs through the API, for an application that reads these
+/// variables. Adds nothing if some of them are already set.
 void use(std::string_view api,
          const std::set<std::string, std::less<>>& variables,
          const Selection& selection,
@@ -64,10 +71,12 @@ void use(std::string_view api,
         if (row.api != api || row.variables.empty() || !can_read(variables, row.variables) ||
             !can_read(variables, row.environment))
             continue;
+        // A rule of the profile has already selected the GPUs.
         if (sets_any_of(environment, row.variables))
             return;
         auto selects = filled(row.variables, selection);
         auto beside = filled(row.environment, selection);
+        // A fact is unknown for this selection, or a variable is in use: try the next row.
         if (!selects || !beside || sets_any_of(environment, *beside))
             continue;
         environment.merge(*selects);
@@ -76,7 +85,7 @@ void use(std::string_view api,
     }
 }
 
-/// Whether hiding all of the reader's devices would hide the selected GPUs in `api` too.
+/// Whether hiding every device in the reader's API would also hide the selected GPUs in `api`.
 bool reaches_selection(const knowledge::Reader& reader,
                        std::string_view api,
                        const Selection& selection) {
@@ -86,6 +95,8 @@ bool reaches_selection(const knowledge::Reader& reader,
                                [own](const Gpu* gpu) { return gpu->vendor == own->vendor; });
 }
 
+/// Hides the devices of all other APIs that the application reads. APIs whose variables also affect
+/// `api` select the GPUs instead.
 void hide_others(const Reach& reach,
                  std::string_view api,
                  const Selection& selection,
@@ -100,12 +111,14 @@ void hide_others(const Reach& reach,
     }
 }
 
+/// Adds a reader and the variables that it reads.
 void add_reader(const knowledge::Reader& reader, Reach& reach) {
     reach.readers.push_back(&reader);
     reach.variables.insert(reader.reads.begin(), reader.reads.end());
 }
 
-/// A library's name; those of ggml are for programs that say so, or set one of its variables.
+/// Whether the profile implies the reader because a backend uses its library. Readers named
+/// "ggml-…" also need a variable that the profile names or sets.
 bool is_implied(const knowledge::Reader& reader, const Profile& profile, const Reach& reach) {
     const bool has_api = std::ranges::any_of(profile.backends, [&](const std::string& backend) {
         return api_below(backend) == reader.api;
@@ -129,6 +142,7 @@ std::optional<Variables> filled(const EnvironmentRule& rule, const Selection& se
 Reach reach_of(const Profile& profile) {
     Reach reach;
     const auto& document = knowledge::Selectors::current();
+    // Forwarded variables count as read, because a container or child reads them.
     reach.variables.insert(profile.forwards.begin(), profile.forwards.end());
     if (profile.reads) {
         for (const auto& word : *profile.reads)
@@ -142,6 +156,7 @@ Reach reach_of(const Profile& profile) {
         for (const auto& rule : rules)
             for (const auto& [variable, text] : rule)
                 reach.variables.insert(variable);
+    // ggml's readers depend only on variables from the profile, not on other implied readers.
     const auto named = reach;
     for (const auto& reader : document.readers())
         if (is_implied(reader, profile, named))

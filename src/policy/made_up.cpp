@@ -10,16 +10,19 @@
 namespace gpuprobe::inline policy {
 namespace {
 
+/// The application's name for a backend.
 std::string word_for(const Profile& profile, const std::string& backend) {
     const auto found = profile.translate.find(backend);
     return found == profile.translate.end() ? backend : found->second;
 }
 
+/// The vendor of the simulated GPU; nullopt if the backend serves several vendors.
 std::optional<std::string> vendor_for(std::string_view backend) {
     const auto vendor = vendor_of_backend(backend);
     return vendor.empty() ? std::nullopt : std::optional<std::string>{vendor};
 }
 
+/// A simulated GPU on which only `backend` is usable.
 Gpu made_up_gpu(const Profile& profile, const std::string& backend) {
     Gpu gpu{.id = "fake:" + word_for(profile, backend), .kind = GpuKind::Discrete};
     gpu.vendor = vendor_for(backend);
@@ -32,6 +35,7 @@ Gpu made_up_gpu(const Profile& profile, const std::string& backend) {
     return gpu;
 }
 
+/// A candidate with the reasons against it that follow from the request.
 Candidate candidate_on(const std::string& word, const SelectRequest& request) {
     Candidate candidate{.backend = word, .verdict = Verdict::Accepted};
     const auto reject = [&candidate](Reason why) {
@@ -40,6 +44,7 @@ Candidate candidate_on(const std::string& word, const SelectRequest& request) {
     };
     const auto requested =
         request.backend ? std::optional{std::vector{*request.backend}} : request.only;
+    // With acceleration switched off only the CPU remains, and the requested backends are ignored.
     if (is_switched_off(request) && word != kCpu)
         reject(because("switched-off"));
     else if (!is_switched_off(request) && requested && !contains(*requested, word))
@@ -51,11 +56,11 @@ Candidate candidate_on(const std::string& word, const SelectRequest& request) {
     return candidate;
 }
 
-/// The profile's words for what was chosen; situations of the machine do not arise.
+/// The profile's message for the choice. Situations that depend on the machine can't occur here.
 std::vector<std::string> messages_for(const Profile& profile, const Decision& decision) {
     const auto* const situation = decision.backend ? "selected:" : "none:";
     const auto found = profile.messages.find(situation + decision.backend.value_or(""));
-    // A text with facts would need the machine.
+    // Skip texts that contain facts: they need a probed machine.
     if (found == profile.messages.end() || found->second.find('{') != std::string::npos)
         return {};
     return {found->second};
@@ -69,6 +74,7 @@ Report simulated_report(const Profile& profile,
     Report simulated{.generation = report.generation, .state = report.state};
     simulated.host = report.host;
     for (const auto& backend : profile.backends) {
+        // Accept the application's name for a backend as well as ours.
         const bool is_named = contains(backends, "gpu") || contains(backends, backend) ||
                               contains(backends, word_for(profile, backend));
         if (is_named && backend != kCpu)
@@ -84,12 +90,14 @@ Decision decision_for_platform(const Profile& profile,
     const auto found = profile.platforms.find(platform);
     std::string accepted;
     if (found == profile.platforms.end()) {
+        // Without a list for the platform every backend is rejected.
         for (const auto& backend : profile.backends)
             decision.candidates.push_back(
                 {.backend = word_for(profile, backend),
                  .verdict = Verdict::Rejected,
                  .reasons = {because("platform-not-in-profile", {{"platform", platform}})}});
     } else {
+        // The first accepted backend in the platform's order is the choice.
         for (const auto& word : found->second) {
             auto candidate = candidate_on(word, request);
             if (candidate.verdict == Verdict::Accepted) {
@@ -102,6 +110,7 @@ Decision decision_for_platform(const Profile& profile,
     }
     decision.summary = "requested=" + request.backend.value_or("auto") + " detected=[" + accepted +
                        "] selected=" + decision.backend.value_or("none");
+    // Answers may still depend on the platform and the backend, so use an empty report.
     const Report nothing;
     decision.answers = answers_of(profile,
                                   Facts{{.report = nothing,

@@ -9,18 +9,19 @@
 #include "policy/select.h"
 #include "report/report.h"
 
-/// Decisions about machines that nobody looks at: made-up GPUs, and other platforms.
+/// Decisions about machines that aren't probed: simulated GPUs, and other platforms.
 namespace gpuprobe::inline policy {
 
-/// The report's machine with one made-up GPU for each of the backends, by the consumer's names or
-/// ours, in place of its own. "gpu" is each GPU backend of the profile; what the profile does not
-/// have, and "none", is no GPU.
+/// The report's machine with its GPUs replaced by one simulated GPU for each of `backends`, which
+/// are the application's names or ours. "gpu" means every GPU backend of the profile. "none" and
+/// backends that aren't in the profile add no GPU.
 Report simulated_report(const Profile& profile,
                         const std::vector<std::string>& backends,
                         const Report& report);
 
-/// The choice on a platform that the profile lists; on another one nothing, with
-/// `platform-not-in-profile`. Words of the request are compared as they are.
+/// The choice on a platform that the profile lists; on any other platform no choice, with
+/// `platform-not-in-profile`. Backend names in the request must be the application's, since they
+/// aren't translated.
 Decision decision_for_platform(const Profile& profile,
                                const SelectRequest& request,
                                const std::string& platform);

@@ -8,13 +8,13 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// A template in pieces: text before a fact, and the fact's name (empty at the end of the text).
+/// Part of a template: a text and the name of the fact after it (empty at the template's end).
 struct Piece {
     std::string_view text = {};
     std::string_view fact = {};
 };
 
-/// nullopt for a brace without its pair.
+/// Splits a template; nullopt if a brace is unpaired.
 std::optional<std::vector<Piece>> pieces_of(std::string_view text) {
     std::vector<Piece> pieces;
     for (;;) {
@@ -24,6 +24,7 @@ std::optional<std::vector<Piece>> pieces_of(std::string_view text) {
             return pieces;
         }
         const auto end = text.find_first_of("{}", brace + 1);
+        // A brace must be opened first, closed, and not nested.
         if (text[brace] == '}' || end == std::string_view::npos || text[end] == '{')
             return std::nullopt;
         pieces.push_back(
@@ -40,6 +41,7 @@ std::optional<std::string> template_problem(std::string_view text,
     if (!pieces)
         return "a brace without its pair";
     for (const auto& piece : *pieces)
+        // The last piece is the text after all facts, so it has no fact.
         if (&piece != &pieces->back() && !exists(piece.fact))
             return scrubbed(piece.fact, 64) + ": no such fact";
     return std::nullopt;
@@ -55,6 +57,7 @@ std::optional<std::string> filled_template(std::string_view text, const FactLook
         if (&piece == &pieces->back())
             break;
         const auto known = fact(piece.fact);
+        // A template is filled completely or not at all.
         if (!known)
             return std::nullopt;
         result += *known;

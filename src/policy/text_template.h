@@ -6,18 +6,18 @@
 #include <string>
 #include <string_view>
 
-/// Texts with facts in braces: "{nvidia_uuids}", "{requested} is not available".
+/// Text templates with facts in braces: "{nvidia_uuids}", "{requested} is not available".
 namespace gpuprobe::inline policy {
 
-/// The fact of that name; nullopt when it is not known.
+/// Returns the value of the named fact; nullopt if it is unknown.
 using FactLookup = std::function<std::optional<std::string>(std::string_view name)>;
 
-/// What is wrong with a template: a brace without its pair, or a fact that `exists` denies; nullopt
-/// when nothing is.
+/// The error in a template: an unpaired brace or a fact for which `exists` is false; nullopt if the
+/// template is valid.
 std::optional<std::string> template_problem(std::string_view text,
                                             const std::function<bool(std::string_view)>& exists);
 
-/// The template with its facts; nullopt when one of them is not known.
+/// The template with its facts filled in; nullopt if one of them is unknown.
 std::optional<std::string> filled_template(std::string_view text, const FactLookup& fact);
 
 }  // namespace gpuprobe::inline policy
