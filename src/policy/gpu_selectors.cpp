@@ -13,7 +13,8 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// An argument is one name, so that it can't be of several units.
+/// The selector of a row. nullopt if a fact is unknown, or if the row needs a single device name
+/// but several partitions are selected.
 std::optional<GpuSelector> made(const knowledge::UseRow& row, const Selection& selection) {
     if (row.kind == SelectorKind::Part || (selection.gpus.size() != 1 && row.argument))
         return std::nullopt;
@@ -29,6 +30,7 @@ std::optional<GpuSelector> made(const knowledge::UseRow& row, const Selection& s
                        .environment = std::move(*environment)};
 }
 
+/// All selectors of the selection.
 std::vector<GpuSelector> selectors_of(const Selection& selection) {
     std::vector<GpuSelector> selectors;
     for (const auto& row : knowledge::Selectors::current().uses())
@@ -53,20 +55,22 @@ bool can_be_set(const Variables& variables) {
         variables, [](const auto& entry) { return is_settable(entry.first, entry.second); });
 }
 
+/// Whether the API lists the GPU.
 bool is_shown(const Gpu& gpu, const std::string& api) {
     const auto view = gpu.apis.find(api);
     return view != gpu.apis.end() && view->second.device.is_object();
 }
 
-/// One that was not asked may be shown to a program that asks: it sleeps, or its driver crashed.
+/// Whether the API may list the GPU although it did not when probed, for example because the GPU
+/// sleeps or the driver crashed.
 bool is_open(const Gpu& gpu, const std::string& api) {
     const auto* row = find_api(api);
     const auto backend = row ? gpu.backends.find(std::string{row->backend}) : gpu.backends.end();
     return !is_shown(gpu, api) && backend != gpu.backends.end() && !backend->second.usable;
 }
 
-/// Whether the API may have devices of this machine, and this GPU is none of them. Where nobody
-/// knows that of this one, the others must be known to be there.
+/// Whether the API lists, or may list, devices of this machine but not this GPU. If it may list
+/// this GPU too, the other devices must be known.
 bool shows_only_others(const Report& report, const Gpu& gpu, const std::string& api) {
     const bool is_certain = !is_open(gpu, api);
     return !is_shown(gpu, api) && std::ranges::any_of(report.gpus, [&](const Gpu& other) {
@@ -75,7 +79,7 @@ bool shows_only_others(const Report& report, const Gpu& gpu, const std::string& 
     });
 }
 
-/// Whether what hides one API's devices would hide this GPU in another that is used.
+/// Whether the variables that hide one API's devices would also hide this GPU in a used API.
 bool hides_too_much(const knowledge::Reader& reader,
                     const Gpu& gpu,
                     const std::set<std::string_view>& used) {
@@ -86,6 +90,7 @@ bool hides_too_much(const knowledge::Reader& reader,
            });
 }
 
+/// Whether no variable has different values in the two sets.
 bool agree(const Variables& left, const Variables& right) {
     return std::ranges::all_of(left, [&right](const auto& entry) {
         const auto found = right.find(entry.first);
@@ -98,6 +103,7 @@ bool agree(const Variables& left, const Variables& right) {
 std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu) {
     const ComputeView view{report};
     Selection all{.report = view.report()};
+    // A partitioned GPU is represented by its partitions in the view.
     for (const auto& one : view.report().gpus)
         if (goes_by(one, gpu.id))
             all.gpus.push_back(&one);
@@ -113,6 +119,7 @@ std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu) {
 }
 
 bool is_settable(std::string_view name, std::string_view value) {
+    // scrubbed() replaces unprintable characters, so an unchanged value is printable.
     return is_variable_name(name) && scrubbed(value, value.size()) == value;
 }
 
@@ -129,6 +136,7 @@ std::vector<const GpuSelector*> chosen_selectors(const std::vector<GpuSelector>&
         const auto needs = needs_of(selector);
         const bool is_first = std::ranges::none_of(
             chosen, [&selector](const auto* other) { return other->api == selector.api; });
+        // Skip selectors that set no variables, can't be set, or conflict with earlier ones.
         if (!is_first || selector.partition || selector.variables.empty() || !can_be_set(needs) ||
             !agree(needs, set))
             continue;
@@ -146,6 +154,7 @@ std::map<std::string, std::string> environment_for(const Report& report, const G
         used.insert(selector->api);
         variables.merge(needs_of(*selector));
     }
+    // Hiding other GPUs is pointless, and even harmful, if this GPU can't be selected.
     if (variables.empty())
         return variables;
     for (const auto& reader : knowledge::Selectors::current().readers())

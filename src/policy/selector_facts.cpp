@@ -13,10 +13,11 @@ namespace {
 
 using Text = std::optional<std::string>;
 
+/// Maximum length of a fact in bytes; longer ones are treated as unknown.
 constexpr std::size_t kMaxFact = 1024;
 constexpr std::string_view kHexadecimal = "0123456789abcdefABCDEF";
 
-/// The view of an API that has this GPU; null when it does not, or when the join is a guess.
+/// The API's view of the GPU; null if the API does not list it or the match is a guess.
 const ApiView* certain_view_of(const Gpu& gpu, std::string_view api) {
     const auto found = gpu.apis.find(std::string{api});
     if (found == gpu.apis.end())
@@ -26,7 +27,8 @@ const ApiView* certain_view_of(const Gpu& gpu, std::string_view api) {
     return is_certain && view.device.is_object() ? &view : nullptr;
 }
 
-/// `one(gpu)` for each GPU, joined; nullopt when one of them has none, or a list would not hold it.
+/// Joins the values of `one(gpu)` for all GPUs, without duplicates. nullopt if a GPU has none, if a
+/// value contains the separator, or if the list is too long.
 template <class One>
 Text each(const Selection& selection, char separator, One one) {
     std::vector<std::string> texts;
@@ -43,7 +45,7 @@ Text each(const Selection& selection, char separator, One one) {
     return list.empty() || list.size() > kMaxFact ? std::nullopt : Text{std::move(list)};
 }
 
-/// As each(), and no two GPUs share one.
+/// Like each(), but nullopt if two GPUs share a value.
 template <class One>
 Text each_its_own(const Selection& selection, One one) {
     auto list = each(selection, ',', one);
@@ -56,13 +58,14 @@ bool is_hexadecimal(std::string_view text) {
     return !text.empty() && text.find_first_not_of(kHexadecimal) == std::string_view::npos;
 }
 
-/// Without the prefix, the value would be taken for a position; a masked one names nothing.
-/// Source: CUDA C++ Programming Guide, CUDA environment variables.
+/// The UUID with its prefix, without which CUDA would read it as an index. nullopt for a masked
+/// UUID (all zeros), which selects nothing. Source: CUDA C++ Programming Guide, CUDA environment
+/// variables.
 Text nvidia_uuid(const Gpu& gpu) {
     const auto& uuid = gpu.identity.nvidia_uuid;
     if (!uuid || !(uuid->starts_with("GPU-") || uuid->starts_with("MIG-")))
         return std::nullopt;
-    // Of an instance, drivers before 470 name the GPU and the instance's numbers behind it.
+    // Drivers before 470 name a MIG instance by its GPU's UUID followed by the instance's numbers.
     std::string digits = uuid->substr(4, uuid->find('/') - 4);
     if (digits.starts_with("GPU-"))
         digits.erase(0, 4);
@@ -76,8 +79,8 @@ Text nvidia_uuids(const Selection& selection) {
     return each_its_own(selection, nvidia_uuid);
 }
 
-/// 16 hexadecimal digits; devices without an id all say "GPU-XX".
-/// Source: ROCr, HSA_AMD_AGENT_INFO_UUID in hsa_ext_amd.h.
+/// "GPU-" and 16 hexadecimal digits. All devices without an id report "GPU-XX". Source: ROCr,
+/// HSA_AMD_AGENT_INFO_UUID in hsa_ext_amd.h.
 Text hip_id(const Gpu& gpu) {
     std::string id = gpu.identity.hip_unique_id.value_or("");
     if (id.starts_with("GPU-"))
@@ -91,13 +94,15 @@ Text hip_ids(const Selection& selection) {
     return each_its_own(selection, hip_id);
 }
 
+/// The GPU's index in an API.
 Text index_in(const Gpu& gpu, std::string_view api) {
     const auto* view = certain_view_of(gpu, api);
     return view && view->index ? Text{std::to_string(*view->index)} : std::nullopt;
 }
 
-/// ROCm counts in the order of KFD's nodes. Only of units, which nothing else may name, and where
-/// nobody has asked ROCm itself. Source: ROCR-Runtime, BuildTopology in amd_topology.cpp.
+/// The position in the order of KFD nodes, which is ROCm's order. Only for partitions, which have
+/// no other name, and only if ROCm itself wasn't probed. Source: ROCR-Runtime, BuildTopology in
+/// amd_topology.cpp.
 Text kfd_rank(const Gpu& gpu, const Report& report) {
     if (!unit_of(gpu) || !gpu.identity.kfd_node || was_asked(gpu, "hip"))
         return std::nullopt;
@@ -106,6 +111,7 @@ Text kfd_rank(const Gpu& gpu, const Report& report) {
     }));
 }
 
+/// ROCm's indices.
 Text hip_indices(const Selection& selection) {
     return each_its_own(selection, [&selection](const Gpu& gpu) {
         const auto index = index_in(gpu, "hip");
@@ -113,13 +119,14 @@ Text hip_indices(const Selection& selection) {
     });
 }
 
+/// The numbers 0, 1, … in the order of the selection.
 Text ordinals(const Selection& selection) {
     std::size_t next = 0;
     return each(selection, ',', [&next](const Gpu&) { return std::to_string(next++); });
 }
 
-/// The GPUs that the API enumerates, in order of PCI address; empty when that is not certain: one
-/// of the vendor did not answer, has no address, or is divided.
+/// The GPUs that the API enumerates, in order of PCI address. Empty if that is uncertain because a
+/// GPU of the vendor did not answer, has no address or is partitioned.
 std::vector<const Gpu*> in_pci_order(const Report& report,
                                      std::string_view api,
                                      std::string_view vendor) {
@@ -132,6 +139,7 @@ std::vector<const Gpu*> in_pci_order(const Report& report,
         gpus.push_back(&gpu);
     }
     const auto has_address = [](const Gpu* gpu) { return gpu->pci && gpu->pci->address; };
+    // A single GPU is first in any order.
     if (gpus.size() > 1 && !std::ranges::all_of(gpus, has_address))
         return {};
     if (gpus.size() > 1)
@@ -139,6 +147,7 @@ std::vector<const Gpu*> in_pci_order(const Report& report,
     return gpus;
 }
 
+/// The positions of the GPUs in PCI order.
 Text pci_ranks(const Selection& selection, std::string_view api, std::string_view vendor) {
     const auto order = in_pci_order(selection.report, api, vendor);
     return each_its_own(selection, [&order](const Gpu& gpu) -> Text {
@@ -147,7 +156,8 @@ Text pci_ranks(const Selection& selection, std::string_view api, std::string_vie
     });
 }
 
-/// Nothing for a manifest that only worked for the probe, behind another library.
+/// The manifest of the Vulkan driver for the GPU. nullopt if it only worked in the probe, behind
+/// another library.
 Text manifest_of(const Gpu& gpu) {
     const auto* view = certain_view_of(gpu, "vulkan");
     if (!view || !view->driver || !view->driver->starts_with('/') ||
@@ -161,7 +171,7 @@ Text vulkan_manifests(const Selection& selection) {
     return each(selection, ':', manifest_of);
 }
 
-/// A driver of that API lists this GPU, first or as an alternative.
+/// Whether a Vulkan driver lists this GPU, as its first driver or as an alternative.
 bool is_listed_by(const Gpu& gpu, const std::string& driver) {
     const auto found = gpu.apis.find("vulkan");
     if (found == gpu.apis.end() || !found->second.device.is_object())
@@ -173,8 +183,8 @@ bool is_listed_by(const Gpu& gpu, const std::string& driver) {
             }));
 }
 
-/// How many devices the Vulkan loader has when it is told of this manifest alone; those that could
-/// not be given to a GPU are in the notes.
+/// The number of devices that the Vulkan loader lists if it loads only this manifest. Devices that
+/// could not be matched to a GPU are counted from the notes.
 std::ptrdiff_t devices_behind(const std::string& manifest, const Report& report) {
     const auto lists = [&manifest](const Gpu& gpu) { return is_listed_by(gpu, manifest); };
     const auto left_out = [&manifest](const Reason& note) {
@@ -185,7 +195,7 @@ std::ptrdiff_t devices_behind(const std::string& manifest, const Report& report)
            std::ranges::count_if(report.notes, left_out);
 }
 
-/// Whether the API lists all of the GPUs, in the order in which they stand here.
+/// Whether the API lists all of the GPUs in the order of the selection.
 bool is_in_order_of(std::string_view api, const Selection& selection) {
     std::vector<std::uint32_t> places;
     for (const auto* gpu : selection.gpus)
@@ -194,20 +204,21 @@ bool is_in_order_of(std::string_view api, const Selection& selection) {
     return places.size() == selection.gpus.size() && std::ranges::is_sorted(places);
 }
 
-/// Positions within the one manifest that all of them use, when it has other devices as well, or
-/// lists them in another order. Being told positions makes ggml skip its own choice, so no
-/// positions are better than needless ones.
+/// Indices within the one manifest that all of the GPUs use. nullopt if the manifest lists exactly
+/// these GPUs in this order: given indices, ggml skips its own choice, so they are omitted if not
+/// needed.
 Text vulkan_indices(const Selection& selection) {
     const auto manifest = vulkan_manifests(selection);
     if (!manifest || manifest->find(':') != std::string::npos)
         return std::nullopt;
+    // The driver has only the selected devices, so the indices would change nothing.
     if (std::cmp_equal(devices_behind(*manifest, selection.report), selection.gpus.size()) &&
         is_in_order_of("vulkan", selection))
         return std::nullopt;
     return each_its_own(selection, [](const Gpu& gpu) { return index_in(gpu, "vulkan"); });
 }
 
-/// The manifests that list these GPUs alone, so that the loader told of them has no other device.
+/// The manifests that list only these GPUs. A loader that loads only them shows no other device.
 Text vulkan_own_manifest(const Selection& selection) {
     const auto manifests = vulkan_manifests(selection);
     if (!manifests)
@@ -218,8 +229,8 @@ Text vulkan_own_manifest(const Selection& selection) {
     return std::cmp_equal(behind, selection.gpus.size()) ? manifests : std::nullopt;
 }
 
-/// The position among the GPUs behind one manifest, which has no device that could not be joined:
-/// ggml leaves devices of the processor out when it counts for itself.
+/// The positions among the GPUs of one manifest. nullopt if a device of the manifest could not be
+/// matched. Software devices aren't counted, because ggml ignores them when it numbers devices.
 Text vulkan_ranks(const Selection& selection) {
     const auto manifest = vulkan_manifests(selection);
     if (!manifest || manifest->find(':') != std::string::npos)
@@ -238,6 +249,7 @@ Text vulkan_ranks(const Selection& selection) {
             const auto place = is_behind(other) ? index_in(other, "vulkan") : Text{};
             if (is_behind(other) && (!place || !own || manifest_of(other) != manifest))
                 return std::nullopt;
+            // Indices are decimal texts: compare their lengths first, then their digits.
             if (place && place->size() == own->size() ? *place < *own
                                                       : place && place->size() < own->size())
                 ++rank;
@@ -246,37 +258,41 @@ Text vulkan_ranks(const Selection& selection) {
     });
 }
 
-/// Mesa's device-select layer obeys MESA_VK_DEVICE_SELECT and DRI_PRIME for Mesa's own drivers.
+/// Whether a Mesa driver serves the GPU. Mesa's device-select layer applies MESA_VK_DEVICE_SELECT
+/// and DRI_PRIME to Mesa's drivers only.
 bool is_mesa(const Gpu& gpu) {
     const auto* view = certain_view_of(gpu, "vulkan");
     const auto* driver = view ? view->device.at("driver_id").as_string() : nullptr;
     return driver && driver->find("mesa") != std::string::npos;
 }
 
-/// The only GPU of the selection, when a Mesa driver drives it. Units share what Mesa's layer names
-/// a GPU by.
+/// The only GPU of the selection if a Mesa driver serves it. Null for a partition, because the
+/// layer's names don't distinguish the partitions of a GPU.
 const Gpu* single_mesa_gpu(const Selection& selection) {
     const bool is_it = selection.gpus.size() == 1 && is_mesa(*selection.gpus.front()) &&
                        !unit_of(*selection.gpus.front());
     return is_it ? selection.gpus.front() : nullptr;
 }
 
+/// "10de:2684": PCI vendor and device id.
 Text pci_ids(const Gpu& gpu) {
     if (!gpu.pci || !gpu.pci->vendor_id || !gpu.pci->device_id)
         return std::nullopt;
     return *gpu.pci->vendor_id + ":" + *gpu.pci->device_id;
 }
 
+/// Whether the machine has another GPU with the same PCI ids.
 bool has_twin(const Gpu& gpu, const Report& report) {
     return std::ranges::count(report.gpus, pci_ids(gpu), pci_ids) > 1;
 }
 
+/// The value of MESA_VK_DEVICE_SELECT: PCI ids that only the selected GPU has.
 Text mesa_device(const Selection& selection) {
     const auto* gpu = single_mesa_gpu(selection);
     return gpu && !has_twin(*gpu, selection.report) ? pci_ids(*gpu) : std::nullopt;
 }
 
-/// "pci-0000_03_00_0".
+/// The value of DRI_PRIME, "pci-0000_03_00_0".
 /// Source: Mesa environment variables, DRI_PRIME.
 Text mesa_tag(const Selection& selection) {
     const auto* gpu = single_mesa_gpu(selection);
@@ -288,15 +304,15 @@ Text mesa_tag(const Selection& selection) {
     return "pci-" + address;
 }
 
-/// The same, where mesa_device would name two cards.
+/// mesa_tag() if mesa_device() would match two GPUs.
 Text mesa_pci(const Selection& selection) {
     const bool is_one = selection.gpus.size() == 1;
     return is_one && has_twin(*selection.gpus.front(), selection.report) ? mesa_tag(selection)
                                                                          : std::nullopt;
 }
 
-/// The vendor library of GLX that renders on this GPU while another shows the picture; it can't
-/// choose between two cards. Source: NVIDIA driver README, "PRIME Render Offload".
+/// The GLX vendor library that renders on this GPU while another GPU drives the display. It can't
+/// choose between two GPUs. Source: NVIDIA driver README, "PRIME Render Offload".
 Text glx_offload(const Selection& selection) {
     const auto is_nvidia = [](const Gpu& gpu) { return gpu.driver.name == "nvidia"; };
     const auto& gpus = selection.report.gpus;
@@ -310,13 +326,14 @@ Text glx_offload(const Selection& selection) {
     return is_only && has_display ? Text{"nvidia"} : std::nullopt;
 }
 
-/// A name as a driver gave it, where nothing in it could mean more than a name.
+/// A name reported by a driver; nullopt if it contains characters with a special meaning.
 Text plain_name(const Value& value) {
     const auto* text = value.as_string();
     const auto is_plain = [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; };
     return text && std::ranges::all_of(*text, is_plain) ? Text{*text} : std::nullopt;
 }
 
+/// A text property of the OpenCL device.
 Text opencl_fact(const Gpu& gpu, std::string_view key) {
     const auto* view = certain_view_of(gpu, "opencl");
     return view ? plain_name(view->device.at(key)) : std::nullopt;
@@ -326,7 +343,7 @@ Text opencl_platform(const Selection& selection) {
     return each(selection, '\n', [](const Gpu& gpu) { return opencl_fact(gpu, "platform_name"); });
 }
 
-/// ggml takes the first device whose name contains this one, so no other may.
+/// The device name. ggml takes the first device whose name contains it, so no other device may.
 Text opencl_device(const Selection& selection) {
     if (selection.gpus.size() != 1)
         return std::nullopt;
@@ -339,8 +356,8 @@ Text opencl_device(const Selection& selection) {
     return alike == 1 ? name : std::nullopt;
 }
 
-/// The .icd file of a GPU whose OpenCL driver has one platform, which is then number 0 to a loader
-/// that is told of that file alone.
+/// The .icd file of a GPU whose OpenCL driver has one platform. A loader that loads only that file
+/// numbers the platform 0.
 Text opencl_vendor(const Selection& selection) {
     const auto* gpu = selection.gpus.size() == 1 ? selection.gpus.front() : nullptr;
     const auto* view = gpu ? certain_view_of(*gpu, "opencl") : nullptr;
@@ -348,6 +365,7 @@ Text opencl_vendor(const Selection& selection) {
     if (!driver || !driver->starts_with('/') || !driver->ends_with(".icd"))
         return std::nullopt;
     const auto& platform = view->device.at("platform_name");
+    // The same driver with a second platform.
     const auto is_elsewhere = [&](const Text& other, const Value& device) {
         return other == driver && device.at("platform_name") != platform;
     };
@@ -361,11 +379,12 @@ Text opencl_vendor(const Selection& selection) {
     return platform.is_string() ? driver : std::nullopt;
 }
 
+/// OpenCL's device indices.
 Text opencl_indices(const Selection& selection) {
     return each_its_own(selection, [](const Gpu& gpu) { return index_in(gpu, "opencl"); });
 }
 
-/// Positions by ROCm's OpenCL driver, which counts as HSA does.
+/// Indices in ROCm's OpenCL driver, which uses HSA's order.
 Text rocm_opencl_indices(const Selection& selection) {
     return each_its_own(selection, [](const Gpu& gpu) {
         const auto* view = certain_view_of(gpu, "opencl");
@@ -375,6 +394,7 @@ Text rocm_opencl_indices(const Selection& selection) {
     });
 }
 
+/// The PCI addresses; nullopt for partitions, which share one.
 Text pci_addresses(const Selection& selection) {
     return each_its_own(selection, [](const Gpu& gpu) -> Text {
         const bool is_named = gpu.pci && gpu.pci->address && !unit_of(gpu);
@@ -382,7 +402,7 @@ Text pci_addresses(const Selection& selection) {
     });
 }
 
-/// Not each(): two GPUs of one size are two numbers.
+/// Sizes in MiB. Does not use each(), because two GPUs of equal size need two entries.
 Text memory_mib(const Selection& selection) {
     std::string list;
     for (const auto* gpu : selection.gpus) {
@@ -393,7 +413,7 @@ Text memory_mib(const Selection& selection) {
     return list.empty() ? std::nullopt : Text{std::move(list)};
 }
 
-/// The first position in any order, where there is no second GPU.
+/// "0", which is valid in any order because the machine has only this GPU.
 Text only_gpu(const Selection& selection) {
     const auto counts = [](const Gpu& gpu) { return gpu.kind != GpuKind::DisplayOnly; };
     const bool is_only = selection.gpus.size() == 1 && counts(*selection.gpus.front()) &&
@@ -401,7 +421,7 @@ Text only_gpu(const Selection& selection) {
     return is_only ? Text{"0"} : std::nullopt;
 }
 
-/// The API of "cuda_pci_ranks": any that serves one vendor's GPUs. Null for another fact.
+/// The API in "cuda_pci_ranks", which must serve only one vendor's GPUs. Null for other facts.
 const ApiInfo* ranked_api(std::string_view name) {
     constexpr std::string_view kEnd = "_pci_ranks";
     if (!name.ends_with(kEnd))
@@ -410,6 +430,7 @@ const ApiInfo* ranked_api(std::string_view name) {
     return api && computes(*api) && !api->vendor.empty() ? api : nullptr;
 }
 
+/// A fact and the function that finds it.
 struct SelectorFact {
     std::string_view name = {};
     Text (*find)(const Selection&) = nullptr;
@@ -444,6 +465,7 @@ bool is_selector_fact(std::string_view name) {
 }
 
 std::optional<std::string> selector_fact(std::string_view name, const Selection& selection) {
+    // "…_pci_ranks" is one family of facts, and the others are in the table.
     if (const auto* api = ranked_api(name))
         return pci_ranks(selection, api->word, api->vendor);
     const auto* fact = std::ranges::find(kSelectorFacts, name, &SelectorFact::name);

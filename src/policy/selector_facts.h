@@ -11,20 +11,20 @@
 
 namespace gpuprobe::inline policy {
 
-/// The GPUs that were chosen, best first, and the machine they are in.
+/// The chosen GPUs, best first, and their machine.
 struct Selection {
     const Report& report;
     std::vector<const Gpu*> gpus = {};  // borrowed from the report
 };
 
-/// Whether environment templates may name this fact (docs/consumers.md lists them).
+/// Whether environment templates may name this fact (listed in docs/consumers.md).
 bool is_selector_fact(std::string_view name);
 
-/// What a runtime needs to be told so that it uses exactly these GPUs; nullopt when that is not
-/// known for each of them, or when the form would not tell them from the machine's other GPUs.
+/// The value that makes a runtime use exactly these GPUs. nullopt if it is unknown for one of them
+/// or would not distinguish them from the machine's other GPUs.
 ///
-/// A position is only given in an order that the environment template itself can ask for, so that
-/// it does not depend on the environment in which a probe ran.
+/// An index is only given for an order that the environment template can request, so that it does
+/// not depend on the environment in which the GPUs were probed.
 std::optional<std::string> selector_fact(std::string_view name, const Selection& selection);
 
 }  // namespace gpuprobe::inline policy
