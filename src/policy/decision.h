@@ -13,30 +13,32 @@
 
 namespace gpuprobe::inline policy {
 
-/// One backend on one GPU (or on none: cpu, and backends no GPU offers) and what became of it.
+/// One backend on one GPU (or without a GPU: cpu, and backends that no GPU supports) and its
+/// verdict.
 struct Candidate {
     std::string backend = {};
     std::optional<std::string> gpu = {};
     Verdict verdict = Verdict::Unknown;
     std::vector<Reason> reasons = {};
-    /// Of an accepted one: what makes the consumer use it and nothing else.
+    /// For an accepted candidate: the variables that make the application use only it.
     std::map<std::string, std::string> environment = {};
     bool operator==(const Candidate&) const = default;
 };
 RECORD_MEMBERS(Candidate, backend, gpu, verdict, reasons, environment)
 
-/// The answer to "which backend?". `backend` is null when nothing satisfies the request; the
-/// candidates then say why, as they do otherwise.
+/// The answer to "which backend?". `backend` is null if no candidate satisfies the request. The
+/// candidates contain the reasons in either case.
 struct Decision {
     std::string consumer = {};
     std::optional<std::string> backend = {};
     std::vector<std::string> gpus = {};
     std::map<std::string, std::string> environment = {};
     std::string summary = {};  ///< "requested=auto detected=[vulkan,cpu] selected=vulkan"
-    std::map<std::string, std::string> answers = {};  ///< what else the consumer wants to know
-    std::vector<std::string> messages = {};           ///< the consumer's own texts on this
+    std::map<std::string, std::string> answers = {};  ///< further answers for the application
+    std::vector<std::string> messages = {};           ///< the application's message texts
     std::vector<Candidate> candidates = {};
-    std::vector<Reason> warnings = {};  ///< why it may not be what is used; what is out of date
+    /// Reasons why the choice may not be used, and outdated data.
+    std::vector<Reason> warnings = {};
     std::uint64_t generation = 0;
     bool operator==(const Decision&) const = default;
 };

@@ -9,17 +9,17 @@
 
 namespace gpuprobe::inline policy {
 
-/// A consumer that tried a backend and failed with it: what it reported, once.
+/// A failure of a backend that an application reported.
 struct ReportedFailure {
-    std::string backend = {};             ///< our name of it, or the consumer's
-    std::optional<std::string> gpu = {};  ///< id; absent: whatever the GPU
-    std::string detail = {};              ///< what the consumer said, for people
-    std::optional<WallTime> at = {};      ///< when
+    std::string backend = {};             ///< our name or the application's
+    std::optional<std::string> gpu = {};  ///< id; nullopt if the failure does not depend on the GPU
+    std::string detail = {};              ///< the application's explanation, for people
+    std::optional<WallTime> at = {};      ///< time of the report
     bool operator==(const ReportedFailure&) const = default;
 };
 
-/// What the consumer that asks has reported, as far as it still counts: expiry, fingerprint and
-/// whose reports count for whom are decided by whoever keeps them.
+/// The failures reported for the calling application that still count. The caller has already
+/// applied expiry, fingerprints and the rules for which reports apply to which application.
 struct Experience {
     std::vector<ReportedFailure> failures = {};
     bool operator==(const Experience&) const = default;

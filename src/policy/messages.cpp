@@ -11,19 +11,22 @@
 namespace gpuprobe::inline policy {
 namespace {
 
+/// Maximum length of a message text in bytes.
 constexpr std::size_t kMaxMessage = 1024;
 
+/// The situations of docs/consumers.md.
 constexpr auto kSituations = std::to_array<std::string_view>(
     {"disabled", "simulated", "fake-ignored", "fake-forbidden", "unknown-backend", "not-built",
      "not-available", "fell-back", "reported-failed", "granted", "selected", "nothing-built",
      "too-little-memory", "software-only", "no-gpu", "none"});
 
+/// The facts that a message may contain.
 constexpr auto kOwnFacts =
     std::to_array<std::string_view>({"requested", "known", "selected", "detected", "compiled",
                                      "failed", "detail", "gpu", "available_gb", "required_gb"});
 
-/// "7.5": of 10⁹ bytes, with one digit behind the point, rounded down so that a size below a floor
-/// never reads as if it reached it.
+/// Formats bytes in units of 10⁹ bytes with one decimal, "7.5". Rounds down so that a size just
+/// below a minimum isn't shown as reaching it.
 std::optional<std::string> gigabytes(const Value& bytes) {
     const auto count = bytes.as_unsigned();
     if (!count)
@@ -32,7 +35,7 @@ std::optional<std::string> gigabytes(const Value& bytes) {
     return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10);
 }
 
-/// The reason of the first candidate that would do but for its memory.
+/// The reason of the first candidate that is rejected only for lack of memory.
 const Reason* memory_shortage(const std::vector<Judged>& all) {
     for (const auto& judged : all) {
         const auto& reasons = judged.candidate.reasons;
@@ -48,7 +51,7 @@ bool is_compute_gpu(const Gpu& gpu) {
     return gpu.kind != GpuKind::DisplayOnly;
 }
 
-/// The facts of one scene, and of one failure where a text is about one.
+/// Looks up the facts of a message, including the reported failure it is about.
 class SceneFacts {
 public:
     explicit SceneFacts(const MessageScene& scene, const ReportedFailure* failure = nullptr)
@@ -70,6 +73,7 @@ public:
             return gpu_name();
         if (name == "failed" || name == "detail")
             return of_failure(name);
+        // The remaining facts are the sizes of the memory shortage.
         const auto* shortage = memory_shortage(scene_.all);
         if (!shortage)
             return std::nullopt;
@@ -77,12 +81,14 @@ public:
     }
 
 private:
+    /// The failed backend under the application's name, or the application's explanation.
     [[nodiscard]] std::optional<std::string> of_failure(std::string_view name) const {
         if (!failure_)
             return std::nullopt;
         return name == "failed" ? scene_.question.word_for(failure_->backend)
                                 : scrubbed(failure_->detail);
     }
+    /// The name of the first chosen GPU.
     [[nodiscard]] std::optional<std::string> gpu_name() const {
         if (scene_.decision.gpus.empty())
             return std::nullopt;
@@ -96,11 +102,12 @@ private:
     const ReportedFailure* failure_;
 };
 
+/// Collects the texts of the profile for each situation.
 class Speaker {
 public:
     explicit Speaker(const MessageScene& scene) : scene_{scene} {}
 
-    /// Whether the profile has something to say.
+    /// Adds the profile's text for the situation. Returns whether it has one.
     bool say(std::string_view situation,
              std::string_view word = {},
              const ReportedFailure* failure = nullptr) {
@@ -117,6 +124,7 @@ private:
     std::vector<std::string> texts_ = {};
 };
 
+/// Whether the request asks for backends and the application was built with none of them.
 bool has_nothing_asked_for_built(const SelectQuestion& question) {
     const auto& built = question.built;
     return built && question.forced && !question.forced->empty() &&
@@ -124,11 +132,12 @@ bool has_nothing_asked_for_built(const SelectQuestion& question) {
                                 [&](const auto& backend) { return built->contains(backend); });
 }
 
-/// Whether what was asked for is not what came out.
+/// Whether the request could not be satisfied.
 bool is_in_vain(const MessageScene& scene) {
     return scene.was_given_up || (scene.question.forced && !scene.decision.backend);
 }
 
+/// Messages about the request and about reported failures.
 void speak_of_request(const MessageScene& scene, Speaker& speaker) {
     const auto& question = scene.question;
     const auto& word = question.requested;
@@ -138,6 +147,7 @@ void speak_of_request(const MessageScene& scene, Speaker& speaker) {
         speaker.say("fake-ignored");
     if (question.is_unknown_request)
         speaker.say("unknown-backend", word);
+    // "not-built" is more precise; profiles without it fall back to "not-available".
     if (is_in_vain(scene) &&
         !(has_nothing_asked_for_built(question) && speaker.say("not-built", word)))
         speaker.say("not-available", word);
@@ -145,10 +155,12 @@ void speak_of_request(const MessageScene& scene, Speaker& speaker) {
         speaker.say("reported-failed", question.word_for(failure.backend), &failure);
 }
 
+/// Messages about a successful choice.
 void speak_of_choice(const MessageScene& scene, Speaker& speaker) {
     const auto& question = scene.question;
     const auto& word = *scene.decision.backend;
     const bool is_asked = question.forced && !scene.was_given_up;
+    // The CPU counts as a fallback unless it was requested.
     const bool is_spare = word == question.word_for(std::string{kCpu}) && !question.asks_for(kCpu);
     if (is_asked && is_spare && speaker.say("fell-back", question.requested))
         return;
@@ -156,7 +168,7 @@ void speak_of_choice(const MessageScene& scene, Speaker& speaker) {
         speaker.say("selected", word);
 }
 
-/// The nearest cause that the profile has a text for.
+/// Messages if nothing was chosen: the first of these causes that the profile has a text for.
 void speak_of_none(const MessageScene& scene, Speaker& speaker) {
     if (scene.question.built && scene.question.built->empty() && speaker.say("nothing-built"))
         return;
@@ -178,6 +190,7 @@ std::optional<std::string> message_problem(std::string_view key, std::string_vie
         return "no such situation";
     if (text.empty() || text.size() > kMaxMessage)
         return "expected 1 to 1024 bytes";
+    // Line feeds are allowed; other control characters could change the user's terminal.
     const auto is_control = [](char c) { return (c >= 0 && c < ' ' && c != '\n') || c == '\x7f'; };
     if (std::ranges::any_of(text, is_control))
         return "a control character";
@@ -190,6 +203,7 @@ std::optional<std::string> message_for(const Profile& profile,
                                        std::string_view situation,
                                        std::string_view word,
                                        const FactLookup& fact) {
+    // A key with the word takes precedence over one without.
     auto found = profile.messages.find(std::string{situation} + ":" + std::string{word});
     if (found == profile.messages.end())
         found = profile.messages.find(std::string{situation});
@@ -204,6 +218,7 @@ std::string known_requests(const Profile& profile) {
         for (const auto& [word, backends] : *profile.requests)
             known.push_back(word);
     else
+        // Without a list of requests, every backend can be requested by the application's name.
         for (const auto& backend : profile.backends) {
             const auto translation = profile.translate.find(backend);
             known.push_back(translation == profile.translate.end() ? backend : translation->second);
@@ -215,6 +230,7 @@ std::vector<std::string> messages_of(const MessageScene& scene) {
     if (scene.question.profile.messages.empty())
         return {};
     Speaker speaker{scene};
+    // A switched-off request has no other message.
     if (is_switched_off(scene.request)) {
         speaker.say("disabled");
         return std::move(speaker).end();

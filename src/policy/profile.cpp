@@ -19,6 +19,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
+// Limits of docs/consumers.md: sizes are in bytes, the rest are numbers of entries.
 constexpr std::size_t kMaxProfileWord = 64;
 constexpr std::size_t kMaxBrings = 32;
 constexpr std::size_t kMaxDescription = 1024;
@@ -32,12 +33,14 @@ constexpr std::size_t kMaxProfilePlatforms = 32;
 constexpr std::size_t kMaxAnswers = 32;
 constexpr std::size_t kMaxMessages = 128;
 constexpr std::size_t kMaxStatuses = 16;
-constexpr int kMaxStatus = 125;  // those above are the shell's, and of what runs a program
+// Higher ones are reserved by the shell and by programs that run others.
+constexpr int kMaxStatus = 125;
 
 constexpr std::string_view kLower = "abcdefghijklmnopqrstuvwxyz";
 constexpr std::string_view kUpper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr std::string_view kDigits = "0123456789";
 
+/// Whether the text has only characters from the alphabets.
 bool consists_of(std::string_view text, std::initializer_list<std::string_view> alphabets) {
     return std::ranges::all_of(text, [alphabets](char c) {
         return std::ranges::any_of(
@@ -45,13 +48,15 @@ bool consists_of(std::string_view text, std::initializer_list<std::string_view> 
     });
 }
 
-/// Lower-case letters, digits and "-._", beginning with a letter or digit.
+/// Whether the text is a word of lower-case letters, digits and "-._" that begins with a letter or
+/// digit.
 bool is_word(std::string_view text) {
     return !text.empty() && text.size() <= kMaxProfileWord &&
            consists_of(text, {kLower, kDigits, "-._"}) &&
            consists_of(text.substr(0, 1), {kLower, kDigits});
 }
 
+/// Whether the text is a name of a variable or answer.
 bool is_profile_variable(std::string_view text) {
     return !text.empty() && text.size() <= kMaxProfileWord &&
            consists_of(text, {kLower, kUpper, kDigits, "_"}) &&
@@ -62,7 +67,7 @@ bool is_printable(std::string_view text) {
     return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-/// Every word a backend of `allowed`, none twice.
+/// The error in a list of backends: unknown, duplicate, or not in `allowed` (null: any).
 ReadProblem backends_problem(const std::vector<std::string>& words,
                              const std::vector<std::string>* allowed) {
     std::set<std::string_view> seen;
@@ -77,6 +82,7 @@ ReadProblem backends_problem(const std::vector<std::string>& words,
     return {};
 }
 
+/// The functions below each check one member and return its error, or an empty problem.
 ReadProblem name_problem(const Profile& profile) {
     if (!is_word(profile.name))
         return ReadProblem{"expected lower-case letters, digits and -._, at most 64"}.in("name");
@@ -113,6 +119,7 @@ ReadProblem vendors_problem(const Profile& profile) {
 }
 
 ReadProblem translate_problem(const Profile& profile) {
+    // Names must be unique, and a backend without a translation keeps its own.
     std::set<std::string_view> words;
     for (const auto& backend : profile.backends)
         if (!profile.translate.contains(backend))
@@ -130,13 +137,15 @@ ReadProblem translate_problem(const Profile& profile) {
     return {};
 }
 
-/// `reach`: what the rule may set; null where the profile does not say what it reads.
+/// `reach`: the variables that the rule may set; null if the profile does not declare its
+/// variables.
 ReadProblem rule_problem(const EnvironmentRule& rule, const Profile& profile, const Reach* reach) {
     if (rule.empty() || rule.size() > kMaxRuleVariables)
         return "expected 1 to 16 variables";
     for (const auto& [variable, text] : rule) {
         if (!is_profile_variable(variable))
             return scrubbed(variable, kMaxProfileWord) + ": no name of a variable";
+        // Variables that change how a program is loaded or run are forbidden.
         if (auto problem = knowledge::variable_problem(variable, profile.name))
             return variable + ": " + *problem;
         if (text.size() > kMaxTemplate || !is_printable(text))
@@ -153,7 +162,7 @@ ReadProblem rule_problem(const EnvironmentRule& rule, const Profile& profile, co
     return {};
 }
 
-/// Readers and variables that the program looks at, and variables that it passes on.
+/// Checks the readers and variables that the program reads, and the variables it forwards.
 ReadProblem reads_problem(const Profile& profile) {
     const auto reads = profile.reads.value_or(std::vector<std::string>{});
     if (reads.size() > kMaxReads || profile.forwards.size() > kMaxReads)
@@ -161,6 +170,7 @@ ReadProblem reads_problem(const Profile& profile) {
     for (const auto& word : reads) {
         if (knowledge::Selectors::current().find(word))
             continue;
+        // Reader names are lower case, so variables here must not begin with a lower-case letter.
         if (!is_profile_variable(word) || !consists_of(word.substr(0, 1), {kUpper, "_"}))
             return ReadProblem{scrubbed(word, kMaxProfileWord) +
                                ": neither a reader nor a variable"}
@@ -180,6 +190,7 @@ ReadProblem reads_problem(const Profile& profile) {
 
 ReadProblem environment_problem(const Profile& profile) {
     const auto reach = reach_of(profile);
+    // Only check against declared variables if the profile declares any.
     const bool is_told = profile.reads || !profile.forwards.empty();
     for (const auto& [backend, rules] : profile.environment) {
         if (!contains(profile.backends, backend))
@@ -208,7 +219,7 @@ ReadProblem predicates_problem(const std::vector<std::string>& predicates) {
     return {};
 }
 
-/// Predicates by backend.
+/// Checks predicates that are grouped by backend.
 ReadProblem rules_problem(const Profile& profile,
                           const std::map<std::string, std::vector<std::string>>& rules) {
     for (const auto& [backend, predicates] : rules) {
@@ -228,7 +239,7 @@ ReadProblem as_discrete_problem(const Profile& profile) {
     return rules_problem(profile, profile.as_discrete).in("as_discrete");
 }
 
-/// Of a program that uses no integrated GPU by itself, and variables that it looks at.
+/// Only for programs whose policy is "never", with variables that the program reads.
 ReadProblem integrated_by_problem(const Profile& profile) {
     if (profile.integrated_by.empty())
         return {};
@@ -269,6 +280,7 @@ ReadProblem requests_problem(const Profile& profile) {
     if (profile.requests->size() > kMaxRequests)
         return ReadProblem{"more than 64"}.in("requests");
     for (const auto& [word, backends] : *profile.requests) {
+        // These words have a fixed meaning in requests.
         if (!is_word(word) || word == "auto" || word == "none" || word == "off")
             return ReadProblem{scrubbed(word, kMaxProfileWord) + ": expected a lower-case word"}.in(
                 "requests");
@@ -285,6 +297,7 @@ ReadProblem requests_problem(const Profile& profile) {
 ReadProblem platforms_problem(const Profile& profile) {
     if (profile.platforms.size() > kMaxProfilePlatforms)
         return ReadProblem{"more than 32"}.in("platforms");
+    // Platforms are "os-arch", so they contain a dash.
     for (const auto& [platform, words] : profile.platforms) {
         if (!is_word(platform) || platform.find('-') == std::string::npos)
             return ReadProblem{scrubbed(platform, kMaxProfileWord) +
@@ -297,7 +310,7 @@ ReadProblem platforms_problem(const Profile& profile) {
     return {};
 }
 
-/// A rule is one value and its predicates.
+/// A rule has exactly one value with its predicates.
 ReadProblem answer_problem(const AnswerRule& rule) {
     if (rule.size() != 1)
         return "expected one value with its predicates";
@@ -344,8 +357,8 @@ ReadProblem dates_problem(const Profile& profile) {
     return {};
 }
 
-/// What a profile says that none may say: words, limits and contradictions of docs/consumers.md,
-/// with the member at fault. Empty when nothing is wrong.
+/// The first error in a profile, with the member at fault: violations of the words and limits in
+/// docs/consumers.md, and contradictions. Empty if it is valid.
 ReadProblem profile_problem(const Profile& profile) {
     if (profile.schema != 1)
         return ReadProblem{"not 1"}.in("schema");
@@ -359,8 +372,8 @@ ReadProblem profile_problem(const Profile& profile) {
     return {};
 }
 
-/// On no API of ours. Source: the backend folders of ggml and the device names of PyTorch, ONNX
-/// Runtime and wgpu.
+/// Backends that aren't in our API table. Source: the backend folders of ggml and the device names
+/// of PyTorch, ONNX Runtime and wgpu.
 constexpr std::string_view kForeign =
     "amx blas cann directml hexagon kompute metal mlx mps musa npu onednn openvino qnn rpc tpu "
     "xnnpack zendnn";

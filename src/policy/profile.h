@@ -13,11 +13,13 @@
 
 namespace gpuprobe::inline policy {
 
+/// Whether the CPU is the last choice or never used.
 enum class CpuPolicy { Last, Forbid };
 constexpr std::array<EnumName<CpuPolicy>, 2> names_of(CpuPolicy) {
     return {{{CpuPolicy::Last, "last"}, {CpuPolicy::Forbid, "forbid"}}};
 }
 
+/// Whether an integrated GPU is used if there is no discrete GPU, always, or never.
 enum class IntegratedPolicy { Fallback, Always, Never };
 constexpr std::array<EnumName<IntegratedPolicy>, 3> names_of(IntegratedPolicy) {
     return {{{IntegratedPolicy::Fallback, "fallback"},
@@ -25,88 +27,91 @@ constexpr std::array<EnumName<IntegratedPolicy>, 3> names_of(IntegratedPolicy) {
              {IntegratedPolicy::Never, "never"}}};
 }
 
-/// What becomes of a request for a backend that this consumer does not have or know.
+/// The effect of a request for a backend that the application does not have or know.
 enum class UnknownRequest { Refuse, Auto };
 constexpr std::array<EnumName<UnknownRequest>, 2> names_of(UnknownRequest) {
     return {{{UnknownRequest::Refuse, "refuse"}, {UnknownRequest::Auto, "auto"}}};
 }
 
-/// What becomes of a request for a backend that can't be used here.
+/// The effect of a request for a backend that can't be used here.
 enum class UnavailableRequest { Fail, Auto };
 constexpr std::array<EnumName<UnavailableRequest>, 2> names_of(UnavailableRequest) {
     return {{{UnavailableRequest::Fail, "fail"}, {UnavailableRequest::Auto, "auto"}}};
 }
 
-/// What comes first of what could be chosen.
+/// The sort order of candidates: as documented or as measured.
 enum class Rank { Documented, Measured };
 constexpr std::array<EnumName<Rank>, 2> names_of(Rank) {
     return {{{Rank::Documented, "documented"}, {Rank::Measured, "measured"}}};
 }
 
-/// What comes first where several GPUs could be chosen: the better backend, or the better GPU.
+/// The primary sort key if several GPUs could be chosen: the better backend or the better GPU.
 enum class ChoiceOrder { Backends, Gpus };
 constexpr std::array<EnumName<ChoiceOrder>, 2> names_of(ChoiceOrder) {
     return {{{ChoiceOrder::Backends, "backends"}, {ChoiceOrder::Gpus, "gpus"}}};
 }
 
-/// Variable → template. Applies whole or not at all: when every fact that its templates name is
-/// known (policy/selector_facts.h) and no earlier rule has set one of its variables.
+/// Maps variables to templates. A rule applies completely or not at all: every fact in its
+/// templates must be known (policy/selector_facts.h), and no earlier rule may have set one of its
+/// variables.
 using EnvironmentRule = std::map<std::string, std::string>;
 
-/// One value (a template) → the predicates under which it is the answer.
+/// Maps one value (a template) to the predicates under which it is the answer.
 using AnswerRule = std::map<std::string, std::vector<std::string>>;
 
-/// The key of `Profile::floors` for every GPU backend.
+/// The key in `Profile::floors` for every GPU backend.
 constexpr std::string_view kAnyBackend = "*";
 
-/// The key of `Profile::vendors` for every vendor that has none of its own.
+/// The key in `Profile::vendors` for every vendor without an entry.
 constexpr std::string_view kAnyVendor = "*";
 
-/// One consumer's policy as data: `selection` of its document (policy/consumer_set.h), schema
-/// data/schema/profile.schema.json, meaning docs/consumers.md.
+/// An application's policy as data: `selection` in its data file (policy/consumer_set.h). Schema:
+/// data/schema/profile.schema.json; meaning: docs/consumers.md.
 struct Profile {
     int schema = 1;
     std::string name = {};
     std::string description = {};
-    std::optional<Value> source = {};        ///< where its facts are from; nothing is decided by it
-    std::optional<std::string> issued = {};  ///< as Manifest::issued and ::expires
+    std::optional<Value> source = {};        ///< origin of its facts; no decision depends on it
+    std::optional<std::string> issued = {};  ///< like Manifest::issued and Manifest::expires
     std::optional<std::string> expires = {};
-    std::vector<std::string> backends = {};  ///< in order of preference; cpu, if any, is last
-    /// Vendor → backends it may use, in order for one GPU; empty: every vendor, every backend.
+    std::vector<std::string> backends = {};  ///< in order of preference; cpu is last, if present
+    /// Maps a vendor to its permitted backends, in order for one GPU. Empty: every vendor may use
+    /// every backend.
     std::map<std::string, std::vector<std::string>> vendors = {};
     CpuPolicy cpu = CpuPolicy::Last;
     IntegratedPolicy integrated = IntegratedPolicy::Fallback;
     bool strict = false;
-    std::map<std::string, std::string> translate = {};  ///< our backend name → the consumer's
+    std::map<std::string, std::string> translate = {};  ///< our backend name → the application's
     std::map<std::string, std::vector<EnvironmentRule>> environment = {};  ///< by our backend name
-    /// Readers of knowledge/selectors.h and variables that the program looks at; absent: the
-    /// libraries below its backends, and what `environment` sets.
+    /// Variables and readers (knowledge/selectors.h) that the program reads. Absent: the variables
+    /// of the libraries below its backends, and the variables in `environment`.
     std::optional<std::vector<std::string>> reads = {};
-    /// Variables that it does not look at itself and passes on, to a container or a child.
+    /// Variables that the program does not read but forwards to a container or child.
     std::vector<std::string> forwards = {};
-    /// Backend → predicates that must hold (policy/predicate.h).
+    /// Maps a backend to predicates that must hold (policy/term.h).
     std::map<std::string, std::vector<std::string>> floors = {};
-    /// What the consumer has with it and the host need not have: an API's user-space libraries by
-    /// its backend's word ("rocm"), or single libraries ("libcudart").
+    /// Libraries that the application bundles, so that the host need not have them: an API's
+    /// user-space libraries under its backend's word ("rocm"), or single libraries ("libcudart").
     std::vector<std::string> brings = {};
-    /// Exit statuses by which the program says that it could not use the backend it was to use;
-    /// `gpuprobectl run --fallback` then tries the next one.
+    /// Exit statuses with which the program reports that it could not use the backend; `gpuprobectl
+    /// run --fallback` then tries the next one.
     std::vector<int> failed_statuses = {};
-    /// Backend → predicates: an integrated GPU for which one of them holds counts there as a
-    /// discrete one.
+    /// Maps a backend to predicates; an integrated GPU counts as discrete for that backend if one
+    /// of them holds.
     std::map<std::string, std::vector<std::string>> as_discrete = {};
-    /// Variable → values, between bars: those of the program's own by which it uses integrated GPUs
-    /// although the policy is "never".
+    /// Maps the program's own variables to values, separated by `|`, with which it uses integrated
+    /// GPUs although the policy is "never".
     std::map<std::string, std::string> integrated_by = {};
-    /// Word → our backends that it asks for; absent: the profile's own, each by its names.
+    /// Maps a word to our backends that it requests. Absent: every backend in the profile, under
+    /// its names.
     std::optional<std::map<std::string, std::vector<std::string>>> requests = {};
     std::optional<UnknownRequest> unknown_request = {};          ///< absent: refuse
     std::optional<UnavailableRequest> unavailable_request = {};  ///< absent: fail
     std::optional<Rank> rank = {};                               ///< absent: documented
     std::optional<ChoiceOrder> order = {};                       ///< absent: backends
-    /// Another platform → the consumer's names of its backends there, in order.
+    /// Maps another platform to the application's names of its backends there, in order.
     std::map<std::string, std::vector<std::string>> platforms = {};
-    /// Name → rules; the first whose predicates all hold gives the value.
+    /// Maps a name to rules; the first rule whose predicates all hold supplies the value.
     std::map<std::string, std::vector<AnswerRule>> answers = {};
     std::map<std::string, std::string> messages = {};  ///< situation → template (policy/messages.h)
     bool operator==(const Profile&) const = default;
@@ -116,13 +121,13 @@ RECORD_MEMBERS(Profile, schema, name, description, source, issued, expires, back
                failed_statuses, as_discrete, integrated_by, requests, unknown_request,
                unavailable_request, rank, order, platforms, answers, messages)
 
-/// A profile from its value. Errors: Malformed with the member at fault, for a member, backend or
-/// fact that is not known, for a limit of docs/consumers.md, and for a contradiction.
+/// Reads a profile. Errors: Malformed with the member at fault, for an unknown member, backend or
+/// fact, for an exceeded limit of docs/consumers.md, and for a contradiction.
 Result<Profile> profile_from(const Value& root);
 
-/// Whether the word names a backend that inference runtimes have and this program never selects
-/// (of another system, or under a name that only a profile's `translate` gives a meaning): a caller
-/// may say that it is compiled in.
+/// Whether the word is a backend of inference runtimes that this program never selects, because it
+/// exists only on other systems or has a meaning only through a profile's `translate`. A caller may
+/// list it as compiled in.
 bool is_foreign_backend(std::string_view word);
 
 }  // namespace gpuprobe::inline policy
