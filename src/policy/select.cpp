@@ -19,14 +19,13 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// Whether a program that uses the best one is to use that one too: one like it, or one that the
-/// request names as well.
+/// Whether a program that uses the best GPU should also use the other: a GPU like it, or one that
+/// the request also names.
 bool goes_with(const Gpu& best, const Gpu& other, bool is_named) {
     return is_alike(best, other) || (is_named && !stands_alone(best) && !stands_alone(other));
 }
 
-/// The GPUs on which the chosen backend is accepted and that go with the best one: that one, then
-/// the others in order.
+/// The accepted GPUs of the chosen backend that go with the best GPU, with the best one first.
 std::vector<const Gpu*> group_of(const SelectQuestion& question,
                                  const Judged& best,
                                  const std::vector<Judged>& all) {
@@ -41,6 +40,7 @@ std::vector<const Gpu*> group_of(const SelectQuestion& question,
     return gpus;
 }
 
+/// The facts about the first selected GPU through the backend.
 Facts facts_on(const SelectQuestion& question,
                const std::string& backend,
                const Selection& selection) {
@@ -50,15 +50,16 @@ Facts facts_on(const SelectQuestion& question,
                   .backend_word = question.word_for(backend)}};
 }
 
-/// The consumer's own answers on that selection: `--device=Vulkan1` names a GPU as well.
+/// The application's answers for that selection: for example, `--device=Vulkan1` also selects a
+/// GPU.
 Variables answers_on(const SelectQuestion& question,
                      const std::string& backend,
                      const Selection& selection) {
     return answers_of(question.profile, facts_on(question, backend, selection), selection);
 }
 
-/// What the consumer is to be told so that it computes there and nowhere else; with what makes it
-/// use an integrated GPU.
+/// The variables that restrict the application to this selection, and those that enable integrated
+/// GPUs if needed.
 Variables environment_on(const SelectQuestion& question,
                          const Judged& judged,
                          const Selection& selection) {
@@ -70,6 +71,8 @@ Variables environment_on(const SelectQuestion& question,
     return environment;
 }
 
+/// Whether the program may see the candidate's GPU through the backend, whether it was accepted or
+/// not.
 bool may_be_seen(const Judged& judged) {
     if (!judged.gpu)
         return false;
@@ -77,7 +80,8 @@ bool may_be_seen(const Judged& judged) {
     return view != judged.gpu->backends.end() && view->second.usable != false;
 }
 
-/// What a consumer is told of one GPU through a backend. Whoever is told the same sees the same.
+/// The variables and answers that select one GPU through a backend. Programs with the same values
+/// see the same GPUs.
 struct Told {
     std::string backend = {};
     Variables environment = {};
@@ -85,6 +89,7 @@ struct Told {
     auto operator<=>(const Told&) const = default;
 };
 
+/// The variables and answers for a candidate's GPU.
 Told told_on(const SelectQuestion& question, const Judged& judged, const Report& report) {
     Selection selection{.report = report};
     if (judged.gpu)
@@ -95,16 +100,18 @@ Told told_on(const SelectQuestion& question, const Judged& judged, const Report&
             .answers = answers_on(question, backend, selection)};
 }
 
-/// `not-told-apart` for the accepted candidates whose GPU is named with the very words that name
-/// another one, which the program then sees as well. An empty environment names every GPU alike;
-/// that counts for programs that read or pass on a variable, and not for rules of an installer's.
+/// Adds `not-told-apart` to accepted candidates whose variables and answers also select another
+/// GPU, so that the program sees both. An empty environment selects all GPUs. That only counts for
+/// programs that read or forward a variable, and not for the rules of an installer.
 class LikeNames {
 public:
     explicit LikeNames(const Reach& reach) : can_be_told_{!reach.variables.empty()} {}
+    /// Groups the candidate with those that are selected by the same values.
     void add(Judged& judged, Told told) {
         if (may_be_seen(judged) && (can_be_told_ || !told.environment.empty()))
             named_[std::move(told)].push_back(&judged);
     }
+    /// Marks the accepted candidates in groups of several.
     void mark() const {
         for (const auto& [told, alike] : named_)
             for (auto* judged : alike)
@@ -115,6 +122,7 @@ public:
     }
 
 private:
+    /// The ids of the other GPUs in the group.
     static Value::Array others(const std::vector<Judged*>& alike, const Judged& judged) {
         Value::Array ids;
         for (const auto* other : alike)
@@ -126,8 +134,8 @@ private:
     std::map<Told, std::vector<Judged*>> named_ = {};
 };
 
-/// Each accepted candidate gets an environment of its own; those that the caller's variables hide
-/// say so, and those that it can't tell from others.
+/// Gives each accepted candidate its environment. Adds a reason to candidates that the caller's
+/// variables hide, and to those that can't be distinguished from others.
 void add_environments(const SelectQuestion& question,
                       const Report& report,
                       std::vector<Judged>& all) {
@@ -135,6 +143,7 @@ void add_environments(const SelectQuestion& question,
     LikeNames names{reach};
     for (auto& judged : all) {
         auto& candidate = judged.candidate;
+        // Rejected GPUs matter too: the program may still see them under the same name.
         if (is_accepted(judged) || may_be_seen(judged)) {
             auto told = told_on(question, judged, report);
             if (is_accepted(judged))
@@ -144,6 +153,7 @@ void add_environments(const SelectQuestion& question,
         if (!judged.gpu || candidate.verdict == Verdict::Rejected)
             continue;
         const Selection alone{.report = report, .gpus = {judged.gpu}};
+        // Report variables that hide an accepted candidate or one with an unknown verdict.
         for (auto& reason : hidden_by(question.callers_environment, reach, candidate.backend,
                                       *judged.gpu, alone, candidate.environment))
             candidate.reasons.push_back(std::move(reason));
@@ -151,6 +161,7 @@ void add_environments(const SelectQuestion& question,
     names.mark();
 }
 
+/// The decision in one line, for logs.
 std::string summary_of(const SelectQuestion& question,
                        const std::vector<std::string>& available,
                        const std::optional<std::string>& chosen) {
@@ -161,6 +172,7 @@ std::string summary_of(const SelectQuestion& question,
            "] selected=" + chosen.value_or("none");
 }
 
+/// The candidates under the application's backend names.
 std::vector<Candidate> candidates_of(const SelectQuestion& question,
                                      std::vector<Judged> all,
                                      bool include_rejected) {
@@ -174,7 +186,7 @@ std::vector<Candidate> candidates_of(const SelectQuestion& question,
     return candidates;
 }
 
-/// Whether a program that is told to use the choice sees GPUs that were not chosen.
+/// Whether the selected program would also see GPUs that weren't chosen.
 bool shows_others(const Reason& reason, const std::vector<std::string>& chosen) {
     const auto* seen = reason.detail.at("gpus").as_array();
     return reason.is("not-told-apart") && std::ranges::any_of(*seen, [&chosen](const Value& gpu) {
@@ -182,7 +194,7 @@ bool shows_others(const Reason& reason, const std::vector<std::string>& chosen) 
            });
 }
 
-/// Why the choice is perhaps not what will be used.
+/// The warnings that the choice may not be the one that is used.
 std::vector<Reason> warnings_of(const SelectQuestion& question,
                                 const Judged& best,
                                 const Selection& selection,
@@ -204,7 +216,7 @@ std::vector<Reason> warnings_of(const SelectQuestion& question,
     return warnings;
 }
 
-/// Why the CPU and no GPU, unless it comes first.
+/// The warning about unused GPUs if the CPU was chosen; nullopt if a GPU candidate was accepted.
 std::optional<Reason> unused_by_backends(const SelectQuestion& question,
                                          const std::vector<Judged>& all) {
     UnusedGpu unused;
@@ -218,6 +230,7 @@ std::optional<Reason> unused_by_backends(const SelectQuestion& question,
     return unused.warning();
 }
 
+/// Builds the decision from the candidates of an attempt.
 Decision decision_from(const SelectQuestion& question, const Attempt& made, const Report& report) {
     Decision decision{.consumer = question.profile.name, .generation = report.generation};
     Selection selection{.report = report};
@@ -231,6 +244,7 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
         subject.backend = best->candidate.backend;
         subject.backend_word = decision.backend;
     } else {
+        // Without a choice the environment hides every GPU.
         decision.environment = environment_of(question.profile, kCpu, selection,
                                               answers_on(question, std::string{kCpu}, selection));
     }
@@ -238,6 +252,7 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
         decision.gpus.push_back(gpu->id);
     if (best)
         decision.warnings = warnings_of(question, *best, selection, made.all, decision);
+    // The choice is the CPU, so report the GPU with the closest miss.
     if (auto unused = best && !best->gpu ? unused_by_backends(question, made.all) : std::nullopt)
         decision.warnings.push_back(*std::move(unused));
     decision.summary = summary_of(question, made.detected, decision.backend);
@@ -245,7 +260,7 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
     return decision;
 }
 
-/// `report` is the machine, or a made-up one.
+/// Decides for `report`, which is the machine's or a simulated one.
 Result<Decision> decided(const Profile& profile,
                          const SelectRequest& request,
                          const Report& report,
@@ -255,6 +270,7 @@ Result<Decision> decided(const Profile& profile,
     auto question = TRY(question_from(profile, request, report, experience, product));
     question.is_simulated = is_simulated;
     auto made = attempt_or_give_up(question, request, report);
+    // Environments come after the verdicts, because they depend on which candidates were accepted.
     add_environments(question, report, made.all);
     auto decision = decision_from(question, made, report);
     decision.messages = messages_of({.question = question,
@@ -264,10 +280,12 @@ Result<Decision> decided(const Profile& profile,
                                      .detected = made.detected,
                                      .decision = decision,
                                      .was_given_up = made.was_given_up});
+    // This moves the candidates, so it must come last.
     decision.candidates = candidates_of(question, std::move(made.all), request.include_rejected);
     return decision;
 }
 
+/// The rejections under an otherwise empty request.
 Refusals refusals_of(const Profile& profile,
                      const std::map<std::string, std::string>& callers,
                      const Report& report) {
@@ -283,8 +301,9 @@ Refusals refusals_of(const Profile& profile,
     return refusals;
 }
 
-/// What was taken; what may be taken and is its GPU's own first choice, then what is not; then what
-/// a discrete GPU put out. Each in the order of the candidates.
+/// The accepted and possible choices in groups: the choice itself, then candidates that aren't
+/// outdone by another backend on their GPU, then those that are, then integrated GPUs rejected in
+/// favor of a discrete one. Within a group the order of the candidates is kept.
 std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const Attempt& made) {
     const auto* best = made.best(question);
     const auto rank = [&](const Judged& judged) {
@@ -309,6 +328,7 @@ std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const Attempt
     return order;
 }
 
+/// The error for a forbidden simulation, with the profile's message if it has one.
 Error fake_forbidden(const Profile& profile) {
     const auto text = message_for(profile, "fake-forbidden", "",
                                   [](std::string_view) { return std::optional<std::string>{}; });
@@ -316,6 +336,7 @@ Error fake_forbidden(const Profile& profile) {
                  text.value_or("request: fake: forbidden by \"forbid-fake\"")};
 }
 
+/// Whether GPUs are simulated; strict requests ignore `fake`.
 bool makes_gpus_up(const Profile& profile, const SelectRequest& request) {
     return request.fake && !request.strict.value_or(profile.strict);
 }
@@ -338,6 +359,7 @@ Result<Decision> select(const Profile& profile,
                         const Manifest* product) {
     if (request.fake && request.forbid_fake)
         return fake_forbidden(profile);
+    // Another platform can't be probed, so decide by the profile only.
     if (request.platform && request.platform != platform_of(report.host)) {
         auto decision = decision_for_platform(profile, request, *request.platform);
         decision.generation = report.generation;
@@ -346,6 +368,7 @@ Result<Decision> select(const Profile& profile,
     if (makes_gpus_up(profile, request))
         return decided(profile, request, simulated_report(profile, *request.fake, report),
                        experience, product, true);
+    // ComputeView replaces partitioned GPUs with their partitions.
     return decided(profile, request, ComputeView{report}.report(), experience, product, false);
 }
 

@@ -12,14 +12,14 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// A GPU that puts integrated ones out.
+/// Whether the GPU displaces integrated GPUs: a discrete one, or one that counts as discrete.
 bool is_discrete(const Judged& judged) {
     const bool was_lifted =
         judged.gpu && judged.gpu->kind == GpuKind::Integrated && !judged.is_fallback;
     return judged.gpu && (judged.gpu->kind == GpuKind::Discrete || was_lifted);
 }
 
-/// Best first; those that the request names come before, in its order.
+/// The GPUs in order, best first; GPUs that the request names come first, in its order.
 std::vector<const Gpu*> gpus_in_order(const SelectQuestion& question, const Report& report) {
     auto gpus = in_order(report);
     if (question.gpus)
@@ -30,11 +30,12 @@ std::vector<const Gpu*> gpus_in_order(const SelectQuestion& question, const Repo
     return gpus;
 }
 
+/// The position in the order; its size if the word is missing.
 std::size_t place_in(const std::vector<std::string>& order, const std::string& word) {
     return static_cast<std::size_t>(std::ranges::find(order, word) - order.begin());
 }
 
-/// By GPU, within one by backend; what the request prefers stays in front.
+/// Sorts by GPU, then by backend. Preferred backends stay in front.
 void put_gpus_first(const SelectQuestion& question,
                     const std::vector<const Gpu*>& gpus,
                     std::vector<Judged>& all) {
@@ -44,8 +45,8 @@ void put_gpus_first(const SelectQuestion& question,
     });
 }
 
-/// By backend in order of preference, within one by GPU, or as the profile says; then what has no
-/// GPU.
+/// Judges all candidates: by backend in order of preference and then by GPU (or the reverse if the
+/// profile says so), followed by candidates without a GPU.
 std::vector<Judged> judge_all(const SelectQuestion& question, const Report& report) {
     const auto gpus = gpus_in_order(question, report);
     std::vector<Judged> all;
@@ -60,6 +61,7 @@ std::vector<Judged> judge_all(const SelectQuestion& question, const Report& repo
     return all;
 }
 
+/// The candidates for a request that wants no GPU.
 std::vector<Judged> judge_without_looking(const SelectQuestion& question, const Report& report) {
     std::vector<Judged> all;
     for (const auto& backend : question.backends)
@@ -68,7 +70,7 @@ std::vector<Judged> judge_without_looking(const SelectQuestion& question, const 
     return all;
 }
 
-/// The consumer's words for the backends that could be chosen, in order.
+/// The application's names of the backends with an accepted candidate, in order.
 std::vector<std::string> detected(const SelectQuestion& question, const std::vector<Judged>& all) {
     auto backends = question.backends;
     backends.emplace_back(kCpu);
@@ -81,8 +83,9 @@ std::vector<std::string> detected(const SelectQuestion& question, const std::vec
     return words;
 }
 
-/// Whether the request's word means this backend. The CPU behind others is what they fall back to,
-/// for whoever was built with one of them: else a GPU would have been asked for in vain.
+/// Whether the request's word includes this backend. A CPU after other backends is their fallback,
+/// which only counts if one of those backends was built in. Otherwise a request for a GPU would
+/// silently get the CPU.
 bool is_meant(const SelectQuestion& question, const std::string& backend) {
     const auto& forced = *question.forced;
     if (std::ranges::find(forced, backend) == forced.end())
@@ -94,6 +97,7 @@ bool is_meant(const SelectQuestion& question, const std::string& backend) {
     });
 }
 
+/// Rejects candidates for backends that weren't requested.
 void keep_to_forced(const SelectQuestion& question, std::vector<Judged>& all) {
     if (!question.forced)
         return;
@@ -103,8 +107,8 @@ void keep_to_forced(const SelectQuestion& question, std::vector<Judged>& all) {
             judged.reject(because("not-requested", {{"requested", requested}}));
 }
 
-/// Integrated GPUs are a fallback: any discrete one that could be chosen puts them out. One that
-/// counts as discrete by another backend is no other GPU.
+/// Rejects integrated GPUs if a discrete one was accepted. A GPU that counts as discrete for
+/// another backend isn't a different GPU, so it does not displace itself.
 void prefer_discrete(const SelectQuestion& question, std::vector<Judged>& all) {
     if (question.integrated != IntegratedPolicy::Fallback)
         return;
@@ -121,7 +125,7 @@ void prefer_discrete(const SelectQuestion& question, std::vector<Judged>& all) {
     }
 }
 
-/// Strict: the CPU only for those who ask for it.
+/// Rejects the CPU for strict requests, unless it was requested.
 void keep_cpu_out(const SelectQuestion& question, std::vector<Judged>& all) {
     const bool is_asked_for =
         question.asks_for(kCpu) || (question.only && *question.only == std::set{std::string{kCpu}});
@@ -130,19 +134,21 @@ void keep_cpu_out(const SelectQuestion& question, std::vector<Judged>& all) {
             judged.reject(because("strict"));
 }
 
-/// Facts that are not known are no promise; whoever reads the trace is told so.
+/// Explains in the trace that candidates with unknown facts aren't chosen.
 void mark_unknown(std::vector<Judged>& all) {
     for (auto& judged : all)
         if (judged.candidate.verdict == Verdict::Unknown)
             judged.candidate.reasons.push_back(because("unknown-not-chosen"));
 }
 
+/// Judges all candidates and then compares them.
 Attempt attempt(const SelectQuestion& question,
                 const SelectRequest& request,
                 const Report& report) {
     Attempt made;
     made.all = is_switched_off(request) ? judge_without_looking(question, report)
                                         : judge_all(question, report);
+    // `detected` lists the usable backends, so collect it before the request restricts them.
     made.detected = detected(question, made.all);
     keep_to_forced(question, made.all);
     prefer_discrete(question, made.all);
@@ -157,15 +163,17 @@ bool is_cpu(const Judged& judged) {
     return judged.candidate.backend == kCpu;
 }
 
-/// Of a GPU, and could be chosen.
+/// Whether a candidate on a GPU was accepted and measured.
 bool competes(const Judged& judged) {
     return judged.gpu && is_accepted(judged) && judged.score;
 }
 
+/// Whether the scores count as equal or `score` is higher.
 bool is_as_fast(double score, double best) {
     return score >= best * (1 - kSameSpeed);
 }
 
+/// The first of the fastest measured GPU candidates.
 const Judged* fastest_gpu(const std::vector<Judged>& all) {
     double best = 0;
     for (const auto& judged : all)
@@ -177,7 +185,7 @@ const Judged* fastest_gpu(const std::vector<Judged>& all) {
     return found == all.end() ? nullptr : &*found;
 }
 
-/// The CPU where it may be chosen and was measured.
+/// The CPU if it was accepted and measured.
 const Judged* measured_cpu(const std::vector<Judged>& all) {
     const auto found = std::ranges::find_if(all, [](const Judged& judged) {
         return is_cpu(judged) && is_accepted(judged) && judged.score;
@@ -185,6 +193,7 @@ const Judged* measured_cpu(const std::vector<Judged>& all) {
     return found == all.end() ? nullptr : &*found;
 }
 
+/// The first accepted candidate on a GPU for which no backend was measured.
 const Judged* first_on_an_unmeasured_gpu(const std::vector<Judged>& all) {
     std::set<const Gpu*> measured;
     for (const auto& judged : all)
@@ -196,7 +205,8 @@ const Judged* first_on_an_unmeasured_gpu(const std::vector<Judged>& all) {
     return found == all.end() ? nullptr : &*found;
 }
 
-/// Whether somebody may wonder why it was not chosen: it was accepted, or is no GPU.
+/// Whether the candidate was measured slower than the CPU, and a user may wonder why it wasn't
+/// chosen: it was accepted, or has no GPU.
 bool is_slower(const Judged& judged, const Judged& cpu) {
     return !is_cpu(judged) && (is_accepted(judged) || !judged.gpu) && judged.score &&
            !is_as_fast(*judged.score, *cpu.score);
@@ -207,6 +217,7 @@ bool is_slower(const Judged& judged, const Judged& cpu) {
 bool is_outdone(const SelectQuestion& question,
                 const std::vector<Judged>& all,
                 const Judged& judged) {
+    // The profile's order of backends for the vendor decides.
     const auto order = question.backends_for(judged.gpu->vendor);
     const auto place = place_in(order, judged.candidate.backend);
     return std::ranges::any_of(all, [&](const Judged& other) {
@@ -232,10 +243,11 @@ Attempt attempt_or_give_up(SelectQuestion& question,
                              question.profile.unavailable_request == UnavailableRequest::Auto;
     if (made.best(question) || !may_give_up)
         return made;
+    // Try again without the requested backend.
     const auto forced = std::exchange(question.forced, std::nullopt);
     made = attempt(question, request, report);
     made.was_given_up = true;
-    question.forced = forced;  // for the texts
+    question.forced = forced;  // for the messages
     return made;
 }
 
@@ -244,6 +256,7 @@ const Judged* fastest_of(const std::vector<Judged>& all) {
     const auto* cpu = measured_cpu(all);
     if (!fastest || !cpu || !is_slower(*fastest, *cpu))
         return fastest;
+    // The CPU is faster than every measured GPU, but an unmeasured GPU may be faster still.
     const auto* unmeasured = first_on_an_unmeasured_gpu(all);
     return unmeasured ? unmeasured : cpu;
 }

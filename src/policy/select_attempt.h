@@ -8,50 +8,52 @@
 #include "policy/select.h"
 #include "policy/select_question.h"
 
-/// The first half of a selection: each candidate is judged, then they are compared. What the choice
-/// means for the consumer is policy/select.cpp's.
+/// The first half of a selection: each candidate is judged, then they are compared.
+/// policy/select.cpp turns the choice into variables and answers.
 namespace gpuprobe::inline policy {
 
-/// Every candidate with its final verdict, and what came of it.
+/// Every candidate with its final verdict.
 struct Attempt {
-    std::vector<Judged> all = {};            ///< in the order in which they would be taken
-    std::vector<std::string> detected = {};  ///< the consumer's words
-    bool was_given_up = false;               ///< what was asked for is not there
+    std::vector<Judged> all = {};            ///< in order of preference
+    std::vector<std::string> detected = {};  ///< the application's names
+    bool was_given_up = false;               ///< the requested backend isn't available
 
-    /// What was measured fastest, where that counts; the first accepted candidate that is its GPU's
-    /// own first choice; else the CPU; null for none.
+    /// The choice: the fastest candidate if measurements count, otherwise the first accepted
+    /// candidate that isn't outdone on its GPU, otherwise the CPU. Null if none exists.
     [[nodiscard]] const Judged* best(const SelectQuestion& question) const;
 };
 
-/// A profile may take a request that can't be met for none; whoever is strict may not.
+/// Attempts the request. If it can't be met and the profile permits, attempts it again without the
+/// requested backend, unless it is strict.
 Attempt attempt_or_give_up(SelectQuestion& question,
                            const SelectRequest& request,
                            const Report& report);
 
-/// Whether another accepted backend on the same GPU comes first for the GPU's vendor.
+/// Whether another accepted backend on the same GPU takes precedence by the profile's order for the
+/// GPU's vendor.
 bool is_outdone(const SelectQuestion& question,
                 const std::vector<Judged>& all,
                 const Judged& judged);
 
-// The order by what was measured (Judged::score; more is better).
+// Order by measurement (Judged::score; higher is better).
 
-/// Scores this near to each other, as a part of the better one, are equal: a second run moves them
-/// as much.
+/// Scores within this fraction of the better one count as equal, because repeated runs differ by as
+/// much.
 constexpr double kSameSpeed = 0.05;
 
-/// What comes first of the candidates that are accepted:
+/// The best of the accepted candidates by measurement:
 ///
-/// 1. the GPU's that was measured fastest, unless the CPU was measured faster; of those as fast as
-///    it, the first in the documented order;
-/// 2. the first on a GPU of which nothing was measured: nobody knows that the CPU is faster;
-/// 3. the CPU, where it was measured faster.
+/// 1. the fastest measured GPU candidate, unless the CPU is faster; among equally fast ones, the
+///    first in the documented order;
+/// 2. the first candidate on an unmeasured GPU, because the CPU may not be faster than that GPU;
+/// 3. the CPU if it was measured as faster.
 ///
-/// Null where no GPU's was measured: the documented order then is all there is.
+/// Null if no GPU candidate was measured; the documented order applies then.
 const Judged* fastest_of(const std::vector<Judged>& all);
 
-/// Tells each accepted candidate that has no score so, `not-measured`, and each one on a GPU or a
-/// software implementation that was measured slower than an accepted CPU: `slower-than-cpu` {score,
-/// cpu_score}.
+/// Adds `not-measured` to each accepted candidate without a score, and `slower-than-cpu` {score,
+/// cpu_score} to each candidate on a GPU or software device that was measured slower than an
+/// accepted CPU.
 void mark_measured(std::vector<Judged>& all);
 
 }  // namespace gpuprobe::inline policy
