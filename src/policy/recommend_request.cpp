@@ -10,6 +10,7 @@ namespace {
 constexpr std::size_t kMaxWords = 64;
 constexpr std::uint64_t kMaxNeedMib = 1ULL << 40;
 
+/// Adds a word after checking it; it can name a variant or family.
 ReadProblem add_word(const std::string& text, std::vector<std::string>& out) {
     const auto word = trimmed(text);
     if (!is_label(word))
@@ -20,7 +21,7 @@ ReadProblem add_word(const std::string& text, std::vector<std::string>& out) {
     return {};
 }
 
-/// A list of words, or one text with commas.
+/// Reads a list of words, or one text with commas.
 ReadProblem read_word_list(const Value& value, std::vector<std::string>& out) {
     std::vector<std::string> given;
     if (const auto* text = value.as_string()) {
@@ -37,6 +38,7 @@ ReadProblem read_word_list(const Value& value, std::vector<std::string>& out) {
     return {};
 }
 
+/// Reads a memory size in MiB; 0 means no requirement.
 ReadProblem read_need(const Value& value, RecommendRequest& out) {
     std::uint64_t count = 0;
     auto problem = read_value(value, count);
@@ -47,6 +49,7 @@ ReadProblem read_need(const Value& value, RecommendRequest& out) {
     return problem;
 }
 
+// The accepted keys in the order of the help.
 constexpr ReadableKey<RecommendRequest> kRecommendKeys[] = {
     {{.key = "prefer",
       .meaning = "these first",
@@ -102,6 +105,7 @@ constexpr ReadableKey<RecommendRequest> kRecommendKeys[] = {
 }  // namespace
 
 RecommendRequest under_rule(RecommendRequest request, const RecommendRequest& rule) {
+    // The caller's preferences come first; restrictions are combined.
     request.prefer.insert(request.prefer.end(), rule.prefer.begin(), rule.prefer.end());
     request.exclude.insert(request.exclude.end(), rule.exclude.begin(), rule.exclude.end());
     request.allowed = rule.only;

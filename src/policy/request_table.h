@@ -12,12 +12,12 @@
 #include "base/suggestion.h"
 #include "report/api_table.h"
 
-/// What a request may hold. Each key is described once: the readers of requests and of override
-/// rules go by these tables, the options of the command line are made from them, and the pages of
-/// the documentation and the bus are tested against them.
+/// The keys that a request can contain. Each key is described once: requests and override rules are
+/// read with these tables, the command-line options are generated from them, and the documentation
+/// and the bus interface are tested against them.
 namespace gpuprobe::inline policy {
 
-/// "cuda rocm … cpu none": the backends of the table of APIs, and the word for none of them.
+/// "cuda rocm … cpu none": the backends of the API table, and the word for no backend.
 consteval auto backends_and_none() {
     RowsOf<char, 128> text;
     for (const auto& backend : gpu_backends()) {
@@ -44,40 +44,40 @@ enum class RequestType {
     Number,     ///< a whole number, or text like "32k"
 };
 
-/// One key of a request. An empty option: the command line has none for it.
+/// A key of a request. If `option` is empty, the command line has no option for it.
 struct RequestKey {
     std::string_view key = {};
     RequestType type = RequestType::Names;
-    std::string_view meaning = {};  ///< one line, as the command line's help has it
-    std::string_view option = {};   ///< of the verbs that ask: "--min-memory"
+    std::string_view meaning = {};  ///< one line for the command line's help
+    std::string_view option = {};   ///< of the verbs that take requests: "--min-memory"
     std::string_view placeholder = {};
-    std::string_view offers = {};        ///< words to offer, between blanks
-    bool offers_gpus = false;            ///< and the machine's GPUs
-    bool offers_files = false;           ///< and files
-    bool takes_others = true;            ///< than the words in `offers`
-    bool keeps_empty = false;            ///< an empty list is something else than none
-    bool option_sets = true;             ///< what the option of a flag says
-    std::string_view rule_option = {};   ///< of `override set`; empty: no rule may hold the key
-    std::string_view rule_meaning = {};  ///< empty: as `meaning`
+    std::string_view offers = {};        ///< completions, separated by spaces
+    bool offers_gpus = false;            ///< also complete the machine's GPUs
+    bool offers_files = false;           ///< also complete file names
+    bool takes_others = true;            ///< accepts words that aren't in `offers`
+    bool keeps_empty = false;            ///< an empty list differs from an absent one
+    bool option_sets = true;             ///< the value that a flag's option sets
+    std::string_view rule_option = {};   ///< option of `override set`; empty: not allowed in a rule
+    std::string_view rule_meaning = {};  ///< replaces `meaning` for rules, unless empty
 };
 
-/// What select and env ask, in the order of the help (docs/consumers.md, "The request").
+/// The keys of select and env in the order of the help (docs/consumers.md, "The request").
 std::span<const RequestKey> select_keys();
-/// What recommend asks (docs/variants.md, "The request").
+/// The keys of recommend (docs/variants.md, "The request").
 std::span<const RequestKey> recommend_keys();
-// What plan asks is in plan/plan_request.h.
+// The keys of plan are in plan/plan_request.h.
 
-/// The caller's own variables.
+/// Reads the caller's environment variables.
 ReadProblem read_variables(const Value& value, std::map<std::string, std::string>& out);
 
-/// One key with its reader.
+/// A key and its reader.
 template <class Request>
 struct ReadableKey {
     RequestKey about = {};
     ReadProblem (*read)(const Value& value, Request& request) = nullptr;
 };
 
-/// "unknown key", with the key that was perhaps meant.
+/// "unknown key", with the most similar known key.
 template <class Request, std::size_t N>
 ReadProblem unknown_key(std::string_view given, const ReadableKey<Request> (&table)[N]) {
     std::vector<std::string> known;
@@ -87,6 +87,7 @@ ReadProblem unknown_key(std::string_view given, const ReadableKey<Request> (&tab
     return near ? "unknown key; did you mean '" + *near + "'?" : std::string{"unknown key"};
 }
 
+/// Reads one member with its row; unknown keys are an error.
 template <class Request, std::size_t N>
 ReadProblem read_key(const Value::Member& member,
                      const ReadableKey<Request> (&table)[N],
@@ -97,8 +98,8 @@ ReadProblem read_key(const Value::Member& member,
     return unknown_key(member.key, table);
 }
 
-/// A request from its named values; null is an empty one. Errors: InvalidRequest, with the key at
-/// fault.
+/// A request from its named values; null means an empty request. Errors: InvalidRequest with the
+/// key at fault.
 template <class Request, std::size_t N>
 Result<Request> request_from(const Value& object, const ReadableKey<Request> (&table)[N]) {
     Request request;
@@ -114,7 +115,7 @@ Result<Request> request_from(const Value& object, const ReadableKey<Request> (&t
     return request;
 }
 
-/// The descriptions in a table.
+/// The descriptions of all keys in a table.
 template <class Request, std::size_t N>
 std::vector<RequestKey> described(const ReadableKey<Request> (&table)[N]) {
     std::vector<RequestKey> keys;

@@ -14,12 +14,13 @@
 namespace gpuprobe::inline policy {
 namespace {
 
+/// The error for a word in a request.
 Error refused(std::string_view key, std::string_view word, std::string_view reason) {
     return Error{ErrorCode::InvalidRequest, "request: " + std::string{key} + ": " +
                                                 scrubbed(word, 64) + ": " + std::string{reason}};
 }
 
-/// "; did you mean 'cuda'?", where one of the profile's words is near.
+/// "; did you mean 'cuda'?" if the profile has a similar name.
 std::string nearest(const Profile& profile, std::string_view word) {
     auto known = profile.backends;
     for (const auto& [backend, translation] : profile.translate)
@@ -28,7 +29,7 @@ std::string nearest(const Profile& profile, std::string_view word) {
     return near ? "; did you mean '" + *near + "'?" : "";
 }
 
-/// Adds the backend that the word means here; one that only others have is no mistake.
+/// Adds the backend that the word names. Backends that only other applications have are ignored.
 Status add_backend(const Profile& profile,
                    std::string_view key,
                    const std::string& word,
@@ -40,6 +41,7 @@ Status add_backend(const Profile& profile,
     return Done{};
 }
 
+/// The set of backends in an optional list.
 Result<std::optional<std::set<std::string>>> backends_from(
     const Profile& profile,
     std::string_view key,
@@ -52,7 +54,7 @@ Result<std::optional<std::set<std::string>>> backends_from(
     return std::optional{std::move(backends)};
 }
 
-/// The id as the report would write it, of a GPU that need not be there.
+/// The id in the report's spelling. The GPU need not exist, so that a removed GPU can stay denied.
 std::optional<std::string> denied_id(const Report& report, const std::string& word) {
     if (auto id = known_id(report, word))
         return std::move(id).value();
@@ -61,6 +63,7 @@ std::optional<std::string> denied_id(const Report& report, const std::string& wo
                                                                  : std::nullopt;
 }
 
+/// Adds a denied word, which is a GPU id if it contains a colon and a backend otherwise.
 Status add_denied(const Report& report, const std::string& word, SelectQuestion& question) {
     if (word.find(':') == std::string::npos)
         return add_backend(question.profile, "deny", word, question.denied);
@@ -71,6 +74,7 @@ Status add_denied(const Report& report, const std::string& word, SelectQuestion&
     return Done{};
 }
 
+/// Adds a requested GPU, which must exist.
 Status add_wanted_gpu(const Report& report, const std::string& word, SelectQuestion& question) {
     auto id = known_id(report, word);
     if (!id)
@@ -91,7 +95,7 @@ Status add_gpus(const SelectRequest& request, const Report& report, SelectQuesti
     return Done{};
 }
 
-/// The backends that a word asks for; nullopt when the consumer does not know the word.
+/// The backends that a word requests; nullopt if the application does not know the word.
 std::optional<std::vector<std::string>> backends_asked_for(const Profile& profile,
                                                            const std::string& word) {
     if (!profile.requests) {
@@ -102,6 +106,7 @@ std::optional<std::vector<std::string>> backends_asked_for(const Profile& profil
     return found == profile.requests->end() ? std::nullopt : std::optional{found->second};
 }
 
+/// The error for an unknown backend, in the profile's own words if it has a message.
 Error unknown_backend(const Profile& profile, const std::string& word) {
     const auto known = known_requests(profile);
     if (auto text = message_for(profile, "unknown-backend", word,
@@ -112,22 +117,26 @@ Error unknown_backend(const Profile& profile, const std::string& word) {
     return refused("backend", word, "none of " + known);
 }
 
+/// Resolves the `backend` of the request.
 Status force(const SelectRequest& request, SelectQuestion& question) {
     if (!request.backend || is_switched_off(request))
         return Done{};
     const auto& profile = question.profile;
     question.forced = backends_asked_for(profile, *request.backend);
     question.requested = scrubbed(*request.backend, 64);
+    // The summary shows the application's name even if the request used ours.
     if (question.forced && !profile.requests)
         question.requested = question.word_for(question.forced->front());
     if (question.forced)
         return Done{};
+    // An unknown word is an error unless the profile treats it as "auto".
     question.is_unknown_request = true;
     if (profile.unknown_request == UnknownRequest::Auto && !question.strict)
         return Done{};
     return unknown_backend(profile, *request.backend);
 }
 
+/// Checks and takes the predicates of the request.
 Status require(const SelectRequest& request, SelectQuestion& question) {
     for (const auto& predicate : request.require)
         if (const auto problem = predicate_problem(predicate))
@@ -136,6 +145,7 @@ Status require(const SelectRequest& request, SelectQuestion& question) {
     return Done{};
 }
 
+/// Takes the preferred GPU backends without duplicates.
 Status prefer(const SelectRequest& request, SelectQuestion& question) {
     for (const auto& word : request.prefer) {
         const auto backend = backend_named(question.profile, word);
@@ -149,8 +159,8 @@ Status prefer(const SelectRequest& request, SelectQuestion& question) {
     return Done{};
 }
 
-/// A backend that the installed build does not have is not built, unless the request says what is.
-/// Whatever the build, the program runs on the CPU where the profile lets it.
+/// Derives the built-in backends from the installed build, unless the request lists them. The CPU
+/// always counts as built in; the profile decides whether it may be used.
 void note_built(const InstalledNeeds& needs, bool is_told, SelectQuestion& question) {
     if (is_told)
         return;
@@ -160,7 +170,7 @@ void note_built(const InstalledNeeds& needs, bool is_told, SelectQuestion& quest
         question.built->insert(backend);
 }
 
-/// A platform's own words as terms: what all its builds need of a machine.
+/// The platform's key as terms: requirements of all its variants.
 Conjunction terms_of(const VariantPlatform& platform) {
     Conjunction terms;
     const auto add = [&terms](const std::string& predicate) {
@@ -173,7 +183,7 @@ Conjunction terms_of(const VariantPlatform& platform) {
     return terms;
 }
 
-/// Our GPU backends that a platform's builds compute with; the first build of each.
+/// Maps our GPU backends that the platform's variants compute with to the first such variant.
 std::map<std::string, std::string> builds_of(const VariantPlatform& platform) {
     std::map<std::string, std::string> builds;
     for (const auto& variant : platform.variants)
@@ -185,8 +195,8 @@ std::map<std::string, std::string> builds_of(const VariantPlatform& platform) {
     return builds;
 }
 
-/// Adds that a backend is not for this machine: it has builds for other platforms, and none for
-/// one that is the machine's or may be.
+/// Adds the unmet platform terms for backends that have variants only for other platforms, and none
+/// for a platform that is or may be the machine's.
 void refuse_elsewhere(const Manifest& product, const Facts& host, InstalledNeeds& needs) {
     InstalledNeeds elsewhere;
     std::set<std::string> offered;
@@ -203,10 +213,10 @@ void refuse_elsewhere(const Manifest& product, const Facts& host, InstalledNeeds
     needs.merge(elsewhere);
 }
 
-/// Who does not say which build there is has one of those that are published. What nobody knows of
-/// the GPU is not held against them, nor is the host, which recommend asks about. A backend that is
-/// published nowhere is the profile's alone, for whoever has it has made the build; one that is
-/// published for other platforms is not for this one.
+/// The needs of the published variants, one of which is assumed to be installed if the request does
+/// not describe the build. Unknown facts about the GPU and all terms about the host are ignored;
+/// recommend() checks the host. A backend without any published variant has no needs, since such a
+/// build is self-made. A backend that is published only for other platforms is refused.
 InstalledNeeds published_needs(const Manifest& product, const Report& report) {
     const Facts host{{.report = report}};
     std::vector<std::string> names;
@@ -214,6 +224,7 @@ InstalledNeeds published_needs(const Manifest& product, const Report& report) {
         for (const auto& variant : platform->variants)
             names.push_back(variant.name);
     auto needs = needs_of(names, product, host).value_or({});
+    // The program runs on the CPU with any variant.
     needs.erase(std::string{kCpu});
     for (auto& [backend, ways] : needs)
         for (auto& way : ways) {
@@ -224,6 +235,7 @@ InstalledNeeds published_needs(const Manifest& product, const Report& report) {
     return needs;
 }
 
+/// Collects the needs of the installed build or of the published variants.
 Status note_installed(const SelectRequest& request,
                       const Report& report,
                       const Manifest* product,
@@ -245,7 +257,8 @@ Status note_installed(const SelectRequest& request,
     return Done{};
 }
 
-/// A report about a backend that the profile has no more is about nothing.
+/// The reported failures under our backend names. Reports about backends that the profile no longer
+/// has are dropped.
 std::vector<ReportedFailure> failures_for(const Profile& profile, const Experience& experience) {
     std::vector<ReportedFailure> failures;
     for (auto failure : experience.failures)
@@ -256,7 +269,7 @@ std::vector<ReportedFailure> failures_for(const Profile& profile, const Experien
     return failures;
 }
 
-/// The list with what the request prefers in front, as far as the list has it.
+/// Moves the preferred backends that are in the list to its front.
 std::vector<std::string> preferred_first(const SelectQuestion& question,
                                          std::vector<std::string> backends) {
     auto next = backends.begin();
@@ -270,8 +283,8 @@ std::vector<std::string> preferred_first(const SelectQuestion& question,
     return backends;
 }
 
-/// The caller's variables by which the program uses integrated GPUs; none where one of them is not
-/// set, or says otherwise.
+/// The caller's variables that make the program use integrated GPUs; empty if one of them isn't set
+/// or has another value.
 std::map<std::string, std::string> switched_by(const Profile& profile,
                                                const std::map<std::string, std::string>& callers) {
     std::map<std::string, std::string> found;
@@ -288,6 +301,7 @@ std::map<std::string, std::string> switched_by(const Profile& profile,
 }  // namespace
 
 std::optional<std::string> backend_named(const Profile& profile, const std::string& word) {
+    // A translated name takes precedence over ours.
     for (const auto& [backend, translation] : profile.translate)
         if (translation == word)
             return backend;
@@ -313,7 +327,8 @@ std::vector<std::string> SelectQuestion::compiled() const {
     return words;
 }
 
-/// Whoever asks for a backend by name gets it on every vendor: the rules are for choosing.
+/// Vendor rules only guide the automatic choice, so a backend requested by name is permitted on
+/// every vendor.
 std::vector<std::string> SelectQuestion::backends_for(
     const std::optional<std::string>& vendor) const {
     if (profile.vendors.empty())
@@ -335,6 +350,7 @@ Result<SelectQuestion> question_from(const Profile& profile,
                                      const Manifest* product) {
     SelectQuestion question{.profile = profile};
     question.built = TRY(backends_from(profile, "built", request.built));
+    // Uses `built`, which shows whether the request lists the backends.
     TRY(note_installed(request, report, product, question));
     question.only = TRY(backends_from(profile, "only", request.only));
     question.strict = request.strict.value_or(profile.strict);
@@ -352,6 +368,7 @@ Result<SelectQuestion> question_from(const Profile& profile,
     TRY(require(request, question));
     TRY(force(request, question));
     TRY(prefer(request, question));
+    // Uses the backends that prefer() stored.
     question.backends = preferred_first(question, profile.backends);
     std::erase(question.backends, kCpu);
     return question;

@@ -11,9 +11,10 @@ namespace {
 constexpr std::size_t kMaxNames = 64;
 constexpr std::size_t kMaxKeyName = 128;
 
-/// Adds one item of a list.
+/// Parses one item and adds it to a list.
 using Add = ReadProblem (*)(std::string_view text, std::vector<std::string>& out);
 
+/// Adds a name with its case unchanged.
 ReadProblem add_as_it_is(std::string_view text, std::vector<std::string>& out) {
     const auto name = trimmed(text);
     if (name.empty())
@@ -26,11 +27,12 @@ ReadProblem add_as_it_is(std::string_view text, std::vector<std::string>& out) {
     return {};
 }
 
+/// Adds a name in lower case.
 ReadProblem add_name(std::string_view text, std::vector<std::string>& out) {
     return add_as_it_is(lower_case(text), out);
 }
 
-/// Sizes have capitals: "memory>=8GiB".
+/// Adds a predicate. Its case is kept because sizes contain capitals: "memory>=8GiB".
 ReadProblem add_predicate(std::string_view text, std::vector<std::string>& out) {
     auto problem = add_as_it_is(text, out);
     if (!problem.empty())
@@ -40,6 +42,7 @@ ReadProblem add_predicate(std::string_view text, std::vector<std::string>& out) 
     return {};
 }
 
+/// Adds a word about a build if `problem` finds no error in it.
 template <std::optional<std::string> (*problem)(std::string_view)>
 ReadProblem add_build_word(std::string_view text, std::vector<std::string>& out) {
     const auto word = trimmed(text);
@@ -51,7 +54,7 @@ ReadProblem add_build_word(std::string_view text, std::vector<std::string>& out)
     return {};
 }
 
-/// An array of strings, or one string with commas; the empty string is the empty list.
+/// Reads an array of strings, or a string with commas. An empty string means an empty list.
 ReadProblem read_list(const Value& value, std::vector<std::string>& out, Add add) {
     out.clear();
     if (const auto* text = value.as_string()) {
@@ -77,7 +80,7 @@ ReadProblem read_list(const Value& value, std::vector<std::string>& out, Add add
     return {};
 }
 
-/// Words about a build, or about each part of it.
+/// Reads words about a whole build, or an object with words about each part of it.
 ReadProblem read_parts(const Value& value, PartWords& out, Add add) {
     out.clear();
     const auto* parts = value.as_object();
@@ -97,7 +100,8 @@ ReadProblem read_names(const Value& value, std::vector<std::string>& out) {
     return read_list(value, out, add_name);
 }
 
-/// Of a list that restricts: a script whose variable is empty would otherwise get everything.
+/// Reads a list that restricts. An empty list is an error, because a script with an empty variable
+/// would otherwise remove the restriction.
 ReadProblem read_some_names(const Value& value, std::optional<std::vector<std::string>>& out) {
     auto problem = read_names(value, out.emplace());
     if (problem.empty() && out->empty())
@@ -105,6 +109,7 @@ ReadProblem read_some_names(const Value& value, std::optional<std::vector<std::s
     return problem;
 }
 
+/// Reads a size as a number of bytes or as text.
 ReadProblem read_size(const Value& value, std::optional<Bytes>& out) {
     if (const auto count = value.as_unsigned())
         out = Bytes{*count};
@@ -118,6 +123,7 @@ ReadProblem read_size(const Value& value, std::optional<Bytes>& out) {
 constexpr std::size_t kMaxCallerVariables = 256;
 constexpr std::size_t kMaxCallerVariable = 4096;
 
+/// Reads a platform, "os-arch".
 ReadProblem read_platform(const Value& value, std::optional<std::string>& out) {
     const auto* text = value.as_string();
     if (!text)
@@ -129,6 +135,7 @@ ReadProblem read_platform(const Value& value, std::optional<std::string>& out) {
     return {};
 }
 
+/// Reads a backend; "auto" means absent.
 ReadProblem read_backend(const Value& value, std::optional<std::string>& out) {
     const auto* text = value.as_string();
     if (!text)
@@ -142,6 +149,7 @@ ReadProblem read_backend(const Value& value, std::optional<std::string>& out) {
     return {};
 }
 
+// The accepted keys in the order of the help.
 constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
     {{.key = "built",
       .meaning = "the backends that the consumer is built with: cuda,vulkan,…",
