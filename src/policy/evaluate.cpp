@@ -11,18 +11,19 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// What holds on each of up to 64 GPUs: bit n is about the nth.
+/// The truth of a condition on each of up to 64 GPUs; bit n is about GPU n.
 struct GpuMask {
-    std::uint64_t yes = 0;    ///< it is true
-    std::uint64_t maybe = 0;  ///< it is not false; `yes` is a part of it
+    std::uint64_t yes = 0;    ///< GPUs on which it is true
+    std::uint64_t maybe = 0;  ///< GPUs on which it is true or unknown; includes `yes`
 
+    /// Combines the two conditions with "and".
     void narrow(const GpuMask& other) {
         yes &= other.yes;
         maybe &= other.maybe;
     }
 };
 
-/// GPUs that no term tells apart are asked once.
+/// Groups the GPUs that no term can distinguish, so that each term is evaluated once per group.
 class LikeGpus {
 public:
     explicit LikeGpus(const std::vector<Facts>& gpus) {
@@ -38,6 +39,7 @@ public:
 
     [[nodiscard]] std::uint64_t all() const { return all_; }
 
+    /// Evaluates the term on every GPU.
     [[nodiscard]] GpuMask ask(const Term& term) const {
         GpuMask mask;
         for (const auto& group : groups_) {
@@ -59,7 +61,7 @@ private:
     std::uint64_t all_ = 0;
 };
 
-/// Every term of a platform, answered once. Of one about the host, all bits are the same.
+/// Evaluates every term of a platform once. For terms about the host all bits are equal.
 std::vector<GpuMask> answers_to(const VariantIndex& index,
                                 const MachineFacts& machine,
                                 const LikeGpus& gpus) {
@@ -77,12 +79,13 @@ std::vector<GpuMask> answers_to(const VariantIndex& index,
     return answers;
 }
 
-/// Of the card, rounded; 0 when it is not known.
+/// The board's memory in GiB, rounded; 0 if unknown.
 std::uint64_t whole_gib(const Facts& gpu) {
     const auto& memory = gpu.get<Bytes>(FactId::PhysicalMemory).value;
     return memory ? (memory->count + gib(1).count / 2) / gib(1).count : 0;
 }
 
+/// Whether any device node is inaccessible. If not, the check for each variant is skipped.
 bool has_closed_nodes(const Report& report) {
     const auto is_shut = [](const DeviceNode& node) { return node.accessible == false; };
     return std::ranges::any_of(report.nodes, is_shut) ||
@@ -91,6 +94,7 @@ bool has_closed_nodes(const Report& report) {
            });
 }
 
+/// The GPUs that the request permits.
 std::uint64_t gpus_allowed(const RecommendRequest& request, const MachineFacts& machine) {
     const auto has = [](const std::vector<std::string>& ids, const std::string& id) {
         return std::ranges::find(ids, id) != ids.end();
@@ -104,6 +108,7 @@ std::uint64_t gpus_allowed(const RecommendRequest& request, const MachineFacts& 
     return allowed;
 }
 
+/// By API: the GPUs on which the selection refuses it.
 std::map<Api, std::uint64_t> refused_gpus(const Refusals& refusals, const MachineFacts& machine) {
     std::map<Api, std::uint64_t> refused;
     for (const auto& [backend, gpus] : refusals)
@@ -114,7 +119,7 @@ std::map<Api, std::uint64_t> refused_gpus(const Refusals& refusals, const Machin
     return refused;
 }
 
-/// The GPUs on which the consumer needs nothing of the host's libraries of an API.
+/// By API: the GPUs on which the application uses bundled libraries instead of host libraries.
 std::map<Api, std::uint64_t> served_gpus(const std::vector<BackendOnGpu>& order,
                                          const MachineFacts& machine) {
     std::map<Api, std::uint64_t> served;
@@ -126,16 +131,18 @@ std::map<Api, std::uint64_t> served_gpus(const std::vector<BackendOnGpu>& order,
     return served;
 }
 
-/// By API, for each GPU, where the two stand in the order of a selection.
+/// By API and GPU: the best position in the order of a selection.
 using Places = std::map<Api, std::vector<std::size_t>>;
 constexpr auto kNoPlace = static_cast<std::size_t>(-1);
 
+/// Looks up each of the GPUs in the order.
 Places places_of(const std::vector<BackendOnGpu>& order, const MachineFacts& machine) {
     Places places;
     for (std::size_t place = 0; place < order.size(); ++place) {
         const auto api = api_of_backend(order[place].backend);
         const auto gpu = std::ranges::find(machine.gpus, order[place].gpu,
                                            [](const Facts& facts) { return facts.gpu()->id; });
+        // The order may name GPUs beyond the limit of kMaxVariantGpus.
         if (!api || gpu == machine.gpus.end())
             continue;
         auto& of_api = places.try_emplace(*api, machine.gpus.size(), kNoPlace).first->second;
@@ -145,7 +152,8 @@ Places places_of(const std::vector<BackendOnGpu>& order, const MachineFacts& mac
     return places;
 }
 
-/// Whether every alternative of the variant computes with that backend; the CPU needs no device.
+/// Whether every alternative of the variant computes with that backend. Variants without device
+/// requirements compute on the CPU.
 bool computes_with(const Variant& variant, std::string_view backend) {
     if (variant.needs.devices.empty())
         return backend == kCpu;
@@ -155,6 +163,7 @@ bool computes_with(const Variant& variant, std::string_view backend) {
     });
 }
 
+/// Judges the variants of one platform on one machine.
 class Evaluator {
 public:
     Evaluator(const VariantPlatform& platform,
@@ -177,6 +186,7 @@ public:
             added_ = gpus_.ask(*added);
     }
 
+    /// The verdict and sort keys of the variant at an index.
     [[nodiscard]] JudgedVariant judge(std::size_t place) const {
         const auto& variant = platform_.variants[place];
         const auto& entry = platform_.index.entries[place];
@@ -188,10 +198,12 @@ public:
         const auto host = entry.is_supported ? host_holds(entry) : Truth::False;
         const auto devices = devices_hold(entry, judged);
         judged.verdict = verdict_of(entry, both(host, devices));
+        // The variant would run on a GPU that the request excludes, so report that as the reason.
         if (host != Truth::False && devices == Truth::False && is_ruled_out(entry, variant))
             judged.exclusion = Exclusion::NotRequested;
         if (!failed_.empty())
             take_back(variant.needs, judged);
+        // An exclusion overrides the verdict of the facts.
         if (judged.exclusion != Exclusion::None)
             judged.verdict = Verdict::Rejected;
         judged.place = place_of(judged);
@@ -200,8 +212,8 @@ public:
     }
 
 private:
-    /// Whether the host can use an API that the consumer brings, and what it leaves open of it, is
-    /// no question there. What is known against the GPU stays so.
+    /// Assumes that APIs with bundled libraries are usable, and resolves unknown terms about them
+    /// as true. Known facts that speak against the GPU still count.
     void serve(const std::map<Api, std::uint64_t>& served) {
         for (std::size_t i = 0; i < answers_.size(); ++i) {
             const auto& term = platform_.index.terms[i];
@@ -209,12 +221,14 @@ private:
             const auto found = api ? served.find(*api) : served.end();
             if (found == served.end())
                 continue;
+            // Usability depends on the host's libraries, so even a known "unusable" is ignored.
             const auto open = term.fact == FactId::Usable ? ~0ULL : answers_[i].maybe;
             answers_[i].yes |= found->second & open;
             answers_[i].maybe |= found->second & open;
         }
     }
 
+    /// The exclusion that applies on every GPU.
     Exclusion exclusion_of(const Variant& variant) const {
         const auto is_meant = [&variant](const auto& word) { return means(word, variant); };
         if (std::ranges::any_of(request_.exclude, is_meant))
@@ -229,7 +243,7 @@ private:
         return has_failed ? Exclusion::ReportedFailed : Exclusion::None;
     }
 
-    /// The GPUs on which the variant was tried and failed.
+    /// The GPUs on which the variant failed according to the application.
     std::uint64_t failed_gpus(const Variant& variant) const {
         std::uint64_t gpus = 0;
         for (const auto& failed : failed_)
@@ -239,7 +253,8 @@ private:
         return gpus;
     }
 
-    /// A failure on one GPU leaves the variant to the others, if it does not need them all.
+    /// Removes the GPUs on which the variant failed. It is only excluded if no GPU is left or it
+    /// needs all GPUs.
     void take_back(const Requirements& needs, JudgedVariant& judged) const {
         const auto failed = judged.covered & failed_gpus(*judged.variant);
         judged.covered &= ~failed;
@@ -247,13 +262,15 @@ private:
             judged.exclusion = Exclusion::ReportedFailed;
     }
 
+    /// The index of the first word in `prefer` that matches; the list's size if none matches.
     std::size_t preference_of(const Variant& variant) const {
         const auto found = std::ranges::find_if(
             request_.prefer, [&variant](const auto& word) { return means(word, variant); });
         return static_cast<std::size_t>(found - request_.prefer.begin());
     }
 
-    /// Of a GPU on which the variant runs, or on none of which it is known to.
+    /// The best position among the GPUs on which the variant runs, or among those on which it may
+    /// run if it is known to run on none.
     [[nodiscard]] std::size_t place_of(const JudgedVariant& judged) const {
         const auto gpus = judged.covered != 0 ? judged.covered : judged.possible;
         auto first = kNoPlace;
@@ -266,7 +283,7 @@ private:
         return first;
     }
 
-    /// All of so many predicates, from a place in the index on.
+    /// Combines `mask` with the answers to `count` terms, starting at an index in the term list.
     [[nodiscard]] GpuMask all_of(std::size_t first, std::size_t count, GpuMask mask) const {
         for (std::size_t i = first; i < first + count; ++i)
             mask.narrow(answers_[platform_.index.words[i]]);
@@ -274,13 +291,14 @@ private:
     }
 
     [[nodiscard]] Truth host_holds(const VariantIndex::Entry& entry) const {
+        // Every bit is equal for host terms, so one bit is enough.
         const auto mask = all_of(entry.first, entry.host, {.yes = 1, .maybe = 1});
         if (mask.yes != 0)
             return Truth::True;
         return mask.maybe != 0 ? Truth::Unknown : Truth::False;
     }
 
-    /// The GPUs on which what the variant computes with was verified.
+    /// The GPUs on which all APIs of the alternative were verified.
     [[nodiscard]] std::uint64_t verified(const Variant& variant, std::size_t alternative) const {
         const auto apis = apis_used(variant, variant.needs.devices[alternative]);
         std::uint64_t gpus = 0;
@@ -290,7 +308,7 @@ private:
         return gpus;
     }
 
-    /// The GPUs whose nodes are open, as far as is known.
+    /// The GPUs whose device nodes aren't known to be inaccessible.
     [[nodiscard]] std::uint64_t open(const Variant& variant, std::size_t alternative) const {
         std::uint64_t gpus = 0;
         for (std::size_t i = 0; i < machine_.gpus.size(); ++i)
@@ -299,7 +317,7 @@ private:
         return gpus;
     }
 
-    /// The GPUs on which the consumer does not use what the variant computes with.
+    /// The GPUs on which the application refuses an API of the alternative.
     [[nodiscard]] std::uint64_t refused(const Variant& variant, std::size_t alternative) const {
         std::uint64_t gpus = 0;
         for (const auto api : apis_used(variant, variant.needs.devices[alternative]))
@@ -308,16 +326,18 @@ private:
         return gpus;
     }
 
-    /// Whether it might run on a GPU that may not be used.
+    /// Whether the variant may run on a GPU that the request does not permit.
     [[nodiscard]] bool is_ruled_out(const VariantIndex::Entry& entry,
                                     const Variant& variant) const {
         return allowed_ != gpus_.all() && covered(entry, variant, gpus_.all()).maybe != 0;
     }
 
+    /// The permitted GPUs on which at least one alternative holds.
     [[nodiscard]] GpuMask covered(const VariantIndex::Entry& entry,
                                   const Variant& variant,
                                   std::uint64_t allowed) const {
         GpuMask covered;
+        // The index stores each alternative as its number of terms followed by the terms.
         std::size_t place = entry.first + entry.host;
         for (std::uint32_t i = 0; i < entry.alternatives; ++i) {
             const auto count = platform_.index.words[place];
@@ -331,17 +351,20 @@ private:
             covered.maybe |= mask.maybe;
             place += 1 + count;
         }
+        // The memory that the request asks for applies to every alternative.
         if (added_)
             covered.narrow(*added_);
         return covered;
     }
 
+    /// Whether the variant's requirements of devices hold. Stores the covered GPUs.
     Truth devices_hold(const VariantIndex::Entry& entry, JudgedVariant& judged) const {
         if (entry.alternatives == 0)
             return Truth::True;
         const auto mask = covered(entry, *judged.variant, allowed_);
         judged.covered = mask.yes;
         judged.possible = mask.yes | mask.maybe;
+        // Variants that need all GPUs must cover every GPU that they are meant for.
         const auto wanted = entry.needs_all ? gpus_meant(judged.variant->needs) : 0;
         if (mask.yes != 0 && (mask.yes & wanted) == wanted)
             return Truth::True;
@@ -349,7 +372,7 @@ private:
         return is_open ? Truth::Unknown : Truth::False;
     }
 
-    /// The GPUs of the vendors that the variant is for, and those whose vendor is not known.
+    /// The permitted GPUs whose vendor the variant supports or whose vendor is unknown.
     std::uint64_t gpus_meant(const Requirements& needs) const {
         const auto vendors = vendors_of(needs);
         std::uint64_t meant = 0;
@@ -369,6 +392,7 @@ private:
         return Verdict::Rejected;
     }
 
+    /// Computes the sort keys that depend on the covered GPUs.
     void count(JudgedVariant& judged) const {
         judged.gpus = std::popcount(judged.covered);
         for (auto rest = judged.covered; rest != 0; rest &= rest - 1) {
@@ -386,14 +410,15 @@ private:
     std::span<const FailedVariant> failed_;
     LikeGpus gpus_;
     std::vector<GpuMask> answers_;
-    std::optional<GpuMask> added_ = {};  ///< what the request asks of every GPU
+    std::optional<GpuMask> added_ = {};  ///< requirement of the request for every GPU
     bool has_closed_nodes_;
-    std::uint64_t allowed_;  ///< GPUs that an administrator has not ruled out
+    std::uint64_t allowed_;  ///< GPUs that the request permits
     std::map<Api, std::uint64_t> refused_;
     Places places_;
 };
 
-/// Variants are in the order of their names, so that their places compare as these.
+/// The order of evaluate(). Variants are stored in name order, so comparing their addresses
+/// compares their names.
 bool comes_before(const JudgedVariant& left, const JudgedVariant& right) {
     const bool is_rejected = left.verdict == Verdict::Rejected;
     if (is_rejected != (right.verdict == Verdict::Rejected))
@@ -416,11 +441,12 @@ bool comes_before(const JudgedVariant& left, const JudgedVariant& right) {
     return left.variant < right.variant;
 }
 
-/// The vendor that an alternative is for by what it asks; empty when it may be any.
+/// The vendors of one alternative, from its vendor term or the API of another term; empty for any.
 std::vector<std::string> vendors_of(const Conjunction& alternative) {
     for (const auto& term : alternative)
         if (term.fact == FactId::Vendor)
             return std::get<std::vector<std::string>>(term.need);
+    // Without a vendor term, a term about a single-vendor API implies the vendor.
     for (const auto& term : alternative)
         if (const auto api = api_of(term); api && !info_of(*api).vendor.empty())
             return {std::string{info_of(*api).vendor}};
@@ -450,6 +476,7 @@ std::vector<std::string> vendors_of(const Requirements& requirements) {
     std::vector<std::string> vendors;
     for (const auto& alternative : requirements.devices) {
         const auto more = vendors_of(alternative);
+        // One alternative for any vendor makes the variant usable with any.
         if (more.empty() || std::ranges::find(more, "other") != more.end())
             return {};
         vendors.insert(vendors.end(), more.begin(), more.end());

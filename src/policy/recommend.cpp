@@ -14,7 +14,8 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// Of an uncertain variant that is known to run on none, those on which it may.
+/// The ids of the GPUs on which the variant runs. For an uncertain variant without such GPUs: those
+/// on which it may run.
 std::vector<std::string> covered_ids(const JudgedVariant& judged, const MachineFacts& machine) {
     const auto gpus = judged.verdict == Verdict::Uncertain && judged.covered == 0 ? judged.possible
                                                                                   : judged.covered;
@@ -25,6 +26,7 @@ std::vector<std::string> covered_ids(const JudgedVariant& judged, const MachineF
     return ids;
 }
 
+/// The candidate as the answer shows it.
 VariantCandidate candidate_from(const JudgedVariant& judged, const ExplanationContext& context) {
     const auto& variant = *judged.variant;
     VariantCandidate candidate{.variant = variant.name,
@@ -40,14 +42,17 @@ VariantCandidate candidate_from(const JudgedVariant& judged, const ExplanationCo
     return candidate;
 }
 
+/// Makes the variant the answer.
 void take(const Variant& variant, Recommendation& answer) {
     answer.variant = variant.name;
     answer.artifact = variant.artifact;
     answer.environment = variant.environment;
 }
 
+/// Takes the best variant and lists the other usable ones as fallbacks.
 void take_chain(const std::vector<JudgedVariant>& judged, Recommendation& answer) {
     for (const auto& entry : judged) {
+        // Rejected variants are sorted last.
         if (entry.verdict == Verdict::Rejected)
             break;
         if (answer.variant)
@@ -59,8 +64,8 @@ void take_chain(const std::vector<JudgedVariant>& judged, Recommendation& answer
         answer.status = RecommendStatus::Ok;
 }
 
-/// Which words of a platform's key nobody knows of this host, though one of the manifest may be
-/// its platform; none where each is another's.
+/// The unknown parts of the host platform, if a platform in the manifest may match; empty if every
+/// platform is known not to match.
 std::vector<std::string> unknown_words(const Manifest& manifest, const Facts& host) {
     const auto may_be = [&host](FactId id, const std::optional<std::string>& word) {
         const auto own = host.get<std::string>(id).value;
@@ -79,7 +84,8 @@ std::vector<std::string> unknown_words(const Manifest& manifest, const Facts& ho
     return unknown;
 }
 
-/// What the manifest is for, and what this is: "linux-aarch64-musl".
+/// The reason why no platform matches: the manifest's platforms and this host's,
+/// "linux-aarch64-musl".
 Reason other_platform(const Manifest& manifest, const Facts& host) {
     std::vector<std::string> offered;
     for (const auto& platform : manifest.platforms)
@@ -95,8 +101,8 @@ Reason other_platform(const Manifest& manifest, const Facts& host) {
     return because("platform-not-offered", {{"have", have}, {"want", to_value(offered)}});
 }
 
-/// Nothing fits: the manifest may want its default unverified, and may say what to do. Who requires
-/// a checked result does not get a default that computes on a GPU.
+/// Handles the case that no variant fits: takes the manifest's default if it has one, and its hint.
+/// A request for verified results never gets a default that computes on a GPU.
 void take_default(const VariantPlatform& platform,
                   const RecommendRequest& request,
                   Recommendation& answer) {
@@ -110,6 +116,7 @@ void take_default(const VariantPlatform& platform,
     answer.status = RecommendStatus::DefaultUnverified;
 }
 
+/// Adds the candidates, and completes the answer from the first one.
 void add_candidates(const std::vector<JudgedVariant>& judged,
                     const ExplanationContext& context,
                     Recommendation& answer) {
@@ -126,27 +133,30 @@ void add_candidates(const std::vector<JudgedVariant>& judged,
     answer.warnings.insert(answer.warnings.end(), first.warnings.begin(), first.warnings.end());
 }
 
-/// What the reasons say about that GPU, and about the host.
+/// The reasons about that GPU, and those about the host.
 std::vector<Reason> reasons_on(const Gpu& gpu, const std::vector<Reason>& reasons) {
     std::vector<Reason> kept;
     std::ranges::copy_if(reasons, std::back_inserter(kept), [&gpu](const Reason& reason) {
         const auto* where = reason.detail.at("where").as_string();
+        // A `where` with a colon is a GPU id.
         return !where || where->find(':') == std::string::npos || *where == gpu.id;
     });
     return kept;
 }
 
-/// What keeps the variants of one family from a GPU: the nearest of them, with its reasons.
+/// The closest miss among the variants of one family on a GPU.
 struct FamilyOnGpu {
     const Gpu* gpu = nullptr;
     const Variant* variant = nullptr;
     Way way = {};
 
+    /// Whether a variant belongs to the same family and the GPU is the same.
     [[nodiscard]] bool is_of(const Gpu& other, const Variant& sibling) const {
         return gpu == &other && !sibling.family.empty() && sibling.family == variant->family;
     }
 };
 
+/// Adds a miss, or replaces the family's if it is closer.
 void add_to_family(FamilyOnGpu own, std::vector<FamilyOnGpu>& families) {
     const auto known = std::ranges::find_if(families, [&own](const FamilyOnGpu& family) {
         return family.is_of(*own.gpu, *own.variant);
@@ -157,7 +167,8 @@ void add_to_family(FamilyOnGpu own, std::vector<FamilyOnGpu>& families) {
         *known = std::move(own);
 }
 
-/// Adds what is said of one variant, by GPU. What was wanted so is no way.
+/// Adds the reasons against a variant, for each GPU. Variants that the caller excluded aren't
+/// alternatives.
 void add_variant(const JudgedVariant& judged,
                  const ExplanationContext& context,
                  std::vector<FamilyOnGpu>& families,
@@ -179,7 +190,7 @@ void add_variant(const JudgedVariant& judged,
     }
 }
 
-/// Why a variant that needs no GPU, where nobody asked for that.
+/// The warning if a variant without GPU is recommended although the caller did not ask for that.
 std::optional<Reason> unused_by_variants(const std::vector<JudgedVariant>& judged,
                                          const ExplanationContext& context) {
     UnusedGpu unused;
@@ -195,13 +206,15 @@ std::optional<Reason> unused_by_variants(const std::vector<JudgedVariant>& judge
     }
     for (auto& family : families)
         unused.add(*family.gpu, family.variant->name, std::move(family.way.reasons));
+    // The manifest has no variant for GPUs, so no reasons were collected.
     if (!is_for_gpus)
         for (const auto* gpu : in_order(context.report))
             unused.add(*gpu, "", {});
     return unused.warning();
 }
 
-/// A word that means nothing here may be a slip of the pen, or of a manifest of another release.
+/// Warns about words that match no variant: they may be misspelled, or meant for another version of
+/// the manifest.
 void warn_of_words(const VariantPlatform& platform,
                    const RecommendRequest& request,
                    Recommendation& answer) {
@@ -215,6 +228,7 @@ void warn_of_words(const VariantPlatform& platform,
             answer.warnings.push_back(because("no-such-variant", {{"word", word}}));
 }
 
+/// Warns about GPUs beyond the limit, and about rules that are older than the manifest requires.
 void warn_of_limits(const Manifest& manifest,
                     const MachineFacts& machine,
                     const Rules& rules,
@@ -247,6 +261,7 @@ Recommendation recommend(const Manifest& manifest,
                          std::span<const FailedVariant> failed,
                          const SelectionView& selection) {
     const ComputeView view{report};
+    // The facts refer to the view's report, so `view` must outlive them.
     const auto machine = machine_facts(view.report(), rules);
     Recommendation answer{.product = manifest.name,
                           .version = manifest.version,
@@ -254,6 +269,7 @@ Recommendation recommend(const Manifest& manifest,
                           .manifest_sha256 = manifest.sha256,
                           .rules = rules.serial(),
                           .generation = report.generation};
+    // Nothing else can be answered without a platform.
     const auto* platform = platform_for(manifest, machine.host);
     if (!platform) {
         answer.warnings.push_back(other_platform(manifest, machine.host));
@@ -268,9 +284,11 @@ Recommendation recommend(const Manifest& manifest,
     take_chain(judged, answer);
     if (answer.status != RecommendStatus::Ok)
         take_default(*platform, request, answer);
+    // Explanations are only needed from here on, since they don't affect the choice.
     const ExplanationContext context{request, machine, view.report(), failed, selection.refusals};
     add_candidates(judged, context, answer);
     const auto* taken = answer.variant ? find_variant(*platform, *answer.variant) : nullptr;
+    // A variant without GPU was chosen on a machine that may have GPUs.
     if (taken && taken->needs.devices.empty())
         if (auto unused = unused_by_variants(judged, context))
             answer.warnings.push_back(*std::move(unused));

@@ -15,48 +15,50 @@
 
 namespace gpuprobe::inline policy {
 
-/// What only the caller knows. A word is the name of a variant, of a family, or "family:NAME", or
-/// "backend:NAME" for all that compute with it.
+/// The part of the question that only the caller knows. A word is the name of a variant or family,
+/// "family:NAME", or "backend:NAME" for all variants that compute with it.
 struct RecommendRequest {
-    std::vector<std::string> prefer = {};               ///< before all others, in this order
+    std::vector<std::string> prefer = {};               ///< preferred to all others, in this order
     std::optional<std::vector<std::string>> only = {};  ///< absent: any
-    /// What an administrator allows; absent: any. Narrows like `only`, beside it.
+    /// Variants that an administrator permits, in addition to `only`; absent: any.
     std::optional<std::vector<std::string>> allowed = {};
     std::vector<std::string> exclude = {};
-    /// As `allowed`, by what a variant computes with: "backend:cuda".
+    /// Like `allowed`, but by the backends of a variant: "backend:cuda".
     std::optional<std::vector<std::string>> allowed_backends = {};
     std::optional<std::vector<std::string>> gpus = {};  ///< ids; absent: any
     std::vector<std::string> denied_gpus = {};          ///< ids
-    std::optional<Bytes> need = {};  ///< on every GPU that a variant is to use; whole MiB outside
-    bool require_verified = false;   ///< of a GPU what computed a checked result, or nothing
-    std::map<std::string, std::string> environment = {};  ///< the caller's own
-    bool include_rejected = true;                         ///< among the candidates
-    bool explain = false;                                 ///< the bus is to carry the candidates
+    /// Memory on every GPU that a variant uses; whole MiB in requests.
+    std::optional<Bytes> need = {};
+    bool require_verified = false;  ///< only GPUs with a checked, correct result
+    std::map<std::string, std::string> environment = {};  ///< the caller's variables
+    bool include_rejected = true;                         ///< in the candidates
+    bool explain = false;                                 ///< return the candidates on the bus
     bool operator==(const RecommendRequest&) const = default;
 };
 
-/// A request from its named values (docs/variants.md, "The request"); null is an empty one.
-/// Errors: InvalidRequest, with the key at fault, for an unknown key, a wrong type or an impossible
+/// A request from its named values (docs/variants.md, "The request"); null means an empty request.
+/// Errors: InvalidRequest with the key at fault, for an unknown key, a wrong type or an impossible
 /// value.
 Result<RecommendRequest> recommend_request_from(const Value& object);
 
-/// The request with an administrator's standing one below it: what narrows holds both ways, and
-/// what the caller prefers comes before what the rule prefers.
+/// Merges the request with an administrator's permanent rule. The restrictions of both apply, and
+/// the caller's preferences come before the rule's.
 RecommendRequest under_rule(RecommendRequest request, const RecommendRequest& rule);
 
-/// A variant, or a family of them, that was tried here and failed.
+/// A variant, or a family of them, that failed on this machine.
 struct FailedVariant {
-    std::string word = {};                ///< as in a request, or "variant:NAME"
-    std::optional<std::string> gpu = {};  ///< id; absent: on every GPU
+    std::string word = {};                ///< a word of a request, or "variant:NAME"
+    std::optional<std::string> gpu = {};  ///< id; nullopt for every GPU
     Value detail = Value{Value::Object{}};
 };
 
-/// The variant to take, what to try next, and every variant with its verdict. Pure: the same inputs
-/// give the same answer whatever their order. Meaning: docs/variants.md.
+/// Chooses a variant and the next ones to try, and gives a verdict on every variant. Deterministic:
+/// the same inputs give the same answer in any order. Meaning: docs/variants.md.
 ///
-/// `failed` rejects with "reported-failed", whatever the manifest and the request say. `selection`
-/// is of the consumer whose builds these are: no variant is for a GPU on which it refuses what the
-/// variant computes with, and what it takes first comes first.
+/// `failed` variants are rejected with "reported-failed", regardless of the manifest and the
+/// request. `selection` belongs to the application of this manifest: a variant does not run on a
+/// GPU on which the application refuses the variant's backend, and the order of the selection
+/// determines the order of variants.
 Recommendation recommend(const Manifest& manifest,
                          const RecommendRequest& request,
                          const Report& report,
@@ -64,8 +66,7 @@ Recommendation recommend(const Manifest& manifest,
                          std::span<const FailedVariant> failed = {},
                          const SelectionView& selection = {});
 
-/// "stale-document", when the date of expiry of a manifest, or of a profile that has one, has
-/// passed.
+/// The warning "stale-document" if a manifest or profile has an expiry date that has passed.
 std::optional<Reason> staleness(const Manifest& manifest, WallTime now);
 std::optional<Reason> staleness(const Profile& profile, WallTime now);
 

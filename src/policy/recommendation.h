@@ -13,17 +13,17 @@
 
 namespace gpuprobe::inline policy {
 
-/// One variant of the platform and what became of it.
+/// A variant of the platform and its verdict.
 struct VariantCandidate {
     std::string variant = {};
     std::string family = {};
     int tier = 0;
     int priority = 0;
     Verdict verdict = Verdict::Rejected;
-    std::vector<std::string> gpus = {};    ///< ids of those it runs on
-    std::vector<Reason> reasons = {};      ///< every predicate that is not true; docs/reasons.md
-    std::vector<Reason> warnings = {};     ///< the same for what it advises
-    std::optional<std::string> note = {};  ///< the manifest's
+    std::vector<std::string> gpus = {};    ///< ids of the GPUs it runs on
+    std::vector<Reason> reasons = {};      ///< every predicate that isn't true; docs/reasons.md
+    std::vector<Reason> warnings = {};     ///< the same for its recommended conditions
+    std::optional<std::string> note = {};  ///< from the manifest
     bool operator==(const VariantCandidate&) const = default;
 };
 RECORD_MEMBERS(VariantCandidate, variant, family, tier, priority, verdict, gpus, reasons, warnings,
@@ -32,8 +32,8 @@ RECORD_MEMBERS(VariantCandidate, variant, family, tier, priority, verdict, gpus,
 enum class RecommendStatus {
     Ok,
     None,               ///< no variant fits
-    DefaultUnverified,  ///< no variant fits, and the manifest wants its default all the same
-    NoPlatform,         ///< the manifest has nothing for such a machine, as far as that is known
+    DefaultUnverified,  ///< no variant fits, but the manifest specifies its default anyway
+    NoPlatform,         ///< the manifest does not support the platform, as far as it is known
 };
 constexpr std::array<EnumName<RecommendStatus>, 4> names_of(RecommendStatus) {
     return {{{RecommendStatus::Ok, "ok"},
@@ -49,17 +49,18 @@ struct Recommendation {
     RecommendStatus status = RecommendStatus::None;
     std::optional<std::string> platform = {};
     std::optional<std::string> variant = {};
-    std::optional<Verdict> verdict = {};  ///< of the variant: accepted or uncertain
-    Value artifact = {};                  ///< of the variant, as the manifest has it
-    std::map<std::string, std::string> environment = {};  ///< likewise
-    std::vector<std::string> gpus = {};                   ///< ids of those it runs on
-    std::vector<std::string> fallback = {};               ///< what to try next, best first
+    std::optional<Verdict> verdict = {};                  ///< the variant's: accepted or uncertain
+    Value artifact = {};                                  ///< the variant's, from the manifest
+    std::map<std::string, std::string> environment = {};  ///< the variant's, from the manifest
+    std::vector<std::string> gpus = {};                   ///< ids of the GPUs it runs on
+    std::vector<std::string> fallback = {};               ///< variants to try next, best first
     std::optional<std::string> project_default = {};
-    std::optional<std::string> hint = {};  ///< the manifest's, when nothing fits
-    std::vector<Reason> warnings = {};     ///< about the variant, and about the answer as a whole
-    std::vector<VariantCandidate> candidates = {};  ///< the chain in its order, then the others
+    std::optional<std::string> hint = {};  ///< from the manifest, if no variant fits
+    std::vector<Reason> warnings = {};     ///< about the variant and about the whole answer
+    /// First the usable ones in order, then the others.
+    std::vector<VariantCandidate> candidates = {};
     std::string manifest_sha256 = {};
-    std::string rules = {};  ///< serial of the rules
+    std::string rules = {};  ///< serial number of the rules
     std::uint64_t generation = 0;
     bool operator==(const Recommendation&) const = default;
 };
