@@ -15,7 +15,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// Collects reasons; the gravest one makes the verdict.
+/// Collects reasons. The most severe one determines the verdict.
 class Judgement {
 public:
     Judgement(const std::string& backend, const Gpu* gpu) : judged_{.gpu = gpu} {
@@ -25,6 +25,7 @@ public:
         judged_.candidate.verdict = Verdict::Accepted;
     }
     void reject(Reason reason) { judged_.reject(std::move(reason)); }
+    /// Makes the verdict unknown unless the candidate is already rejected.
     void doubt(Reason reason) {
         if (judged_.candidate.verdict == Verdict::Accepted)
             judged_.candidate.verdict = Verdict::Unknown;
@@ -33,6 +34,7 @@ public:
     [[nodiscard]] bool is_rejected() const {
         return judged_.candidate.verdict == Verdict::Rejected;
     }
+    /// Adds a reason that does not change the verdict.
     void remark(Reason reason) { judged_.candidate.reasons.push_back(std::move(reason)); }
     [[nodiscard]] Judged end() && { return std::move(judged_); }
 
@@ -40,6 +42,7 @@ private:
     Judged judged_;
 };
 
+/// A set of backends under the application's names.
 Value words_of(const SelectQuestion& question, const std::set<std::string>& backends) {
     Value::Array words;
     for (const auto& backend : backends)
@@ -47,7 +50,7 @@ Value words_of(const SelectQuestion& question, const std::set<std::string>& back
     return Value{std::move(words)};
 }
 
-/// What profile and request say about the backend, whatever the GPU.
+/// Applies the parts of the profile and request that concern the backend on any GPU.
 void try_backend(const SelectQuestion& question, const std::string& backend, Judgement& judgement) {
     if (question.built && !question.built->contains(backend))
         judgement.reject(because("not-built", {{"built", words_of(question, *question.built)}}));
@@ -58,8 +61,8 @@ void try_backend(const SelectQuestion& question, const std::string& backend, Jud
             because("not-requested", {{"requested", words_of(question, *question.only)}}));
 }
 
-/// Of the host's own libraries: they are missing, were not asked, or gave no whole answer. It says
-/// nothing of the kernel's driver.
+/// Whether the reason concerns only the host's user-space libraries (missing, not probed, or not
+/// fully answering) and not the kernel driver.
 bool is_of_libraries(const Reason& why) {
     const auto* info = find_reason(why.code);
     return why.is("loader-missing") || why.is("not-probed") ||
@@ -68,18 +71,20 @@ bool is_of_libraries(const Reason& why) {
                                        ReasonTraits::Unheard | ReasonTraits::Unreliable));
 }
 
-/// Whether the API has no more against the GPU than what is of the host's own libraries.
+/// Whether a reason about the host's libraries keeps the API from being known as usable.
 bool lacks_libraries(const BackendView& view) {
     return view.usable != true && std::ranges::any_of(view.reasons, is_of_libraries);
 }
 
-/// Where the host's libraries say nothing of a GPU, a consumer that brings its own needs what the
-/// kernel has: the vendor's driver, and nodes that are not closed.
+/// Judges a GPU by the kernel only, for an application that bundles its user-space libraries and if
+/// the host's libraries report nothing. It needs the vendor's kernel driver and accessible device
+/// nodes.
 void try_kernel(const BackendView& view, Api api, const Facts& facts, Judgement& judgement) {
     const auto& gpu = *facts.gpu();
     judgement.remark(because("brought", {{"api", info_of(api).word}}));
     for (const auto& why : view.reasons) {
         const auto* info = find_reason(why.code);
+        // Missing host libraries don't matter here.
         if (why.is("loader-missing") || why.is("not-probed"))
             continue;
         if (info && info->effect == ReasonEffect::Ends)
@@ -89,10 +94,12 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Judgement&
         else
             judgement.remark(why);
     }
-    // Of an API whose libraries are missing, the report does not say that its nodes are closed too.
+    // If an API's libraries are missing, its view does not mention inaccessible nodes, so check
+    // them here.
     if (!has_reason(view.reasons, "no-permission"))
         for (auto& closed : shut_nodes(info_of(api).backend, facts.report().nodes, gpu))
             judgement.reject(std::move(closed));
+    // The kernel driver must be one that the API's libraries can use.
     const auto drivers = kernel_drivers_for(api);
     if (!gpu.driver.name)
         judgement.doubt(
@@ -101,6 +108,8 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Judgement&
     else if (!works_with(drivers, *gpu.driver.name))
         judgement.reject(because("kernel-driver-unfit",
                                  {{"driver", *gpu.driver.name}, {"api", info_of(api).word}}));
+    // ROCm also needs /dev/kfd. It is only known to be missing if the report knows any nodes, and
+    // WSL uses another node.
     const auto& shared = facts.report().nodes;
     const auto is_known = [](const DeviceNode& node) { return node.accessible || node.mode; };
     const bool has_kfd = std::ranges::find(shared, "/dev/kfd", &DeviceNode::path) != shared.end();
@@ -109,15 +118,15 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Judgement&
         judgement.reject(because("node-missing", {{"node", "/dev/kfd"}}));
 }
 
-/// Whether the consumer has with it what drives the GPU. Mesa drives some vendors' alone, and what
-/// the host has counts for the others.
+/// Whether the application bundles the GPU's user-space driver. Mesa supports only some vendors, so
+/// for others the host's libraries still matter.
 bool brings_driver(const SelectQuestion& question, Api api, const Gpu& gpu) {
     return is_brought(question.profile.brings, api) &&
            (!info_of(api).vendor.empty() ||
             (gpu.driver.name && works_with(kernel_drivers_for(api), *gpu.driver.name)));
 }
 
-/// What the report says: the reasons are the report's own.
+/// Applies the report's view of the backend with the report's own reasons.
 void try_facts(const SelectQuestion& question,
                const std::string& backend,
                const Facts& facts,
@@ -128,6 +137,7 @@ void try_facts(const SelectQuestion& question,
         return judgement.doubt(because("not-probed", {{"api", api_below(backend)}}));
     const auto& view = found->second;
     const auto api = api_of_backend(backend);
+    // The host's libraries don't matter if the application bundles its own.
     if (api && lacks_libraries(view) && brings_driver(question, *api, gpu))
         return try_kernel(view, *api, facts, judgement);
     for (const auto& why : view.reasons)
@@ -137,6 +147,7 @@ void try_facts(const SelectQuestion& question,
             judgement.reject(why);
         else
             judgement.doubt(why);
+    // Every verdict other than accepted needs a reason.
     if (view.usable == false && view.reasons.empty())
         judgement.reject(because("not-usable"));
     if (!view.usable && view.reasons.empty())
@@ -145,7 +156,7 @@ void try_facts(const SelectQuestion& question,
         judgement.remark(because("unhealthy", {{"health", gpu.health}}));
 }
 
-/// A floor of the request's; what can't be used anyway has its reasons.
+/// Requires a verified dispatch if the request does. Unusable backends already have reasons.
 void try_verified(const SelectQuestion& question,
                   const std::string& backend,
                   const Gpu& gpu,
@@ -161,7 +172,7 @@ void try_verified(const SelectQuestion& question,
                 {{"result", view.verification ? to_value(view.verification->result) : Value{}}}));
 }
 
-/// A profile's vendor rule says nothing new about a GPU that can't use the backend anyway.
+/// Applies the profile's vendor rule, unless the GPU can't use the backend anyway.
 void try_vendor(const SelectQuestion& question,
                 const std::string& backend,
                 const Gpu& gpu,
@@ -175,7 +186,8 @@ void try_vendor(const SelectQuestion& question,
                                  {{"vendor", gpu.vendor ? Value{*gpu.vendor} : Value{}}}));
 }
 
-/// A rule that is unknown leaves the candidate unknown: what is not known is no promise.
+/// Adds the result of a predicate. An unknown predicate makes the candidate unknown, so it is never
+/// chosen.
 void weigh(Tested tested, Judgement& judgement) {
     if (tested.truth == Truth::False)
         judgement.reject(std::move(tested.why));
@@ -183,6 +195,7 @@ void weigh(Tested tested, Judgement& judgement) {
         judgement.doubt(std::move(tested.why));
 }
 
+/// The predicates for a backend; empty if none exist.
 const std::vector<std::string>& rules_for(
     const std::map<std::string, std::vector<std::string>>& rules, std::string_view backend) {
     static const std::vector<std::string> kNone;
@@ -190,15 +203,16 @@ const std::vector<std::string>& rules_for(
     return found == rules.end() ? kNone : found->second;
 }
 
-/// What a profile says of libraries is about the builds that are published: of the one that is
-/// installed, the request tells which it needs and which it brings.
+/// Whether a predicate about libraries is superseded: the profile's are about published builds, but
+/// the request lists which libraries the installed build needs and bundles.
 bool is_replaced(const SelectQuestion& question, const std::string& predicate) {
     const auto parsed = parse_predicate(predicate);
     return !question.installed.empty() && parsed && !parsed->alternatives.empty() &&
            parsed->alternatives.front().fact == FactId::Library;
 }
 
-/// Floors of the profile and of the request. Made-up GPUs have no facts to compare.
+/// Applies the minimum requirements of the profile and the request. Simulated GPUs have no facts to
+/// compare.
 void try_floors(const SelectQuestion& question, const Facts& facts, Judgement& judgement) {
     const auto backend = facts.subject().backend;
     if (question.is_simulated)
@@ -214,6 +228,7 @@ void try_floors(const SelectQuestion& question, const Facts& facts, Judgement& j
         weigh(test_term(memory_floor(*question.min_memory, "min-memory"), facts), judgement);
 }
 
+/// The terms of a build that do not hold, as an alternative to compare.
 Way way_of(const BuildNeeds& needs, const Facts& facts) {
     Way way;
     for (const auto& term : needs.terms)
@@ -224,6 +239,7 @@ Way way_of(const BuildNeeds& needs, const Facts& facts) {
     return way;
 }
 
+/// Adds the unmet terms of a build.
 void weigh(const BuildNeeds& needs, const Facts& facts, Judgement& judgement) {
     for (const auto& term : needs.terms) {
         const auto result = holds(term, facts);
@@ -238,12 +254,14 @@ void weigh(const BuildNeeds& needs, const Facts& facts, Judgement& judgement) {
         else
             judgement.doubt(std::move(reason));
     }
+    // Libraries that no scan looks for can't be checked, so mention them.
     for (const auto& library : needs.unlisted)
         judgement.remark(
             because("library-not-listed", {{"library", library}, {"build", needs.build}}));
 }
 
-/// Of the ways in which a build can use the backend, one must be open.
+/// Applies the build's closest alternative for the backend; at least one alternative must be
+/// usable.
 void try_build(const InstalledNeeds& build, const Facts& facts, Judgement& judgement) {
     const auto found = build.find(facts.subject().backend);
     if (found == build.end())
@@ -254,7 +272,7 @@ void try_build(const InstalledNeeds& build, const Facts& facts, Judgement& judge
     weigh(*nearest, facts, judgement);
 }
 
-/// Published builds say nothing new about a GPU that can't be used anyway.
+/// Applies the installed builds, and the published ones only if the GPU isn't rejected anyway.
 void try_builds(const SelectQuestion& question, const Facts& facts, Judgement& judgement) {
     if (question.is_simulated)
         return;
@@ -264,14 +282,13 @@ void try_builds(const SelectQuestion& question, const Facts& facts, Judgement& j
         try_build(question.published, facts, judgement);
 }
 
-/// Whether the GPU's vendor is one that the backend serves at all: of another's nothing else is
-/// worth saying.
+/// Whether the backend supports the GPU's vendor. If not, no further reason is worth adding.
 bool is_served(const Gpu& gpu, std::string_view backend) {
     const auto view = gpu.backends.find(std::string{backend});
     return view == gpu.backends.end() || !has_reason(view->second.reasons, "vendor-mismatch");
 }
 
-/// Whether the GPU counts as a discrete one by what the profile says.
+/// Whether the profile counts the GPU as discrete.
 bool is_lifted(const Profile& profile, const Facts& facts) {
     const auto holds = [&facts](const std::string& predicate) {
         return test_predicate(predicate, facts).truth == Truth::True;
@@ -280,7 +297,7 @@ bool is_lifted(const Profile& profile, const Facts& facts) {
            std::ranges::any_of(rules_for(profile.as_discrete, facts.subject().backend), holds);
 }
 
-/// Integrated GPUs of a program that does not use them, or not as it is started.
+/// The reason for not using integrated GPUs: never supported, or not enabled by a variable.
 Reason integrated_refusal(const Profile& profile) {
     if (profile.integrated_by.empty())
         return because("integrated-not-allowed");
@@ -290,7 +307,7 @@ Reason integrated_refusal(const Profile& profile) {
     return because("integrated-not-enabled", {{"variables", Value{std::move(switches)}}});
 }
 
-/// Of a GPU that no rule lifts out of its kind.
+/// Applies the policy for integrated GPUs to a GPU that does not count as discrete.
 void try_kind(const SelectQuestion& question, const Gpu& gpu, Judgement& judgement) {
     if (question.integrated != IntegratedPolicy::Never)
         return;
@@ -300,12 +317,13 @@ void try_kind(const SelectQuestion& question, const Gpu& gpu, Judgement& judgeme
         judgement.doubt(because("requirement-unknown", {{"requirement", "kind!=integrated"}}));
 }
 
-/// Whether one of the ids is the GPU's, or that of the GPU whose unit it is.
+/// Whether one of the ids belongs to the GPU or to the GPU whose partition it is.
 template <class Ids>
 bool is_among(const Ids& ids, const Gpu& gpu) {
     return std::ranges::any_of(ids, [&gpu](const std::string& id) { return goes_by(gpu, id); });
 }
 
+/// Applies the GPUs that the request names or denies.
 void try_gpu(const SelectQuestion& question, const Gpu& gpu, Judgement& judgement) {
     if (is_among(question.denied_gpus, gpu))
         judgement.reject(because("denied", {{"gpu", gpu.id}}));
@@ -315,7 +333,7 @@ void try_gpu(const SelectQuestion& question, const Gpu& gpu, Judgement& judgemen
                                                 question.gpus->begin(), question.gpus->end()))}}));
 }
 
-/// Whoever tried and failed knows better than any probe.
+/// A failure reported by the application overrides every probe.
 void try_experience(const SelectQuestion& question,
                     const std::string& backend,
                     const Gpu* gpu,
@@ -326,12 +344,14 @@ void try_experience(const SelectQuestion& question,
                                                          {"at_usec", to_value(failure.at)}}));
 }
 
+/// Whether the backend is known to be usable on the GPU.
 bool can_use(const Gpu& gpu, const std::string& backend) {
     const auto found = gpu.backends.find(backend);
     return gpu.kind != GpuKind::DisplayOnly && found != gpu.backends.end() &&
            found->second.usable == true;
 }
 
+/// The measured score, if any.
 std::optional<double> score_on(const Gpu& gpu, const std::string& backend) {
     const auto found = gpu.backends.find(backend);
     return found == gpu.backends.end() ? std::nullopt : found->second.score;
@@ -341,6 +361,7 @@ Value text_or_null(const std::optional<std::string>& text) {
     return text ? Value{*text} : Value{};
 }
 
+/// The software devices of an API in a stable order.
 std::vector<const SoftwareDevice*> software_for(std::string_view api, const Report& report) {
     std::vector<const SoftwareDevice*> devices;
     for (const auto& device : report.software)
@@ -352,13 +373,14 @@ std::vector<const SoftwareDevice*> software_for(std::string_view api, const Repo
     return devices;
 }
 
-/// What became of an API that has no device here; nullopt when it just has none.
+/// The reason why an API has no device; nullopt if it simply has none.
 std::optional<ReasonCode> code_of(const RuntimeInfo& runtime) {
     const auto some = [](ReasonCode code) { return std::optional{code}; };
     switch (runtime.outcome) {
         case Outcome::Answered:
             break;
         case Outcome::Absent:
+            // With a loader, the API merely has no device. Without one it isn't installed.
             return runtime.loader ? std::nullopt : some("loader-missing");
         case Outcome::Failed:
             return some("driver-failed");
@@ -372,6 +394,7 @@ std::optional<ReasonCode> code_of(const RuntimeInfo& runtime) {
     return std::nullopt;
 }
 
+/// A backend on a machine without GPUs.
 Judged judge_absence(const SelectQuestion& question,
                      const std::string& backend,
                      const Report& report) {
@@ -406,6 +429,7 @@ Judged judge(const SelectQuestion& question,
                        .backend = backend,
                        .backend_word = question.word_for(backend)}};
     Judgement judgement{backend, &gpu};
+    // No other reason matters for a display-only adapter.
     if (gpu.kind == GpuKind::DisplayOnly) {
         judgement.reject(because("display-only", {{"driver", text_or_null(gpu.driver.name)}}));
         return std::move(judgement).end();
@@ -416,6 +440,7 @@ Judged judge(const SelectQuestion& question,
     try_backend(question, backend, judgement);
     const bool counts_as_discrete = is_lifted(question.profile, facts);
     try_gpu(question, gpu, judgement);
+    // Skip the detailed checks on GPUs of vendors that the backend does not support.
     if (is_served(gpu, backend)) {
         if (!counts_as_discrete)
             try_kind(question, gpu, judgement);
@@ -433,6 +458,7 @@ std::vector<Judged> judge_without_gpu(const SelectQuestion& question,
                                       const std::string& backend,
                                       const Report& report) {
     const auto uses = [&backend](const Gpu& gpu) { return can_use(gpu, backend); };
+    // Software devices are only worth mentioning if no GPU can use the backend.
     if (std::ranges::any_of(report.gpus, uses))
         return {};
     std::vector<Judged> candidates;
@@ -457,7 +483,7 @@ Judged judge_switched_off(const std::string& backend) {
     return std::move(judgement).end();
 }
 
-/// What is required of a GPU says nothing about the CPU.
+/// Requirements for a GPU do not apply to the CPU, so only predicates about the host are tested.
 Judged judge_cpu(const SelectQuestion& question, const Report& report) {
     const std::string cpu{kCpu};
     const Facts facts{{.report = report, .backend = cpu, .backend_word = question.word_for(cpu)}};

@@ -8,38 +8,39 @@
 #include "policy/select_question.h"
 #include "report/report.h"
 
-/// The verdict on each candidate for itself, before candidates are compared. Codes:
+/// The verdict on each candidate by itself, before candidates are compared. Reason codes:
 /// docs/reasons.md.
 namespace gpuprobe::inline policy {
 
-/// A candidate by our backend name, and its GPU (borrowed from the report; null for none).
+/// A candidate under our backend name, with its GPU (borrowed from the report; null for none).
 struct Judged {
     const Gpu* gpu = nullptr;
     Candidate candidate = {};
-    bool is_fallback = false;          ///< an integrated GPU that the profile counts as one
-    std::optional<double> score = {};  ///< as measured (report/measurement.h)
+    bool is_fallback = false;          ///< an integrated GPU, used only as a fallback
+    std::optional<double> score = {};  ///< measured (report/measurement.h)
 
+    /// Rejects the candidate and adds the reason.
     void reject(Reason reason);
 };
 
 bool is_accepted(const Judged& judged);
 
-/// One backend on one GPU.
+/// Judges one backend on one GPU.
 Judged judge(const SelectQuestion& question,
              const std::string& backend,
              const Gpu& gpu,
              const Report& report);
 
-/// One backend without any GPU: its software devices when no GPU of the machine can use it, and
-/// what became of its API when the machine has no GPU.
+/// Judges a backend without a GPU: its software devices if no GPU of the machine can use it, and
+/// the state of its API if the machine has no GPU.
 std::vector<Judged> judge_without_gpu(const SelectQuestion& question,
                                       const std::string& backend,
                                       const Report& report);
 
-/// One backend that is not even looked for, as the request wants no GPU.
+/// A backend that wasn't examined because the request wants no GPU.
 Judged judge_switched_off(const std::string& backend);
 
-/// The CPU.
+/// Judges the CPU.
 Judged judge_cpu(const SelectQuestion& question, const Report& report);
 
 }  // namespace gpuprobe::inline policy
