@@ -12,10 +12,12 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// Equal needs have equal hashes; what tells few needs apart is left out.
+/// Visitor that hashes the need of a term. Equal needs have equal hashes; members that rarely
+/// differ are omitted.
 struct NeedHash {
     std::size_t value = 0;
 
+    /// Combines a value with the hash.
     void add(std::size_t part) { value = value * 1'000'003U + part; }
     void add_text(const std::string& text) { add(std::hash<std::string>{}(text)); }
     void add_version(const Version& version) {
@@ -65,6 +67,7 @@ struct NeedHash {
     }
 };
 
+/// The hash of a term, without its name.
 std::size_t hash_of(const Term& term) {
     NeedHash hash{static_cast<std::size_t>(term.fact)};
     hash.add(static_cast<std::size_t>(term.relation));
@@ -72,6 +75,7 @@ std::size_t hash_of(const Term& term) {
     return hash.value;
 }
 
+/// Builds a VariantIndex, storing each distinct term once.
 class Indexer {
 public:
     void add(const Variant& variant) {
@@ -99,6 +103,7 @@ private:
             index_.words.push_back(place_in_index(term));
     }
 
+    /// The index of the term in `terms`; adds the term if it is new.
     std::uint32_t place_in_index(const Term& term) {
         const auto hash = hash_of(term);
         const auto [from, to] = places_.equal_range(hash);
@@ -119,16 +124,17 @@ constexpr std::size_t kMaxVersionText = 64;
 constexpr std::size_t kMaxHint = 400;
 constexpr std::size_t kMaxPlatforms = 64;
 
+/// A processor's name in platform keys.
 struct Architecture {
     std::string_view word;
-    std::string_view machine;  ///< as uname -m
+    std::string_view machine;  ///< as in `uname -m`
 };
 constexpr Architecture kArchitectures[] = {
     {"x86_64", "x86_64"},   {"amd64", "x86_64"},    {"aarch64", "aarch64"}, {"arm64", "aarch64"},
     {"riscv64", "riscv64"}, {"ppc64le", "ppc64le"}, {"s390x", "s390x"},
 };
 
-/// The platform that a key such as "linux-amd64-glibc" names; false when it names none.
+/// Parses a platform key such as "linux-amd64-glibc"; returns false if it isn't one.
 bool read_platform_key(std::string_view key, VariantPlatform& out) {
     const auto pieces = split(key, '-');
     if (pieces.size() < 2 || pieces.size() > 3 || pieces[0] != "linux")
@@ -145,6 +151,7 @@ bool read_platform_key(std::string_view key, VariantPlatform& out) {
     return true;
 }
 
+/// Reads the variants of a platform.
 ReadProblem read_variants(const Value& value, std::vector<Variant>& out) {
     const auto* members = value.as_object();
     if (!members)
@@ -157,11 +164,12 @@ ReadProblem read_variants(const Value& value, std::vector<Variant>& out) {
         if (!problem.empty())
             return std::move(problem).in(path_part(member.key));
     }
+    // find_variant() and the order of evaluate() rely on the order by name.
     std::ranges::sort(out, {}, &Variant::name);
     return {};
 }
 
-/// Companions are variants of the same platform.
+/// Checks that companions are variants of the same platform.
 ReadProblem check_companions(const VariantPlatform& platform) {
     for (const auto& variant : platform.variants) {
         const auto* companions = variant.artifact.at("companions").as_array();
@@ -191,6 +199,7 @@ ReadProblem read_platform_member(const std::string& key, const Value& value, Var
     return problem.empty() ? problem : ReadProblem{"neither error nor default"};
 }
 
+/// Reads a platform and checks the references between its variants.
 ReadProblem read_platform(const Value& value, VariantPlatform& out) {
     auto problem = read_members(value, [&](const std::string& key, const Value& member) {
         return read_platform_member(key, member, out);
@@ -204,7 +213,7 @@ ReadProblem read_platform(const Value& value, VariantPlatform& out) {
     return check_companions(out);
 }
 
-/// tsuku's oldest form: the platform is its only variant.
+/// Reads tsuku's oldest format, in which the platform is its only variant.
 ReadProblem read_flat_platform(const Value& value, VariantPlatform& out) {
     auto& variant = out.variants.emplace_back();
     auto problem = read_variant("default", value, variant);
@@ -218,6 +227,7 @@ bool is_same_platform(const VariantPlatform& left, const VariantPlatform& right)
     return left.arch == right.arch && left.libc == right.libc;
 }
 
+/// Reads a manifest. A root without `schema` is in tsuku's format.
 class ManifestReader {
 public:
     explicit ManifestReader(Manifest& out) : out_{out} {}
@@ -291,15 +301,17 @@ private:
     ReadProblem read_one_platform(const std::string& key, const Value& value) {
         VariantPlatform platform;
         if (!read_platform_key(key, platform))
-            // tsuku's manifests are for other systems as well.
+            // tsuku's manifests also cover other operating systems; ignore those.
             return is_tsuku_ && is_label(key) && !key.starts_with("linux")
                        ? ReadProblem{}
                        : ReadProblem{"not a platform such as linux-x86_64 or linux-arm64-musl"};
+        // Without `variants`, tsuku's platform is a single artifact.
         const bool is_flat = is_tsuku_ && value.is_object() && !value.find("variants");
         auto problem =
             is_flat ? read_flat_platform(value, platform) : read_platform(value, platform);
         if (!problem.empty())
             return problem;
+        // "linux-amd64" and "linux-x86_64" are the same platform.
         for (const auto& other : out_.platforms)
             if (is_same_platform(other, platform))
                 return ReadProblem{"the same platform as " + other.key};
@@ -313,8 +325,8 @@ private:
     bool has_platforms_ = false;
 };
 
-/// Whether each variable of each variant may be named and set by a data file. Checked at the end,
-/// because only the whole manifest has a name.
+/// Checks whether a data file may name and set each variable of each variant. Runs at the end,
+/// because the check needs the manifest's name, which may follow the platforms.
 ReadProblem variables_problem(const Manifest& manifest) {
     for (const auto& platform : manifest.platforms)
         for (const auto& variant : platform.variants)
@@ -348,6 +360,7 @@ std::optional<WallTime> instant_from(std::string_view text) {
     const auto fits = [](char c, char form) {
         return form == '0' ? c >= '0' && c <= '9' : c == form;
     };
+    // Every digit and separator must be in its place.
     if (!std::ranges::equal(text, kForm, fits))
         return std::nullopt;
     const auto number = [text](std::size_t from, std::size_t count) {
@@ -356,6 +369,7 @@ std::optional<WallTime> instant_from(std::string_view text) {
     const std::chrono::year_month_day day{std::chrono::year{static_cast<int>(number(0, 4))},
                                           std::chrono::month{number(5, 2)},
                                           std::chrono::day{number(8, 2)}};
+    // A leap second is valid.
     if (!day.ok() || number(11, 2) > 23 || number(14, 2) > 59 || number(17, 2) > 60)
         return std::nullopt;
     return WallTime{std::chrono::sys_days{day}.time_since_epoch() +
@@ -377,6 +391,7 @@ const VariantPlatform* platform_for(const Manifest& manifest, const Facts& host)
     const auto word = [&host](FactId id) { return host.get<std::string>(id).value; };
     const VariantPlatform* found = nullptr;
     for (const auto& platform : manifest.platforms) {
+        // An exact match of the C library wins; a key without one is the fallback.
         if (word(FactId::Os) != "linux" || platform.arch != word(FactId::Arch))
             continue;
         if (platform.libc && platform.libc == word(FactId::Libc))

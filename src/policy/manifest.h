@@ -13,109 +13,118 @@
 #include "base/value.h"
 #include "policy/term.h"
 
-/// The variants of one product: gpuprobe.variants/1. Meaning: docs/variants.md; schema:
+/// The variants of one application: gpuprobe.variants/1. Meaning: docs/variants.md; schema:
 /// data/schema/variants.schema.json.
 namespace gpuprobe::inline policy {
 
 struct Variant;
 
-/// What evaluate() reads of a platform's variants, in few pieces: the variants of a manifest mostly
-/// ask the same, so that each term is there once, and asked once.
+/// The data that evaluate() reads about the variants of a platform, in compact form. Most variants
+/// share their terms, so each term is stored once and evaluated once.
 struct VariantIndex {
-    /// One variant. `words` holds from `first` on: the host's terms, then for each alternative
-    /// the number of its terms and these.
+    /// One variant. From index `first`, `words` contains the host's terms, then for each
+    /// alternative the number of its terms and the terms.
     struct Entry {
         std::uint32_t first = 0;
         std::uint32_t host = 0;
         std::uint32_t alternatives = 0;
         int tier = 0;
         int priority = 0;
-        bool needs_all = false;    ///< scope
-        bool is_supported = true;  ///< no word that is not known stands beside host and device
+        bool needs_all = false;    ///< whether the scope is All
+        bool is_supported = true;  ///< false if a member next to host and device is unknown
         bool accepts_unknown = false;
     };
-    std::vector<Term> terms = {};           ///< each once
-    std::vector<std::uint32_t> words = {};  ///< places in `terms`, and counts
-    std::vector<Entry> entries = {};        ///< of each variant, in their order
+    std::vector<Term> terms = {};           ///< each term once
+    std::vector<std::uint32_t> words = {};  ///< indices into `terms`, and counts
+    std::vector<Entry> entries = {};        ///< one for each variant, in their order
 };
 
+/// Builds the index for all variants of a platform.
 VariantIndex index_of(const std::vector<Variant>& variants);
 
+/// Whether any GPU or all GPUs must meet the requirements.
 enum class VariantScope { Any, All };
 constexpr std::array<EnumName<VariantScope>, 2> names_of(VariantScope) {
     return {{{VariantScope::Any, "any"}, {VariantScope::All, "all"}}};
 }
 
+/// The verdict if a requirement is unknown.
 enum class OnUnknown { Reject, Accept };
 constexpr std::array<EnumName<OnUnknown>, 2> names_of(OnUnknown) {
     return {{{OnUnknown::Reject, "reject"}, {OnUnknown::Accept, "accept"}}};
 }
 
+/// The answer if no variant fits.
 enum class OnNone { Error, Default };
 constexpr std::array<EnumName<OnNone>, 2> names_of(OnNone) {
     return {{{OnNone::Error, "error"}, {OnNone::Default, "default"}}};
 }
 
-/// What must hold, or is advised.
+/// Requirements of a variant, or its recommended conditions.
 struct Requirements {
     Conjunction host = {};
-    std::vector<Conjunction> devices = {};      ///< alternatives; none: no device is needed
-    std::vector<std::string> unsupported = {};  ///< words beside `host` and `device`
+    std::vector<Conjunction> devices = {};      ///< alternatives; empty if no device is needed
+    std::vector<std::string> unsupported = {};  ///< unknown members next to `host` and `device`
     VariantScope scope = VariantScope::Any;
 };
 
+/// One variant of an application.
 struct Variant {
     std::string name = {};
-    std::string family = {};  ///< as given, or the name
+    std::string family = {};  ///< from the manifest; defaults to the name
     int tier = 0;
     int priority = 0;
     OnUnknown on_unknown = OnUnknown::Reject;
     Requirements needs = {};
     std::optional<Requirements> advice = {};
-    Value artifact = {};  ///< checked and whole; null when none is given
+    Value artifact = {};  ///< validated; null if absent
     std::map<std::string, std::string> environment = {};
     std::optional<std::string> note = {};
 };
 
+/// The variants for one platform.
 struct VariantPlatform {
-    std::string key = {};                      ///< as the manifest spells it
-    std::string arch = {};                     ///< as uname -m
-    std::optional<std::string> libc = {};      ///< "glibc" or "musl", when the key says so
-    std::optional<std::string> fallback = {};  ///< `default`
+    std::string key = {};                      ///< in the manifest's spelling
+    std::string arch = {};                     ///< as in `uname -m`
+    std::optional<std::string> libc = {};      ///< "glibc" or "musl" if the key contains it
+    std::optional<std::string> fallback = {};  ///< the manifest's `default`
     OnNone on_none = OnNone::Error;
     std::optional<std::string> none_hint = {};
-    std::vector<Variant> variants = {};  ///< in the order of their names
-    VariantIndex index = {};             ///< of `variants`
+    std::vector<Variant> variants = {};  ///< sorted by name
+    VariantIndex index = {};             ///< index of `variants`
 };
 
+/// A manifest.
 struct Manifest {
-    std::string name = {};  ///< may be empty in tsuku's form
+    std::string name = {};  ///< may be empty in tsuku's format
     std::optional<std::string> version = {};
     std::optional<std::string> issued = {};
-    std::optional<std::string> expires = {};  ///< RFC 3339 in UTC, so that texts compare as times
-    std::optional<Version> rules = {};        ///< the oldest rules that it relies on
+    std::optional<std::string> expires = {};  ///< RFC 3339 in UTC, so that texts compare like times
+    std::optional<Version> rules = {};        ///< minimum serial of the rules
     Value source = {};
-    std::vector<VariantPlatform> platforms = {};  ///< of Linux, sorted by key
-    std::string sha256 = {};                      ///< of the text that it was in
+    std::vector<VariantPlatform> platforms = {};  ///< Linux platforms only, sorted by key
+    std::string sha256 = {};                      ///< hash of the text
 };
 
 constexpr std::string_view kManifestSchema = "gpuprobe.variants/1";
 constexpr Bytes kMaxManifest = mib(1);
-constexpr std::size_t kMaxVariants = 512;  ///< of one platform
+constexpr std::size_t kMaxVariants = 512;  ///< per platform
 constexpr std::size_t kMaxAlternatives = 16;
 
-/// A manifest from its value: gpuprobe.variants/1, or tsuku's forms with two levels or flat.
-/// Without the hash of its text.
+/// A manifest from its value: gpuprobe.variants/1, or one of tsuku's formats (two levels or flat).
+/// Does not set the hash of the text.
 ///
-/// Errors: Malformed with the JSON path, for anything that the schema refuses, for two spellings of
-/// one platform, a `default` or companion that is no variant, a URL that is neither https nor http,
-/// and a hash of zeros only.
+/// Errors: Malformed with the JSON path, for anything that violates the schema, for two spellings
+/// of one platform, for a `default` or companion that isn't a variant, for a URL that is neither
+/// https nor http, and for a hash of zeros.
 Result<Manifest> manifest_from(const Value& root);
-/// "2026-08-22T00:00:00Z"; nullopt for anything else.
+/// Parses "2026-08-22T00:00:00Z"; nullopt for any other format.
 std::optional<WallTime> instant_from(std::string_view text);
 
-/// The platform of that machine: a key with its C library before one without; null without any.
+/// The platform of the machine. A key with its C library takes precedence over one without. Null if
+/// none matches.
 const VariantPlatform* platform_for(const Manifest& manifest, const Facts& host);
+/// The variant of that name, or null.
 const Variant* find_variant(const VariantPlatform& platform, std::string_view name);
 
 }  // namespace gpuprobe::inline policy

@@ -12,12 +12,13 @@ bool is_alphanumeric(char c) {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
+/// Whether a URL may contain the character; RFC 3986 excludes the others.
 bool is_url_character(char c) {
     return c > ' ' && c < '\x7f' && c != '"' && c != '<' && c != '>' && c != '\\' && c != '^' &&
            c != '`' && c != '{' && c != '|' && c != '}';
 }
 
-/// The place of a "://" behind a scheme of ours; npos without one.
+/// The position of the host in a URL with a supported scheme; npos for other schemes.
 std::size_t host_of(std::string_view url) {
     for (const std::string_view scheme : {"https://", "http://"})
         if (url.starts_with(scheme))
@@ -42,6 +43,7 @@ ReadProblem read_plain_text(const Value& value, std::string& out, std::size_t li
         return wrong_type(value, "string");
     if (text->size() > limit)
         return ReadProblem{"more than " + std::to_string(limit) + " bytes"};
+    // Texts are shown in terminals, so reject what scrubbed() would change.
     if (scrubbed(*text, limit) != *text)
         return "has control characters";
     out = *text;
@@ -71,6 +73,7 @@ ReadProblem check_url(const Value& value) {
     const auto host = host_of(*text);
     if (host == std::string::npos)
         return "neither an https nor an http URL";
+    // The host must not be empty.
     if (text->size() == host || (*text)[host] == '/' ||
         !std::ranges::all_of(*text, is_url_character))
         return "not a URL";

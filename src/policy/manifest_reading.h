@@ -9,27 +9,31 @@
 #include "base/record.h"
 #include "policy/manifest.h"
 
-/// Parts of a manifest from their values. Each returns what is wrong, with the path below the value
-/// that it was given.
+/// Functions that read parts of a manifest from their values. Each returns the problem, with the
+/// path below the value it was given.
 namespace gpuprobe::inline policy {
 
+/// Reads a variant.
 ReadProblem read_variant(std::string name, const Value& value, Variant& out);
+/// Reads `requires` or `advises`.
 ReadProblem read_requirements(const Value& value, Requirements& out);
+/// Validates an artifact and copies it.
 ReadProblem read_artifact(const Value& value, Value& out);
 
-/// "[A-Za-z0-9][A-Za-z0-9_.+:/-]*", at most 128 bytes.
+/// Whether the text matches "[A-Za-z0-9][A-Za-z0-9_.+:/-]*" and has at most 128 bytes.
 bool is_label(std::string_view text);
-/// Without control characters and what else a terminal would act on, at most `limit` bytes.
+/// Reads a text of at most `limit` bytes without control characters or other characters that a
+/// terminal interprets.
 ReadProblem read_plain_text(const Value& value, std::string& out, std::size_t limit);
-/// 64 lower-case hexadecimal digits that are not all zero.
+/// Checks for 64 lower-case hexadecimal digits that aren't all zero.
 ReadProblem check_sha256(const Value& value);
-/// https or http with a host.
+/// Checks for an https or http URL with a host.
 ReadProblem check_url(const Value& value);
-/// A key as a part of a path: quoted when it is no label, and cut.
+/// A key as part of a path, shortened, and quoted if it isn't a label.
 std::string path_part(std::string_view key);
 
-/// The first problem of `members` read by `read(key, value)`; keys that start with "x-" are passed
-/// over.
+/// Reads all members with `read(key, value)` and returns the first problem. Keys that start with
+/// "x-" are ignored.
 template <class Read>
 ReadProblem read_members(const Value& object, Read read) {
     const auto* members = object.as_object();
@@ -45,13 +49,14 @@ ReadProblem read_members(const Value& object, Read read) {
     return {};
 }
 
+/// A member's key and its reader.
 template <class T>
 struct MemberReader {
     std::string_view key;
     ReadProblem (*read)(const Value& value, T& out);
 };
 
-/// Every member by its reader; one without a reader is a problem.
+/// Reads every member with its reader; a member without a reader is a problem.
 template <class T, std::size_t N>
 ReadProblem read_known(const Value& object, T& out, const MemberReader<T> (&readers)[N]) {
     return read_members(object, [&](const std::string& key, const Value& value) -> ReadProblem {
@@ -62,6 +67,7 @@ ReadProblem read_known(const Value& object, T& out, const MemberReader<T> (&read
     });
 }
 
+/// Reads a list of at most `limit` items.
 template <class T>
 ReadProblem read_list(const Value& value, std::vector<T>& out, std::size_t limit) {
     const auto* items = value.as_array();

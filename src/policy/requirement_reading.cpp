@@ -9,25 +9,26 @@ namespace {
 constexpr std::size_t kMaxWord = 128;
 constexpr std::uint64_t kMaxMib = 1ULL << 40;
 
-/// One predicate's reader: adds to what must hold.
+/// A predicate's key and its reader, which adds terms to `out`.
 struct PredicateReader {
     std::string_view key;
     ReadProblem (*read)(const Value& value, Conjunction& out);
 };
 
+/// Replaces a general reason with a more specific one.
 ReadProblem named(ReadProblem problem, const char* reason) {
     if (problem.reason == "malformed" || problem.reason == "unknown word")
         problem.reason = reason;
     return problem;
 }
 
-/// Readers that hide a word would let a newer manifest through; here it becomes a predicate that
-/// is false.
+/// Adds a term that is always false for an unknown predicate. Ignoring it would accept variants of
+/// a newer manifest whose requirements aren't met.
 void add_unsupported(const std::string& name, Conjunction& out) {
     out.push_back({.relation = Relation::Never, .name = scrubbed(name, kMaxWord)});
 }
 
-/// The same of a word that this program does not know. One that could be none is a mistake.
+/// Does the same for an unknown word of a predicate. A word that isn't a label is an error.
 ReadProblem lose_for(std::string_view key,
                      const std::string& word,
                      std::string_view known,
@@ -38,6 +39,7 @@ ReadProblem lose_for(std::string_view key,
     return {};
 }
 
+/// Reads an object of predicates; unknown ones reject the variant.
 template <std::size_t N>
 ReadProblem read_predicates(const Value& object,
                             const PredicateReader (&readers)[N],
@@ -52,6 +54,7 @@ ReadProblem read_predicates(const Value& object,
     });
 }
 
+/// Adds a term.
 void add(std::string_view name, FactId fact, Relation relation, TermNeed need, Conjunction& out) {
     out.push_back(
         {.fact = fact, .relation = relation, .need = std::move(need), .name = std::string{name}});
@@ -61,6 +64,7 @@ ReadProblem read_version(const Value& value, Version& out) {
     return named(read_value(value, out), "not a version of one to four numbers");
 }
 
+/// Reads a list of short texts.
 ReadProblem read_words(const Value& value, std::vector<std::string>& out) {
     const auto* items = value.as_array();
     if (!items)
@@ -87,6 +91,7 @@ ReadProblem read_mib(const Value& value, Bytes& out) {
     return problem;
 }
 
+/// Reads a minimum version. The three templates below differ in the type of the need.
 template <FactId fact>
 ReadProblem version_need(const char* name, const Value& value, Conjunction& out) {
     Version need;
@@ -111,18 +116,19 @@ ReadProblem mib_need(const char* name, const Value& value, Conjunction& out) {
     return problem;
 }
 
-// The host's ------------------------------------------------------------------------------------
+// Predicates about the host -----------------------------------------------------------------------
 
 ReadProblem read_libc(const Value& value, Conjunction& out) {
     std::string need;
     auto problem = read_value(value, need);
     if (problem.empty() && need != "glibc" && need != "musl" && need != "static")
         return lose_for("libc", need, "none of glibc, musl and static", out);
-    if (need != "static")  // runs everywhere
+    if (need != "static")  // runs with any C library
         add("libc", FactId::Libc, Relation::Is, std::vector{std::move(need)}, out);
     return problem;
 }
 
+/// Reads a level of x86-64, which is stored as the version 1 to 4.
 ReadProblem read_cpu_level(const Value& value, Conjunction& out) {
     constexpr std::string_view kPrefix = "x86-64-v";
     std::string need;
@@ -138,6 +144,7 @@ ReadProblem read_cpu_level(const Value& value, Conjunction& out) {
     return {};
 }
 
+/// Reads a release of NVIDIA's Linux for Tegra: "R36".
 ReadProblem read_l4t(const Value& value, Conjunction& out) {
     std::string need;
     auto problem = read_value(value, need);
@@ -174,8 +181,9 @@ constexpr PredicateReader kHostReaders[] = {
      }},
 };
 
-// A device's ------------------------------------------------------------------------------------
+// Predicates about a device -----------------------------------------------------------------------
 
+/// The error text that lists the valid APIs.
 std::string none_of(const ApiOrder& apis) {
     std::string text = "none of ";
     for (const auto* api : apis)
@@ -190,13 +198,15 @@ ReadProblem read_backend(const Value& value, Conjunction& out) {
     const auto* api = find_api(word);
     if (!api)
         return lose_for("backend", word, none_of(computing_apis()), out);
+    // A known API without compute backend is an error, not a word of a newer manifest.
     if (!computes(*api))
         return none_of(computing_apis());
     add("backend", FactId::Usable, Relation::Is, api->id, out);
     return {};
 }
 
-/// Words of which one must be the fact. Those that are not known are none of this machine.
+/// Reads a list of words, one of which must equal the fact. Unknown words match no GPU on this
+/// machine.
 template <std::size_t N>
 ReadProblem read_one_of(const Value& value,
                         const char* key,
@@ -219,7 +229,8 @@ ReadProblem read_one_of(const Value& value,
     std::erase_if(need, is_unknown);
     if (need.empty() && !unknown.empty())
         add_unsupported(std::string{key} + "=" + unknown, out);
-    // What is asked for stays asked for, or a kind that is not known would be any.
+    // Add the term even if its list is empty now: otherwise a variant for unknown kinds would fit
+    // all GPUs.
     add(key, fact, Relation::Is, std::move(need), out);
     return {};
 }
@@ -232,11 +243,12 @@ ReadProblem read_kinds(const Value& value, Conjunction& out) {
     return read_one_of(value, "kinds", FactId::Form, kVariantForms, out);
 }
 
+/// The members of the `cuda` predicate.
 struct CudaNeed {
     std::optional<Version> toolkit = {};
     CudaCode code = {};
     std::optional<Version> min_driver = {};
-    Conjunction others = {};  ///< words that are not known
+    Conjunction others = {};  ///< unknown members
 };
 
 ReadProblem read_targets(const Value& value, std::optional<std::vector<CodeTarget>>& out) {
@@ -244,6 +256,7 @@ ReadProblem read_targets(const Value& value, std::optional<std::vector<CodeTarge
     return named(read_list(value, *out, kMaxList), "not a compute capability such as 9.0");
 }
 
+/// Reads one member of the `cuda` predicate.
 ReadProblem read_cuda_member(const std::string& key, const Value& value, CudaNeed& need) {
     if (key == "toolkit")
         return read_version(value, need.toolkit.emplace());
@@ -251,6 +264,7 @@ ReadProblem read_cuda_member(const std::string& key, const Value& value, CudaNee
         return read_version(value, need.min_driver.emplace());
     if (key == "sass") {
         auto problem = read_targets(value, need.code.sass);
+        // "9.0@9.1" includes a PTX ISA version, which is only valid for PTX.
         const bool is_ptx = std::ranges::any_of(
             *need.code.sass, [](const CodeTarget& target) { return target.isa.has_value(); });
         return is_ptx && problem.empty() ? ReadProblem{"a cubin has no version of PTX"} : problem;
@@ -273,6 +287,7 @@ ReadProblem read_cuda(const Value& value, Conjunction& out) {
     if (!need.toolkit)
         return ReadProblem{"missing"}.in("toolkit");
     need.code.toolkit = *need.toolkit;
+    // The predicate becomes two terms: one about the driver, and one about the kernels.
     add("cuda.driver", FactId::Driver, Relation::DriverOf,
         CudaDriverNeed{.toolkit = *need.toolkit, .min_driver = need.min_driver}, out);
     add("cuda.code", FactId::ComputeCapability, Relation::Runs, std::move(need.code), out);
@@ -280,7 +295,7 @@ ReadProblem read_cuda(const Value& value, Conjunction& out) {
     return {};
 }
 
-/// `min` and one upper bound, whose key says whether it is included.
+/// Reads a range with `min` and one upper bound, whose key determines whether it is inclusive.
 ReadProblem read_range(const Value& value,
                        const std::string& name,
                        const std::string& upper_key,
@@ -297,6 +312,7 @@ ReadProblem read_range(const Value& value,
     });
 }
 
+// CUDA's upper bound is exclusive ("below"), and ROCm's is inclusive ("max").
 ReadProblem read_cuda_api(const Value& value, Conjunction& out) {
     VersionRange range;
     auto problem = read_range(value, "cuda_api", "below", range.below, range.min, out);
@@ -375,7 +391,8 @@ constexpr PredicateReader kDeviceReaders[] = {
      }},
 };
 
-/// So that neither verdict nor reasons depend on the order of keys. What is not known comes first.
+/// Sorts terms so that neither verdict nor reasons depend on the order of keys. Unknown predicates
+/// come first.
 void sort_terms(Conjunction& terms) {
     std::ranges::stable_sort(terms, {}, [](const Term& term) {
         return std::tuple{term.relation != Relation::Never, term.fact, term.relation,
@@ -388,6 +405,7 @@ ReadProblem read_device(const Value& value, Requirements& out) {
     auto problem = read_predicates(value, kDeviceReaders, "", predicates);
     if (!problem.empty())
         return problem;
+    // Without `kinds`, virtual GPUs are excluded by default.
     if (std::ranges::find(predicates, FactId::Form, &Term::fact) == predicates.end())
         add("kinds", FactId::Form, Relation::Is,
             std::vector<std::string>{"discrete", "integrated", "tegra"}, predicates);
@@ -396,6 +414,7 @@ ReadProblem read_device(const Value& value, Requirements& out) {
     return {};
 }
 
+/// Reads one device or a list of alternatives.
 ReadProblem read_devices(const Value& value, Requirements& out) {
     const auto* items = value.as_array();
     if (!items)
@@ -414,6 +433,7 @@ ReadProblem read_scope(const Value& value, Requirements& out) {
     std::string word;
     if (auto problem = read_value(value, word); !problem.empty())
         return problem;
+    // A word that is a label may be a scope of a newer manifest, so it only rejects the variant.
     if (read_value(value, out.scope).empty())
         return {};
     if (!is_label(word))
@@ -433,6 +453,7 @@ ReadProblem read_requirements(const Value& value, Requirements& out) {
                 return read_devices(member, out);
             if (key == "scope")
                 return read_scope(member, out);
+            // An unknown member of a newer manifest rejects the variant.
             out.unsupported.push_back(scrubbed(key, kMaxWord));
             return {};
         });

@@ -68,6 +68,7 @@ ReadProblem check_signature(const Value& value) {
     });
 }
 
+/// A member of an artifact and its check.
 struct ArtifactCheck {
     std::string_view key;
     ReadProblem (*check)(const Value& value);
@@ -94,7 +95,7 @@ ReadProblem needs_member(const Value& artifact, const char* key) {
     return artifact.find(key) ? ReadProblem{} : ReadProblem{"missing"}.in(key);
 }
 
-/// What must be there for an artifact of its type to be found and verified.
+/// Checks that the members are present that are needed to find and verify the artifact.
 ReadProblem check_whole(const Value& artifact) {
     auto problem = needs_member(artifact, "type");
     const auto* type = artifact.at("type").as_string();
@@ -131,7 +132,7 @@ ReadProblem read_environment(const Value& value, std::map<std::string, std::stri
     return {};
 }
 
-/// tsuku's shorthand, as the artifact that it stands for.
+/// Expands tsuku's shorthand into an artifact.
 ReadProblem read_shorthand(const Value& value, Value& artifact) {
     artifact["type"] = "file";
     artifact["urls"] = Value::Array{value.at("url")};
@@ -151,7 +152,7 @@ ReadProblem read_integer(const Value& value, int& out, int least, int most) {
     return problem;
 }
 
-/// A variant whose kind of artifact this program does not know is not for it.
+/// Reads an artifact. A variant with an unknown type of artifact is rejected, not an error.
 ReadProblem read_artifact_of(const Value& value, Variant& out) {
     constexpr auto kTypes =
         std::to_array<std::string_view>({"file", "index", "oci", "dir", "package", "wheel"});
@@ -181,17 +182,17 @@ constexpr MemberReader<Variant> kReaders[] = {
     {"advises", [](const Value& value,
                    Variant& out) { return read_requirements(value, out.advice.emplace()); }},
     {"artifact", read_artifact_of},
-    {"url", [](const Value&, Variant&) { return ReadProblem{}; }},     // read as a whole, below
-    {"sha256", [](const Value&, Variant&) { return ReadProblem{}; }},  // likewise
-    {"size", [](const Value&, Variant&) { return ReadProblem{}; }},    // likewise
+    {"url", [](const Value&, Variant&) { return ReadProblem{}; }},     // read together, below
+    {"sha256", [](const Value&, Variant&) { return ReadProblem{}; }},  // see `url`
+    {"size", [](const Value&, Variant&) { return ReadProblem{}; }},    // see `url`
     {"env",
      [](const Value& value, Variant& out) { return read_environment(value, out.environment); }},
     {"note", [](const Value& value,
                 Variant& out) { return read_plain_text(value, out.note.emplace(), kMaxNote); }},
 };
 
-/// What a tsuku variant means by its name: the API that must work, or the CPU; null for none. Its
-/// words are those of backends, and "hip" for ROCm's.
+/// The API that a tsuku variant's name or family implies, or the CPU; null if it implies none.
+/// Names of our backends are recognized, and "hip" is accepted for ROCm.
 const ApiInfo* implied_by(const Variant& variant) {
     const auto is_named = [&variant](std::string_view name) {
         return !name.empty() && (name == variant.name || name == variant.family);
@@ -203,6 +204,7 @@ const ApiInfo* implied_by(const Variant& variant) {
     return row == kApis.end() ? nullptr : row;
 }
 
+/// Sets the tier and the requirements that the variant's name implies.
 void imply(Variant& variant) {
     const auto* api = implied_by(variant);
     if (!api)
@@ -214,7 +216,7 @@ void imply(Variant& variant) {
     device["backend"] = api->word;
     Value needs;
     needs["device"] = std::move(device);
-    (void)read_requirements(needs, variant.needs);  // made above, so it is well-formed
+    (void)read_requirements(needs, variant.needs);  // built above, so it is well-formed
 }
 
 }  // namespace
@@ -241,6 +243,7 @@ ReadProblem read_variant(std::string name, const Value& value, Variant& out) {
     auto problem = read_known(value, out, kReaders);
     if (!problem.empty())
         return problem;
+    // tsuku's shorthand and an artifact exclude each other, and the shorthand needs a URL.
     const bool has_shorthand = value.find("url") != nullptr;
     if (has_shorthand && !out.artifact.is_null())
         return ReadProblem{"beside an artifact"}.in("url");
@@ -250,6 +253,7 @@ ReadProblem read_variant(std::string name, const Value& value, Variant& out) {
         problem = read_shorthand(value, out.artifact);
     if (out.family.empty())
         out.family = out.name;
+    // Only variants without explicit requirements get the implied ones.
     if (!value.find("requires") && !value.find("tier"))
         imply(out);
     return problem;
