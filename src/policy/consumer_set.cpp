@@ -26,7 +26,7 @@ Error malformed(std::string_view place, std::string_view problem) {
     return {ErrorCode::Malformed, std::string{place} + ": " + std::string{problem}};
 }
 
-/// A part of a document as a document of its own; `shared` is said once for all parts.
+/// A part of a data file as a complete data file. `shared` members come from the root.
 Result<Value> whole_of(const Value& root,
                        std::string_view part,
                        Value schema,
@@ -34,6 +34,7 @@ Result<Value> whole_of(const Value& root,
     auto whole = root.at(part);
     if (!whole.is_object())
         return malformed(part, "expected an object");
+    // The part must not repeat members of the root.
     for (const auto member : {std::string_view{"schema"}, std::string_view{"name"},
                               std::string_view{"description"}, std::string_view{"source"}})
         if (whole.find(member))
@@ -45,8 +46,8 @@ Result<Value> whole_of(const Value& root,
     return whole;
 }
 
-/// What the least demanding of a product's builds needs: a floor of the selection may say "product"
-/// where they say it already.
+/// The lowest requirements among a product's variants. A minimum in the selection can refer to them
+/// with the word "product" instead of repeating them.
 class LeastNeeds {
 public:
     explicit LeastNeeds(const Manifest& product) {
@@ -57,7 +58,7 @@ public:
                         add(term);
     }
 
-    /// "driver>=product or unknown" with the driver in place of the word.
+    /// Replaces the word in a predicate: "driver>=product or unknown" gets the driver version.
     [[nodiscard]] Result<std::string> in(std::string predicate) const {
         std::string gfx;
         for (const auto& [size, target] : gfx_)
@@ -77,6 +78,7 @@ public:
     }
 
 private:
+    /// Takes the lowest requirements of a term into account.
     void add(const Term& term) {
         const auto& rules = Rules::current();
         if (const auto* targets = std::get_if<std::vector<GfxTarget>>(&term.need))
@@ -100,12 +102,13 @@ private:
             least = other;
     }
 
-    std::set<std::pair<std::size_t, std::string>> gfx_ = {};  ///< of all; a shorter name is older
+    /// Of all variants; a shorter name is older.
+    std::set<std::pair<std::size_t, std::string>> gfx_ = {};
     std::optional<ComputeCapability> capability_ = {};
     std::optional<Version> driver_ = {};
 };
 
-/// Puts what the product says into the floors that leave it to it.
+/// Replaces the word "product" in the minimums of the selection.
 Status fill_floors(Value& selection, const Manifest& product) {
     auto* floors = selection.find("floors");
     auto* backends = floors ? floors->as_object() : nullptr;
@@ -120,6 +123,7 @@ Status fill_floors(Value& selection, const Manifest& product) {
     return Done{};
 }
 
+/// Reads a data file that has both parts. The product comes first because minimums can refer to it.
 Result<Consumer> consumer_from(const Value& root) {
     constexpr std::string_view kMembers[] = {"schema", "name",     "description",
                                              "source", kSelection, kProduct};
@@ -139,12 +143,14 @@ Result<Consumer> consumer_from(const Value& root) {
     return consumer;
 }
 
-/// A document in any of its three forms; its parts need not be there.
+/// Parses a data file in any of its three formats; its parts may be missing.
 Result<Consumer> consumer_in(std::string_view json, std::string_view place) {
     const auto root = parse_json(json, kMaxManifest);
     if (!root)
         return Error{root.error()}.in(place);
     Consumer consumer;
+    // `schema` is a text in the full format, a number in a profile, and anything else is a
+    // manifest.
     if (root->at("schema") == Value{kConsumerSchema}) {
         consumer = TRY(consumer_from(*root));
     } else if (root->at("schema").as_int()) {
@@ -190,7 +196,7 @@ Error unknown_name(ErrorCode code,
 ConsumerSet ConsumerSet::with_builtins() {
     ConsumerSet set;
     set.library_ = knowledge::Library::current();
-    // A document's file is called as its consumer; tests/unit/policy/consumer_set_test.cpp.
+    // The file is named after its application; tests/unit/policy/consumer_set_test.cpp checks that.
     for (const auto& [name, document] : set.library_->below("consumers"))
         set.entries_[name].unread = document->json;
     return set;
@@ -215,7 +221,7 @@ Status ConsumerSet::add(std::string_view json, std::string_view origin) {
     return Done{};
 }
 
-/// Who asks for names wants none of what the documents say.
+/// Determines which parts an unparsed file has, without reading them.
 void ConsumerSet::see_parts(Entry& entry) {
     if (entry.has_been_seen)
         return;
@@ -232,11 +238,12 @@ const Consumer* ConsumerSet::find(std::string_view name) const {
     auto& entry = found->second;
     if (!entry.unread.empty()) {
         see_parts(entry);
-        // Tests hold each of them to being a document of that name.
+        // Tests check that each file is valid and has the name of its application.
         auto read = parse_consumer(std::exchange(entry.unread, {}));
-        if (!read)  // one of a package for another version of this program
+        if (!read)  // the file may come from a package for another version
             read = parse_consumer(knowledge::compiled_in_text("consumers/" + std::string{name}));
         auto builtin = std::move(read).value_or({});
+        // Parts that were added before take precedence.
         if (!entry.consumer.selection)
             entry.consumer.selection = std::move(builtin.selection);
         if (!entry.consumer.product)

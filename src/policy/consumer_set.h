@@ -14,8 +14,8 @@
 
 namespace gpuprobe::inline policy {
 
-/// What is known of one consumer: how it chooses a backend, which of its builds can be installed,
-/// or both. data/knowledge/consumers/NAME.json, schema data/schema/consumer.schema.json, meaning
+/// The data of one application: how it chooses a backend, which variants can be installed, or both.
+/// File: data/knowledge/consumers/NAME.json; schema: data/schema/consumer.schema.json; meaning:
 /// docs/consumers.md.
 struct Consumer {
     std::string name = {};
@@ -23,41 +23,42 @@ struct Consumer {
     std::optional<Manifest> product = {};
 };
 
-/// A consumer's document (gpuprobe.consumer/1), or one part of it alone: a profile (schema 1), or a
-/// manifest with a name. Errors: TooLarge over kMaxManifest; as profile_from() and manifest_from();
-/// Malformed for a document that has neither part.
+/// Parses an application's data file (gpuprobe.consumer/1), or a file with only one part: a profile
+/// (schema 1) or a manifest with a name. Errors: TooLarge over kMaxManifest; as profile_from() and
+/// manifest_from(); Malformed if neither part is present.
 Result<Consumer> parse_consumer(std::string_view json);
 
-/// The product of a consumer's document, or a manifest, which may be without a name. Errors:
-/// likewise.
+/// Parses the product of an application's data file, or a manifest, which need not have a name.
+/// Errors: as parse_consumer().
 Result<Manifest> parse_product(std::string_view json);
 
-/// Every consumer that this program knows, by name. A document of the library is read when it is
-/// first asked for: most never are. Not for several threads at once.
+/// All known applications by name. A data file of the knowledge base is parsed on first use,
+/// because most are never used. Not thread-safe.
 class ConsumerSet {
 public:
-    /// The documents of the library in use.
+    /// The data files of the knowledge base in use.
     static ConsumerSet with_builtins();
 
-    /// Adds a document; each part that it has takes the place of that part of the same name.
-    /// Errors: as parse_consumer(), with `origin` in front; TooLarge over kMaxConsumers. Nothing
-    /// has changed then.
+    /// Adds a data file. Each part in it replaces the part of the same name. Errors: as
+    /// parse_consumer(), prefixed with `origin`; TooLarge over kMaxConsumers. Nothing changes on
+    /// error.
     Status add(std::string_view json, std::string_view origin);
 
-    /// Null where there is none of that name. Valid until the next add().
+    /// Null for an unknown name. Valid until the next add().
     [[nodiscard]] const Profile* selection(std::string_view name) const;
     [[nodiscard]] const Manifest* product(std::string_view name) const;
 
-    /// All names, those of consumers with a selection, and of those with a product; sorted.
+    /// Sorted lists: all names, names of applications with a selection, and names of applications
+    /// with a product.
     [[nodiscard]] std::vector<std::string> names() const;
     [[nodiscard]] std::vector<std::string> consumers() const;
     [[nodiscard]] std::vector<std::string> products() const;
 
 private:
-    /// What is added stands over what is in the library, part by part.
+    /// Added parts take precedence over parts from the knowledge base.
     struct Entry {
-        std::string_view unread = {};  ///< of the library; empty once it has been read
-        bool has_been_seen = false;    ///< `has_selection` and `has_product` know of `unread`
+        std::string_view unread = {};  ///< text from the knowledge base; empty once parsed
+        bool has_been_seen = false;    ///< whether has_selection and has_product include `unread`
         bool has_selection = false;
         bool has_product = false;
         Consumer consumer = {};
@@ -66,14 +67,14 @@ private:
     [[nodiscard]] const Consumer* find(std::string_view name) const;
     [[nodiscard]] std::vector<std::string> names_with(bool Entry::*part) const;
 
-    std::shared_ptr<const knowledge::Library> library_ = {};  ///< has the texts that are unread
+    std::shared_ptr<const knowledge::Library> library_ = {};  ///< owns the unparsed texts
     mutable std::map<std::string, Entry, std::less<>> entries_ = {};
 };
 
 constexpr std::size_t kMaxConsumers = 512;
 
-/// UnknownConsumer or, of a product, NotFound: "WHAT 'NAME'; did you mean 'torch'?", or who lists
-/// them.
+/// UnknownConsumer or, for a product, NotFound: "WHAT 'NAME'; did you mean 'torch'?", or a hint at
+/// the command that lists the names.
 Error unknown_name(ErrorCode code,
                    std::string_view what,
                    std::string_view name,

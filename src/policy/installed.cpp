@@ -12,13 +12,14 @@
 namespace gpuprobe::inline policy {
 namespace {
 
+/// Maximum length of a word about a build in bytes.
 constexpr std::size_t kMaxCodeWord = 256;
 
 bool is_soname(std::string_view word) {
     return word.find(".so") != std::string_view::npos;
 }
 
-/// "9.0a" of "sm_90a", "7.5@9.1" of "compute_75@9.1".
+/// "9.0a" from "sm_90a", "7.5@9.1" from "compute_75@9.1". The last digit is the minor version.
 std::optional<CodeTarget> cuda_target(std::string_view digits) {
     const auto end = std::min(digits.find_first_not_of("0123456789"), digits.size());
     if (end < 2)
@@ -28,14 +29,15 @@ std::optional<CodeTarget> cuda_target(std::string_view digits) {
     return parse_text(std::string_view{text}, std::type_identity<CodeTarget>{});
 }
 
-/// What one word of code says.
+/// The meaning of one word of code.
 struct CodeWord {
-    std::optional<Api> api = {};  ///< absent: the word is none
+    std::optional<Api> api = {};  ///< nullopt for an invalid word
     std::optional<CodeTarget> cubin = {};
     std::optional<CodeTarget> ptx = {};
     std::optional<GfxTarget> gfx = {};
 };
 
+/// Parses a word of code. An invalid target has no API.
 CodeWord code_word(std::string_view word) {
     constexpr std::string_view kCubin = "sm_";
     constexpr std::string_view kPtx = "compute_";
@@ -53,11 +55,12 @@ CodeWord code_word(std::string_view word) {
     return code;
 }
 
-/// One part of a build, its words taken apart.
+/// One part of a build with its parsed words.
 class Part {
 public:
     Part(std::string name, const Rules& rules) : name_{std::move(name)}, rules_{rules} {}
 
+    /// Adds a required library or predicate.
     void add_need(const std::string& word) {
         if (!is_soname(word)) {
             predicates_.push_back(word);
@@ -67,7 +70,7 @@ public:
         add_library(info, word);
         if (!info || !info->is_in_host_reports)
             unlisted_.emplace_back(info ? info->api : std::nullopt, word);
-        else if (!info->is_of_driver)  // what of the driver is there, the backend itself shows
+        else if (!info->is_of_driver)  // driver libraries are covered by the backend itself
             libraries_.emplace_back(info->api, word);
     }
 
@@ -81,23 +84,28 @@ public:
             sass_.push_back(*code.cubin);
         if (code.ptx) {
             ptx_.push_back(*code.ptx);
+            // PTX needs a driver of the CUDA major version that introduced its ISA version.
             if (const auto made = code.ptx->isa ? rules_.cuda_of_ptx(*code.ptx->isa) : std::nullopt)
                 raise_toolkit(Version{{made->major()}});
         }
         if (code.gfx)
             gfx_.push_back(*code.gfx);
+        // Generic SPIR-V is compiled for any AMD GPU.
         takes_any_gfx_ = takes_any_gfx_ || word == "amdgcnspirv";
     }
 
-    /// The APIs that it is about; none for one that says nothing of any.
+    /// The APIs that the part uses; empty if no word names one.
     [[nodiscard]] const std::set<Api>& apis() const { return apis_; }
+    /// Whether the part has kernels for the API.
     [[nodiscard]] bool has_code(Api api) const {
         return api == Api::Cuda ? !sass_.empty() || !ptx_.empty()
                                 : api == Api::Hip && (!gfx_.empty() || takes_any_gfx_);
     }
 
+    /// The needs of the part for an API, or for the CPU if none exists.
     [[nodiscard]] BuildNeeds needs(std::optional<Api> api) const {
         BuildNeeds needs{.build = name_};
+        // Without an API only predicates about the host apply.
         for (const auto& predicate : predicates_)
             if (auto parsed = parse_predicate(predicate);
                 parsed && parsed->alternatives.size() == 1 &&
@@ -123,8 +131,10 @@ public:
     }
 
 private:
+    /// The driver must support the newest toolkit that was seen.
     void raise_toolkit(const Version& toolkit) { toolkit_ = std::max(toolkit_, toolkit); }
 
+    /// Records the API of a library, and the toolkit that its version implies.
     void add_library(const std::optional<LibraryInfo>& info, std::string_view soname) {
         if (!info || !info->api)
             return;
@@ -135,6 +145,7 @@ private:
                 raise_toolkit(Version{{release->major()}});
     }
 
+    /// Adds the terms for CUDA's driver and kernels.
     void add_cuda(Conjunction& terms) const {
         if (toolkit_.major() > 0)
             terms.push_back({.fact = FactId::Driver,
@@ -152,15 +163,17 @@ private:
     const Rules& rules_;
     std::set<Api> apis_ = {};
     std::vector<std::string> predicates_ = {};
-    std::vector<std::pair<std::optional<Api>, std::string>> libraries_ = {};  ///< whose, soname
+    std::vector<std::pair<std::optional<Api>, std::string>> libraries_ = {};  ///< API and soname
     std::vector<std::pair<std::optional<Api>, std::string>> unlisted_ = {};
     std::vector<CodeTarget> sass_ = {};
     std::vector<CodeTarget> ptx_ = {};
     std::vector<GfxTarget> gfx_ = {};
     bool takes_any_gfx_ = false;
-    Version toolkit_ = {};  ///< the newest that a library or its code tells of, by major version
+    /// The newest CUDA toolkit implied by a library or PTX, by major version.
+    Version toolkit_ = {};
 };
 
+/// Splits the description into parts.
 std::vector<Part> parts_of(const ToldBuild& told,
                            const std::vector<std::string>& brings,
                            const Rules& rules) {
@@ -176,6 +189,7 @@ std::vector<Part> parts_of(const ToldBuild& told,
     for (const auto& name : names) {
         auto& part = parts.emplace_back(name.empty() ? "the build" : name, rules);
         each(told.needs, name, [&](const auto& word) {
+            // A needed library that the application bundles counts as bundled.
             if (is_brought(brings, std::string_view{word}))
                 part.add_brought(word);
             else
@@ -187,7 +201,7 @@ std::vector<Part> parts_of(const ToldBuild& told,
     return parts;
 }
 
-/// One more way for each backend that rests on the API; for the CPU without one.
+/// Adds an alternative for each backend that uses the API; for the CPU if there is no API.
 void add(const std::optional<Api>& api, const BuildNeeds& needs, InstalledNeeds& out) {
     if (!api)
         out[std::string{kCpu}].push_back(needs);
@@ -196,7 +210,7 @@ void add(const std::optional<Api>& api, const BuildNeeds& needs, InstalledNeeds&
             out[std::string{backend.name}].push_back(needs);
 }
 
-/// The APIs that an alternative of a variant computes through; all where nothing tells.
+/// The APIs that an alternative of a variant computes with; all of them if unknown.
 std::vector<Api> apis_of(const Variant& variant, const Conjunction& alternative) {
     auto apis = apis_used(variant, alternative);
     if (apis.empty())
@@ -205,6 +219,7 @@ std::vector<Api> apis_of(const Variant& variant, const Conjunction& alternative)
     return apis;
 }
 
+/// Adds the alternatives of a variant.
 void add_variant(const Variant& variant, InstalledNeeds& out) {
     BuildNeeds needs{.build = variant.name,
                      .terms = variant.needs.host,
@@ -216,7 +231,7 @@ void add_variant(const Variant& variant, InstalledNeeds& out) {
     for (const auto& alternative : variant.needs.devices)
         for (const auto api : apis_of(variant, alternative)) {
             auto on_device = needs;
-            // Whether the API works at all is asked of every candidate.
+            // Usability of the API is tested for every candidate, so it isn't a need here.
             std::ranges::copy_if(alternative, std::back_inserter(on_device.terms),
                                  [](const Term& term) { return term.fact != FactId::Usable; });
             add(api, on_device, out);
@@ -242,6 +257,7 @@ bool is_brought(const std::vector<std::string>& words, std::string_view soname) 
 bool is_brought(const std::vector<std::string>& words, Api api) {
     const auto& info = info_of(api);
     const auto loader = gpuprobe::words(info.libraries);
+    // Mesa needs both its drivers and a loader; other APIs only need their libraries.
     return std::ranges::find(words, info.backend) != words.end() && !loader.empty() &&
            (!info.brought_drivers.empty() || is_brought(words, loader.front()));
 }
@@ -255,6 +271,7 @@ std::optional<std::string> need_problem(std::string_view word) {
     if (!is_soname(word)) {
         if (auto problem = predicate_problem(word))
             return problem;
+        // A need must be a single term.
         const auto parsed = parse_predicate(word);
         return parsed && parsed->alternatives.size() == 1 && !parsed->takes_doubt
                    ? std::nullopt
@@ -276,14 +293,14 @@ InstalledNeeds needs_of(const ToldBuild& told,
     const auto parts = parts_of(told, brings, rules);
     InstalledNeeds needs;
     for (const auto& part : parts) {
-        // What says nothing of any API is about all of the program.
+        // A part that names no API concerns the whole program.
         if (part.apis().empty()) {
             add(std::nullopt, part.needs(std::nullopt), needs);
             for (const auto* api : computing_apis())
                 add(api->id, part.needs(api->id), needs);
         }
         for (const auto api : part.apis()) {
-            // Where one part has the code, another without any is only its helper.
+            // If one part has kernels, a part without any is only a helper library of it.
             const bool is_helper =
                 !part.has_code(api) && std::ranges::any_of(parts, [api](const Part& other) {
                     return other.has_code(api);

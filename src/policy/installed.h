@@ -9,51 +9,55 @@
 #include "policy/manifest.h"
 #include "policy/term.h"
 
-/// The build that is installed: what a backend of it needs on this machine (docs/installed.md).
+/// The installed build: requirements of its backends on this machine (docs/installed.md).
 namespace gpuprobe::inline policy {
 
 constexpr std::size_t kMaxPartWords = 256;
 constexpr std::size_t kMaxParts = 64;
 
-/// Part of a build → words about it. A build that is told in one piece has one part, "".
+/// Maps a part of a build to words about it. A build that isn't split into parts has one part, "".
 using PartWords = std::map<std::string, std::vector<std::string>>;
 
-/// What a request tells of the build.
+/// The description of a build in a request.
 struct ToldBuild {
-    PartWords needs = {};   ///< sonames, and predicates
-    PartWords brings = {};  ///< sonames that come with it
+    PartWords needs = {};   ///< sonames and predicates
+    PartWords brings = {};  ///< bundled sonames
     PartWords code = {};    ///< "sm_86", "compute_90@9.1", "gfx1100", "spirv", an API's word
     bool operator==(const ToldBuild&) const = default;
 };
 
-/// What is wrong with a word of ToldBuild::needs or ::code; nullopt when nothing is.
+/// The error in a word of ToldBuild::needs or ToldBuild::code; nullopt if it is valid.
 std::optional<std::string> need_problem(std::string_view word);
 std::optional<std::string> code_problem(std::string_view word);
 
-/// A word of Profile::brings: a backend, or a library of a GPU's API without its ".so".
+/// Whether the word is valid in Profile::brings: a backend, or a library of a GPU API without
+/// ".so".
 bool is_bringable(std::string_view word);
-/// Whether one of these words brings the library. What belongs to a driver nobody brings.
+/// Whether one of these words bundles the library. Libraries of a driver can't be bundled.
 bool is_brought(const std::vector<std::string>& words, std::string_view soname);
-/// Whether one of them brings all that the API needs above the kernel; of Vulkan that is Mesa.
+/// Whether one of them bundles everything that the API needs above the kernel; for Vulkan that is
+/// Mesa.
 bool is_brought(const std::vector<std::string>& words, Api api);
-/// The kernel's drivers that what is brought works with, by spaces.
+/// The kernel drivers that bundled libraries work with, separated by spaces.
 std::string_view kernel_drivers_for(Api api);
 
-/// One way in which a build can use a backend.
+/// One of the alternatives in which a build can use a backend.
 struct BuildNeeds {
-    std::string build = {};  ///< the part's or the variant's name
-    Conjunction terms = {};  ///< all must hold
+    std::string build = {};  ///< name of the part or variant
+    Conjunction terms = {};  ///< must all hold
+    /// Whether unknown terms are accepted.
     bool takes_doubt = false;
-    std::vector<std::string> unlisted = {};  ///< libraries that no report tells of
+    std::vector<std::string> unlisted = {};  ///< libraries that reports don't include
 };
-/// By our backend names, "cpu" among them.
+/// By our backend names, including "cpu".
 using InstalledNeeds = std::map<std::string, std::vector<BuildNeeds>, std::less<>>;
 
-/// `told` holds no word with a problem; `brings` are a profile's.
+/// The needs of a described build. `told` must contain only valid words; `brings` is the profile's
+/// list.
 InstalledNeeds needs_of(const ToldBuild& told,
                         const std::vector<std::string>& brings,
                         const Rules& rules);
-/// Errors: InvalidRequest for a word that names no variant of the manifest on that host.
+/// The needs of variants. Errors: InvalidRequest for a name that isn't a variant for that host.
 Result<InstalledNeeds> needs_of(const std::vector<std::string>& variants,
                                 const Manifest& manifest,
                                 const Facts& host);
