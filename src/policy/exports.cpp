@@ -12,7 +12,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// Facts of the GPUs that can be used by an API.
+/// The GPUs on which an API is usable.
 std::vector<const Facts*> usable_by(const MachineFacts& machine, Api api) {
     std::vector<const Facts*> gpus;
     for (const auto& gpu : machine.gpus)
@@ -21,6 +21,7 @@ std::vector<const Facts*> usable_by(const MachineFacts& machine, Api api) {
     return gpus;
 }
 
+/// The distinct compute capabilities of the GPUs.
 std::set<ComputeCapability> capabilities(const std::vector<const Facts*>& gpus) {
     std::set<ComputeCapability> all;
     for (const auto* gpu : gpus)
@@ -29,11 +30,12 @@ std::set<ComputeCapability> capabilities(const std::vector<const Facts*>& gpus) 
     return all;
 }
 
-/// "13.0": of CUDA, patches are not told.
+/// "13.0": CUDA versions without the patch number.
 std::string major_minor(const Version& version) {
     return std::to_string(version.parts[0]) + "." + std::to_string(version.parts[1]);
 }
 
+/// The GPUs with these ids; all GPUs if the list is empty.
 std::vector<const Gpu*> gpus_named(const Report& report, const std::vector<std::string>& ids) {
     std::vector<const Gpu*> gpus;
     for (const auto& gpu : report.gpus)
@@ -42,7 +44,7 @@ std::vector<const Gpu*> gpus_named(const Report& report, const std::vector<std::
     return gpus;
 }
 
-/// "86;89": capabilities as CMake writes them.
+/// "86;89": capabilities in CMake's spelling.
 std::string cuda_architectures(const std::vector<const Gpu*>& gpus) {
     std::set<std::string> all;
     for (const auto* gpu : gpus)
@@ -52,6 +54,7 @@ std::string cuda_architectures(const std::vector<const Gpu*>& gpus) {
     return joined(all, ";");
 }
 
+/// "gfx1100;gfx90a": AMD's targets in CMake's spelling.
 std::string gfx_targets(const std::vector<const Gpu*>& gpus) {
     std::set<std::string> all;
     for (const auto* gpu : gpus)
@@ -61,6 +64,7 @@ std::string gfx_targets(const std::vector<const Gpu*>& gpus) {
     return joined(all, ";");
 }
 
+/// ggml's settings; `on` is the value that enables an option.
 Settings ggml_settings(const Report& report,
                        const std::string& backend,
                        const std::vector<std::string>& ids,
@@ -79,6 +83,7 @@ Settings ggml_settings(const Report& report,
     return settings;
 }
 
+/// Whether the word is one of PyTorch's indexes: "cpu", "xpu", "cu128", "rocm6.3" …
 bool is_torch_backend(std::string_view word) {
     const auto has_number_after = [word](std::string_view lead) {
         return word.size() > lead.size() && word.starts_with(lead) && word[lead.size()] >= '0' &&
@@ -87,18 +92,18 @@ bool is_torch_backend(std::string_view word) {
     return word == "cpu" || word == "xpu" || has_number_after("cu") || has_number_after("rocm");
 }
 
-/// "gfx90a", without features.
+/// The gfx target without features, "gfx90a".
 std::optional<std::string> processor_of(const Facts& gpu) {
     const auto& target = gpu.get<std::string>(FactId::GfxTarget).value;
     return target ? std::optional{target->substr(0, target->find(':'))} : std::nullopt;
 }
 
-/// The newest CUDA that the first of them runs.
+/// The newest CUDA that the first GPU's driver supports.
 std::optional<Version> cuda_of(const std::vector<const Facts*>& gpus) {
     return gpus.empty() ? std::nullopt : gpus.front()->version(FactId::Cuda).value;
 }
 
-/// {11, 0, 1} of "gfx1101": the last two digits are hexadecimal. Source: LLVM, AMDGPUUsage.
+/// {11, 0, 1} for "gfx1101"; the last two digits are hexadecimal. Source: LLVM, AMDGPUUsage.
 std::optional<std::array<unsigned, 3>> isa_of(std::string_view target) {
     constexpr std::string_view kLead = "gfx";
     if (!target.starts_with(kLead) || target.size() < kLead.size() + 3)
@@ -112,6 +117,7 @@ std::optional<std::array<unsigned, 3>> isa_of(std::string_view target) {
     return std::array{*major, *minor, *stepping};
 }
 
+/// The number of compute units that HIP or DRM reports.
 std::optional<std::uint64_t> compute_units_of(const Gpu& gpu) {
     for (const auto* api : {"hip", "drm"})
         if (const auto view = gpu.apis.find(api); view != gpu.apis.end())
@@ -120,12 +126,13 @@ std::optional<std::uint64_t> compute_units_of(const Gpu& gpu) {
     return std::nullopt;
 }
 
+/// Whether ROCm lists the GPU, or the kernel driver exposes it to ROCm.
 bool is_shown_to_rocm(const Gpu& gpu) {
     const auto hip = gpu.apis.find("hip");
     return gpu.identity.kfd_node || (hip != gpu.apis.end() && !hip->second.device.is_null());
 }
 
-/// Of a GPU that the kernel's driver shows to ROCm alone: it is what the architecture is for.
+/// Adds conda's variables for AMD. The architecture only considers GPUs that ROCm can see.
 void add_conda_amd(const Report& report, Settings& variables) {
     bool is_present = false;
     std::optional<std::pair<std::optional<std::uint64_t>, std::array<unsigned, 3>>> best;
@@ -134,6 +141,7 @@ void add_conda_amd(const Report& report, Settings& variables) {
             continue;
         is_present = true;
         const auto isa = isa_of(gpu.architecture.gfx_target.value_or(""));
+        // Pairs compare by compute units first; the ISA only breaks ties.
         if (isa && is_shown_to_rocm(gpu))
             best = std::max(best, std::optional{std::pair{compute_units_of(gpu), *isa}});
     }
@@ -145,6 +153,7 @@ void add_conda_amd(const Report& report, Settings& variables) {
     variables.emplace_back("CONDA_OVERRIDE_AMDGPU_ARCH", arch);
 }
 
+/// Adds the variables of the Intel provider.
 void add_intel(const MachineFacts& machine, Settings& variables) {
     std::set<std::string> ips;
     for (const auto* gpu : usable_by(machine, *row_of(FactId::IntelIp).api))
@@ -154,6 +163,7 @@ void add_intel(const MachineFacts& machine, Settings& variables) {
         variables.emplace_back("INTEL_VARIANT_PROVIDER_FORCE_DEVICE_IP", joined(ips, ","));
 }
 
+/// Adds the variables of the AMD provider.
 void add_amd(const MachineFacts& machine, Settings& variables) {
     std::set<std::string> targets;
     std::optional<Version> rocm;
@@ -169,35 +179,36 @@ void add_amd(const MachineFacts& machine, Settings& variables) {
                                major_minor(*rocm) + "." + std::to_string(rocm->parts[2]));
 }
 
-/// A device node as an argument that docker and podman share.
+/// Adds a device as an argument that docker and podman both accept, once.
 void add_node(const std::string& path, std::vector<std::string>& arguments) {
     const auto argument = "--device=" + path;
     if (std::ranges::find(arguments, argument) == arguments.end())
         arguments.push_back(argument);
 }
 
-/// What NVIDIA's toolkit has a CDI name for: a GPU of the driver for cards, or one of WSL or a
-/// Jetson, which it names together only.
+/// Adds a GPU under its CDI name. NVIDIA's toolkit names each GPU of its regular driver; on WSL and
+/// Jetson it only names all GPUs together.
 void add_nvidia(const Gpu& gpu, std::vector<std::string>& arguments) {
     if (gpu.identity.nvidia_uuid && gpu.driver.name == "nvidia")
         return arguments.push_back("--device=nvidia.com/gpu=" + *gpu.identity.nvidia_uuid);
     add_node("nvidia.com/gpu=all", arguments);
 }
 
+/// Whether NVIDIA's toolkit has a CDI name for the GPU.
 bool is_named_by_nvidia(const Gpu& gpu) {
     const auto cuda = gpu.backends.find("cuda");
     const bool may_work = cuda != gpu.backends.end() && cuda->second.usable != false;
     return gpu.vendor == "nvidia" && (gpu.driver.name == "nvidia" || may_work);
 }
 
-/// In MIG mode a GPU is nothing to programs but its instances.
+/// Whether the GPU is in MIG mode without an instance, so that programs can't use it.
 bool lacks_instances(const Gpu& gpu) {
     return std::ranges::any_of(gpu.backends, [](const auto& entry) {
         return has_reason(entry.second.reasons, "mig-without-instance");
     });
 }
 
-/// The GPU's own nodes, and ROCm's where it is there and serves the GPU.
+/// Adds the GPU's render nodes, and ROCm's node if it exists and the GPU uses it.
 void add_nodes(const Gpu& gpu, const Report& report, std::vector<std::string>& arguments) {
     constexpr const char* kKfd = "/dev/kfd";
     const bool has_kfd =
@@ -219,6 +230,7 @@ Settings conda_variables(const Report& report, const Rules& rules) {
     const auto& glibc = machine.host.version(FactId::Glibc).value;
     const auto& level = machine.host.version(FactId::CpuLevel).value;
     Settings variables{{"CONDA_OVERRIDE_CUDA", cuda ? major_minor(*cuda) : ""},
+                       // The lowest capability, so that a package runs on every GPU.
                        {"CONDA_OVERRIDE_CUDA_ARCH", found.empty() ? "" : text_of(*found.begin())}};
     add_conda_amd(report, variables);
     if (glibc)
@@ -233,6 +245,7 @@ Settings conda_variables(const Report& report, const Rules& rules) {
 Settings uv_variables(const Report& report, const Rules& rules, const Recommendation* answer) {
     const auto machine = machine_facts(report, rules);
     Settings variables;
+    // The variant's name is the word for uv if the artifact is an index of PyTorch.
     if (answer && answer->variant && is_torch_backend(*answer->variant) &&
         answer->artifact.at("type") == Value{"index"})
         variables.emplace_back("UV_TORCH_BACKEND", *answer->variant);
@@ -259,6 +272,7 @@ Settings wheel_variables(const Report& report, const Rules& rules) {
     if (const auto cuda = cuda_of(gpus))
         variables.emplace_back("NV_VARIANT_PROVIDER_FORCE_CUDA_DRIVER_VERSION", major_minor(*cuda));
     if (!found.empty())
+        // Providers take the highest capability.
         variables.emplace_back("NV_VARIANT_PROVIDER_FORCE_SM_ARCH", text_of(*found.rbegin()));
     add_amd(machine, variables);
     add_intel(machine, variables);

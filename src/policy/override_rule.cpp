@@ -16,19 +16,21 @@ namespace {
 
 using Names = std::vector<std::string>;
 
+/// Whether a rule may contain the key.
 bool may_be_in_a_rule(std::string_view key) {
     return std::ranges::any_of(select_keys(), [key](const RequestKey& known) {
         return known.key == key && !known.rule_option.empty();
     });
 }
 
+/// Adds the names that aren't yet in the list.
 void add_missing(Names& names, const Names& more) {
     for (const auto& name : more)
         if (!contains(names, name))
             names.push_back(name);
 }
 
-/// Two lists of what is allowed: what both allow. Both are in one spelling.
+/// Intersects two lists of permitted names, which must use the same spelling.
 void narrow(std::optional<Names>& names, const std::optional<Names>& limit) {
     if (!limit)
         return;
@@ -38,6 +40,7 @@ void narrow(std::optional<Names>& names, const std::optional<Names>& limit) {
         std::erase_if(*names, [&](const std::string& name) { return !contains(*limit, name); });
 }
 
+/// The words under our backend names; unknown words stay unchanged.
 std::optional<Names> backends_in_our_words(const Profile& profile, std::optional<Names> words) {
     if (words)
         for (auto& word : *words)
@@ -45,7 +48,7 @@ std::optional<Names> backends_in_our_words(const Profile& profile, std::optional
     return words;
 }
 
-/// As the report spells them; what it does not know stays, in one spelling.
+/// The ids in the report's spelling. Unknown ids are only normalized.
 std::optional<Names> gpu_ids(std::optional<Names> words, const Report& report) {
     if (words)
         for (auto& word : *words)
@@ -53,7 +56,7 @@ std::optional<Names> gpu_ids(std::optional<Names> words, const Report& report) {
     return words;
 }
 
-/// The id of a divided GPU becomes those of its units; others stay.
+/// Replaces the id of a partitioned GPU by the ids of its partitions.
 std::optional<Names> by_unit(std::optional<Names> ids, const Report& divided) {
     if (!ids)
         return ids;
@@ -68,12 +71,14 @@ std::optional<Names> by_unit(std::optional<Names> ids, const Report& divided) {
     return all;
 }
 
+/// Removes the ids of GPUs that do not exist now.
 std::optional<Names> those_that_are_there(std::optional<Names> ids, const Report& report) {
     if (ids)
         std::erase_if(*ids, [&report](const std::string& id) { return !known_id(report, id); });
     return ids;
 }
 
+/// Whether the value is null or empty.
 bool says_nothing(const Value& value) {
     const auto* text = value.as_string();
     const auto* list = value.as_array();
@@ -82,7 +87,8 @@ bool says_nothing(const Value& value) {
            (object && object->empty());
 }
 
-/// Whoever sets a rule sees the machine: what is not there is a mistake.
+/// Checks that GPUs exist. Unlike in a request, a missing GPU is an error here, because the author
+/// of a rule can see the machine.
 Status check_gpus(const Names& words, std::string_view key, const Report& report) {
     Names known;
     for (const auto& gpu : report.gpus)
@@ -97,6 +103,7 @@ Status check_gpus(const Names& words, std::string_view key, const Report& report
     return Done{};
 }
 
+/// The names of all variants and families.
 Names words_of(const Manifest& product) {
     Names words;
     for (const auto& platform : product.platforms)
@@ -106,7 +113,7 @@ Names words_of(const Manifest& product) {
     return words;
 }
 
-/// A variant of any platform will do: rules are copied from machine to machine.
+/// Checks that words name variants. Any platform counts, because rules are copied between machines.
 Status check_variants(const RecommendRequest& request, const Manifest& product) {
     auto words = request.prefer;
     add_missing(words, request.exclude);
@@ -125,6 +132,7 @@ Status check_variants(const RecommendRequest& request, const Manifest& product) 
     return Done{};
 }
 
+/// The words "backend:NAME".
 Names marked(const std::set<std::string>& backends) {
     Names words;
     for (const auto& backend : backends)
@@ -132,7 +140,7 @@ Names marked(const std::set<std::string>& backends) {
     return words;
 }
 
-/// What both lists allow; what one alone says where the other says nothing.
+/// The backends in both lists, or those in the only list that is set.
 std::optional<std::set<std::string>> meant_backends(const SelectQuestion& question) {
     auto meant = question.only;
     if (!question.forced)
@@ -173,6 +181,7 @@ Value merged_rule(const Value& rule, const Value& change) {
     };
     if (const auto* members = rule.as_object())
         for (const auto& member : *members)
+            // Keys of the change replace the rule's; objects are merged recursively.
             if (!change.find(member.key))
                 take(member);
     if (const auto* members = change.as_object())
@@ -188,6 +197,7 @@ Status check_rule(const OverrideRule& rule,
                   const Manifest* product,
                   const Report& report) {
     if (profile) {
+        // question_from() accepts unknown GPUs to deny, so check GPUs first.
         TRY(check_gpus(rule.request.deny, "deny", report));
         TRY(check_gpus(rule.request.gpus.value_or(Names{}), "gpus", report));
         const auto question = TRY(question_from(*profile, rule.request, report, {}));
@@ -197,6 +207,7 @@ Status check_rule(const OverrideRule& rule,
                              ": no such backend" +
                              suggestion(*rule.request.backend, profile->backends)};
     } else if (!(rule.request == SelectRequest{})) {
+        // Without a profile only the rule's variants can be valid.
         return Error{ErrorCode::InvalidRequest,
                      "rule: it is no consumer: only its variants can be ruled"};
     }
@@ -210,8 +221,9 @@ RecommendRequest under_backend_rule(RecommendRequest request,
                                     const Report& report) {
     const auto question = question_from(profile, under_rule({}, rule, profile, report), report, {});
     if (!question)
-        return request;  // another version of this program wrote it
+        return request;  // a rule written by another version of this program
     add_missing(request.exclude, marked(question->denied));
+    // A strict rule excludes variants that run on the CPU, unless the CPU is requested.
     if (rule.strict == true && !question->asks_for(kCpu))
         add_missing(request.exclude, marked({std::string{kCpu}}));
     if (const auto backends = meant_backends(*question))
@@ -230,6 +242,7 @@ SelectRequest under_rule(SelectRequest request,
                          const Profile& profile,
                          const Report& report) {
     if (rule.only)
+        // Both lists must use the same spelling before they are intersected.
         request.only = backends_in_our_words(profile, std::move(request.only));
     narrow(request.only, backends_in_our_words(profile, rule.only));
     const ComputeView view{report};
