@@ -17,6 +17,7 @@
 namespace gpuprobe::store {
 namespace {
 
+/// The CRC-32 of `text` as eight hexadecimal digits.
 std::string checksum(std::string_view text) {
     const auto sum = ::crc32_z(0, reinterpret_cast<const Bytef*>(text.data()), text.size());
     char digits[9] = {};
@@ -24,6 +25,8 @@ std::string checksum(std::string_view text) {
     return digits;
 }
 
+/// Fails unless this is a regular file that only we can write. Otherwise the daemon would act on
+/// content that another user chose.
 Status check_owner(const UniqueFd& fd, const std::string& path) {
     struct stat info = {};
     if (::fstat(fd.get(), &info) != 0)
@@ -37,8 +40,10 @@ Status check_owner(const UniqueFd& fd, const std::string& path) {
     return Done{};
 }
 
+/// Reads a file that check_owner() accepts.
 Result<std::string> read_own_file(const std::string& path, Bytes limit) {
     const auto place = TRY(FilePlace::of(path));
+    // O_NONBLOCK: if the path is a FIFO, open() must not wait for a writer.
     const UniqueFd fd{::open(place.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)};
     if (!fd)
         return errno_error(path, errno);
@@ -46,7 +51,7 @@ Result<std::string> read_own_file(const std::string& path, Bytes limit) {
     return read_to_end(fd, path, limit);
 }
 
-/// The JSON after the first line, if that line is right for it.
+/// The JSON after the first line, if that line has this magic and the JSON's checksum.
 Result<std::string_view> checked_body(std::string_view text, std::string_view magic) {
     const auto end = text.find('\n');
     if (end == std::string_view::npos || !text.starts_with(magic))
@@ -81,10 +86,11 @@ Status CheckedFile::take(const std::function<Status(const Value& document)>& rea
         return Done{};
     auto taken = document ? read(*document) : Status{document.error()};
     if (!taken)
-        (void)set_aside();  // if this fails too, the first error already tells why
+        (void)set_aside();  // if this fails as well, the first error already has the reason
     return taken;
 }
 
+/// The checksum covers the document with its line feed, which ends the file.
 Status CheckedFile::save(const Value& document) const {
     const auto body = json_line(document) + "\n";
     return write_atomically(path_, magic_ + checksum(body) + "\n" + body, 0600);
@@ -93,6 +99,7 @@ Status CheckedFile::save(const Value& document) const {
 Result<bool> CheckedFile::claim() {
     if (lock_)
         return false;
+    // The lock is on a separate file because each save replaces the document's file.
     auto lock = TRY(lock_file(path_ + ".lock"));
     if (!lock)
         return Error{ErrorCode::Io, path_ + ": another process keeps this file"};

@@ -13,21 +13,25 @@ namespace {
 
 constexpr Bytes kMaxFeedbackFile = mib(4);
 
-/// Nothing is subtracted from the time in a file: it may be the smallest number that there is.
+/// Never subtracts from the time in the file: it may be the smallest representable number.
 bool is_expired(const FailedChoice& failure, WallTime now) {
-    // A report from the future is from before the clock was set back.
+    // A report from the future was made before the clock was set back.
     return failure.at <= now - Outcomes::kLasts || failure.at > now + Outcomes::kLasts;
 }
 
+/// Whether both are reports by the same user about the same choice, on any GPU.
 bool is_about(const FailedChoice& known, const FailedChoice& choice) {
     return known.uid == choice.uid && known.consumer == choice.consumer &&
            known.choice == choice.choice;
 }
 
+/// Without `find`, each uid is its own account.
 Outcomes::Account account_of(std::uint32_t uid, const Outcomes::AccountOf& find) {
     return find ? find(uid) : Outcomes::Account{.id = uid};
 }
 
+/// The entries must include a report of that account. They are sorted by age, so the first match is
+/// the oldest.
 void drop_oldest_of(std::uint32_t account,
                     const Outcomes::AccountOf& find,
                     Outcomes::Entries& entries) {
@@ -36,9 +40,10 @@ void drop_oldest_of(std::uint32_t account,
     }));
 }
 
-/// Makes room for one more report of `uid`. An account that has kMaxPerUser loses its oldest one.
-/// Where kMaxAll are kept, the account with the most loses its oldest one, strangers before users;
-/// root's reports stay, and a stranger takes no user's place. False if nobody can give way.
+/// Makes space for one more report by `uid`. If its account already has kMaxPerUser reports, its
+/// oldest is dropped. If there are kMaxAll reports, the account with the most reports loses its
+/// oldest; accounts unknown to this machine ("strangers") come before known ones. Reports by root
+/// stay, and a stranger never displaces a known user. Returns false if no report may be dropped.
 bool make_room(std::uint32_t uid, const Outcomes::AccountOf& find, Outcomes::Entries& entries) {
     std::map<Outcomes::Account, std::size_t> counts;
     for (const auto& entry : entries)
@@ -51,9 +56,11 @@ bool make_room(std::uint32_t uid, const Outcomes::AccountOf& find, Outcomes::Ent
     }
     if (entries.size() < Outcomes::kMaxAll)
         return true;
+    // The full list is shared: remove the accounts that may not lose a report to this caller.
     std::erase_if(counts, [&own](const auto& entry) {
         return entry.first.id == kRoot || (own.is_stranger && !entry.first.is_stranger);
     });
+    // The pair sorts strangers above users, then by number of reports.
     const auto most = std::ranges::max_element(counts, {}, [](const auto& entry) {
         return std::pair{entry.first.is_stranger, entry.second};
     });
@@ -94,7 +101,7 @@ Status KeptEntries<Entries>::load() {
 template <class Entries>
 Status KeptEntries<Entries>::claim() {
     if (file_ && TRY(file_->claim()))
-        (void)load();  // a file that can't be read has been set aside
+        (void)load();  // if the file can't be read, load() has set it aside
     return Done{};
 }
 
@@ -109,6 +116,7 @@ Status KeptEntries<Entries>::replace(Entries entries) {
     return Done{};
 }
 
+// The members are defined in this file, so both uses are instantiated here.
 template class KeptEntries<Overrides::Entries>;
 template class KeptEntries<Outcomes::Entries>;
 
@@ -127,6 +135,8 @@ Status Overrides::set(const std::string& consumer, Override entry) {
 }
 
 Result<bool> Overrides::clear(const std::string& consumer) {
+    // Claim first, because that reloads a file that has changed. But without an override to clear,
+    // the caller gets false even if the file can't be claimed.
     const auto claimed = kept_.claim();
     auto entries = all();
     if (entries.erase(consumer) == 0)
@@ -147,6 +157,7 @@ Outcomes::Outcomes(std::optional<std::string> path)
 Status Outcomes::failed(FailedChoice failure, const AccountOf& account_of) {
     TRY(kept_.claim());
     auto entries = all();
+    // Drop expired reports and an earlier report about the same choice on the same GPU.
     std::erase_if(entries, [&](const FailedChoice& known) {
         return is_expired(known, failure.at) ||
                (is_about(known, failure) && known.gpu == failure.gpu);
@@ -158,6 +169,7 @@ Status Outcomes::failed(FailedChoice failure, const AccountOf& account_of) {
 }
 
 Status Outcomes::worked(const FailedChoice& choice) {
+    // As in Overrides::clear(): a failed claim matters only if there is something to forget.
     const auto claimed = kept_.claim();
     auto entries = all();
     const auto forgotten = std::erase_if(entries, [&choice](const FailedChoice& known) {

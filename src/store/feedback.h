@@ -16,7 +16,7 @@
 
 namespace gpuprobe::store {
 
-/// A rule that an administrator set for one consumer; policy/override_rule.h says what it means.
+/// A rule that an administrator set for one application; see policy/override_rule.h.
 struct Override {
     Value rule = {};
     WallTime set_at = {};
@@ -25,38 +25,38 @@ struct Override {
 };
 RECORD_MEMBERS(Override, rule, ("set_at_usec", set_at), ("set_by_uid", set_by))
 
-/// A choice that did not work, as a caller reported it.
+/// A failed backend or variant, as a caller reported it.
 struct FailedChoice {
     std::uint32_t uid = 0;
-    std::string consumer = {};               ///< or product
-    std::string choice = {};                 ///< backend, or a variant's family
-    std::optional<std::string> gpu = {};     ///< id; absent: whatever the GPU
-    std::string fingerprint = {};            ///< of the drivers below it when it failed
-    std::optional<std::string> detail = {};  ///< the caller's words
+    std::string consumer = {};               ///< the application
+    std::string choice = {};                 ///< backend, "variant:NAME" or "family:NAME"
+    std::optional<std::string> gpu = {};     ///< id; absent: any GPU
+    std::string fingerprint = {};            ///< the drivers that it used when it failed
+    std::optional<std::string> detail = {};  ///< the caller's message
     WallTime at = {};
     bool operator==(const FailedChoice&) const = default;
 };
 RECORD_MEMBERS(FailedChoice, uid, consumer, choice, gpu, fingerprint, detail, ("at_usec", at))
 
-/// A collection that is kept in one file, or in memory alone where there is no file. The file
-/// changes first: when it can't be written, the collection has not changed either.
+/// A collection that is stored in one file, or only in memory if it has no path. The file is
+/// changed first: if it can't be written, the collection does not change either.
 template <class Entries>
 class KeptEntries {
 public:
-    /// `kind` names the file's format, `member` where the document holds the entries; a file with
-    /// more than `most` of them is refused.
+    /// `kind` is the file's format, `member` the document's member that holds the entries. A file
+    /// with more than `most` entries is refused.
     KeptEntries(std::optional<std::string> path,
                 std::string_view kind,
                 std::string_view member,
                 std::size_t most);
 
-    /// Reads the file. Errors: as CheckedFile::load() but NotFound, which means no entries; the
-    /// file has then been set aside and there are none.
+    /// Reads the file. A missing file means an empty collection. Errors: as CheckedFile::load()
+    /// except NotFound; the file has then been set aside, and the collection is unchanged.
     Status load();
-    /// Becomes the file's only writer; call it before reading what is about to be changed, because
-    /// another process may have written since load(). Errors: those of CheckedFile::claim().
+    /// Becomes the file's only writer. Call it before reading entries that you will change, because
+    /// another process may have written the file since load(). Errors: as CheckedFile::claim().
     Status claim();
-    /// Errors: those of CheckedFile::save(); nothing has changed then.
+    /// Replaces all entries. Errors: as CheckedFile::save(); then nothing has changed.
     Status replace(Entries entries);
     [[nodiscard]] const Entries& all() const { return entries_; }
 
@@ -68,25 +68,27 @@ private:
     Entries entries_ = {};
 };
 
-/// The overrides of this machine, by consumer.
+/// The overrides of this machine, by application.
 class Overrides {
 public:
     using Entries = std::map<std::string, Override>;
     static constexpr std::size_t kMaxConsumers = 256;
     static constexpr Bytes kMaxRule = kib(8);
 
-    /// Without a file they last as long as this object.
+    /// Without a path, the overrides last as long as this object.
     explicit Overrides(std::optional<std::string> path);
 
-    /// Errors: those of KeptEntries::load().
+    /// Errors: as KeptEntries::load().
     Status load() { return kept_.load(); }
-    /// Errors: TooLarge for a rule, TooManyRequests over kMaxConsumers, and those of
-    /// CheckedFile::claim() and saving; nothing has changed then.
+    /// Adds or replaces an override. Errors: TooLarge for a rule over kMaxRule, TooManyRequests
+    /// over kMaxConsumers, and as CheckedFile::claim() and CheckedFile::save(); then nothing has
+    /// changed.
     Status set(const std::string& consumer, Override entry);
-    /// False when there was none. Errors: those of saving; nothing has changed then.
+    /// Removes an override; returns false if it does not exist. Errors: as CheckedFile::claim() and
+    /// CheckedFile::save(); then nothing has changed.
     Result<bool> clear(const std::string& consumer);
 
-    /// Null when there is none. Valid until the next change.
+    /// The override for that application, or null. Valid until the next change.
     [[nodiscard]] const Override* find(const std::string& consumer) const;
     [[nodiscard]] const Entries& all() const { return kept_.all(); }
 
@@ -94,43 +96,44 @@ private:
     KeptEntries<Entries> kept_;
 };
 
-/// What failed recently, by caller. A report by root counts for everybody, any other one for that
-/// user alone. It is forgotten after kLasts, when the same caller reports success, and when the
-/// drivers below it change.
+/// Recently reported failures. A report by root counts for all users, any other report only for
+/// the user who made it. A report is forgotten after kLasts, and when the same caller reports
+/// success. It also stops counting when the drivers change (engine/feedback.h compares the
+/// fingerprint).
 class Outcomes {
 public:
     using Entries = std::vector<FailedChoice>;  // oldest first
     static constexpr Duration kLasts = std::chrono::hours{7 * 24};
-    static constexpr std::size_t kMaxPerUser = 64;  ///< a further one replaces the oldest
-    static constexpr std::size_t kMaxAll = 1024;    ///< a further one replaces another user's
+    static constexpr std::size_t kMaxPerUser = 64;  ///< the next report replaces the oldest
+    static constexpr std::size_t kMaxAll = 1024;    ///< the next report replaces another user's
     static constexpr std::size_t kMaxDetail = 512;  ///< bytes; the caller of failed() cuts it
 
-    /// Without a file they last as long as this object.
+    /// Without a path, the reports last as long as this object.
     explicit Outcomes(std::optional<std::string> path);
 
-    /// Errors: those of KeptEntries::load().
+    /// Errors: as KeptEntries::load().
     Status load() { return kept_.load(); }
-    /// The account that a uid's reports count for.
+    /// The account that a uid's reports are counted under, for the limits.
     struct Account {
         std::uint32_t id = 0;
         bool is_stranger = false;  ///< this machine has no account for it
         auto operator<=>(const Account&) const = default;
     };
     using AccountOf = std::function<Account(std::uint32_t uid)>;
-    /// Replaces an earlier report of the same caller about the same choice. Errors: TooManyRequests
-    /// if kMaxAll are kept that a stranger can't replace, and those of saving; nothing has changed
-    /// then.
+    /// Adds a report; it replaces an earlier report by the same caller about the same choice.
+    /// Errors: TooManyRequests if there are kMaxAll reports and none that this caller may replace,
+    /// and as CheckedFile::claim() and CheckedFile::save(); then nothing has changed.
     Status failed(FailedChoice failure, const AccountOf& account_of = {});
-    /// Forgets what that user reported about the choice; without a GPU, on every GPU. Errors: those
-    /// of saving.
+    /// Forgets the failures that this user reported for this choice; without a GPU, for every GPU.
+    /// Errors: as CheckedFile::claim() and CheckedFile::save().
     Status worked(const FailedChoice& choice);
 
-    /// Those that count for `uid` asking for `consumer` at the instant `now`, oldest first.
+    /// The failures that count at `now` when `uid` asks about `consumer`, oldest first.
     [[nodiscard]] Entries counting_for(std::uint32_t uid,
                                        const std::string& consumer,
                                        WallTime now) const;
-    /// Whether this user has reported failures, so that its decisions may differ from other
-    /// people's.
+    /// Whether this user has reported failures; their decisions may then differ from other users'
+    /// decisions.
     [[nodiscard]] bool has_own(std::uint32_t uid) const;
     [[nodiscard]] const Entries& all() const { return kept_.all(); }
 

@@ -8,10 +8,10 @@ namespace gpuprobe::store {
 namespace {
 
 constexpr Bytes kMaxCache = mib(8);
-constexpr int kFormat = 2;
+constexpr int kFormat = 2;  ///< of the file; increase it when older files can't be read any more
 
-/// A node that became usable changes what a driver can report. Who else may use it does not: logind
-/// changes the access control lists with each login at the machine.
+/// A driver may report more once a node has become accessible to us. Access for other users does
+/// not matter, and logind changes the access control lists at each local login.
 Value node_print(DeviceNode node) {
     node.acl.clear();
     if (node.accessible)
@@ -19,7 +19,7 @@ Value node_print(DeviceNode node) {
     return to_value(node);
 }
 
-/// What stays from boot to boot.
+/// The part of a device that stays the same from boot to boot.
 Value board_print(const HardwareDevice& device) {
     Value print;
     print["id"] = device.id;
@@ -32,6 +32,7 @@ Value board_print(const HardwareDevice& device) {
     return print;
 }
 
+/// The device with its nodes and partitions, which may change while the machine runs.
 Value device_print(const HardwareDevice& device) {
     auto print = board_print(device);
     print["drm"] = to_value(device.drm);
@@ -41,6 +42,7 @@ Value device_print(const HardwareDevice& device) {
     return print;
 }
 
+/// A missing file has only its path, so that the fingerprint changes when it appears.
 Value file_print(const FileSystem& files, const std::string& path) {
     Value print;
     print["path"] = path;
@@ -52,6 +54,7 @@ Value file_print(const FileSystem& files, const std::string& path) {
     return print;
 }
 
+/// The part that every fingerprint has.
 Value program_print(const std::optional<std::string>& kernel) {
     Value print;
     print["program"] = kVersion;
@@ -59,6 +62,7 @@ Value program_print(const std::optional<std::string>& kernel) {
     return print;
 }
 
+/// Completes a fingerprint with the watched files and returns it as text.
 std::string with_files(Value print,
                        const FileSystem& files,
                        const std::vector<std::string>& watched) {
@@ -96,6 +100,7 @@ Result<std::vector<CachedTrial>> read_trials(const Value& document) {
     return trials;
 }
 
+/// Queries are valid only for the machine with this fingerprint; each trial has its own.
 Result<CachedProbes> cached_in(const Value& document, std::string_view fingerprint) {
     const auto* made_for = document.at("fingerprint").as_string();
     if (!made_for)

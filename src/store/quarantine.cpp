@@ -12,8 +12,8 @@ namespace gpuprobe::store {
 namespace {
 
 constexpr Bytes kMaxQuarantineFile = mib(4);
-/// How long a driver is held back at each level. A single failure may be chance, so it costs
-/// nothing.
+/// How long a driver is held back at each level. A single failure may be chance, so level 1 has no
+/// penalty.
 constexpr std::array<Duration, 6> kLengths = {Duration::zero(),         Duration::zero(),
                                               std::chrono::minutes{10}, std::chrono::hours{1},
                                               std::chrono::hours{6},    std::chrono::hours{24}};
@@ -25,8 +25,8 @@ Duration length_of(std::uint32_t level) {
     return kLengths[std::min(level, kHighest)];
 }
 
-/// What is left of a penalty that ends at `until`; never more than all of it, because the clock may
-/// have been set back.
+/// The remaining time of a penalty that ends at `until`, but at most its full `length`, because the
+/// clock may have been set back.
 Duration rest_of(WallTime until, Duration length, WallTime now) {
     if (until <= now)
         return Duration::zero();
@@ -39,6 +39,8 @@ bool is_meant(const QuarantineFilter& filter, const QuarantinedProbe& probe) {
 }
 
 template <class Entries>
+/// The entry of that probe and fingerprint, or null. A template because both const and mutable
+/// entries are searched.
 auto* entry_of(const ProbeKey& key, Entries& entries) {
     const auto found = std::ranges::find_if(entries, [&key](const auto& entry) {
         return entry.probe.api == key.api && entry.probe.driver == key.driver &&
@@ -49,6 +51,7 @@ auto* entry_of(const ProbeKey& key, Entries& entries) {
 }
 
 template <class T>
+/// Reads one member of the document. Errors: Malformed; TooLarge for more than `most` items.
 Status read_list(const Value& document, std::string_view name, std::size_t most, T& list) {
     const auto problem = read_value(document.at(name), list);
     if (!problem.empty())
@@ -68,14 +71,18 @@ Quarantine::Quarantine(const std::optional<std::string>& folder, const Clock& cl
 
 Quarantine::~Quarantine() {
     running_.clear();
-    (void)settle();  // if this can't be written, the next start counts them as harm
+    (void)settle();  // if this write fails, the next start counts the running probes as harm
 }
 
+/// Three cases: no file or no folder (nothing to do), a file that can't be read (it is set aside),
+/// and a file with probes that were left running (they are judged).
 Status Quarantine::open(std::string boot) {
     boot_ = std::move(boot);
     is_cold_ = !boot_.empty();
     if (!file_)
         return Done{};
+    // lock_file() returns an empty descriptor if another process has the lock, and an error if the
+    // folder can't be written.
     auto lock = lock_file(file_->path() + ".lock");
     if (lock)
         lock_ = std::move(lock).value();
@@ -87,11 +94,11 @@ Status Quarantine::open(std::string boot) {
     if (!left) {
         entries_.clear();
         if (lock_)
-            (void)file_->set_aside();  // if this fails too, the first error already tells why
+            (void)file_->set_aside();  // if this fails as well, the first error has the reason
         return left.error();
     }
     if (!lock_ || left->empty())
-        return Done{};  // what is left running belongs to the process that holds the lock
+        return Done{};  // without the lock, the running probes belong to the process that has it
     judge(*left);
     return save();
 }
@@ -101,19 +108,22 @@ Result<std::vector<ProbeKey>> Quarantine::load() {
     std::vector<ProbeKey> left;
     TRY(read_list(document, "running", kMaxRunning, left));
     TRY(read_list(document, "entries", kMaxEntries, entries_));
-    std::vector<ProbeKey> suspects;  // of version 0.1 there are none
+    std::vector<ProbeKey> suspects;  // files of version 0.1 have no such member
     if (!document.at("suspects").is_null())
         TRY(read_list(document, "suspects", kMaxRunning, suspects));
     suspects_ = {suspects.begin(), suspects.end()};
     if (const auto* boot = document.at("boot").as_string())
         left_boot_ = *boot;
+    // A file from this boot means that a probe has already run since the machine started.
     is_cold_ = is_cold_ && left_boot_ != boot_;
+    // The file has wall time; convert the rest of each penalty to monotonic time.
     for (auto& entry : entries_)
         entry.over =
             clock_.monotonic() + rest_of(entry.probe.until, length_of(entry.level), clock_.wall());
     return left;
 }
 
+/// Convicts a single leftover, and makes all leftovers suspects.
 void Quarantine::judge(const std::vector<ProbeKey>& left) {
     const bool is_another_boot = !boot_.empty() && !left_boot_.empty() && boot_ != left_boot_;
     if (left.size() == 1)
@@ -124,7 +134,8 @@ void Quarantine::judge(const std::vector<ProbeKey>& left) {
     is_changed_ = true;
 }
 
-/// It was asked alone.
+/// Penalizes the only probe that was running. If it was a suspect before, that counts as an earlier
+/// harm: it goes straight to a level that holds it back.
 void Quarantine::convict(const ProbeKey& key, Harm why) {
     const bool was_there_before = suspects_.contains(key);
     (void)strike(key, why, std::nullopt);
@@ -156,6 +167,7 @@ bool Quarantine::strike(const ProbeKey& key, Harm why, std::optional<std::string
             .fingerprint = key.fingerprint,
             .probe = {
                 .api = key.api, .driver = key.driver, .stage = key.stage, .device = key.device}});
+    // Taking the machine down skips the level without a penalty.
     const auto least = why == Harm::MachineWentDown ? kHolds : 0;
     entry->level = std::clamp(entry->level + 1, least, kHighest);
     auto& probe = entry->probe;
@@ -166,6 +178,7 @@ bool Quarantine::strike(const ProbeKey& key, Harm why, std::optional<std::string
     probe.since = clock_.wall();
     probe.until = probe.since + length_of(entry->level);
     entry->over = clock_.monotonic() + length_of(entry->level);
+    // drop_old() may move or erase entries, so use `entry` before it.
     const bool is_held = holds(*entry);
     is_changed_ = true;
     drop_old();
@@ -179,6 +192,8 @@ void Quarantine::pardon(const ProbeKey& key) {
     }
 }
 
+/// Drops entries older than kRemembers that hold nothing back, then the oldest if there are too
+/// many.
 void Quarantine::drop_old() {
     const auto oldest_kept = clock_.wall() - kRemembers;
     std::erase_if(entries_, [&](const Entry& entry) {
@@ -193,6 +208,7 @@ Status Quarantine::settle() {
     return is_changed_ || running_ != written_ ? save() : Status{Done{}};
 }
 
+/// Writes nothing and succeeds if another process has the lock.
 Status Quarantine::save() {
     if (no_lock_)
         return *no_lock_;
@@ -236,6 +252,7 @@ Result<std::uint32_t> Quarantine::clear(const QuarantineFilter& filter) {
     });
     if (entries_.size() == before.size())
         return cleared;
+    // Undo the change if it can't be written.
     const auto saved = save();
     if (saved)
         return cleared;
