@@ -108,7 +108,7 @@ private:
         std::string fingerprint = {};
         std::uint32_t level = 0;  ///< how long it is held back: an index into kLengths
         QuarantinedProbe probe = {};
-        MonotonicTime over = {};  ///< of the penalty; the wall clock may be set
+        MonotonicTime over = {};  ///< when the penalty ends; the wall clock may be set
         template <class Visitor>
         friend void describe(Visitor& visit, Entry& entry) {
             visit("fingerprint", entry.fingerprint);
@@ -126,7 +126,7 @@ private:
     const Clock& clock_;
     std::optional<CheckedFile> file_ = {};
     UniqueFd lock_ = {};                 ///< nothing is written without the lock
-    std::optional<Error> no_lock_ = {};  ///< why locking failed; empty if another process locked
+    std::optional<Error> no_lock_ = {};  ///< why locking failed; empty if another process has it
     std::string boot_ = {};
     bool is_cold_ = false;
     std::string left_boot_ = {};  ///< the boot in which the file was written

@@ -14,16 +14,18 @@
 namespace gpuprobe::watch {
 namespace {
 
+// Limits for the text of one fdinfo file, which an unknown driver writes.
 constexpr std::size_t kMaxWord = 64;
 constexpr std::size_t kMaxRegions = 64;
 
-/// What is told of one region. `resident` is what is there now; "memory" is its older name; `total`
-/// holds what was made and may be swapped out.
+/// The figures of one memory region, in bytes. `resident` is the memory in the region now;
+/// "drm-memory-" is the older name of that key. `total` also counts buffers that are swapped out.
 struct Region {
     std::optional<std::uint64_t> resident = {};
     std::optional<std::uint64_t> memory = {};
     std::optional<std::uint64_t> total = {};
 
+    /// The best figure: resident, or else its older name, or else the total.
     [[nodiscard]] std::optional<std::uint64_t> bytes() const {
         if (resident)
             return resident;
@@ -32,7 +34,8 @@ struct Region {
 };
 using Regions = std::map<std::string, Region, std::less<>>;
 
-/// "123 KiB"; without a unit it is bytes.
+/// Parses "123 KiB" or "123 MiB"; a number without a unit is in bytes. nullopt if the unit is
+/// unknown or the result overflows.
 std::optional<std::uint64_t> bytes_from(std::string_view text) {
     const auto parts = words(text);
     if (parts.empty() || parts.size() > 2)
@@ -51,6 +54,7 @@ std::optional<std::uint64_t> bytes_from(std::string_view text) {
     return *number * unit;
 }
 
+/// A key prefix of fdinfo, and the member that holds its value.
 struct Figure {
     std::string_view prefix;
     std::optional<std::uint64_t> Region::*place;
@@ -59,6 +63,7 @@ constexpr std::array<Figure, 3> kFigures = {{{"drm-resident-", &Region::resident
                                              {"drm-memory-", &Region::memory},
                                              {"drm-total-", &Region::total}}};
 
+/// Stores the value of a memory key; ignores all other keys.
 void add_figure(std::string_view key, std::string_view value, Regions& regions) {
     // "drm-total-cycles-<engine>" is a clock, not memory.
     if (key.starts_with("drm-total-cycles-"))
@@ -72,6 +77,8 @@ void add_figure(std::string_view key, std::string_view value, Regions& regions) 
     }
 }
 
+/// Notes whether an engine has run: drm-engine-NAME is its time in ns, drm-cycles-NAME its cycles.
+/// A zero shows that the driver reports them; no key leaves `has_worked` null.
 void add_work(std::string_view key, std::string_view value, std::optional<bool>& has_worked) {
     const bool is_time = key.starts_with("drm-engine-") && !key.starts_with("drm-engine-capacity-");
     if (!is_time && !key.starts_with("drm-cycles-"))
@@ -82,12 +89,13 @@ void add_work(std::string_view key, std::string_view value, std::optional<bool>&
         has_worked = has_worked.value_or(false) || *spent > 0;
 }
 
-/// The names that drivers give to memory on the card: amdgpu "vram", xe "vram0", i915 "local0" and
-/// "stolen-local0".
+/// Whether the region is memory on the card: "vram" (amdgpu), "vram0" (xe), "local0" and
+/// "stolen-local0" (i915).
 bool is_on_device(std::string_view region) {
     return region.starts_with("vram") || region.find("local") != std::string_view::npos;
 }
 
+/// Adds without overflow.
 void add(std::optional<Bytes>& sum, std::uint64_t bytes) {
     const auto before = sum.value_or(Bytes{}).count;
     const auto room = std::numeric_limits<std::uint64_t>::max() - before;
@@ -96,20 +104,21 @@ void add(std::optional<Bytes>& sum, std::uint64_t bytes) {
 
 void add_regions(const Regions& regions, DrmClient& client) {
     for (const auto& [name, region] : regions)
-        // amdgpu's "cpu" is memory that the GPU has given back for now.
+        // amdgpu's "cpu" is memory that is evicted from the GPU for now.
         if (const auto bytes = region.bytes(); bytes && name != "cpu")
             add(is_on_device(name) ? client.on_device : client.in_host, *bytes);
 }
 
 const std::string kProc = "/proc/";
 const std::string kKfd = "/sys/class/kfd/kfd/";
+// Limits for one process. The maps of a large program have tens of thousands of lines.
 constexpr Bytes kMaxInfo = kib(64);
 constexpr Bytes kMaxMaps = mib(32);
 constexpr std::size_t kMaxDrmFiles = 1024;
 constexpr std::size_t kMaxGpus = 256;
 constexpr std::size_t kMaxName = 256;
 
-/// How the nodes of GPUs and accelerators begin. Which device a node is, the report knows.
+/// Path prefixes of the nodes of GPUs and accelerators. The report maps a node to its device.
 constexpr std::array<std::string_view, 8> kNodes = {
     "/dev/nvidia", "/dev/dri/", "/dev/kfd",    "/dev/accel",
     "/dev/dxg",    "/dev/mali", "/dev/nvhost", "/dev/hailo",
@@ -119,13 +128,15 @@ bool is_node(std::string_view path) {
     return std::ranges::any_of(kNodes, [path](auto start) { return path.starts_with(start); });
 }
 
-/// Where the path in a line of /proc/PID/maps begins is behind five words. Source:
-/// proc_pid_maps(5).
+/// The path in a line of /proc/PID/maps; "" for anonymous memory. The five columns before it have
+/// no slash. Source: proc_pid_maps(5).
 std::string_view path_in(std::string_view line) {
     const auto slash = line.find('/');
     return slash == std::string_view::npos ? std::string_view{} : line.substr(slash);
 }
 
+/// Reads one fdinfo file and adds its client, unless another descriptor of the same open file (for
+/// instance from dup()) was added already.
 void read_info(const FileSystem& files, const std::string& path, ProcessFiles& found) {
     if (found.drm.size() == kMaxDrmFiles)
         return;
@@ -157,6 +168,7 @@ std::optional<DrmClient> drm_client_from(std::string_view fdinfo) {
             client.pci = parse_text(value, std::type_identity<PciAddress>{});
         else if (key == "drm-client-id")
             client.id = parse_number<std::uint64_t>(value);
+        // Each of these ignores the keys of the other one.
         add_figure(key, value, regions);
         add_work(key, value, client.has_worked);
     }
@@ -171,6 +183,7 @@ std::vector<std::string> mapped_by(const FileSystem& files, pid_t pid) {
     if (!maps)
         return {};
     std::set<std::string, std::less<>> names;
+    // A file has several mappings in a row, so compare with the last path before the set lookup.
     std::string_view last;
     for (const auto line : split(std::string_view{*maps}, '\n')) {
         const auto path = path_in(line);
@@ -186,6 +199,7 @@ std::vector<std::string> mapped_by(const FileSystem& files, pid_t pid) {
 ProcessFiles files_of(const FileSystem& files, pid_t pid) {
     ProcessFiles found;
     const auto folder = kProc + std::to_string(pid);
+    // "Not found" means that the process has ended; any other error, that it can't be read.
     const auto descriptors = files.list(folder + "/fd");
     if (!descriptors) {
         found.is_gone = descriptors.error().code == ErrorCode::NotFound;
@@ -198,6 +212,7 @@ ProcessFiles files_of(const FileSystem& files, pid_t pid) {
         if (!target || !is_node(*target))
             continue;
         nodes.insert(scrubbed(*target, kMaxName));
+        // Only DRM drivers write memory and engine times into fdinfo.
         if (target->starts_with("/dev/dri/") || target->starts_with("/dev/accel"))
             read_info(files, folder + "/fdinfo/" + number, found);
     }
@@ -230,6 +245,7 @@ std::map<std::string, std::uint32_t> kfd_node_numbers(const FileSystem& files) {
     for (const auto& name : nodes ? *nodes : std::vector<std::string>{}) {
         const auto number = parse_number<std::uint32_t>(name);
         const auto id = files.line(kKfd + "topology/nodes/" + name + "/gpu_id");
+        // The id 0 is a node without a GPU: a processor.
         if (number && id && *id != "0" && numbers.size() < kMaxGpus)
             numbers[*id] = *number;
     }

@@ -12,8 +12,8 @@ namespace {
 const std::string kProcesses = "/proc/";
 constexpr Bytes kMaxStat = kib(4);
 constexpr Bytes kMaxEnvironment = mib(4);
-constexpr int kLooksAtOthers = 3;  // then they stay somebody else's
-// Places among the words behind the name in /proc/PID/stat.
+constexpr int kLooksAtOthers = 3;  // after that, a process outside the tree is not read again
+// Indexes of the words after the name in /proc/PID/stat.
 constexpr std::size_t kState = 0;
 constexpr std::size_t kParent = 1;
 constexpr std::size_t kStarted = 19;
@@ -21,6 +21,7 @@ constexpr std::size_t kStarted = 19;
 }  // namespace
 
 std::optional<Process> process_from(std::string_view stat) {
+    // The name is in parentheses and may contain any character, so look for the last one.
     const auto name = stat.rfind(')');
     const auto pid = parse_number<pid_t>(stat.substr(0, stat.find(' ')));
     if (name == std::string_view::npos || !pid || *pid <= 0)
@@ -45,7 +46,8 @@ std::optional<Process> ProcessTree::read(pid_t pid) const {
     return process && process->pid == pid ? process : std::nullopt;
 }
 
-/// Of a process that is about to run another program this is still what its parent has.
+/// Whether the process has the mark in its environment. Before exec(), a new process still has its
+/// parent's environment.
 bool ProcessTree::is_marked(pid_t pid) const {
     if (mark_.empty())
         return false;
@@ -56,6 +58,7 @@ bool ProcessTree::is_marked(pid_t pid) const {
     return std::ranges::find(variables, mark_) != variables.end();
 }
 
+/// Compares the start time as well, because the number may have been reused.
 bool ProcessTree::is_root(const Process& process) {
     if (process.pid != root_)
         return false;
@@ -64,8 +67,8 @@ bool ProcessTree::is_root(const Process& process) {
     return *root_started_ == process.started;
 }
 
-/// Moves those among the strangers that descend from ours. Numbers wrap, so that a child may be
-/// listed before its parent.
+/// Moves descendants of our processes from the strangers to ours. Repeats until nothing changes,
+/// because numbers wrap and a child may be listed before its parent.
 void ProcessTree::adopt(std::map<pid_t, Process>& strangers) {
     for (bool has_grown = true; has_grown;)
         has_grown = std::erase_if(strangers, [this](const auto& stranger) {
@@ -78,6 +81,8 @@ void ProcessTree::adopt(std::map<pid_t, Process>& strangers) {
 }
 
 std::vector<Process> ProcessTree::look() {
+    // Sort all processes into three groups: known members of the tree that still run, strangers
+    // that were looked at often enough, and strangers that may still turn out to be ours.
     const auto names = files_.list("/proc");
     is_whole_ = static_cast<bool>(names);
     std::map<pid_t, Process> here;
@@ -99,6 +104,7 @@ std::vector<Process> ProcessTree::look() {
         const bool is_ours = known != ours_.end() && known->second.started == process->started;
         (is_ours ? here : strangers).emplace(*pid, *process);
     }
+    // First by parent; then by mark, which needs a second pass for the children of those found.
     const auto before = std::exchange(others_, std::move(settled));
     ours_ = std::move(here);
     adopt(strangers);
@@ -106,6 +112,7 @@ std::vector<Process> ProcessTree::look() {
         return is_marked(stranger.first) && ours_.insert(stranger).second;
     });
     adopt(strangers);
+    // The remaining ones are strangers: count the looks, per process and not per number.
     for (const auto& [pid, process] : strangers) {
         const auto seen = before.find(pid);
         const bool is_same =
@@ -113,6 +120,7 @@ std::vector<Process> ProcessTree::look() {
         others_[pid] = {.process = process, .looks = is_same ? seen->second.looks + 1 : 1};
     }
     std::vector<Process> running;
+    // Zombies stay in ours_, because they may still be parents of running processes.
     for (const auto& [pid, process] : ours_)
         if (process.state != 'Z' && process.state != 'X')
             running.push_back(process);

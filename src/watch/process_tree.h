@@ -12,38 +12,39 @@
 
 #include "base/files.h"
 
-/// What a running program and everything it starts take of the GPUs, as far as the kernel and
-/// management libraries tell without privileges.
+/// Measures how much of the GPUs a running program and its descendants use, from the information
+/// that the kernel and management libraries give to unprivileged users.
 namespace gpuprobe::watch {
 
-/// A process at one moment. Its number may belong to another one later; together with the start it
-/// is unique until the machine starts again.
+/// A process at one moment. The kernel may reuse its number later, but number and start time
+/// together are unique until the next boot.
 struct Process {
     pid_t pid = 0;
     pid_t parent = 0;
-    char state = '?';           ///< 'Z' has ended and holds nothing
-    std::uint64_t started = 0;  ///< clock ticks since the machine's start
+    char state = '?';           ///< 'Z': has ended and uses nothing
+    std::uint64_t started = 0;  ///< clock ticks since boot
     bool operator==(const Process&) const = default;
 };
 
-/// What /proc/PID/stat says; nullopt where it is not of that form. Source: proc_pid_stat(5). The
-/// name in it may hold blanks and parentheses, and is the program's to choose.
+/// Parses /proc/PID/stat; nullopt if the text has another form. The program's name in it may have
+/// blanks and parentheses, because the program can choose it. Source: proc_pid_stat(5).
 std::optional<Process> process_from(std::string_view stat);
 
-/// A process and its descendants, from one look to the next. Who was one stays one when its parent
-/// ends and the kernel gives it another.
+/// Follows a process and its descendants from one look to the next. A descendant stays one when its
+/// parent ends and the kernel gives it a new parent.
 class ProcessTree {
 public:
     static constexpr std::size_t kMaxProcesses = 4096;
 
-    /// `mark`: a variable with its value, "NAME=value", that the root was started with. It finds
-    /// those whose parents came and went between two looks. `files` must outlive this.
+    /// `mark`: an environment variable with its value, "NAME=value", that the root was started
+    /// with. It identifies descendants whose parents started and ended between two looks. `files`
+    /// must outlive this object.
     ProcessTree(const FileSystem& files, pid_t root, std::string mark = {});
 
-    /// Those that run now, by number; none when all have ended. Those that have ended and are not
-    /// waited for are left out.
+    /// The processes of the tree that run now, sorted by number; empty when all have ended. Leaves
+    /// out zombies.
     std::vector<Process> look();
-    /// False when there were more than kMaxProcesses, or /proc could not be listed.
+    /// False if the last look found more than kMaxProcesses, or /proc could not be listed.
     [[nodiscard]] bool is_whole() const { return is_whole_; }
 
 private:
@@ -57,8 +58,9 @@ private:
     std::string mark_;
     std::optional<std::uint64_t> root_started_ = {};
     std::map<pid_t, Process> ours_ = {};
-    /// Somebody else's. One that was just made may not be known yet for what it is: its parent has
-    /// ended since the folder was listed, or it is about to run another program.
+    /// A process outside the tree, and how often we have looked at it. A new process may turn out
+    /// to belong to the tree later: its parent ended after /proc was listed, or it has not called
+    /// exec() yet.
     struct Other {
         Process process = {};
         int looks = 0;

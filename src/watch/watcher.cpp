@@ -12,15 +12,17 @@ namespace gpuprobe::watch {
 namespace {
 
 constexpr std::string_view kNvidia = "/dev/nvidia";
-/// Mapped by a process that has a CUDA context; opened alone by one that only asked for devices.
-/// Watched with 580.159 on an H200: mapped after cuCtxCreate, not after cuInit.
+/// A process with a CUDA context has this node mapped; a process that only listed devices has it
+/// open but not mapped. Observed with driver 580.159 on an H200: mapped after cuCtxCreate, not
+/// after cuInit.
 constexpr std::string_view kUnifiedMemory = "/dev/nvidia-uvm";
 constexpr std::string_view kKfdNode = "/dev/kfd";
-/// What a process without a device has loaded is read at its first looks, then once in a while.
+/// The libraries of a process are read at its first looks, then every kBetweenLooks.
 constexpr int kFirstLooks = 8;
 constexpr Duration kBetweenLooks = std::chrono::milliseconds{250};
 constexpr std::size_t kMaxLoading = 64;  // processes
 
+/// Adds without overflow.
 Bytes sum(Bytes one, Bytes other) {
     const auto room = std::numeric_limits<std::uint64_t>::max() - one.count;
     return Bytes{one.count + std::min(other.count, room)};
@@ -31,7 +33,7 @@ void add(std::optional<Bytes>& total, const std::optional<Bytes>& more) {
         total = sum(total.value_or(Bytes{}), *more);
 }
 
-/// What is told twice, by two sources, counts once.
+/// Combines two sources that report the same memory: the larger figure counts.
 void raise(std::optional<Bytes>& most, const std::optional<Bytes>& other) {
     if (other)
         most = std::max(most.value_or(Bytes{}), *other);
@@ -44,7 +46,8 @@ std::vector<std::string> paths_of(const std::vector<DeviceNode>& nodes) {
     return paths;
 }
 
-/// The library that a program opens to use the API: the first of its row.
+/// Whether the API's loader is mapped: the library that programs open to use the API, which is the
+/// first in its row of the API table.
 bool has_loader(const ApiInfo& api, const std::vector<std::string>& mapped) {
     const auto loader = api.libraries.substr(0, api.libraries.find(' '));
     return !loader.empty() && std::ranges::any_of(mapped, [loader](const std::string& name) {
@@ -98,7 +101,8 @@ std::optional<std::size_t> Watcher::device_of_node(std::string_view path) const 
                                    : std::optional<std::size_t>{found - devices_.begin()};
 }
 
-/// A SoC's driver has no address to tell: then it is the device whose node is open.
+/// The device of a DRM client, by its PCI address. Drivers of SoCs have no address; then it is the
+/// device without an address whose node is open, if there is exactly one.
 std::optional<std::size_t> Watcher::device_of(const DrmClient& client,
                                               const ProcessFiles& open) const {
     if (client.pci)
@@ -110,13 +114,15 @@ std::optional<std::size_t> Watcher::device_of(const DrmClient& client,
     return places.size() == 1 ? std::optional{*places.begin()} : std::nullopt;
 }
 
-/// A file that several processes share is the first one's.
+/// Adds what DRM drivers report. A file that several processes share counts for the first of them.
 void Watcher::add_drm(const ProcessFiles& open, Shares& shares) {
     for (const auto& client : open.drm) {
         const auto place = device_of(client, open);
         if (!place || (client.id && !counted_.emplace(client.pci, *client.id).second))
             continue;
         auto& share = shares[*place];
+        // Host memory counts only if the client has no memory on the device, or if the device
+        // shares the host's memory.
         const bool is_in_host = client.on_device.value_or(Bytes{}).count == 0;
         add(share.memory, client.on_device);
         if (is_in_host || devices_[*place].shares_memory)
@@ -126,7 +132,8 @@ void Watcher::add_drm(const ProcessFiles& open, Shares& shares) {
     }
 }
 
-/// In a container the numbers are other processes'; none of them has the node open here.
+/// Adds the memory that KFD reports. In a container, KFD's process numbers are the host's and may
+/// match an unrelated process here; such a process does not have the node open.
 void Watcher::add_kfd(pid_t pid, const ProcessFiles& open, Shares& shares) const {
     if (open.is_open_known && !contains(open.nodes, kKfdNode))
         return;
@@ -141,6 +148,7 @@ void Watcher::add_kfd(pid_t pid, const ProcessFiles& open, Shares& shares) const
     }
 }
 
+/// Adds NVML's entries for one process. Memory that NVML does not report counts as enough.
 void Watcher::add_entries(const std::vector<NvmlEntry>& entries, Shares& shares) {
     for (const auto& entry : entries) {
         auto& share = shares[entry.device];
@@ -150,17 +158,20 @@ void Watcher::add_entries(const std::vector<NvmlEntry>& entries, Shares& shares)
     }
 }
 
+/// Adds one process's share to the total of all.
 void Watcher::add_share(const Share& share, Share& total) {
     add(total.memory, share.memory);
     total.apis.insert(share.apis.begin(), share.apis.end());
     ++total.processes;
 }
 
-/// What NVML said of this process; and what can be seen without it.
+/// Adds what NVML reported about this process. Without a report, a mapped UVM node shows that the
+/// process has a context.
 void Watcher::add_nvidia(const Process& process,
                          const ProcessFiles& open,
                          MonotonicTime now,
                          Shares& shares) {
+    // The NVIDIA GPUs that the process has open; nodes like /dev/nvidiactl belong to no GPU.
     std::set<std::size_t> places;
     bool has_node = false;
     for (const auto& node : open.nodes) {
@@ -170,6 +181,7 @@ void Watcher::add_nvidia(const Process& process,
             places.insert(*place);
     }
     const bool has_context = contains(open.mapped, kUnifiedMemory);
+    // Remember the process: NVML's answer may come after it has ended.
     if (has_node || !places.empty()) {
         auto& known =
             nvidia_open_.try_emplace({process.pid, process.started}, NvidiaOpen{.since = now})
@@ -179,16 +191,17 @@ void Watcher::add_nvidia(const Process& process,
             known.untold_since = now;
     }
     wants_nvml_ |= has_node || !places.empty();
-    // An old driver in a container tells the numbers of other processes.
+    // In a container, an old driver reports process numbers of the host, which may match an
+    // unrelated process here.
     const bool may_be_another = open.is_open_known && !has_node && places.empty();
     const auto told = nvml_.find(process.pid);
     if (told != nvml_.end() && !may_be_another)
         return add_entries(told->second, shares);
-    if (has_context && places.size() == 1)  // of several open devices this says not which
+    if (has_context && places.size() == 1)  // with several open devices, we can't know which one
         shares[*places.begin()].is_used = shares[*places.begin()].computes = true;
 }
 
-/// Whether a node is open of a driver that tells nothing: whoever holds it may use it.
+/// Whether the process has a node open whose driver does not report use: it may use the device.
 bool Watcher::is_silent(const ProcessFiles& open) const {
     return std::ranges::any_of(open.nodes, [&](const std::string& node) {
         const auto place = device_of_node(node);
@@ -201,6 +214,7 @@ bool Watcher::is_silent(const ProcessFiles& open) const {
     });
 }
 
+/// Adds a doubt if such a node stays open for kHeld.
 void Watcher::note_silent(const Process& process, const ProcessFiles& open, MonotonicTime now) {
     const ProcessKey key{process.pid, process.started};
     if (!is_silent(open))
@@ -209,6 +223,8 @@ void Watcher::note_silent(const Process& process, const ProcessFiles& open, Mono
         doubts_.insert(Doubt::NodeOpen);
 }
 
+/// Notes the APIs whose loader the process has mapped. Reading the maps is expensive, so the number
+/// of processes without a device and the rate of reading are limited.
 void Watcher::note_loaded(const Process& process, const ProcessFiles& open, MonotonicTime now) {
     const ProcessKey key{process.pid, process.started};
     if (open.nodes.empty() && loading_.size() >= kMaxLoading && !loading_.contains(key))
@@ -224,8 +240,9 @@ void Watcher::note_loaded(const Process& process, const ProcessFiles& open, Mono
             loaded_.insert(api->id);
 }
 
-/// Those of the device's maker where a context only computes, those of everybody where one draws;
-/// all that are loaded where nobody tells which.
+/// The loaded APIs that may be using this device. Compute-only contexts are attributed to APIs of
+/// the device's vendor, contexts for graphics to cross-vendor APIs. If the kind of context does not
+/// decide it, these are all loaded APIs.
 std::set<Api> Watcher::apis_of(const Device& device,
                                const Share& share,
                                const std::vector<std::string>& mapped) const {
@@ -244,6 +261,7 @@ std::set<Api> Watcher::apis_of(const Device& device,
     return of_all;
 }
 
+/// The use of each device by one process, from all sources.
 Watcher::Shares Watcher::shares_of(const Process& process, MonotonicTime now) {
     Shares shares;
     const auto open = files_of(files_, process.pid);
@@ -267,6 +285,7 @@ std::vector<DeviceUse> Watcher::look(MonotonicTime now) {
     counted_.clear();
     Shares all;
     const auto processes = tree_.look();
+    // Forget the libraries of processes that have ended.
     std::erase_if(loading_, [&processes](const auto& entry) {
         return std::ranges::none_of(processes, [&entry](const Process& process) {
             return entry.first == ProcessKey{process.pid, process.started};
@@ -295,7 +314,7 @@ void Watcher::keep_most(const Shares& shares) {
     }
 }
 
-/// Those that were there when NVML was asked, and may have ended before the next look.
+/// Counts the processes in NVML's answer right away: they may end before the next look.
 void Watcher::count_nvml() {
     Shares all;
     for (const auto& [process, open] : nvidia_open_) {
@@ -315,6 +334,8 @@ void Watcher::count_nvml() {
 }
 
 void Watcher::add_nvml(const ProbeResult& answer, MonotonicTime asked) {
+    // Group the entries of all devices by process. The answer is complete only if every device has
+    // a list.
     bool is_whole = answer.outcome == Outcome::Answered;
     std::map<pid_t, std::vector<NvmlEntry>> listed;
     for (const auto& facts : answer.devices) {
@@ -335,6 +356,7 @@ void Watcher::add_nvml(const ProbeResult& answer, MonotonicTime asked) {
     if (answer.outcome != Outcome::Answered)
         return;
     nvml_ = std::move(listed);
+    // A process that was open before the query began is covered by it.
     for (auto& [process, open] : nvidia_open_) {
         open.is_asked |= is_whole && open.since <= asked;
         if (nvml_.contains(process.first))
@@ -346,7 +368,7 @@ void Watcher::add_nvml(const ProbeResult& answer, MonotonicTime asked) {
 std::optional<MonotonicTime> Watcher::untold_since() const {
     std::optional<MonotonicTime> last;
     for (const auto& [process, open] : nvidia_open_)
-        last = std::max(last, open.untold_since);  // none is less than any
+        last = std::max(last, open.untold_since);  // nullopt is less than any time
     return last;
 }
 
@@ -366,6 +388,7 @@ std::vector<DeviceUse> Watcher::most() const {
     return uses_of(most_);
 }
 
+/// A missed process causes a doubt only if no use of an NVIDIA GPU was measured at all.
 void Watcher::finish() {
     const bool took_nvidia = std::ranges::any_of(
         most_, [this](const auto& share) { return devices_[share.first].has_nvml; });

@@ -16,22 +16,22 @@
 
 namespace gpuprobe::watch {
 
-/// What the watched processes have of one GPU or accelerator.
+/// How the watched processes use one GPU or accelerator.
 struct DeviceUse {
-    std::string device = {};             ///< its id
-    std::optional<Bytes> memory = {};    ///< null: nobody tells
-    std::vector<std::string> apis = {};  ///< by which it may be; one: by which it is. Words
+    std::string device = {};             ///< id of the device
+    std::optional<Bytes> memory = {};    ///< null if no source reports it
+    std::vector<std::string> apis = {};  ///< words of the APIs that may be in use; if one, it is
     std::size_t processes = 0;
     bool operator==(const DeviceUse&) const = default;
 };
 RECORD_MEMBERS(DeviceUse, device, memory, apis, processes)
 
-/// Why more may be used than was seen.
+/// Why the real use may be higher than the measured use.
 enum class Doubt {
-    NotReadable,   ///< a process that may not be looked into
-    NodeOpen,      ///< a device was held open whose driver does not tell who uses it
-    EndedTooSoon,  ///< NVML was not asked while a process had an NVIDIA device open, or a context
-    TooMany,       ///< more processes than are looked at
+    NotReadable,   ///< a process can't be read
+    NodeOpen,      ///< a device was held open whose driver does not report use per process
+    EndedTooSoon,  ///< NVML was not queried while a process had an NVIDIA device or context open
+    TooMany,       ///< more processes than ProcessTree::kMaxProcesses
 };
 constexpr std::array<EnumName<Doubt>, 4> names_of(Doubt) {
     return {{{Doubt::NotReadable, "process-not-readable"},
@@ -40,67 +40,69 @@ constexpr std::array<EnumName<Doubt>, 4> names_of(Doubt) {
              {Doubt::TooMany, "too-many-processes"}}};
 }
 
-/// Looks at a process and its descendants again and again, and keeps the most that they had.
+/// Looks at a process and its descendants repeatedly and keeps the peak of their use.
 ///
-/// A device counts as used when one of them has a megabyte of its memory, has had it work, or has a
-/// context on it. An open node alone does not count: drivers open every device to list them.
+/// A device counts as used when one of the processes has a mebibyte of its memory, has run work on
+/// it, or has a context on it. Merely opening its node does not count, because drivers open every
+/// device to list them.
 class Watcher {
 public:
-    /// Less is what a driver needs to list its devices.
+    /// Smaller amounts do not count as use: a driver needs them to list its devices.
     static constexpr Bytes kLeast = mib(1);
-    /// NVIDIA's for Vulkan holds 7 MiB for an instance alone, by NVML, which lists it among those
-    /// that compute, and 20 MiB or more with a device of it (an H200, driver 580.159.04).
+    /// The same for amounts that NVML reports. With NVIDIA's Vulkan driver, NVML lists a process
+    /// that has only an instance as computing, with 7 MiB; with a device it has 20 MiB or more
+    /// (measured on an H200, driver 580.159.04).
     static constexpr Bytes kLeastByNvml = mib(16);
-    /// A node that is open for less may have been opened to list devices.
+    /// A node that is open for a shorter time may have been opened only to list devices.
     static constexpr Duration kHeld = std::chrono::seconds{1};
 
-    /// `files` and `report` must outlive this; `mark` as of ProcessTree.
+    /// `files` and `report` must outlive this object; `mark` as in ProcessTree.
     Watcher(const FileSystem& files, const Report& report, pid_t root, std::string mark = {});
 
-    /// What they have now; sorted by id.
+    /// Looks at the processes and returns their current use, sorted by id.
     std::vector<DeviceUse> look(MonotonicTime now);
-    /// Whether NVML is to be asked: one of them has an NVIDIA device open, or may have without
-    /// letting us look.
+    /// Whether NVML should be queried: one of the processes has an NVIDIA device open, or we can't
+    /// read whether it has.
     [[nodiscard]] bool wants_nvml() const { return wants_nvml_; }
-    /// When the last context was first seen of which NVML has not told: it may not be there for
-    /// long.
+    /// When we first saw the newest context that NVML has not reported yet; nullopt if there is
+    /// none. Such a context may end soon, so NVML should be queried quickly.
     [[nodiscard]] std::optional<MonotonicTime> untold_since() const;
-    /// What the stage kProcessesStage of NVML said, which was asked at `asked`. An answer that is
-    /// none leaves everything as it was.
+    /// Adds the result of NVML's stage kProcessesStage, which was started at `asked`. A failed
+    /// result changes nothing.
     void add_nvml(const ProbeResult& answer, MonotonicTime asked);
 
-    /// The most of each device that was used at one moment, and every API; sorted by id.
+    /// The peak use of each device at one moment, with all APIs seen so far; sorted by id.
     [[nodiscard]] std::vector<DeviceUse> most() const;
     [[nodiscard]] const std::set<Doubt>& doubts() const { return doubts_; }
-    /// The APIs whose library one of them had loaded, whether it used a device or not.
+    /// The APIs whose library a process had loaded, even if it did not use a device.
     [[nodiscard]] const std::set<Api>& loaded() const { return loaded_; }
-    /// To be called when the processes have ended, or nobody looks any more.
+    /// Call it after the last look; it may add Doubt::EndedTooSoon.
     void finish();
-    /// How many run, by the last look.
+    /// The number of processes that ran at the last look.
     [[nodiscard]] std::size_t running() const { return running_; }
-    /// Whether the first process could be looked into at the last look.
+    /// Whether the root process could be read at the last look.
     [[nodiscard]] bool sees_root() const { return sees_root_; }
 
 private:
     struct Device {
         std::string id = {};
         std::string vendor = {};
-        bool shares_memory = false;  ///< its memory is the host's
-        bool has_nvml = false;       ///< NVIDIA's own driver has it, which tells nothing itself
+        bool shares_memory = false;  ///< uses host memory
+        bool has_nvml = false;       ///< NVIDIA's driver serves it: only NVML reports its use
         std::optional<PciAddress> pci = {};
         std::vector<std::string> nodes = {};
         std::optional<std::uint32_t> kfd_node = {};
     };
-    /// Of one process on one device, or of all.
+    /// The use of one device, by one process or by all of them.
     struct Share {
         std::optional<Bytes> memory = {};
         bool is_used = false;
-        bool computes = false;  ///< in a context that only computes
-        bool draws = false;     ///< in one that is made for graphics, or for Vulkan
+        bool computes = false;  ///< has a context that can only compute
+        bool draws = false;     ///< has a context for graphics or Vulkan
         std::set<Api> apis = {};
         std::size_t processes = 0;
     };
-    using Shares = std::map<std::size_t, Share>;  ///< by place in devices_
+    using Shares = std::map<std::size_t, Share>;  ///< by index in devices_
     using ProcessKey = std::pair<pid_t, std::uint64_t>;
     struct NvmlEntry {
         std::size_t device = 0;
@@ -108,12 +110,13 @@ private:
         bool computes = false;
     };
 
+    /// A process that has an NVIDIA device open.
     struct NvidiaOpen {
         MonotonicTime since = {};
-        bool is_asked = false;  ///< NVML has been asked since
-        /// When a context was first seen of which NVML has not told where it is.
+        bool is_asked = false;  ///< NVML has been queried since then
+        /// When we first saw a context that NVML has not reported yet.
         std::optional<MonotonicTime> untold_since = {};
-        std::vector<std::string> mapped = {};  ///< at the last look
+        std::vector<std::string> mapped = {};  ///< mapped files at the last look
     };
 
     void add_devices(const Report& report);
@@ -144,17 +147,19 @@ private:
     ProcessTree tree_;
     pid_t root_;
     std::vector<Device> devices_ = {};
-    std::map<std::string, std::size_t> kfd_ = {};  ///< KFD's number of a GPU → place
-    std::set<std::pair<std::optional<PciAddress>, std::uint64_t>> counted_ = {};  ///< DRM clients
+    std::map<std::string, std::size_t> kfd_ = {};  ///< KFD's id of a GPU → index in devices_
+    /// DRM clients that the current look has counted already.
+    std::set<std::pair<std::optional<PciAddress>, std::uint64_t>> counted_ = {};
     std::map<pid_t, std::vector<NvmlEntry>> nvml_ = {};
     std::map<ProcessKey, NvidiaOpen> nvidia_open_ = {};
     bool wants_nvml_ = false;
     std::map<ProcessKey, MonotonicTime> silent_since_ = {};
+    /// When a process's mapped libraries were last read, and how often.
     struct Loading {
         int looks = 0;
         MonotonicTime last = {};
     };
-    std::map<ProcessKey, Loading> loading_ = {};  ///< of those without a device
+    std::map<ProcessKey, Loading> loading_ = {};
     std::set<Api> loaded_ = {};
     Shares most_ = {};
     std::set<Doubt> doubts_ = {};
