@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxLinks = 40;  // as the kernel: path_resolution(7)
+constexpr int kMaxLinks = 40;  // the kernel's limit: path_resolution(7)
 
 Error file_error(const fs::path& path, const std::error_code& problem) {
     return errno_error(path.string(), problem.value());
@@ -29,14 +29,14 @@ Result<OpenFolder> made_folder(const fs::path& path) {
     return open_folder(path.string(), FolderTrust::Named, MissingFolder::Make);
 }
 
-/// What the scan uses of a file; the rest of some files is about people.
+/// The part of a file that the scan uses. The rest of some files may have personal data.
 std::string scanned_part(const std::string& path, const std::string& text) {
     if (auto part = setup_part(path, text))
         return *std::move(part);
     return container_part(path, text).value_or(text);
 }
 
-/// How files and their names are written.
+/// Masks the content and the names of files, if there is a mask.
 class Copying {
 public:
     explicit Copying(Redaction* mask) : mask_{mask} {}
@@ -44,7 +44,8 @@ public:
     [[nodiscard]] std::string content(const std::string& path, const std::string& text) const {
         return mask_ ? mask_->masked(scanned_part(path, text)) : text;
     }
-    /// A path, or what a link stores. Names of settings are people's own words.
+    /// Masks a path or the target of a link. Administrators choose the names of files in
+    /// modprobe.d, so these are masked more strictly.
     [[nodiscard]] std::string name(const std::string& path) const {
         const bool is_of_people = path.find("/modprobe.d/") != std::string::npos;
         if (!mask_)
@@ -56,22 +57,24 @@ private:
     Redaction* mask_;
 };
 
-/// Writes the tree of a capture, links as links.
+/// Writes the file tree of a capture. Symbolic links are written as links.
 class TreeWriter {
 public:
     TreeWriter(fs::path root, const FileSystem& files, Redaction* mask)
         : root_{std::move(root)}, files_{files}, copying_{mask} {}
 
-    /// Makes the folders and links that lead to `path`. Returns the path with all links resolved
-    /// and without "..", so that capturing a capture can't write outside the new folder. nullopt
-    /// when a link is broken.
+    /// Creates the links that lead to `path`, and their folders. Returns the path with all links
+    /// resolved and without "..", so that capturing a capture can't write outside the new folder.
+    /// nullopt after more than kMaxLinks links.
     Result<std::optional<std::string>> lead_to(std::string path) {
         path = fs::path{path}.lexically_normal().string();
         for (int links = 0; links <= kMaxLinks; ++links) {
+            // Replace the first link in the path by its target, until no link is left.
             const auto link = first_link(path);
             if (!link)
                 return std::optional{path};
             TRY(make_link(link->path, link->target));
+            // append() replaces the whole path if the target is absolute.
             path =
                 fs::path{link->path}.parent_path().append(link->target).lexically_normal().string();
             path += link->rest;
@@ -79,6 +82,7 @@ public:
         return std::optional<std::string>{};
     }
 
+    /// Writes a file of the machine, unless its links form a loop.
     Status write(const std::string& path, const std::string& content) {
         const auto real = TRY(lead_to(path));
         if (!real)
@@ -88,7 +92,7 @@ public:
         return write_atomically(file.string(), copying_.content(path, content));
     }
 
-    /// Makes what exists but was not read: a folder, an empty file or a link.
+    /// Creates a path that exists but was not read: a folder, an empty file or a link.
     Status touch(const std::string& path) {
         const auto real = TRY(lead_to(path));
         const auto status =
@@ -108,16 +112,17 @@ public:
 
 private:
     struct Link {
-        std::string path = {};    ///< of the link itself
-        std::string target = {};  ///< as the link stores it
+        std::string path = {};    ///< path of the link itself
+        std::string target = {};  ///< the stored target, relative or absolute
         std::string rest = {};    ///< the path after the link, with its slash
     };
 
-    /// Where a path of the machine is in the capture.
+    /// The path inside the capture for a path of the machine.
     [[nodiscard]] fs::path place_of(const std::string& path) const {
         return root_ / fs::path{copying_.name(path)}.relative_path();
     }
 
+    /// The first component of the path that is a symbolic link.
     [[nodiscard]] std::optional<Link> first_link(const std::string& path) const {
         for (auto end = path.find('/', 1);; end = path.find('/', end + 1)) {
             const auto part = path.substr(0, end);
@@ -130,6 +135,7 @@ private:
         }
     }
 
+    /// Creates a link, unless it exists already because another path used it.
     Status make_link(const std::string& path, const std::string& target) {
         const auto place = place_of(path);
         const auto folder = TRY(made_folder(place.parent_path()));
@@ -148,6 +154,7 @@ private:
     Copying copying_;
 };
 
+/// Creates the folder, or checks that it is empty.
 Status check_folder(const std::string& folder) {
     std::error_code problem;
     if (fs::exists(folder, problem) && !fs::is_empty(folder, problem))
@@ -156,8 +163,8 @@ Status check_folder(const std::string& folder) {
     return Done{};
 }
 
-/// "vulkan.nvidia_icd.json", "vulkan-verify.nvidia_icd.json"; with a number when two manifests have
-/// the same name or one driver has several devices.
+/// A file name that is not in `taken`: "vulkan.nvidia_icd.json", "vulkan-verify.nvidia_icd.json".
+/// Has a number if two manifests have the same name or one driver has several devices.
 std::string probe_file_name(const ProbeResult& probe, std::set<std::string>& taken) {
     auto stem = probe.api;
     if (probe.stage != kQueryStage)
@@ -170,7 +177,8 @@ std::string probe_file_name(const ProbeResult& probe, std::set<std::string>& tak
     return name;
 }
 
-/// Copies the files that the scan reads, and the nodes it looks at.
+/// Copies the files that the scan reads and the nodes that it looks at. Runs a scan to find out
+/// which these are.
 Status write_machine(const std::string& folder,
                      const MachineSource& source,
                      const Host& host,
@@ -189,6 +197,8 @@ Status write_machine(const std::string& folder,
     return write_atomically(folder + "/nodes.json", json_pretty(document));
 }
 
+/// Writes one file per probe result. The names are masked as well, because they have the names of
+/// drivers' manifests.
 Status write_probes(const std::string& folder,
                     const std::vector<ProbeResult>& probes,
                     Redaction* mask) {
@@ -253,10 +263,11 @@ std::optional<DeviceNode> RecordingNodes::find(std::string_view path) const {
 std::vector<std::string> RecordingNodes::list(std::string_view folder) const {
     auto paths = nodes_->list(folder);
     for (const auto& path : paths)
-        (void)find(path);  // a replay lists the nodes that are recorded one by one
+        (void)find(path);  // a replay lists only the nodes that were recorded individually
     return paths;
 }
 
+/// A node's device number is "major:minor"; without one, both are null.
 Value RecordingNodes::document() const {
     Value document{Value::Object{}};
     for (const auto& [path, node] : found_) {

@@ -19,18 +19,18 @@ namespace gpuprobe::engine {
 
 class Redaction;
 
-/// Writes a capture of `source` (docs/capture.md) into `folder`, which must be empty or not there:
-/// the files that the scan reads, the nodes it looks at, and `probes`. With `mask`, which
-/// may be null, identifiers in files and their names are replaced, and files that hold much else
-/// are reduced to the part that the scan uses. Errors: InvalidRequest when the folder is not empty;
-/// Io, PermissionDenied.
+/// Writes a capture of `source` (docs/capture.md) into `folder`, which must be empty or missing:
+/// the files that the scan reads, the nodes that it looks at, and `probes`. If `mask` is not null,
+/// identifiers in files and in their names are replaced, and files with much unrelated content are
+/// reduced to the part that the scan uses. Errors: InvalidRequest if the folder is not empty; Io,
+/// PermissionDenied.
 Status write_capture(const std::string& folder,
                      const MachineSource& source,
                      const std::vector<ProbeResult>& probes,
                      WallTime now,
                      Redaction* mask);
 
-/// Reads from another file system and remembers what was read and looked at.
+/// Forwards to another file system and records which paths were read or looked at.
 class RecordingFiles final : public FileSystem {
 public:
     explicit RecordingFiles(std::shared_ptr<const FileSystem> files) : files_{std::move(files)} {}
@@ -43,30 +43,30 @@ public:
 
     /// The content of each file that was read, by the path under which it was read.
     [[nodiscard]] const std::map<std::string, std::string>& contents() const { return contents_; }
-    /// Every other path that was looked at and exists, including the entries of listed folders.
+    /// Every other existing path that was looked at, including the entries of listed folders.
     [[nodiscard]] const std::set<std::string>& seen() const { return seen_; }
 
 private:
     template <class Found>
     Found noted(std::string_view path, Found found) const;
 
-    std::shared_ptr<const FileSystem> files_;  // shared with the MachineSource that it records
+    std::shared_ptr<const FileSystem> files_;  // shared with the recorded MachineSource
     mutable std::map<std::string, std::string> contents_ = {};
     mutable std::set<std::string> seen_ = {};
 };
 
-/// The same for device nodes.
+/// Forwards to another source of device nodes and records the nodes that were found.
 class RecordingNodes final : public NodeSource {
 public:
     explicit RecordingNodes(std::shared_ptr<const NodeSource> nodes) : nodes_{std::move(nodes)} {}
     [[nodiscard]] std::optional<DeviceNode> find(std::string_view path) const override;
     [[nodiscard]] std::vector<std::string> list(std::string_view folder) const override;
 
-    /// The nodes that were found, in the format of nodes.json.
+    /// The recorded nodes, in the format of nodes.json.
     [[nodiscard]] Value document() const;
 
 private:
-    std::shared_ptr<const NodeSource> nodes_;  // shared: as above
+    std::shared_ptr<const NodeSource> nodes_;  // shared with the recorded MachineSource
     mutable std::map<std::string, DeviceNode> found_ = {};
 };
 

@@ -14,13 +14,13 @@ namespace gpuprobe::engine {
 
 struct EngineOptions;  // engine.h
 
-/// Somebody who waits for probes. Either function may be absent.
+/// The callbacks of a caller that waits for probes. Either may be empty.
 struct ProbeWaiter {
-    std::function<void(double)> progress = {};  ///< gets the share that has ended, from 0 to 1
-    std::function<void()> done = {};
+    std::function<void(double)> progress = {};  ///< gets the fraction that has ended, from 0 to 1
+    std::function<void()> done = {};            ///< called once, when all of them have ended
 };
 
-/// What the parts of the engine share; borrowed from it.
+/// References that the parts of the engine share. The engine owns the objects.
 struct EngineContext {
     EventLoop& loop;
     const Clock& clock;

@@ -16,6 +16,7 @@ namespace {
 constexpr Bytes kMaxCaptureFile = mib(4);
 constexpr std::size_t kMaxProbeFiles = 128;
 
+/// Reads a JSON file; each error has its path.
 Result<Value> read_document(const FileSystem& files, const std::string& path) {
     const auto text = TRY(files.read(path, kMaxCaptureFile));
     auto document = parse_json(text, kMaxCaptureFile);
@@ -24,7 +25,8 @@ Result<Value> read_document(const FileSystem& files, const std::string& path) {
     return document;
 }
 
-/// "vulkan.radeon_icd.json" is API vulkan, driver radeon_icd.
+/// Reads one probe result. API and driver are taken from the file's name if the document lacks
+/// them: "vulkan.radeon_icd.json" is API vulkan, driver radeon_icd.
 Result<ProbeResult> read_probe(const FileSystem& files, const std::string& name) {
     const auto path = "/probes/" + name;
     const auto document = TRY(read_document(files, path));
@@ -40,6 +42,7 @@ Result<ProbeResult> read_probe(const FileSystem& files, const std::string& name)
     return probe;
 }
 
+/// A capture without the folder has no probes. Limited, because a capture may come from anywhere.
 Result<std::vector<ProbeResult>> read_probes(const FileSystem& files) {
     std::vector<ProbeResult> probes;
     const auto names = files.list("/probes");
@@ -58,6 +61,7 @@ Result<std::vector<ProbeResult>> read_probes(const FileSystem& files) {
     return probes;
 }
 
+/// A capture without nodes.json has no nodes.
 Result<std::shared_ptr<const NodeSource>> read_nodes(const FileSystem& files) {
     const auto text = files.read("/nodes.json", kMaxCaptureFile);
     if (!text && text.error().code == ErrorCode::NotFound)
@@ -84,7 +88,7 @@ Value clean(Value document) {
     return document;
 }
 
-/// `base` with its members replaced, level by level, by the members of `over` that are not null.
+/// `base` with its members replaced, recursively, by the members of `over` that are not null.
 /// Members that `base` lacks are dropped, because a hostile file may have a hundred thousand.
 Value overlaid(Value base, const Value& over) {
     const auto* members = over.as_object();
@@ -106,6 +110,7 @@ Result<MachineSource> captured_machine(const FileSystem& files,
     if (capture.at("schema").as_int() != 1)
         return Error{ErrorCode::Malformed, "/capture.json: schema: not 1"};
     MachineSource source;
+    // Start from an empty host, so that captures of older versions may lack members.
     auto host = record_from<Host>(overlaid(to_value(Host{}), capture.at("host")));
     if (!host)
         return std::move(host).error().in("/capture.json: host");
@@ -120,7 +125,7 @@ Result<MachineSource> captured_machine(const FileSystem& files,
 
 Result<MachineSource> replayed_machine(const std::string& folder) {
     const RootedFiles capture{folder};
-    // A link stays within the capture, wherever it says it leads.
+    // If /root is a link, its target is resolved inside the capture and can't leave it.
     const auto inside = capture.real_path("/root");
     if (!inside && capture.link_target("/root"))
         return Error{ErrorCode::Malformed, "capture " + folder + ": root leads nowhere"};
@@ -140,6 +145,7 @@ bool ProbedMachine::offers(const ProbeTarget& target) const {
     return std::ranges::find(search.targets, target) != search.targets.end();
 }
 
+/// For a capture, the recorded results take the place of the search for drivers.
 void ProbedMachine::scan(const TargetFolders& folders) {
     hardware =
         scan_machine(files(), *source.nodes, source.host ? *source.host : detect_host(files()));
@@ -161,6 +167,7 @@ void ProbedMachine::refresh_power() {
     engine::refresh_power(files(), hardware);
 }
 
+/// The watched files are the dynamic linker's cache and the drivers' manifests.
 std::string ProbedMachine::fingerprint() const {
     std::vector<std::string> watched{std::string{kLinkerCache}};
     for (const auto& target : search.targets)

@@ -17,25 +17,28 @@
 
 namespace gpuprobe::engine {
 
-/// Where the engine reads a machine from: the running one, or a capture with recorded probes.
+/// The source that the engine reads a machine from: the running machine, or a capture with recorded
+/// probes.
 struct MachineSource {
-    std::shared_ptr<const FileSystem> files = {};  // shared by whoever records or copies the source
+    std::shared_ptr<const FileSystem> files = {};  // shared with copies and recorders of the source
     std::shared_ptr<const NodeSource> nodes = {};
-    std::optional<Host> host = {};  ///< from a capture; detected when absent
-    /// From a capture; when absent, drivers are probed.
+    std::optional<Host> host = {};  ///< from a capture; detected if absent
+    /// Results from a capture; if absent, drivers are probed.
     std::optional<std::vector<ProbeResult>> recorded = {};
     std::optional<WallTime> recorded_at = {};
 };
 
 /// The running machine.
 MachineSource live_machine();
-/// A capture folder (docs/capture.md). Errors: NotFound, Malformed, TooLarge, each "file: reason".
+/// Reads a capture folder (docs/capture.md). Errors: NotFound, Malformed, TooLarge, each with the
+/// text "file: reason".
 Result<MachineSource> replayed_machine(const std::string& folder);
-/// The same, where `root` holds the machine's own files, which are below the capture's /root.
+/// Reads a capture whose metadata is in `files`, and the machine's own files (the capture's /root)
+/// in `root`. Errors: as replayed_machine().
 Result<MachineSource> captured_machine(const FileSystem& files,
                                        std::shared_ptr<const FileSystem> root);
 
-/// A machine as it was last scanned, and what its drivers have reported.
+/// A machine as last scanned, with the results of its drivers' probes.
 struct ProbedMachine {
     MachineSource source = {};
     Machine hardware = {};
@@ -43,18 +46,19 @@ struct ProbedMachine {
     ProbeResults results = {};
 
     [[nodiscard]] const FileSystem& files() const { return *source.files; }
-    /// Whether this is a capture: its results are recorded, and no probe runs.
+    /// Whether this is a capture: its results are recorded and no probe runs.
     [[nodiscard]] bool is_replay() const { return source.recorded.has_value(); }
     /// Whether the machine still has that driver.
     [[nodiscard]] bool offers(const ProbeTarget& target) const;
-    /// Scans the hardware and searches for drivers. Results of drivers that are gone are forgotten.
+    /// Scans the hardware and searches for drivers. Forgets the results of drivers that are gone.
     void scan(const TargetFolders& folders);
-    /// The part of scan() that tells which drivers may be asked: of the hardware, PCI's functions
-    /// alone. Not for a capture.
+    /// The part of scan() that is needed to choose which drivers to probe: only PCI functions, and
+    /// the search for drivers. Not for a capture.
     void scan_functions(const TargetFolders& folders);
-    /// Brings the power state of the devices up to date.
+    /// Reads the power state of the devices again.
     void refresh_power();
-    /// Changes when drivers may report something else (fingerprint_of() in store/probe_cache.h).
+    /// A text that changes when drivers may report different results (fingerprint_of() in
+    /// store/probe_cache.h).
     [[nodiscard]] std::string fingerprint() const;
 };
 

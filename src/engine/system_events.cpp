@@ -7,6 +7,7 @@
 namespace gpuprobe::engine {
 
 void Debounce::event(MonotonicTime now) {
+    // A new series starts with the short waits.
     if (!last_ || now - *last_ > kOver) {
         calm_ = settle_;
         window_ = 4 * settle_;
@@ -17,6 +18,7 @@ void Debounce::event(MonotonicTime now) {
         first_ = now;
 }
 
+/// The end of the calm after the last event, but at most the window after the first event.
 std::optional<MonotonicTime> Debounce::due() const {
     if (!first_)
         return std::nullopt;
@@ -24,12 +26,14 @@ std::optional<MonotonicTime> Debounce::due() const {
                     *first_ + std::max(settle_, std::min(window_, kLongestSettle)));
 }
 
+/// A separate scan makes sense only before due(), because a round of probes also scans.
 std::optional<MonotonicTime> Debounce::look_due() const {
     if (!first_ || is_seen_ || *last_ + settle_ >= due())
         return std::nullopt;
     return *last_ + settle_;
 }
 
+/// Each further round of the same series waits longer.
 void Debounce::asked() {
     first_.reset();
     calm_ = std::min(4 * calm_, kLongestCalm);
@@ -50,8 +54,9 @@ void HardwareWatch::changed() {
         wait();
 }
 
-/// The timer is set again only when it ends: setting it at each event would cost more than the
-/// events themselves.
+/// Sets the timer for the next action. changed() does not move a timer that is running, because
+/// setting it at each event would cost more than the events themselves; act() checks the times
+/// again.
 void HardwareWatch::wait() {
     timer_.reset();
     const auto due = debounce_.due();
@@ -61,6 +66,7 @@ void HardwareWatch::wait() {
     timer_ = loop_.after(std::max(next - loop_.now(), Duration::zero()), [this] { act(); });
 }
 
+/// The timer has ended. Later events may have moved both times, so that nothing is due yet.
 void HardwareWatch::act() {
     timer_.reset();
     const auto now = loop_.now();
@@ -79,11 +85,14 @@ void HardwareWatch::act() {
 SystemSleep::SystemSleep(EventLoop& loop, const Clock& clock, std::function<void()> woke)
     : loop_{loop}, clock_{clock}, woke_{std::move(woke)} {}
 
+/// JustWoke ends by time, without a timer.
 SystemSleep::State SystemSleep::state() const {
     const bool has_passed = state_ == State::JustWoke && clock_.monotonic() - woke_at_ >= kWakesUp;
     return has_passed ? State::Awake : state_;
 }
 
+/// The timer releases the engine if the end of the sleep is never reported. The loop's clock stops
+/// while the machine sleeps.
 void SystemSleep::begin() {
     if (is_near())
         return;

@@ -12,54 +12,55 @@
 
 namespace gpuprobe::engine {
 
-/// Decides when to look at the machine, and when to ask its drivers, while hardware events keep
-/// coming.
+/// Decides when to scan the machine and when to probe its drivers while hardware events keep
+/// arriving.
 ///
-/// A series of events is followed by a round of questions once no event has come for `settle`, or
-/// once the series has lasted four times that long. Each further round in the same series waits for
-/// four times the calm, and at most eight times as long in all: a loose plug makes the engine ask
-/// all drivers only now and then. What is there, and what is gone, is looked at whenever no event
-/// has come for `settle`.
+/// The drivers are probed when no event has arrived for `settle`, or when the series of events has
+/// lasted four times as long. Within the same series, each further round of probes waits for a calm
+/// four times as long, and for at most eight times as long in total. So a loose plug does not make
+/// the engine probe all drivers all the time. The machine is scanned whenever no event has arrived
+/// for `settle`.
 class Debounce {
 public:
-    /// The longest calm to wait for, and the longest time without a round. A longer `settle` takes
-    /// their place.
+    /// Upper limits of the calm to wait for, and of the time between rounds. If `settle` is longer,
+    /// it applies instead.
     static constexpr Duration kLongestCalm = std::chrono::seconds{5};
     static constexpr Duration kLongestSettle = std::chrono::seconds{30};
-    /// An event that comes this long after the previous one starts another series.
+    /// An event that arrives this long after the previous one starts a new series.
     static constexpr Duration kOver = std::chrono::seconds{10};
 
     explicit Debounce(Duration settle) : settle_{settle} {}
 
     void event(MonotonicTime now);
-    /// When to ask if no further event comes; nullopt when there was no event since the last round.
+    /// When to probe the drivers if no further event arrives; nullopt without an event since the
+    /// last round.
     [[nodiscard]] std::optional<MonotonicTime> due() const;
-    /// When to look if no further event comes; nullopt when that was done, or is due with due().
+    /// When to scan if no further event arrives; nullopt if that was done, or is due with due().
     [[nodiscard]] std::optional<MonotonicTime> look_due() const;
     void looked() { is_seen_ = true; }
     void asked();
 
 private:
     Duration settle_ = {};
-    Duration calm_ = {};                       ///< time without an event to wait for
-    Duration window_ = {};                     ///< longest wait from the first event on
-    bool is_seen_ = false;                     ///< what the last event left
-    std::optional<MonotonicTime> first_ = {};  ///< since the last round
-    std::optional<MonotonicTime> last_ = {};
+    Duration calm_ = {};                       ///< time without events to wait for
+    Duration window_ = {};                     ///< longest wait after the first event
+    bool is_seen_ = false;                     ///< the machine was scanned after the last event
+    std::optional<MonotonicTime> first_ = {};  ///< first event since the last round
+    std::optional<MonotonicTime> last_ = {};   ///< last event
 };
 
-/// Calls back when the hardware has changed.
+/// Listens for hardware events and calls back when the hardware has changed.
 class HardwareWatch {
 public:
     struct Callbacks {
-        std::function<void()> seen;     ///< to look again at what is there
-        std::function<void()> settled;  ///< to ask the drivers, too
+        std::function<void()> seen;     ///< scan the machine again
+        std::function<void()> settled;  ///< scan it and probe the drivers
     };
     HardwareWatch(EventLoop& loop, Duration settle, Callbacks callbacks);
 
-    /// Starts listening to the kernel. Errors: those of HardwareMonitor::create().
+    /// Starts listening to the kernel. Errors: as HardwareMonitor::create().
     Status listen();
-    /// Something has changed: calls back as Debounce says.
+    /// Reports a hardware event; the callbacks follow when Debounce decides.
     void changed();
 
 private:
@@ -73,12 +74,12 @@ private:
     std::unique_ptr<HardwareMonitor> monitor_ = {};
 };
 
-/// Whether the machine is about to sleep, or has just woken up. No driver should be asked while it
-/// goes to sleep, and drivers need more time right after that.
+/// Tracks whether the machine is about to sleep or has just woken up. No driver should be probed
+/// while the machine goes to sleep, and drivers need more time right after it wakes.
 class SystemSleep {
 public:
     enum class State { Awake, GoingToSleep, JustWoke };
-    /// If nobody reports the end of the sleep, it ends after this much time awake.
+    /// If no end of the sleep is reported, it is assumed after this much time awake.
     static constexpr Duration kLongest = std::chrono::minutes{5};
     /// How long the machine counts as just woken up.
     static constexpr Duration kWakesUp = std::chrono::minutes{1};
@@ -88,7 +89,7 @@ public:
     [[nodiscard]] State state() const;
     [[nodiscard]] bool is_near() const { return state() == State::GoingToSleep; }
     void begin();
-    /// Calls back, but only if begin() came before.
+    /// The machine is awake again. Calls `woke` if begin() was called before.
     void end();
 
 private:
