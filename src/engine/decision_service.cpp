@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kMaxProductName = 128;
 
-/// What an answer rests on that has expired: documents that the report is made with, and those of a
-/// product and of a selection, once where they are one.
+/// Warnings for expired data files that an answer is based on: those used for the report, and the
+/// application's. Manifest and profile usually share a data file, so only one of them is reported.
 std::vector<Reason> stale_of(const Manifest* product,
                              const Profile* profile,
                              const CallerContext& caller) {
@@ -31,8 +31,8 @@ std::vector<Reason> stale_of(const Manifest* product,
     return warnings;
 }
 
-/// What failed, as words about variants; a backend of the profile's stands for all that compute
-/// with it.
+/// Reported failures in the form that recommend() uses. A failed backend, by our name or the
+/// application's, applies to all variants that use it.
 std::vector<FailedVariant> failed_variants(const Experience& experience, const Profile* profile) {
     std::vector<FailedVariant> failed;
     for (const auto& failure : experience.failures) {
@@ -47,6 +47,7 @@ std::vector<FailedVariant> failed_variants(const Experience& experience, const P
     return failed;
 }
 
+/// The error for an unknown name in an outcome, with the closest known name.
 Error no_such(std::string_view what,
               const std::string& word,
               const std::vector<std::string>& known) {
@@ -54,7 +55,8 @@ Error no_such(std::string_view what,
                                            scrubbed(word, 64) + "'" + suggestion(word, known)};
 }
 
-/// A backend by the consumer's name or ours.
+/// Accepts a backend by the application's name or by ours. Also accepts backends of other software
+/// that we do not support (is_foreign_backend()).
 Status check_backend(const std::string& word, const Profile& profile) {
     if (backend_named(profile, word) || is_foreign_backend(word))
         return Done{};
@@ -64,6 +66,7 @@ Status check_backend(const std::string& word, const Profile& profile) {
     return no_such("backend", word, known);
 }
 
+/// Accepts "variant:NAME" and "family:NAME" of any platform of the manifest.
 Status check_variant(const std::string& word, const Manifest& product) {
     std::vector<std::string> known;
     for (const auto& platform : product.platforms)
@@ -84,7 +87,7 @@ DecisionService::DecisionService(Folders folders)
       set_aside_{feedback_.load()} {}
 
 DecisionService::Documents DecisionService::read(const Folders& folders) {
-    // Consumers and rules are documents of the library.
+    // Applications and rules are data files of the library, so set the library first.
     auto loaded = folders.knowledge ? knowledge_in(*folders.knowledge)
                                     : LoadedKnowledge{.library = knowledge::Library::compiled_in()};
     knowledge::Library::use(std::move(loaded.library));
@@ -107,7 +110,8 @@ std::vector<Reason> DecisionService::notes() const {
     return notes;
 }
 
-/// Somebody's own product may have any name, but none that is nearly one that is known.
+/// Fails for an unknown application. If `may_be_foreign`, an application that we have no data file
+/// for is accepted, unless its name is close to a known one and so probably misspelled.
 Status DecisionService::check_name(const std::string& consumer, bool may_be_foreign) const {
     const auto known = documents_.consumers.names();
     if (std::ranges::find(known, consumer) != known.end() ||
@@ -121,19 +125,22 @@ Status DecisionService::set_override(const std::string& consumer,
                                      const CallerContext& by) {
     const auto change = TRY(override_rule_from(rule));
     TRY(check_name(consumer, change.request == SelectRequest{}));
+    // Merge with the override that is set now; if nothing remains, clear it.
     const auto* before = feedback_.overrides().find(consumer);
     const auto merged = merged_rule(before ? before->rule : Value{}, rule);
     if (merged.as_object()->empty()) {
         (void)TRY(feedback_.clear_override(consumer));
         return Done{};
     }
-    // What was there before has been checked, on the machine as it was then.
+    // Check only the change: the rest was checked when it was set, and the machine may have changed
+    // since then.
     TRY(check_rule(change, documents_.consumers.selection(consumer),
                    documents_.consumers.product(consumer), by.machine));
     return feedback_.set_override(consumer, merged, by.uid, by.now);
 }
 
 Status DecisionService::report(const OutcomeReport& outcome, const CallerContext& by) {
+    // A choice is a backend, or "variant:NAME" or "family:NAME".
     const bool is_backend = outcome.choice.find(':') == std::string::npos;
     TRY(check_name(outcome.consumer, !is_backend));
     const auto& known = documents_.consumers;
@@ -151,6 +158,7 @@ Result<Decision> DecisionService::select(const std::string& consumer,
     if (!profile)
         return unknown_name(ErrorCode::UnknownConsumer, "no consumer", consumer, consumers());
     auto wanted = TRY(select_request_from(request));
+    // The override narrows the request and adds its preferences after the caller's.
     if (const auto rule = feedback_.rule_for(consumer))
         wanted = under_rule(std::move(wanted), rule->request, *profile, caller.seen);
     const auto* product = documents_.consumers.product(consumer);
@@ -162,6 +170,7 @@ Result<Decision> DecisionService::select(const std::string& consumer,
     return decision;
 }
 
+/// Parses the given manifest, or finds the installed one.
 Result<Manifest> DecisionService::manifest_of(const std::string& product,
                                               std::string_view manifest) const {
     if (product.size() > kMaxProductName)
@@ -182,11 +191,12 @@ Result<Recommendation> DecisionService::recommend(const std::string& product,
                                                   const Value& request,
                                                   const CallerContext& caller) const {
     const auto variants = TRY(manifest_of(product, manifest));
-    // Without a product the manifest's own name tells which override and failures apply.
+    // Override and failures are looked up by `product`, or else by the manifest's name.
     const auto& name = product.empty() ? variants.name : product;
     auto wanted = TRY(recommend_request_from(request));
     if (const auto rule = feedback_.rule_for(name); rule && !rule->variants.is_null())
         wanted = under_rule(std::move(wanted), TRY(recommend_request_from(rule->variants)));
+    // An override of the backend limits the variants as well.
     const auto* profile = documents_.consumers.selection(name);
     SelectRequest choice{.environment = wanted.environment};
     if (const auto rule = feedback_.rule_for(name); rule && profile) {
@@ -194,6 +204,7 @@ Result<Recommendation> DecisionService::recommend(const std::string& product,
         choice = under_rule(std::move(choice), rule->request, *profile, caller.seen);
     }
     const auto experience = feedback_.experience_of(caller.uid, name, caller.machine, caller.now);
+    // With the application's own manifest, the recommendation follows the selection of its backend.
     const bool is_consumers_own = profile && manifest.empty();
     auto recommendation = gpuprobe::recommend(
         variants, wanted, caller.seen, documents_.rules, failed_variants(experience, profile),

@@ -14,30 +14,30 @@
 
 namespace gpuprobe::engine {
 
-/// Who wants a decision, and on what it is based; borrowed for one call.
+/// The caller of a decision and the data that it is based on. Borrowed for one call.
 struct CallerContext {
     uid_t uid = 0;
     const Report& machine;
-    const Report& seen;  ///< the machine as this user may see it
+    const Report& seen;  ///< the machine with the access rights of this user
     WallTime now = {};
 };
 
-/// Selects backends and recommends variants: by the documents of consumers and the feedback that
-/// people gave on this machine.
+/// Selects backends and recommends variants, based on the data files of applications and on
+/// feedback from users of this machine.
 class DecisionService {
 public:
     struct Folders {
-        std::vector<std::string> consumers = {};         ///< later ones add and replace
-        std::optional<KnowledgeFolders> knowledge = {};  ///< without any, what is compiled in
-        std::optional<std::string> state = {};  ///< without one, feedback ends with this object
-        store::Outcomes::AccountOf account_of = {};  ///< see EngineOptions
+        std::vector<std::string> consumers = {};  ///< later folders add to and replace earlier ones
+        std::optional<KnowledgeFolders> knowledge = {};  ///< if absent, only compiled-in data files
+        std::optional<std::string> state = {};           ///< if absent, feedback is not stored
+        store::Outcomes::AccountOf account_of = {};      ///< see EngineOptions
     };
     explicit DecisionService(Folders folders);
 
-    /// Reads the folders of knowledge and consumers again; feedback stays.
+    /// Reads the data files again. Feedback is kept.
     void reload();
 
-    /// One note for each file that was ignored or set aside.
+    /// A note for each file that was ignored or set aside.
     [[nodiscard]] std::vector<Reason> notes() const;
     [[nodiscard]] std::vector<std::string> consumers() const {
         return documents_.consumers.consumers();
@@ -48,34 +48,35 @@ public:
     [[nodiscard]] Feedback& feedback() { return feedback_; }
     [[nodiscard]] const Feedback& feedback() const { return feedback_; }
 
-    /// Applies the override for that consumer and the caller's reported failures.
-    /// Errors: UnknownConsumer, InvalidRequest, UnknownDevice.
+    /// Selects a backend of the application. Applies its override and the failures that the caller
+    /// reported. Errors: UnknownConsumer, InvalidRequest, UnknownDevice.
     [[nodiscard]] Result<Decision> select(const std::string& consumer,
                                           const Value& request,
                                           const CallerContext& caller) const;
-    /// Likewise. `manifest` is the text of a manifest, and `product` then names it if it has no
-    /// name of its own; if it is empty, `product` names an installed manifest. Errors: NotFound for
-    /// a product that is not installed, TooLarge and Malformed for a manifest, InvalidRequest.
+    /// Recommends a variant, with the same override and failures. If `manifest` is not empty, it is
+    /// the text of a manifest, and `product` is its name if the text has none. If it is empty,
+    /// `product` is the name of an installed manifest. Errors: NotFound if that is not installed,
+    /// TooLarge and Malformed for a manifest, InvalidRequest.
     [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
                                                    std::string_view manifest,
                                                    const Value& request,
                                                    const CallerContext& caller) const;
 
-    /// Merges the rule into what is decided for that consumer or product, key by key; a rule that
-    /// says nothing any more is cleared. Errors: UnknownConsumer; InvalidRequest and UnknownDevice
-    /// for what is not there, with the nearest word; and those of Feedback.
+    /// Merges the rule into the application's override, key by key; an override that becomes empty
+    /// is cleared. Errors: UnknownConsumer; InvalidRequest and UnknownDevice for unknown names,
+    /// with the closest known name; and as Feedback::set_override().
     Status set_override(const std::string& consumer, const Value& rule, const CallerContext& by);
-    /// Errors: likewise, of the outcome's words. A product that is not installed has words of its
-    /// own.
+    /// Records an outcome. Errors: as set_override(), for the names in the outcome, and as
+    /// Feedback::report(). The variants of an application that is not installed are not checked.
     Status report(const OutcomeReport& outcome, const CallerContext& by);
 
 private:
     [[nodiscard]] Status check_name(const std::string& consumer, bool may_be_foreign) const;
-    /// The built-in documents and those of the folders.
+    /// The compiled-in data files and those from the folders.
     struct Documents {
         ConsumerSet consumers;
         Rules rules;
-        std::vector<Reason> ignored = {};  ///< one note for each file that is none of these
+        std::vector<Reason> ignored = {};  ///< a note for each file that can't be used
     };
     static Documents read(const Folders& folders);
     [[nodiscard]] Result<Manifest> manifest_of(const std::string& product,
@@ -84,7 +85,7 @@ private:
     Folders folders_;
     Documents documents_;
     Feedback feedback_;
-    std::vector<Reason> set_aside_ = {};  ///< one note for each file of feedback that was broken
+    std::vector<Reason> set_aside_ = {};  ///< a note for each broken file of feedback
 };
 
 }  // namespace gpuprobe::engine

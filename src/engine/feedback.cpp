@@ -16,10 +16,13 @@ namespace {
 
 constexpr std::size_t kMaxName = 128;
 
+/// The path of a file in the state folder, if there is one.
 std::optional<std::string> in_folder(const std::optional<std::string>& folder, const char* name) {
     return folder ? std::optional{*folder + "/" + name} : std::nullopt;
 }
 
+/// Whether the text can be the name of an application, backend or variant. Strict, because names
+/// are stored and shown to other users.
 bool is_name(std::string_view text) {
     const auto is_fine = [](unsigned char c) {
         return std::isalnum(c) ||
@@ -35,12 +38,13 @@ Status check_name(std::string_view what, std::string_view text) {
                  std::string{what} + ": letters, digits and -._+:/ make a name"};
 }
 
+/// The note for a file that can't be read.
 Reason set_aside(const char* what, const Error& error) {
     return because("state-ignored", {{"what", what}, {"problem", scrubbed(error.text)}});
 }
 
-/// What changes about one GPU's backend when its driver is updated. Failures from before an update
-/// no longer count.
+/// The facts about one GPU's API that change when its driver is updated. Failures from before an
+/// update no longer count.
 Value driver_print(const Gpu& gpu, std::string_view api) {
     Value print;
     print["id"] = gpu.id;
@@ -54,7 +58,7 @@ Value driver_print(const Gpu& gpu, std::string_view api) {
     return print;
 }
 
-/// A fingerprint of the drivers on which a choice depends, for that GPU or for all GPUs.
+/// A fingerprint of the drivers that a choice depends on, for that GPU or for all GPUs.
 std::string fingerprint_of(const Report& machine,
                            const std::string& choice,
                            const std::optional<std::string>& gpu) {
@@ -67,6 +71,7 @@ std::string fingerprint_of(const Report& machine,
 
 constexpr std::array<std::string_view, 3> kChoices{"backend", "variant", "family"};
 
+/// The stored form of a choice: the backend in lower case, "variant:NAME" or "family:NAME".
 std::string choice_of(std::string_view kind, std::string_view name) {
     return kind == "backend" ? lower_case(name) : std::string{kind} + ":" + std::string{name};
 }
@@ -76,6 +81,7 @@ Error outcome_at_fault(std::string_view key, std::string_view problem) {
                  "outcome: " + scrubbed(key, 64) + ": " + std::string{problem}};
 }
 
+/// Reads `backend`, `variant` or `family`, of which only one may be present.
 Status read_choice(std::string_view kind, const std::string& name, OutcomeReport& report) {
     if (!report.choice.empty())
         return outcome_at_fault(kind, "one of backend, variant and family is enough");
@@ -92,6 +98,7 @@ Status read_outcome(const std::string& word, OutcomeReport& report) {
     return Done{};
 }
 
+/// Reads one member of the outcome; unknown keys are errors.
 Status read_member(const Value::Member& member, OutcomeReport& report) {
     const auto* text = member.value.as_string();
     const auto is_choice = std::ranges::find(kChoices, member.key) != kChoices.end();
@@ -168,10 +175,11 @@ std::optional<OverrideRule> Feedback::rule_for(const std::string& consumer) cons
         return std::nullopt;
     auto rule = override_rule_from(entry->rule);
     if (!rule)
-        return std::nullopt;  // another version of this program wrote it
+        return std::nullopt;  // written by another version of this program
     return std::move(rule).value();
 }
 
+/// A failure is stored with the drivers' current fingerprint, so that an update clears it.
 Status Feedback::report(const OutcomeReport& outcome,
                         uid_t by,
                         const Report& machine,
@@ -204,6 +212,7 @@ Experience Feedback::experience_of(uid_t uid,
     return experience;
 }
 
+/// Reports by root count for every user.
 bool Feedback::concerns(uid_t uid) const {
     return outcomes_.has_own(uid) || outcomes_.has_own(kRoot);
 }

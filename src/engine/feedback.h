@@ -12,9 +12,9 @@
 
 namespace gpuprobe::engine {
 
-/// How a choice worked out, as a caller reports it: the argument of ReportOutcome.
+/// A caller's report whether a choice worked: the argument of the method ReportOutcome.
 struct OutcomeReport {
-    std::string consumer = {};  ///< or product
+    std::string consumer = {};  ///< the application
     std::string choice = {};    ///< backend, "variant:NAME" or "family:NAME"
     std::optional<std::string> gpu = {};
     bool worked = false;
@@ -22,42 +22,43 @@ struct OutcomeReport {
 };
 
 /// Reads `consumer`; one of `backend`, `variant` and `family`; `outcome`, which is "ok" or
-/// "failed"; and optionally `gpu` (an id) and `detail` (for people, cut to 512 bytes). Errors:
-/// InvalidRequest, naming the key.
+/// "failed"; and optionally `gpu` (an id) and `detail` (a message for users, cut to 512 bytes).
+/// Errors: InvalidRequest with the key at fault.
 Result<OutcomeReport> outcome_report_from(const Value& object);
 
-/// What people told this machine: administrators through overrides, callers through reported
-/// outcomes.
+/// Feedback that was given on this machine: overrides by administrators and outcomes that callers
+/// reported.
 class Feedback {
 public:
-    /// `folder`: where both are kept; without one they last as long as this object.
+    /// `folder`: where both are stored; if absent, they last as long as this object.
     /// `account_of`: see store::Outcomes.
     explicit Feedback(const std::optional<std::string>& folder,
                       store::Outcomes::AccountOf account_of = {});
 
-    /// One note for each file that could not be read; it has been set aside.
+    /// Reads both files. Returns a note for each file that could not be read and was set aside.
     std::vector<Reason> load();
 
-    /// Errors: InvalidRequest for a name or a rule, and those of Overrides::set().
+    /// Sets the override of an application. Errors: InvalidRequest for a bad name or rule, and as
+    /// Overrides::set().
     Status set_override(const std::string& consumer, const Value& rule, uid_t by, WallTime now);
-    /// False when there was none. Errors: those of Overrides::clear().
+    /// Removes an override; returns false if it does not exist. Errors: as Overrides::clear().
     Result<bool> clear_override(const std::string& consumer);
     [[nodiscard]] const store::Overrides& overrides() const { return overrides_; }
-    /// One `override-set` note for each, for the report.
+    /// An `override-set` note for each override, for the report.
     [[nodiscard]] std::vector<Reason> override_notes() const;
-    /// nullopt when there is none for that consumer.
+    /// The application's override; nullopt if it has none that can be read.
     [[nodiscard]] std::optional<OverrideRule> rule_for(const std::string& consumer) const;
 
-    /// Errors: InvalidRequest for a name, UnknownDevice for a GPU that is not there, and those of
-    /// Outcomes.
+    /// Records an outcome. Errors: UnknownDevice for an unknown GPU, and as Outcomes::failed() and
+    /// Outcomes::worked().
     Status report(const OutcomeReport& outcome, uid_t by, const Report& machine, WallTime now);
-    /// The failures that count for this caller: those that have not expired and whose drivers have
-    /// not changed since.
+    /// The failures that count for this caller: they have not expired, and the drivers have not
+    /// changed since.
     [[nodiscard]] Experience experience_of(uid_t uid,
                                            const std::string& consumer,
                                            const Report& machine,
                                            WallTime now) const;
-    /// Whether any reported failure counts for this caller, for whatever consumer.
+    /// Whether any reported failure counts for this caller, for any application.
     [[nodiscard]] bool concerns(uid_t uid) const;
 
 private:
