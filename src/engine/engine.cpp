@@ -18,16 +18,17 @@
 namespace gpuprobe::engine {
 namespace {
 
-/// With cached results the drivers are asked only after the first caller has had its answer:
-/// starting workers first took 40 of the 54 ms to that answer.
+/// With cached results, drivers are probed only after this delay, so that the first caller gets its
+/// answer first: starting the workers took 40 of the 54 ms until that answer.
 constexpr Duration kQuietStart = std::chrono::milliseconds{100};
 
-/// The GPU of that id, or the unit as a GPU. Errors: UnknownDevice.
+/// The GPU with that id, or the partition in the form of a GPU. Errors: UnknownDevice.
 Result<Gpu> gpu_called(const Report& report, const std::string& id) {
     const ComputeView view{report};
     return *TRY(known_gpu(view, id));
 }
 
+/// Checks the stage and the GPUs' ids of a request.
 Status check_stage(const ProbeRequest& request, const Report& report) {
     constexpr std::array kStages{kQueryStage, kVerifyStage, kMeasureStage};
     if (std::ranges::find(kStages, request.stage) == kStages.end())
@@ -38,6 +39,8 @@ Status check_stage(const ProbeRequest& request, const Report& report) {
     return Done{};
 }
 
+/// Checks that each API has a target here. For "verify" and "measure", an API that can compute is
+/// enough: it may just have no device.
 Status check_apis(const ProbeRequest& request, const std::vector<ProbeTarget>& targets) {
     for (const auto& api : request.apis)
         if (std::ranges::find(targets, api, &ProbeTarget::api) == targets.end() &&
@@ -53,7 +56,7 @@ bool has_cache(const EngineOptions& options) {
 
 }  // namespace
 
-/// The parts of the engine, and what concerns several of them.
+/// The parts of the engine, and the steps that involve several of them.
 struct Engine::Impl {
     Impl(MachineSource source,
          EventLoop& event_loop,
@@ -114,8 +117,8 @@ struct Engine::Impl {
         loop,
         options.settle,
         {.seen = [this] { hardware_seen(); }, .settled = [this] { hardware_settled(); }}};
-    bool is_to_ask =
-        false;  ///< the machine is another one, and its drivers are asked once it is calm
+    /// The machine has changed, and its drivers will be probed when events have settled.
+    bool is_to_ask = false;
     EngineContext context{loop, clock, options, machine, ledger, sleep, supervisor};
     Publisher publisher{context, decisions, [this] { return awaits_answers(); }};
     Queries queries{context, publisher, [this] { keep_round(); }, [this] { end_round(); }};
@@ -125,20 +128,22 @@ struct Engine::Impl {
             probe_memory(target, std::move(probed));
         }};
     std::function<void(const std::string&)> slow = {};
-    EventHandle quiet_start = {};  ///< until drivers are asked that the cache answers for
-    std::optional<MonotonicTime> renewed = {};  ///< when Engine::renew() last did something
-    /// Who waits for that, but not for ever.
+    EventHandle quiet_start = {};               ///< the timer of kQuietStart
+    std::optional<MonotonicTime> renewed = {};  ///< when Engine::renew() last refreshed facts
+    /// Callers of renew(), each with the timer that releases it.
     struct Waiting {
         std::function<void()> done = {};
         EventHandle patience = {};
     };
     std::map<std::size_t, Waiting> waiting = {};
     std::size_t last_waiting = 0;
-    EventHandle empty_round = {};  ///< until a round ends in which nothing had to be asked
+    EventHandle empty_round = {};  ///< ends a round in which no probe had to run
     // Last, so that it is destroyed first: its workers report to the members above.
     Supervisor supervisor;
 };
 
+/// The order matters for the time until the first report: with starts_ahead, a first worker starts
+/// before the full scan; cached results are published before any other driver is probed.
 void Engine::Impl::start() {
     // Listening starts first, so that no change during the scan is missed.
     watch_hardware();
@@ -166,6 +171,7 @@ void Engine::Impl::watch_hardware() {
         publisher.add_note(because("no-hotplug", {{"problem", scrubbed(listens.error().text)}}));
 }
 
+/// Uses cached results if they are from this machine. Trials check their own fingerprints.
 void Engine::Impl::load_cache() {
     auto cached = publisher.load_cache();
     if (!cached)
@@ -179,7 +185,8 @@ void Engine::Impl::start_due_queries() {
     queries.start_due();
 }
 
-/// Whether drivers may report something else than at the last scan.
+/// Scans the machine. Returns whether drivers may report different results than before; then the
+/// old results are marked as outdated.
 bool Engine::Impl::rescan() {
     machine.scan(options.folders);
     if (!publisher.has_new_fingerprint())
@@ -193,21 +200,24 @@ bool Engine::Impl::rescan() {
 
 void Engine::Impl::hardware_seen() {
     is_to_ask = rescan() || is_to_ask;
-    publisher.publish();  // also if only other users' access to a node has changed
+    publisher.publish();  // needed even if only access rights to a node have changed
 }
 
+/// Probes only if the machine has really changed since the drivers were last probed.
 void Engine::Impl::hardware_settled() {
     if (has_changed())
         queries.start_all();
     publisher.publish();
 }
 
-/// The same as rescan(), also for what was seen before and nobody has been asked about.
+/// Scans, and returns whether the drivers have to be probed: because of this scan, or because of an
+/// earlier one after which they have not been probed yet.
 bool Engine::Impl::has_changed() {
     const bool was_seen = std::exchange(is_to_ask, false);
     return rescan() || was_seen;
 }
 
+/// After the machine has slept: scans now, and again after the events that follow.
 void Engine::Impl::woke_up() {
     (void)rescan();
     queries.start_deferred();
@@ -216,6 +226,7 @@ void Engine::Impl::woke_up() {
     hardware.changed();
 }
 
+/// The stage "query": asks the drivers for their devices.
 void Engine::Impl::query(const ProbeRequest& request, ProbeWaiter waiter) {
     const bool is_another = !machine.is_replay() && has_changed();
     const auto is_wanted = [&request](const ProbeTarget& target) {
@@ -228,7 +239,8 @@ void Engine::Impl::query(const ProbeRequest& request, ProbeWaiter waiter) {
     queries.wait(std::move(waiter));
 }
 
-/// Which devices there are, and how busy they are, has to be known first.
+/// The stages "verify" and "measure". They need the list of devices and their load, so queries run
+/// first.
 void Engine::Impl::try_out(const ProbeRequest& request, ProbeWaiter waiter) {
     if (quiet_start)
         start_due_queries();
@@ -240,14 +252,15 @@ void Engine::Impl::try_out(const ProbeRequest& request, ProbeWaiter waiter) {
         {.done = [this, request, waiter = std::move(waiter)] { trials.begin(request, waiter); }});
 }
 
-/// With the last answer, and again with the end of the last process.
+/// Publishes and caches the results. Called when the last answer has arrived, and again when the
+/// last worker has ended.
 void Engine::Impl::keep_round() {
     publisher.round_ended();
     auto alive = queries.running_targets();
     alive.insert(trials.running().begin(), trials.running().end());
     ledger.settle(alive);
     publisher.publish();
-    if (!is_to_ask)  // else what is known is another machine's
+    if (!is_to_ask)  // otherwise the results are from before the machine changed
         publisher.save_cache(trials.worth_caching());
 }
 
@@ -260,6 +273,8 @@ void Engine::Impl::end_round() {
         trials.verify_in_background();
 }
 
+/// A slow probe may be about to take the machine down. Probes that have ended are removed from the
+/// quarantine's file now, so that they are not blamed for it.
 void Engine::Impl::takes_long(const ProbeTarget& target, const std::string& phase) {
     ledger.remove_ended();
     if (slow)
@@ -274,20 +289,22 @@ void Engine::Impl::probe_memory(const ProbeTarget& target, LiveMemoryReader::Pro
     });
 }
 
-/// Whether what its driver says of the moment was said longer ago than Engine::kIsOfNow.
+/// Whether the driver reports momentary facts and its last result is older than Engine::kIsOfNow.
 bool Engine::Impl::is_outdated(const ProbeTarget& target) const {
     const auto* known = machine.results.find(target);
     const auto now = clock.wall();
-    // A result from the future is from before the clock was set back.
+    // A result from the future was made before the clock was set back.
     return tells_the_moment(target.api) &&
            (!known || !known->at || *known->at > now || now - *known->at >= kIsOfNow);
 }
 
-/// Calls `done` at once where nobody is asked, else when the round ends, or by the clock.
+/// Calls `done` once: immediately if no query runs, otherwise when the round ends, but after
+/// Engine::kMostForNow at the latest.
 void Engine::Impl::wait_a_moment(std::function<void()> done) {
     if (!queries.asking())
         return done();
     const auto number = ++last_waiting;
+    // Both the timer and the round call this; the first call removes the entry.
     const auto let_go = [this, number] {
         if (const auto one = waiting.extract(number); !one.empty())
             one.mapped().done();
@@ -304,9 +321,9 @@ std::unique_ptr<Engine> Engine::create(MachineSource source,
                                        Launcher& launcher,
                                        const Clock& clock,
                                        EngineOptions options) {
-    // With a cache nobody is asked at once.
+    // With a cache, no driver is probed right away.
     options.starts_ahead = options.starts_ahead && !source.recorded && !has_cache(options);
-    // What starts beside all that follows is there when it is wanted.
+    // The process starts while we read data files and scan, and is ready when it is needed.
     if (options.starts_ahead)
         launcher.prepare();
     return std::unique_ptr<Engine>{new Engine{
@@ -330,7 +347,7 @@ void Engine::sleeps(bool is_about_to) {
 
 void Engine::reload() {
     impl_->decisions.reload();
-    // What a device is, and which driver shows what, are documents too.
+    // Data files also describe devices and drivers, so scan again.
     if (impl_->machine.is_replay())
         impl_->machine.scan(impl_->options.folders);
     else if (impl_->has_changed())
@@ -429,6 +446,8 @@ Status Engine::probe(const ProbeRequest& request,
     if (impl.queries.running())
         impl.publisher.publish();
     else
+        // No probe had to run: end the round from the loop, so that `done` is never called within
+        // this call.
         impl.empty_round = impl.loop.after(Duration::zero(), [&impl] {
             if (!impl.queries.running())
                 impl.end_round();
@@ -439,12 +458,14 @@ Status Engine::probe(const ProbeRequest& request,
 void Engine::renew(std::function<void()> done) {
     auto& impl = *impl_;
     const auto now = impl.clock.monotonic();
+    // Refreshed a moment ago: only wait for probes that still run.
     if (impl.renewed && now - *impl.renewed < kIsOfNow)
         return impl.wait_a_moment(std::move(done));
     impl.renewed = now;
     auto& machine = impl.machine;
     const auto at =
         is_replayed() ? machine.source.recorded_at.value_or(WallTime{}) : impl.clock.wall();
+    // The kernel's facts can be read right away; the others need the drivers.
     if (refresh_slowdowns(machine.files(), at, machine.hardware))
         impl.publisher.publish();
     impl.queries.start([&impl](const ProbeTarget& target) { return impl.is_outdated(target); },
@@ -463,6 +484,7 @@ Status Engine::read_memory(const std::string& id, bool allow_wake, LiveMemoryRea
                                       .targets = impl.queries.askable(),
                                       .allow_wake = allow_wake},
                                      std::move(reply));
+    // For a capture, and before the machine sleeps, reply with the last known values.
     auto known = last_known(gpu.memory);
     if (is_sleep_near)
         known.reasons = {because("skipped", {{"note", "the machine goes to sleep"}})};

@@ -31,36 +31,38 @@ namespace gpuprobe::engine {
 class Redaction;
 
 struct EngineOptions {
-    std::optional<std::string> cache_file = {};  ///< no cache when absent
-    /// Holds overrides, outcomes and quarantine; when absent, they last as long as the engine.
+    std::optional<std::string> cache_file = {};  ///< if absent, nothing is cached
+    /// The folder of overrides, outcomes and quarantine. If absent, they last as long as the
+    /// engine.
     std::optional<std::string> state_folder = {};
-    store::Outcomes::AccountOf account_of = {};      ///< whom reported outcomes count for
-    std::vector<std::string> consumer_folders = {};  ///< later ones add and replace
-    std::optional<KnowledgeFolders> knowledge = {};  ///< without any, what is compiled in
+    store::Outcomes::AccountOf account_of = {};      ///< maps the uid of an outcome to its account
+    std::vector<std::string> consumer_folders = {};  ///< later ones add to and replace earlier ones
+    std::optional<KnowledgeFolders> knowledge = {};  ///< if absent, only compiled-in data files
     ProbeLimits limits = {};
-    TargetFolders folders = {};                        ///< where drivers announce themselves
+    TargetFolders folders = {};                        ///< folders of drivers' manifests
     Duration settle = std::chrono::milliseconds{250};  ///< see Debounce in engine/system_events.h
-    /// At the start, drivers with a cached result younger than this are not asked. 0: all are
-    /// asked, but in the background, and the cached results are used until then.
+    /// At the start, drivers with a cached result younger than this are not probed. 0: all drivers
+    /// are probed in the background, and the cached results are used until then.
     Duration trusts_cache_for = Duration::zero();
     bool watch_hardware = false;  ///< follow hot-plug (live machines only)
     /// Verify each backend of each GPU once, after the drivers have answered. Off by default,
-    /// because it makes contexts of tens to hundreds of megabytes on GPUs that others use.
+    /// because it creates contexts of tens to hundreds of megabytes on GPUs that others use.
     bool verifies = false;
-    /// Whether the first worker may be started before the machine is looked at; for a program that
-    /// knows kWaitsForJob (probe/launcher.h).
+    /// Whether the first worker may be started before the scan. Only for a program that handles
+    /// kWaitsForJob (probe/launcher.h).
     bool starts_ahead = false;
-    /// Whether nobody waits for the end of processes that have answered: for a program that ends
-    /// then, and takes them along.
+    /// Whether probing() ends with the last answer instead of the last worker's exit. For a program
+    /// that exits then and takes its workers down with it.
     bool ends_with_answers = false;
 };
 
-/// Keeps a report of the machine up to date and decides on the basis of it: hardware events lead to
-/// probes (Queries, TrialRunner), probes to generations of the report (Publisher), and the report
-/// to decisions (DecisionService). Single-threaded; every callback comes from the loop.
+/// Keeps a report of the machine up to date and makes decisions based on it: hardware events start
+/// probes (Queries, TrialRunner), results of probes make generations of the report (Publisher), and
+/// decisions use the report (DecisionService). Single-threaded; callbacks come from the event loop.
 class Engine {
 public:
-    /// Reads documents; a worker may be started that waits to be told what to ask.
+    /// Reads the data files. With EngineOptions::starts_ahead, this may also start a worker that
+    /// waits for its first job.
     static std::unique_ptr<Engine> create(MachineSource source,
                                           EventLoop& loop,
                                           Launcher& launcher,
@@ -68,39 +70,40 @@ public:
                                           EngineOptions options);
     ~Engine();
 
-    /// Scans the machine, takes cached results that still hold, and probes what is missing in the
-    /// background.
+    /// Scans the machine, uses cached results that are still valid, and probes the other drivers in
+    /// the background.
     void start();
-    /// The hardware has changed: scans and probes again once events have settled.
+    /// Reports a hardware event: scans and probes again when events have settled.
     void hardware_changed();
-    /// The machine is about to sleep, or is awake again. In between no driver is asked, and for a
-    /// while afterwards drivers get twice the time (SystemSleep in engine/system_events.h).
+    /// Reports that the machine is about to sleep, or is awake again. Between the two no driver is
+    /// probed; for a while after waking, drivers get twice the time (SystemSleep in
+    /// engine/system_events.h).
     void sleeps(bool is_about_to);
-    /// Reads the documents of knowledge and consumers again.
+    /// Reads all data files again.
     void reload();
 
     [[nodiscard]] const Report& report() const;
     /// The report as one line of JSON.
     [[nodiscard]] const std::string& report_json() const;
     [[nodiscard]] bool probing() const;
-    /// Whether this is a captured machine, whose probes are recorded and never run.
+    /// Whether this is a captured machine: its probes are recorded and never run.
     [[nodiscard]] bool is_replayed() const;
 
-    /// The backend for a user's program. The override for this consumer and the failures that the
-    /// user reported apply. Errors: UnknownConsumer, InvalidRequest.
+    /// Selects a backend of an application for a user. The application's override and the failures
+    /// that the user reported apply. Errors: UnknownConsumer, InvalidRequest.
     [[nodiscard]] Result<Decision> select(const std::string& consumer,
                                           const Value& request,
                                           uid_t uid) const {
         return select(consumer, request, uid, report());
     }
-    /// The same for somebody who may open fewer devices, or more: `seen` is the report as they see
-    /// it.
+    /// The same for a user with access to fewer or more devices: `seen` is the report with that
+    /// user's access rights.
     [[nodiscard]] Result<Decision> select(const std::string& consumer,
                                           const Value& request,
                                           uid_t uid,
                                           const Report& seen) const;
-    /// The best of a product's variants, by the text of a manifest or, where that is empty, by the
-    /// installed manifest. Errors: those of DecisionService::recommend().
+    /// Recommends a variant of an application, from the text of a manifest or, if that is empty,
+    /// from the installed manifest. Errors: as DecisionService::recommend().
     [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
                                                    std::string_view manifest,
                                                    const Value& request,
@@ -112,65 +115,67 @@ public:
                                                    const Value& request,
                                                    uid_t uid,
                                                    const Report& seen) const;
-    /// The installed products, sorted.
+    /// The applications that have an installed manifest, sorted.
     [[nodiscard]] std::vector<std::string> products() const;
-    /// Whether reported failures may make this user's decisions differ from other people's.
+    /// Whether reported failures may make this user's decisions differ from other users' decisions.
     [[nodiscard]] bool has_experience(uid_t uid) const;
 
-    /// Overrides apply to everybody until they are cleared; the report's notes show them.
-    /// Errors: InvalidRequest, TooLarge, TooManyRequests; Io when it can't be written, and nothing
-    /// has changed then.
+    /// Sets an override. It applies to all users until it is cleared; the report's notes show it.
+    /// Errors: InvalidRequest, TooLarge, TooManyRequests; Io if it can't be written, and then
+    /// nothing has changed.
     Status set_override(const std::string& consumer, const Value& rule, uid_t by);
-    /// False when there was none.
+    /// Removes an override; returns false if it does not exist.
     Result<bool> clear_override(const std::string& consumer);
     [[nodiscard]] const std::map<std::string, store::Override>& overrides() const;
 
-    /// How a choice worked out (engine/feedback.h). Errors: InvalidRequest, UnknownDevice,
+    /// Records whether a choice worked (engine/feedback.h). Errors: InvalidRequest, UnknownDevice,
     /// TooManyRequests, Io.
     Status report_outcome(const Value& outcome, uid_t by);
     [[nodiscard]] std::vector<std::string> consumers() const;
 
-    /// Releases drivers from quarantine (store/quarantine.h), so that they are asked at the next
-    /// occasion, and returns how many. `filter` has `api` and `driver`, or `all` (true) alone.
-    /// Errors: InvalidRequest, naming the key; Io when it can't be written, and nothing has changed
-    /// then.
+    /// Releases drivers from quarantine (store/quarantine.h), so that they are probed at the next
+    /// opportunity. Returns how many were released. `filter` has `api` or `driver` or both, or only
+    /// `all` (true). Errors: InvalidRequest with the key at fault; Io if it can't be written, and
+    /// then nothing has changed.
     Result<std::uint32_t> clear_quarantine(const Value& filter);
 
-    /// Asks drivers, in the background, that could not be asked before because their GPU slept or
-    /// they were in quarantine, and that can be asked by now. Call it before answering somebody:
-    /// the kernel does not tell when a GPU wakes, so nothing else would notice.
+    /// Probes drivers in the background that were skipped because their GPU slept or they were in
+    /// quarantine, if they can be probed now. Call it before answering a caller: the kernel sends
+    /// no event when a GPU wakes, so nothing else would notice.
     void catch_up();
 
-    /// Runs the probes again and calls `done` when the report holds their results. Joins a run in
+    /// Runs probes again and calls `done` when the report has their results. Joins a run in
     /// progress. Errors: InvalidRequest for an unknown API or stage, UnknownDevice.
     ///
     /// The stages "verify" and "measure" compute on each device that a driver has listed
-    /// (trial_targets() in engine/targets.h); a measurement runs alone. A probe that does not run
-    /// has the result Skipped with the reason: "asleep", "quarantined", and for "measure" those of
-    /// engine/gpu_load.h. A device that disappears meanwhile, or gets another driver, has no
-    /// result.
+    /// (trial_targets() in engine/targets.h); nothing else runs during a measurement. A probe that
+    /// does not run has the result Skipped with a reason: "asleep", "quarantined", and for
+    /// "measure" also the reasons in engine/gpu_load.h. A device that disappears or gets another
+    /// driver before its probe has ended has no result.
     Status probe(const ProbeRequest& request,
                  std::function<void(double)> progress,
                  std::function<void()> done);
 
-    /// Brings up to date what is of the moment (FactTells::Moment), for somebody who asks what is
-    /// wrong now, and calls `done` once: within this call where that was done less than kIsOfNow
-    /// ago or nobody needs to be asked, and after kMostForNow at the latest. Wakes nothing.
+    /// Refreshes momentary facts (FactTells::Moment), for a caller that diagnoses the current
+    /// state. Calls `done` once, after kMostForNow at the latest. It calls it within this call if
+    /// no probe runs, for instance because the last refresh was less than kIsOfNow ago. Wakes no
+    /// device.
     void renew(std::function<void()> done);
     static constexpr Duration kIsOfNow = std::chrono::seconds{10};
     static constexpr Duration kMostForNow = std::chrono::seconds{2};
 
-    /// Reads a GPU's memory as it is now and calls `reply` once, within this call if no driver
-    /// needs to be asked. The report does not change. A captured machine gives the recorded memory.
+    /// Reads the current memory of a GPU and calls `reply` once, within this call if no probe is
+    /// needed. The report does not change. For a captured machine, it is the recorded memory.
     /// Errors: UnknownDevice; TooManyRequests.
     Status read_memory(const std::string& id, bool allow_wake, LiveMemoryReader::Reply reply);
 
-    /// Writes a capture of this machine with its last probe results; see engine/capture.h.
+    /// Writes a capture of this machine with its latest probe results; see engine/capture.h.
     [[nodiscard]] Status capture(const std::string& folder, Redaction* mask) const;
 
-    /// `told` gets a line for a log when a driver has not answered within ProbeLimits::warn.
+    /// Sets a callback that gets a line for the log when a driver has not answered within
+    /// ProbeLimits::warn.
     void on_slow(std::function<void(const std::string&)> told);
-    /// `changed` is called after each new generation.
+    /// Adds a callback that is called after each new generation of the report.
     void on_change(std::function<void()> changed);
 
 private:
