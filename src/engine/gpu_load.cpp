@@ -13,15 +13,15 @@ namespace {
 
 const std::string kSupplies = "/sys/class/power_supply";
 
-/// Whether it is a battery of the machine itself, not of a mouse, and discharges.
+/// Whether the supply is a battery of the machine itself (not of a mouse) and discharges.
 bool is_discharging(const FileSystem& files, const std::string& supply) {
     return files.line(supply + "/type").value_or("") == "Battery" &&
            files.line(supply + "/scope").value_or("") != "Device" &&
            files.line(supply + "/status").value_or("") == "Discharging";
 }
 
-/// Whether it is a charger that is plugged in. A battery may discharge although there is one, if it
-/// is too weak.
+/// Whether the supply is a charger that is plugged in. The battery may discharge nevertheless if
+/// the charger is too weak.
 bool gives_power(const FileSystem& files, const std::string& supply) {
     const auto type = files.line(supply + "/type").value_or("");
     return (type == "Mains" || type == "USB") && files.line(supply + "/online").value_or("") == "1";
@@ -43,6 +43,8 @@ struct Load {
     const char* source = "";
 };
 
+/// The load from the best source: amdgpu's file, NVML's last report, then the idle counters. They
+/// exist for AMD, NVIDIA and Intel GPUs respectively.
 std::optional<Load> load_of(const FileSystem& files,
                             const Machine& machine,
                             const Gpu& gpu,
@@ -65,7 +67,8 @@ std::optional<Load> load_of(const FileSystem& files,
                  : std::nullopt;
 }
 
-/// i915 and xe name them differently. A part that may not sleep has no meaningful counter.
+/// Paths of the idle counters of a GPU, which differ between i915 (under /drm/) and xe. A part that
+/// can't sleep because RC6 is disabled has no meaningful counter.
 std::vector<std::string> counters_of(const FileSystem& files, const std::string& device) {
     std::vector<std::string> counters;
     for (const auto& part : intel_parts(files, device))
@@ -105,6 +108,7 @@ void IdleMeter::look(const FileSystem& files, const Machine& machine, MonotonicT
     seen_.clear();
     looked_ = now;
     for (const auto& device : machine.devices) {
+        // Only Intel's drivers have these counters.
         const bool sleeps =
             device.runtime_status == "suspended" || device.runtime_status == "suspending";
         if (device.vendor_id != "8086" || sleeps)
@@ -123,6 +127,7 @@ std::optional<std::uint64_t> IdleMeter::percent(const FileSystem& files,
         return std::nullopt;
     const auto passed = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::milliseconds>(now - looked_).count());
+    // The part that slept least determines the load.
     std::optional<std::uint64_t> most;
     for (const auto& [counter, before] : seen->second) {
         const auto after = counted(files, counter);

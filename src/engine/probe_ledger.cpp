@@ -14,6 +14,7 @@ namespace {
 constexpr std::string_view kBootId = "/proc/sys/kernel/random/boot_id";
 constexpr std::size_t kMaxNote = 512;
 
+/// The harm that a result shows, if any.
 std::optional<Harm> harm_of(const ProbeResult& probe) {
     if (probe.outcome == Outcome::Crashed)
         return Harm::Crashed;
@@ -22,13 +23,14 @@ std::optional<Harm> harm_of(const ProbeResult& probe) {
     return std::nullopt;
 }
 
-/// What reads only what the kernel and libpci have takes nothing down.
+/// Whether the probe loads a vendor's driver. Probes that only read the kernel's files or use
+/// libpci can't take anything down and are not recorded.
 bool loads_driver(const ProbeTarget& target) {
     const auto* api = find_api(target.api);
     return !api || api->wakes;
 }
 
-/// Whether it clears the driver. A worker that ended without a result might still do harm.
+/// Whether the result clears the driver. A worker that ended without a result might still do harm.
 bool is_harmless(const ProbeResult& probe) {
     return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
 }
@@ -80,7 +82,7 @@ void ProbeLedger::note(const Status& saved) {
 }
 
 store::ProbeKey ProbeLedger::key_of(const ProbeTarget& target) const {
-    // The linker's cache matters because a library may be named without its folder.
+    // The linker's cache is included because a manifest may name a library without its folder.
     std::vector<std::string> watched{std::string{kLinkerCache}};
     if (!target.driver.empty())
         watched.push_back(target.driver);
@@ -110,7 +112,7 @@ void ProbeLedger::begin(const std::vector<ProbeTarget>& targets) {
         if (!loads_driver(target))
             continue;
         auto& key = running_[target];
-        quarantine_.ended(key);  // the driver may have been replaced since it began
+        quarantine_.ended(key);  // the key may be another one if the driver was replaced
         key = key_of(target);
         keys.push_back(key);
     }
@@ -122,11 +124,12 @@ void ProbeLedger::begin(const std::vector<ProbeTarget>& targets) {
 
 void ProbeLedger::confirm(const ProbeTarget& target) {
     const auto found = running_.find(target);
+    // The probe may have begun before the scan knew all devices, with another key.
     if (found != running_.end() && found->second != key_of(target))
         begin({target});
 }
 
-/// Whether it did harm for which it is not held back yet.
+/// Records harm, or clears the driver. Returns whether it did harm but is not held back yet.
 bool ProbeLedger::judge(const store::ProbeKey& key, const ProbeResult& probe) {
     if (const auto harm = harm_of(probe))
         return !quarantine_.strike(key, *harm, probe.note);
@@ -139,6 +142,7 @@ bool ProbeLedger::should_retry(const ProbeTarget& target, const ProbeResult& pro
     const auto found = running_.find(target);
     if (found == running_.end())
         return false;
+    // For a retry, the entry stays in the list of running probes.
     if (judge(found->second, probe))
         return true;
     quarantine_.ended(found->second);
@@ -192,6 +196,7 @@ Result<store::QuarantineFilter> quarantine_filter_from(const Value& object) {
     }
     if (filter.api && !find_api(*filter.api))
         return filter_at_fault("api", "no API '" + scrubbed(*filter.api, 64) + "'");
+    // Exactly one of the two forms is allowed.
     if (is_all == (filter.api || filter.driver))
         return filter_at_fault("all", is_all ? "stands alone" : "missing; or api, or driver");
     return filter;

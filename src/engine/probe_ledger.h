@@ -14,46 +14,48 @@
 
 namespace gpuprobe::engine {
 
-/// Keeps the engine from repeating probes that did harm: store/quarantine.h for ProbeTargets.
+/// Keeps the engine from repeating harmful probes. Maps ProbeTargets to the keys of
+/// store/quarantine.h.
 class ProbeLedger {
 public:
-    /// `folder`: where it is kept; without one it lasts as long as this object. The others are
-    /// borrowed.
+    /// `folder`: holds the quarantine's file; if absent, it lasts as long as this object. The
+    /// other arguments are borrowed.
     ProbeLedger(const FileSystem& files,
                 const Machine& machine,
                 const Clock& clock,
                 const std::optional<std::string>& folder);
 
-    /// Reads what the previous process left; call it once.
+    /// Reads the file that the previous process left. Call it once.
     void open();
-    /// A note if it could not be read, and one if it can't be written.
+    /// Notes for the report: if the file could not be read, and if it can't be written.
     [[nodiscard]] std::vector<Reason> notes() const;
 
-    /// The result of a target that is held back: Skipped with reason "quarantined" {driver, why,
-    /// times, since_usec, until_usec, note}. nullopt when it may be probed.
+    /// The result for a target that is held back: Skipped with reason "quarantined" {driver, why,
+    /// times, since_usec, until_usec, note}. nullopt if the target may be probed.
     [[nodiscard]] std::optional<ProbeResult> instead_of(const ProbeTarget& target) const;
-    /// Whether it may have taken the machine or the daemon down, as others may: to be asked while
-    /// nothing else is, so that the next time tells.
+    /// Whether this is one of several probes that may have taken the machine or the daemon down. It
+    /// has to run while no other probe runs, so that a second crash identifies the culprit.
     [[nodiscard]] bool is_suspect(const ProbeTarget& target) const;
-    /// Whether nothing speaks against asking any driver.
+    /// Whether no driver is suspect or held back.
     [[nodiscard]] bool is_clean() const { return quarantine_.is_clean(); }
-    /// Call it before the workers start.
+    /// Records that these probes are about to run. Call it before the workers start.
     void begin(const std::vector<ProbeTarget>& targets);
-    /// Call it when the machine is known better than when that probe began.
+    /// Updates the record of a running probe. Call it after a scan that followed begin().
     void confirm(const ProbeTarget& target);
-    /// Call it with each result. Returns whether to probe once more, because this was the first
-    /// harm.
+    /// Records the result of a probe. Call it with each result. Returns whether to probe again,
+    /// because this was the first harm.
     [[nodiscard]] bool should_retry(const ProbeTarget& target, const ProbeResult& probe);
-    /// Call it with each answer that is complete while its process has to end: it did no harm yet.
+    /// Clears a driver's past harm. Call it when an answer is complete but its worker has not
+    /// ended.
     void answered(const ProbeTarget& target);
-    /// Call it when no other probes run any more than these.
+    /// Ends all probes except these, and writes the file.
     void settle(const std::set<ProbeTarget>& still_running);
-    /// Removes those that have ended from the file. Call it when a probe takes long, so that the
-    /// others are not blamed for what it may bring down.
+    /// Removes ended probes from the file. Call it when a probe takes long: it may take the machine
+    /// down, and the ended ones must not be blamed for that.
     void remove_ended();
-    /// Whether, as far as is known, no driver has been asked since the machine booted.
+    /// Whether no driver has been probed since the machine booted, as far as is known.
     [[nodiscard]] bool is_cold() const { return quarantine_.is_cold(); }
-    /// Judges the result of a probe that begin() was not called for, because its driver has
+    /// Judges the result of a probe for which begin() was not called, because its driver has
     /// answered before.
     void judge_unannounced(const ProbeTarget& target, const ProbeResult& probe);
 
@@ -70,13 +72,14 @@ private:
     const FileSystem& files_;
     const Machine& machine_;
     store::Quarantine quarantine_;
-    /// Their keys from when they began: a driver may be replaced while it is probed.
+    /// The keys of running probes, as of their start: a driver may be replaced while it is probed.
     std::map<ProbeTarget, store::ProbeKey> running_ = {};
     std::optional<Reason> unread_ = {};
     std::optional<Reason> unkept_ = {};
 };
 
-/// Reads `api` and `driver`, or `all` (true) alone. Errors: InvalidRequest, naming the key.
+/// Reads a filter: `api` or `driver` or both, or only `all` (true). Errors: InvalidRequest with the
+/// key at fault.
 Result<store::QuarantineFilter> quarantine_filter_from(const Value& object);
 
 }  // namespace gpuprobe::engine
