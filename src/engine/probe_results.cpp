@@ -16,7 +16,7 @@
 namespace gpuprobe::engine {
 namespace {
 
-/// pocl reports as its total what the host has free at that moment.
+/// Drops the memory of a software device: pocl reports the host's free memory as the total.
 void drop_host_memory(Value& device) {
     if (auto* memory = device.find("memory"))
         *memory = Value{};
@@ -31,7 +31,7 @@ void drop_free_memory(GpuMemory& memory) {
     });
 }
 
-/// Drops when a trial last gave its result, and how long that took.
+/// Drops the times and durations of a verification and a measurement.
 template <class Holder>
 void drop_instants(Holder& holder) {
     if (holder.verification)
@@ -42,19 +42,20 @@ void drop_instants(Holder& holder) {
     }
 }
 
-constexpr int kTrustedAfter = 3;  ///< results in a row that agree
+constexpr int kTrustedAfter = 3;  ///< number of results in a row that must agree
 
+/// Whether the result is complete and can be compared with others.
 bool is_whole(const ProbeResult& result) {
     return result.stage == kQueryStage &&
            (result.outcome == Outcome::Answered || result.outcome == Outcome::Absent);
 }
 
-/// A digest, because a result may be megabytes.
+/// A digest of the stable part. Whole results are not kept, because they may be megabytes.
 std::string digest_of(const ProbeResult& result) {
     return sha256_of(json_line(stable_part(result)));
 }
 
-/// How much a result promises: the number of devices, then the bytes of their memories.
+/// The size of a result, for comparison: the number of devices, then the bytes of their memory.
 std::tuple<std::size_t, std::uint64_t> promise_of(const ProbeResult& result) {
     std::uint64_t bytes = 0;
     for (const auto& device : result.devices)
@@ -63,6 +64,7 @@ std::tuple<std::size_t, std::uint64_t> promise_of(const ProbeResult& result) {
     return {result.devices.size(), bytes};
 }
 
+/// The reason kUnstable of that result, if it has it.
 std::optional<Reason> instability_of(const ProbeResult* result) {
     if (!result)
         return std::nullopt;
@@ -71,6 +73,7 @@ std::optional<Reason> instability_of(const ProbeResult* result) {
     return found == result->reasons.end() ? std::nullopt : std::optional{*found};
 }
 
+/// The smaller one of two results. The accepted one counts only if it is complete.
 ProbeResult lesser_of(const ProbeResult* accepted, ProbeResult result) {
     return accepted && is_whole(*accepted) && promise_of(*accepted) < promise_of(result)
                ? *accepted
@@ -81,6 +84,7 @@ Reason unstable_since(const ProbeResult& result) {
     return because(kUnstable, {{"driver", result.driver}, {"since_usec", to_value(result.at)}});
 }
 
+/// The result with this reason kUnstable in place of an earlier one.
 ProbeResult with(ProbeResult result, Reason instability) {
     std::erase_if(result.reasons, [](const Reason& reason) { return reason.is(kUnstable); });
     result.reasons.push_back(std::move(instability));
@@ -97,12 +101,12 @@ bool went_badly(const ProbeResult& probe) {
            has_reason_with(probe.reasons, ReasonTraits::Unreliable);
 }
 
-/// A failed probe is not cached, so that the next start tries it again.
+/// Whether a result may be cached. A failed probe is not, so that the next start tries it again.
 bool may_be_cached(const ProbeResult& probe) {
     return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
 }
 
-/// Whether a GPU with a kernel driver is missing from this result, which makes it doubtful.
+/// Whether a GPU that has a kernel driver is missing from this result, which makes it doubtful.
 bool is_inconclusive(const ProbeResult& probe, const Report& report) {
     const auto blames = [&probe](const Reason& reason) {
         const auto* driver = reason.detail.at("driver").as_string();
@@ -116,6 +120,7 @@ bool is_inconclusive(const ProbeResult& probe, const Report& report) {
 
 }  // namespace
 
+/// Drops every value that may change while the machine stays the same.
 Report stable_part(Report report) {
     report.generation = 0;
     report.created.reset();
@@ -125,14 +130,14 @@ Report stable_part(Report report) {
         probe.duration.reset();
         probe.output.reset();
         if (probe.exit_code == 0)
-            probe.exit_code.reset();  // an answer that is there before its process has ended
+            probe.exit_code.reset();  // an answer may arrive before its process has ended
     }
     for (auto& gpu : report.gpus) {
         for (auto& unit : gpu.partitions)
             if (unit.memory)
                 unit.memory->free.reset();
         drop_free_memory(gpu.memory);
-        gpu.power = {};  // falling asleep makes no generation
+        gpu.power = {};  // falling asleep does not make a new generation
         for (auto& [api, view] : gpu.apis) {
             view.age.reset();
             forget_the_moment(view.device);
@@ -165,18 +170,22 @@ Value stable_part(const ProbeResult& result) {
     return lasting;
 }
 
+/// Three cases: no earlier result to compare with, a stable driver (accept the result, and probe
+/// again after the first difference), and an unstable driver (accept the smaller result).
 StabilityCheck::Verdict StabilityCheck::check(ProbeResult result, const ProbeResult* accepted) {
     if (!is_whole(result))
         return {.accepted = std::move(result)};
     const auto [place, is_first] = last_.try_emplace({result.api, result.driver});
     auto& last = place->second;
     auto previous = std::exchange(last.digest, digest_of(result));
+    // From the cache: its digest was not computed yet (see begin_with()).
     if (!is_first && previous.empty() && accepted && is_whole(*accepted))
         previous = digest_of(*accepted);
     if (previous.empty())
         return {.accepted = std::move(result)};
     const bool agrees = last.digest == previous;
     last.in_a_row = agrees ? last.in_a_row + 1 : 1;
+    // Unstable: it was so before, or this is the second difference in a row.
     auto instability = instability_of(accepted);
     const bool was_doubted = std::exchange(last.is_doubted, !agrees);
     if (!instability && (agrees || !was_doubted))
@@ -193,6 +202,8 @@ void StabilityCheck::begin_with(const ProbeResult& result) {
         last_.try_emplace({result.api, result.driver});
 }
 
+/// A probe whose worker could not start or was killed does not hide the earlier result from the
+/// cache.
 void ProbeResults::put(ProbeResult probe) {
     auto key = key_of(probe);
     if (was_never_heard(probe)) {
@@ -204,6 +215,7 @@ void ProbeResults::put(ProbeResult probe) {
     probes_.insert_or_assign(std::move(key), std::move(probe));
 }
 
+/// Keeps the current result, which is about to be replaced, unless it is outdated or a failure.
 void ProbeResults::remember_earlier(const Key& key) {
     const auto known = probes_.find(key);
     const bool is_outdated = outdated_.contains(key);
@@ -217,7 +229,8 @@ void ProbeResults::keep(ProbeResult probe) {
                            known->second.outcome == Outcome::Answered;
     if (!keeps_old)
         return put(std::move(probe));
-    // Tells whoever asked for a new result why there is none.
+    // The caller asked for a new verification or measurement; these reasons explain why it was not
+    // made.
     if (probe.stage != kQueryStage)
         known->second.reasons = std::move(probe.reasons);
 }
@@ -260,8 +273,8 @@ std::vector<ProbeResult> ProbeResults::all() const {
 }
 
 bool ProbeResults::any_went_badly() const {
-    // One worker may be ended from outside. Several at once are not, and what they would have said
-    // is missing.
+    // A single lost worker may have been killed from outside. Several at once are a failure: their
+    // results are missing.
     const auto was_lost = [](const auto& entry) {
         return std::ranges::any_of(entry.second.reasons,
                                    [](const Reason& reason) { return reason.is("worker-lost"); });
@@ -275,6 +288,7 @@ std::vector<ProbeResult> ProbeResults::worth_caching(const Report& report) const
     for (const auto& [key, probe] : probes_)
         if (may_be_cached(probe) && !is_inconclusive(probe, report))
             worth.push_back(probe);
+    // Only drivers that are still installed; keep_only() does not touch earlier_.
     for (const auto& [key, probe] : earlier_)
         if (probes_.contains(key))
             worth.push_back(probe);

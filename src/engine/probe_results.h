@@ -15,43 +15,44 @@
 
 namespace gpuprobe::engine {
 
-/// The report without values that change by themselves (instants, durations, free memory). Two
-/// reports with equal stable parts are the same generation.
+/// The report without values that change by themselves (times, durations, free memory). Two reports
+/// with equal stable parts belong to the same generation.
 Report stable_part(Report report);
 
-/// What two results of a probe have in common if nothing has changed between them: the outcome, and
-/// the devices' facts without momentary ones.
+/// The part of a probe result that stays the same while the machine does: the outcome and the
+/// devices' facts, without momentary ones.
 Value stable_part(const ProbeResult& result);
 
-/// The reason of a driver that reports something else each time: {driver, since_usec}.
+/// The reason for a driver whose results vary from probe to probe: {driver, since_usec}.
 constexpr ReasonCode kUnstable = "unstable";
 
-/// Tells a driver that reports something else each time from one whose machine has changed.
+/// Distinguishes an unstable driver, whose results vary, from a change of the machine.
 ///
-/// A changed machine gives the same result twice. So when a result differs from the previous one,
-/// the driver is asked once more, and when that result differs again, the driver is unstable. Of an
-/// unstable driver the result that promises less is accepted, until three results in a row agree.
+/// After a change of the machine, the new result is the same twice. So when a result differs from
+/// the previous one, the driver is probed again, and if that result differs as well, the driver is
+/// unstable. For an unstable driver, the result with fewer devices or less memory is accepted,
+/// until three results in a row agree.
 class StabilityCheck {
 public:
     struct Verdict {
         ProbeResult accepted = {};
         bool ask_again = false;
     };
-    /// `result` is the newest one; `accepted` is what was accepted so far, null when nothing was.
-    /// The accepted result of an unstable driver has the reason kUnstable. Only queries that were
-    /// answered, or whose API is absent, are compared.
+    /// Compares `result`, the newest one, with the result accepted so far (null if none was). The
+    /// accepted result of an unstable driver has the reason kUnstable. Only compares queries with
+    /// the outcome Answered or Absent; accepts all others.
     [[nodiscard]] Verdict check(ProbeResult result, const ProbeResult* accepted);
-    /// `result` is what was accepted before this program started. The next one is compared with it,
-    /// and until then its digest, a tenth of what a start from the cache takes, is not made.
+    /// Sets the result that was accepted before this program started; the next one is compared with
+    /// it. Its digest is computed only then, because it takes a tenth of a start from the cache.
     void begin_with(const ProbeResult& result);
-    /// The machine has changed, so results may differ.
+    /// Forgets the results so far: after a change of the machine, the next ones may differ.
     void machine_changed() { last_.clear(); }
 
 private:
     struct Last {
-        std::string digest = {};  ///< empty: the accepted result's
-        int in_a_row = 1;         ///< results that agreed with each other
-        bool is_doubted = false;
+        std::string digest = {};  ///< of the last result; empty: compute it from the accepted one
+        int in_a_row = 1;         ///< number of results in a row that agreed
+        bool is_doubted = false;  ///< the last result differed from the one before
     };
     /// By API and driver.
     std::map<std::pair<std::string, std::string>, Last> last_ = {};
@@ -60,37 +61,41 @@ private:
 /// The last result of each probe.
 class ProbeResults {
 public:
-    /// Replaces an older result.
+    /// Adds a result or replaces an older one.
     void put(ProbeResult probe);
-    /// Like put(), except that a result which was skipped, for instance because the device sleeps,
-    /// does not replace an answered one: its facts stay, with their age. A kept verification or
-    /// measurement gets the reasons of the skipped one.
+    /// Like put(), but a skipped result (for instance because the device sleeps) does not replace
+    /// an answered one: its facts stay, with their age. A verification or measurement that stays
+    /// gets the reasons of the skipped result.
     void keep(ProbeResult probe);
     void forget(const ProbeTarget& target);
-    /// The machine has changed: results from before do not count when a driver can't be asked.
+    /// The machine has changed: earlier results are no longer kept for drivers that can't be
+    /// probed.
     void machine_changed();
-    /// Forgets the results of drivers that are no longer installed, and takes those of drivers that
-    /// can't be asked.
+    /// Forgets the results of drivers that are no longer installed, and adds the results of drivers
+    /// that can't be used (TargetSearch::unusable).
     void keep_only(const TargetSearch& search);
 
     [[nodiscard]] const ProbeResult* find(const ProbeTarget& target) const;
     [[nodiscard]] std::vector<ProbeResult> all() const;
-    /// Whether a probe crashed, timed out or is unstable, or its driver is in quarantine.
+    /// Whether a probe crashed or timed out, a driver is unstable or in quarantine, or several
+    /// workers were lost.
     [[nodiscard]] bool any_went_badly() const;
 
-    /// The results that a later start may use: answered or absent ones that the report does not
-    /// contradict, and the earlier result of a driver whose last probe could not be run to its end.
+    /// The results that a later start may use: results with the outcome Answered or Absent that the
+    /// report does not contradict, and earlier results of drivers whose last probe could not
+    /// finish.
     [[nodiscard]] std::vector<ProbeResult> worth_caching(const Report& report) const;
 
 private:
-    /// API, driver, stage and device.
+    /// Identifies a probe: API, driver, stage and device.
     using Key = std::tuple<std::string, std::string, std::string, std::optional<std::string>>;
     void remember_earlier(const Key& key);
 
     std::map<Key, ProbeResult> probes_ = {};
-    /// The earlier result of each probe that could not be run to its end (was_never_heard).
+    /// The earlier result of each probe whose worker could not start or was killed from outside
+    /// (was_never_heard()).
     std::map<Key, ProbeResult> earlier_ = {};
-    std::set<Key> outdated_ = {};  ///< whose results are from before the machine changed
+    std::set<Key> outdated_ = {};  ///< probes whose results are from before the machine changed
 };
 
 }  // namespace gpuprobe::engine
