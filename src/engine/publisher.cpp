@@ -27,6 +27,7 @@ const std::string& Publisher::json() const {
     return json_;
 }
 
+/// The report of a capture has the capture's time, so that it is the same on every replay.
 ReportContext Publisher::report_context() const {
     const auto& machine = context_.machine;
     ReportContext context{.generation = report_.generation,
@@ -42,6 +43,7 @@ ReportContext Publisher::report_context() const {
     return context;
 }
 
+/// Assembles the hardware and the results, then adds quarantine, notes and the order of the GPUs.
 Report Publisher::assembled() const {
     const auto& machine = context_.machine;
     const auto context = report_context();
@@ -59,7 +61,7 @@ Report Publisher::assembled() const {
     return report;
 }
 
-/// The GPUs of whoever asks for nothing in particular.
+/// The GPUs that an unspecific request of the "default" application gets; they are listed first.
 std::vector<std::string> Publisher::default_choice(const Report& report, WallTime now) const {
     const auto decision = decisions_.select(
         "default", Value{}, {.uid = kRoot, .machine = report, .seen = report, .now = now});
@@ -68,6 +70,7 @@ std::vector<std::string> Publisher::default_choice(const Report& report, WallTim
 
 void Publisher::publish(bool is_new) {
     gathering_.reset();
+    // The generation counts only changes of the stable part, but the report is always replaced.
     auto next = assembled();
     is_new = is_new || stable_part(next) != stable_part(report_);
     if (is_new)
@@ -92,9 +95,9 @@ bool Publisher::has_new_fingerprint() {
     return std::exchange(fingerprint_, fingerprint) != fingerprint;
 }
 
-/// Once drivers have been heard, the cache holds nothing but what they said. Before that, nodes may
-/// still be appearing one by one while the machine boots, and the cached machine is the one that
-/// they will make.
+/// After the first round, the cache has nothing that the drivers have not reported. Before that,
+/// the cache is tried again after each change, because nodes may still appear one by one during
+/// boot; the cached results are valid once the machine is complete.
 std::optional<store::CachedProbes> Publisher::load_cache() {
     if (!cache_ || context_.machine.is_replay() || basis_ == Basis::Drivers)
         return std::nullopt;

@@ -14,42 +14,43 @@
 
 namespace gpuprobe::engine {
 
-/// Makes the report of what is known, tells when it has become another one, and keeps in the cache
-/// what the next start can use.
+/// Assembles the report, notifies listeners of each new generation, and stores results in the cache
+/// for the next start.
 class Publisher {
 public:
-    /// Results that arrive within this time become one generation. The first of a round are waited
-    /// for: they make a generation early, and each later one gathers for twice as long.
+    /// Results that arrive within this time are published together. Callers wait for the first
+    /// results of a round, so these are published early; each later publication waits twice as long
+    /// as the previous one, up to kGather.
     static constexpr Duration kFirstGather = std::chrono::milliseconds{5};
     static constexpr Duration kGather = std::chrono::milliseconds{50};
 
-    /// `is_probing` tells whether the report should say that probes run.
+    /// `is_probing` returns whether the report should have the state Probing.
     Publisher(const EngineContext& context,
               const DecisionService& decisions,
               std::function<bool()> is_probing);
 
     [[nodiscard]] const Report& report() const { return report_; }
-    /// The report as one line of JSON; built once per report.
+    /// The report as one line of JSON; made once per report.
     [[nodiscard]] const std::string& json() const;
-    /// `changed` is called after each new generation.
+    /// Adds a callback that is called after each new generation.
     void on_change(std::function<void()> changed) { listeners_.push_back(std::move(changed)); }
     /// Adds a note to all later reports.
     void add_note(Reason note) { notes_.push_back(std::move(note)); }
 
-    /// Replaces the report. It is a new generation if its stable part has changed, or if `is_new`,
-    /// because decisions have changed although the report has not.
+    /// Assembles the report again. It is a new generation if its stable part has changed, or if
+    /// `is_new`: decisions may change although the report does not.
     void publish(bool is_new = false);
-    /// Does that within kGather, sooner at the beginning of a round.
+    /// Calls publish() within kGather, or sooner at the beginning of a round.
     void publish_soon();
 
-    /// Whether drivers may report something else than at the last call.
+    /// Whether drivers may report different results than at the last call.
     [[nodiscard]] bool has_new_fingerprint();
-    /// What an earlier process has cached for this machine, before any driver was heard. nullopt
-    /// without a usable cache.
+    /// The results that an earlier process cached for this machine. nullopt without a usable cache,
+    /// and after the end of the first round of queries.
     [[nodiscard]] std::optional<store::CachedProbes> load_cache();
-    /// A cache that can't be written costs the next start some probes, nothing else.
+    /// Writes the cache. Errors are ignored: they only cost the next start some probes.
     void save_cache(const store::CachedProbes& probes) const;
-    /// All drivers have been asked: the report no longer depends on the cache.
+    /// All drivers have been probed: the report no longer depends on the cache.
     void round_ended() {
         basis_ = Basis::Drivers;
         gather_ = kFirstGather;
@@ -57,7 +58,7 @@ public:
     [[nodiscard]] bool is_from_cache() const { return basis_ == Basis::Cache; }
 
 private:
-    /// What the results are based on; it only ever moves down this list.
+    /// The basis of the results. It only moves down this list.
     enum class Basis { Nothing, Cache, Drivers };
     [[nodiscard]] ReportContext report_context() const;
     [[nodiscard]] Report assembled() const;
@@ -70,11 +71,11 @@ private:
     Basis basis_ = Basis::Nothing;
     std::string fingerprint_ = {};
     Report report_ = {};
-    mutable std::string json_ = {};
+    mutable std::string json_ = {};  ///< empty: not made yet for this report
     std::vector<Reason> notes_ = {};
     std::vector<std::function<void()>> listeners_ = {};
     EventHandle gathering_ = {};
-    Duration gather_ = kFirstGather;
+    Duration gather_ = kFirstGather;  ///< how long the next publish_soon() waits
 };
 
 }  // namespace gpuprobe::engine

@@ -19,6 +19,7 @@ QueryState state_after(QueryState state, QueryEvent event) {
         case QueryEvent::MachineChange:
             return is_running(state) ? Outdated : state;
         case QueryEvent::End:
+            // A deferral is remembered. An outdated query that could not be repeated is deferred.
             return state == Idle || state == Asked ? Idle : Deferred;
     }
     return state;
@@ -66,7 +67,7 @@ std::set<ProbeTarget> Queries::running_targets() const {
     return running;
 }
 
-/// The result that a target gets instead of being asked now.
+/// The result that a target gets instead of being queried now; nullopt if it may be queried.
 std::optional<ProbeResult> Queries::obstacle(const ProbeTarget& target, bool allow_wake) const {
     if (!is_running(state_of(target)))
         if (auto held = context_.ledger.instead_of(target))
@@ -77,6 +78,8 @@ std::optional<ProbeResult> Queries::obstacle(const ProbeTarget& target, bool all
     return std::nullopt;
 }
 
+/// Phases: sort the chosen targets into deferred and due ones, set suspects aside, then start the
+/// others in the order of sort_for_start().
 void Queries::start(const Chosen& chosen, bool allow_wake) {
     auto& machine = context_.machine;
     if (machine.is_replay())
@@ -94,14 +97,15 @@ void Queries::start(const Chosen& chosen, bool allow_wake) {
         } else if (!is_running(state_of(target))) {
             due.push_back(target);
         } else if (settled_.erase(target) > 0) {
-            note(target, QueryEvent::MachineChange);  // its answer is older than this question
+            note(target, QueryEvent::MachineChange);  // the answer is older than this request
         }
     }
     begun_ += due.size();
-    // clang 14 takes no std::ranges::subrange of libstdc++ 12, which std::ranges would return.
+    // Not std::ranges, because clang 14 does not compile std::ranges::subrange of libstdc++ 12.
     const auto suspects = std::stable_partition(
         due.begin(), due.end(),
         [this](const ProbeTarget& target) { return !context_.ledger.is_suspect(target); });
+    // Suspects count as running from now on, so that they are not started twice.
     for (auto target = suspects; target != due.end(); ++target) {
         note(*target, QueryEvent::Ask);
         suspects_.push_back(*target);
@@ -117,6 +121,7 @@ void Queries::start_ahead() {
     const auto& machine = context_.machine;
     auto targets = machine.search.targets;
     sort_for_start(targets, machine.hardware, machine.results);
+    // At most one worker is started ahead: the first that names GPUs.
     const auto first = std::ranges::find_if(targets, [&machine](const ProbeTarget& target) {
         return names_gpus(target, machine.hardware);
     });
@@ -128,7 +133,8 @@ void Queries::start_ahead() {
     ask(*first);
 }
 
-/// In their order.
+/// Starts the targets in their order. If some of them name the GPUs and have no result yet, these
+/// start first, and the others wait in held_.
 void Queries::ask_all(std::vector<ProbeTarget> due) {
     const auto& machine = context_.machine;
     const auto others =
@@ -141,7 +147,8 @@ void Queries::ask_all(std::vector<ProbeTarget> due) {
         std::ranges::for_each(later, [this](const ProbeTarget& target) { ask(target); });
         return;
     }
-    // One that can't be started is heard before the next is asked, so all are known by then.
+    // Fill naming_ before the first ask(): a target that can't be started reports this within
+    // ask(), and heard() has to wait for all of them.
     naming_.insert(due.begin(), due.end());
     for (const auto& target : later)
         note(target, QueryEvent::Ask);
@@ -156,8 +163,8 @@ void Queries::end_head_start() {
     ask_next_held();
 }
 
-/// One at a time: whoever wants an answer meanwhile waits until one has been started, not all. A
-/// timer would come before whoever waits.
+/// Starts one held target and schedules the next. Callers whose requests arrive in between wait
+/// only for one start, not for all. defer() lets them go first; a timer would not.
 void Queries::ask_next_held() {
     head_start_.reset();
     if (held_.empty())
@@ -169,7 +176,8 @@ void Queries::ask_next_held() {
     ask(target);
 }
 
-/// The first useful report comes before the other drivers are started.
+/// Called with each answer. After the last target that names GPUs has answered, publishes the first
+/// useful report and then starts the other targets.
 void Queries::heard(const ProbeTarget& target) {
     if (naming_.erase(target) == 0 || !naming_.empty())
         return;
@@ -177,7 +185,7 @@ void Queries::heard(const ProbeTarget& target) {
     head_start_ = context_.loop.defer([this] { ask_next_held(); });
 }
 
-/// Once nothing else runs.
+/// Starts the next suspect if nothing else runs.
 void Queries::ask_next_suspect() {
     if (suspects_.empty() || begun_ - ended_ != suspects_.size())
         return;
@@ -189,7 +197,7 @@ void Queries::ask_next_suspect() {
 
 void Queries::start_due() {
     for (const auto& target : running_targets())
-        context_.ledger.confirm(target);  // begun before the machine was known
+        context_.ledger.confirm(target);  // start_ahead() began it before the scan
     start([this](const ProbeTarget& target) { return !is_fresh(target); }, false);
 }
 
@@ -198,6 +206,7 @@ void Queries::start_deferred() {
           false);
 }
 
+/// Publishes if a target was started, so that the report shows that it is probed.
 void Queries::catch_up() {
     const auto now = context_.clock.monotonic();
     const auto before = deferred();
@@ -217,11 +226,13 @@ bool Queries::is_fresh(const ProbeTarget& target) const {
     const auto* known = context_.machine.results.find(target);
     if (!known || !known->at)
         return false;
-    // A result from the future is from before the clock was set back.
+    // A result from the future was made before the clock was set back.
     const auto now = context_.clock.wall();
     return *known->at <= now && now - context_.options.trusts_cache_for < *known->at;
 }
 
+/// Starts a worker. Drivers get twice the time if a GPU has to wake, the machine just woke, or this
+/// is the first probe since boot.
 void Queries::ask(const ProbeTarget& target) {
     note(target, QueryEvent::Ask);
     const bool is_slow = sleeper_woken_by(target, context_.machine.hardware) ||
@@ -242,6 +253,8 @@ void Queries::machine_changed() {
     stability_.machine_changed();
 }
 
+/// The next result of each driver is compared with its cached one. Results of drivers that are gone
+/// are dropped.
 void Queries::take_cached(std::vector<ProbeResult> probes) {
     auto& machine = context_.machine;
     for (auto& probe : probes) {
@@ -259,7 +272,8 @@ std::vector<ProbeTarget> Queries::askable() const {
     return targets;
 }
 
-/// While the machine goes to sleep, the target is deferred instead.
+/// Whether a target may be probed again right now. While the machine goes to sleep, it is deferred
+/// instead.
 bool Queries::may_be_asked_again(const ProbeTarget& target) {
     const auto& machine = context_.machine;
     if (!machine.offers(target) || sleeper_woken_by(target, machine.hardware))
@@ -269,6 +283,7 @@ bool Queries::may_be_asked_again(const ProbeTarget& target) {
     return !context_.sleep.is_near();
 }
 
+/// Queries the target again within this round. Returns whether a worker was started.
 bool Queries::ask_once_more(const ProbeTarget& target) {
     if (!may_be_asked_again(target) || context_.ledger.instead_of(target))
         return false;
@@ -277,12 +292,13 @@ bool Queries::ask_once_more(const ProbeTarget& target) {
     return true;
 }
 
-/// Asks again if the machine has changed since the target was asked, or if the probe went wrong for
-/// the first time.
+/// Queries again if the machine has changed since the query began, or if the driver did harm for
+/// the first time. Returns whether a worker was started.
 bool Queries::ask_again_after(const ProbeTarget& target, const ProbeResult& probe) {
     const bool went_wrong = context_.ledger.should_retry(target, probe);
     if (state_of(target) == QueryState::Outdated)
         return ask_once_more(target);
+    // A program in a hurry has no time for a second timeout.
     const bool is_too_late =
         context_.options.limits.is_hurried && probe.outcome == Outcome::TimedOut;
     if (!went_wrong || is_too_late || !may_be_asked_again(target))
@@ -291,12 +307,15 @@ bool Queries::ask_again_after(const ProbeTarget& target, const ProbeResult& prob
     return true;
 }
 
+/// The answer is final: the driver did no harm, and callers need not wait for the worker's exit.
 void Queries::settle(const ProbeTarget& target) {
     settled_.insert(target);
     context_.ledger.answered(target);
 }
 
-/// What is not known yet is believed before the worker has ended; else how it ends may count.
+/// Called when an answer arrives while its worker still runs. A first result is used right away. If
+/// there is an older result, the new one is used only after the worker has ended, because the way
+/// it ends may matter.
 void Queries::answered(const ProbeTarget& target, ProbeResult probe, bool is_whole) {
     auto& machine = context_.machine;
     if (machine.offers(target) && (early_.contains(target) || !machine.results.find(target))) {
@@ -311,11 +330,14 @@ void Queries::answered(const ProbeTarget& target, ProbeResult probe, bool is_who
         all_answered_();
 }
 
+/// Called when a worker has ended: probes again if necessary, otherwise stores the result and
+/// leaves the round.
 void Queries::ended(const ProbeTarget& target, ProbeResult probe) {
     settled_.erase(target);
     const bool was_early = early_.erase(target) > 0;
     if (ask_again_after(target, probe))
         return;
+    // Forget the early result, so that keep() and the stability check treat this one as the first.
     if (was_early)
         context_.machine.results.forget(target);
     auto& machine = context_.machine;
@@ -331,6 +353,7 @@ void Queries::ended(const ProbeTarget& target, ProbeResult probe) {
     heard(target);
 }
 
+/// Reports the progress and, if this was the last query, ends the round.
 void Queries::leave_round(const ProbeTarget& target) {
     note(target, QueryEvent::End);
     if (!context_.machine.offers(target))

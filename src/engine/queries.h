@@ -13,77 +13,80 @@
 
 namespace gpuprobe::engine {
 
-/// Where a target stands that can be queried.
+/// The state of a target that can be queried.
 enum class QueryState {
-    Idle,           ///< has its result, or has never been wanted
+    Idle,           ///< has its result, or was never requested
     Deferred,       ///< has to wait: a GPU or the machine sleeps, or the driver is in quarantine
     Asked,          ///< a worker runs
-    AskedDeferred,  ///< a worker runs, and the target is to be asked again at a later time
+    AskedDeferred,  ///< a worker runs, and the target has to be queried again later
     Outdated,       ///< a worker runs that started before the machine changed
 };
 enum class QueryEvent {
     Ask,            ///< a worker starts
-    Defer,          ///< the target is wanted, but has to wait
-    MachineChange,  ///< what a running worker reports may be out of date
+    Defer,          ///< the target was requested but has to wait
+    MachineChange,  ///< the result of a running worker may be out of date
     End,            ///< the worker has ended and is not started again
 };
 
-/// The one place where states change.
+/// The state after an event. All transitions are in this function.
 [[nodiscard]] QueryState state_after(QueryState state, QueryEvent event);
 [[nodiscard]] bool is_running(QueryState state);
 
-/// Asks drivers what devices they have: which targets are due, which run, which have to wait.
+/// Runs queries, which ask drivers for their devices. Tracks which targets are due, which run and
+/// which have to wait.
 ///
-/// Queries that run at the same time form a round. Whoever wants results waits for its end.
+/// Queries that run at the same time form a round. Callers that want results wait for its end.
 class Queries {
 public:
     using Chosen = std::function<bool(const ProbeTarget&)>;
 
-    /// `all_answered` is called each time that no answer is awaited any more although processes
-    /// have to end, `round_ended` each time that the last of them has.
+    /// `all_answered` is called each time the last missing answer of a round has arrived while
+    /// workers still run; `round_ended` each time the last worker of a round has ended.
     Queries(const EngineContext& context,
             Publisher& publisher,
             std::function<void()> all_answered,
             std::function<void()> round_ended);
 
-    /// How much earlier than the others those are asked who name the GPUs, where nothing is known
-    /// of them: until they have answered, but no longer. In the kernel one driver waits for
-    /// another: beside CUDA, Vulkan and OpenCL, an H200's NVML took 200 ms in place of 20.
+    /// The longest head start of targets that name the GPUs and have no result yet: the other
+    /// targets start after they have answered, or after this time. Drivers block each other in the
+    /// kernel: on an H200, NVML took 200 ms next to CUDA, Vulkan and OpenCL, and 20 ms without
+    /// them.
     static constexpr Duration kHeadStart = std::chrono::milliseconds{50};
 
-    /// Asks the chosen targets that do not run yet. Without `allow_wake` those that would wake a
-    /// GPU are deferred. All are deferred while the machine goes to sleep.
+    /// Queries the chosen targets that do not run yet. Defers targets that would wake a GPU, unless
+    /// `allow_wake`, and all targets while the machine goes to sleep.
     void start(const Chosen& chosen, bool allow_wake);
     void start_all() {
         start([](const ProbeTarget&) { return true; }, false);
     }
-    /// Asks the first of all, where nothing speaks against any: it starts beside the scan, for
-    /// which ProbedMachine::scan_functions() is enough. To be followed by start_due().
+    /// Starts the first query while the machine is scanned, unless a driver is suspect or held
+    /// back. Needs only ProbedMachine::scan_functions(). Call start_due() afterwards.
     void start_ahead();
-    /// Asks those without a cached result that is young enough.
+    /// Queries the targets whose cached result is missing or too old.
     void start_due();
+    /// Queries the deferred targets.
     void start_deferred();
-    /// Asks the deferred ones that can be asked by now. Does nothing if it was called less than
-    /// kLooksAgainAfter ago.
+    /// Queries the deferred targets that can be queried now. Does nothing if it was called less
+    /// than kLooksAgainAfter ago.
     void catch_up();
     static constexpr Duration kLooksAgainAfter = std::chrono::seconds{2};
-    /// Lets the next catch_up() look at once.
+    /// Lets the next catch_up() run immediately.
     void may_catch_up() { caught_up_at_.reset(); }
 
-    /// Results of queries that run now are out of date.
+    /// Marks the queries that run now as outdated.
     void machine_changed();
-    /// Takes results of an earlier process.
+    /// Adds results of an earlier process.
     void take_cached(std::vector<ProbeResult> probes);
     /// The targets that are not in quarantine.
     [[nodiscard]] std::vector<ProbeTarget> askable() const;
 
     [[nodiscard]] bool running() const { return begun_ != ended_; }
-    /// Whether an answer is awaited that is not there yet; a process that only has to end is none.
+    /// Whether an answer is still missing. Workers that have answered but not ended do not count.
     [[nodiscard]] bool asking() const { return begun_ - ended_ != settled_.size(); }
     [[nodiscard]] std::set<ProbeTarget> running_targets() const;
     /// Joins the current round, or the next one.
     void wait(ProbeWaiter waiter) { waiters_.push_back(std::move(waiter)); }
-    /// Ends the round and returns who has waited for it.
+    /// Ends the round and returns the callers that waited for it.
     std::vector<ProbeWaiter> end_round();
 
 private:
@@ -111,18 +114,18 @@ private:
     Publisher& publisher_;
     std::function<void()> all_answered_;
     std::function<void()> round_ended_;
-    std::map<ProbeTarget, QueryState> states_ = {};  ///< those that are not Idle
+    std::map<ProbeTarget, QueryState> states_ = {};  ///< targets that are not Idle
     StabilityCheck stability_ = {};
     std::optional<MonotonicTime> caught_up_at_ = {};
-    std::deque<ProbeTarget> suspects_ = {};  ///< of this round, to be asked one by one
-    /// Whose answers name the GPUs and are still awaited, and who waits for that.
+    std::deque<ProbeTarget> suspects_ = {};  ///< suspects of this round, which run one at a time
+    /// Targets that name the GPUs and have not answered yet; the targets in held_ start after them.
     std::set<ProbeTarget> naming_ = {};
     std::deque<ProbeTarget> held_ = {};
     EventHandle head_start_ = {};
-    std::set<ProbeTarget> early_ = {};    ///< whose result is there, and whose worker has not ended
-    std::set<ProbeTarget> settled_ = {};  ///< those of them whose result will stand
-    std::size_t begun_ = 0;               ///< in this round
-    std::size_t ended_ = 0;
+    std::set<ProbeTarget> early_ = {};    ///< targets that have answered but not ended
+    std::set<ProbeTarget> settled_ = {};  ///< early targets whose answer is final
+    std::size_t begun_ = 0;               ///< queries of this round
+    std::size_t ended_ = 0;               ///< queries of this round that have ended
     std::vector<ProbeWaiter> waiters_ = {};
 };
 
