@@ -17,6 +17,7 @@
 namespace gpuprobe::engine {
 namespace {
 
+/// Beginnings of the names of the libraries that a target's API loads.
 std::vector<std::string> sonames_of(const ProbeTarget& target) {
     std::vector<std::string> starts;
     if (const auto* api = find_api(target.api))
@@ -27,6 +28,8 @@ std::vector<std::string> sonames_of(const ProbeTarget& target) {
     return starts;
 }
 
+/// The files that the result of a trial depends on: the API's libraries, as the dynamic linker
+/// finds them, and the driver's manifest and library.
 std::vector<std::string> files_of(const ProbeTarget& target,
                                   const Machine& machine,
                                   const FileSystem& files) {
@@ -45,18 +48,20 @@ std::vector<std::string> files_of(const ProbeTarget& target,
 }
 
 template <class Names>
+/// Whether a request names it; an empty list means all.
 bool is_among(const Names& names, std::string_view name) {
     return names.empty() || std::ranges::find(names, name) != names.end();
 }
 
-/// How a probe names an API's device.
+/// The key by which a trial selects a device, from the API's facts about it.
 std::optional<std::string> key_of(const Value& device) {
     const auto facts = facts_from(device);
     return facts ? device_key(*facts) : std::nullopt;
 }
 
-/// A MIG instance goes by its UUID: CUDA shows a process one, in the first place. Other units may
-/// share an address, and go by their place.
+/// The key by which a trial selects a GPU or partition. A MIG instance is selected by its UUID,
+/// because CUDA shows a process only one instance, at index 0. Other partitions may share a PCI
+/// address and are selected by index.
 std::optional<std::string> key_of(const Gpu& gpu, std::string_view api) {
     const auto& view = gpu.apis.at(std::string{api});
     const auto* unit = unit_of(gpu);
@@ -69,7 +74,7 @@ std::optional<std::string> key_of(const Gpu& gpu, std::string_view api) {
     return view.index ? std::optional{"index:" + std::to_string(*view.index)} : std::nullopt;
 }
 
-/// The query's target for one of its devices. nullopt when the machine has no such driver or the
+/// The trial's target for one device of a query. nullopt if the machine has no such driver or the
 /// device has no key.
 std::optional<ProbeTarget> target_for(const std::vector<ProbeTarget>& queries,
                                       std::string_view api,
@@ -87,18 +92,18 @@ std::optional<ProbeTarget> target_for(const std::vector<ProbeTarget>& queries,
     return target;
 }
 
-/// Whether the API can be asked about it: it lists it, or does when it is told to show nothing
-/// else.
+/// Whether the API can use the device: it lists it, or it does so when restricted to this device.
 bool is_offered(const ApiView& view) {
     return view.outcome == Outcome::Answered || is_listed_when_named(view);
 }
 
+/// Whether a trial of this GPU with this API makes sense.
 bool may_compute(const Gpu& gpu, const ApiInfo& computing) {
     const auto view = gpu.apis.find(std::string{computing.word});
     const auto backend = gpu.backends.find(std::string{computing.backend});
     if (view == gpu.apis.end() || !is_offered(view->second) || backend == gpu.backends.end())
         return false;
-    // Our worker can use it even where other programs can't: "nvidia-icd-needs-egl".
+    // Our worker may be able to use a backend that other programs can't: "nvidia-icd-needs-egl".
     return backend->second.usable != false ||
            has_reason_with(backend->second.reasons, ReasonTraits::WorthATrial);
 }
@@ -106,6 +111,7 @@ bool may_compute(const Gpu& gpu, const ApiInfo& computing) {
 }  // namespace
 
 std::vector<const HardwareDevice*> devices_of(const ProbeTarget& target, const Machine& machine) {
+    // Without a known vendor, any device may be served.
     const auto known = known_driver(target.api, target.driver);
     std::vector<const HardwareDevice*> devices;
     if (known.is_software || target.api == kCpuApi)
@@ -141,7 +147,7 @@ void sort_for_start(std::vector<ProbeTarget>& targets,
             return 0;
         return computes(target.api) ? 1 : 2;
     };
-    // Those that tell no name come after the least believed.
+    // Targets that report memory but no names come after the least trusted names.
     const auto belief = [&group](const ProbeTarget& target) -> std::size_t {
         const auto* api = find_api(target.api);
         const bool tells_names = api != nullptr && api->trust.name != 0;
@@ -152,6 +158,7 @@ void sort_for_start(std::vector<ProbeTarget>& targets,
         return result ? result->duration.value_or(Duration::zero()) : Duration::zero();
     };
     std::ranges::stable_sort(targets, [&](const ProbeTarget& one, const ProbeTarget& other) {
+        // `one` and `other` are swapped for the time: longest first.
         return std::tuple{group(one), belief(one), last_time(other)} <
                std::tuple{group(other), belief(other), last_time(one)};
     });
@@ -175,7 +182,7 @@ std::string fingerprint_of(const ProbeTarget& trial,
                            const Machine& machine,
                            const FileSystem& files) {
     auto devices = devices_of(trial, machine);
-    // A device without an address may be any of the driver's.
+    // A device without an address may be any device of the driver, so all of them count.
     if (trial.device && trial.device->starts_with("pci:"))
         std::erase_if(
             devices, [&trial](const HardwareDevice* device) { return device->id != trial.device; });
@@ -191,6 +198,8 @@ std::vector<TrialTarget> trial_targets(const Report& report,
         if (target)
             targets.push_back({.target = std::move(*target), .gpu = gpu});
     };
+    // The view has partitions as GPUs of their parent. A request may name the parent or a
+    // partition.
     const ComputeView view{report};
     for (const auto& whole : report.gpus)
         for (const auto& gpu : view.report().gpus) {

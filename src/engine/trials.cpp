@@ -9,7 +9,7 @@
 namespace gpuprobe::engine {
 namespace {
 
-/// NVML averages the load over this time, and it is taken to stay the same for as long.
+/// NVML averages the load over this time; we assume that a reading is valid for as long.
 constexpr Duration kLoadHolds = std::chrono::seconds{1};
 
 bool tells_load(const ProbeTarget& target) {
@@ -34,6 +34,7 @@ void TrialQueue::add(const std::vector<ProbeTarget>& targets, ProbeWaiter waiter
                         .total = targets.size()});
 }
 
+/// Verifications may run together; a measurement has to run without anything else.
 bool TrialQueue::may_start(const ProbeTarget& target) const {
     if (running_.empty())
         return true;
@@ -46,6 +47,7 @@ const ProbeTarget* TrialQueue::next() const {
 
 std::vector<ProbeTarget> TrialQueue::take_startable() {
     std::vector<ProbeTarget> startable;
+    // Only from the front, so that verifications never overtake a waiting measurement.
     while (!waiting_.empty() && may_start(waiting_.front())) {
         startable.push_back(waiting_.front());
         running_.insert(std::move(waiting_.front()));
@@ -72,6 +74,7 @@ std::vector<ProbeWaiter> TrialQueue::finish(const ProbeTarget& target) {
 LoadCheck::LoadCheck(const EngineContext& context, Queries& queries, std::function<void()> known)
     : context_{context}, queries_{queries}, known_{std::move(known)} {}
 
+/// IdleMeter needs some time between look() and a result.
 void LoadCheck::start() {
     const auto now = context_.clock.monotonic();
     idle_meter_.look(context_.machine.files(), context_.machine.hardware, now);
@@ -85,6 +88,8 @@ void LoadCheck::metered() {
 }
 
 bool LoadCheck::must_wait_for(const Gpu& gpu) {
+    // Three cases: our own measurement causes the load, the idle meter still runs, or NVML's last
+    // reading is too old.
     if (gpu.id == measured_)
         return false;
     if (metering_ && idle_meter_.watches(gpu.id))
@@ -94,7 +99,7 @@ bool LoadCheck::must_wait_for(const Gpu& gpu) {
         return false;
     asked_at_ = now;
     queries_.start(tells_load, false);
-    if (!queries_.running())
+    if (!queries_.running())  // NVML was skipped, so there will be no newer reading
         return false;
     is_asking_ = true;
     queries_.wait({.done = [this] {
@@ -128,11 +133,12 @@ void TrialRunner::prepare(const ProbeRequest& request, bool are_queried) {
         load_.start();
 }
 
-/// The result that a target gets instead of being started now.
+/// The result that a target gets instead of being started now; nullopt if it may start.
 std::optional<ProbeResult> TrialRunner::obstacle(const ProbeTarget& target, const Job& job) const {
     const auto sleeper = sleeper_woken_by(target, context_.machine.hardware);
     if (sleeper && !job.may_wake)
         return skipped_asleep(target, *sleeper);
+    // A sleeping GPU that may be woken is idle, so its load need not be checked.
     if (!is_measured(target) || job.is_forced || sleeper)
         return std::nullopt;
     if (auto reason = load_.obstacle(gpu_of(job)))
@@ -140,6 +146,7 @@ std::optional<ProbeResult> TrialRunner::obstacle(const ProbeTarget& target, cons
     return std::nullopt;
 }
 
+/// Targets that can't run get their reason as result right away; the waiter waits for the others.
 void TrialRunner::begin(const ProbeRequest& request, const ProbeWaiter& waiter) {
     auto& machine = context_.machine;
     if (!machine.is_replay())
@@ -171,7 +178,7 @@ void TrialRunner::begin(const ProbeRequest& request, const ProbeWaiter& waiter) 
         waiter.done();
 }
 
-/// A target that is wanted twice may do what either of the two requests allows.
+/// If two requests have the same target, it may do what either of them allows.
 void TrialRunner::enqueue(const ProbeTarget& target, const Job& job) {
     auto& known = jobs_[target];
     known.gpu = job.gpu;
@@ -207,7 +214,8 @@ void TrialRunner::verify_in_background() {
     start_next();
 }
 
-/// Only the first measurement on a GPU needs its load; the following ones would see their own.
+/// Whether the next target has to wait until its GPU's load is known. Only the first measurement of
+/// a GPU needs the load; the following ones would see their own.
 bool TrialRunner::must_learn_load() {
     const auto* next = queue_.next();
     if (!next || !is_measured(*next))
@@ -217,8 +225,8 @@ bool TrialRunner::must_learn_load() {
     return gpu && !job.is_forced && load_.must_wait_for(*gpu);
 }
 
-/// Looks for obstacles again: a GPU may have fallen asleep, or somebody may have begun to use it,
-/// while it waited for its turn.
+/// Checks for obstacles again: while a target waited in the queue, its GPU may have fallen asleep
+/// or other programs may have started to use it.
 void TrialRunner::start_next() {
     if (context_.sleep.is_near() || load_.is_asking() || must_learn_load())
         return;
@@ -235,12 +243,14 @@ void TrialRunner::start_next() {
     context_.ledger.begin(due);
     for (const auto& target : due)
         start(target);
+    // Last, because ended() starts the next targets.
     for (auto& [target, instead] : not_started)
         ended(target, std::move(instead));
 }
 
 void TrialRunner::start(const ProbeTarget& target) {
     auto& job = jobs_[target];
+    // Waking the GPU takes time, but a retry finds it awake.
     const bool is_slow = std::exchange(job.may_wake, false) || context_.ledger.is_cold();
     if (const auto* gpu = is_measured(target) ? gpu_of(job) : nullptr)
         load_.measures(*gpu);
@@ -249,6 +259,7 @@ void TrialRunner::start(const ProbeTarget& target) {
         is_slow ? Patience::Double : Patience::Usual);
 }
 
+/// If the device or driver has changed meanwhile, the result belongs to neither: it is dropped.
 void TrialRunner::ended(const ProbeTarget& target, ProbeResult probe) {
     const bool is_current = is_as_tested(target);
     if (context_.ledger.should_retry(target, probe) && is_current && !context_.sleep.is_near())
@@ -263,7 +274,7 @@ void TrialRunner::ended(const ProbeTarget& target, ProbeResult probe) {
         context_.ledger.settle(all_running());  // the device that may have done harm is gone
     start_next();
     if (over.empty() && !queue_.empty())
-        return publisher_.publish_soon();
+        return publisher_.publish_soon();  // more results will follow
     publisher_.publish();
     publisher_.save_cache(worth_caching());
     for (const auto& waiter : over)
@@ -289,7 +300,7 @@ bool TrialRunner::is_as_tested(const ProbeTarget& target) const {
 void TrialRunner::machine_changed() {
     std::erase_if(fingerprints_, [this](const auto& entry) {
         const auto& [target, fingerprint] = entry;
-        // A running one is judged when it ends.
+        // A running target is checked when it ends.
         if (running().contains(target) || fingerprint == fingerprint_of(target))
             return false;
         context_.machine.results.forget(target);
@@ -297,7 +308,7 @@ void TrialRunner::machine_changed() {
     });
 }
 
-/// The target that gave this result; nullopt when no driver offers it any more.
+/// The target of this result; nullopt if its driver is gone.
 std::optional<ProbeTarget> TrialRunner::target_of(const ProbeResult& probe) const {
     const auto& targets = context_.machine.search.targets;
     const auto offered = std::ranges::find_if(targets, [&probe](const auto& target) {
@@ -311,6 +322,7 @@ std::optional<ProbeTarget> TrialRunner::target_of(const ProbeResult& probe) cons
     return target;
 }
 
+/// Each cached trial has its own fingerprint, which must still match.
 void TrialRunner::take_cached(std::vector<store::CachedTrial> cached) {
     for (auto& [fingerprint, probe] : cached) {
         const auto target = target_of(probe);

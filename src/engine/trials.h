@@ -18,17 +18,19 @@
 
 namespace gpuprobe::engine {
 
-/// The targets that compute or wait for their turn, in the order in which they came, and who waits
-/// for them. A measurement runs alone: two at a time would share memory, even if only the host's.
+/// The queue of verifications and measurements, in order of arrival, with the callers that wait for
+/// them. Nothing else runs during a measurement: two at a time would share memory, at least the
+/// host's.
 class TrialQueue {
 public:
-    /// Adds those that are not in it yet. `waiter` waits for all of `targets`.
+    /// Adds the targets that are not in the queue yet. `waiter` waits for all of `targets`.
     void add(const std::vector<ProbeTarget>& targets, ProbeWaiter waiter);
-    /// Those whose turn has come; they count as running from now on.
+    /// Removes and returns the targets that can start now; they count as running from now on.
     std::vector<ProbeTarget> take_startable();
-    /// The first target that take_startable() would return; null when it would return none.
+    /// The first target that take_startable() would return, or null.
     [[nodiscard]] const ProbeTarget* next() const;
-    /// The target has ended. Returns those whose wait is over and who want to be told.
+    /// Removes a target that has ended. Returns the waiters whose last target this was, if they
+    /// have a `done` callback.
     std::vector<ProbeWaiter> finish(const ProbeTarget& target);
 
     [[nodiscard]] const std::set<ProbeTarget>& running() const { return running_; }
@@ -37,8 +39,8 @@ public:
 private:
     struct Waiting {
         ProbeWaiter waiter = {};
-        std::set<ProbeTarget> left = {};
-        std::size_t total = 0;
+        std::set<ProbeTarget> left = {};  ///< targets that have not ended
+        std::size_t total = 0;            ///< number of targets, for the progress
     };
     [[nodiscard]] bool may_start(const ProbeTarget& target) const;
 
@@ -47,23 +49,23 @@ private:
     std::vector<Waiting> waiters_ = {};
 };
 
-/// Finds out whether a GPU is free to be measured.
+/// Finds out whether a GPU is idle enough to be measured.
 class LoadCheck {
 public:
-    /// `known` is called when a load that must_wait_for() has asked for is known.
+    /// `known` is called when the load is known for which must_wait_for() returned true.
     LoadCheck(const EngineContext& context, Queries& queries, std::function<void()> known);
 
-    /// Begins to watch the idle counters. NVML is being asked at the same time.
+    /// Starts to watch the idle counters. The caller has started a query of NVML.
     void start();
     [[nodiscard]] bool is_asking() const { return is_asking_; }
-    /// Whether the load of `gpu` is not known yet. Asks for it then.
+    /// Whether the load of `gpu` is still unknown. If so, starts to find it out.
     [[nodiscard]] bool must_wait_for(const Gpu& gpu);
-    /// Why `gpu` should not be measured now; nullopt when there is no known obstacle. Null stands
-    /// for the host alone.
+    /// Why `gpu` should not be measured now; nullopt without a known obstacle. If `gpu` is null,
+    /// only the host is checked.
     [[nodiscard]] std::optional<Reason> obstacle(const Gpu* gpu) const;
 
-    /// `gpu` is measured now: for a while its load is our own. Later measurements of the same GPU
-    /// need not check it.
+    /// Notes that `gpu` is being measured: for a while, its load is our own. Later measurements of
+    /// the same GPU need not check it.
     void measures(const Gpu& gpu) { measured_ = gpu.id; }
     void measures_none() { measured_.reset(); }
 
@@ -74,45 +76,45 @@ private:
     Queries& queries_;
     std::function<void()> known_;
     IdleMeter idle_meter_ = {};
-    EventHandle metering_ = {};  ///< until the idle meter can tell
-    bool is_asking_ = false;     ///< NVML
+    EventHandle metering_ = {};  ///< runs until the idle meter has a result
+    bool is_asking_ = false;     ///< a query of NVML runs
     std::optional<MonotonicTime> asked_at_ = {};
     std::optional<std::string> measured_ = {};  ///< id of the GPU whose load is our own
 };
 
-/// Lets devices compute, to verify or to measure them: the stages "verify" and "measure".
+/// Runs the stages "verify" and "measure": lets devices compute, to check the result or to measure
+/// their speed.
 class TrialRunner {
 public:
     TrialRunner(const EngineContext& context, Queries& queries, Publisher& publisher);
 
-    /// Learns the GPUs' load, unless nobody needs it. Call it before begin(), and let the queries
-    /// that it starts end.
+    /// Starts to find out the GPUs' load if the request needs it. Call it before begin(), and wait
+    /// for the queries that it starts. `are_queried`: all drivers are being queried already.
     void prepare(const ProbeRequest& request, bool are_queried);
-    /// Queues what the request names. If nothing is left to do, the waiter is told within this
-    /// call.
+    /// Queues the targets of the request. If none can run, calls the waiter within this call.
     void begin(const ProbeRequest& request, const ProbeWaiter& waiter);
-    /// Verifies all GPUs that have no result yet. Each only once: if that goes wrong, the same
-    /// driver is not tried again in the background.
+    /// Verifies all GPUs that have no result yet. Each only once: after a failure, the same driver
+    /// is not tried again in the background.
     void verify_in_background();
-    /// Starts those whose turn has come. None while the machine goes to sleep.
+    /// Starts the targets that can start now; none while the machine goes to sleep.
     void start_next();
 
-    /// Forgets results of devices and drivers that are no longer the same.
+    /// Forgets the results of devices and drivers that have changed.
     void machine_changed();
-    /// Takes results of an earlier process.
+    /// Adds results of an earlier process that are still valid.
     void take_cached(std::vector<store::CachedTrial> cached);
-    /// All results, of queries too, that the next start can use.
+    /// All results that the next start can use, including queries.
     [[nodiscard]] store::CachedProbes worth_caching() const;
 
     [[nodiscard]] bool empty() const { return queue_.empty(); }
     [[nodiscard]] const std::set<ProbeTarget>& running() const { return queue_.running(); }
 
 private:
-    /// What is known of a queued target beside itself.
+    /// How to run a queued target.
     struct Job {
         std::string gpu = {};    ///< id; "" for software and the processor
-        bool may_wake = false;   ///< may be started although that wakes a GPU
-        bool is_forced = false;  ///< is measured in spite of any obstacle
+        bool may_wake = false;   ///< may be started even if that wakes a GPU
+        bool is_forced = false;  ///< is measured even if there is an obstacle
     };
     void enqueue(const ProbeTarget& target, const Job& job);
     [[nodiscard]] const Gpu* gpu_of(const Job& job) const;
@@ -132,8 +134,8 @@ private:
     Publisher& publisher_;
     TrialQueue queue_ = {};
     LoadCheck load_;
-    std::map<ProbeTarget, Job> jobs_ = {};  ///< until the target has ended
-    /// The device and driver of each target when it was last tried.
+    std::map<ProbeTarget, Job> jobs_ = {};  ///< targets that have not ended
+    /// Fingerprints of the device and driver of each target when it was last tried.
     std::map<ProbeTarget, std::string> fingerprints_ = {};
 };
 
