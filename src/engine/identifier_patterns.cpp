@@ -32,19 +32,20 @@ bool is_space(char c) {
     return c == ' ' || c == '\t';
 }
 
-/// A text and the place in it that is looked at.
+/// A position in a text. All positions below are relative to it.
 struct Place {
     std::string_view text;
     std::size_t at;
     const Identifiers& known;
 
     [[nodiscard]] std::string_view rest() const { return text.substr(at); }
+    /// The character before this position; a line feed at the start of the text.
     [[nodiscard]] char before() const { return at == 0 ? '\n' : text[at - 1]; }
-    /// What comes after that many characters.
+    /// The character that many characters later; a line feed at the end of the text.
     [[nodiscard]] char after(std::size_t length) const {
         return at + length < text.size() ? text[at + length] : '\n';
     }
-    /// How many characters from here on are of that kind.
+    /// The number of consecutive characters, from `from` on, for which `is_one` is true.
     template <class IsOne>
     [[nodiscard]] std::size_t run(IsOne is_one, std::size_t from = 0) const {
         std::size_t length = from;
@@ -54,6 +55,7 @@ struct Place {
     }
 };
 
+/// The text in lower case, without the characters in `left_out`.
 std::string without(std::string_view text, std::string_view left_out) {
     std::string kept;
     for (const char c : text)
@@ -62,13 +64,15 @@ std::string without(std::string_view text, std::string_view left_out) {
     return lower_case(kept);
 }
 
-/// All bits zero or one: it stands for "unknown".
+/// Whether all digits are 0 or all are f, which means "unknown".
 bool is_blank(std::string_view digits) {
     const auto bare = without(digits, "-:x");
     return bare.find_first_not_of('0') == std::string::npos ||
            bare.find_first_not_of('f') == std::string::npos;
 }
 
+/// A match with a placeholder like "[number-1]". Spellings that differ only in case or separators
+/// count as the same identifier.
 Found word(const Place& place, std::size_t length, std::string_view name, std::size_t kept = 0) {
     return FoundIdentifier{
         .length = length,
@@ -77,10 +81,14 @@ Found word(const Place& place, std::size_t length, std::string_view name, std::s
         .identifier = without(place.text.substr(place.at + kept, length - kept), "-:. ")};
 }
 
+// The functions from here on are the patterns of the table at the end. Each returns the identifier
+// that begins at this position, or nullopt. They look at the character before as well, to match
+// whole words only.
 constexpr std::size_t kUuidLength = 36;
 constexpr std::size_t kPlainUuidLength = 32;
 constexpr std::size_t kUniqueIdLength = 16;
 
+/// 8-4-4-4-12 hexadecimal digits: "01234567-89ab-cdef-0123-456789abcdef".
 Found uuid(const Place& place) {
     const auto text = place.rest().substr(0, kUuidLength);
     if (is_hex(place.before()) || text.size() < kUuidLength || is_hex(place.after(kUuidLength)))
@@ -96,7 +104,7 @@ Found uuid(const Place& place) {
         .length = kUuidLength, .form = StandIn::Uuid, .identifier = without(text, "-")};
 }
 
-/// KFD's properties write the serial number of a card in decimal: "unique_id 17333131577230011963"
+/// The serial number of a card in decimal, as in KFD's properties: "unique_id 17333131577230011963"
 /// (drivers/gpu/drm/amd/amdkfd/kfd_topology.c).
 Found decimal_unique_id(const Place& place) {
     if (!place.text.substr(0, place.at).ends_with("unique_id "))
@@ -105,6 +113,7 @@ Found decimal_unique_id(const Place& place) {
     auto number = parse_number<std::uint64_t>(place.rest().substr(0, length));
     if (!number || *number == 0)
         return std::nullopt;
+    // In hexadecimal, so that it gets the same placeholder number as in unique_id().
     std::string digits(kUniqueIdLength, '0');
     for (auto digit = digits.rbegin(); *number != 0; ++digit, *number >>= 4U)
         *digit = "0123456789abcdef"[*number & 0xF];
@@ -112,8 +121,9 @@ Found decimal_unique_id(const Place& place) {
         .length = length, .form = StandIn::DecimalUniqueId, .identifier = std::move(digits)};
 }
 
-/// Sixteen hexadecimal digits that are not part of a longer word: the serial number of a card as
-/// amdgpu and ROCm write it. The addresses of a PCI `resource` line are as long, but follow "0x".
+/// Sixteen hexadecimal digits that are not part of a longer word: the serial number of a card in
+/// the format of amdgpu and ROCm. The addresses in a PCI `resource` file have the same length but
+/// follow "0x".
 Found unique_id(const Place& place) {
     if (is_hex(place.before()) || place.before() == 'x' || place.run(is_hex) != kUniqueIdLength ||
         is_blank(place.rest().substr(0, kUniqueIdLength)))
@@ -123,8 +133,8 @@ Found unique_id(const Place& place) {
                            .identifier = lower_case(place.rest().substr(0, kUniqueIdLength))};
 }
 
-/// Hexadecimal digits that are a word of their own: UUIDs without dashes, digests, World Wide
-/// Names, addresses of network cards without colons, addresses in memory.
+/// A whole word of hexadecimal digits: UUIDs without dashes, digests, World Wide Names, MAC
+/// addresses without colons, addresses in memory.
 Found long_number(const Place& place, std::size_t shortest) {
     if (is_alnum(place.before()))
         return std::nullopt;
@@ -135,6 +145,7 @@ Found long_number(const Place& place, std::size_t shortest) {
     if (length < (prefix == 0 ? shortest : std::min<std::size_t>(shortest, 9)) ||
         is_alnum(place.after(prefix + length)) || is_blank(digits))
         return std::nullopt;
+    // Two lengths keep their form, because they are serial numbers and UUIDs.
     if (length == kUniqueIdLength)
         return FoundIdentifier{.length = prefix + length,
                                .kept = prefix,
@@ -152,6 +163,7 @@ Found long_number_in_prose(const Place& place) {
     return long_number(place, 12);
 }
 
+/// At least `shortest` decimal digits.
 Found long_decimal(const Place& place, std::size_t shortest) {
     const auto length = place.run(is_decimal);
     if (is_decimal(place.before()) || length < shortest || is_blank(place.rest().substr(0, length)))
@@ -165,8 +177,8 @@ Found long_decimal_in_text(const Place& place) {
     return long_decimal(place, 10);
 }
 
-/// "00:11:22:aa:bb:cc", "00-11-22-33-44-55-66-77": addresses of network cards, the Device Serial
-/// Number of PCI Express.
+/// "00:11:22:aa:bb:cc", "00-11-22-33-44-55-66-77": MAC addresses, the Device Serial Number of PCI
+/// Express.
 Found hex_pairs(const Place& place) {
     constexpr std::size_t kFewest = 6;
     const auto text = place.rest();
@@ -185,7 +197,7 @@ Found hex_pairs(const Place& place) {
     return word(place, 3 * count - 1, "address");
 }
 
-/// "0011.2233.4455"
+/// "0011.2233.4455": a MAC address in the notation of network switches.
 Found hex_triple(const Place& place) {
     constexpr std::size_t kLength = 14;
     if (is_alnum(place.before()) || place.before() == '.' || place.run(is_hex) != 4 ||
@@ -195,6 +207,7 @@ Found hex_triple(const Place& place) {
     return word(place, kLength, "address");
 }
 
+/// Four numbers up to 255 with dots. A version with more or fewer numbers does not match.
 Found ipv4(const Place& place) {
     if (is_alnum(place.before()) || place.before() == '.')
         return std::nullopt;
@@ -214,7 +227,7 @@ Found ipv4(const Place& place) {
     return goes_on || is_alnum(place.after(length)) ? std::nullopt : word(place, length, "address");
 }
 
-/// With "::", or with all eight groups.
+/// An IPv6 address with "::" or with all eight groups.
 Found ipv6(const Place& place) {
     if (is_alnum(place.before()) || place.before() == ':')
         return std::nullopt;
@@ -240,7 +253,7 @@ bool is_of_host(char c) {
     return is_alnum(c) || c == '.' || c == '-';
 }
 
-/// "somebody@example.com", "somebody@host"
+/// "alice@example.com", "alice@host"
 Found email(const Place& place) {
     if (is_of_local_part(place.before()))
         return std::nullopt;
@@ -251,7 +264,8 @@ Found email(const Place& place) {
     return host == 0 ? std::nullopt : word(place, local + 1 + host, "email");
 }
 
-/// The host, and who is known there, of "https://user:password@host:80/".
+/// The host of a URL with its port, user and password: "user:password@host:80" in
+/// "https://user:password@host:80/".
 Found url_authority(const Place& place) {
     if (!place.text.substr(0, place.at).ends_with("://"))
         return std::nullopt;
@@ -261,7 +275,7 @@ Found url_authority(const Place& place) {
     return length == 0 ? std::nullopt : word(place, length, "host");
 }
 
-/// Ends of names that are files, not hosts.
+/// Whether the last label of a name is a file extension, not a domain.
 bool is_file_ending(std::string_view end) {
     static constexpr std::array<std::string_view, 20> kEndings = {
         "so",  "json", "icd", "conf", "cpp", "log", "bin", "spv", "ko",  "xz",
@@ -269,7 +283,8 @@ bool is_file_ending(std::string_view end) {
     return std::ranges::find(kEndings, end) != kEndings.end();
 }
 
-/// "gpu7.lab.example.com", "printer.local", "example.org"
+/// "gpu7.lab.example.com", "printer.local", "example.org". A name with two labels has to end in a
+/// known domain, because "file.ext" and "namespace.member" look the same.
 Found host_name(const Place& place) {
     static constexpr std::array<std::string_view, 20> kDomains = {
         "local", "lan",  "internal", "corp", "home", "intranet", "localdomain",
@@ -278,6 +293,7 @@ Found host_name(const Place& place) {
     if (is_of_host(place.before()) || place.before() == '/' || place.before() == '_')
         return std::nullopt;
     auto length = place.run(is_of_host);
+    // A dot at the end is the end of a sentence.
     while (length > 0 && place.after(length - 1) == '.')
         --length;
     const auto text = lower_case(place.rest().substr(0, length));
@@ -301,12 +317,13 @@ bool starts_with_ignoring_case(std::string_view text, std::string_view start) {
            });
 }
 
-/// How much of the text is that name as a word of its own, also in other case; 0: it is another.
+/// The length of the name if it is here as a whole word, in any case; otherwise 0.
 std::size_t name_at(const Place& place, std::string_view name) {
     const bool is_whole = !is_alnum(place.before()) && !is_alnum(place.after(name.size()));
     return is_whole && starts_with_ignoring_case(place.rest(), name) ? name.size() : 0;
 }
 
+/// A serial number or address of this machine, which may have any form.
 Found known_number(const Place& place) {
     for (const auto& number : place.known.numbers)
         if (const auto length = name_at(place, number))
@@ -314,8 +331,9 @@ Found known_number(const Place& place) {
     return std::nullopt;
 }
 
-/// Words that name a vendor, an API or a backend, or that stand for themselves in a report. A user
-/// who is called so is not worth a report without the names of its GPUs.
+/// Whether the word is a vendor, an API, a backend or another word that is frequent in reports. If
+/// a user or host has such a name, it is not replaced, because the report would lose the names of
+/// its GPUs.
 bool is_common_word(std::string_view name) {
     static constexpr std::array<std::string_view, 18> kCommon = {
         "nvidia", "amd",   "intel",  "apple",  "arm",     "mesa",   "qualcomm", "gpu",   "llvm",
@@ -327,7 +345,7 @@ bool is_common_word(std::string_view name) {
            });
 }
 
-/// With the rest of a name that begins so: "host.example.com".
+/// A name of this host, with a domain that follows it: "host.example.com".
 Found known_host(const Place& place) {
     for (const auto& host : place.known.hosts)
         if (const auto length = is_common_word(host) ? 0 : name_at(place, host)) {
@@ -340,6 +358,7 @@ Found known_host(const Place& place) {
     return std::nullopt;
 }
 
+/// A match with the placeholder "user-1". Homes and names of the same user get the same number.
 Found user(std::string_view name, std::size_t length, std::size_t kept = 0) {
     return FoundIdentifier{.length = length,
                            .kept = kept,
@@ -355,6 +374,7 @@ Found known_user(const Place& place) {
     return std::nullopt;
 }
 
+/// Bytes above 0x7f are parts of UTF-8 characters.
 bool is_of_file_name(char c) {
     return is_alnum(c) || c == '.' || c == '_' || c == '-' || c == '+' || c == '@' || c == '$' ||
            c == '~' || static_cast<unsigned char>(c) >= 0x80;
@@ -367,8 +387,8 @@ Found home(std::string_view owner, std::size_t length) {
                            .identifier = "user " + std::string{owner}};
 }
 
-/// "/home/NAME", "/Users/NAME", "/root", and what the accounts name. The folder above is replaced,
-/// too: "/data/people/NAME" tells where it is.
+/// "/home/NAME", "/Users/NAME", "/root" and the home folders of accounts. The folders above are
+/// replaced as well, because "/data/people/NAME" reveals where a machine is used.
 Found home_folder(const Place& place) {
     const auto text = place.rest();
     if (!text.starts_with('/') && !text.starts_with('\\'))
@@ -399,14 +419,14 @@ Found user_by_number(const Place& place) {
     return std::nullopt;
 }
 
-/// A word before a value that identifies or opens something.
+/// A word that precedes an identifier or a secret.
 struct Label {
     std::string_view word;
-    bool is_in_kernel = false;    ///< such lines are in files of the kernel, too
+    bool is_in_kernel = false;    ///< files of the kernel have such lines as well
     bool takes_the_line = false;  ///< the value may have spaces
-    bool needs_sign = false;      ///< a value follows only ":", "=" or "#"
+    bool needs_sign = false;      ///< a value must follow ":", "=" or "#"
 
-    /// Any word after it is taken for its value, also one without a digit.
+    /// Whether any word after the label is its value, even a word without digits.
     [[nodiscard]] bool is_secret() const { return is_in_kernel && word != "serial"; }
 };
 constexpr Label kLabels[] = {
@@ -472,7 +492,8 @@ constexpr Label kLabels[] = {
     {"boot_id"},
 };
 
-/// What may stand between a label and its value: "serial number", "token_value".
+/// The length of words that continue a label: " number" in "serial number", "_value" in
+/// "token_value", and a plural s.
 std::size_t label_ending(const Place& place, std::size_t from) {
     static constexpr std::array<std::string_view, 12> kMore = {"number",  "num",  "nr",    "no",
                                                                "id",      "tag",  "key",   "name",
@@ -501,7 +522,8 @@ bool is_quote(char c) {
     return c == '"' || c == '\'' || c == '`';
 }
 
-/// How long the value is that starts there.
+/// The length of the value that starts at `from`: up to the closing quote if there is a quote
+/// before it, otherwise the rest of the line or a word.
 std::size_t value_length(const Place& place, std::size_t from, bool takes_the_line) {
     const char quote = from > 0 && is_quote(place.after(from - 1)) ? place.after(from - 1) : '\n';
     return place.run(
@@ -516,6 +538,8 @@ std::size_t value_length(const Place& place, std::size_t from, bool takes_the_li
         from);
 }
 
+/// A label with its value: LABEL [quote] [sign] [quote] VALUE, or LABEL is VALUE. Without sign or
+/// quotes, a value that is not a secret needs four characters and a digit: "part 2" is not a match.
 Found labelled_by(const Place& place, const Label& label) {
     auto length = label.word.size();
     if (!starts_with_ignoring_case(place.rest(), label.word))
@@ -547,6 +571,7 @@ Found labelled_by(const Place& place, const Label& label) {
                                             : std::nullopt;
 }
 
+/// The first label that matches.
 Found labelled(const Place& place) {
     if (is_alnum(place.before()))
         return std::nullopt;
@@ -556,6 +581,7 @@ Found labelled(const Place& place) {
     return std::nullopt;
 }
 
+/// Only labels that files of the kernel have, and only with a sign.
 Found labelled_in_kernel(const Place& place) {
     if (is_alnum(place.before()))
         return std::nullopt;
@@ -568,7 +594,8 @@ Found labelled_in_kernel(const Place& place) {
     return std::nullopt;
 }
 
-/// Letters and digits in one word: serial and part numbers.
+/// A word of letters and digits: serial and part numbers. Either at least 8 capital letters, digits
+/// and dashes with 4 digits, or at least 12 letters and digits with 5 digits.
 Found serial_like(const Place& place) {
     if (is_alnum(place.before()) || place.before() == '_' || place.before() == '-')
         return std::nullopt;
@@ -585,7 +612,8 @@ Found serial_like(const Place& place) {
     return is_mixed ? word(place, mixed, "number") : std::nullopt;
 }
 
-/// Keys that say what they open.
+/// Access tokens with a known prefix: Hugging Face, GitHub, GitLab, NVIDIA, Slack, OpenAI, AWS,
+/// JWT, Docker.
 Found named_key(const Place& place) {
     static constexpr std::array<std::string_view, 14> kLeads = {
         "hf_",   "ghp_",  "gho_", "ghs_", "github_pat_", "glpat-", "nvapi-",
@@ -601,7 +629,7 @@ Found named_key(const Place& place) {
     return std::nullopt;
 }
 
-/// Functions of drivers' interfaces are as mixed as keys are.
+/// Whether the word is a function of an API. These mix upper and lower case like keys.
 bool is_function_name(std::string_view text) {
     static constexpr std::array<std::string_view, 12> kLeads = {
         "vk", "cl", "cu", "ze", "zes", "hip", "hsa", "nvml", "egl", "gl", "drm", "roc"};
@@ -611,7 +639,8 @@ bool is_function_name(std::string_view text) {
     return has_lead && std::ranges::count_if(text, is_decimal) <= 2;
 }
 
-/// Long words of small and capital letters and digits: keys and tokens in base 64.
+/// A long word that mixes lower case, upper case and digits, or ends in '=': keys and tokens in
+/// base64.
 Found key_like(const Place& place) {
     constexpr std::size_t kShortest = 20;
     const auto is_of_key = [](char c) {
@@ -632,7 +661,7 @@ Found key_like(const Place& place) {
     return word(place, length, "key");
 }
 
-/// In the order in which they are tried, with the kinds of text in which they are.
+/// A pattern with the kinds of text in which it is used.
 struct Pattern {
     Found (*find)(const Place& place);
     bool in_kernel = false;
@@ -640,6 +669,7 @@ struct Pattern {
     bool in_fact = false;
     bool in_prose = false;
 };
+/// In the order in which they are tried; the more specific patterns are first.
 constexpr Pattern kPatterns[] = {
     {decimal_unique_id, true, true, true, true},
     {uuid, true, true, true, true},

@@ -11,28 +11,28 @@
 
 namespace gpuprobe::engine {
 
-/// The form that the stand-in of an identifier has.
+/// The form of the placeholder that replaces an identifier.
 enum class StandIn {
     Uuid,             ///< "00000000-0000-4000-8000-000000000001"
     PlainUuid,        ///< the same without dashes
     UniqueId,         ///< "a000000000000001"
-    DecimalUniqueId,  ///< that in decimal
+    DecimalUniqueId,  ///< a UniqueId in decimal
     Home,             ///< "/home/user-1"
-    Name,             ///< "user-1": may be part of a path
+    Name,             ///< "user-1": can be part of a path
     Word,             ///< "[serial-1]"
 };
 
-/// An identifier in a text.
+/// An identifier that was found in a text.
 struct FoundIdentifier {
-    std::size_t length = 0;  ///< in the text, from where it was looked for
-    std::size_t kept = 0;    ///< how much of its start is no part of it: a label
+    std::size_t length = 0;  ///< length of the match, including a label
+    std::size_t kept = 0;    ///< length of a label at its start, which is kept
     StandIn form = StandIn::Word;
-    std::string_view word = {};   ///< of a Name or Word
-    std::string identifier = {};  ///< the same for all its spellings
+    std::string_view word = {};   ///< the word of a Home, Name or Word: "user" in "user-1"
+    std::string identifier = {};  ///< normalized: equal for all spellings
 };
 
-/// The identifier that begins at `at`; nullopt if none does. Called for each place of a text in
-/// turn, without those in what was found before.
+/// The identifier that begins at `at`, or nullopt. To be called for each position of a text in
+/// order, skipping the text of identifiers found before.
 std::optional<FoundIdentifier> identifier_at(std::string_view text,
                                              std::size_t at,
                                              TextKind kind,

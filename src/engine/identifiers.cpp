@@ -18,9 +18,9 @@ namespace {
 constexpr uid_t kNobody = 65534;
 constexpr Bytes kMaxFile = kib(64);
 constexpr std::size_t kShortestNumber = 4;
-constexpr std::size_t kShortest = 2;  ///< one letter would be found in every text
+constexpr std::size_t kShortest = 2;  ///< a single letter occurs in every text
 
-/// A file of each entry of a folder.
+/// Files with identifiers, below each entry of a folder.
 struct NumberFiles {
     const char* folder;
     std::array<const char*, 4> files;
@@ -45,10 +45,11 @@ constexpr std::array kNumbers = {
     "/sys/class/dmi/id/chassis_asset_tag",
     "/proc/device-tree/serial-number",
 };
-/// Files there have the names of wireless networks.
+/// The files in these folders have the names of wireless networks.
 constexpr std::array kNetworkFolders = {"/etc/NetworkManager/system-connections", "/var/lib/iwd"};
 
-/// What vendors write where they have no number, and words that every text may have.
+/// Whether the text is a placeholder that vendors use for a missing number, or a word that occurs
+/// in many texts. Replacing it would garble reports.
 bool is_no_name(const std::string& text) {
     static constexpr std::array<std::string_view, 8> kNone = {
         "localhost", "localdomain", "default string", "not specified",
@@ -57,12 +58,14 @@ bool is_no_name(const std::string& text) {
            std::ranges::find(kNone, lower_case(text)) != kNone.end();
 }
 
+/// Adds a name once. Values in the device tree end in a zero byte.
 void add(std::string_view text, std::vector<std::string>& names) {
     std::string name{trimmed(text.substr(0, text.find('\0')))};
     if (!is_no_name(name) && std::ranges::find(names, name) == names.end())
         names.push_back(std::move(name));
 }
 
+/// Adds accounts of people, and the users that this program runs for. root is not personal.
 void add_users(Identifiers& all) {
     for (const auto& account : accounts())
         if (account.uid >= kFirstPerson && account.uid != kNobody) {
@@ -77,7 +80,7 @@ void add_users(Identifiers& all) {
     std::erase_if(all.users, [](const std::string& name) { return name == "root"; });
 }
 
-/// The names that stand beside one of ours in a line of /etc/hosts.
+/// Adds the names that /etc/hosts lists in the same line as one of ours.
 void add_aliases(std::string_view hosts, std::vector<std::string>& names) {
     for (const auto line : split(hosts, '\n')) {
         const auto columns = words(line.substr(0, line.find('#')));
@@ -89,12 +92,15 @@ void add_aliases(std::string_view hosts, std::vector<std::string>& names) {
     }
 }
 
+/// Adds the host's names with and without domain, their aliases, and the domains that the resolver
+/// searches. A search domain without a dot is too general.
 void add_hosts(const FileSystem& files, std::vector<std::string>& names) {
     for (const auto* path :
          {"/proc/sys/kernel/hostname", "/proc/sys/kernel/domainname", "/etc/hostname"})
         if (const auto line = files.line(path); line && *line != "(none)")
             add(*line, names);
     std::erase_if(names, [](const std::string& name) { return is_no_name(name); });
+    // add() may grow the list, so go by index and only over the names found so far.
     for (std::size_t i = 0, count = names.size(); i < count; ++i)
         if (const auto dot = names[i].find('.'); dot != std::string::npos)
             add(std::string{names[i]}.substr(0, dot), names);
@@ -109,6 +115,7 @@ void add_hosts(const FileSystem& files, std::vector<std::string>& names) {
                     add(columns[i], names);
 }
 
+/// Adds serial numbers, addresses, and names of wireless networks without the file's extension.
 void add_numbers(const FileSystem& files, std::vector<std::string>& numbers) {
     for (const auto* path : kNumbers)
         add(files.line(path).value_or(""), numbers);
@@ -125,7 +132,7 @@ void add_numbers(const FileSystem& files, std::vector<std::string>& numbers) {
                   [](const std::string& number) { return number.size() < kShortestNumber; });
 }
 
-/// A longer name is looked for before one that it begins with.
+/// Sorts longer names first, so that a name is tried before other names that it begins with.
 void sort_by_length(std::vector<std::string>& names) {
     std::ranges::sort(names, std::ranges::greater{}, &std::string::size);
 }

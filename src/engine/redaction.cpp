@@ -18,6 +18,7 @@ std::string padded(unsigned number, std::size_t length) {
     return std::string(length - std::min(length, digits.size()), '0') + digits;
 }
 
+/// The placeholder of an identifier.
 std::string stand_in(const FoundIdentifier& found, unsigned number) {
     const auto unique_id = "a" + padded(number, 15);
     const auto name = std::string{found.word} + "-" + std::to_string(number);
@@ -40,13 +41,14 @@ std::string stand_in(const FoundIdentifier& found, unsigned number) {
     return {};
 }
 
-/// Members in the words of a driver, or in ours about it.
+/// Whether a member has free text, by a driver or by this program.
 bool is_prose(std::string_view key) {
     static constexpr std::array<std::string_view, 6> kProse = {"note",   "error",   "lines",
                                                                "output", "problem", "phase"};
     return std::ranges::find(kProse, key) != kProse.end();
 }
 
+/// The kind of text in a member, from its name and the table of facts.
 TextKind kind_of(std::string_view key) {
     if (is_prose(key))
         return TextKind::Prose;
@@ -62,17 +64,19 @@ bool is_identity(std::string_view key) {
     return device_fact(key) && may_identify(key);
 }
 
-/// What a driver printed, as a reason.
+/// Whether the value is a reason that holds output of a driver.
 bool is_driver_output(const Value& value) {
     return value.is_object() && value.at("code") == Value{"worker-output"};
 }
 
-/// Members that hold it otherwise: a finding's copy, and the end of a compiler's log.
+/// Whether a member holds output of a driver in another form: a copy in a finding, or the end of a
+/// compiler's log.
 bool is_driver_output(std::string_view parent, std::string_view key) {
     return key == "output" || (key == "note" && (parent == "check" || parent == "measured"));
 }
 
-/// Names of errors: words, and numbers that stand alone.
+/// Whether the text can only be the name of an error: words without digits or path characters, and
+/// separate numbers, possibly in parentheses.
 bool is_error_name(std::string_view text) {
     constexpr std::size_t kLongest = 80;
     for (const auto word : words(text)) {
@@ -87,8 +91,8 @@ bool is_error_name(std::string_view text) {
     return text.size() <= kLongest;
 }
 
-/// Of "cuInit: WORDS", where the driver names its error itself, the call only if the words are
-/// anything else than an error's name. What the dynamic linker says stays.
+/// Shortens "cuInit: TEXT" to "cuInit" unless TEXT is the name of an error, because the driver may
+/// have written anything. Messages of the dynamic linker ("dlopen: …") are kept.
 std::string_view without_words_of_driver(std::string_view text) {
     const auto colon = text.find(": ");
     const auto call = text.substr(0, colon);
@@ -106,6 +110,7 @@ unsigned Redaction::number_of(std::string_view identifier) {
     return numbers_.try_emplace(std::string{identifier}, next).first->second;
 }
 
+/// Goes through the text character by character and copies all but the identifiers.
 std::string Redaction::masked(std::string_view text, TextKind kind) {
     std::string clean;
     for (std::size_t at = 0; at < text.size();) {
@@ -121,8 +126,8 @@ std::string Redaction::masked(std::string_view text, TextKind kind) {
     return clean;
 }
 
-/// Of a fact that tells a device from others: also one that looks like nothing in particular.
-/// "XX" and the like stay: they are nobody's.
+/// Masks a fact that identifies a device, even if no pattern matches it. Texts without digits, like
+/// "XX", are kept: they do not identify anything.
 std::string Redaction::masked_identity(std::string_view text) {
     auto clean = masked(text, TextKind::Fact);
     const bool has_digit = text.find_first_of("123456789") != std::string_view::npos;
@@ -131,6 +136,7 @@ std::string Redaction::masked_identity(std::string_view text) {
     return "[id-" + std::to_string(number_of(lower_case(text))) + "]";
 }
 
+/// Masks one text of a document, according to its member's name.
 std::string Redaction::masked_text(std::string_view key, std::string_view text) {
     if (is_identity(key))
         return masked_identity(text);
@@ -138,6 +144,7 @@ std::string Redaction::masked_text(std::string_view key, std::string_view text) 
     return masked(may_be_cut ? without_words_of_driver(text) : text, kind_of(key));
 }
 
+/// Items have the same kind of text as their array. Reasons with driver output are removed.
 Value Redaction::masked_items(std::string_view key, Value items) {
     Value kept{Value::Array{}};
     for (auto& item : *items.as_array())
@@ -152,7 +159,7 @@ Value Redaction::masked_member(std::string_view key, Value value) {
         return masked_text(key, *text);
     if (value.as_array())
         return masked_items(key, std::move(value));
-    if (key == "os_release")  // words of a distribution, after which users are called, too
+    if (key == "os_release")  // the words of a distribution may also be names of users
         return value;
     if (auto* members = value.as_object())
         for (auto& member : *members) {
@@ -176,11 +183,12 @@ Value Redaction::masked_probe(Value probe) {
                     if (!device_fact(fact.key))
                         fact.value = Value{};
     const bool computed = probe.at("stage") != Value{"query"};
-    if (computed && !keeps_driver_output_)  // a compiler's log
+    if (computed && !keeps_driver_output_)  // the note may be a compiler's log
         probe["note"] = Value{};
     return masked_document(std::move(probe));
 }
 
+/// Replaces the id of a user or group by a number from 1000 on. System accounts keep their ids.
 void Redaction::mask_account(Value& id) {
     const auto number = id.as_int();
     if (!number || *number < kFirstPerson)
@@ -194,6 +202,7 @@ Value Redaction::masked_nodes(Value nodes) {
     if (!all)
         return nodes;
     for (auto& [path, node] : *all) {
+        // The group's name is replaced by its new number; names of system groups are kept.
         const auto gid = node.at("gid").as_int();
         mask_account(node["uid"]);
         mask_account(node["gid"]);

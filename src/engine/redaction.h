@@ -10,38 +10,39 @@
 
 namespace gpuprobe::engine {
 
-/// What a text is, which decides what in it is taken for an identifier.
+/// The kind of a text. It determines which patterns of identifiers are replaced.
 enum class TextKind {
     Kernel,   ///< files of sysfs and procfs, paths: full of numbers that identify nothing
     Version,  ///< a fact that is a version: numbers with dots
-    Fact,     ///< another fact, or a word of ours
-    Prose,    ///< what a driver printed, notes
+    Fact,     ///< any other fact, or a word of this program
+    Prose,    ///< output of drivers, notes
 };
 
-/// Replaces identifiers of cards, machines, networks and people by numbered stand-ins. Equal
-/// identifiers get equal stand-ins, different ones different stand-ins, in all texts of one
-/// Redaction. docs/capture.md lists what is replaced.
+/// Replaces identifiers of cards, machines, networks and users by numbered placeholders. Within one
+/// Redaction, equal identifiers get equal placeholders and different ones different placeholders.
+/// docs/capture.md lists all identifiers that are replaced.
 class Redaction {
 public:
-    /// `keeps_driver_output`: keeps what drivers printed, with stand-ins. Otherwise
-    /// masked_document() leaves it out.
+    /// `keeps_driver_output`: keep the masked output of drivers. Otherwise masked_document()
+    /// removes it.
     explicit Redaction(Identifiers known = {}, bool keeps_driver_output = false)
         : known_{std::move(known)}, keeps_driver_output_{keeps_driver_output} {}
 
-    /// UUIDs and 16-digit numbers ("unique_id") keep their form; so does the same number where KFD
-    /// writes it in decimal.
+    /// The text with identifiers replaced. UUIDs and numbers of 16 hexadecimal digits ("unique_id")
+    /// keep their form, also in decimal as in KFD's files.
     [[nodiscard]] std::string masked(std::string_view text, TextKind kind = TextKind::Kernel);
-    /// Every text of a document, by its member's name: a fact that identifies a device by its row
-    /// of report/fact_table.h is replaced whatever it looks like. Numbers stay: none of them
-    /// identifies a card.
+    /// The document with every text masked. The member's name determines the kind of the text: a
+    /// fact that report/fact_table.h marks as identifying a device is replaced in any form. Numbers
+    /// are kept, because none of them identifies a card.
     [[nodiscard]] Value masked_document(Value document);
-    /// A probe in its capture form: as any document, without facts of devices that no row declares.
+    /// A probe result in the form of captures. Masked like any document, and facts of devices that
+    /// are not in report/fact_table.h are removed.
     [[nodiscard]] Value masked_probe(Value probe);
-    /// nodes.json: accounts and groups of people get numbers from 1000 on, and no names.
+    /// The content of nodes.json: users and groups get new numbers from 1000 on, and no names.
     [[nodiscard]] Value masked_nodes(Value nodes);
 
 private:
-    /// The same number for the same identifier, counted from 1.
+    /// The number in the placeholder of this identifier, counted from 1.
     [[nodiscard]] unsigned number_of(std::string_view identifier);
     [[nodiscard]] Value masked_member(std::string_view key, Value value);
     [[nodiscard]] Value masked_items(std::string_view key, Value items);
