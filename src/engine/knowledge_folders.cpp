@@ -33,16 +33,18 @@ constexpr std::string_view kCauses = "causes/";
 constexpr std::string_view kRules = "rules/";
 constexpr std::size_t kMaxWord = 64;
 
-/// The tables as they are compiled in, one of them replaced.
+/// Checks a table of rules. Rules::from() needs all tables, so the compiled-in ones take the place
+/// of the others.
 Status check_rules(std::string_view name, std::string_view json) {
     std::vector<BuiltinDocument> tables;
     for (const auto& table : knowledge::builtin_rules())
         tables.push_back(table.name == name ? BuiltinDocument{.name = name, .json = json} : table);
-    (void)TRY(parse_json(json, kMaxManifest));  // some are for tools alone
+    (void)TRY(parse_json(json, kMaxManifest));  // some tables are only for tools
     (void)TRY(Rules::from(tables));
     return Done{};
 }
 
+/// An application's data file must have the application's name.
 Status check_consumer(std::string_view name, std::string_view json) {
     const auto consumer = TRY(parse_consumer(json));
     if (consumer.name != name)
@@ -50,7 +52,7 @@ Status check_consumer(std::string_view name, std::string_view json) {
     return Done{};
 }
 
-/// A row of a backend that nobody has would never be asked for.
+/// A row for an unknown backend would never be used, so it is probably a typing error.
 Status check_contexts(std::string_view json) {
     std::vector<std::string> known;
     for (const auto& api : kApis)
@@ -74,7 +76,8 @@ Reason ignored(const std::string& path, const Error& error) {
     return because("knowledge-ignored", {{"file", path}, {"problem", scrubbed(error.text)}});
 }
 
-/// The documents in a folder and its folders, by name.
+/// The data files in the subfolders `below` of a folder, by name ("" is the folder itself). Files
+/// that can't be read or have an invalid name cause a note.
 std::map<std::string, std::string> files_in(const std::string& folder,
                                             const std::vector<std::string>& below,
                                             std::vector<Reason>& notes) {
@@ -97,12 +100,14 @@ std::map<std::string, std::string> files_in(const std::string& folder,
     return found;
 }
 
+/// A data file that owns its text.
 StoredDocument document_of(std::string text, Origin origin, std::string path) {
     const auto kept = std::make_shared<const std::string>(std::move(text));
     return {.json = *kept, .origin = origin, .path = std::move(path), .text = kept};
 }
 
-/// The package's documents where it is newer than what is compiled in: they are read only then.
+/// Adds the package's data files if the package is newer than the compiled-in ones; otherwise only
+/// its release file is read.
 void add_package(const std::string& folder, Library& library, std::vector<Reason>& notes) {
     const auto path = folder + "/" + std::string{knowledge::kRelease} + std::string{kEnding};
     const auto text = RootedFiles{}.read(path, kMaxManifest);
@@ -130,6 +135,7 @@ void add_package(const std::string& folder, Library& library, std::vector<Reason
     library.add(set);
 }
 
+/// Adds the installed bundle. No bundle is not an error.
 void add_bundle(const std::string& path, Library& library, std::vector<Reason>& notes) {
     auto bundle = bundle_at(path);
     if (bundle)
@@ -138,6 +144,8 @@ void add_bundle(const std::string& path, Library& library, std::vector<Reason>& 
         notes.push_back(ignored(path, bundle.error()));
 }
 
+/// Adds the administrator's data files. They override all others and have no version, so a release
+/// file is an error here. Applications are read later, by consumers_in().
 void add_own(const std::string& folder, Library& library, std::vector<Reason>& notes) {
     for (auto& [name, json] : files_in(folder, {"", "causes/", "rules/"}, notes)) {
         const auto file = folder + "/" + name + std::string{kEnding};
@@ -160,6 +168,7 @@ KnowledgeFolders KnowledgeFolders::below(const std::string& root) {
             .keys = {root + "/usr/share/gpuprobe/keys.d", root + "/etc/gpuprobe/keys.d"}};
 }
 
+/// The name determines the parser. Any other name must be a release file.
 Status check_document(const std::string& name, std::string_view json) {
     const auto after = [&name](std::string_view folder) {
         return std::string_view{name}.substr(folder.size());
@@ -204,11 +213,11 @@ LoadedKnowledge knowledge_in(const KnowledgeFolders& folders) {
     const bool has_others = std::ranges::any_of(
         library.all(), [](const auto& named) { return !named.second.path.empty(); });
     loaded.library = has_others ? std::make_shared<const Library>(std::move(library))
-                                : Library::compiled_in();  // its tables need not be read again
+                                : Library::compiled_in();  // keeps its parsed tables
     return loaded;
 }
 
-/// The first two are older and held one form each.
+/// The first two folders are older; each is for one form only.
 std::vector<std::string> consumer_folders(const std::vector<std::string>& more) {
     std::vector<std::string> folders{"/etc/gpuprobe/profiles.d", "/etc/gpuprobe/catalogue",
                                      "/etc/gpuprobe/consumers"};

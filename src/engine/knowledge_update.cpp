@@ -11,6 +11,7 @@ namespace {
 
 constexpr Bytes kMaxKey = kib(4);
 
+/// The public keys of the machine, from all files *.pub.
 std::vector<knowledge::PublicKey> keys_in(const KnowledgeFolders& folders) {
     const RootedFiles files;
     std::vector<knowledge::PublicKey> keys;
@@ -21,12 +22,12 @@ std::vector<knowledge::PublicKey> keys_in(const KnowledgeFolders& folders) {
             if (!text)
                 continue;
             if (auto key = knowledge::public_key_from(*text, name))
-                keys.push_back(std::move(*key));  // one that is none signs nothing
+                keys.push_back(std::move(*key));  // others are skipped: they verify nothing
         }
     return keys;
 }
 
-/// Who may not write there needs other rights, and not another file.
+/// Turns PermissionDenied into NotAuthorized: the caller needs other rights, not another file.
 Error unwritten(Error error) {
     if (error.code != ErrorCode::PermissionDenied)
         return error;
@@ -34,7 +35,8 @@ Error unwritten(Error error) {
             error.text + "; the knowledge of a machine is changed by root: with sudo"};
 }
 
-/// A lock on what is installed, for as long as it is held. Errors: Unavailable, NotAuthorized, Io.
+/// Locks the installed bundles until the descriptor is closed. Errors: Unavailable if another
+/// update is running; NotAuthorized, Io.
 Result<UniqueFd> lock_of(const KnowledgeFolders& folders) {
     const auto folder = open_folder(folders.state, FolderTrust::Named, MissingFolder::Make);
     if (!folder)
@@ -66,7 +68,7 @@ Result<CheckedBundle> checked_bundle(const std::string& path,
                             TRY(RootedFiles{}.read(path, knowledge::kMaxBundle)))};
     const auto parts = TRY(knowledge::signed_text_in(*found.file));
     const auto keys = keys_in(folders);
-    // Nothing of the message is read before it is known who wrote it.
+    // Check the signature before parsing anything.
     found.key = TRY(knowledge::signer_of(parts, keys, now))->name;
     found.bundle = TRY(knowledge::bundle_from(parts.message, found.file, path));
     const auto expires = knowledge::instant_of(found.bundle.head.expires);
@@ -81,12 +83,14 @@ Result<CheckedBundle> checked_bundle(const std::string& path,
 
 Status install(const CheckedBundle& bundle, const KnowledgeFolders& folders) {
     const auto lock = TRY(lock_of(folders));
+    // The package or the compiled-in data files may be newer than the installed bundle.
     const auto in_use = knowledge_in(folders).library;
     const auto version = text_of(in_use->version());
     if (bundle.bundle.set.version <= in_use->version())
         return Error{ErrorCode::InvalidRequest, "bundle: version " + bundle.bundle.head.version +
                                                     " is not newer than " + version +
                                                     ", which is in use"};
+    // Save the installed bundle first. After an interruption here, both files are the same bundle.
     const RootedFiles files;
     if (const auto before = files.read(folders.bundle(), knowledge::kMaxBundle))
         TRY(written(folders.bundle_before(), *before));
@@ -99,7 +103,7 @@ Status roll_back(const KnowledgeFolders& folders) {
     const auto lock = TRY(lock_of(folders));
     const auto now = bundle_at(folders.bundle());
     const auto before = bundle_at(folders.bundle_before());
-    // An update that ended early has left two of the same.
+    // After an interrupted update, both files may be the same bundle.
     const bool is_another = before && (!now || before->set.version < now->set.version);
     if (!is_another) {
         TRY(removed(folders.bundle()));

@@ -8,34 +8,35 @@
 #include "engine/knowledge_folders.h"
 #include "knowledge/bundle.h"
 
-/// Bundles of knowledge that come to a machine. The daemon links none of this.
+/// Installs bundles of data files on a machine. Not linked into the daemon.
 namespace gpuprobe::engine {
 
-/// A bundle that may be installed, with who signed it.
+/// A bundle that may be installed, with its signer.
 struct CheckedBundle {
     knowledge::Bundle bundle = {};
-    std::string key = {};  ///< the name of the key's file
-    std::shared_ptr<const std::string> file = {};
+    std::string key = {};                          ///< file name of the key that signed it
+    std::shared_ptr<const std::string> file = {};  ///< content of the file
 };
 
-/// Reads a bundle, and checks its signature against the keys of the machine, that it has not
-/// expired, and every document by its reader. Errors: NotAuthorized for the signature,
-/// Malformed, TooLarge, those of reading the file; InvalidRequest for one that has expired.
+/// Reads a bundle. Checks its signature against the keys of the machine, its expiry date, and each
+/// data file with its parser. Errors: NotAuthorized for the signature; Malformed, TooLarge, as
+/// reading a file; InvalidRequest for an expired bundle.
 Result<CheckedBundle> checked_bundle(const std::string& path,
                                      const KnowledgeFolders& folders,
                                      WallTime now);
 
-/// Makes it the installed one. Whatever ends the program in between, what is installed is the one
-/// before or this one. Errors: InvalidRequest for one that is not newer than what is in use;
-/// NotAuthorized, Io.
+/// Installs a bundle. If the program is interrupted, either the previous bundle or this one is
+/// installed. Errors: InvalidRequest if it is not newer than the knowledge base in use;
+/// NotAuthorized, Io; Unavailable if another update is running.
 Status install(const CheckedBundle& bundle, const KnowledgeFolders& folders);
 
-/// Makes the one before the installed one again; without one, no bundle is installed afterwards.
-/// Errors: NotFound where none is installed; NotAuthorized, Io.
+/// Installs the previous bundle again. Without a previous bundle, removes the installed one.
+/// Errors: NotFound if no bundle is installed; NotAuthorized, Io; Unavailable if another update is
+/// running.
 Status roll_back(const KnowledgeFolders& folders);
 
-/// Frees the tables that were made of documents; they are made again when somebody asks for what
-/// they say. Not to be called while a question is being answered.
+/// Frees the tables that were parsed from data files. They are parsed again on their next use. Do
+/// not call it while a request is being answered.
 void forget_tables();
 
 }  // namespace gpuprobe::engine
