@@ -22,7 +22,8 @@ bool is_same(const MemoryReading& left, const MemoryReading& right) {
     return left.source == right.source && left.what == right.what;
 }
 
-/// Changes readings in place, because their order is that of their precedence.
+/// Updates amdgpu's readings in place, because their order is their precedence. Removes readings
+/// that no longer exist.
 void refresh_amdgpu(const Sysfs& sysfs, HardwareDevice& device) {
     const auto fresh = amdgpu_memory(sysfs, device);
     std::erase_if(device.memory, [&fresh](MemoryReading& reading) {
@@ -42,17 +43,20 @@ bool has_reading(const GpuMemory& memory, std::string_view source, std::string_v
     });
 }
 
+/// Whether that API has reported the GPU's free memory.
 bool told_free(const Gpu& gpu, std::string_view api) {
     const auto view = gpu.apis.find(std::string{api});
     return view != gpu.apis.end() && view->second.outcome == Outcome::Answered &&
            free_memory(view->second.device).has_value();
 }
 
+/// Whether the target is the query that the API's view is based on.
 bool serves(const ProbeTarget& target, const ApiView& view) {
     return target.stage == "query" && (target.driver.empty() || target.driver == view.driver);
 }
 
-/// The GPU as a report would show it now, with the report's rules for which reading counts.
+/// The GPU or partition as a new report would show it, because the rules for which reading counts
+/// are the report's. nullopt if it no longer exists.
 std::optional<Gpu> assembled(const LiveMemoryReader::Question& question,
                              const std::vector<ProbeResult>& probes,
                              WallTime now) {
@@ -65,13 +69,15 @@ std::optional<Gpu> assembled(const LiveMemoryReader::Question& question,
     return std::nullopt;
 }
 
-/// The probe told what is free. Of a unit no more is kept than the size.
+/// Whether the free memory is from this probe. A partition has no time of its reading, so check its
+/// API's view instead.
 bool is_told_by(const ProbeResult& probe, const Gpu& fresh) {
     if (!fresh.memory.free)
         return false;
     return unit_of(fresh) ? told_free(fresh, probe.api) : fresh.memory.free_at == probe.at;
 }
 
+/// The results, with this one in place of an older one of the same probe.
 std::vector<ProbeResult> with(std::vector<ProbeResult> probes, const ProbeResult& probe) {
     std::erase_if(probes, [&probe](const ProbeResult& other) {
         return other.api == probe.api && other.driver == probe.driver && other.stage == probe.stage;
@@ -101,6 +107,7 @@ void refresh_power(const FileSystem& files, Machine& machine) {
 bool refresh_slowdowns(const FileSystem& files, WallTime now, Machine& machine) {
     bool is_told = false;
     for (auto& device : machine.devices) {
+        // Skip devices that never reported slowdowns, but clear those that no longer do.
         const auto words = slowdowns_of(files, device);
         if (!words && !device.sensed_at)
             continue;
@@ -112,6 +119,7 @@ bool refresh_slowdowns(const FileSystem& files, WallTime now, Machine& machine) 
 }
 
 void refresh_accelerators(const FileSystem& files, Report& report) {
+    // Scan the hardware again, without device nodes and host, and take over only the power.
     if (report.accelerators.empty())
         return;
     const auto fresh =
@@ -131,6 +139,7 @@ void refresh_readings(const FileSystem& files, Machine& machine) {
         refresh_amdgpu(sysfs, device);
 }
 
+/// Unified memory is the host's, so meminfo is its source.
 std::optional<std::string> kernel_source(const GpuMemory& memory) {
     if (!memory.free)
         return std::nullopt;
@@ -158,8 +167,8 @@ std::vector<ProbeTarget> memory_targets(const Gpu& gpu, const std::vector<ProbeT
 LiveMemoryReader::LiveMemoryReader(const FileSystem& files, const Clock& clock, Start start)
     : files_{files}, clock_{clock}, start_{std::move(start)} {}
 
-/// What the report has, or what was read since then, unless another GPU with other sizes has taken
-/// the place of this one.
+/// The values from the report, or the last read values if these are newer. If the sizes differ, the
+/// id belongs to another GPU now, and the report's values count.
 LiveMemory LiveMemoryReader::best_known(const Gpu& gpu) const {
     auto known = last_known(gpu.memory);
     const auto read = last_.find(gpu.id);
@@ -172,6 +181,7 @@ LiveMemory LiveMemoryReader::best_known(const Gpu& gpu) const {
     return known;
 }
 
+/// Remembers the values for best_known().
 LiveMemory LiveMemoryReader::kept(const std::string& id,
                                   const GpuMemory& memory,
                                   std::string source) {
@@ -181,6 +191,7 @@ LiveMemory LiveMemoryReader::kept(const std::string& id,
     return read;
 }
 
+/// Three ways, best first: the kernel's files, a probe, the last known values.
 Status LiveMemoryReader::read(Question question, Reply reply) {
     refresh_readings(files_, question.machine);
     if (const auto fresh = assembled(question, question.probes, clock_.wall()))
@@ -190,6 +201,7 @@ Status LiveMemoryReader::read(Question question, Reply reply) {
         }
     auto known = best_known(question.gpu);
     for (const auto& target : memory_targets(question.gpu, question.targets)) {
+        // Use the first probe that would not wake a device.
         const auto sleeper =
             question.allow_wake ? std::nullopt : sleeper_woken_by(target, question.machine);
         if (!sleeper)
@@ -201,6 +213,7 @@ Status LiveMemoryReader::read(Question question, Reply reply) {
     return Done{};
 }
 
+/// Joins a probe that runs already, or starts it.
 Status LiveMemoryReader::wait(const ProbeTarget& target, Question question, Reply reply) {
     const auto [place, is_first] = waiting_.try_emplace(target);
     std::size_t count = 0;
@@ -218,7 +231,7 @@ Status LiveMemoryReader::wait(const ProbeTarget& target, Question question, Repl
 }
 
 void LiveMemoryReader::probed(const ProbeTarget& target, const ProbeResult& probe) {
-    // Removed first, because a reply may ask again.
+    // Remove the waiters first, because a reply may call read() again.
     const auto asked = waiting_.extract(target);
     if (asked.empty())
         return;
@@ -229,6 +242,7 @@ void LiveMemoryReader::probed(const ProbeTarget& target, const ProbeResult& prob
     }
 }
 
+/// If the probe did not report this GPU's free memory, the last known values with the reasons.
 LiveMemory LiveMemoryReader::memory_after(const ProbeResult& probe, const Question& question) {
     auto fresh = assembled(question, with(question.probes, probe), clock_.wall());
     if (fresh && is_told_by(probe, *fresh)) {

@@ -15,17 +15,17 @@
 
 namespace gpuprobe::engine {
 
-/// The memory of one GPU at the moment someone asked; sizes as in GpuMemory.
+/// The memory of one GPU at the time of a request. Sizes as in GpuMemory.
 struct LiveMemory {
     std::optional<MemoryKind> kind = {};
     std::optional<Bytes> physical = {};
     std::optional<Bytes> allocatable = {};
     std::optional<Bytes> free = {};
     std::optional<WallTime> free_at = {};
-    /// Where `free` was read: "amdgpu-sysfs", "meminfo", or the API that was asked; "report" for
-    /// the last known value when it can't be read now.
+    /// The source of `free`: "amdgpu-sysfs", "meminfo", or the API that was probed; "report" for
+    /// the last known value if it can't be read now.
     std::string source = "report";
-    /// Why it can't: "asleep", or the reasons of the API's view.
+    /// Why it can't be read now: "asleep", or the reasons in the view of the API.
     std::vector<Reason> reasons = {};
     std::vector<MemoryReading> evidence = {};
     bool operator==(const LiveMemory&) const = default;
@@ -33,7 +33,8 @@ struct LiveMemory {
 RECORD_MEMBERS(LiveMemory, kind, physical, allocatable, free, ("free_at_usec", free_at), source,
                reasons, evidence)
 
-/// Puts what is free now into what a report says. `now` is a LiveMemory, or as the bus tells it.
+/// Copies the current free memory into a report's memory. `now` is a LiveMemory, or its counterpart
+/// in the bus client.
 template <class Memory>
 void take_free(const Memory& now, GpuMemory& memory) {
     memory.free = now.free;
@@ -41,35 +42,35 @@ void take_free(const Memory& now, GpuMemory& memory) {
     memory.evidence = now.evidence;
 }
 
-/// The sizes as the report has them: source "report".
+/// The sizes in the report, with the source "report".
 LiveMemory last_known(const GpuMemory& memory);
 
-/// Brings power/runtime_status up to date, for probes that must not wake a device, and the sensors
-/// of accelerators.
+/// Reads power/runtime_status again, for probes that must not wake a device, and the sensors of
+/// accelerators.
 void refresh_power(const FileSystem& files, Machine& machine);
 
-/// Reads why GPUs are slowed down (slowdowns_of), where their kernel drivers tell. Whether one
-/// does, or did before.
+/// Reads why GPUs are slowed down (slowdowns_of()), for kernel drivers that report it. Returns
+/// whether any driver does, or did before.
 bool refresh_slowdowns(const FileSystem& files, WallTime now, Machine& machine);
 
-/// Brings power and temperature of a report's accelerators up to date, from the files of the
-/// machine that it is of. What is not found there is not known.
+/// Reads power and temperature of all accelerators in the report again. `files` must belong to the
+/// same machine. Values that can't be read become unknown.
 void refresh_accelerators(const FileSystem& files, Report& report);
 
-/// Brings up to date what the kernel tells about memory and power without waking a device:
-/// MemAvailable, mem_info_*, power/runtime_status. Removes what can't be read any more.
+/// Reads the kernel's values about memory and power again, without waking a device: MemAvailable,
+/// mem_info_*, power/runtime_status. Removes values that can't be read any more.
 void refresh_readings(const FileSystem& files, Machine& machine);
 
-/// Which of the kernel's readings tells what is free, in memory assembled from fresh readings;
-/// nullopt when the kernel does not tell.
+/// The kernel's source of free memory, for memory assembled from fresh readings; nullopt if the
+/// kernel does not report it.
 std::optional<std::string> kernel_source(const GpuMemory& memory);
 
-/// The probes that can be run again: those that have reported this GPU's free memory before, the
-/// most believed one first, without CUDA, which would take memory for a context.
+/// The probes that have reported this GPU's free memory before and can be run again, most trusted
+/// first. Without CUDA, because a context would use memory.
 std::vector<ProbeTarget> memory_targets(const Gpu& gpu, const std::vector<ProbeTarget>& targets);
 
-/// Reads free memory on request: from the kernel's files if they tell it, otherwise with one probe,
-/// which all share who ask while it runs. What it reads does not enter the report.
+/// Reads free memory on request: from the kernel's files if possible, otherwise with one probe,
+/// which all callers share while it runs. The values do not enter the report.
 class LiveMemoryReader {
 public:
     static constexpr std::size_t kMaxWaiting = 4096;
@@ -79,24 +80,24 @@ public:
     using Start = std::function<void(const ProbeTarget&, Probed)>;
     using Reply = std::function<void(const LiveMemory&)>;
 
-    /// What the engine knows; copied, since a scan may replace it while a probe runs.
+    /// The engine's data for a request. Copied, because a scan may replace it while a probe runs.
     struct Question {
         Gpu gpu = {};
         Machine machine = {};
         std::vector<ProbeResult> probes = {};
         std::vector<ProbeTarget> targets = {};
-        bool allow_wake = false;  ///< otherwise no probe runs that would wake a device
+        bool allow_wake = false;  ///< whether a probe may run that would wake a device
     };
 
     /// `files` and `clock` must outlive it, and it must outlive the probes that it starts.
     LiveMemoryReader(const FileSystem& files, const Clock& clock, Start start);
 
-    /// Calls `reply` once, within this call if no probe is needed. Errors: TooManyRequests when
-    /// kMaxWaiting already wait for the probe.
+    /// Calls `reply` once, within this call if no probe is needed. Errors: TooManyRequests if
+    /// kMaxWaiting callers already wait for the probe.
     Status read(Question question, Reply reply);
 
 private:
-    /// All who ask about one GPU. The question is copied only once for them.
+    /// All callers that wait for one GPU. They share one copy of the question.
     struct Waiters {
         Question question = {};
         std::vector<Reply> replies = {};
@@ -112,7 +113,7 @@ private:
     const Clock& clock_;
     Start start_;
     std::map<ProbeTarget, ByGpu> waiting_ = {};
-    std::map<std::string, LiveMemory> last_ = {};  ///< what was read last, by GPU
+    std::map<std::string, LiveMemory> last_ = {};  ///< the last values, by GPU
 };
 
 }  // namespace gpuprobe::engine
