@@ -96,6 +96,7 @@ Status CheckedFile::save(const Value& document) const {
     return write_atomically(path_, magic_ + checksum(body) + "\n" + body, 0600);
 }
 
+/// The lock ends with this object or the process.
 Result<bool> CheckedFile::claim() {
     if (lock_)
         return false;

@@ -75,6 +75,7 @@ Error malformed(std::string_view member) {
     return Error{ErrorCode::Malformed, std::string{member} + ": missing"};
 }
 
+/// One unreadable result makes the whole cache invalid, because it is cheap to probe again.
 Result<std::vector<ProbeResult>> read_queries(const Value& document) {
     const auto* items = document.at("probes").as_array();
     if (!items)
@@ -141,6 +142,7 @@ std::string trial_fingerprint_of(const std::vector<const HardwareDevice*>& devic
     auto print = program_print(host.kernel);
     if (devices.empty())
         print["cpu"] = to_value(host.cpu.model);
+    // Partitions count, because a trial measures one of them; nodes do not.
     for (const auto* device : devices) {
         auto board = board_print(*device);
         board["partitions"] = to_value(device->partitions);
@@ -161,6 +163,7 @@ Result<CachedProbes> ProbeCache::load(std::string_view fingerprint) const {
 Status ProbeCache::save(std::string_view fingerprint, const CachedProbes& probes) const {
     Value document;
     document["fingerprint"] = Value{fingerprint};
+    // Empty arrays are written as well: read_queries() and read_trials() require both members.
     document["probes"] = Value{Value::Array{}};
     for (const auto& probe : probes.queries)
         document["probes"].push_back(value_of(probe));
