@@ -225,6 +225,7 @@ Result<std::string> RecordingFiles::read(std::string_view path, Bytes limit) con
     return text;
 }
 
+/// Listed entries count as seen, because a replay of the scan has to list the same names.
 Result<std::vector<std::string>> RecordingFiles::list(std::string_view path) const {
     auto names = noted(path, files_->list(path));
     if (!names)
@@ -294,6 +295,7 @@ Status write_capture(const std::string& folder,
                      WallTime now,
                      Redaction* mask) {
     TRY(check_folder(folder));
+    // Capturing a capture keeps its host; it must not become the host that runs this.
     const auto host = source.host ? *source.host : detect_host(*source.files);
     TRY(write_machine(folder, source, host, mask));
     Value capture;

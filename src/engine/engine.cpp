@@ -49,6 +49,7 @@ Status check_apis(const ProbeRequest& request, const std::vector<ProbeTarget>& t
     return Done{};
 }
 
+/// Whether a cache file exists; it may still turn out to be unusable.
 bool has_cache(const EngineOptions& options) {
     std::error_code problem;
     return options.cache_file && std::filesystem::exists(*options.cache_file, problem);
@@ -244,6 +245,7 @@ void Engine::Impl::query(const ProbeRequest& request, ProbeWaiter waiter) {
 void Engine::Impl::try_out(const ProbeRequest& request, ProbeWaiter waiter) {
     if (quiet_start)
         start_due_queries();
+    // With a changed machine, NVML is queried together with all other drivers.
     const bool is_another = has_changed();
     if (is_another)
         queries.start_all();

@@ -49,6 +49,7 @@ Value driver_print(const Gpu& gpu, std::string_view api) {
     Value print;
     print["id"] = gpu.id;
     print["driver"] = to_value(gpu.driver);
+    // An API that does not list the GPU has no version; the kernel driver is enough then.
     const auto view = gpu.apis.find(std::string{api});
     if (view == gpu.apis.end())
         return print;
@@ -76,6 +77,7 @@ std::string choice_of(std::string_view kind, std::string_view name) {
     return kind == "backend" ? lower_case(name) : std::string{kind} + ":" + std::string{name};
 }
 
+/// The error for a bad member; the key may come from an untrusted caller.
 Error outcome_at_fault(std::string_view key, std::string_view problem) {
     return Error{ErrorCode::InvalidRequest,
                  "outcome: " + scrubbed(key, 64) + ": " + std::string{problem}};
@@ -100,6 +102,7 @@ Status read_outcome(const std::string& word, OutcomeReport& report) {
 
 /// Reads one member of the outcome; unknown keys are errors.
 Status read_member(const Value::Member& member, OutcomeReport& report) {
+    // All values are strings; `text` is null for any other type, which is an error for every key.
     const auto* text = member.value.as_string();
     const auto is_choice = std::ranges::find(kChoices, member.key) != kChoices.end();
     if (text && is_choice)
@@ -126,6 +129,7 @@ Result<OutcomeReport> outcome_report_from(const Value& object) {
     OutcomeReport report;
     for (const auto& member : *members)
         TRY(read_member(member, report));
+    // The required members. The choice is checked separately, because it has three possible keys.
     for (const char* key : {"consumer", "outcome"})
         if (!object.find(key))
             return outcome_at_fault(key, "missing");
@@ -198,6 +202,7 @@ Status Feedback::report(const OutcomeReport& outcome,
                           : outcomes_.failed(std::move(choice), account_of_);
 }
 
+/// The fingerprint is made for each failure, because each may be about another API and GPU.
 Experience Feedback::experience_of(uid_t uid,
                                    const std::string& consumer,
                                    const Report& machine,

@@ -30,7 +30,7 @@ Result<OutcomeReport> outcome_report_from(const Value& object);
 /// reported.
 class Feedback {
 public:
-    /// `folder`: where both are stored; if absent, they last as long as this object.
+    /// `folder`: holds the files of both; if absent, they last as long as this object.
     /// `account_of`: see store::Outcomes.
     explicit Feedback(const std::optional<std::string>& folder,
                       store::Outcomes::AccountOf account_of = {});

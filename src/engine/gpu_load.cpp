@@ -27,6 +27,7 @@ bool gives_power(const FileSystem& files, const std::string& supply) {
     return (type == "Mains" || type == "USB") && files.line(supply + "/online").value_or("") == "1";
 }
 
+/// Whether any battery discharges and no charger is plugged in.
 bool is_on_battery(const FileSystem& files) {
     const auto names = files.list(kSupplies);
     if (!names)
@@ -133,6 +134,7 @@ std::optional<std::uint64_t> IdleMeter::percent(const FileSystem& files,
         const auto after = counted(files, counter);
         if (!after || *after < before)  // the counter was reset
             continue;
+        // The counter may run slightly ahead of our clock, so limit it to the time that has passed.
         const auto slept = std::min(*after - before, passed);
         most = std::max(most.value_or(0), 100 * (passed - slept) / passed);
     }

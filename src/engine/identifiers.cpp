@@ -107,6 +107,7 @@ void add_hosts(const FileSystem& files, std::vector<std::string>& names) {
     if (const auto hosts = files.read("/etc/hosts", kMaxFile))
         add_aliases(*hosts, names);
     const auto resolver = files.read("/etc/resolv.conf", kMaxFile);
+    // resolv.conf(5): "search" and "domain" are followed by domains.
     for (const auto line : split(resolver ? std::string_view{*resolver} : std::string_view{}, '\n'))
         if (const auto columns = words(line);
             columns.size() > 1 && (columns[0] == "search" || columns[0] == "domain"))

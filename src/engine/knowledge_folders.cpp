@@ -66,12 +66,14 @@ Status check_contexts(std::string_view json) {
     return Done{};
 }
 
+/// Checks any other table by parsing it.
 template <class Table>
 Status check_table(std::string_view json) {
     (void)TRY(Table::from(json));
     return Done{};
 }
 
+/// The note for a file that can't be used.
 Reason ignored(const std::string& path, const Error& error) {
     return because("knowledge-ignored", {{"file", path}, {"problem", scrubbed(error.text)}});
 }
@@ -124,6 +126,7 @@ void add_package(const std::string& folder, Library& library, std::vector<Reason
     }
     if (*version <= library.version())
         return;
+    // A single broken data file does not make the rest of the package unusable.
     DocumentSet set{.version = *version};
     for (auto& [name, json] : files_in(folder, {"", "causes/", "consumers/", "rules/"}, notes)) {
         const auto file = folder + "/" + name + std::string{kEnding};
@@ -191,6 +194,7 @@ Status check_document(const std::string& name, std::string_view json) {
         return check_contexts(json);
     if (name == "setup")
         return check_table<knowledge::SetupWords>(json);
+    // No other name is known, so this can only be the release file.
     const auto head = TRY(knowledge::head_of(json));
     return head.schema == knowledge::kReleaseSchema
                ? Status{Done{}}
@@ -204,6 +208,8 @@ Result<knowledge::Bundle> bundle_at(const std::string& path) {
     return knowledge::bundle_from(parts.message, text, path);
 }
 
+/// The order matters: package and bundle are added only if they are newer than the library at that
+/// point; the administrator's data files override both.
 LoadedKnowledge knowledge_in(const KnowledgeFolders& folders) {
     Library library;
     LoadedKnowledge loaded;

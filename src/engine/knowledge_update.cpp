@@ -104,6 +104,7 @@ Status roll_back(const KnowledgeFolders& folders) {
     const auto now = bundle_at(folders.bundle());
     const auto before = bundle_at(folders.bundle_before());
     // After an interrupted update, both files may be the same bundle.
+    // A damaged bundle counts as older, so that the previous one takes its place.
     const bool is_another = before && (!now || before->set.version < now->set.version);
     if (!is_another) {
         TRY(removed(folders.bundle()));

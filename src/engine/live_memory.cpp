@@ -37,6 +37,7 @@ void refresh_amdgpu(const Sysfs& sysfs, HardwareDevice& device) {
     });
 }
 
+/// Whether a source has reported that value.
 bool has_reading(const GpuMemory& memory, std::string_view source, std::string_view what) {
     return std::ranges::any_of(memory.evidence, [&](const MemoryReading& reading) {
         return reading.source == source && reading.what == what;
@@ -246,6 +247,7 @@ void LiveMemoryReader::probed(const ProbeTarget& target, const ProbeResult& prob
 LiveMemory LiveMemoryReader::memory_after(const ProbeResult& probe, const Question& question) {
     auto fresh = assembled(question, with(question.probes, probe), clock_.wall());
     if (fresh && is_told_by(probe, *fresh)) {
+        // The value is as old as the probe, also for a partition.
         fresh->memory.free_at = probe.at;
         return kept(fresh->id, fresh->memory, probe.api);
     }

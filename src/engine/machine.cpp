@@ -33,6 +33,7 @@ Result<ProbeResult> read_probe(const FileSystem& files, const std::string& name)
     auto probe = probe_result_from(document);
     if (!probe)
         return std::move(probe).error().in(path);
+    // Only fill in missing members: the file name has only the stem of a manifest.
     const auto stem = name.substr(0, name.size() - std::string_view{".json"}.size());
     const auto dot = stem.find('.');
     if (probe->api.empty())
@@ -159,6 +160,7 @@ void ProbedMachine::scan(const TargetFolders& folders) {
 }
 
 void ProbedMachine::scan_functions(const TargetFolders& folders) {
+    // uname() is enough for the host here; detecting the rest takes longer than this scan.
     hardware = gpuprobe::scan_functions(files(), source.host ? *source.host : running_kernel());
     search = find_targets(files(), folders);
 }

@@ -35,6 +35,7 @@ bool is_harmless(const ProbeResult& probe) {
     return probe.outcome == Outcome::Answered || probe.outcome == Outcome::Absent;
 }
 
+/// The result for a target in quarantine, with all details for the report.
 ProbeResult held_back(const ProbeTarget& target, const QuarantinedProbe& held) {
     return skipped(target, "in quarantine",
                    because("quarantined", {{"driver", target.driver},
@@ -45,6 +46,7 @@ ProbeResult held_back(const ProbeTarget& target, const QuarantinedProbe& held) {
                                            {"note", to_value(held.note)}}));
 }
 
+/// A note about the quarantine's file.
 Reason because_of(ReasonCode code, const Error& error) {
     return because(code, {{"what", "quarantine"}, {"problem", scrubbed(error.text, kMaxNote)}});
 }
@@ -76,11 +78,13 @@ std::vector<Reason> ProbeLedger::notes() const {
     return notes;
 }
 
+/// Keeps the error of a failed write for notes().
 void ProbeLedger::note(const Status& saved) {
     if (!saved)
         unkept_ = because_of("state-not-kept", saved.error());
 }
 
+/// The key has the driver's fingerprint, so that an updated driver is not in quarantine.
 store::ProbeKey ProbeLedger::key_of(const ProbeTarget& target) const {
     // The linker's cache is included because a manifest may name a library without its folder.
     std::vector<std::string> watched{std::string{kLinkerCache}};
@@ -106,6 +110,7 @@ bool ProbeLedger::is_suspect(const ProbeTarget& target) const {
     return quarantine_.is_suspect(key_of(target));
 }
 
+/// Writes the file once for all targets, before any of them can do harm.
 void ProbeLedger::begin(const std::vector<ProbeTarget>& targets) {
     std::vector<store::ProbeKey> keys;
     for (const auto& target : targets) {
@@ -155,6 +160,7 @@ void ProbeLedger::answered(const ProbeTarget& target) {
         quarantine_.pardon(found->second);
 }
 
+/// Once a round has ended, the next probes are not the first since boot.
 void ProbeLedger::settle(const std::set<ProbeTarget>& still_running) {
     std::erase_if(running_, [&](const auto& entry) {
         if (still_running.contains(entry.first))

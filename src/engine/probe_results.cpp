@@ -91,6 +91,7 @@ ProbeResult with(ProbeResult result, Reason instability) {
     return result;
 }
 
+/// The key of a result or target.
 template <class Probe>
 auto key_of(const Probe& probe) {
     return std::tuple{probe.api, probe.driver, probe.stage, probe.device};
@@ -256,6 +257,7 @@ void ProbeResults::keep_only(const TargetSearch& search) {
     std::erase_if(probes_, [&offered](const auto& entry) {
         return !offered.contains({entry.second.api, entry.second.driver});
     });
+    // A driver that can't be used has its result from the search.
     for (const auto& probe : search.unusable)
         put(probe);
 }

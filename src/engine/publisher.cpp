@@ -21,6 +21,7 @@ Publisher::Publisher(const EngineContext& context,
         cache_.emplace(*context.options.cache_file);
 }
 
+/// Made on first use: many reports are replaced before a caller wants the text.
 const std::string& Publisher::json() const {
     if (json_.empty())
         json_ = json_line(to_value(report_));
@@ -83,6 +84,7 @@ void Publisher::publish(bool is_new) {
         listener();
 }
 
+/// Results that arrive while the timer runs join the same generation.
 void Publisher::publish_soon() {
     if (gathering_)
         return;

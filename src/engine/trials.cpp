@@ -59,6 +59,7 @@ std::vector<ProbeTarget> TrialQueue::take_startable() {
 std::vector<ProbeWaiter> TrialQueue::finish(const ProbeTarget& target) {
     running_.erase(target);
     std::vector<ProbeWaiter> over;
+    // Several callers may wait for the same target.
     for (auto& [waiter, left, total] : waiters_) {
         if (left.erase(target) == 0)
             continue;
@@ -109,6 +110,7 @@ bool LoadCheck::must_wait_for(const Gpu& gpu) {
     return true;
 }
 
+/// Checks the host first. The GPU's load does not count during our own measurement.
 std::optional<Reason> LoadCheck::obstacle(const Gpu* gpu) const {
     const auto& machine = context_.machine;
     if (auto obstacle = obstacle_on_host(machine.files()))
@@ -197,6 +199,8 @@ const Gpu* TrialRunner::gpu_of(const Job& job) const {
     return found == gpus.end() ? nullptr : &*found;
 }
 
+/// Unlike begin(), this records no result for targets with an obstacle, so that a later round tries
+/// them again.
 void TrialRunner::verify_in_background() {
     const auto& machine = context_.machine;
     if (machine.is_replay())
@@ -267,6 +271,8 @@ void TrialRunner::ended(const ProbeTarget& target, ProbeResult probe) {
     if (is_current)
         context_.machine.results.keep(std::move(probe));
     jobs_.erase(target);
+    // Take the target out of the queue before start_next(), and call waiters only at the end, when
+    // the report has the result.
     const auto over = queue_.finish(target);
     if (is_current)
         context_.ledger.remove_ended();
@@ -310,6 +316,7 @@ void TrialRunner::machine_changed() {
 
 /// The target of this result; nullopt if its driver is gone.
 std::optional<ProbeTarget> TrialRunner::target_of(const ProbeResult& probe) const {
+    // The processor needs no driver, so the search for drivers does not list it.
     const auto& targets = context_.machine.search.targets;
     const auto offered = std::ranges::find_if(targets, [&probe](const auto& target) {
         return target.api == probe.api && target.driver == probe.driver;
