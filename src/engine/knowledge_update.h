@@ -8,7 +8,7 @@
 #include "engine/knowledge_folders.h"
 #include "knowledge/bundle.h"
 
-/// Installs bundles of data files on a machine. Not linked into the daemon.
+/// Installs bundles of data files on a machine. The daemon uses only forget_tables().
 namespace gpuprobe::engine {
 
 /// A bundle that may be installed, with its signer.
