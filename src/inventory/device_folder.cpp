@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::size_t kMaxCompatible = 16;
 
-/// NUL-separated, most specific first (Devicetree specification 0.4, section 2.3.1).
+/// The `compatible` strings from the device tree, most specific first. The file separates them with
+/// NULs (Devicetree specification 0.4, section 2.3.1).
 std::vector<std::string> compatible_of(const Sysfs& sysfs, const DeviceFolder& folder) {
     std::vector<std::string> names;
     const auto add = [&names](std::string_view name) {
@@ -23,6 +24,8 @@ std::vector<std::string> compatible_of(const Sysfs& sysfs, const DeviceFolder& f
     if (const auto list = sysfs.content(folder.path() + "/of_node/compatible"))
         for (const auto name : split(*list, '\0'))
             add(trimmed(name));
+    // Without that file, use OF_COMPATIBLE_0, _1, … of the uevent. The loop stops at the first
+    // missing number, and does nothing if the file had names.
     for (std::size_t i = 0; names.size() == i && i < kMaxCompatible; ++i)
         if (const auto name = folder.uevent("OF_COMPATIBLE_" + std::to_string(i)))
             add(*name);
@@ -38,30 +41,35 @@ std::optional<bool> flag_from(const std::optional<std::string>& text) {
 std::optional<int> numa_node_of(const DeviceFolder& folder) {
     const auto text = folder.text("numa_node");
     const auto node = text ? parse_number<int>(*text) : std::nullopt;
-    return node && *node >= 0 ? node : std::nullopt;  // -1: the firmware did not say
+    return node && *node >= 0 ? node : std::nullopt;  // -1: the firmware does not specify a node
 }
 
-/// Unknown is 0 or 255 where the link says nothing (drivers/pci/pci-sysfs.c).
+/// The number of lanes; nullopt for 0 and 255, which mean that the width is unknown
+/// (drivers/pci/pci-sysfs.c).
 std::optional<std::uint32_t> lanes(const std::optional<std::string>& text) {
     constexpr std::uint32_t kMost = 32;
     const auto count = text ? parse_number<std::uint32_t>(*text) : std::nullopt;
     return count && *count > 0 && *count <= kMost ? count : std::nullopt;
 }
 
-/// Source: Documentation/ABI/testing/sysfs-kernel-iommu_groups, "type"; iommu_group_show_type() of
-/// drivers/iommu/iommu.c has words for what is no device's at work too.
+/// The device's type of IOMMU domain, in lower case: "dma", "dma-fq" or "identity". nullopt for the
+/// other types in iommu_group_show_type() of drivers/iommu/iommu.c, which don't occur while a
+/// driver of this machine uses the device. Source:
+/// Documentation/ABI/testing/sysfs-kernel-iommu_groups, "type".
 std::optional<std::string> iommu_of(const DeviceFolder& folder) {
     constexpr std::array kTypes{"dma", "dma-fq", "identity"};
     const auto type = lower_case(folder.text("iommu_group/type").value_or(""));
     return std::ranges::find(kTypes, type) == kTypes.end() ? std::nullopt : std::optional{type};
 }
 
+/// "pci:0000:01:00.0", or the subsystem and the folder's name: "platform:gpu".
 std::string id_of(const DeviceFolder& folder) {
     if (const auto address = folder.pci_address())
         return "pci:" + text_of(*address);
     return folder.subsystem().value_or("other") + ":" + scrubbed(folder.name(), 128);
 }
 
+/// Adds the facts that only PCI devices have.
 void fill_pci(const Sysfs& sysfs, const DeviceFolder& folder, HardwareDevice& device) {
     device.pci = folder.pci_address();
     if (const auto full = folder.pci_class())
@@ -76,6 +84,7 @@ void fill_pci(const Sysfs& sysfs, const DeviceFolder& folder, HardwareDevice& de
     device.boot_vga = flag_from(folder.text("boot_vga"));
     if (const auto resource = sysfs.content(folder.path() + "/resource"))
         device.largest_bar = largest_aperture(*resource);
+    // Reading the link's width would wake a suspended device.
     if (folder.text("power/runtime_status") == "active") {
         device.link_width = lanes(folder.text("current_link_width"));
         device.max_link_width = lanes(folder.text("max_link_width"));
@@ -108,6 +117,8 @@ std::optional<std::string> DeviceFolder::uevent(std::string_view key) const {
 }
 
 std::optional<std::string> DeviceFolder::subsystem() const {
+    // The link is missing in many captures: use the keys, the name or the path of the device
+    // instead.
     if (auto linked = sysfs_.link_name(path_ + "/subsystem"))
         return linked;
     if (pci_address() || uevent("PCI_ID"))
@@ -133,6 +144,7 @@ std::optional<std::string> DeviceFolder::modalias() const {
 std::optional<PciAddress> DeviceFolder::pci_address() const {
     if (auto address = parse_text(name(), std::type_identity<PciAddress>{}))
         return address;
+    // In a capture, the folder may have a name other than the address.
     const auto slot = uevent("PCI_SLOT_NAME");
     return slot ? parse_text(*slot, std::type_identity<PciAddress>{}) : std::nullopt;
 }

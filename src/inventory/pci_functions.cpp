@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t kMaxFunctions = 512;
 constexpr const char* kFolder = "/sys/bus/pci/devices";
 
+/// A PCI function and whether a DRM or accel node belongs to it.
 struct Function {
     HardwareDevice device = {};
     bool claimed = false;
@@ -22,8 +23,8 @@ bool same_slot(const PciAddress& left, const PciAddress& right) {
     return left.domain == right.domain && left.bus == right.bus && left.device == right.device;
 }
 
-/// "Display controller, other" on a later function is the second half of an integrated GPU, unless
-/// it is a virtual function, something drives it or the table knows it.
+/// True for the second half of an integrated GPU: "display controller, other" on a function above
+/// 0, unless it is a virtual function, has a DRM or accel node, or is in the table of chips.
 bool is_auxiliary(const Function& function, const std::vector<Function>& all) {
     const auto& device = function.device;
     if (function.claimed || device.physical_function || device.pci_class != "0380" || !device.pci ||
@@ -37,14 +38,15 @@ bool is_auxiliary(const Function& function, const std::vector<Function>& all) {
     });
 }
 
-/// Classes that accelerators have beside the usual ones: communication controller (Kunlunxin),
-/// system peripheral (Coral, Inferentia), signal processor (AMD's NPU), and none at all.
+/// True for the unusual classes of some accelerators: communication controller (Kunlunxin), system
+/// peripheral (Coral, Inferentia), signal processor (AMD's NPU), and unclassified devices.
 bool has_odd_class(std::string_view pci_class) {
     constexpr std::array kOdd =
         std::to_array<std::string_view>({"0000", "0780", "0880", "1180", "ff00"});
     return std::ranges::find(kOdd, pci_class.substr(0, 4)) != kOdd.end();
 }
 
+/// True if the class is a candidate, or is unusual and the table of chips lists the device's ids.
 bool may_be_device(const Sysfs& sysfs, const std::string& path, std::string_view pci_class) {
     if (is_candidate_class(pci_class))
         return true;
@@ -55,6 +57,7 @@ bool may_be_device(const Sysfs& sysfs, const std::string& path, std::string_view
     return vendor && device && is_known_device(*vendor, *device);
 }
 
+/// All functions that may be a device, including auxiliary ones.
 std::vector<Function> candidates(const Sysfs& sysfs, const std::set<std::string>& claimed) {
     std::vector<Function> found;
     for (const auto& name : sysfs.names(kFolder)) {
@@ -66,7 +69,9 @@ std::vector<Function> candidates(const Sysfs& sysfs, const std::set<std::string>
         const auto class_text = sysfs.text(*path + "/class");
         const auto class_digits = class_text ? hex_digits(*class_text, 6) : std::nullopt;
         if (!is_claimed && class_digits && !may_be_device(sysfs, *path, *class_digits))
-            continue;  // most functions: only this one file is read
+            continue;  // fast path for most functions: reads only this one file
+        // A capture may lack the `class` file: DeviceFolder derives the class from the uevent or
+        // modalias.
         const DeviceFolder folder{sysfs, *path};
         if (!is_claimed && !may_be_device(sysfs, *path, folder.pci_class().value_or("")))
             continue;
@@ -98,6 +103,7 @@ bool is_known_device(std::string_view vendor, std::string_view device) {
 std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs,
                                           const std::set<std::string>& claimed) {
     auto all = candidates(sysfs, claimed);
+    // Decide about all functions before moving any, because is_auxiliary() compares them.
     std::vector<bool> skip;
     for (const auto& function : all)
         skip.push_back(is_auxiliary(function, all));

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::string_view kPattern = "pci:v########d########sv########sd########bc##sc##i##";
 
-/// The digits of the field that starts at `at`; nullopt unless the whole text has the pattern's
-/// shape.
+/// The digits of the field that starts at `at`; nullopt unless the whole text matches kPattern. A
+/// field of eight digits gives four: PCI ids have 16 bits.
 std::optional<std::string> field(std::string_view modalias, std::size_t at, std::size_t digits) {
     if (modalias.size() != kPattern.size())
         return std::nullopt;
@@ -23,7 +23,7 @@ std::optional<std::string> field(std::string_view modalias, std::size_t at, std:
     return hex_digits(modalias.substr(at, digits), digits == 8 ? 4 : digits);
 }
 
-/// One half of "1002:15BF".
+/// The part before (`which` = 0) or after (1) the colon of "1002:15BF".
 std::optional<std::string> half(const std::optional<std::string>& pair, std::size_t which) {
     if (!pair)
         return std::nullopt;
@@ -36,17 +36,20 @@ std::optional<std::string> from_file(const DeviceFolder& folder, std::string_vie
     return text ? hex_digits(*text, 4) : std::nullopt;
 }
 
+/// Sets `into` if it has no value yet.
 void keep(std::optional<std::string>& into, std::optional<std::string> other) {
     if (!into)
         into = std::move(other);
 }
 
 constexpr std::size_t kBarCount = 6;  // PCI_STD_NUM_BARS
+// include/linux/ioport.h: IORESOURCE_MEM, IORESOURCE_PREFETCH, IORESOURCE_MEM_64
 constexpr std::uint64_t kMemory = 0x200;
 constexpr std::uint64_t kPrefetchable = 0x2000;
 constexpr std::uint64_t kMemory64 = 0x100000;
 constexpr std::uint64_t kWanted = kMemory | kPrefetchable | kMemory64;
 
+/// The size of the BAR in a line "start end flags"; nullopt unless it is a prefetchable 64-bit one.
 std::optional<Bytes> aperture(std::string_view line) {
     const auto columns = words(line);
     if (columns.size() != 3)
@@ -64,6 +67,7 @@ std::optional<Bytes> aperture(std::string_view line) {
 }  // namespace
 
 PciIds ids_from_modalias(std::string_view modalias) {
+    // The positions of the '#' runs in kPattern.
     return PciIds{.vendor = field(modalias, 5, 8),
                   .device = field(modalias, 14, 8),
                   .subsystem_vendor = field(modalias, 24, 8),
@@ -82,6 +86,7 @@ PciIds pci_ids_of(const DeviceFolder& folder) {
                .device = from_file(folder, "device"),
                .subsystem_vendor = from_file(folder, "subsystem_vendor"),
                .subsystem_device = from_file(folder, "subsystem_device")};
+    // Fill the gaps from the uevent, then from the modalias.
     const auto alias = ids_from_modalias(folder.modalias().value_or(""));
     const auto id = folder.uevent("PCI_ID");
     const auto subsystem = folder.uevent("PCI_SUBSYS_ID");

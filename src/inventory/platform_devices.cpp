@@ -14,10 +14,10 @@ namespace {
 constexpr std::size_t kMaxPlatformDevices = 16;
 constexpr const char* kDriversFolder = "/sys/bus/platform/drivers";
 constexpr const char* kDevicesFolder = "/sys/bus/platform/devices";
-/// Whose device is another than that of the same maker's DRM nodes.
+/// Drivers whose device is separate from the same vendor's DRM devices.
 constexpr std::array<std::string_view, 2> kDriversWithoutNodes{"gk20a", "nvgpu"};
 
-/// A driver's folder lists its devices as links beside bind, unbind, module and uevent.
+/// A driver's folder lists its devices as links, next to bind, unbind, module and uevent.
 bool is_device_link(const Sysfs& sysfs, const std::string& path) {
     const auto name = base_name(path);
     return name != "module" && name != "bind" && name != "unbind" && name != "uevent" &&
@@ -29,8 +29,9 @@ bool is_computing(const knowledge::Chip* chip) {
     return chip && (chip->role == Role::Gpu || chip->role == Role::Accelerator);
 }
 
-/// A driver without nodes in the DRM class. Of the others a device is one that this machine's GPU
-/// or accelerator is made of: it is found by its node.
+/// True for drivers of GPUs or accelerators without DRM or accel nodes. If the vendor also has a
+/// platform device with such nodes, the driver's device is a component of that one, which is found
+/// by its nodes.
 bool serves_without_nodes(const knowledge::Chip& driver,
                           const std::vector<HardwareDevice>& devices) {
     return is_computing(&driver) &&
@@ -44,7 +45,7 @@ bool always_apart(std::string_view driver) {
     return std::ranges::find(kDriversWithoutNodes, driver) != kDriversWithoutNodes.end();
 }
 
-/// The devices that a driver has, in the order of their names.
+/// The devices bound to a driver, sorted by name.
 std::vector<HardwareDevice> devices_of(const Sysfs& sysfs, const std::string& driver) {
     std::vector<HardwareDevice> found;
     const auto folder = std::string{kDriversFolder} + "/" + driver;
@@ -57,7 +58,8 @@ std::vector<HardwareDevice> devices_of(const Sysfs& sysfs, const std::string& dr
     return found;
 }
 
-/// Where there is one such device and one such component, there is no doubt.
+/// Appends the compatible strings of the component to the DRM device that it belongs to. Only done
+/// if there is a single candidate, so that the result is certain.
 void add_component(const HardwareDevice& component, std::vector<HardwareDevice>& devices) {
     const auto& chips = knowledge::Chips::current();
     const auto is_holder = [&](const HardwareDevice& device) {
@@ -72,8 +74,8 @@ void add_component(const HardwareDevice& component, std::vector<HardwareDevice>&
     words.insert(words.end(), component.compatible.begin(), component.compatible.end());
 }
 
-/// What the device tree names and no driver has taken. (Linux makes no devices of nodes that it
-/// calls disabled.)
+/// Devices of the device tree that have no driver. (Linux does not create devices for nodes that
+/// are marked as disabled.)
 std::vector<HardwareDevice> undriven_devices(const Sysfs& sysfs) {
     std::vector<HardwareDevice> found;
     for (const auto& name : sysfs.names(kDevicesFolder)) {
@@ -97,6 +99,7 @@ void add_platform_devices(const Sysfs& sysfs, std::vector<HardwareDevice>& devic
     };
     std::vector<HardwareDevice> apart = undriven_devices(sysfs);
     std::erase_if(apart, is_listed);
+    // Each driver's devices are either GPUs without DRM nodes, or a component of a DRM device.
     for (const auto& driver : sysfs.names(kDriversFolder)) {
         const auto* row = knowledge::Chips::current().find_driver(driver);
         if (!row)

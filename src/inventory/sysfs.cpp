@@ -6,7 +6,7 @@
 namespace gpuprobe::inline inventory {
 namespace {
 
-/// The first line up to a NUL: some attributes are padded with them (amdgpu's unique_id).
+/// The first line, up to the first NUL: some attributes are padded with NULs (amdgpu's unique_id).
 std::string_view first_line(std::string_view text) {
     text = text.substr(0, text.find('\n'));
     return trimmed(text.substr(0, text.find('\0')));
@@ -20,6 +20,7 @@ void Sysfs::note(std::string text) const {
 }
 
 void Sysfs::note(const Error& error) const {
+    // Most attributes exist only for some drivers and kernels: a missing file needs no note.
     if (error.code != ErrorCode::NotFound)
         note(error.text);
 }
@@ -57,7 +58,7 @@ std::vector<std::string> Sysfs::names(const std::string& folder) const {
 std::optional<std::string> Sysfs::link_name(const std::string& path) const {
     const auto target = files_.link_target(path);
     if (!target)
-        return std::nullopt;  // a plain folder in some captures: not worth a note
+        return std::nullopt;  // some captures have a plain folder here: not worth a note
     auto name = scrubbed(base_name(*target));
     return name.empty() ? std::nullopt : std::optional{std::move(name)};
 }
@@ -98,6 +99,8 @@ std::optional<std::string> hex_digits(std::string_view text, std::size_t digits)
     if (!number)
         return std::nullopt;
     std::string hex;
+    // Pad with zeros up to `digits`, but never cut digits off: a number that needs more is
+    // rejected.
     for (auto rest = *number; rest != 0 || hex.size() < digits; rest >>= 4)
         hex.insert(hex.begin(), "0123456789abcdef"[rest & 0xf]);
     return hex.size() == digits ? std::optional{std::move(hex)} : std::nullopt;
