@@ -14,6 +14,7 @@ constexpr int kMaxParents = 8;
 constexpr std::uint32_t kDrmMajor = 226;    // include/uapi/linux/major.h, DRM_MAJOR
 constexpr std::uint32_t kAccelMajor = 261;  // Documentation/admin-guide/devices.txt
 
+/// How the nodes of one kind are named, and where they are in sysfs and /dev.
 struct KindOfName {
     ClassNodeKind kind;
     std::string_view prefix;
@@ -27,14 +28,16 @@ constexpr std::array<KindOfName, 3> kKinds{{
     {ClassNodeKind::Accel, "accel", "/sys/class/accel", "/dev/accel/", kAccelMajor},
 }};
 
+/// The number after `prefix`: 128 for "renderD128". nullopt for other names, such as connectors
+/// ("card0-HDMI-A-1").
 std::optional<std::uint32_t> number_behind(std::string_view prefix, std::string_view name) {
     if (!name.starts_with(prefix))
         return std::nullopt;
     return parse_number<std::uint32_t>(name.substr(prefix.size()));
 }
 
-/// From `dev`, the uevent, or the name, whose number is the minor device number
-/// (drivers/gpu/drm/drm_drv.c, drm_minor_alloc).
+/// The device number "226:128" from `dev`, else the uevent, else the name, whose number is the
+/// minor device number (drivers/gpu/drm/drm_drv.c, drm_minor_alloc).
 std::string device_number(const Sysfs& sysfs,
                           const std::string& folder,
                           std::string_view name,
@@ -49,8 +52,9 @@ std::string device_number(const Sysfs& sysfs,
     return std::to_string(kind.major) + ":" + std::string{name.substr(kind.prefix.size())};
 }
 
-/// Climbs from the child that a bus inside the device made (virtio_gpu below virtio-pci, tegra's
-/// "drm" below host1x, nova-drm on the auxiliary bus) to the device itself.
+/// Sets `parent` to the device itself. The class member's parent may be a child that a bus inside
+/// the device has created (virtio_gpu below virtio-pci, tegra's "drm" below host1x, nova-drm on the
+/// auxiliary bus), so climb past such buses.
 void find_parent(const Sysfs& sysfs, const std::string& folder, ClassNode& node) {
     const auto linked = sysfs.resolved(folder + "/device");
     auto path = linked ? linked : sysfs.resolved(folder);
@@ -64,7 +68,8 @@ void find_parent(const Sysfs& sysfs, const std::string& folder, ClassNode& node)
     }
 }
 
-/// True when one of "card0-HDMI-A-1" … is connected; nullopt for a card without connectors.
+/// True if any connector ("card0-HDMI-A-1" …) of the card is connected; nullopt for a card without
+/// connectors.
 std::optional<bool> connected(const Sysfs& sysfs,
                               const std::vector<std::string>& names,
                               const std::string& card) {
@@ -79,6 +84,7 @@ std::optional<bool> connected(const Sysfs& sysfs,
     return any;
 }
 
+/// Sets the facts that only cards have.
 void fill_card(const Sysfs& sysfs,
                const std::vector<std::string>& names,
                const std::string& folder,
@@ -88,6 +94,7 @@ void fill_card(const Sysfs& sysfs,
         node.boot_display = *flag == "1";
 }
 
+/// Adds the nodes of one kind.
 void add_nodes(const Sysfs& sysfs, const KindOfName& kind, std::vector<ClassNode>& nodes) {
     const std::string class_folder{kind.class_folder};
     const auto names = sysfs.names(class_folder);
@@ -98,7 +105,7 @@ void add_nodes(const Sysfs& sysfs, const KindOfName& kind, std::vector<ClassNode
             return sysfs.note(class_folder + ": too many nodes");
         const auto folder = class_folder + "/" + name;
         if (sysfs.link_name(folder) && !sysfs.resolved(folder))
-            continue;  // its device has just been taken away
+            continue;  // a dangling link: the device has just been removed
         ClassNode node{
             .kind = kind.kind, .name = name, .device = device_number(sysfs, folder, name, kind)};
         find_parent(sysfs, folder, node);

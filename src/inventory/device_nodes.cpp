@@ -24,6 +24,7 @@ namespace {
 constexpr std::array<const char*, 5> kSharedNodes{"/dev/kfd", "/dev/nvidiactl", "/dev/nvidia-uvm",
                                                   "/dev/nvidia-modeset", "/dev/dxg"};
 
+/// True if the source has any node: a capture without nodes.json has none.
 bool lists_any(const NodeSource& source) {
     for (const auto* folder : {"/dev", "/dev/dri", "/dev/accel"})
         if (!source.list(folder).empty())
@@ -31,11 +32,12 @@ bool lists_any(const NodeSource& source) {
     return false;
 }
 
+// Layout of system.posix_acl_access: a version, then entries of tag, permissions and id.
 constexpr std::size_t kHeaderSize = 4;
 constexpr std::size_t kEntrySize = 8;
 constexpr std::uint32_t kVersion = 2;
 
-/// The values of e_tag for entries that a mode has no place for.
+/// The name for an e_tag value; "" for owner and others, which the mode contains.
 std::string_view tag_name(std::uint32_t tag) {
     switch (tag) {
         case 0x02:
@@ -59,18 +61,19 @@ constexpr std::size_t kMaxListed = 4096;
 
 using Directory = CHandle<DIR, closedir>;
 
-/// The name of a group, or its number where it has no name.
+/// The name of a group, or its number if it has no name.
 std::string group_text(gid_t id) {
     return group_name(id).value_or(std::to_string(id));
 }
 
-/// Empty where the node has no list, or its file system does not support them.
+/// The node's access control list; empty if it has none or its file system does not support them.
 std::vector<AclEntry> node_acl(const std::string& path) {
     char list[kMaxAccessList];
     const auto size = ::getxattr(path.c_str(), "system.posix_acl_access", list, sizeof list);
     return size > 0 ? access_list({list, static_cast<std::size_t>(size)}) : std::vector<AclEntry>{};
 }
 
+/// True for character devices.
 bool is_node(const std::string& path) {
     struct stat info = {};
     return ::stat(path.c_str(), &info) == 0 && S_ISCHR(info.st_mode);
@@ -87,12 +90,13 @@ struct NodeRecord {
     std::optional<std::uint32_t> uid = {};
     std::optional<std::uint32_t> gid = {};
     std::vector<AclEntry> acl = {};
-    Value group = {};  ///< a name, or a number where it had no name
+    Value group = {};  ///< a name, or a number if it had no name
     std::optional<bool> accessible = {};
     std::optional<std::string> reason = {};
 };
 RECORD_MEMBERS(NodeRecord, major, minor, mode, uid, gid, acl, group, accessible, reason)
 
+/// A group in nodes.json, which is a name or a number, as text.
 std::optional<std::string> group_from(const Value& group) {
     if (const auto* name = group.as_string())
         return *name;
@@ -100,6 +104,7 @@ std::optional<std::string> group_from(const Value& group) {
     return number ? std::optional{std::to_string(*number)} : std::nullopt;
 }
 
+/// Converts an entry of nodes.json.
 DeviceNode node_from(const std::string& path, const NodeRecord& record) {
     DeviceNode node{.path = path,
                     .uid = record.uid,
@@ -151,6 +156,8 @@ std::vector<AclEntry> access_list(std::string_view bytes) {
         return {};
     std::vector<AclEntry> entries;
     for (auto at = kHeaderSize; at < bytes.size(); at += kEntrySize) {
+        // An entry is a tag (2 bytes), permissions (2 bytes) and the id of a user or group (4
+        // bytes).
         const auto tag = tag_name(number_in(bytes.substr(at, 2)));
         if (tag.empty())
             continue;
@@ -173,6 +180,8 @@ std::optional<DeviceNode> LiveNodes::find(std::string_view path) const {
     node.gid = info.st_gid;
     node.acl = node_acl(node.path);
     node.group = group_text(info.st_gid);
+    // faccessat() only checks this process, so another user's access is computed from mode and
+    // list.
     if (prober_) {
         node.accessible = may_open(node, *prober_);
         if (node.accessible == false)
@@ -181,6 +190,7 @@ std::optional<DeviceNode> LiveNodes::find(std::string_view path) const {
     }
     node.accessible = ::faccessat(AT_FDCWD, node.path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
     if (!*node.accessible)
+        // The node may have disappeared since stat().
         node.reason = errno == ENOENT ? "missing" : "no-permission";
     return node;
 }
@@ -228,6 +238,7 @@ std::vector<std::string> RecordedNodes::list(std::string_view folder) const {
     std::vector<std::string> found;
     const auto prefix = std::string{folder} + "/";
     for (const auto& [path, node] : nodes_)
+        // Direct children only, as with a real folder.
         if (path.starts_with(prefix) && path.find('/', prefix.size()) == std::string::npos)
             found.push_back(path);
     return found;

@@ -11,20 +11,22 @@
 
 namespace gpuprobe::inline inventory {
 
-/// The device nodes as one scan sees them.
+/// The device nodes during one scan.
 class DeviceNodes {
 public:
-    /// `source` is borrowed for as long as this lives.
+    /// `source` is borrowed and must outlive this object.
     explicit DeviceNodes(const NodeSource& source);
 
-    /// False when the source lists none at all, as in a capture that did not record them: then a
-    /// missing node proves nothing.
+    /// False if the source lists no nodes at all, as in a capture that did not record them: a
+    /// missing node then proves nothing.
     [[nodiscard]] bool known() const { return known_; }
+    /// The node at `path`; nullopt if it does not exist.
     [[nodiscard]] std::optional<DeviceNode> find(std::string_view path) const;
-    /// The node as it is, or what is known about one that sysfs names and /dev lacks.
+    /// The node at `path`. If it does not exist: a node with only its path, which is marked as
+    /// "missing" if known().
     [[nodiscard]] DeviceNode at(const std::string& path) const;
-    /// The nodes that belong to a driver rather than to one device, as far as they exist: /dev/kfd,
-    /// /dev/nvidiactl, /dev/dxg …
+    /// The existing nodes that belong to a driver and not to one device: /dev/kfd, /dev/nvidiactl,
+    /// /dev/dxg …
     [[nodiscard]] std::vector<DeviceNode> shared() const;
 
 private:
@@ -34,9 +36,9 @@ private:
 
 constexpr std::size_t kMaxAccessList = 4096;  ///< bytes: 511 entries
 
-/// The entries beyond owner and others in the bytes of the attribute system.posix_acl_access; empty
-/// when the bytes are not such a list. Source: Linux, include/uapi/linux/posix_acl_xattr.h and
-/// posix_acl.h, little-endian.
+/// The entries of an access control list, except owner and others, which the mode has. `bytes` is
+/// the value of the attribute system.posix_acl_access; the result is empty if it is malformed.
+/// Source: Linux, include/uapi/linux/posix_acl_xattr.h and posix_acl.h, little-endian.
 std::vector<AclEntry> access_list(std::string_view bytes);
 
 }  // namespace gpuprobe::inline inventory

@@ -28,7 +28,8 @@
 namespace gpuprobe::inline inventory {
 namespace {
 
-/// A driver's module has its name with underscores, unless the driver's link says otherwise.
+/// The kernel module with the device's driver. The `driver/module` link names it; without the link,
+/// it is the driver's name with underscores.
 std::string module_of(const Sysfs& sysfs, const HardwareDevice& device) {
     if (auto linked = sysfs.link_name(device.sysfs_path + "/driver/module"))
         return *linked;
@@ -38,17 +39,17 @@ std::string module_of(const Sysfs& sysfs, const HardwareDevice& device) {
     return name;
 }
 
-/// Its drivers have versions of their own: the kernel's release is never one.
+/// True for NVIDIA's drivers. They have their own version, never the kernel's release.
 bool is_nvidias_own(std::string_view driver) {
     const auto own = words(info_of(Api::Cuda).kernel_drivers);
     return std::ranges::find(own, driver) != own.end();
 }
 
-/// The version of a device's bound kernel driver: /sys/module/<module>/version where the module
-/// carries one; else, for a driver of the kernel's own tree, the kernel release, which is never one
-/// of NVIDIA's: its drivers for Tegra have that of the nvidia module beside them, or of the
-/// Jetson's release. nullopt for a module from elsewhere ("O" in its taint file) that carries none.
-/// Source: Documentation/ABI/stable/sysfs-module.
+/// The version of the bound kernel driver: /sys/module/<module>/version if the module has one. For
+/// NVIDIA's drivers it is the version of the nvidia module, else the one for the Jetson's release:
+/// the Tegra drivers don't carry one. For other in-tree drivers it is the kernel release. nullopt
+/// for an out-of-tree module ("O" in its taint file) without a version. Source:
+/// Documentation/ABI/stable/sysfs-module.
 std::optional<std::string> driver_version(const Sysfs& sysfs,
                                           const HardwareDevice& device,
                                           const Host& host) {
@@ -69,7 +70,8 @@ std::optional<std::string> driver_version(const Sysfs& sysfs,
 
 constexpr std::size_t kMaxDevices = 1024;
 
-/// By folder, or by address: a capture may hold a device twice.
+/// The device that a class node belongs to, found by folder or by address (a capture may contain a
+/// device twice); nullptr if it is not listed yet.
 HardwareDevice* device_behind(const ClassNode& node,
                               const DeviceFolder& parent,
                               std::vector<HardwareDevice>& devices) {
@@ -80,12 +82,14 @@ HardwareDevice* device_behind(const ClassNode& node,
     return found == devices.end() ? nullptr : &*found;
 }
 
+/// Adds one DRM or accel node to its device.
 void add_class_node(const ClassNode& node, const DeviceNodes& nodes, HardwareDevice& device) {
     auto below_dev = nodes.at(node.path());
     if (!below_dev.device)
         below_dev.device = node.device;
     device.nodes.push_back(std::move(below_dev));
     if (node.connected)
+        // A device with several cards is connected if any card is.
         device.extra["connected"] =
             device.extra.at("connected").as_bool().value_or(false) || *node.connected;
     if (node.boot_display == true)
@@ -100,7 +104,7 @@ void add_class_node(const ClassNode& node, const DeviceNodes& nodes, HardwareDev
         number = node.device;
 }
 
-/// The device of each class node, made where PCI did not have it.
+/// Adds each class node to its device. Devices that are missing on the PCI bus are created.
 void add_class_nodes(const Sysfs& sysfs,
                      const std::vector<ClassNode>& class_members,
                      const DeviceNodes& nodes,
@@ -126,10 +130,12 @@ bool is_same_slot(const std::optional<PciAddress>& left, const std::optional<Pci
            left->device == right->device;
 }
 
-/// Functions of a card that another one stands for: their nodes are the card's. In a guest that was
-/// given such a function alone, that is the card.
+/// Merges the further functions of a card into the card's main function, which gets their nodes
+/// (`part_of` in data/knowledge/drivers.json). If a guest was given only such a function, nothing
+/// is merged: that function is the card.
 void absorb_further_functions(std::vector<HardwareDevice>& devices) {
     const auto card_of = [&devices](const HardwareDevice& device) {
+        // The driver's row in drivers.json names the main function's driver in `part_of`.
         const auto* row =
             device.driver ? knowledge::Drivers::current().find(*device.driver) : nullptr;
         return std::ranges::find_if(devices, [&](const HardwareDevice& other) {
@@ -147,13 +153,14 @@ void absorb_further_functions(std::vector<HardwareDevice>& devices) {
                   [&](const HardwareDevice& device) { return absorbed.contains(device.id); });
 }
 
-/// NVIDIA's driver keeps those that are to become vGPUs, and shows no node of them.
+/// True for virtual functions reserved for vGPUs: NVIDIA's driver binds them but creates no nodes.
 bool is_kept_for_guests(const HardwareDevice& device) {
     return device.driver == "nvidia" && device.nodes.empty();
 }
 
-/// Virtual functions that nothing here uses are parts of their card, not GPUs beside it. One that a
-/// driver of this machine has taken is a GPU of its own, and in a guest each is.
+/// Turns the unused virtual functions of a card into partitions of the card. A virtual function
+/// that a driver of this machine uses stays a separate GPU, and so does each one in a guest,
+/// because a guest does not see the physical function.
 void absorb_virtual_functions(std::vector<HardwareDevice>& devices) {
     const auto is_idle = [](const HardwareDevice& device) {
         return device.physical_function && !device.is_drm &&
@@ -162,6 +169,7 @@ void absorb_virtual_functions(std::vector<HardwareDevice>& devices) {
     for (const auto& device : devices) {
         const auto card =
             std::ranges::find(devices, device.physical_function.value_or(""), &HardwareDevice::id);
+        // Only if the physical function is visible: in a guest it is not.
         if (is_idle(device) && device.pci && card != devices.end())
             card->partitions.push_back(
                 {.name = "vf-" + text_of(*device.pci),
@@ -196,12 +204,13 @@ Machine scan_functions(const FileSystem& files, Host host) {
 Machine scan_machine(const FileSystem& files, const NodeSource& source, Host host) {
     Machine machine;
     machine.host = std::move(host);
-    if (!machine.host.os_release)  // a capture may have the file alone
+    if (!machine.host.os_release)  // a capture may contain only the file
         machine.host.os_release = os_release_of(files);
     if (!machine.host.setup && files.exists("/proc/cmdline"))
         machine.host.setup = kernel_setup(files, machine.host.kernel);
     const Sysfs sysfs{files, machine.notes};
     const DeviceNodes nodes{source};
+    // Find the devices: PCI first, then class nodes without a PCI function, then platform devices.
     const auto members = class_nodes(sysfs);
     auto& devices = machine.devices;
     devices = pci_functions(sysfs, parents_of(members));
@@ -216,6 +225,8 @@ Machine scan_machine(const FileSystem& files, const NodeSource& source, Host hos
         add_driver_files(sysfs, nodes, device);
         read_sensors(files, device);
     }
+    // Merge the entries that belong to one card. join_kfd() needs the serials and memory read
+    // above.
     join_kfd(kfd_nodes(sysfs), devices);
     absorb_further_functions(devices);
     absorb_virtual_functions(devices);

@@ -11,19 +11,19 @@
 
 namespace gpuprobe::inline inventory {
 
-/// Device nodes of a machine: looked at, never opened.
+/// The device nodes of a machine. Their attributes are read; a node is never opened.
 class NodeSource {
 public:
     virtual ~NodeSource() = default;
-    /// nullopt when there is no such node.
+    /// The node at `path`; nullopt if it does not exist.
     [[nodiscard]] virtual std::optional<DeviceNode> find(std::string_view path) const = 0;
     /// Paths of the nodes in a folder such as "/dev" or "/dev/dri", sorted.
     [[nodiscard]] virtual std::vector<std::string> list(std::string_view folder) const = 0;
 };
 
-/// The nodes of the running machine: stat and faccessat(AT_EACCESS) only. `accessible` is for this
-/// process or, where `prober` is given, for that user, by may_open: the workers of a daemon may run
-/// as another user, who is allowed other things.
+/// The nodes of the running machine, by stat and faccessat(AT_EACCESS) only. `accessible` is the
+/// access of this process. If `prober` is given, it is the access of that user according to
+/// may_open(): the workers of a daemon may run as a user with other permissions.
 class LiveNodes final : public NodeSource {
 public:
     explicit LiveNodes(std::optional<Caller> prober = {}) : prober_{std::move(prober)} {}
@@ -34,10 +34,10 @@ private:
     std::optional<Caller> prober_ = {};
 };
 
-/// The nodes a capture recorded (nodes.json: {path: {major, minor, mode, group, accessible}}).
+/// The nodes recorded in a capture (nodes.json: {path: {major, minor, mode, group, accessible}}).
 class RecordedNodes final : public NodeSource {
 public:
-    /// Errors: Malformed, with the path and member at fault.
+    /// Parses nodes.json. Errors: Malformed, with the path and member at fault; TooLarge.
     static Result<RecordedNodes> parse(std::string_view json);
     RecordedNodes() = default;
     [[nodiscard]] std::optional<DeviceNode> find(std::string_view path) const override;
@@ -47,24 +47,24 @@ private:
     std::map<std::string, DeviceNode, std::less<>> nodes_ = {};
 };
 
-/// Every display, 3D, co-processor and accelerator function, every DRM and accel device, by sysfs
-/// alone. Opens no node, reads no PCI config space, wakes nothing. What can't be read is a note,
-/// never an error. `host` is taken as it is.
+/// Finds every display, 3D, co-processor and accelerator function and every DRM and accel device,
+/// from sysfs only. Opens no node, reads no PCI config space and wakes no device. A file that can't
+/// be read gives a note, never an error. `host` is passed on into the result.
 Machine scan_machine(const FileSystem& files, const NodeSource& nodes, Host host);
 
 /// The PCI functions of scan_machine() and the versions of their drivers, in a third of its time:
-/// what it takes to know which driver may be asked. `host` as there.
+/// enough to decide which vendor drivers to probe. `host` is passed on into the result.
 Machine scan_functions(const FileSystem& files, Host host);
 
-/// Kernel and processor of the running machine, from uname: the part of detect_host() that is there
-/// at once.
+/// The kernel and architecture of the running machine, from uname: the part of detect_host() that
+/// needs no file.
 Host running_kernel();
 
-/// The host from procfs, sysfs, uname and cpuid. Only for the running machine: captures bring their
-/// own.
+/// The host from procfs, sysfs, uname and cpuid. Only for the running machine: captures contain
+/// their own host.
 Host detect_host(const FileSystem& files);
 
-/// The host's memory alone, from /proc/meminfo.
+/// The host's memory, from /proc/meminfo.
 HostMemory host_memory(const FileSystem& files);
 
 }  // namespace gpuprobe::inline inventory
