@@ -20,12 +20,15 @@ constexpr std::int64_t kMinMillicelsius = -100'000;
 constexpr std::int64_t kMaxMillicelsius = 300'000;
 constexpr std::string_view kMember = "member";
 
-/// The files of one device: those of its folder in the driver's class come first.
+/// The driver's files for one device. A file in the device's folder in the driver's class has
+/// precedence over a file in the device's own folder.
 class Files {
 public:
     Files(const Sysfs& sysfs, std::string folder, const HardwareDevice& device)
         : sysfs_{sysfs}, folder_{std::move(folder)}, device_{device} {}
 
+    /// The first line of the file; nullopt if drivers.json names none for this fact or it can't be
+    /// read.
     [[nodiscard]] std::optional<std::string> text(const std::optional<std::string>& name) const {
         if (!name)
             return std::nullopt;
@@ -35,7 +38,7 @@ public:
         return sysfs_.text(device_.sysfs_path + "/" + *name);
     }
 
-    /// Where that file may be.
+    /// The possible paths of the file, in the order in which text() tries them.
     [[nodiscard]] std::vector<std::string> paths(const std::optional<std::string>& name) const {
         if (!name)
             return {};
@@ -45,6 +48,8 @@ public:
         return places;
     }
 
+    /// The value of a placeholder in a node's path: the name of the class member for "member", else
+    /// the text of the file with that name. A "!" in a member's name is a "/" below /dev:
     /// "tenstorrent!0" is /dev/tenstorrent/0.
     [[nodiscard]] std::optional<std::string> word(std::string_view name) const {
         if (name != kMember)
@@ -58,11 +63,12 @@ public:
 
 private:
     const Sysfs& sysfs_;
-    std::string folder_;  ///< "" where the class has no such device
+    std::string folder_;  ///< "" if the class has no such device
     const HardwareDevice& device_;
 };
 
-/// "/dev/davinci{dev_id}", filled in; nullopt where a word is not known or would leave the folder.
+/// The path for a pattern such as "/dev/davinci{dev_id}"; nullopt if the value of the placeholder
+/// is unknown or would leave the folder.
 std::optional<std::string> node_path(std::string_view pattern, const Files& files) {
     const auto open = pattern.find('{');
     const auto close = pattern.find('}', open);
@@ -74,8 +80,8 @@ std::optional<std::string> node_path(std::string_view pattern, const Files& file
     return std::string{pattern.substr(0, open)} + *word + std::string{pattern.substr(close + 1)};
 }
 
-/// A class whose devices have no parent: one device of the class and one of the driver belong
-/// together.
+/// True if the class and the driver have one device each, and the class device has no link to its
+/// parent: the two must then belong together.
 bool is_pair(const Sysfs& sysfs, const DriverFiles& row, const HardwareDevice& device) {
     const auto members = sysfs.names("/sys/class/" + *row.device_class);
     if (members.size() != 1 ||
@@ -87,6 +93,8 @@ bool is_pair(const Sysfs& sysfs, const DriverFiles& row, const HardwareDevice& d
            }) <= 1;
 }
 
+/// True if the folder in the driver's class belongs to the device: by its address file, its
+/// `device` link, or is_pair().
 bool is_of(const Sysfs& sysfs,
            const DriverFiles& row,
            const std::string& folder,
@@ -99,6 +107,7 @@ bool is_of(const Sysfs& sysfs,
            parse_text(*address, std::type_identity<PciAddress>{}) == device.pci;
 }
 
+/// The device's folders in the driver's class.
 std::vector<std::string> class_folders(const Sysfs& sysfs,
                                        const DriverFiles& row,
                                        const HardwareDevice& device) {
@@ -120,6 +129,7 @@ void add_nodes(const Sysfs& sysfs,
                const DeviceNodes& nodes,
                HardwareDevice& device) {
     for (const auto pattern : words(*row.nodes)) {
+        // A path without a placeholder is a node of the driver, which not every version creates.
         if (pattern.find('{') == std::string_view::npos) {
             if (auto node = nodes.find(pattern))
                 device.nodes.push_back(std::move(*node));
@@ -136,6 +146,7 @@ void add_facts(const DriverFiles& row, const Files& files, HardwareDevice& devic
         device.model = std::move(name);
     if (auto firmware = files.text(row.firmware))
         device.extra[std::string{kernel_facts::kFirmware.name}] = std::move(*firmware);
+    // The unit of the memory file is in drivers.json. A product that does not fit is ignored.
     const auto memory = parse_number<std::uint64_t>(files.text(row.memory).value_or(""));
     const auto unit = row.memory_unit.value_or(1);
     if (memory && *memory < UINT64_MAX / unit)
@@ -146,7 +157,7 @@ void add_facts(const DriverFiles& row, const Files& files, HardwareDevice& devic
         device.findings.push_back(because("device-not-ready", {{"state", *state}}));
 }
 
-/// Sum of the numbers in such a file of each folder whose name is the word and a number.
+/// The sum of the numbers in `file` of all folders whose name is `word` and a number.
 std::optional<Bytes> sum_of(const Sysfs& sysfs,
                             const std::string& parent,
                             std::string_view word,
@@ -164,9 +175,9 @@ std::optional<Bytes> sum_of(const Sysfs& sysfs,
     return sum.count > 0 ? std::optional{sum} : std::nullopt;
 }
 
-/// Memory of Intel's cards: xe tells that of each tile, Intel's own build of i915 that of the card.
-/// Neither is read from the device. Sources: igt-gpu-tools, tests/intel/xe_sysfs_tile.c; Intel's
-/// i915 backports, drivers/gpu/drm/i915/i915_sysfs.c.
+/// Adds the memory of Intel's cards: xe exposes the size for each tile, the i915 of Intel's
+/// backports for the card. Neither file accesses the device. Sources: igt-gpu-tools,
+/// tests/intel/xe_sysfs_tile.c; Intel's i915 backports, drivers/gpu/drm/i915/i915_sysfs.c.
 void add_intel_memory(const Sysfs& sysfs, HardwareDevice& device) {
     const auto& path = device.sysfs_path;
     std::optional<Bytes> size;
@@ -179,12 +190,12 @@ void add_intel_memory(const Sysfs& sysfs, HardwareDevice& device) {
             {.source = *device.driver + "-sysfs", .what = "total", .bytes = *size});
 }
 
-/// The numbers of a device's sensors, until one can't be read.
+/// Reads a device's sensors, until one can't be read.
 class Sensors {
 public:
     explicit Sensors(const Sysfs& sysfs) : sysfs_{sysfs} {}
 
-    /// That of the first of these files that is there, within the limits.
+    /// The number in the first of these files that exists, if it is within the limits.
     std::optional<std::int64_t> number(const std::vector<std::string>& paths,
                                        std::int64_t least,
                                        std::int64_t most) {
@@ -203,6 +214,7 @@ private:
     bool is_silent_ = false;
 };
 
+/// The possible paths of files in the device's hwmon folders.
 std::vector<std::string> hwmon_files(const Sysfs& sysfs,
                                      const HardwareDevice& device,
                                      std::initializer_list<std::string_view> names) {
@@ -216,6 +228,7 @@ std::vector<std::string> hwmon_files(const Sysfs& sysfs,
     return paths;
 }
 
+/// The temperature files of the thermal zones of that type.
 std::vector<std::string> thermal_files(const Sysfs& sysfs, const std::optional<std::string>& type) {
     if (!type)
         return {};
@@ -230,6 +243,7 @@ std::vector<std::string> thermal_files(const Sysfs& sysfs, const std::optional<s
     return zones;
 }
 
+/// Sets a fact. An unknown value only replaces an older one: it does not add the key.
 void keep(std::string_view key, std::optional<std::int64_t> number, HardwareDevice& device) {
     if (number || device.extra.find(key))
         device.extra[std::string{key}] = to_value(number);
@@ -250,6 +264,7 @@ void read_all(const Sysfs& sysfs,
          sensors.number(hwmon_files(sysfs, device, {"power1_input", "power1_average"}), 1,
                         kMaxMicrowatts),
          device);
+    // The driver's own file has precedence over hwmon, which is always in microwatts.
     auto limit = sensors.number(files.paths(row.power_limit), 1, kMaxMicrowatts / unit);
     if (limit)
         *limit *= unit;
@@ -274,6 +289,7 @@ void read_sensors(const FileSystem& files, HardwareDevice& device) {
     const Sysfs sysfs{files, notes};
     const auto* found =
         device.driver ? knowledge::Drivers::current().find(*device.driver) : nullptr;
+    // hwmon works for drivers without an entry in drivers.json.
     const auto row = found ? *found : DriverFiles{};
     const auto folders = class_folders(sysfs, row, device);
     const Files own{sysfs, folders.empty() ? "" : folders.front(), device};
@@ -281,6 +297,7 @@ void read_sensors(const FileSystem& files, HardwareDevice& device) {
         device.runtime_status == "suspended" || device.runtime_status == "suspending";
     const auto state = own.text(row.state);
     if (is_asleep || (state && row.ready && state != row.ready)) {
+        // The old readings are no longer true; the power limit still is.
         keep(kernel_facts::kPowerDraw.name, std::nullopt, device);
         keep(kernel_facts::kTemperature.name, std::nullopt, device);
         return;

@@ -7,14 +7,14 @@
 
 namespace gpuprobe::inline inventory {
 
-/// Adds what the device's driver shows in files of its own: nodes, name, firmware, memory and
-/// whether it is ready, as data/knowledge/drivers.json says where.
+/// Adds the facts that the device's driver exposes in driver-specific files: nodes, name, firmware,
+/// memory, and whether the device is ready. data/knowledge/drivers.json lists the files.
 void add_driver_files(const Sysfs& sysfs, const DeviceNodes& nodes, HardwareDevice& device);
 
-/// Brings up to date what an accelerator draws, may draw and how hot it is; of other devices
-/// nothing is read. One that sleeps or is not ready is not asked, and after the first file that
-/// can't be read no other is: drivers ask the device's firmware, which may not answer.
-/// Sources: Documentation/hwmon/sysfs-interface.rst; data/knowledge/drivers.json.
+/// Refreshes the power draw, power limit and temperature of an accelerator; reads nothing for other
+/// devices. An accelerator that is suspended or not ready is not read. After the first file that
+/// can't be read, no further file is tried: the drivers query the device's firmware, which may not
+/// respond. Sources: Documentation/hwmon/sysfs-interface.rst; data/knowledge/drivers.json.
 void read_sensors(const FileSystem& files, HardwareDevice& device);
 
 }  // namespace gpuprobe::inline inventory

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kUvmNode = "/dev/nvidia-uvm";
 constexpr std::uint32_t kFirstDriverBranch = 100;  // Tegra's libcuda.so.1.1 is an ABI number
 
-/// Debian multiarch folder of a `uname -m`.
+/// Debian's multiarch triplet for a `uname -m`.
 std::string multiarch(const Host& host) {
     const auto arch = host.arch.value_or("x86_64");
     if (arch == "ppc64le")
@@ -22,7 +22,8 @@ std::string multiarch(const Host& host) {
     return arch + "-linux-gnu";
 }
 
-/// Where distributions and containers put the driver's libraries, the native word size first.
+/// The folders in which distributions and containers install the driver's libraries, in search
+/// order: folders for the native word size first.
 std::vector<std::string> library_folders(const Host& host) {
     const auto triplet = multiarch(host);
     return {"/usr/lib/" + triplet,
@@ -39,10 +40,13 @@ std::vector<std::string> library_folders(const Host& host) {
 }
 
 constexpr std::string_view kCuda = "libcuda.so.";
-/// Each comes with every release of the driver, and works with those of its version alone.
+/// Libraries that are part of every driver release and work only with libraries of the same
+/// release.
 constexpr auto kReleased =
     std::to_array<std::string_view>({"libnvidia-ml.so.", "libnvidia-ptxjitcompiler.so."});
 
+/// The version after `prefix`; nullopt for anything except a driver version, such as the "1" of an
+/// ABI.
 std::optional<std::string> version_in_name(std::string_view name, std::string_view prefix) {
     if (!name.starts_with(prefix))
         return std::nullopt;
@@ -59,7 +63,8 @@ Reason reason(std::string code) {
     return Reason{.code = std::move(code)};
 }
 
-/// A device that only shows pictures works without one.
+/// `no-driver`, except for display-only devices, which work without a driver. DRM and accel devices
+/// have a driver even if its link is missing; without a uevent, a missing driver proves nothing.
 std::optional<Reason> missing_driver(const Sysfs& sysfs, const HardwareDevice& device) {
     if (role_of(device) == Role::DisplayOnly)
         return std::nullopt;
@@ -72,6 +77,7 @@ std::optional<Reason> missing_driver(const Sysfs& sysfs, const HardwareDevice& d
     return found;
 }
 
+/// `driver-mismatch`, if both versions are known.
 std::optional<Reason> mismatch(const Sysfs& sysfs, const Host& host) {
     const auto kernel = nvidia_module(sysfs).version;
     const auto library = installed_libcuda(sysfs, host);
@@ -84,6 +90,7 @@ std::optional<Reason> mismatch(const Sysfs& sysfs, const Host& host) {
     return found;
 }
 
+/// `driver-mixed`, for the first library with another version than libcuda.so.1 in the same folder.
 std::optional<Reason> mixed(const Sysfs& sysfs, const Host& host) {
     const auto cuda = installed_libcuda(sysfs, host);
     for (const auto name : kReleased) {
@@ -103,6 +110,7 @@ std::optional<Reason> mixed(const Sysfs& sysfs, const Host& host) {
     return std::nullopt;
 }
 
+/// `uvm-missing`, if the source of the nodes can prove it.
 std::optional<Reason> missing_uvm(const Sysfs& sysfs, const DeviceNodes& nodes) {
     if (!nodes.known() || nodes.find(kUvmNode))
         return std::nullopt;

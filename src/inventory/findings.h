@@ -6,26 +6,30 @@
 
 namespace gpuprobe::inline inventory {
 
-/// What is wrong with a device, as far as the kernel's view alone shows it:
+/// Problems of a device that are visible from the kernel's view only:
 ///
-/// - `no-driver` {modalias}: nothing is bound to it
-/// - `passthrough` {driver}: kept for a virtual machine
-/// - `driver-mismatch` {kernel, userspace, library}: NVIDIA's module and libcuda.so.1 are of
-///   different versions, as after an upgrade without a reboot; every call will fail
-/// - `driver-mixed` {version, library, cuda}: beside libcuda.so.1 is a library of another version,
-///   as where two packages of the driver, or a container's own and its host's, are mixed
-/// - `uvm-missing` {node, module_loaded}: without it CUDA fails with code 999 where NVML works
+/// - `no-driver` {modalias}: no driver is bound to it
+/// - `passthrough` {driver}: reserved for a virtual machine
+/// - `driver-mismatch` {kernel, userspace, library}: NVIDIA's module and libcuda.so.1 have
+///   different versions, for example after an upgrade without a reboot; every call will fail
+/// - `driver-mixed` {version, library, cuda}: a driver library next to libcuda.so.1 has another
+///   version, for example if two packages of the driver, or a container's driver and the host's,
+///   are mixed
+/// - `uvm-missing` {node, module_loaded}: /dev/nvidia-uvm is missing; CUDA fails with code 999
+///   although NVML works
 std::vector<Reason> findings_of(const Sysfs& sysfs,
                                 const DeviceNodes& nodes,
                                 const Host& host,
                                 const HardwareDevice& device);
 
-/// The version that libcuda.so.1 resolves to, "580.159.04" of libcuda.so.580.159.04, and the
-/// resolved path, in the first of the usual folders that has it.
+/// The installed libcuda.so.1: its version, "580.159.04" for libcuda.so.580.159.04, and its
+/// resolved path.
 struct CudaLibrary {
     std::string version = {};
     std::string path = {};
 };
+/// libcuda.so.1 in the first of the usual folders that has it; nullopt if none does, or if its file
+/// name has no version.
 std::optional<CudaLibrary> installed_libcuda(const Sysfs& sysfs, const Host& host);
 
 }  // namespace gpuprobe::inline inventory
