@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxMonitors = 16;
 
+/// A file with a memory size, and the `what` of its reading.
 struct MemoryFile {
     const char* file;
     const char* what;
@@ -25,13 +26,14 @@ constexpr std::array<MemoryFile, 6> kMemoryFiles{{
     {"mem_info_gtt_used", "gtt-used", false},
 }};
 
+/// Adds a file's text in lower case, unless the driver reports "unknown".
 void add_text(const Sysfs& sysfs, const char* file, std::string_view key, HardwareDevice& device) {
     const auto text = sysfs.text(device.sysfs_path + "/" + file);
     if (text && *text != "unknown")
         device.extra[key] = lower_case(*text);
 }
 
-/// Only looks at names: to read a sensor would wake the GPU.
+/// Only lists the names: reading a sensor would wake the GPU.
 void add_sensor_facts(const Sysfs& sysfs, HardwareDevice& device) {
     const auto folder = device.sysfs_path + "/hwmon";
     auto monitors = sysfs.names(folder);
@@ -46,8 +48,9 @@ void add_sensor_facts(const Sysfs& sysfs, HardwareDevice& device) {
     }
 }
 
-/// By device and revision, where pci.ids has one name for all revisions:
-/// "744C,<tab>C8,<tab>AMD Radeon RX 7900 XTX". The one that stands for many says less than pci.ids.
+/// The name of a device and revision in amdgpu.ids: "744C,<tab>C8,<tab>AMD Radeon RX 7900 XTX".
+/// pci.ids has one name for all revisions. nullopt for the generic "AMD Radeon Graphics", which is
+/// less specific than the name in pci.ids.
 std::optional<std::string> listed_name(const Sysfs& sysfs, const HardwareDevice& device) {
     const auto table = sysfs.content("/usr/share/libdrm/amdgpu.ids");
     if (!table || !device.device_id || !device.revision)
@@ -96,6 +99,7 @@ void add_amdgpu_facts(const Sysfs& sysfs, HardwareDevice& device) {
         return;
     for (auto& reading : amdgpu_memory(sysfs, device))
         device.memory.push_back(std::move(reading));
+    // product_name is from the board's FRU memory and replaces the name from the table.
     if (auto name = sysfs.text(device.sysfs_path + "/product_name"))
         device.model = std::move(name);
     if (const auto text = sysfs.text(device.sysfs_path + "/unique_id"))
@@ -107,6 +111,7 @@ void add_amdgpu_facts(const Sysfs& sysfs, HardwareDevice& device) {
         device.extra["has_board_info"] = true;
     if (device.runtime_status == "suspended" || device.runtime_status == "suspending")
         return;
+    // Reading the partition modes may wake a suspended GPU.
     add_text(sysfs, "current_compute_partition", "compute_partition", device);
     add_text(sysfs, "current_memory_partition", "memory_partition", device);
 }

@@ -6,22 +6,24 @@
 
 namespace gpuprobe::inline inventory {
 
-/// What amdgpu says without waking the GPU: memory sizes, serial, product name, partition mode; and
-/// under any driver the name of an AMD GPU in libdrm's table, data/amdgpu.ids.
+/// Adds the facts that amdgpu exposes without waking the GPU: memory sizes, serial, product name,
+/// partition modes. Under any driver, adds an AMD GPU's name from libdrm's table, data/amdgpu.ids.
 ///
-/// mem_info_* are kept by the driver's memory managers and need no hardware access
-/// (drivers/gpu/drm/amd/amdgpu/amdgpu_{vram,gtt}_mgr.c); gpu_busy_percent, pp_dpm_* and hwmon do,
-/// and are never read. The partition modes are only read while the GPU is not suspended.
+/// The driver's memory managers keep mem_info_* up to date without hardware access
+/// (drivers/gpu/drm/amd/amdgpu/amdgpu_{vram,gtt}_mgr.c). gpu_busy_percent, pp_dpm_* and the hwmon
+/// sensors do access the hardware and are never read. The partition modes are read unless the GPU
+/// is suspended.
 ///
-/// `has_vddnb`: hwmon lists in1_input, the voltage of a processor's memory controller, which the
-/// driver shows on APUs alone (hwmon_attributes_visible in amdgpu_pm.c); missing without hwmon.
-/// `has_board_info`: a file that cards alone have. Listing names reaches no hardware.
+/// `has_vddnb`: hwmon lists in1_input, the memory controller's voltage, which the driver exposes
+/// only on APUs (hwmon_attributes_visible in amdgpu_pm.c); missing without hwmon. `has_board_info`:
+/// a file that only discrete cards have. Listing names does not access the hardware.
 void add_amdgpu_facts(const Sysfs& sysfs, HardwareDevice& device);
 
-/// The memory sizes alone, as they are at this moment; none for another driver's device.
+/// The current memory sizes; empty for a device with another driver.
 std::vector<MemoryReading> amdgpu_memory(const Sysfs& sysfs, const HardwareDevice& device);
 
-/// amdgpu's and KFD's serial as 16 hexadecimal digits; nullopt for none (0) and for anything else.
+/// A serial of amdgpu or KFD as 16 hexadecimal digits; nullopt for 0, which means that the GPU has
+/// no serial.
 std::optional<std::string> amd_serial(std::uint64_t serial);
 
 }  // namespace gpuprobe::inline inventory

@@ -21,7 +21,7 @@ constexpr std::string_view kDriver = "amdgpu";
 constexpr std::uint64_t kFrameBufferPublic = 1;
 constexpr std::uint64_t kFrameBufferPrivate = 2;
 
-/// "key number" lines; what is no number is left out.
+/// The "key number" lines of a file; lines without a number are skipped.
 std::map<std::string, std::uint64_t, std::less<>> properties(const Sysfs& sysfs,
                                                              const std::string& path) {
     std::map<std::string, std::uint64_t, std::less<>> values;
@@ -46,6 +46,7 @@ std::optional<T> value_at(const std::map<std::string, std::uint64_t, std::less<>
     return static_cast<T>(found->second);
 }
 
+/// The sum of the frame buffer banks of a node; nullopt if it has none.
 std::optional<Bytes> frame_buffer(const Sysfs& sysfs, const std::string& node_folder) {
     std::optional<Bytes> sum;
     const auto folder = node_folder + "/mem_banks";
@@ -62,13 +63,14 @@ std::optional<Bytes> frame_buffer(const Sysfs& sysfs, const std::string& node_fo
     return sum;
 }
 
+/// A GPU's node; nullopt for a CPU and for a node whose properties can't be read.
 std::optional<KfdNode> gpu_node(const Sysfs& sysfs, std::uint32_t number) {
     const auto folder = std::string{kNodes} + "/" + std::to_string(number);
     const auto values = properties(sysfs, folder + "/properties");
     const auto simd_count = value_at<std::uint64_t>(values, "simd_count");
     const auto location = value_at<std::uint32_t>(values, "location_id");
     if (!simd_count || *simd_count == 0 || !location)
-        return std::nullopt;  // a CPU
+        return std::nullopt;  // a CPU's node, or unreadable
     KfdNode node{.number = number,
                  .domain = value_at<std::uint32_t>(values, "domain"),
                  .location = *location & 0xffff,
@@ -79,7 +81,7 @@ std::optional<KfdNode> gpu_node(const Sysfs& sysfs, std::uint32_t number) {
                  .cpu_cores = value_at<std::uint64_t>(values, "cpu_cores_count"),
                  .memory = frame_buffer(sysfs, folder)};
     if (node.render_minor == 0U)
-        node.render_minor.reset();  // render minors start at 128: no render node
+        node.render_minor.reset();  // render minors start at 128; 0: without a render node
     if (const auto version = value_at<std::uint64_t>(values, "gfx_target_version"))
         node.gfx_target = gfx_target_name(*version);
     if (const auto serial = value_at<std::uint64_t>(values, "unique_id"))
@@ -87,8 +89,8 @@ std::optional<KfdNode> gpu_node(const Sysfs& sysfs, std::uint32_t number) {
     return node;
 }
 
-/// At its bus and device. Which function it is does not tell: many kernels put the number of the
-/// partition there.
+/// True if the device has the node's bus and device number. The function number is ignored: many
+/// kernels replace it by the partition's number.
 bool shares_slot(const HardwareDevice& device, const KfdNode& node) {
     if (!device.pci || (node.domain && *node.domain != device.pci->domain))
         return false;
@@ -96,20 +98,23 @@ bool shares_slot(const HardwareDevice& device, const KfdNode& node) {
                                   static_cast<unsigned>(device.pci->device));
 }
 
+/// True if the device has the node's full PCI address.
 bool sits_at(const HardwareDevice& device, const KfdNode& node) {
     return shares_slot(device, node) && (node.location & 7) == device.pci->function;
 }
 
+/// True if the device has the node's render node.
 bool renders_on(const HardwareDevice& device, const KfdNode& node) {
     return node.render_minor && device.drm.render == "226:" + std::to_string(*node.render_minor);
 }
 
-/// Made for a partition, in use or not. It has no driver and no parent.
+/// True for the platform devices that amdgpu creates for partitions, used or not. They have neither
+/// a driver nor a parent.
 bool is_partition_device(const HardwareDevice& device) {
     return device.id.starts_with(kPartitionDevice);
 }
 
-/// False where the kernel gives no domain and two GPUs, or two nodes, have the same address.
+/// False if the kernel exposes no domain and two GPUs, or two nodes, have the same address.
 bool address_is_unique(const KfdNode& node,
                        const std::vector<KfdNode>& nodes,
                        const std::vector<HardwareDevice>& devices) {
@@ -135,8 +140,8 @@ HardwareDevice* only_device(std::vector<HardwareDevice>& devices, Matches matche
     return found;
 }
 
-/// The physical device of a node: the one with its render node; the one at its address; the only
-/// one in its slot, or with its serial.
+/// The physical device of a node, by the rules of join_kfd(); nullptr if none matches exactly one
+/// device.
 HardwareDevice* device_of(const KfdNode& node,
                           const std::vector<KfdNode>& nodes,
                           std::vector<HardwareDevice>& devices) {
@@ -146,7 +151,8 @@ HardwareDevice* device_of(const KfdNode& node,
         if (auto* device =
                 only_device(devices, [&](const auto& one) { return sits_at(one, node); }))
             return device;
-    // Without a domain, what is at function 0 may as well be on another of the machine's buses.
+    // Without a domain, function bits of 0 prove nothing: the GPU may be at that address in another
+    // domain.
     const bool is_certain = node.domain || (node.location & 7) != 0;
     if (auto* device = only_device(devices, [&](const auto& one) {
             return is_certain && shares_slot(one, node) && one.driver == kDriver;
@@ -156,7 +162,7 @@ HardwareDevice* device_of(const KfdNode& node,
         devices, [&](const auto& one) { return node.unique_id && one.uuid == node.unique_id; });
 }
 
-/// The facts of a device's first node; more nodes are its partitions.
+/// Adds the facts of the first node of a device; further nodes are partitions of the same GPU.
 void add_first_node(const KfdNode& node, HardwareDevice& device) {
     device.extra["kfd_node"] = node.number;
     if (node.gfx_target)
@@ -168,7 +174,8 @@ void add_first_node(const KfdNode& node, HardwareDevice& device) {
         device.extra["kfd_cpu_cores"] = *node.cpu_cores;
 }
 
-/// A mode without memory of their own shows each partition the whole card's.
+/// Adds the memory of all nodes. In memory modes in which the partitions share the card's memory,
+/// each node reports all of it, so the sum would be a multiple.
 void add_memory(const std::vector<const KfdNode*>& nodes, HardwareDevice& device) {
     Bytes sum;
     for (const auto* node : nodes)
@@ -183,13 +190,15 @@ void add_memory(const std::vector<const KfdNode*>& nodes, HardwareDevice& device
                              .bytes = is_shared ? nodes.front()->memory.value_or(sum) : sum});
 }
 
+/// The render node's path.
 std::optional<std::string> render_path(const KfdNode& node) {
     return node.render_minor
                ? std::optional{"/dev/dri/renderD" + std::to_string(*node.render_minor)}
                : std::nullopt;
 }
 
-/// Older kernels give all partitions of a card one serial.
+/// The node's serial, if no other node of the card has the same: older kernels give all partitions
+/// of a card one serial.
 std::optional<std::string> own_serial(const KfdNode& node,
                                       const std::vector<const KfdNode*>& nodes) {
     const auto alike = std::ranges::count(nodes, node.unique_id,
@@ -197,7 +206,8 @@ std::optional<std::string> own_serial(const KfdNode& node,
     return alike == 1 ? node.unique_id : std::nullopt;
 }
 
-/// Of a card with more than one node: all of them, the card's own among them.
+/// Adds the partitions of a card: all of its nodes, including the card's own. A card with a single
+/// node has no partitions.
 void add_partitions(const std::vector<const KfdNode*>& nodes, HardwareDevice& device) {
     for (std::size_t i = 0; nodes.size() > 1 && i < nodes.size(); ++i) {
         HardwarePartition part{.name = "xcp-" + std::to_string(i),
@@ -211,7 +221,8 @@ void add_partitions(const std::vector<const KfdNode*>& nodes, HardwareDevice& de
     }
 }
 
-/// The nodes of the amdgpu_xcp device with this node's render node become the card's.
+/// Adds the device nodes of the amdgpu_xcp platform device with this node's render node to the
+/// card.
 void add_nodes_of(const KfdNode& node,
                   const std::vector<HardwareDevice>& made_for_partitions,
                   HardwareDevice& device) {
@@ -250,9 +261,11 @@ std::vector<KfdNode> kfd_nodes(const Sysfs& sysfs) {
 }
 
 void join_kfd(const std::vector<KfdNode>& nodes, std::vector<HardwareDevice>& devices) {
+    // Set the platform devices aside first, so that nodes are joined to the card itself.
     std::vector<HardwareDevice> made_for_partitions;
     std::ranges::copy_if(devices, std::back_inserter(made_for_partitions), is_partition_device);
     std::erase_if(devices, is_partition_device);
+    // Then find the device of each node, and last add the facts of all nodes of a device.
     std::map<HardwareDevice*, std::vector<const KfdNode*>> of_device;
     for (const auto& node : nodes)
         if (auto* device = device_of(node, nodes, devices)) {

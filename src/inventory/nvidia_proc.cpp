@@ -12,20 +12,21 @@ namespace {
 constexpr std::size_t kMaxInstances = 64;
 constexpr const char* kGpus = "/proc/driver/nvidia/gpus";
 
-/// "580.159.04": digits and dots, at least one dot.
+/// True for a version such as "580.159.04": digits and at least one dot.
 bool is_version(std::string_view word) {
     return word.find('.') != std::string_view::npos &&
            word.find_first_not_of("0123456789.") == std::string_view::npos && word.front() != '.' &&
            word.back() != '.';
 }
 
-/// "GPU-" and a UUID; the driver prints question marks before it knows.
+/// True for "GPU-" and a UUID. Until the driver knows the UUID, the file has question marks or
+/// zeros.
 bool is_known_uuid(std::string_view text) {
     return text.starts_with("GPU-") && text.find('?') == std::string_view::npos &&
            text.find_first_not_of("0-", 4) != std::string_view::npos;
 }
 
-/// The folder of this GPU; its name is an address whose domain may have more digits than sysfs'.
+/// The GPU's folder. Its name is the PCI address, whose domain may have more digits than in sysfs.
 std::optional<std::string> folder_for(const Sysfs& sysfs, const PciAddress& address) {
     for (const auto& name : sysfs.names(kGpus))
         if (parse_text(name, std::type_identity<PciAddress>{}) == address)
@@ -33,7 +34,7 @@ std::optional<std::string> folder_for(const Sysfs& sysfs, const PciAddress& addr
     return std::nullopt;
 }
 
-/// The numbers of "gi1", "gi2", … in order.
+/// The sorted numbers of "gi1", "gi2" …
 std::vector<std::uint32_t> numbers_behind(std::string_view prefix,
                                           const std::vector<std::string>& names) {
     std::vector<std::uint32_t> numbers;
@@ -46,8 +47,8 @@ std::vector<std::uint32_t> numbers_behind(std::string_view prefix,
     return numbers;
 }
 
-/// The device file behind a capability: "/dev/nvidia-caps/nvidia-cap3".
-/// Source: NVIDIA/open-gpu-kernel-modules @ df1c9a3de2be, kernel-open/nvidia/nv-caps.c.
+/// The device node of a capability: "/dev/nvidia-caps/nvidia-cap3". Source:
+/// NVIDIA/open-gpu-kernel-modules @ df1c9a3de2be, kernel-open/nvidia/nv-caps.c.
 std::optional<std::string> capability_node(const Sysfs& sysfs, const std::string& folder) {
     const auto text = sysfs.content(folder + "/access");
     const auto line = text ? value_of_line(*text, "DeviceFileMinor") : std::nullopt;
@@ -56,7 +57,8 @@ std::optional<std::string> capability_node(const Sysfs& sysfs, const std::string
                  : std::nullopt;
 }
 
-/// A program needs the nodes of both instances, and those of the GPU.
+/// A MIG instance as a partition. A program needs the nodes of the GPU instance and of the compute
+/// instance, in addition to the nodes of the GPU.
 HardwarePartition mig_instance(const Sysfs& sysfs,
                                const std::string& folder,
                                std::uint32_t gpu_instance,
@@ -73,7 +75,7 @@ HardwarePartition mig_instance(const Sysfs& sysfs,
     return part;
 }
 
-/// Each compute instance, and each GPU instance without one.
+/// All compute instances of a GPU, and each GPU instance without a compute instance.
 std::vector<HardwarePartition> mig_instances(const Sysfs& sysfs, std::uint32_t minor) {
     std::vector<HardwarePartition> instances;
     const auto folder = "/proc/driver/nvidia/capabilities/gpu" + std::to_string(minor) + "/mig";
@@ -103,6 +105,7 @@ NvidiaModule parse_nvidia_version(std::string_view text) {
         if (!module.version && is_version(word))
             module.version = std::string{word};
     }
+    // Only the open kernel modules name their flavor.
     if (module.version && !module.flavour)
         module.flavour = "proprietary";
     return module;

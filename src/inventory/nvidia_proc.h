@@ -18,24 +18,27 @@ struct NvidiaModule {
     bool operator==(const NvidiaModule&) const = default;
 };
 
-/// The text of /proc/driver/nvidia/version.
-/// Source: open-gpu-kernel-modules, kernel-open/nvidia/nv-procfs.c and the NVRM version string.
+/// Parses the text of /proc/driver/nvidia/version; empty if it has another format. Source:
+/// open-gpu-kernel-modules, kernel-open/nvidia/nv-procfs.c and the NVRM version string.
 NvidiaModule parse_nvidia_version(std::string_view text);
-/// /sys/module/nvidia/version, then /proc/driver/nvidia/version. Empty when nothing is loaded.
+/// The loaded module; empty if none is loaded. The version is from /sys/module/nvidia/version, else
+/// /proc/driver/nvidia/version.
 NvidiaModule nvidia_module(const Sysfs& sysfs);
 
-/// /proc/driver/nvidia/gpus/<address>/information.
+/// The facts of /proc/driver/nvidia/gpus/<address>/information.
 struct NvidiaInformation {
     std::optional<std::string> model = {};
-    /// Missing, or question marks, until the GPU was initialised once.
+    /// Missing until the GPU has been initialized once; the file then has question marks.
     std::optional<std::string> uuid = {};
-    std::optional<std::uint32_t> minor = {};  ///< of /dev/nvidia<minor>; not an index of any API
+    std::optional<std::uint32_t> minor = {};  ///< of /dev/nvidia<minor>; no API uses it as an index
     bool operator==(const NvidiaInformation&) const = default;
 };
+/// Parses the text of that file. Values that the driver does not know yet are missing.
 NvidiaInformation parse_nvidia_information(std::string_view text);
 
-/// Model, UUID, device minor and MIG instances (/proc/driver/nvidia/capabilities) of a GPU that the
-/// nvidia driver holds. `power` beside it is not read: it takes the driver's locks and can block.
+/// Adds the model, UUID, device minor and MIG instances (/proc/driver/nvidia/capabilities) of a GPU
+/// that the nvidia driver is bound to. Never reads the file `power` in the same folder: that takes
+/// the driver's locks and can block.
 void add_nvidia_facts(const Sysfs& sysfs, HardwareDevice& device);
 
 }  // namespace gpuprobe::inline inventory
