@@ -15,6 +15,7 @@ constexpr std::size_t kMaxFeatures = 1024;
 constexpr std::size_t kMaxFeatureName = 32;
 constexpr std::uint32_t kMaxProcessors = 65536;
 
+// The features that each level adds to the one before, by the kernel's names.
 constexpr std::array<std::string_view, 9> kLevel1{"cmov", "cx8", "fpu",  "fxsr",   "lm",
                                                   "mmx",  "sse", "sse2", "syscall"};
 constexpr std::array<std::string_view, 7> kLevel2{"cx16",   "lahf_lm", "pni",  "popcnt",
@@ -24,8 +25,8 @@ constexpr std::array<std::string_view, 9> kLevel3{"abm",  "avx", "avx2",  "bmi1"
 constexpr std::array<std::string_view, 5> kLevel4{"avx512bw", "avx512cd", "avx512dq", "avx512f",
                                                   "avx512vl"};
 
-/// Arm's cpuinfo has numbers for names: MIDR_EL1 implementer and part.
-/// Source: arch/arm64/include/asm/cputype.h.
+/// Arm's cpuinfo has numbers and no names: implementer and part of MIDR_EL1. Source:
+/// arch/arm64/include/asm/cputype.h.
 struct ArmPart {
     std::uint32_t implementer;
     std::uint32_t part;
@@ -58,6 +59,7 @@ std::optional<std::string> field(const Fields& fields, std::string_view key) {
                                                           : std::optional{found->second};
 }
 
+/// The name of an Arm core; nullopt if it is unknown.
 std::optional<std::string> arm_model(const Fields& fields) {
     const auto implementer =
         parse_hex<std::uint32_t>(field(fields, "CPU implementer").value_or(""));
@@ -68,7 +70,8 @@ std::optional<std::string> arm_model(const Fields& fields) {
     return std::nullopt;
 }
 
-/// "model name" on x86 and s390, "cpu" on POWER, "cpu model" on MIPS, numbers on Arm.
+/// The processor's name: "model name" on x86 and s390, "cpu" on POWER, "cpu model" on MIPS, numbers
+/// on Arm.
 std::optional<std::string> model_of(const Fields& fields) {
     for (const auto* key : {"model name", "cpu model", "cpu", "uarch"})
         if (const auto name = field(fields, key))
@@ -76,7 +79,7 @@ std::optional<std::string> model_of(const Fields& fields) {
     return arm_model(fields);
 }
 
-/// x86 says "flags", Arm and s390 "Features" and "features".
+/// The sorted features. The key is "flags" on x86, "Features" on Arm and "features" on s390.
 std::vector<std::string> features_of(const Fields& fields) {
     std::vector<std::string> features;
     for (const auto* key : {"flags", "Features", "features"}) {
@@ -99,7 +102,7 @@ bool has_all(const std::vector<std::string>& features, std::span<const std::stri
 }  // namespace
 
 Cpu parse_cpuinfo(std::string_view text) {
-    Fields first;  // of the first processor; the other lines repeat it
+    Fields first;  // emplace() keeps the first processor's values
     std::uint32_t processors = 0;
     for (const auto line : split(text, '\n')) {
         const auto colon = line.find(':');

@@ -21,7 +21,7 @@ namespace {
 
 constexpr Bytes kMaxMeminfo = kib(64);
 
-/// A line "MemTotal:  16316408 kB" of /proc/meminfo, where kB is 1024 bytes (proc(5)).
+/// The value of a line "MemTotal:  16316408 kB" in /proc/meminfo, where kB is 1024 bytes (proc(5)).
 std::optional<Bytes> memory_line(std::string_view meminfo, std::string_view key) {
     for (const auto line : split(meminfo, '\n')) {
         const auto columns = words(line);
@@ -33,6 +33,8 @@ std::optional<Bytes> memory_line(std::string_view meminfo, std::string_view key)
     return std::nullopt;
 }
 
+/// The processor. The kernel's list of online processors has precedence over counting
+/// /proc/cpuinfo.
 Cpu cpu_of(const FileSystem& files) {
     const auto text = files.read("/proc/cpuinfo", kMaxCpuinfo);
     auto cpu = text ? parse_cpuinfo(*text) : Cpu{};
@@ -42,7 +44,8 @@ Cpu cpu_of(const FileSystem& files) {
     return cpu;
 }
 
-/// The C library that this program runs on; most likely the other programs of this machine do too.
+/// The machine's C library. Normally the one that this program uses, because other programs most
+/// likely use it too. A static build, or a build for musl, has to look for the machine's.
 Libc libc_of([[maybe_unused]] const FileSystem& files,
              [[maybe_unused]] std::string_view architecture) {
 #if defined(__GLIBC__) && !defined(GPUPROBE_STATIC)
@@ -52,6 +55,7 @@ Libc libc_of([[maybe_unused]] const FileSystem& files,
 #endif
 }
 
+/// True in the Windows Subsystem for Linux, by the kernel's release or its GPU node.
 bool is_wsl(const FileSystem& files, std::string_view kernel) {
     const auto release = lower_case(kernel);
     return release.find("microsoft") != std::string::npos ||

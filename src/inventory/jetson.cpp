@@ -9,6 +9,7 @@ std::optional<std::string> jetson_release(const FileSystem& files) {
     const auto line = files.line("/etc/nv_tegra_release");
     if (!line)
         return std::nullopt;
+    // "# R36 (release), REVISION: 3.0, …"
     const auto columns = words(*line);
     if (columns.size() < 2 || columns[0] != "#" || !columns[1].starts_with('R'))
         return std::nullopt;

@@ -27,14 +27,15 @@ constexpr std::array<std::string_view, 4> kReleaseKeys = {"ID", "ID_LIKE", "VERS
 using knowledge::SetupWords;
 using Words = std::vector<std::string>;
 
-/// Under which NVIDIA's modules are installed where several of its drivers can be at once: Debian's
-/// nvidia-current, nvidia-current-open-uvm, nvidia-tesla-535, nvidia-legacy-390xx-drm, and Ubuntu's
-/// nvidia_390 of before 18.04. Source: devleonardoamaral/debian-nvidia-installer,
-/// usr/lib/debian-nvidia-installer/nvidia.sh; Bumblebee-Project/Bumblebee#239.
+/// Words in the names of NVIDIA's modules on distributions that can install several driver versions
+/// at once: Debian's nvidia-current, nvidia-current-open-uvm, nvidia-tesla-535,
+/// nvidia-legacy-390xx-drm, and Ubuntu's nvidia_390 before 18.04. Source:
+/// devleonardoamaral/debian-nvidia-installer, usr/lib/debian-nvidia-installer/nvidia.sh;
+/// Bumblebee-Project/Bumblebee#239.
 constexpr std::array<std::string_view, 3> kFlavours = {"current", "tesla", "legacy"};
 constexpr std::array<std::string_view, 4> kNvidiaParts = {"_drm", "_modeset", "_peermem", "_uvm"};
 
-/// The module that such a name stands for: "nvidia_current_drm" is the kernel's nvidia_drm.
+/// The kernel's name for such a module: "nvidia_drm" for "nvidia_current_drm".
 std::string without_flavour(std::string name) {
     constexpr std::string_view kLead = "nvidia_";
     if (!name.starts_with(kLead))
@@ -51,7 +52,7 @@ std::string without_flavour(std::string name) {
     return "nvidia";
 }
 
-/// The kernel takes both signs for the same (kernel/params.c).
+/// A module's name with underscores: the kernel treats "-" and "_" as equal (kernel/params.c).
 std::string module_name(std::string_view text) {
     std::string name{text};
     std::ranges::replace(name, '-', '_');
@@ -62,6 +63,7 @@ Words sorted(const std::set<std::string>& names) {
     return {names.begin(), names.end()};
 }
 
+/// The command line's words about GPUs, PCI and the IOMMU. The others are dropped.
 Words parameters_in(std::string_view command_line) {
     Words kept;
     for (const auto word : words(trimmed(command_line)))
@@ -78,6 +80,7 @@ std::optional<Words> parameters(const FileSystem& files) {
 }
 
 /// The variable SecureBoot of the UEFI specification, 3.3: four bytes of attributes, then 1 or 0.
+/// nullopt if it can't be read.
 std::optional<bool> secure_boot(const FileSystem& files) {
     constexpr Bytes kSize{5};
     const auto content = files.read(
@@ -87,7 +90,7 @@ std::optional<bool> secure_boot(const FileSystem& files) {
     return content->back() == 1;
 }
 
-/// "none [integrity] confidentiality"
+/// The selected word of a line such as "none [integrity] confidentiality".
 std::optional<std::string> lockdown(const FileSystem& files) {
     const auto line = files.line("/sys/kernel/security/lockdown").value_or("");
     for (const auto word : words(line))
@@ -101,12 +104,14 @@ std::optional<std::uint64_t> tainted(const FileSystem& files) {
     return line ? parse_number<std::uint64_t>(*line) : std::nullopt;
 }
 
+/// Adds the module, if it is a graphics or accelerator module.
 void add_module(std::string_view text, std::set<std::string>& names) {
     if (auto name = module_name(text); SetupWords::current().has_module(name))
         names.insert(std::move(name));
 }
 
-/// "blacklist nouveau", "install nouveau /bin/false", "alias nouveau off"
+/// Adds the modules that a modprobe.d file keeps from loading: "blacklist nouveau", "install
+/// nouveau /bin/false", "alias nouveau off".
 void add_blacklisted(std::string_view text, std::set<std::string>& names) {
     for (const auto line : split(text, '\n')) {
         const auto columns = words(line);
@@ -120,7 +125,9 @@ void add_blacklisted(std::string_view text, std::set<std::string>& names) {
     }
 }
 
-/// "modprobe.blacklist=nouveau,nvidiafb": modprobe's word, the kernel's and dracut's.
+/// Adds the modules that the command line keeps from loading:
+/// "modprobe.blacklist=nouveau,nvidiafb". modprobe, the kernel and dracut each have such a
+/// parameter; initcall_blacklist has no modules.
 void add_blacklisted(const Words& parameters, std::set<std::string>& names) {
     for (const auto& parameter : parameters) {
         const auto equals = parameter.find('=');
@@ -131,11 +138,13 @@ void add_blacklisted(const Words& parameters, std::set<std::string>& names) {
     }
 }
 
-/// Source: modprobe.d(5).
+/// The folders of modprobe's configuration. Source: modprobe.d(5).
 constexpr std::array kModprobeFolders{"/etc/modprobe.d", "/run/modprobe.d",
                                       "/usr/local/lib/modprobe.d", "/usr/lib/modprobe.d",
                                       "/lib/modprobe.d"};
 
+/// The modules that are kept from loading; nullopt if there is neither a folder nor a parameter to
+/// read.
 std::optional<Words> blacklist(const FileSystem& files, const std::optional<Words>& parameters) {
     std::set<std::string> names;
     if (parameters)
@@ -152,6 +161,7 @@ std::optional<Words> blacklist(const FileSystem& files, const std::optional<Word
     return is_known ? std::optional{sorted(names)} : std::nullopt;
 }
 
+/// The graphics modules that are loaded or built in.
 std::optional<Words> loaded(const FileSystem& files) {
     if (!files.exists("/sys/module"))
         return std::nullopt;
@@ -162,7 +172,8 @@ std::optional<Words> loaded(const FileSystem& files) {
     return found;
 }
 
-/// "kernel/drivers/gpu/drm/xe/xe.ko.xz: …" and, of what is built in, the path alone.
+/// Adds the modules of a list. A line of modules.dep is "kernel/drivers/gpu/drm/xe/xe.ko.xz: …"; a
+/// line of modules.builtin is only the path.
 void add_installed(std::string_view list, std::set<std::string>& names) {
     for (const auto line : split(list, '\n')) {
         const auto path = line.substr(0, line.find(':'));
@@ -171,6 +182,7 @@ void add_installed(std::string_view list, std::set<std::string>& names) {
     }
 }
 
+/// The graphics modules that are installed for the kernel or built into it.
 std::optional<Words> installed(const FileSystem& files, const std::string& kernel) {
     std::set<std::string> names;
     bool is_known = false;
@@ -183,6 +195,7 @@ std::optional<Words> installed(const FileSystem& files, const std::string& kerne
     return is_known ? std::optional{sorted(names)} : std::nullopt;
 }
 
+/// The module parameters in use, "nvidia.NVreg_EnableGpuFirmware=18".
 Words options(const FileSystem& files) {
     Words found;
     const auto& known = SetupWords::current();
@@ -193,6 +206,7 @@ Words options(const FileSystem& files) {
         if (const auto value = files.line(path); value && !value->empty())
             found.push_back(scrubbed(parameter + "=" + *value, kMaxText));
     }
+    // /sys/module lacks NVIDIA's parameters: they are in one file, without the "NVreg_".
     const auto params = files.read(kNvidiaParameters, kMaxFile);
     for (const auto line : split(params ? std::string_view{*params} : std::string_view{}, '\n')) {
         const auto colon = std::min(line.find(':'), line.size());
@@ -210,7 +224,7 @@ std::optional<bool> uses_iommu(const FileSystem& files) {
     return units ? std::optional{!units->empty()} : std::nullopt;
 }
 
-/// The lines whose part before `sign` is one of the keys.
+/// The lines with a key from `keys` before `sign`.
 template <class Keys>
 std::string lines_with(const Keys& keys, char sign, std::string_view text) {
     std::string kept;
@@ -220,6 +234,7 @@ std::string lines_with(const Keys& keys, char sign, std::string_view text) {
     return kept;
 }
 
+/// The text without the quotation marks that os-release allows.
 std::string unquoted(std::string_view text) {
     text = trimmed(text);
     const bool is_quoted = text.size() >= 2 && (text.front() == '"' || text.front() == '\'') &&
@@ -255,6 +270,7 @@ std::optional<OsRelease> os_release_of(const FileSystem& files) {
                 if (release.id_like.size() < kMaxReleaseWords)
                     release.id_like.push_back(lower_case(word));
     }
+    // The 64-bit Raspberry Pi OS, see setup.h.
     if (release.id == "debian" && files.exists("/etc/rpi-issue"))
         return OsRelease{.id = "raspbian", .id_like = {"debian"}, .version_id = release.version_id};
     return release;
@@ -273,6 +289,7 @@ std::optional<std::string> setup_part(std::string_view path, std::string_view co
                              [path](std::string_view folder) { return path.starts_with(folder); }))
         return std::nullopt;
     std::set<std::string> names;
+    // Keep the result of parsing, in a form that parses to the same.
     add_blacklisted(content, names);
     std::string kept;
     for (const auto& name : names)

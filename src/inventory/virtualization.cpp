@@ -19,6 +19,7 @@ constexpr Bytes kMaxEnvironment = mib(1);
 constexpr Bytes kMaxCgroup = kib(64);
 constexpr std::size_t kMaxContainerName = 32;
 
+/// A part of a cgroup path and the container manager that uses it.
 struct Hint {
     std::string_view piece;
     const char* name;
@@ -34,7 +35,7 @@ constexpr std::array<Hint, 7> kCgroupHints{{
     {"machine.slice/machine-", "systemd-nspawn"},
 }};
 
-/// What a manager calls itself, if it has the form of a name.
+/// The name that a container manager calls itself; nullopt if the text does not look like a name.
 std::optional<std::string> name_from(std::string_view text) {
     const auto name = lower_case(trimmed(text));
     if (name.empty() || name.size() > kMaxContainerName ||
@@ -47,7 +48,8 @@ constexpr const char* kEnvironment = "/proc/1/environ";
 constexpr const char* kControlGroups = "/proc/1/cgroup";
 constexpr std::string_view kContainerKey = "container=";
 
-/// "container=" of process 1; readable for root and for the same user only.
+/// The value of `container=` in the environment of process 1. Only root and the same user can read
+/// it.
 std::optional<std::string> from_environment(const FileSystem& files) {
     const auto environment = files.read(kEnvironment, kMaxEnvironment);
     if (!environment)
@@ -58,12 +60,13 @@ std::optional<std::string> from_environment(const FileSystem& files) {
     return std::nullopt;
 }
 
+/// The container manager with a marker file in the root folder or /run.
 std::optional<std::string> from_marker(const FileSystem& files) {
     if (files.exists("/run/.containerenv"))
         return "podman";
     if (files.exists("/.dockerenv"))
         return "docker";
-    if (files.exists("/.singularity.d"))  // of Apptainer too, which was Singularity
+    if (files.exists("/.singularity.d"))  // also Apptainer, the new name of Singularity
         return "apptainer";
     return std::nullopt;
 }
@@ -78,6 +81,7 @@ std::optional<std::string> from_cgroup(const FileSystem& files) {
     return std::nullopt;
 }
 
+/// The name in systemd's container interface, or in the environment of process 1.
 std::optional<std::string> declared(const FileSystem& files) {
     for (const auto* path : {"/run/host/container-manager", "/run/systemd/container"})
         if (const auto line = files.line(path))
@@ -86,12 +90,14 @@ std::optional<std::string> declared(const FileSystem& files) {
     return from_environment(files);
 }
 
+/// The beginning of a signature or DMI string, and the hypervisor's name.
 struct Signature {
     std::string_view text;
     const char* name;
 };
 
-/// Documentation/virt/kvm/x86/cpuid.rst, Hyper-V TLFS section 2, and each vendor's manual.
+/// Signatures in CPUID leaf 0x40000000. Sources: Documentation/virt/kvm/x86/cpuid.rst, Hyper-V TLFS
+/// section 2, and each vendor's manual.
 constexpr std::array<Signature, 13> kCpuidSignatures{{
     {"KVMKVMKVM", "kvm"},
     {"Linux KVM Hv", "kvm"},
@@ -108,8 +114,8 @@ constexpr std::array<Signature, 13> kCpuidSignatures{{
     {"Apple VZ", "apple"},
 }};
 
-/// Beginnings of DMI strings. Those before kSpecificCount name a product whose hypervisor's CPUID
-/// says less.
+/// Beginnings of DMI strings. The first kSpecificCount have precedence over the CPUID signature,
+/// which is less specific for these products.
 constexpr std::array<Signature, 17> kDmiPrefixes{{
     {"Amazon EC2", "amazon"},
     {"Google Compute Engine", "google"},
@@ -131,6 +137,7 @@ constexpr std::array<Signature, 17> kDmiPrefixes{{
 }};
 constexpr std::size_t kSpecificCount = 7;
 
+/// The first row whose text `text` begins with.
 template <std::size_t count>
 std::optional<std::size_t> row_for(const std::array<Signature, count>& rows,
                                    std::string_view text) {
@@ -140,12 +147,13 @@ std::optional<std::size_t> row_for(const std::array<Signature, count>& rows,
     return std::nullopt;
 }
 
-/// Amazon's bare-metal instances, also on Arm, where no processor flag tells ("a1.metal").
+/// True for Amazon's bare-metal instances. Needed on Arm, which has no processor flag ("a1.metal").
 bool is_metal_instance(const FileSystem& files) {
     const auto product = files.line("/sys/class/dmi/id/product_name");
     return product && product->find(".metal") != std::string::npos;
 }
 
+/// The row of kDmiPrefixes for the first DMI string that matches.
 std::optional<std::size_t> dmi_row(const FileSystem& files) {
     for (const auto* name :
          {"product_name", "sys_vendor", "board_vendor", "bios_vendor", "product_version"})
@@ -155,7 +163,7 @@ std::optional<std::size_t> dmi_row(const FileSystem& files) {
     return std::nullopt;
 }
 
-/// The first `hypervisor/compatible` of the device tree names it on Arm and POWER.
+/// The hypervisor in the device tree, which Arm and POWER have; "vm-other" for an unknown one.
 std::optional<std::string> from_device_tree(const FileSystem& files) {
     const auto compatible = files.line("/proc/device-tree/hypervisor/compatible");
     if (!compatible)
@@ -167,6 +175,7 @@ std::optional<std::string> from_device_tree(const FileSystem& files) {
     return compatible->find("vmware") != std::string::npos ? "vmware" : "vm-other";
 }
 
+/// The evidence in /proc/cpuinfo; Nothing on processors without an x86 "flags" line.
 enum class CpuSays { Hypervisor, BareMetal, Nothing, UserModeLinux };
 
 CpuSays cpu_says(const FileSystem& files) {
@@ -186,6 +195,7 @@ CpuSays cpu_says(const FileSystem& files) {
     return CpuSays::Nothing;
 }
 
+/// True in Xen's dom0, which has direct access to the hardware.
 bool is_xen_dom0(const FileSystem& files) {
     const auto capabilities = files.line("/proc/xen/capabilities");
     return capabilities && capabilities->find("control_d") != std::string::npos;
@@ -204,6 +214,8 @@ std::optional<std::string> container_part(std::string_view path, std::string_vie
         return std::nullopt;
     for (const auto& hint : kCgroupHints)
         if (content.find(hint.piece) != std::string_view::npos)
+            // A made-up line that from_cgroup() recognizes: the path may contain names of users and
+            // services.
             return "0::/" +
                    std::string{hint.piece.starts_with('/') ? hint.piece.substr(1) : hint.piece} +
                    "\n";
@@ -212,6 +224,7 @@ std::optional<std::string> container_part(std::string_view path, std::string_vie
 
 std::optional<std::string> container_of(const FileSystem& files) {
     const auto name = declared(files);
+    // "oci" is generic: a marker file or cgroup may be more specific.
     if (name && *name != "oci")
         return name;
     if (auto marked = from_marker(files))
@@ -228,8 +241,10 @@ std::optional<std::string> virtualization_of(const FileSystem& files, std::strin
     if (is_xen_dom0(files))
         return std::nullopt;
     const auto type = files.line("/sys/hypervisor/type");
+    // A Xen guest may lack the processor's flag.
     if ((cpu == CpuSays::BareMetal && type != "xen") || is_metal_instance(files))
         return std::nullopt;
+    // From the most to the least specific evidence.
     const auto dmi = dmi_row(files);
     if (dmi && *dmi < kSpecificCount)
         return kDmiPrefixes[*dmi].name;

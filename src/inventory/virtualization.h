@@ -9,28 +9,29 @@
 
 namespace gpuprobe::inline inventory {
 
-/// What container this runs in, by the name its manager gives itself ("docker", "podman", "lxc",
-/// "systemd-nspawn", "kubernetes" …; "container-other" when it only says that it is one); nullopt
-/// outside one.
+/// The kind of container that this process runs in, as its manager calls itself ("docker",
+/// "podman", "lxc", "systemd-nspawn", "kubernetes" …; "container-other" if the manager is unknown);
+/// nullopt outside a container.
 ///
-/// In order: /run/host/container-manager and /run/systemd/container (systemd's container
-/// interface), `container=` of process 1, /run/.containerenv, /.dockerenv, the cgroup of process 1.
+/// Checked in this order: /run/host/container-manager and /run/systemd/container (systemd's
+/// container interface), `container=` in the environment of process 1, /run/.containerenv,
+/// /.dockerenv, /.singularity.d, the cgroup of process 1.
 std::optional<std::string> container_of(const FileSystem& files);
 
-/// The part of such a file that container_of() uses, which also may tell of users and their
-/// services; nullopt for a file that it reads whole.
+/// The part of a file that container_of() uses, if the rest could reveal users and their services;
+/// nullopt for a file that may be kept whole.
 std::optional<std::string> container_part(std::string_view path, std::string_view content);
 
-/// The hypervisor below this machine, in systemd-detect-virt's words ("kvm", "microsoft", "vmware",
-/// "amazon" …, "vm-other" for one that is not known); nullopt on bare metal and in Xen's dom0.
+/// The hypervisor that this machine runs on, in systemd-detect-virt's words ("kvm", "microsoft",
+/// "vmware", "amazon" …, "vm-other" for an unknown one); nullopt on bare metal and in Xen's dom0.
 ///
-/// `hypervisor` is the signature of CPUID leaf 0x40000000, or empty. On x86 the processor's
-/// "hypervisor" flag decides whether there is one at all: cloud vendors write the same DMI strings
-/// into their bare-metal machines.
+/// `hypervisor` is the signature in CPUID leaf 0x40000000, or empty. On x86 the processor's
+/// "hypervisor" flag decides whether there is a hypervisor at all: cloud vendors use the same DMI
+/// strings for their bare-metal machines.
 std::optional<std::string> virtualization_of(const FileSystem& files, std::string_view hypervisor);
 
-/// The signature that the running processor's hypervisor gives; empty when there is none.
-/// Source: Intel SDM, volume 2, CPUID leaf 1 ECX bit 31; Documentation/virt/kvm/x86/cpuid.rst.
+/// The hypervisor's signature from the running processor; empty on bare metal. Source: Intel SDM,
+/// volume 2, CPUID leaf 1 ECX bit 31; Documentation/virt/kvm/x86/cpuid.rst.
 std::string running_hypervisor();
 
 }  // namespace gpuprobe::inline inventory
