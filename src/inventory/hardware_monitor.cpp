@@ -17,9 +17,9 @@
 namespace gpuprobe::inline inventory {
 namespace {
 
-/// A module whose coming and going changes a device's driver, version or nodes. The kernel writes
-/// "_" where a driver's name has "-". nvidia* is matched by prefix: nvidia_uvm has no device whose
-/// event would tell.
+/// True for modules whose loading or unloading changes a device's driver, version or nodes. The
+/// kernel writes "_" for "-" in a module's name. Names that start with "nvidia" always match:
+/// nvidia_uvm has no device that would cause an event.
 bool is_gpu_module(std::string_view name) {
     using knowledge::Role;
     if (name.starts_with("nvidia"))
@@ -32,6 +32,7 @@ bool is_gpu_module(std::string_view name) {
     return driver && driver->role != Role::Display && driver->role != Role::Neither;
 }
 
+/// True if the table of chips lists the function; the argument is "1E60:2864".
 bool is_known_function(std::string_view vendor_and_device) {
     const auto colon = vendor_and_device.find(':');
     if (colon == std::string_view::npos)
@@ -41,8 +42,8 @@ bool is_known_function(std::string_view vendor_and_device) {
     return vendor && device && is_known_device(*vendor, *device);
 }
 
-/// A burst of events (boot, a rack of GPUs) must fit. Beyond rmem_max the kernel grants it to
-/// CAP_NET_ADMIN only; the size asked for costs nothing until it is used.
+/// Bytes: a burst of events (boot, a rack of GPUs) must fit. The kernel allows more than rmem_max
+/// only with CAP_NET_ADMIN. The buffer uses no memory until events arrive.
 constexpr int kReceiveBuffer = 8 * 1024 * 1024;
 constexpr std::size_t kMaxEventsPerWake = 4096;
 
@@ -74,14 +75,15 @@ Result<UdevMonitor> udev_listener(udev& context) {
     for (const auto* subsystem : {"drm", "accel", "pci", "kfd", "module"})
         if (udev_monitor_filter_add_match_subsystem_devtype(monitor.get(), subsystem, nullptr) < 0)
             return Error{ErrorCode::Internal, "udev monitor: filter"};
-    // Best effort: without the right to exceed rmem_max a burst may overflow, which counts as a
-    // change.
+    // Best effort: without the permission to exceed rmem_max, a burst may overflow, which is
+    // handled as a change.
     (void)udev_monitor_set_receive_buffer_size(monitor.get(), kReceiveBuffer);
     if (const int problem = udev_monitor_enable_receiving(monitor.get()); problem < 0)
         return errno_error("udev monitor", -problem);
     return monitor;
 }
 
+/// Listens with libudev and NodeWatch. One of the two is enough.
 class Monitor final : public HardwareMonitor {
 public:
     Monitor(Callback changed) : changed_{std::move(changed)} {}
@@ -121,7 +123,7 @@ Status Monitor::start(EventLoop& loop) {
     return Done{};
 }
 
-/// Takes every event that has arrived before anything else in the loop runs, so that a burst is one
+/// Handles every pending event before anything else in the loop runs, so that a burst causes one
 /// wake-up and no bus call is answered between two of its events.
 void Monitor::drain() {
     bool has_changed = false;
@@ -130,12 +132,12 @@ void Monitor::drain() {
         const UdevDevice device{udev_monitor_receive_device(udev_.get())};
         if (device)
             has_changed = concerns_gpus(event_of(*device)) || has_changed;
-        else if (errno == ENOBUFS)  // some were lost, any of which may matter
+        else if (errno == ENOBUFS)  // events were lost: assume a change
             has_changed = true;
         else if (errno != EINTR)
             break;
     }
-    const auto changed = changed_;  // may destroy this
+    const auto changed = changed_;  // a copy, because the callback may destroy this object
     if (has_changed)
         changed();
 }
@@ -152,7 +154,7 @@ bool concerns_gpus(const KernelEvent& event) {
         return is_gpu_module(base_name(event.sysfs_path));
     if (event.subsystem != "pci")
         return false;
-    // Without a class it can't be ruled out: some kernels leave it out of "remove".
+    // Without a class, assume that it is a GPU: some kernels leave the class out of "remove".
     return event.pci_class.empty() ||
            is_candidate_class(hex_digits(event.pci_class, 6).value_or("")) ||
            is_known_function(event.pci_id);

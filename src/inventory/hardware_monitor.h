@@ -10,7 +10,7 @@
 
 namespace gpuprobe::inline inventory {
 
-/// What a kernel event says about itself.
+/// The properties of a kernel event.
 struct KernelEvent {
     std::string subsystem = {};
     std::string sysfs_path = {};
@@ -20,24 +20,24 @@ struct KernelEvent {
     bool is_connector_change = false;
 };
 
-/// True when the event can change what a scan sees: a DRM or accel minor, a display, 3D,
-/// co-processor or accelerator function, one that the table of chips names, KFD, or the module of a
-/// driver in that table. Connectors that come,
-/// go or are leased (HOTPLUG=1, LEASE=1: drivers/gpu/drm/drm_sysfs.c) do not.
+/// True if the event can change the result of a scan: a DRM or accel minor; a display, 3D,
+/// co-processor or accelerator function, or a function in the table of chips; KFD; or the module of
+/// a driver in that table. Connectors that are plugged, unplugged or leased (HOTPLUG=1, LEASE=1:
+/// drivers/gpu/drm/drm_sysfs.c) do not.
 bool concerns_gpus(const KernelEvent& event);
 
-/// Listens to udev, and to nodes that come and go below /dev (NVIDIA's have no udev event, and a
-/// container has no udevd), for events that can change what a scan sees. Connector hot-plug
-/// ("change" of drm with HOTPLUG=1) is not such an event.
+/// Listens for events that can change the result of a scan: udev events, and nodes that appear or
+/// disappear below /dev (NVIDIA's nodes have no udev event, and a container has no udevd). A
+/// connector's hot-plug ("change" of drm with HOTPLUG=1) is ignored.
 ///
-/// All events that have arrived are taken in one wake-up, before any bus call is answered, and are
-/// told once: whoever listens looks at the whole machine again. The callback may destroy the
-/// monitor.
+/// All pending events are handled in one wake-up, before any bus call is answered, and cause one
+/// callback, because the listener scans the whole machine again anyway. The callback may destroy
+/// the monitor.
 class HardwareMonitor {
 public:
     using Callback = std::function<void()>;
     virtual ~HardwareMonitor() = default;
-    /// Errors: Unavailable, when neither udev nor inotify can be listened to.
+    /// Starts to listen. Errors: Unavailable if neither udev nor inotify works.
     static Result<std::unique_ptr<HardwareMonitor>> create(EventLoop& loop, Callback changed);
 };
 

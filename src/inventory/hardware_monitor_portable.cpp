@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Without libudev: what comes and goes is seen by its nodes.
+// The monitor without libudev: detects devices only by their nodes.
 
 #include "inventory/hardware_monitor.h"
 #include "inventory/node_watch.h"

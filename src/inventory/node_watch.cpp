@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint32_t kAppears = IN_CREATE | IN_MOVED_TO;
 constexpr std::uint32_t kLeaves = IN_DELETE | IN_MOVED_FROM;
-/// IN_ATTRIB: another owner, mode or access control list.
+/// IN_ATTRIB: the owner, mode or access control list changed.
 constexpr std::uint32_t kEvents = kAppears | kLeaves | IN_ATTRIB | IN_ONLYDIR;
 constexpr std::size_t kMaxReads = 64;
 constexpr std::array<std::string_view, 3> kSubfolders{"dri", "accel", "nvidia-caps"};
@@ -28,17 +28,19 @@ bool is_subfolder(std::string_view name) {
     return false;
 }
 
-/// What matters directly in /dev, where terminals and loop devices come and go all day.
+/// True for names of GPU nodes and folders directly in /dev, where terminals and loop devices
+/// appear and disappear all day.
 bool is_gpu_name(std::string_view name) {
     return name.starts_with("nvidia") || name == "dxg" || name == "kfd" || is_subfolder(name);
 }
 
-/// udevd and nvidia-modprobe make a node under another name and move it into place.
+/// True for temporary names: udevd and nvidia-modprobe create a node under another name and rename
+/// it.
 bool is_temporary(std::string_view name) {
     return name.starts_with('.') || name.starts_with('#');
 }
 
-/// The changes in one read's buffer; a piece that does not fit is left out.
+/// Parses the buffer of one read; an incomplete event at the end is dropped.
 std::vector<NodeWatch::Change> changes_in(std::string_view buffer) {
     std::vector<NodeWatch::Change> changes;
     while (buffer.size() >= sizeof(inotify_event)) {
@@ -56,6 +58,7 @@ std::vector<NodeWatch::Change> changes_in(std::string_view buffer) {
     return changes;
 }
 
+/// All pending changes, up to kMaxReads buffers.
 std::vector<NodeWatch::Change> read_changes(int fd) {
     std::vector<NodeWatch::Change> all;
     char buffer[16384];
@@ -89,7 +92,8 @@ Result<std::unique_ptr<NodeWatch>> NodeWatch::create(EventLoop& loop,
     if (!watch->add(watch->folder_))
         return Error{ErrorCode::Unavailable, errno_error(watch->folder_, errno).text};
     for (const auto name : kSubfolders)
-        (void)watch->add(watch->folder_ + "/" + std::string{name});  // most machines lack some
+        (void)watch->add(watch->folder_ + "/" +
+                         std::string{name});  // most machines don't have all of them
     watch->ready_ = loop.watch(watch->fd_.get(), EPOLLIN, EventLoop::Priority::Hardware,
                                [raw = watch.get()](std::uint32_t) { raw->drain(); });
     if (!watch->ready_)
@@ -104,10 +108,11 @@ bool NodeWatch::add(const std::string& folder) {
     return watch >= 0;
 }
 
-/// Whether the change is one that a scan may see. Looks into folders that have just appeared.
+/// True if the change can affect a scan. Starts to watch a subfolder that has just been created.
 bool NodeWatch::matters(const Change& change) {
     if (change.mask & IN_Q_OVERFLOW)
-        return true;  // some were lost, any of which may matter
+        return true;  // events were lost: assume a change
+    // The folder was removed, and inotify has dropped the watch.
     if (change.mask & IN_IGNORED)
         folders_.erase(change.watch);
     const auto found = folders_.find(change.watch);
@@ -115,7 +120,8 @@ bool NodeWatch::matters(const Change& change) {
         return false;
     const bool is_top = found->second == folder_;
     if (is_top && (change.mask & kAppears) != 0 && is_subfolder(change.name))
-        (void)add(folder_ + "/" + change.name);  // "nvidia-caps" is a plain node on some systems
+        (void)add(folder_ + "/" +
+                  change.name);  // may fail: "nvidia-caps" is a plain node on some systems
     return !is_top || is_gpu_name(change.name);
 }
 
@@ -123,7 +129,7 @@ void NodeWatch::drain() {
     bool has_changed = false;
     for (const auto& change : read_changes(fd_.get()))
         has_changed = matters(change) || has_changed;
-    const auto changed = changed_;  // may destroy this
+    const auto changed = changed_;  // a copy, because the callback may destroy this object
     if (has_changed)
         changed();
 }

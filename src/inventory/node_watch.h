@@ -13,20 +13,21 @@
 
 namespace gpuprobe::inline inventory {
 
-/// Watches nodes come and go below /dev: NVIDIA's character devices have no class device and so no
-/// udev event, and in a container there is no udevd at all.
+/// Watches nodes appear and disappear below /dev. NVIDIA's character devices have no class device
+/// and therefore no udev event, and a container has no udevd.
 ///
-/// Looks at the folder itself (nvidia*, dxg, kfd) and at its folders dri, accel and nvidia-caps,
-/// also when they appear later. All changes that have arrived are told once.
+/// Watches the folder itself (nvidia*, dxg, kfd) and its subfolders dri, accel and nvidia-caps,
+/// which may also be created later. All pending changes cause one callback.
 class NodeWatch {
 public:
-    /// `folder` is "/dev" but in tests. Errors: Unavailable, when inotify can't be used.
+    /// Starts to watch. `folder` is "/dev" except in tests. Errors: Unavailable if inotify does not
+    /// work.
     static Result<std::unique_ptr<NodeWatch>> create(EventLoop& loop,
                                                      std::string folder,
                                                      HardwareMonitor::Callback changed);
     ~NodeWatch();
 
-    /// What inotify says of one name in a watched folder.
+    /// An inotify event: a change of one name in a watched folder.
     struct Change {
         int watch = -1;
         std::uint32_t mask = 0;

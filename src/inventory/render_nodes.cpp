@@ -22,7 +22,7 @@ std::string property_text(const char* maybe) {
     return maybe ? scrubbed(maybe, kMaxProperty) : "";
 }
 
-/// The first of the properties that says something.
+/// The value of `own`, else of `listed`; nullopt if both are missing or empty.
 std::optional<std::string> first_of(udev_device& device, const char* own, const char* listed) {
     for (const auto* key : {own, listed})
         if (auto value = property_text(udev_device_get_property_value(&device, key));
@@ -31,6 +31,7 @@ std::optional<std::string> first_of(udev_device& device, const char* own, const 
     return std::nullopt;
 }
 
+/// The render node for a DRM device; nullopt for cards and connectors.
 std::optional<RenderNode> node_of(udev_device& device) {
     const auto path = property_text(udev_device_get_devnode(&device));
     auto* parent = udev_device_get_parent(&device);

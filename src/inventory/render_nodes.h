@@ -7,19 +7,20 @@
 
 namespace gpuprobe::inline inventory {
 
-/// A node that programs render through, as udev knows it.
+/// A DRM render node, with the properties that udev has for it.
 struct RenderNode {
     std::string path = {};      ///< "/dev/dri/renderD128"
-    std::string path_tag = {};  ///< ID_PATH_TAG, "pci-0000_01_00_0"; "" where udev has none
-    std::string driver = {};    ///< of the device behind it
-    /// Names of maker and model: those of switcheroo-control's own hardware database, else
-    /// pci.ids'.
+    std::string path_tag = {};  ///< ID_PATH_TAG, "pci-0000_01_00_0"; "" if udev has none
+    std::string driver = {};    ///< the device's driver
+    /// The names of vendor and model: from switcheroo-control's hardware database, else from
+    /// pci.ids.
     std::optional<std::string> vendor = {};
     std::optional<std::string> model = {};
-    bool is_boot_display = false;  ///< the firmware's display
+    bool is_boot_display = false;  ///< the firmware uses it as the display
 };
 
-/// Those of this machine, in the order of their places in sysfs; none where no udevd runs.
+/// The render nodes of this machine, in the order of their sysfs paths; empty if udevd does not
+/// run.
 std::vector<RenderNode> render_nodes();
 
 }  // namespace gpuprobe::inline inventory

@@ -3,7 +3,7 @@
 
 namespace gpuprobe::inline inventory {
 
-/// There is no libudev, and nobody who asks.
+/// Always empty: the portable build has no libudev. It has no service either, the only caller.
 std::vector<RenderNode> render_nodes() {
     return {};
 }

@@ -14,7 +14,7 @@
 namespace gpuprobe::inline inventory {
 namespace {
 
-constexpr std::size_t kMaxParts = 16;  // of a folder; the largest GPUs have four
+constexpr std::size_t kMaxParts = 16;  // in one folder; the largest GPUs have four
 constexpr std::size_t kMaxReasons = 64;
 constexpr Bytes kMaxMetrics = kib(4);
 
@@ -23,7 +23,7 @@ constexpr std::string_view kHeat = "thermal";
 constexpr std::string_view kRegulatorHeat = "hw-thermal";
 constexpr std::string_view kSignal = "slowdown";
 constexpr std::string_view kOther = "other";
-/// In the order in which they are told.
+/// All words, in the order of the result.
 constexpr std::array kWords{kPower, kSignal, kHeat, kRegulatorHeat, kOther};
 
 using Found = std::set<std::string_view>;
@@ -38,10 +38,10 @@ std::vector<std::string> in_order(const Found& found) {
 
 // amdgpu -----------------------------------------------------------------------------------------
 
-/// Where a version of gpu_metrics has its throttle status that means the same on all chips; in
-/// other versions it depends on the chip, or is counted over time.
-/// Source: torvalds/linux@00dedab07b52, drivers/gpu/drm/amd/include/kgd_pp_interface.h,
-/// gpu_metrics_v1_3 and gpu_metrics_v2_2 to v2_4.
+/// A version of gpu_metrics whose throttle status has the same meaning on all chips, and the byte
+/// offset of that status. In other versions the meaning depends on the chip, or the status is
+/// accumulated over time. Source: torvalds/linux@00dedab07b52,
+/// drivers/gpu/drm/amd/include/kgd_pp_interface.h, gpu_metrics_v1_3 and gpu_metrics_v2_2 to v2_4.
 struct MetricsVersion {
     std::uint8_t format = 0;
     std::uint8_t content = 0;
@@ -50,7 +50,7 @@ struct MetricsVersion {
 constexpr std::array<MetricsVersion, 4> kMetricsVersions{
     {{1, 3, 112}, {2, 2, 120}, {2, 3, 120}, {2, 4, 120}}};
 
-/// The bits of the status, and what they stand for. The limits of currents are those of power.
+/// A range of bits in the status, and the word for them. Limits of currents count as power limits.
 /// Source: torvalds/linux, drivers/gpu/drm/amd/pm/swsmu/inc/amdgpu_smu.h, SMU_THROTTLER_*.
 struct Throttlers {
     unsigned first = 0;
@@ -64,9 +64,11 @@ constexpr std::array<Throttlers, 6> kThrottlers{{{0, 7, kPower},
                                                  {46, 47, kSignal},         // PROCHOT
                                                  {48, 63, kOther}}};
 
-/// nullopt for a version that does not tell, and where the driver left the member as all ones.
+/// The throttle status in a gpu_metrics table; nullopt for a version without it, and if the driver
+/// left it as all ones.
 std::optional<std::uint64_t> throttle_status(std::string_view metrics) {
     constexpr std::size_t kTableHeader = 4;
+    // The header: size of the table (2 bytes), format, content.
     if (metrics.size() < kTableHeader || little_endian(metrics.substr(0, 2)) > metrics.size())
         return std::nullopt;
     for (const auto& version : kMetricsVersions) {
@@ -80,6 +82,7 @@ std::optional<std::uint64_t> throttle_status(std::string_view metrics) {
     return std::nullopt;
 }
 
+/// The reasons that amdgpu reports.
 std::optional<Found> told_by_amdgpu(const FileSystem& files, const std::string& device) {
     const auto metrics = files.read(device + "/gpu_metrics", kMaxMetrics);
     const auto status = metrics ? throttle_status(*metrics) : std::nullopt;
@@ -95,9 +98,9 @@ std::optional<Found> told_by_amdgpu(const FileSystem& files, const std::string& 
 
 // Intel ------------------------------------------------------------------------------------------
 
-/// What follows "reason_" in a file's name. PL1, PL2 and PL4 are limits of power, TDC and ICCMAX of
-/// current, RATL of heat over time.
-/// Source: torvalds/linux@191db84b639a, drivers/gpu/drm/xe/xe_gt_throttle.c; i915's are among them
+/// A file's name after "reason_", and the word for the reason. PL1, PL2 and PL4 are limits of
+/// power, TDC and ICCMAX of current, RATL of heat over time. Source: torvalds/linux@191db84b639a,
+/// drivers/gpu/drm/xe/xe_gt_throttle.c, which includes all reasons of i915
 /// (drivers/gpu/drm/i915/gt/intel_gt_sysfs_pm.c).
 constexpr auto kReasons =
     std::to_array<std::pair<std::string_view, std::string_view>>({{"pl1", kPower},
@@ -118,17 +121,18 @@ constexpr auto kReasons =
                                                                   {"prochot", kSignal},
                                                                   {"psys_crit", kSignal}});
 
+/// The word for a reason; kOther for an unknown one.
 std::string_view word_of(std::string_view reason) {
     const auto* known =
         std::ranges::find(kReasons, reason, [](const auto& row) { return row.first; });
     return known == kReasons.end() ? kOther : known->second;
 }
 
-/// Where a part has a file for each reason, "1" or "0", and one for any of them.
+/// The files of one GT: one for each reason, "1" or "0", and one that is "1" if any reason applies.
 struct ReasonFiles {
     std::string folder = {};
     std::string_view status = {};
-    std::string_view lead = {};  ///< of the reasons' names
+    std::string_view lead = {};  ///< prefix of the reasons' files
 };
 
 ReasonFiles reason_files(const std::string& part) {
@@ -137,11 +141,12 @@ ReasonFiles reason_files(const std::string& part) {
     return {.folder = part + "/freq0/throttle", .status = "status", .lead = "reason_"};
 }
 
-/// Adds the reasons of one part; whether it tells.
+/// Adds the reasons of one GT. Returns false if the driver does not report them for it.
 bool add_reasons(const FileSystem& files, const ReasonFiles& where, Found& found) {
     const auto is_set = [&](std::string_view name) {
         return files.line((where.folder + "/").append(name)) == "1";
     };
+    // Fast path: "0" means that no reason applies.
     if (!is_set(where.status))
         return files.line((where.folder + "/").append(where.status)) == "0";
     auto names = files.list(where.folder).value_or(std::vector<std::string>{});
@@ -149,11 +154,13 @@ bool add_reasons(const FileSystem& files, const ReasonFiles& where, Found& found
     for (const std::string_view name : names)
         if (name.starts_with(where.lead) && name != where.status && is_set(name))
             found.insert(word_of(name.substr(where.lead.size())));
+    // The status is set, but by a reason without a file.
     if (found.empty())
         found.insert(kOther);
     return true;
 }
 
+/// The reasons that i915 or xe reports for any GT; nullopt if it reports them for none.
 std::optional<Found> told_by_intel(const FileSystem& files, const std::string& device) {
     Found found;
     bool is_known = false;
@@ -162,6 +169,7 @@ std::optional<Found> told_by_intel(const FileSystem& files, const std::string& d
     return is_known ? std::optional{found} : std::nullopt;
 }
 
+/// The paths of the entries in a folder whose names begin with `start`.
 std::vector<std::string> folders_in(const FileSystem& files,
                                     const std::string& folder,
                                     std::string_view start) {

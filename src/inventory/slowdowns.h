@@ -10,16 +10,17 @@
 
 namespace gpuprobe::inline inventory {
 
-/// Why a GPU's clocks are lower than they could be, as amdgpu, i915 and xe tell in sysfs, in the
-/// words of the fact `slowdowns`; empty: nothing slows it down. nullopt where the driver does not
-/// tell, and of a device that is not awake, as reading would wake it.
+/// The reasons why a GPU's clocks are reduced, from the sysfs files of amdgpu, i915 and xe, in the
+/// words of the fact `slowdowns`. Empty if nothing reduces them. nullopt if the driver does not
+/// report reasons, and for a suspended device, because reading would wake it.
 ///
-/// The driver asks the hardware, amdgpu the firmware, which may take a millisecond and hang with
-/// the GPU: for when somebody wants to know, not for each scan.
+/// The driver queries the hardware (amdgpu: the firmware), which may take a millisecond and hang
+/// with the GPU. Call it on request, not in every scan.
 std::optional<std::vector<std::string>> slowdowns_of(const FileSystem& files,
                                                      const HardwareDevice& device);
 
-/// The folders of the parts (GT) of an Intel GPU: i915 has them below its card, xe below its tiles.
+/// The folders of the GTs (render or media units) of an Intel GPU: i915 has them below its card, xe
+/// below its tiles.
 std::vector<std::string> intel_parts(const FileSystem& files, const std::string& device);
 
 }  // namespace gpuprobe::inline inventory
