@@ -13,9 +13,9 @@ namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxImages = 1U << 18U;        ///< in one section
-constexpr std::size_t kMaxTargets = 256;             ///< different ones in one section
+constexpr std::size_t kMaxTargets = 256;             ///< different targets in one section
 constexpr std::uint64_t kMaxGap = 1U << 16U;         ///< bytes between two containers
-constexpr std::uint64_t kMaxBundleHead = 1U << 16U;  ///< bytes with the list of its targets
+constexpr std::uint64_t kMaxBundleHead = 1U << 16U;  ///< bytes of the table of targets
 constexpr std::uint64_t kMaxEntries = 256;           ///< in one bundle
 
 constexpr std::string_view kFatbinMagic = "\x50\xED\x55\xBA";
@@ -33,22 +33,24 @@ T number_at(std::string_view bytes, std::size_t offset) {
     return number;
 }
 
-/// A section, whose places are counted from its start.
+/// A section of a file. Positions are relative to its start.
 struct Section {
     Pieces& file;
     std::uint64_t offset = 0;
     std::uint64_t size = 0;
 
+    /// Up to `count` bytes, fewer at the end of the section.
     Result<std::string> read(std::uint64_t at, std::uint64_t count) const {
         return at >= size ? std::string{} : file.read(offset + at, std::min(count, size - at));
     }
+    /// `count` bytes. Errors: Malformed if the section has fewer.
     Result<std::string> exactly(std::uint64_t at, std::uint64_t count) const {
         if (at > size || count > size - at)
             return malformed_code("GPU code: goes on behind its section");
         return file.exactly(offset + at, count);
     }
-    /// Where the next of these marks stands, at most kMaxGap from there; the end for none. Most
-    /// often it is near.
+    /// The position of the next of these marks, at most kMaxGap after `at`; the section's end if
+    /// there is none. Looks at 64 bytes first, because the next container is usually near.
     Result<std::uint64_t> next(std::uint64_t at,
                                std::initializer_list<std::string_view> marks) const {
         for (const auto reach : {std::uint64_t{64}, kMaxGap}) {
@@ -69,7 +71,7 @@ Status add_word(std::string word, std::set<std::string>& out) {
                                     : Done{};
 }
 
-/// "sm_90a" of a cubin, "compute_90@9.1" of PTX; nothing of other kinds of images.
+/// Adds "sm_90a" for a cubin, "compute_90@9.1" for PTX, and nothing for other kinds of images.
 Status add_cuda_image(std::string_view head, std::set<std::string>& out) {
     constexpr std::uint16_t kPtx = 1;
     constexpr std::uint16_t kCubin = 2;
@@ -89,13 +91,13 @@ Status add_cuda_image(std::string_view head, std::set<std::string>& out) {
     return add_word(std::move(word), out);
 }
 
-/// The images of one container, which lie behind each other from `at` to `end`.
+/// Adds the images of a container, which follow each other from `at` to `end`.
 Status add_cuda_images(const Section& section,
                        std::uint64_t at,
                        std::uint64_t end,
                        std::size_t& left,
                        std::set<std::string>& out) {
-    constexpr std::uint64_t kHead = 48;  // what is read of it
+    constexpr std::uint64_t kHead = 48;  // the part of the image's header that is read
     while (at < end && end - at >= kHead) {
         if (left-- == 0)
             return malformed_code("CUDA code: more than 262144 images");
@@ -110,7 +112,7 @@ Status add_cuda_images(const Section& section,
     return Done{};
 }
 
-/// "gfx1100" of "hipv4-amdgcn-amd-amdhsa--gfx1100"; nothing for the host's own part.
+/// Adds "gfx1100" for "hipv4-amdgcn-amd-amdhsa--gfx1100", and nothing for the host's entry.
 Status add_hip_target(std::string_view id, std::set<std::string>& out) {
     const auto start = std::min(id.find("gfx"), id.find("amdgcnspirv"));
     if (!id.starts_with("hip") || start == std::string_view::npos)
@@ -122,7 +124,7 @@ Status add_hip_target(std::string_view id, std::set<std::string>& out) {
     return is_plain ? add_word(std::string{word}, out) : Done{};
 }
 
-/// The targets in the beginning of a bundle; how long the bundle is.
+/// Adds the targets in the header of a bundle. Returns the length of the bundle.
 Result<std::uint64_t> add_bundle(std::string_view head, std::set<std::string>& out) {
     constexpr std::size_t kRow = 24;
     auto at = kBundleMagic.size();
@@ -136,6 +138,7 @@ Result<std::uint64_t> add_bundle(std::string_view head, std::set<std::string>& o
     for (std::uint64_t i = 0; i < count; ++i) {
         if (head.size() - at < kRow)
             return malformed_code("HIP code: a bundle is cut short");
+        // A row of the table: offset and size of the image, length of the name, name of the target.
         const auto offset = number_at<std::uint64_t>(head, at);
         const auto size = number_at<std::uint64_t>(head, at + 8);
         const auto length = number_at<std::uint64_t>(head, at + 16);
@@ -149,7 +152,7 @@ Result<std::uint64_t> add_bundle(std::string_view head, std::set<std::string>& o
     return end;
 }
 
-/// The beginning of what was compressed: as much as there is room for.
+/// The first kMaxBundleHead bytes of zlib-compressed data: enough for the table of targets.
 Result<std::string> inflated(std::string_view input) {
     std::string out(kMaxBundleHead, '\0');
     z_stream stream{};
@@ -160,6 +163,7 @@ Result<std::string> inflated(std::string_view input) {
     stream.avail_in = static_cast<uInt>(input.size());
     stream.next_out = reinterpret_cast<Bytef*>(out.data());
     stream.avail_out = static_cast<uInt>(out.size());
+    // Z_BUF_ERROR is expected: the input is only the start of the data, or the output is full.
     const auto result = inflate(&stream, Z_SYNC_FLUSH);
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
         return malformed_code("HIP code: its compression is broken");
@@ -167,6 +171,7 @@ Result<std::string> inflated(std::string_view input) {
     return out;
 }
 
+/// The same for zstd-compressed data.
 Result<std::string> unzstded(std::string_view input) {
     std::string out(kMaxBundleHead, '\0');
     const CHandle<ZSTD_DStream, ZSTD_freeDStream> stream{ZSTD_createDStream()};
@@ -185,7 +190,8 @@ Result<std::string> unzstded(std::string_view input) {
     return out;
 }
 
-/// The same of a compressed bundle, whose header's fields grew with its versions 1 to 3.
+/// Adds the targets of a compressed bundle and returns its length. The header has 20, 24 or 32
+/// bytes in its versions 1 to 3.
 Result<std::uint64_t> add_compressed(const Section& section,
                                      std::uint64_t at,
                                      std::set<std::string>& out) {
@@ -198,7 +204,7 @@ Result<std::uint64_t> add_compressed(const Section& section,
         return malformed_code("HIP code: compressed in a way that is not known");
     const auto length = kHeads[version - 1];
     const auto head = TRY(section.exactly(at, length));
-    // The first version does not say how long it is.
+    // Version 1 does not contain the bundle's length.
     const auto total = version == 1   ? section.size - at
                        : version == 2 ? std::uint64_t{number_at<std::uint32_t>(head, 8)}
                                       : number_at<std::uint64_t>(head, 8);
@@ -212,7 +218,8 @@ Result<std::uint64_t> add_compressed(const Section& section,
     return total;
 }
 
-/// How much of the section the bundle takes.
+/// Adds the targets of a bundle, compressed or not. Returns the length of the bundle in the
+/// section.
 Result<std::uint64_t> add_any_bundle(const Section& section,
                                      std::uint64_t at,
                                      std::set<std::string>& out) {
@@ -231,6 +238,7 @@ Result<std::set<std::string>> cuda_code(Pieces& file, std::uint64_t offset, std:
     auto at = TRY(section.next(0, {kFatbinMagic}));
     while (at < size) {
         const auto head = TRY(section.exactly(at, kHead));
+        // A container: magic (4 bytes), version (2), header length (2), length of all images (8).
         const std::uint64_t length = number_at<std::uint16_t>(head, 6);
         const auto images = number_at<std::uint64_t>(head, 8);
         if (length < kHead || length > size - at || images > size - at - length)

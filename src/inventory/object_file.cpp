@@ -22,7 +22,7 @@ constexpr std::size_t kMaxNeeded = 256;              ///< sonames
 constexpr std::size_t kMaxNeededName = 256;          ///< bytes
 constexpr std::size_t kMaxSearch = 4096;             ///< bytes of a RUNPATH
 constexpr std::size_t kMaxVersions = 1024;           ///< versions of symbols
-constexpr std::uint64_t kMaxConstants = 16U << 20U;  ///< bytes of a section that are searched
+constexpr std::uint64_t kMaxConstants = 16U << 20U;  ///< bytes of a section to search
 
 Error malformed_object(std::string text) {
     return {ErrorCode::Malformed, std::move(text)};
@@ -44,8 +44,8 @@ Result<std::vector<T>> table(Pieces& file, std::uint64_t offset, std::size_t cou
     return rows;
 }
 
-/// A text that ends with NUL; "" where it goes on behind the limit or is not printable: it names
-/// nothing that could be found.
+/// A NUL-terminated text. "" if it is longer than the limit or not printable: such a text can't
+/// name an existing library or section.
 Result<std::string> text_at(Pieces& file, std::uint64_t offset, std::size_t limit) {
     auto text = TRY(file.read(offset, limit + 1));
     const auto end = text.find('\0');
@@ -53,11 +53,12 @@ Result<std::string> text_at(Pieces& file, std::uint64_t offset, std::size_t limi
     return scrubbed(text, limit) == text ? text : std::string{};
 }
 
+/// Parses one ELF file: open(), then read_dynamic(), then read_sections().
 class ElfReader {
 public:
     explicit ElfReader(Pieces& file) : file_{file} {}
 
-    /// False for another kind of file.
+    /// Reads the headers; false for another kind of file.
     Result<bool> open() {
         const auto head = TRY(file_.read(0, sizeof(Elf64_Ehdr)));
         if (head.size() < sizeof(Elf64_Ehdr) || !head.starts_with(ELFMAG))
@@ -76,6 +77,7 @@ public:
         return true;
     }
 
+    /// Reads the needs from the dynamic section.
     Status read_dynamic(ObjectFile& out) {
         const auto found =
             std::ranges::find(segments_, Elf64_Word{PT_DYNAMIC}, &Elf64_Phdr::p_type);
@@ -90,9 +92,10 @@ public:
         return read_versions(out);
     }
 
+    /// Reads the GPU kernels and constants from the sections.
     Status read_sections(ObjectFile& out) {
         if (header_.e_shnum == 0 || header_.e_shstrndx >= header_.e_shnum)
-            return Done{};  // stripped of them: what code it has is not known
+            return Done{};  // without section headers, the kernels can't be found
         if (header_.e_shnum > kMaxSections || header_.e_shentsize != sizeof(Elf64_Shdr))
             return malformed_object("section headers: too many, or of another size");
         const auto sections = TRY(table<Elf64_Shdr>(file_, header_.e_shoff, header_.e_shnum));
@@ -107,7 +110,7 @@ public:
     }
 
 private:
-    /// Where the file has what the program sees at that address.
+    /// Translates a virtual address to a file offset.
     [[nodiscard]] std::optional<std::uint64_t> place_of(std::uint64_t address) const {
         for (const auto& segment : segments_)
             if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
@@ -116,11 +119,13 @@ private:
         return std::nullopt;
     }
 
+    /// The value of the first dynamic entry with that tag.
     [[nodiscard]] std::optional<std::uint64_t> value_of(Elf64_Sxword tag) const {
         const auto found = std::ranges::find(entries_, tag, &Elf64_Dyn::d_tag);
         return found == entries_.end() ? std::nullopt : std::optional{found->d_un.d_val};
     }
 
+    /// A name in the string table of the dynamic section.
     Result<std::string> name_at(std::uint64_t offset, std::size_t limit) {
         const auto address = value_of(DT_STRTAB);
         const auto place = address ? place_of(*address) : std::nullopt;
@@ -141,7 +146,7 @@ private:
             else if (!name.empty())
                 out.needed.push_back(std::move(name));
         }
-        // Where both are there, only the newer one counts.
+        // If both exist, the dynamic linker ignores the older DT_RPATH.
         const auto run_path = value_of(DT_RUNPATH);
         if (const auto search = run_path ? run_path : value_of(DT_RPATH)) {
             const auto text = TRY(name_at(*search, kMaxSearch));
@@ -152,6 +157,8 @@ private:
         return Done{};
     }
 
+    /// Reads the symbol versions: a linked list of libraries, each with a linked list of versions.
+    /// `left` bounds both lists, which may be circular in a hostile file.
     Status read_versions(ObjectFile& out) {
         const auto address = value_of(DT_VERNEED);
         auto place = address ? place_of(*address) : std::nullopt;
@@ -172,6 +179,7 @@ private:
         return Done{};
     }
 
+    /// Keeps the newest glibc version.
     static void note_version(std::string_view name, ObjectFile& out) {
         constexpr std::string_view kLead = "GLIBC_";
         if (!name.starts_with(kLead))
@@ -181,6 +189,8 @@ private:
             out.glibc = version;
     }
 
+    /// Reads a section by its name, which the compilers choose: nvcc, hipcc and clang, SYCL
+    /// compilers.
     Status read_section(std::string_view name, const Elf64_Shdr& section, ObjectFile& out) {
         if (name == ".nv_fatbin" || name == "__nv_relfatbin")
             out.code.merge(TRY(cuda_code(file_, section.sh_offset, section.sh_size)));
@@ -193,14 +203,16 @@ private:
         return Done{};
     }
 
-    /// SYCL's images stand in a section for each target, whose name says it.
+    /// The target of a SYCL image. Each target has its own section, whose name contains it.
     static std::string sycl_code(std::string_view section) {
         constexpr std::string_view kPortable = "spirv";
         const bool is_native = section.find("spir64_") != std::string_view::npos;
         return std::string{is_native ? info_of(*api_of_code(kPortable)).word : kPortable};
     }
 
-    /// A program that loads an API's library itself names it in its constants.
+    /// Searches a section of constants for the names of loader libraries: a program that loads a
+    /// library with dlopen() has its name there. Pieces overlap, so that a name on a border is
+    /// found.
     Status find_loaders(const Elf64_Shdr& section, ObjectFile& out) {
         constexpr std::uint64_t kOverlap = 64;
         const auto end = std::min(section.sh_size, kMaxConstants);
@@ -240,6 +252,8 @@ Result<std::string> FilePieces::read(std::uint64_t offset, std::uint64_t count) 
     count = std::min(count, size_ - offset);
     if (count > kMaxPiece)
         return Error{ErrorCode::TooLarge, "a piece of over 1 MiB"};
+    // Read ahead unless the window already contains all of it: headers are small and close
+    // together.
     if (offset < start_ || offset - start_ > window_.size() ||
         window_.size() - (offset - start_) < count) {
         const auto wanted = std::min(std::max(count, kAhead), size_ - offset);
