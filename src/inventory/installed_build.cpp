@@ -20,15 +20,17 @@ namespace gpuprobe::inline inventory {
 namespace {
 
 constexpr std::size_t kMaxUnread = 16;
-constexpr std::size_t kMaxKindWords = 64;  ///< of one kind in a part
+constexpr std::size_t kMaxKindWords = 64;  ///< in each list of a part
 
+/// A program or library of the build.
 struct Object {
-    std::string folder = {};  ///< absolute
-    std::string name = {};    ///< of its file
+    std::string folder = {};  ///< absolute path
+    std::string name = {};    ///< file name
     ObjectFile file = {};
-    std::vector<const Object*> beside = {};  ///< of what it needs, what is in the build
-    bool is_runtime = false;  ///< a GPU vendor's library: its code is not the product's
-    bool is_needed = false;   ///< another object loads it
+    std::vector<const Object*> beside = {};  ///< objects of the build that it needs
+    bool is_runtime =
+        false;  ///< a GPU vendor's library, whose kernels don't count as the application's
+    bool is_needed = false;  ///< another object of the build needs it
 };
 
 bool is_file(const std::string& path) {
@@ -36,12 +38,13 @@ bool is_file(const std::string& path) {
     return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
+/// True for libraries of GPU vendors.
 bool is_runtime(std::string_view name) {
     const auto info = library_info(name);
     return info && info->api;
 }
 
-/// A place that a file names, as a path; nullopt for one that cannot be told.
+/// The path for a search folder in a file; nullopt if it is unknown on this machine.
 std::optional<std::string> place_from(std::string text,
                                       const std::string& folder,
                                       const LinkerPlaces& places) {
@@ -52,10 +55,12 @@ std::optional<std::string> place_from(std::string text,
     return is_plain && places.is_here ? std::optional{std::move(text)} : std::nullopt;
 }
 
+/// Reads the objects of a build with read_file() or read_folder(); build() then returns the result.
 class BuildReader {
 public:
     explicit BuildReader(const LinkerPlaces& places) : places_{places} {}
 
+    /// Reads one program or library and its neighbors.
     Status read_file(const std::string& path) {
         const auto slash = path.rfind('/');
         root_ = path.substr(0, slash);
@@ -68,14 +73,15 @@ public:
         if (objects_.empty())
             return Error{ErrorCode::Malformed, path + ": no 64-bit ELF program or library"};
         asked_ = &objects_.front();
-        // Its neighbours, as far as it needs them; `objects_` grows meanwhile.
+        // Read the neighbors that it needs, and those that they need: `objects_` grows in the loop.
         for (std::size_t i = 0; i < objects_.size(); ++i)
             for (const auto& soname : std::vector{objects_[i].file.needed})
                 if (!by_name_.contains(soname) && soname.find('/') == std::string::npos)
-                    (void)read_one(folder.get(), root_, soname);  // what is not there is needed
+                    (void)read_one(folder.get(), root_, soname);  // a missing one becomes a need
         return Done{};
     }
 
+    /// Reads all programs and libraries in a folder and its subfolders.
     Status read_folder(const std::string& path) {
         root_ = path;
         UniqueFd folder{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -89,6 +95,8 @@ public:
         return Done{};
     }
 
+    /// The parts: the file that was asked for; or in a folder each object that nothing else loads
+    /// or that has kernels, except the vendors' libraries.
     InstalledBuild build() {
         join();
         InstalledBuild build{.unread = std::move(unread_)};
@@ -111,6 +119,8 @@ public:
     }
 
 private:
+    /// Visits the entries of a folder in the order of their names, so that the result is
+    /// reproducible.
     Status walk(UniqueFd folder, const std::string& path, std::size_t depth) {
         if (depth > kMaxBuildDepth)
             return Error{ErrorCode::TooLarge, "folders over 16 deep"};
@@ -118,7 +128,7 @@ private:
         const CHandle<DIR, ::closedir> names{::fdopendir(fd)};
         if (!names)
             return errno_error(path, errno);
-        (void)folder.release();  // the stream's now
+        (void)folder.release();  // owned by the stream now
         std::vector<std::string> sorted;
         while (const auto* entry = ::readdir(names.get())) {
             const std::string name{static_cast<const char*>(entry->d_name)};
@@ -134,10 +144,12 @@ private:
         return Done{};
     }
 
+    /// Reads a file or walks a subfolder. An unreadable entry is noted and skipped. Only exceeding
+    /// a limit ends the walk.
     Status visit(int folder, const std::string& path, const std::string& name, std::size_t depth) {
         struct stat status {};
         if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
-            return Done{};  // gone since it was listed
+            return Done{};  // removed since it was listed
         if (S_ISDIR(status.st_mode)) {
             UniqueFd next{
                 ::openat(folder, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)};
@@ -157,8 +169,10 @@ private:
         return Done{};
     }
 
+    /// Adds the file to `objects_` if it is a program or library. Other files are skipped without
+    /// an error.
     Status read_one(int folder, const std::string& path, const std::string& name) {
-        // Never waits: what is replaced by a FIFO after it was listed is refused below.
+        // O_NONBLOCK: never block if the file was replaced by a FIFO, which is refused below.
         UniqueFd fd{::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)};
         if (!fd)
             return Error{ErrorCode::PermissionDenied, std::generic_category().message(errno)};
@@ -185,10 +199,12 @@ private:
             unread_.push_back(scrubbed(relative(path) + ": " + why));
     }
 
+    /// The path relative to the build's folder.
     [[nodiscard]] std::string relative(const std::string& path) const {
         return path.starts_with(root_ + "/") ? path.substr(root_.size() + 1) : path;
     }
 
+    /// Connects each object with the objects of the build that it needs.
     void join() {
         for (auto& object : objects_)
             for (const auto& soname : object.file.needed)
@@ -199,7 +215,7 @@ private:
                 }
     }
 
-    /// The object and everything beside it that it loads.
+    /// The object and all objects of the build that it loads, directly or not.
     [[nodiscard]] static std::vector<const Object*> closure_of(const Object& root) {
         std::vector<const Object*> all{&root};
         std::set<const Object*> seen{&root};
@@ -210,6 +226,7 @@ private:
         return all;
     }
 
+    /// True if the library is in the build or in a folder that the object searches.
     [[nodiscard]] bool is_beside(const Object& object, const std::string& soname) const {
         if (by_name_.contains(soname) || soname.find('/') != std::string::npos)
             return by_name_.contains(soname);
@@ -221,12 +238,14 @@ private:
         });
     }
 
-    /// A library that no report lists and that the linker finds here is no need.
+    /// True if the linker finds the library here and reports don't list it: then it doesn't count
+    /// as a need.
     [[nodiscard]] bool is_found_here(const std::string& soname) const {
         return !is_listed_library(soname) && std::ranges::binary_search(places_.sonames, soname);
     }
 
-    /// What the object and what it loads need, bring and hold.
+    /// The combined needs, bundled libraries and kernels of an object and the objects that it
+    /// loads.
     struct Gathered {
         std::set<std::string> needs = {};
         std::set<std::string> brings = {};
@@ -235,6 +254,7 @@ private:
         std::optional<Version> glibc = {};
     };
 
+    /// Adds one library that an object needs.
     void gather(const Object& object, const std::string& soname, Gathered& out) const {
         const auto info = library_info(soname);
         const bool is_of_api = info && info->api;
@@ -248,6 +268,7 @@ private:
         }
     }
 
+    /// Adds the libraries, kernels and APIs of one object.
     void gather(const Object& object, Gathered& out) const {
         for (const auto& soname : object.file.needed)
             gather(object, soname, out);
@@ -260,11 +281,12 @@ private:
         out.glibc = std::max(out.glibc, object.file.glibc);
     }
 
+    /// Describes a part. `used` becomes the APIs that it uses.
     [[nodiscard]] InstalledPart part_of(const Object& root, std::set<Api>& used) const {
         Gathered all;
         for (const auto* object : closure_of(root))
             gather(*object, all);
-        // An API that it uses without code or libraries that say so.
+        // Add the words of all APIs: some are used without kernels or libraries that reveal it.
         for (const auto api : all.apis)
             all.code.insert(std::string{info_of(api).word});
         if (all.glibc)
@@ -283,6 +305,8 @@ private:
         return list;
     }
 
+    /// Adds a part, unless an equal one is listed already: a folder may have many programs with the
+    /// same needs.
     void add_part(InstalledPart part, InstalledBuild& build) {
         const auto is_same = [&part](const InstalledPart& other) {
             return other.needs == part.needs && other.brings == part.brings &&

@@ -9,42 +9,43 @@
 
 namespace gpuprobe::inline inventory {
 
-/// One program or library of a build, with the files beside it that it needs.
+/// A program or library of an installed build, with the libraries of the build that it loads.
 struct InstalledPart {
-    std::string name = {};                 ///< its file, as seen from the build's folder
+    std::string name = {};                 ///< file name, relative to the build's folder
     std::vector<std::string> needs = {};   ///< sonames that the build lacks, and "glibc>=2.34"
-    std::vector<std::string> brings = {};  ///< sonames of GPU libraries that it has
-    /// As ObjectFile::code, and the word of each API that it uses.
+    std::vector<std::string> brings = {};  ///< sonames of GPU libraries that the build bundles
+    /// As ObjectFile::code, and the word of each API that the part uses.
     std::vector<std::string> code = {};
     bool operator==(const InstalledPart&) const = default;
 };
 
-/// What the files of a build say.
+/// The result of reading the files of an installed build.
 struct InstalledBuild {
-    std::vector<InstalledPart> parts = {};  ///< those that use GPUs, by name
-    std::vector<Api> apis = {};             ///< that any of them computes through, in their order
-    std::vector<std::string> unread = {};   ///< "file: reason" of those that could not be read
+    std::vector<InstalledPart> parts = {};  ///< the parts that use GPUs, sorted by name
+    std::vector<Api> apis = {};  ///< APIs that any part computes with, in the order of Api
+    std::vector<std::string> unread = {};  ///< "file: reason" for files that could not be read
 };
 
-/// Where the build would run, as far as that is this machine.
+/// The libraries of the machine on which the build would run, as far as they are known.
 struct LinkerPlaces {
-    /// Sonames that the dynamic linker finds, sorted. What no report lists is looked up here.
+    /// Sorted sonames that the dynamic linker finds. Used for libraries that reports don't list.
     std::vector<std::string> sonames = {};
-    /// Whether absolute paths in the files are of the machine that is asked about.
+    /// True if absolute paths in the files refer to this machine, on which they can be checked.
     bool is_here = true;
 };
 
 constexpr std::size_t kMaxBuildFiles = 20000;
 constexpr std::size_t kMaxBuildObjects = 4096;
-constexpr std::size_t kMaxBuildDepth = 16;  ///< folders below each other
+constexpr std::size_t kMaxBuildDepth = 16;  ///< levels of folders
 constexpr std::size_t kMaxBuildParts = 16;
 
-/// Reads a program, a shared library, or a folder of them. A library that is found in the folder,
-/// or in a place that the file itself names (RUNPATH, $ORIGIN), is brought along. Symbolic links in
-/// the folder are not followed, and no file outside it is opened.
+/// Reads a program, a shared library, or a folder of them. A library in the folder, or in a folder
+/// that the file itself names (RUNPATH, $ORIGIN), counts as bundled. Symbolic links in the folder
+/// and files outside the folder are never opened.
 ///
-/// Errors, each with the path: NotFound, PermissionDenied, Io; Malformed for a file that is no
-/// program or library, or contradicts itself, and for a folder without any; TooLarge over a limit.
+/// Errors, each with the path: NotFound, PermissionDenied, Io; Malformed for a file that is neither
+/// a program nor a library, or contradicts itself, and for a folder without any; TooLarge above a
+/// limit.
 Result<InstalledBuild> read_installed_build(const std::string& path, const LinkerPlaces& places);
 
 }  // namespace gpuprobe::inline inventory

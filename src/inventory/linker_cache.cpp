@@ -19,22 +19,24 @@ constexpr std::size_t kEntry = 24;
 constexpr std::size_t kMaxSoname = 256;
 constexpr std::size_t kMaxPath = 4096;
 
+/// An architecture and the flags of its 64-bit libraries in the cache.
 struct Flags {
     std::string_view architecture;
-    std::uint32_t flags;  ///< FLAG_ELF_LIBC6 and the architecture's
+    std::uint32_t flags;  ///< FLAG_ELF_LIBC6 and the architecture's flag
 };
 constexpr Flags kFlags[] = {
     {"x86_64", 0x0303},  {"aarch64", 0x0a03}, {"riscv64", 0x1003},
     {"ppc64le", 0x0503}, {"s390x", 0x0403},
 };
 
-/// In the machine's own byte order, as the cache is. The offset must lie within the text.
+/// A number in the machine's byte order, which the cache uses. The offset must be within the text.
 std::uint32_t offset_at(std::string_view text, std::size_t offset) {
     std::uint32_t number = 0;
     std::memcpy(&number, text.data() + offset, sizeof(number));
     return number;
 }
 
+/// A NUL-terminated text in the cache; nullopt if it is longer than the limit or outside.
 std::optional<std::string> text_at(std::string_view cache, std::size_t offset, std::size_t limit) {
     if (offset >= cache.size())
         return std::nullopt;
@@ -44,6 +46,7 @@ std::optional<std::string> text_at(std::string_view cache, std::size_t offset, s
                                          : std::optional{std::string{rest.substr(0, end)}};
 }
 
+/// The library of an entry: flags, offset of the soname, offset of the path, each 4 bytes.
 std::optional<CachedLibrary> library_at(std::string_view cache, std::size_t entry) {
     auto soname = text_at(cache, offset_at(cache, entry + 4), kMaxSoname);
     auto path = text_at(cache, offset_at(cache, entry + 8), kMaxPath);
@@ -52,7 +55,7 @@ std::optional<CachedLibrary> library_at(std::string_view cache, std::size_t entr
     return CachedLibrary{.soname = std::move(*soname), .path = std::move(*path)};
 }
 
-/// "2.36" of "GNU C Library (…) stable release version 2.36."
+/// "2.36" in "GNU C Library (…) stable release version 2.36."
 std::optional<std::string> glibc_version_in(std::string_view library) {
     constexpr std::string_view kBefore = "release version ";
     const auto banner = library.find("GNU C Library (");
@@ -71,7 +74,7 @@ std::optional<std::string> glibc_version_in(std::string_view library) {
 std::optional<std::vector<CachedLibrary>> cached_libraries(std::string_view text,
                                                            std::string_view architecture) {
     const auto* row = std::ranges::find(kFlags, architecture, &Flags::architecture);
-    // Older systems have the format from before glibc 2.2 in front.
+    // On older systems the cache begins with the format of glibc before 2.2.
     const auto start = text.find(kMagic);
     if (row == std::end(kFlags) || start == std::string_view::npos)
         return std::nullopt;
@@ -137,11 +140,13 @@ std::optional<std::vector<std::string>> host_libraries(const FileSystem& files,
 Libc libc_of_programs(const FileSystem& files, std::string_view architecture) {
     auto paths =
         library_paths(files, architecture, {"libc.so.6"}).value_or(std::vector<std::string>{});
+    // Some systems have no linker cache, or one without the C library.
     paths.insert(paths.end(), {"/lib64/libc.so.6", "/usr/lib/libc.so.6"});
     for (const auto& path : paths)
         if (const auto library = files.read(path, kMaxLibrary))
             if (auto version = glibc_version_in(*library))
                 return {.name = "glibc", .version = std::move(version)};
+    // musl is recognized by its loader, "ld-musl-x86_64.so.1".
     const auto loaders = files.list("/lib");
     const bool is_musl = loaders && std::ranges::any_of(*loaders, [](const std::string& name) {
                              return name.starts_with("ld-musl-");

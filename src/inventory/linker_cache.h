@@ -12,40 +12,41 @@
 
 namespace gpuprobe::inline inventory {
 
-/// Changes whenever a package installs or removes a library (ldconfig rewrites it).
+/// The linker's cache. ldconfig rewrites it whenever a package installs or removes a library.
 constexpr std::string_view kLinkerCache = "/etc/ld.so.cache";
 
+/// A library in the linker's cache.
 struct CachedLibrary {
     std::string soname = {};
     std::string path = {};
     auto operator<=>(const CachedLibrary&) const = default;
 };
 
-/// The 64-bit libraries in the text of /etc/ld.so.cache for that architecture (uname -m), sorted;
-/// nullopt as in cached_sonames().
+/// The 64-bit libraries in the text of /etc/ld.so.cache for an architecture (uname -m), sorted;
+/// nullopt in the same cases as cached_sonames().
 std::optional<std::vector<CachedLibrary>> cached_libraries(std::string_view text,
                                                            std::string_view architecture);
 
-/// The sonames of 64-bit libraries in the text of /etc/ld.so.cache for that architecture (uname
-/// -m), sorted, each once; nullopt for a text that is not such a cache or is cut short, and for
-/// other architectures. Source: glibc, sysdeps/generic/dl-cache.h and ldconfig.h (struct
-/// cache_file_new).
+/// The sonames of the 64-bit libraries in the text of /etc/ld.so.cache for an architecture (uname
+/// -m), sorted and without duplicates; nullopt for any other or truncated text and for unknown
+/// architectures. Source: glibc, sysdeps/generic/dl-cache.h and ldconfig.h (struct cache_file_new).
 std::optional<std::vector<std::string>> cached_sonames(std::string_view text,
                                                        std::string_view architecture);
 
-/// The C library that the dynamic linker gives to programs, for a program that has its own inside:
-/// glibc with the version that its file names itself by, or musl, which names none; unknown without
-/// either. Source: glibc, csu/version.c.
+/// The C library that the dynamic linker loads for programs of this machine, for builds of gpuprobe
+/// that contain their own: glibc with the version in its file, or musl, whose file has no version;
+/// unknown if neither is found. Source: glibc, csu/version.c.
 Libc libc_of_programs(const FileSystem& files, std::string_view architecture);
 
-/// Where the dynamic linker finds each library whose soname starts with one of these; nullopt
-/// where its cache can't be read.
+/// The path of each library whose soname starts with one of `starts`, according to the linker's
+/// cache; nullopt if the cache can't be read.
 std::optional<std::vector<std::string>> library_paths(const FileSystem& files,
                                                       std::string_view architecture,
                                                       const std::vector<std::string>& starts);
 
-/// Those that report/libraries.h lists. They are what the daemon's own linker finds: a container,
-/// or a program with LD_LIBRARY_PATH, may see others.
+/// The machine's sonames that report/libraries.h lists; nullopt if the cache can't be read. These
+/// are the libraries that the daemon's linker finds: a container, or a program with
+/// LD_LIBRARY_PATH, may see others.
 std::optional<std::vector<std::string>> host_libraries(const FileSystem& files,
                                                        std::string_view architecture);
 
