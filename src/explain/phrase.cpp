@@ -9,6 +9,7 @@
 namespace gpuprobe::inline explain {
 namespace {
 
+/// Fills a sentence. "{number}" is `number` if that has a value, else one of the words.
 std::string filled_with(std::string_view sentence,
                         std::initializer_list<PhraseWord> words,
                         const std::optional<std::string>& number) {

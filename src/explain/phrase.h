@@ -8,28 +8,28 @@
 #include <string_view>
 #include <vector>
 
-/// Sentences that are filled. Each is one text with names for what stands in it, so that another
-/// language can have its own order of words; none is put together of halves. The rules are in
-/// docs/words.md, and tests/lint/words.py holds what can be held.
+/// Fills sentences. A sentence is a single template with named placeholders, so that a translation
+/// can have another order of words; it is never assembled from fragments. docs/words.md has the
+/// rules, and tests/lint/words.py checks as many as a program can check.
 namespace gpuprobe::inline explain {
 
-/// What stands for "{name}" in a sentence; nullopt leaves out the part in brackets that has it.
+/// The text for the placeholder "{name}". nullopt leaves out the part in brackets that contains it.
 struct PhraseWord {
     std::string_view name = {};
     std::optional<std::string> text = {};
 };
 
-/// The sentence filled, by the rules of explain/wording_table.h: "{backend}[ on {gpu}]".
+/// Fills a sentence such as "{backend}[ on {gpu}]" by the rules of explain/wording_table.h.
 std::string phrase(std::string_view sentence, std::initializer_list<PhraseWord> words);
 
-/// The sentence for one, or that for any other number, with "{number}" in it. Only here is a plural
-/// chosen: another language may have more forms of it.
+/// Fills the sentence `one` for the number 1, else `others`; "{number}" is the number. Only this
+/// function chooses plurals, because other languages may have more plural forms.
 std::string plural(std::uint64_t number,
                    std::string_view one,
                    std::string_view others,
                    std::initializer_list<PhraseWord> words = {});
 
-/// "a and b and c": items that may have commas in them.
+/// "a and b and c", for items that may contain commas.
 std::string joined_with_and(const std::vector<std::string>& items);
 /// "a or b".
 std::string joined_with_or(const std::vector<std::string>& items);

@@ -29,6 +29,7 @@ std::string_view sgr(Tone tone) {
     return "";
 }
 
+/// A range of code points, with both ends.
 struct Range {
     char32_t first;
     char32_t last;
@@ -52,6 +53,7 @@ bool is_double_width(char32_t point) {
     });
 }
 
+/// The display width of a character. A single byte is ASCII, or invalid, and takes one column.
 std::size_t columns_of(const Utf8Character& character) {
     if (character.bytes == 1)
         return 1;
@@ -60,7 +62,7 @@ std::size_t columns_of(const Utf8Character& character) {
     return is_double_width(*character.point) ? 2 : 1;
 }
 
-/// Bytes of the longest start of the text that fits.
+/// The length in bytes of the longest prefix that fits.
 std::size_t fitting_bytes(std::string_view text, std::size_t columns) {
     std::size_t bytes = 0;
     std::size_t used = 0;
@@ -78,6 +80,7 @@ bool starts_a_command(std::string_view text) {
     return text.starts_with("sudo ") || text.starts_with("gpuprobectl ");
 }
 
+/// True if the text after a colon looks like a command (see command_in()).
 bool is_command(std::string_view text) {
     return text.find(", ") == std::string_view::npos &&
            (starts_a_command(text) ||
@@ -100,6 +103,7 @@ std::string hanging(const Screen& screen,
                     std::size_t lead_width,
                     std::string_view text,
                     Tone tone) {
+    // With under 20 columns for the text, leave wrapping to the terminal.
     const std::size_t room = screen.columns > lead_width + 20 ? screen.columns - lead_width : 0;
     std::string paragraph;
     for (const auto& line : wrapped(text, room)) {
@@ -117,6 +121,7 @@ std::string hanging_fix(const Screen& screen,
     if (command > fix.size() || screen.columns == 0 ||
         lead_width + display_width(fix) <= screen.columns)
         return hanging(screen, lead, lead_width, fix);
+    // The words are wrapped as usual, and the command follows on a new line.
     const auto words = trimmed(fix.substr(0, command));
     const auto start =
         words.empty() ? std::string{lead}

@@ -8,11 +8,12 @@ namespace {
 
 constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
 constexpr std::string_view kDigits = "0123456789";
-/// What neither a shell nor systemd treats specially anywhere in a value ("~" is special after "="
-/// and ":", so it is not here).
+/// Characters that neither a shell nor systemd treats specially at any position in a value. "~" is
+/// missing because it is special after "=" and ":".
 constexpr std::string_view kPunctuation = "%+,-./:=@";
 
-/// What reads better between quotes, and runs nothing wherever such a word is pasted.
+/// Characters that are easier to read in quotes, and harmless if the word is pasted into other
+/// text.
 constexpr std::string_view kQuotable = " !";
 
 bool is_one_of(char character, std::string_view set) {
@@ -24,7 +25,7 @@ bool is_safe(char character) {
            is_one_of(character, kPunctuation);
 }
 
-/// Whether zsh would read the "=" at that place as the start of a program's name.
+/// True if zsh would expand the "=" at that position to the path of a program.
 bool is_expanded(std::string_view text, std::size_t at) {
     return text[at] == '=' && (at == 0 || text[at - 1] == ':');
 }
@@ -47,6 +48,8 @@ std::string shell_quoted(std::string_view text) {
         return std::string{text};
     std::string quoted = "'";
     for (const char character : text) {
+        // Leave the single quotes, write the character in double quotes, and enter single quotes
+        // again.
         if (character == '\'')
             quoted += R"('"'"')";
         else if (character == '\\')
@@ -58,12 +61,13 @@ std::string shell_quoted(std::string_view text) {
 }
 
 std::optional<std::string> command_word(std::string_view text) {
-    constexpr std::size_t kMaxWord = 4096;  // of a path
+    constexpr std::size_t kMaxWord = 4096;  // PATH_MAX
     if (text.empty() || text.front() == '-' || scrubbed(text, kMaxWord) != text)
         return std::nullopt;
     std::string word;
     bool may_be_quoted = true;
     for (std::size_t at = 0; at < text.size(); ++at) {
+        // No shell treats the bytes of UTF-8 sequences specially.
         const bool is_ascii = static_cast<signed char>(text[at]) >= 0;
         if (is_ascii && !is_safe_at(text, at)) {
             may_be_quoted = may_be_quoted && is_one_of(text[at], kQuotable);

@@ -9,17 +9,18 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// "12 MiB".
+/// A number and its unit: "12 MiB".
 template <class Number>
 std::string counted(Number count, std::string_view unit) {
     return std::to_string(count).append(" ").append(unit);
 }
 
+/// "1.5 GiB", rounded down. Integer arithmetic: a double could round a size up.
 std::string with_one_digit(std::uint64_t count, std::uint64_t whole, std::string_view unit) {
     return std::to_string(count / whole) + "." + counted(count % whole * 10 / whole, unit);
 }
 
-/// With zeros in front, "07".
+/// The number with leading zeros: "07".
 template <class Number>
 std::string padded(Number number, std::size_t digits) {
     const auto text = std::to_string(number);
@@ -32,11 +33,12 @@ std::string day_text(WallTime at) {
            padded(unsigned{day.day()}, 2);
 }
 
+/// Fills the age into a sentence.
 std::string age_in(std::string_view sentence, std::int64_t number) {
     return phrase(sentence, {{"number", std::to_string(number)}});
 }
 
-/// Rounded to that many digits behind the point, whatever the locale.
+/// The number with that many decimals, independent of the locale.
 std::string decimal(double number, int digits) {
     std::array<char, 64> text{};
     const auto end = std::to_chars(text.data(), text.data() + text.size(), number,
@@ -64,6 +66,7 @@ std::string duration_text(Duration duration, std::string_view micro) {
         return counted(count, micro) + "s";
     if (count < 1'000'000)
         return counted(count / 1'000, "ms");
+    // Seconds up to two minutes: "1 min" would be too coarse.
     if (count < 120'000'000)
         return with_one_digit(static_cast<std::uint64_t>(count), 1'000'000, "s");
     return counted(count / 60'000'000, "min");
@@ -92,11 +95,12 @@ std::string time_text(WallTime at) {
 std::string rate_text(double rate, std::string_view unit) {
     constexpr std::string_view kPrefixes[] = {"", "k", "M", "G", "T", "P"};
     const auto* prefix = std::begin(kPrefixes);
-    // 999.6 would read as 1000.
+    // Not 1000: 999.6 would be shown as 1000.
     while (rate >= 999.5 && prefix + 1 != std::end(kPrefixes)) {
         rate /= 1000;
         ++prefix;
     }
+    // Three significant digits. The limits are the numbers that round up to 10 and 100.
     const int digits = rate < 9.995 ? 2 : rate < 99.95 ? 1 : 0;
     const bool is_bare = prefix->empty() && unit.empty();
     return decimal(rate, digits).append(is_bare ? "" : " ").append(*prefix).append(unit);

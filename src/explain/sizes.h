@@ -11,24 +11,23 @@
 
 namespace gpuprobe::inline explain {
 
-/// "139.8 GiB", "512 MiB", "640 B": binary units, one digit after the point from GiB on. Rounded
-/// down, so that a size just below a floor never reads as if it reached it.
+/// A size in binary units: "139.8 GiB", "512 MiB", "640 B", with one decimal from GiB on. Rounded
+/// down, so that a size just below a minimum is never shown as if it reached it.
 std::string size_text(Bytes size);
 
-/// "850 µs", "31 ms", "2.4 s", "3 min"; `micro` is the sign for 10^-6 ("µ" or "u").
+/// A duration: "850 µs", "31 ms", "2.4 s", "3 min". `micro` is the sign for 10^-6 ("µ" or "u").
 std::string duration_text(Duration duration, std::string_view micro);
 
-/// How long before `now` something was: "just now", "2 s ago", "5 min ago", "3 h ago", and from two
-/// days on the day itself, "on 2023-11-14" (UTC). What lies ahead, as after a clock was set back,
-/// is "just now".
+/// The time since `at`: "just now", "2 s ago", "5 min ago", "3 h ago"; from two days on the date,
+/// "on 2023-11-14" (UTC). A time in the future, as after a clock was set back, is "just now".
 std::string age_text(WallTime at, WallTime now);
 
-/// "2026-11-21 19:30 UTC".
+/// A time to the minute: "2026-11-21 19:30 UTC".
 std::string time_text(WallTime at);
 
-/// "4.19 T", "62.3 GB/s", "950": three digits, powers of 1000, as rates are given.
+/// A rate: "4.19 T", "62.3 GB/s", "950". Three digits and powers of 1000, as is usual for rates.
 std::string rate_text(double rate, std::string_view unit = "");
-/// "85 %" of what was promised; "" where one of the two is not known.
+/// `have` as a percentage of `promised`: "85 %"; "" if one of the two is unknown.
 std::string share_text(const std::optional<std::uint64_t>& have,
                        const std::optional<std::uint64_t>& promised);
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kMinShrunk = 12;
 
-/// The text with its tone, and spaces beside it.
+/// The cell's text with its tone, padded to `width`.
 std::string aligned(const Column& column,
                     const Screen& screen,
                     const Cell& cell,
@@ -52,6 +52,7 @@ std::string Table::text(const Screen& screen, std::size_t indent) const {
     return lines;
 }
 
+/// The width of the widest cell in a column.
 std::size_t Table::natural_width(std::size_t column, bool has_titles) const {
     std::size_t width = has_titles ? display_width(columns_[column].title) : 0;
     for (const auto& row : rows_)
@@ -59,6 +60,7 @@ std::size_t Table::natural_width(std::size_t column, bool has_titles) const {
     return width;
 }
 
+/// The columns that fit the screen, with their widths.
 std::vector<Table::Slot> Table::layout(const Screen& screen, std::size_t indent) const {
     std::vector<Slot> slots;
     for (std::size_t i = 0; i < columns_.size(); ++i)
@@ -71,6 +73,7 @@ std::vector<Table::Slot> Table::layout(const Screen& screen, std::size_t indent)
     return slots;
 }
 
+/// Removes columns until the rest would fit if it were shrunk as far as allowed.
 void Table::drop_columns(std::vector<Slot>& slots, std::size_t room) const {
     const auto least = [&] {
         std::size_t sum = kGap * (slots.size() - 1);
@@ -88,6 +91,7 @@ void Table::drop_columns(std::vector<Slot>& slots, std::size_t room) const {
     }
 }
 
+/// Takes one character at a time from the widest column, so that wide columns get equally wide.
 void Table::shrink_columns(std::vector<Slot>& slots, std::size_t room) const {
     std::size_t taken = kGap * (slots.size() - 1);
     for (const auto& slot : slots)
@@ -112,6 +116,8 @@ std::string Table::line(const std::vector<Cell>& row,
     std::string line(indent, ' ');
     std::size_t used = indent;
     for (const auto& slot : slots) {
+        // If shrinking did not suffice, cut the last cell and drop cells that start beyond the
+        // screen.
         const bool is_first = used == indent;
         const std::size_t gap = is_first ? 0 : kGap;
         if (screen.columns != 0 && used + gap >= screen.columns)

@@ -8,34 +8,37 @@
 
 namespace gpuprobe::inline explain {
 
+/// A table cell.
 struct Cell {
     std::string text = {};
     Tone tone = Tone::Plain;
     bool operator==(const Cell&) const = default;
 };
 
+/// A table column and its behavior on a narrow screen.
 struct Column {
     std::string title = {};
     bool is_right_aligned = false;
-    bool may_shrink = false;  ///< is cut when the screen is too narrow
-    bool may_go = false;      ///< is left out when cutting is not enough
+    bool may_shrink = false;  ///< may be cut if the screen is too narrow
+    bool may_go = false;      ///< may be left out if cutting does not suffice
 };
 
-/// Rows under titles, aligned by display width.
+/// A table: rows under titles, aligned by display width.
 class Table {
 public:
     explicit Table(std::vector<Column> columns) : columns_{std::move(columns)} {}
 
-    /// As many cells as columns. Control characters in a cell are replaced.
+    /// Adds a row with as many cells as there are columns. Control characters in a cell are
+    /// replaced.
     void add(std::vector<Cell> row);
     [[nodiscard]] bool empty() const { return rows_.empty(); }
-    /// Each line ends with a newline, none with a space. Where the screen is too narrow, columns
-    /// that may go are left out from the right, the widest that may shrink are cut, and at last the
-    /// end of the line.
+    /// The table as text. Each line ends with a newline and has no trailing spaces. If the screen
+    /// is too narrow: first, columns with `may_go` are left out, from the right; then the widest
+    /// columns with `may_shrink` are cut; last, the end of each line is cut.
     [[nodiscard]] std::string text(const Screen& screen, std::size_t indent = 0) const;
 
 private:
-    /// A column that takes part, and how wide it is.
+    /// A visible column and its width.
     struct Slot {
         std::size_t column = 0;
         std::size_t width = 0;
