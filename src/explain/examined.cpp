@@ -15,7 +15,7 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// A reason of an API's, with its driver and what that wrote.
+/// A reason of an API, with the API, its driver and the output of its worker added to the detail.
 Value said(std::string_view api, const Value& driver, const Value& reasons, const Value& reason) {
     auto detail = reason.at("detail");
     detail["api"] = Value{api};
@@ -27,8 +27,8 @@ Value said(std::string_view api, const Value& driver, const Value& reasons, cons
     return Value{Value::Object{{"code", reason.at("code")}, {"detail", std::move(detail)}}};
 }
 
-/// The reasons of all APIs of a GPU, as its findings are, and those for which a small kernel failed
-/// on it. One that only shows pictures, and one that no driver serves here, misses nothing.
+/// All reasons about a GPU: from its APIs and from failed verifications. Display-only GPUs and GPUs
+/// without a driver have nothing to report.
 Value said_of(const Gpu& gpu, const Value& value) {
     Value all{Value::Array{}};
     if (gpu.kind == GpuKind::DisplayOnly || has_reason_with(gpu.findings, ReasonTraits::Unserved))
@@ -47,7 +47,7 @@ Value said_of(const Gpu& gpu, const Value& value) {
     return all;
 }
 
-/// What chips.json calls the GPU's chip, whatever serves it.
+/// The chip's name in chips.json, under any driver.
 Value chip_of(const Gpu& gpu) {
     if (!gpu.pci || !gpu.pci->vendor_id || !gpu.pci->device_id)
         return {};
@@ -56,9 +56,10 @@ Value chip_of(const Gpu& gpu) {
     return chip && chip->chip ? Value{*chip->chip} : Value{};
 }
 
-/// What an APU may have of the host's memory: its share in per cent, whether that is more than what
-/// the firmware set aside, and the word for the kernel's command line that makes it three quarters,
-/// in whole GiB. The module is amdttm where amdgpu is that of AMD's own packages.
+/// Adds an APU's limit of host memory (GTT): its share in percent, whether it is larger than the
+/// memory that the firmware reserved, and the kernel parameter that raises it to three quarters of
+/// the host's memory, in whole GiB. The module is amdttm instead of ttm if amdgpu is from AMD's
+/// packages.
 void add_shared_memory(const Gpu& gpu, const Host& host, Value& value) {
     constexpr std::uint64_t kPagesOfGib = gib(1).count / kib(4).count;
     const auto& readings = gpu.memory.evidence;
@@ -78,15 +79,15 @@ void add_shared_memory(const Gpu& gpu, const Host& host, Value& value) {
     value["gtt"]["word"] = Value{module + ".pages_limit=" + std::to_string(most * kPagesOfGib)};
 }
 
-/// What was so a while ago says nothing of now.
+/// Removes slowdowns that were read too long ago to describe the present.
 void forget_the_past(const Power& power, WallTime now, Value& value) {
     constexpr Duration kMoment = std::chrono::minutes{5};
     if (power.slowdowns_at && now - *power.slowdowns_at > kMoment)
         value["power"]["slowdowns"] = Value{};
 }
 
-/// What taints the kernel, of what says something about a driver's state.
-/// Source: torvalds/linux@v6.12, Documentation/admin-guide/tainted-kernels.rst.
+/// The words for the taint bits of the kernel that are relevant for a driver's state. Source:
+/// torvalds/linux@v6.12, Documentation/admin-guide/tainted-kernels.rst.
 Value taints_of(std::uint64_t bits) {
     constexpr auto kTaints =
         std::to_array<std::pair<unsigned, std::string_view>>({{4, "machine-check"}, {7, "died"}});
@@ -104,6 +105,7 @@ Value examined(const Report& report, const Surroundings& surroundings, const Pla
     roots["report"] = to_value(report);
     const auto now = surroundings.at ? surroundings.at : report.created;
     auto& gpus = roots["report"]["gpus"];
+    // Add derived members to each GPU.
     for (std::size_t i = 0; i < report.gpus.size(); ++i) {
         auto& gpu = (*gpus.as_array())[i];
         gpu["said"] = said_of(report.gpus[i], gpu);
@@ -116,6 +118,7 @@ Value examined(const Report& report, const Surroundings& surroundings, const Pla
     if (report.host.setup && report.host.setup->tainted)
         roots["host"]["setup"]["taints"] = taints_of(*report.host.setup->tainted);
     roots["here"] = to_value(surroundings);
+    // Protections that this process should have but lacks.
     for (const auto word : confinement::kWanted)
         if (report.confinement &&
             std::ranges::none_of(*report.confinement, [word](const std::string& holds) {

@@ -13,7 +13,7 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// Backends of the GPU whose `usable` is that, in our order.
+/// Backends of the GPU with that value of `usable`: ours in our order, then others by name.
 std::vector<std::string> backends_with(const Gpu& gpu, std::optional<bool> usable) {
     std::vector<std::string> names;
     for (const auto& backend : gpu_backends()) {
@@ -52,6 +52,7 @@ std::string named_gpu_title(const std::string& id, const Report* report) {
     };
     if (const auto gpu = std::ranges::find(report->gpus, id, &Gpu::id); gpu != report->gpus.end())
         return named(*gpu);
+    // The report has partitions only inside their GPU: expand the GPU to find the partition.
     const auto whole = std::ranges::find(report->gpus, whole_id(id), &Gpu::id);
     if (whole == report->gpus.end())
         return scrubbed(id);

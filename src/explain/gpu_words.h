@@ -10,30 +10,30 @@
 #include "explain/table.h"
 #include "report/report.h"
 
-/// Short texts about one GPU, as tables and headlines use them.
+/// Short texts about a GPU for tables and headlines.
 namespace gpuprobe::inline explain {
 
-/// Its name, or its vendor and PCI ids, or its id.
+/// The GPU's name, else its vendor and PCI ids, else its id.
 std::string gpu_title(const Gpu& gpu);
-/// "NVIDIA H200 (pci:0000:00:06.0)"; the id alone where `report` is null or lacks it. Scrubbed.
+/// "NVIDIA H200 (pci:0000:00:06.0)"; only the id if `report` is null or lacks the GPU. Scrubbed.
 std::string named_gpu_title(const std::string& id, const Report* report);
-/// Several of them, with commas; nullopt of none.
+/// The titles of several GPUs, separated by commas; nullopt for an empty list.
 std::optional<std::string> named_gpu_titles(const std::vector<std::string>& ids,
                                             const Report* report);
-/// "NVIDIA" for "nvidia"; the word itself for a vendor without a usual spelling.
+/// "NVIDIA" for "nvidia"; the id itself for an unknown vendor.
 std::string vendor_title(std::string_view vendor);
-/// "nvidia 580.159.04 (open)"; a dash when no driver is bound.
+/// "nvidia 580.159.04 (open)"; a dash if no driver is bound.
 std::string driver_title(const DriverInfo& driver, const Screen& screen);
-/// A size, or a dash when it is unknown.
+/// A size; a dash if it is unknown.
 std::string size_or_dash(const std::optional<Bytes>& size, const Screen& screen);
-/// The kind of a GPU, with "!" when its health is not "ok".
+/// The kind of a GPU, with "!" for any health except "ok".
 std::string kind_title(const Gpu& gpu);
 
-/// Backends in our order: those that work, and with "?" those that nobody has tried.
+/// The backends that work, then with "?" those that have not been probed; each group in our order.
 Cell backends_cell(const Gpu& gpu, const Screen& screen);
 /// Names of the backends that work on the GPU, in our order.
 std::vector<std::string> usable_backends(const Gpu& gpu);
-/// Every backend that is ours or that the GPU has, in our order, then by name.
+/// All backends except the CPU: ours in our order, then others that a GPU has, by name.
 std::vector<std::string> backend_names(const Report& report);
 
 }  // namespace gpuprobe::inline explain

@@ -19,10 +19,12 @@ bool has_gpu_of(const Report& report, std::string_view vendor) {
                        [vendor](const Gpu& gpu) { return gpu.vendor == vendor; });
 }
 
+/// True for reasons that nothing can change, such as a GPU from another vendor.
 bool is_by_nature(const Reason& reason) {
     return has_trait(reason.code, ReasonTraits::ByNature);
 }
 
+/// The sentence for a backend that only a software implementation offers; "" if none does.
 std::string software_sentence(const Report& report, std::string_view api) {
     for (const auto& software : report.software)
         if (software.api == api)
@@ -31,6 +33,7 @@ std::string software_sentence(const Report& report, std::string_view api) {
     return "";
 }
 
+/// The sentence for the outcome of probing an API.
 std::string runtime_sentence(const Report& report, std::string_view api) {
     const auto runtime = report.runtimes.find(std::string{api});
     if (runtime == report.runtimes.end())
@@ -52,7 +55,7 @@ std::string runtime_sentence(const Report& report, std::string_view api) {
     return explained(because("skipped")).text;
 }
 
-/// For a backend that no GPU says anything about.
+/// The obstacle for a backend without a result on any GPU.
 Obstacle general_obstacle(const Report& report, const std::string& backend) {
     Obstacle obstacle{.backend = backend};
     const auto vendor = vendor_of_backend(backend);
@@ -65,6 +68,7 @@ Obstacle general_obstacle(const Report& report, const std::string& backend) {
     return obstacle;
 }
 
+/// One obstacle for each GPU with a result that is worth a line.
 std::vector<Obstacle> gpu_obstacles(const Report& report,
                                     const std::vector<Finding>& findings,
                                     const std::string& backend) {
@@ -88,7 +92,8 @@ std::vector<Obstacle> gpu_obstacles(const Report& report,
     return found;
 }
 
-/// Merges equal obstacles of several GPUs into one line. When all GPUs have it, none is named.
+/// Merges equal obstacles of several GPUs into one line. If all GPUs have it, the line names no
+/// GPU.
 std::vector<Obstacle> merged(const std::vector<Obstacle>& found, std::size_t gpus) {
     std::vector<Obstacle> lines;
     for (const auto& obstacle : found) {
@@ -107,6 +112,7 @@ std::vector<Obstacle> merged(const std::vector<Obstacle>& found, std::size_t gpu
     return lines;
 }
 
+/// Adds an obstacle, or adds its backend to an equal one.
 void add_or_join(std::vector<Obstacle>& all, Obstacle obstacle) {
     const auto same = std::find_if(all.begin(), all.end(), [&obstacle](const Obstacle& other) {
         return other.gpu == obstacle.gpu && other.others == obstacle.others &&

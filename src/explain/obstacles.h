@@ -10,20 +10,20 @@
 
 namespace gpuprobe::inline explain {
 
-/// Why a backend is not usable, where that is worth a line.
+/// A reason why a backend can't be used, if it is worth a line.
 struct Obstacle {
-    std::string backend = {};  ///< "vulkan", or "vulkan, webgpu" where it is the same for both
-    std::optional<std::string> gpu = {};  ///< absent: the same on every GPU, or there is none
-    std::size_t others = 0;               ///< further GPUs on which it is the same
+    std::string backend = {};  ///< "vulkan", or "vulkan, webgpu" if the reason is the same
+    std::optional<std::string> gpu = {};  ///< absent: the same on every GPU, or there is no GPU
+    std::size_t others = 0;               ///< number of further GPUs with the same reason
     std::string text = {};
     std::vector<std::string> fixes = {};
-    bool is_uncertain = false;  ///< nobody knows yet whether it works
+    bool is_uncertain = false;  ///< not known yet whether it works
 };
 
-/// In the order of backend_names(). A backend that works on one GPU is no obstacle on a GPU of a
-/// vendor for which it is not made; one that works nowhere has at least one line. What is the same
-/// for several backends is one line.
-/// `findings` are the doctor's of the same report.
+/// The obstacles of a report, in the order of backend_names(). If a backend works on some GPU, GPUs
+/// of vendors that it does not support are no obstacles. A backend that works on no GPU has at
+/// least one obstacle. Backends with the same obstacle are joined. `findings` are the doctor's
+/// findings for the same report.
 std::vector<Obstacle> obstacles(const Report& report, const std::vector<Finding>& findings);
 
 }  // namespace gpuprobe::inline explain

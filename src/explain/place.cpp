@@ -13,12 +13,13 @@ namespace {
 using knowledge::Distribution;
 using knowledge::Places;
 
-/// Of an unknown distribution this one's packages are named as an example.
+/// For an unknown distribution, this one's packages are named as an example.
 constexpr std::string_view kExample = "debian";
-/// In names of packages: what the distribution calls the machine's processor.
+/// The placeholder in packages' names for the distribution's name of the processor.
 constexpr std::string_view kMachine = "{machine}";
 constexpr const char* kUsualMachine = "x86_64";
 
+/// The text with each `mark` replaced by `object`.
 std::string replaced(std::string text, std::string_view mark, std::string_view object) {
     for (auto at = text.find(mark); at != std::string::npos;
          at = text.find(mark, at + object.size()))
@@ -26,6 +27,7 @@ std::string replaced(std::string text, std::string_view mark, std::string_view o
     return text;
 }
 
+/// The text with each "{}" replaced by `object`.
 std::string with(std::string text, std::string_view object) {
     return replaced(std::move(text), "{}", object);
 }
@@ -34,7 +36,7 @@ std::string version_of(const Host& host) {
     return host.os_release ? host.os_release->version_id.value_or("") : "";
 }
 
-/// Names of a row's packages for the host's processor (Place::package).
+/// The names of the packages in a distribution's row for the host's processor (Place::package).
 std::optional<std::string> package_of(const Distribution& row,
                                       const std::string& role,
                                       const Host& host) {
@@ -48,13 +50,14 @@ std::optional<std::string> package_of(const Distribution& row,
     return machine ? std::optional{replaced(*names, kMachine, *machine)} : std::nullopt;
 }
 
-/// Whether a word of the kernel's command line is the same with single quotes around it, which some
-/// tables have, and without: "xe.force_probe=!e20b".
+/// True for a kernel parameter that needs no quotes, even if it contains "!":
+/// "xe.force_probe=!e20b". Some tables put it in single quotes.
 bool is_kernel_word(std::string text) {
     std::erase(text, '!');
     return command_word(text) == text;
 }
 
+/// The distribution's row: L4T first, then the ID of os-release, then each ID_LIKE.
 const Distribution* row_of(const Host& host) {
     const auto& places = Places::current();
     if (host.l4t)
@@ -79,6 +82,7 @@ Place::Place(const Report& report, const Surroundings& surroundings)
     : host_{report.host}, surroundings_{surroundings}, row_{row_of(report.host)} {
     const auto& places = Places::current();
     const auto kernel = host_.kernel.value_or("");
+    // A sandbox has precedence over the container that it may be in.
     if (host_.sandbox)
         engine_ = places.engine(*host_.sandbox, kernel);
     if (!engine_ && host_.container)
@@ -125,8 +129,10 @@ std::optional<std::string> Place::install_command(const std::string& role) const
     const auto packages = package(role);
     if (!known || !packages || packages->empty() || is_elsewhere(*known) || !is_made_for(*known))
         return std::nullopt;
+    // An image and most sandboxes can't install packages while they run.
     if (row_->image || (host_.sandbox && *host_.sandbox != "toolbox"))
         return std::nullopt;
+    // Some roles have a special command.
     const auto own = "install:" + role;
     const bool has_own = told(&Distribution::commands, own);
     return own_command(has_own ? own : "install", *packages);
@@ -136,6 +142,7 @@ std::string Place::install_words(const std::string& role) const {
     const auto& places = Places::current();
     const auto* known = places.role(role);
     const auto says = known ? known->says : role;
+    // From the most to the least specific advice.
     if (known && !is_made_for(*known))
         return phrase("{package} is made only for {machine}",
                       {{"package", says}, {"machine", *known->machine}});
@@ -159,6 +166,7 @@ std::string Place::install_words(const std::string& role) const {
     if (packages)
         return phrase("{distribution} has no package of {package}[: {note}]",
                       {{"distribution", row_->name}, {"package", says}, {"note", note}});
+    // The last resort: no row for this distribution.
     const auto* example = row_ ? nullptr : places.find(kExample, "", "");
     auto names = example ? package_of(*example, role, {.arch = host_.arch}) : std::nullopt;
     if (names && names->empty())
@@ -181,7 +189,7 @@ std::optional<std::string> Place::word(std::string_view placeholder,
     const auto colon = std::min(placeholder.find(':'), placeholder.size());
     const std::string name{placeholder.substr(0, colon)};
     const std::string of{placeholder.substr(std::min(colon + 1, placeholder.size()))};
-    // What is put into a command of the tables is a word of it, in sentences too.
+    // The tables use the object as a word of a command, even in sentences.
     const auto object = [&] { return detail_word(evidence, of, {}, ValueForm::CommandWord); };
     if (name == "install")
         return install_words(of);
@@ -192,6 +200,7 @@ std::optional<std::string> Place::word(std::string_view placeholder,
         return detail_word(facts(), of, {}, form);
     if (name == "command")
         return own_command(of, "");
+    // The argument is a member of the evidence with the parameter, or the parameter itself.
     const bool is_for_kernel = name == "kernel-add" || name == "kernel-remove";
     if (is_for_kernel && evidence.at(of).is_null())
         return own_command(name, of);
@@ -218,6 +227,7 @@ std::string Place::fix(std::string_view pattern, const Value& evidence) const {
 
 std::optional<std::string> Place::command(std::string_view pattern, const Value& evidence) const {
     constexpr std::string_view kInstall = "install:";
+    // A command with an unknown value must not be run.
     bool is_whole = true;
     auto text = filled(pattern, [&](std::string_view placeholder) {
         auto found = placeholder.starts_with(kInstall)

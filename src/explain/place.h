@@ -11,52 +11,53 @@
 
 namespace gpuprobe::inline explain {
 
-/// Where a report was made, as far as fixes differ by it: distribution, container, sandbox.
+/// The place of a report, as far as fixes depend on it: distribution, container, sandbox.
 class Place {
 public:
-    /// Both are borrowed for as long as this lives.
+    /// `report` and `surroundings` are borrowed and must outlive this object.
     Place(const Report& report, const Surroundings& surroundings);
     Place(const Report& report, const Surroundings&& surroundings) = delete;
 
-    /// For terms: distribution, image, inside, engine.
+    /// An object for the terms of causes: distribution, image, inside, engine.
     [[nodiscard]] Value facts() const;
 
-    /// A sentence with its placeholders filled (docs/extending.md). Parts that are not known are
-    /// left out or shown as "?".
+    /// Fills the placeholders of a sentence (docs/extending.md). Unknown parts are left out or
+    /// shown as "?".
     [[nodiscard]] std::string sentence(std::string_view pattern, const Value& evidence) const;
-    /// The same for the words of a fix, which may have commands in them: each value is a word that
-    /// a shell takes as it is.
+    /// The same for the text of a fix, which may contain commands: each value is quoted as a word
+    /// of a command.
     [[nodiscard]] std::string fix(std::string_view pattern, const Value& evidence) const;
-    /// A command for a shell; nullopt if one of its values is not known here.
+    /// A shell command; nullopt if one of its values is unknown.
     [[nodiscard]] std::optional<std::string> command(std::string_view pattern,
                                                      const Value& evidence) const;
-    /// A command without "sudo" where the caller is root.
+    /// The command, without "sudo" if the caller is root.
     [[nodiscard]] std::string as_caller(std::string command) const;
 
 private:
+    /// True in a container or sandbox.
     [[nodiscard]] bool is_inside() const { return host_.container || host_.sandbox; }
-    /// Whether only the host, or Windows, can install it.
+    /// True if the package can only be installed on the host, or in Windows.
     [[nodiscard]] bool is_elsewhere(const knowledge::PackageRole& role) const;
-    /// Whether it exists for this machine's processor.
+    /// True if the package exists for this machine's processor.
     [[nodiscard]] bool is_made_for(const knowledge::PackageRole& role) const;
-    /// Names of its packages for this machine's processor; empty where there are none, and nullopt
-    /// where that is not known.
+    /// The names of the packages with that role for this machine's processor. Empty if the
+    /// distribution has no such package; nullopt if that is unknown.
     [[nodiscard]] std::optional<std::string> package(const std::string& role) const;
-    /// How packages with that role are installed here: a command; nullopt where there is none.
+    /// The command that installs a role's packages here; nullopt if no command does.
     [[nodiscard]] std::optional<std::string> install_command(const std::string& role) const;
-    /// The same in words, also where no command does it.
+    /// The same in words, also for places where no command does it.
     [[nodiscard]] std::string install_words(const std::string& role) const;
-    /// The distribution's command of that name for an object.
+    /// The distribution's command with that name, applied to an object.
     [[nodiscard]] std::optional<std::string> own_command(const std::string& name,
                                                          std::string_view object) const;
-    /// How this kind of container, or sandbox, is given a device.
+    /// How this kind of container or sandbox is given a device.
     [[nodiscard]] std::optional<std::string> engine(const std::string& name,
                                                     std::string_view object) const;
-    /// What the row of this distribution tells, or one that it is like.
+    /// The text in the distribution's row, or in the row of a distribution that it is like.
     [[nodiscard]] const std::string* told(
         std::map<std::string, std::string> knowledge::Distribution::*what,
         const std::string& key) const;
-    /// The value of a placeholder: a member of the evidence, or something of this place.
+    /// The value of a placeholder: a member of the evidence, or a property of this place.
     [[nodiscard]] std::optional<std::string> word(std::string_view placeholder,
                                                   const Value& evidence,
                                                   ValueForm form) const;
@@ -67,9 +68,9 @@ private:
     const knowledge::Engine* engine_ = nullptr;     // likewise
 };
 
-/// What the terms of causes look at, by the name that their paths begin with (Scene::roots): the
-/// report, with what each GPU's APIs said and its chip's name beside the GPU; the place; and what
-/// surrounds whoever asks.
+/// The object on which the terms of causes are evaluated; its members are the roots of their paths
+/// (Scene::roots). It has the report, in which each GPU also has the results of its APIs and the
+/// name of its chip; the place; and the surroundings of the caller.
 Value examined(const Report& report, const Surroundings& surroundings, const Place& place);
 
 }  // namespace gpuprobe::inline explain

@@ -16,6 +16,7 @@
 namespace gpuprobe::inline explain {
 namespace {
 
+/// The sentence for a failed probe.
 std::string_view problem_wording(Outcome outcome) {
     switch (outcome) {
         case Outcome::Crashed:
@@ -32,7 +33,7 @@ std::string_view problem_wording(Outcome outcome) {
     }
 }
 
-/// What happened to the driver, once and more often.
+/// A harm and its words, for one time and for several.
 struct HarmWording {
     Harm harm;
     std::string_view once;
@@ -46,6 +47,7 @@ constexpr std::array<HarmWording, 4> kHarm = {
      {Harm::DaemonWentDown, "the daemon went down while it was asked",
       "the daemon went down while it was asked {number} times"}}};
 
+/// The scrubbed text; nullopt if it is empty.
 std::optional<std::string> known(std::string_view text) {
     return text.empty() ? std::nullopt : std::optional{scrubbed(text)};
 }
@@ -117,6 +119,7 @@ Tone tone_of(Outcome outcome) {
 std::string probe_table(const std::vector<ProbeEntry>& probes, const Screen& screen) {
     const bool has_devices = std::ranges::any_of(
         probes, [](const ProbeEntry& probe) { return probe.device.has_value(); });
+    // Probes of single devices (verify, measure) show the device; the others the driver's file.
     Table table{{{.title = "API"},
                  {.title = has_devices ? "DEVICE" : "DRIVER", .may_shrink = true},
                  {.title = "OUTCOME"},
