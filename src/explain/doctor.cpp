@@ -12,7 +12,7 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// One member of the evidence: a value, or the list of several.
+/// A member of the evidence: the only value, or a list of several values.
 Value shown(const std::vector<Met>& met) {
     if (met.empty())
         return {};
@@ -24,13 +24,14 @@ Value shown(const std::vector<Met>& met) {
     return list;
 }
 
-/// How many members are known.
+/// The number of members that are known.
 std::ptrdiff_t fullness(const Value& evidence) {
     return std::ranges::count_if(*evidence.as_object(),
                                  [](const auto& member) { return !member.value.is_null(); });
 }
 
-/// Something that is no object has its member `value`, a member of one its name as `key`.
+/// The item as an object. A plain value becomes the member `value`; the name of an object's member
+/// becomes `key`.
 Value item_of(const Met& met) {
     Value item = met.value->is_object() ? *met.value : Value{Value::Object{{"value", *met.value}}};
     if (!met.key.empty() && item.at("key").is_null())
@@ -38,13 +39,15 @@ Value item_of(const Met& met) {
     return item;
 }
 
-/// A GPU or an accelerator, as far as causes ask; neither for what is of the machine.
+/// The device that causes are evaluated for. All members are unset for the machine itself, and
+/// `gpu` for an accelerator.
 struct Device {
     std::optional<std::string> id = {};
     const Gpu* gpu = nullptr;
     const Value* value = nullptr;
 };
 
+/// Evaluates all causes on one report.
 class Examination {
 public:
     Examination(const Report& report, const Surroundings& surroundings)
@@ -53,7 +56,7 @@ public:
           roots_{examined(report, surroundings, place_)} {}
     Examination(const Report& report, const Surroundings&& surroundings) = delete;
 
-    /// The fix of a cause for such evidence on a device of which nothing else is known.
+    /// The fix of a cause for given evidence on a device of which nothing else is known.
     [[nodiscard]] std::optional<std::string> fix_of(const Cause& cause,
                                                     const Value& evidence) const {
         const Facts facts{{.report = report_}};
@@ -61,6 +64,7 @@ public:
         return all_hold(cause.when, scene) ? told(cause, evidence, {}, scene).fix : std::nullopt;
     }
 
+    /// Evaluates the causes for the machine, then each GPU, then each accelerator.
     std::vector<Finding> findings() {
         const auto& report = roots_.at("report");
         examine_all({}, "machine");
@@ -77,12 +81,17 @@ public:
     }
 
 private:
+    /// Evaluates all causes of that kind for one device and adds the findings that no other finding
+    /// explains.
     void examine_all(const Device& device, std::string_view kind) {
         const Facts facts{{.report = report_, .gpu = device.gpu}};
         const Scene scene{.roots = &roots_, .device = device.value, .facts = &facts};
         std::vector<Finding> own;
+        // A cause replaces the causes that it explains (`instead_of`), about the same API if it has
+        // one. Causes of the machine also replace causes of its devices.
         auto explained = explained_;
         for (const auto& cause : Causes::current().all()) {
+            // An `is_alone` cause is skipped if the device already has a warning or an error.
             const bool is_of = cause.of == kind || (device.id && cause.of == "device");
             if (!is_of || (cause.is_alone && gravest(own) >= Severity::Warning))
                 continue;
@@ -93,6 +102,7 @@ private:
             }
         }
         for (auto& finding : own)
+            // Only filter now: a cause may explain one that was evaluated before it.
             if (!explained.contains({finding.id, ""}) &&
                 !explained.contains({finding.id, api_of(finding)}))
                 add_or_join(std::move(finding));
@@ -104,7 +114,7 @@ private:
         return word_of(finding.evidence.at("api"));
     }
 
-    /// What is the same for a device before it is told there.
+    /// Adds a finding, or adds its device to an equal finding of an earlier device.
     void add_or_join(Finding finding) {
         const auto earlier = std::ranges::find_if(findings_, [&](const Finding& other) {
             return other.gpu && other.gpu != finding.gpu && other.id == finding.id &&
@@ -117,7 +127,8 @@ private:
             earlier->gpus.push_back(*finding.gpu);
     }
 
-    /// Of several with the same `once` the fullest is kept.
+    /// The evidence for which the conditions of a cause hold, without duplicates. If several have
+    /// the same value in the cause's `once`, the one with the most known members is kept.
     static std::vector<Value> evidence_of(const Cause& cause, Scene scene) {
         std::vector<Value> found;
         for (auto& evidence : candidates(cause, scene)) {
@@ -142,7 +153,8 @@ private:
         return found;
     }
 
-    /// Whether the evidence is what the cause shows alone. The detail of a reason is told whole.
+    /// True if the evidence consists only of the members that the cause shows. The detail of a
+    /// reason is kept as a whole.
     static bool is_item(const Cause& cause) {
         if (cause.from.empty())
             return false;
@@ -150,6 +162,8 @@ private:
         return steps.empty() || steps.back().name != "detail";
     }
 
+    /// The items that may be evidence: the values at the cause's paths, or an empty one without
+    /// paths.
     static std::vector<Value> candidates(const Cause& cause, const Scene& scene) {
         std::vector<Value> all;
         for (const auto& from : cause.from)
@@ -160,6 +174,7 @@ private:
         return all;
     }
 
+    /// Makes the finding for a cause and its evidence, with the fix for this place.
     Finding told(const Cause& cause, Value evidence, const Device& device, Scene scene) const {
         if (device.id && report_.host.container)
             evidence["container"] = *report_.host.container;
@@ -167,10 +182,12 @@ private:
         Finding finding{.id = cause.id, .severity = cause.severity, .gpu = device.id};
         if (device.id)
             finding.gpus = {*device.id};
+        // Circumstances may lower the severity.
         for (const auto& [at_most, conditions] : cause.eased)
             if (all_hold(conditions, scene))
                 finding.severity = std::min(finding.severity,
                                             enum_from<Severity>(at_most).value_or(cause.severity));
+        // The first fix whose conditions hold. It may also have its own sentence.
         const auto remedy = std::ranges::find_if(
             cause.fixes, [&](const Remedy& each) { return all_hold(each.when, scene); });
         const bool is_helped = remedy != cause.fixes.end();
@@ -184,6 +201,8 @@ private:
         return finding;
     }
 
+    /// Fills the fix and its commands. A command with an unknown value becomes part of the text
+    /// only, and the finding's commands are then incomplete: not safe for a script.
     void add_fix(const Remedy& remedy, Finding& finding) const {
         auto fix = place_.fix(remedy.fix.value_or(""), finding.evidence);
         std::string_view between = fix.empty() ? "" : ": ";
@@ -207,7 +226,8 @@ private:
     const Report& report_;
     Place place_;
     Value roots_;
-    /// Ids of causes that one of the machine explains, each with the API that it is about, if any.
+    /// Ids of causes that a cause of the machine explains, with the API that this is limited to
+    /// ("": any).
     std::set<std::pair<std::string, std::string>> explained_ = {};
     std::vector<Finding> findings_ = {};
 };
@@ -215,6 +235,7 @@ private:
 }  // namespace
 
 std::optional<std::string> found_fix(const Reason& reason, const ReasonPlace& place) {
+    // A reason may name the GPU, or a partition, in `where`.
     const auto causes = Causes::current().resting_on(reason.code);
     const auto* where = reason.detail.at("where").as_string();
     const std::string gpu{whole_id(place.gpu.empty() && where ? *where : place.gpu)};
@@ -227,6 +248,7 @@ std::optional<std::string> found_fix(const Reason& reason, const ReasonPlace& pl
                (node.is_null() || named.is_null() || node == named) &&
                std::ranges::find(causes, finding.id, &Cause::id) != causes.end();
     };
+    // The place names GPU and API: no other finding can be meant.
     const auto is_certain = [&](const Finding& finding) {
         return !gpu.empty() && (!place.api.empty() || finding.evidence.at("api").is_null());
     };
@@ -246,6 +268,7 @@ std::optional<std::string> found_fix(const Reason& reason, const ReasonPlace& pl
 std::optional<std::string> usual_fix(const Reason& reason, const ReasonPlace& place) {
     auto causes = Causes::current().resting_on(reason.code);
     if (place.findings)
+        // The doctor has evaluated the other causes and did not find them.
         std::erase_if(causes, [](const Cause* cause) { return cause->of != kOfAReason; });
     if (causes.empty())
         return std::nullopt;

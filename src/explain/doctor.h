@@ -13,75 +13,76 @@
 #include "policy/causes.h"
 #include "report/report.h"
 
-/// Why a GPU or an accelerator is not used: the causes of data/knowledge/causes, held against a
-/// report. docs/doctor.md lists them.
+/// Finds out why a GPU or an accelerator can't be used, by evaluating the causes of
+/// data/knowledge/causes on a report. docs/doctor.md lists the causes.
 namespace gpuprobe::inline explain {
 
-/// One thing that keeps a GPU from being used, or could.
+/// A problem that keeps a GPU from being used, or could.
 struct Finding {
-    std::string id = {};  ///< stable; docs/doctor.md has them all
+    std::string id = {};  ///< the cause's stable id; docs/doctor.md lists all
     Severity severity = Severity::Info;
-    std::optional<std::string> gpu = {};      ///< the first of `gpus`; nullopt: of the machine
-    std::vector<std::string> gpus = {};       ///< all that it is the same for; accelerators too
-    Value evidence = Value{Value::Object{}};  ///< the facts it rests on; an object
+    std::optional<std::string> gpu = {};  ///< the first of `gpus`; nullopt: about the machine
+    std::vector<std::string> gpus = {};   ///< ids of all GPUs and accelerators with this finding
+    Value evidence = Value{Value::Object{}};  ///< the facts that it is based on; an object
     std::string sentence = {};                ///< one clause, without a capital and a full stop
-    std::optional<std::string> fix = {};      ///< what helps at this place; absent: nothing
-    std::vector<std::string> commands = {};   ///< those in `fix`, for a shell
-    bool is_safe = false;                     ///< the commands may go into a script of fixes
-    bool is_for_host = false;  ///< they are the host's, and this is a container or a sandbox
+    std::optional<std::string> fix = {};      ///< the fix for this place; absent: nothing helps
+    std::vector<std::string> commands = {};   ///< the commands in `fix`, for a shell
+    bool is_safe = false;                     ///< the commands may be put into a script of fixes
+    bool is_for_host = false;  ///< run the commands on the host, not in this container or sandbox
     bool operator==(const Finding&) const = default;
 };
 RECORD_MEMBERS(Finding, id, severity, gpu, gpus, evidence, sentence, fix, commands,
                ("safe", is_safe), ("on_host", is_for_host))
 
-/// What no report holds: it belongs to the process that asks rather than to the machine, or says
-/// nothing about a GPU by itself. A captured machine has none of it.
+/// Facts that reports don't contain, because they are about the calling process instead of the
+/// machine, or have nothing to do with GPUs by themselves. A captured machine has none of them.
 struct Surroundings {
-    /// Variables that change which GPUs a program sees, by name (Causes::variables());
-    /// others are not looked at.
+    /// Environment variables that change which GPUs a program sees, by name (Causes::variables());
+    /// others are never read.
     std::map<std::string, std::string> environment = {};
-    std::vector<std::string> vulkan_layers = {};  ///< paths of implicit layers' manifests
-    std::vector<std::string> cdi_specs = {};      ///< paths of the Container Device Interface's
-    std::vector<std::string> cdi_drivers = {};    ///< versions of NVIDIA's driver that those name
-    std::vector<std::string> programs = {};       ///< those of Causes::programs() that are there
-    /// A daemon of this machine, or of the host, could be asked from here.
+    std::vector<std::string> vulkan_layers = {};  ///< manifests of implicit layers, as paths
+    std::vector<std::string> cdi_specs = {};  ///< specs of the Container Device Interface, as paths
+    std::vector<std::string> cdi_drivers = {};  ///< versions of NVIDIA's driver in those specs
+    std::vector<std::string> programs = {};     ///< the installed ones of Causes::programs()
+    /// A daemon of this machine or of the host can be reached from here.
     std::optional<bool> has_door = {};
-    std::optional<bool> has_wsl_libraries = {};  ///< /usr/lib/wsl/lib is there
+    std::optional<bool> has_wsl_libraries = {};  ///< /usr/lib/wsl/lib exists
     std::optional<bool> is_root = {};
-    /// Groups of the account that this login does not have.
+    /// Groups of the account that this login session does not have yet.
     std::vector<std::string> new_groups = {};
-    /// It has none that /etc/group gives the account: they are its first ones, or a container has
-    /// taken them away.
+    /// The process has none of the groups that /etc/group lists for the account: they were added
+    /// after login as the account's first groups, or a container has removed them.
     std::optional<bool> has_no_group = {};
-    /// When this is; nullopt where a report is as it was recorded, however old.
+    /// The current time; nullopt if the report is evaluated as recorded, regardless of its age.
     std::optional<WallTime> at = {};
-    /// Of SELinux or AppArmor, of this process: "system_u:system_r:container_t:s0:c1,c2".
+    /// The process's label of SELinux or AppArmor: "system_u:system_r:container_t:s0:c1,c2".
     std::optional<std::string> security_label = {};
-    /// Lines of the kernel's log about graphics drivers; none where it can't be read.
+    /// Lines of the kernel log about graphics drivers; empty if it can't be read.
     std::vector<std::string> kernel_log = {};
 };
 RECORD_MEMBERS(Surroundings, environment, ("layers", vulkan_layers), ("cdi", cdi_specs),
                cdi_drivers, programs, ("door", has_door), ("wsl_libraries", has_wsl_libraries),
                new_groups, ("no_group", has_no_group), security_label, kernel_log)
 
-/// What is wrong, that of the machine first, then by device in the report's order; equal findings
-/// of several devices are one. Empty: nothing was found.
+/// All findings: first about the machine, then by device in the report's order. Equal findings of
+/// several devices are joined. Empty if no problem was found.
 std::vector<Finding> examine(const Report& report, const Surroundings& surroundings);
 
-/// What helps against a reason by the findings of its place, which has them; nullopt where none is
-/// about it, nothing helps, or it is not clear which is meant.
+/// The fix for a reason according to the findings in `place`, which must be set. nullopt if no
+/// finding is about the reason, if nothing helps, or if several findings with different fixes
+/// match.
 std::optional<std::string> found_fix(const Reason& reason, const ReasonPlace& place);
 
-/// What helps against a reason wherever it is told: the fix of the first cause that rests on it, as
-/// far as that is known without a report; with findings, of one that no doctor finds. nullopt where
-/// no cause does, or nothing helps.
+/// The usual fix for a reason: the fix of the first cause that is based on it, as far as it is
+/// known without a report. If `place` has findings, only causes of kind kOfAReason count, which the
+/// doctor does not look for. nullopt without such a cause, or if nothing helps.
 std::optional<std::string> usual_fix(const Reason& reason, const ReasonPlace& place = {});
 
-/// `[{"id", "severity", "gpus"}]` of those that are worth a warning, in their order: for programs
-/// that count them.
+/// `[{"id", "severity", "gpus"}]` for the findings that are at least warnings, in their order: for
+/// programs that count findings.
 Value summary_of(const std::vector<Finding>& findings);
 
-/// The gravest of them; Ok without any.
+/// The highest severity of the findings; Ok for an empty list.
 Severity gravest(const std::vector<Finding>& findings);
 
 }  // namespace gpuprobe::inline explain

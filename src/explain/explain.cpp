@@ -18,7 +18,8 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// A value in that form, or the values of a list with commas between them.
+/// The formatted value; for a list, its values separated by commas. nullopt if a value can't be a
+/// word of a command.
 std::optional<std::string> written(const Value& value, ValueForm form) {
     if (const auto* items = value.as_array()) {
         std::vector<std::string> texts;
@@ -32,18 +33,20 @@ std::optional<std::string> written(const Value& value, ValueForm form) {
     }
     const auto* text = value.as_string();
     const auto whole = text ? *text : json_line(value);
+    // Numbers and booleans are always safe in a command.
     const bool may_be_anything = text || value.is_object();
     if (form == ValueForm::CommandWord && may_be_anything)
         return command_word(whole);
     return scrubbed(whole);
 }
 
+/// A part of a filled template.
 struct Piece {
     std::string text = {};
     bool is_complete = true;
 };
 
-/// A pattern without brackets, filled.
+/// Fills a pattern without brackets. Unknown placeholders become "?".
 Piece filled_piece(std::string_view pattern, const WordLookup& lookup) {
     Piece piece;
     while (!pattern.empty()) {
@@ -61,7 +64,7 @@ Piece filled_piece(std::string_view pattern, const WordLookup& lookup) {
     return piece;
 }
 
-/// "A|B" filled: A, or B where a member that A names is unknown; empty where neither can be.
+/// Fills "A|B": the first alternative whose placeholders are all known, else "".
 std::string first_complete(std::string_view alternatives, const WordLookup& lookup) {
     while (true) {
         const auto bar = std::min(alternatives.find('|'), alternatives.size());
@@ -74,6 +77,7 @@ std::string first_complete(std::string_view alternatives, const WordLookup& look
     }
 }
 
+/// The text of a reason without wording: "code (key=value, …)".
 std::string unworded(const Reason& reason) {
     std::string details;
     if (const auto* members = reason.detail.as_object())
@@ -95,7 +99,7 @@ std::string where_of(const Reason& reason) {
     return place ? *place : std::string{};
 }
 
-/// The GPUs that the variant is not for.
+/// The GPUs from other vendors than the variant's.
 std::set<std::string> gpus_of_others(const std::vector<Reason>& reasons) {
     std::set<std::string> found;
     for (const auto& reason : reasons)
@@ -104,38 +108,41 @@ std::set<std::string> gpus_of_others(const std::vector<Reason>& reasons) {
     return found;
 }
 
-/// The variant's own word; the report's on the backend, repeated beside it, says what that needs.
+/// True for the vendor mismatch of the variant itself. The report may have the same reason about
+/// the backend, with the vendor that the backend needs.
 bool says_that_it_is_of_another(const Reason& reason) {
     return reason.is("vendor-mismatch") && reason.detail.at("needs").is_null();
 }
 
-/// What the report itself says of a GPU through an API leaves the question open: nobody asked, or
-/// there was no answer.
+/// True for a reason of the report that leaves open if the API works: not probed, or no answer.
 bool is_silence(const Reason& reason) {
     const auto* row = find_reason(reason.code);
     return row && row->effect == ReasonEffect::LeavesOpen &&
            includes(row->places, ReasonPlaces::OnView);
 }
 
+/// True for reasons that rule the GPU or variant out.
 bool ends(const Reason& reason) {
     const auto* row = find_reason(reason.code);
     return row && row->effect == ReasonEffect::Ends;
 }
 
-/// That a fact of a GPU is not known. (Only GPUs have a colon in their place.)
+/// True for an unknown fact about a GPU. (Only ids of GPUs contain a colon.)
 bool is_unknown_of_gpu(const Reason& reason) {
     return reason.is("memory-unknown") ||
            (reason.is("fact-unknown") && where_of(reason).find(':') != std::string::npos);
 }
 
-/// Whether both are about one GPU, and about one of the ways in which a build runs.
+/// True if both reasons are about the same GPU, or the first is about all, and about the same
+/// alternative among the requirements.
 bool is_about_the_same(const Reason& told, const Reason& unknown) {
     const auto& way = told.detail.at("alternative");
     return (where_of(told).empty() || where_of(told) == where_of(unknown)) &&
            (way.is_null() || way == unknown.detail.at("alternative"));
 }
 
-/// What is not known follows from silence, and does not matter where the answer is no anyway.
+/// True if the reason follows from another one: facts are unknown if the API gave no answer, and
+/// they don't matter if the GPU is ruled out anyway.
 bool follows(const Reason& reason, const std::vector<Reason>& reasons) {
     if (reason.is("unknown-not-chosen"))
         return std::ranges::any_of(reasons, is_silence);
@@ -144,7 +151,8 @@ bool follows(const Reason& reason, const std::vector<Reason>& reasons) {
            });
 }
 
-/// One reason for each GPU of another vendor, and none that follows from another one.
+/// The reasons without redundant ones: one for each GPU from another vendor, and none that follows
+/// from another. All reasons if nothing would be left.
 std::vector<Reason> worth_saying(const std::vector<Reason>& reasons) {
     const auto of_others = gpus_of_others(reasons);
     std::vector<Reason> kept;
@@ -155,7 +163,7 @@ std::vector<Reason> worth_saying(const std::vector<Reason>& reasons) {
     return kept.empty() ? reasons : kept;
 }
 
-/// Whether something can be done for it: nothing makes a GPU another vendor's.
+/// True if a fix can make the variant usable. No fix changes a GPU's vendor.
 bool can_be_helped(const VariantCandidate& candidate) {
     const auto of_others = gpus_of_others(candidate.reasons);
     return of_others.empty() ||
@@ -165,11 +173,13 @@ bool can_be_helped(const VariantCandidate& candidate) {
            });
 }
 
-/// The manifest knows better than a list of sonames what to install.
+/// True if the manifest's note should be shown: it is a better advice on missing libraries than a
+/// list of sonames.
 bool note_helps(const VariantCandidate& candidate) {
     return candidate.note && has_reason(candidate.reasons, "library-missing");
 }
 
+/// The text for an accepted variant.
 std::string where_it_runs(const VariantCandidate& candidate) {
     std::vector<std::string> gpus;
     for (const auto& gpu : candidate.gpus)
@@ -177,7 +187,7 @@ std::string where_it_runs(const VariantCandidate& candidate) {
     return gpus.empty() ? "can be used" : phrase("runs on {gpus}", {{"gpus", joined(gpus, ", ")}});
 }
 
-/// Reasons inside a reason: why, or what helps first.
+/// The text of the reasons inside a reason, or the first fix for them.
 std::optional<std::string> told_within(const Value& member, const ReasonPlace& place, bool is_fix) {
     std::vector<Reason> reasons;
     if (!read_value(member, reasons).empty())
@@ -188,7 +198,7 @@ std::optional<std::string> told_within(const Value& member, const ReasonPlace& p
     return why.fixes.empty() ? std::nullopt : std::optional{std::move(why.fixes.front())};
 }
 
-/// Reasons inside a reason are about the GPU that it names.
+/// The context for the reasons inside a reason, which are about the GPU that it names.
 ReasonPlace within(const Value& detail, ReasonPlace place) {
     if (const auto* gpu = detail.at("gpu").as_string(); gpu && place.gpu.empty())
         place.gpu = *gpu;
@@ -206,7 +216,7 @@ std::optional<std::string> detail_word(const Value& detail,
     const auto format = placeholder.substr(std::min(colon + 1, placeholder.size()));
     if (member.is_null())
         return std::nullopt;
-    // Words of ours, and of fixes, whose values have the form of commands already.
+    // These texts are ours, and values in fixes are already formatted for commands.
     if (format == "fix")
         return told_within(member, within(detail, place), true);
     if (format == "why" && form == ValueForm::Prose)
@@ -221,7 +231,7 @@ std::optional<std::string> detail_word(const Value& detail,
     if (const auto harm = word && format == "harm" ? enum_from<Harm>(*word) : std::nullopt)
         return harm_words(*harm,
                           static_cast<std::uint32_t>(detail.at("times").as_unsigned().value_or(1)));
-    if (word && format == "number")  // of /dev/nvidia3
+    if (word && format == "number")  // "3" of /dev/nvidia3
         return word->substr(word->find_last_not_of("0123456789") + 1);
     if (word && format == "vendor")
         return written(Value{vendor_title(*word)}, form);
@@ -269,6 +279,7 @@ Explained explained(const Reason& reason, const ReasonPlace& place) {
         });
     };
     Explained explained{.text = words(wording->sentence, ValueForm::Prose)};
+    // The most specific fix first: for this machine, for this code, the usual one.
     if (place.findings)
         explained.fix = found_fix(reason, place);
     if (auto fix = words(wording->fix, ValueForm::CommandWord); !explained.fix && !fix.empty())

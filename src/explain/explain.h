@@ -12,73 +12,75 @@
 #include "report/machine.h"
 #include "report/outcome.h"
 
-/// English for the stable codes. Reasons get their words here and nowhere else, so that the
-/// terminal, the JSON documents and the bus all say the same.
+/// English texts for the stable codes. Only these functions turn reasons into text, so that the
+/// terminal, the JSON documents and the bus use the same words.
 namespace gpuprobe::inline explain {
 
 struct Finding;
 
-/// Where a reason is told, on which depends what helps against it.
+/// The context of a reason, which decides about its fix.
 struct ReasonPlace {
-    /// What the doctor found on this machine, borrowed; null where nothing is known of one.
+    /// The doctor's findings on this machine, borrowed; null if the machine is unknown.
     const std::vector<Finding>* findings = nullptr;
-    const Host* host = nullptr;  ///< likewise the machine
+    const Host* host = nullptr;  ///< the machine, borrowed; null if unknown
     std::optional<bool> is_root = {};
-    std::string gpu = {};  ///< its id; empty: the one that the reason names, or any
+    std::string gpu = {};  ///< a GPU's id; empty: the one that the reason names, or any
     std::string api = {};  ///< empty: any
 };
 
-/// A reason for people: one clause, without a capital and a full stop.
+/// A reason as text: one clause, without a capital and a full stop.
 struct Explained {
     std::string text = {};
-    std::optional<std::string> fix = {};  ///< what the reader can do about it; absent: nothing
+    std::optional<std::string> fix = {};  ///< the fix; absent: nothing helps
 };
 
-/// A code without wording is shown as it is, with its detail. The fix is that of the doctor's
-/// finding about it, or of a cause that is told with the reason alone. Where another cause rests on
-/// the reason and was not found, another reason says more, and this one has no fix; without
-/// findings it has what usually helps.
+/// The text and the fix of a reason. A code without wording is shown unchanged, with its detail.
+///
+/// The fix is from the doctor's finding about the reason, else from the wording, else from a cause
+/// of kind kOfAReason. If the doctor did not find the other causes that are based on the reason,
+/// another reason is more specific, and this one has no fix. Without findings, it is the usual fix.
 Explained explained(const Reason& reason, const ReasonPlace& place = {});
 
-/// Several reasons as one text, with each fix once.
+/// Several reasons as one text, and their fixes without duplicates.
 struct ExplainedList {
     std::string text = {};
     std::vector<std::string> fixes = {};
 };
 ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& place = {});
 
-/// The verdict with its reasons, or the verdict alone where there are none.
+/// The reasons for a candidate's verdict; only the verdict if it has no reasons.
 ExplainedList explained(const Candidate& candidate, ReasonPlace place = {});
-/// The same for a variant. About a GPU of another vendor it says only that, because the other
-/// reasons follow from it.
+/// The same for a variant. For a GPU from another vendor, only that reason is given, because the
+/// others follow from it.
 ExplainedList explained(const VariantCandidate& candidate, const ReasonPlace& place = {});
 
-/// Adds an item unless the list has it already.
+/// Adds an item unless the list already contains it.
 void add_once(std::vector<std::string>& items, const std::string& item);
 
-/// What stands in a text for a placeholder that nothing is known of.
+/// The text for a placeholder whose value is unknown.
 constexpr std::string_view kNothingKnown = "?";
 
-/// What stands for a placeholder, without its braces; nullopt when that is unknown.
+/// Returns the text for a placeholder, which is passed without its braces; nullopt if it is
+/// unknown.
 using WordLookup = std::function<std::optional<std::string>(std::string_view placeholder)>;
 
-/// A template of explain/wording_table.h with its placeholders filled.
+/// Fills the placeholders of a template (see explain/wording_table.h).
 std::string filled(std::string_view pattern, const WordLookup& lookup);
-/// The same from the members of a reason's detail.
+/// The same with the members of the detail.
 std::string filled(std::string_view pattern, const Value& detail);
 
-/// The sentence of a reason, a template; empty where there is no such reason.
+/// The sentence for a code, a template; empty for an unknown code.
 std::string_view sentence_of(std::string_view code);
 
-/// How a value is written into a text.
+/// How a value is formatted.
 enum class ValueForm {
     Prose,        ///< on one line, printable
-    CommandWord,  ///< likewise, and safe in a command (explain/shell_quote.h): in fixes and
+    CommandWord,  ///< also safe as a word of a command (explain/shell_quote.h)
                   ///< commands
 };
 
-/// The value of a placeholder from a reason's detail or a finding's evidence. nullopt if it is not
-/// known, or cannot be a word of a command where it has to be one.
+/// The value of a placeholder from a reason's detail or a finding's evidence. nullopt if it is
+/// unknown, or if it has to be a word of a command and can't be.
 std::optional<std::string> detail_word(const Value& detail,
                                        std::string_view placeholder,
                                        const ReasonPlace& place = {},

@@ -5,21 +5,22 @@
 
 namespace gpuprobe::inline explain {
 
-/// One code in words. In both texts "{key}" stands for that member of the reason's detail, and what
-/// is between "[" and "]" is left out when a member it names is unknown. "{key:size}" reads bytes,
-/// "{key:rate}" a score, "{key:time}" microseconds since the epoch, "{key:vendor}" a vendor's word,
-/// "{key:harm}" what a driver did, "{key:number}" the one at a text's end, "{key:why}" and
-/// "{key:fix}" reasons inside the reason.
+/// The English text for a reason's code. In both texts, "{key}" is replaced by that member of the
+/// reason's detail, and text in "[" and "]" is left out if a member that it names is unknown.
+/// "[A|B]" uses the first alternative whose members are known. "{key:size}" formats bytes,
+/// "{key:rate}" a score, "{key:time}" microseconds since the epoch, "{key:vendor}" a vendor's id,
+/// "{key:harm}" how a driver failed, "{key:number}" the number at the end of a text, "{key:why}"
+/// and "{key:fix}" the reasons inside the reason.
 struct Wording {
     std::string_view code;
     std::string_view sentence;
-    /// What the reader can do about it that is the same everywhere; empty when nothing, and where a
-    /// cause of data/knowledge/causes rests on the code and knows.
+    /// The fix, if it is the same on all machines. Empty if nothing helps, and for codes that are
+    /// covered by a cause in data/knowledge/causes, which gives the fix for the machine at hand.
     std::string_view fix = {};
 };
 
-/// Of reasons, by subject. A sentence has no capital and no full stop: it follows "vulkan: " or a
-/// GPU's id.
+/// The wordings of all reasons, grouped by subject. A sentence has neither a capital nor a full
+/// stop, because it follows "vulkan: " or a GPU's id.
 inline constexpr Wording kWordings[] = {
     // How a probe ended.
     {"driver-crashed", "the driver crashed when asked[ ({note})]"},
@@ -114,7 +115,7 @@ inline constexpr Wording kWordings[] = {
      "not given it]"},
     {"device-denied", "the caller's control group denies access to {node}"},
 
-    // What an API offers on a device.
+    // An API's abilities on a device.
     {"compute-prohibited", "the GPU's compute mode prohibits it"},
     {"no-compute-device", "the device cannot compute"},
     {"not-usable", "it cannot be used"},
@@ -122,7 +123,7 @@ inline constexpr Wording kWordings[] = {
     {"webgpu-features", "Vulkan lacks what WebGPU needs[: {missing}]"},
     {"software-rasterizer", "[{name} ]is a software rasteriser, not a GPU"},
 
-    // What a profile or a request rules out.
+    // Ruled out by a profile or a request.
     {"not-built", "the consumer was built without it"},
     {"not-in-profile-for-vendor", "the consumer does not use it on[ {vendor:vendor}] GPUs"},
     {"denied", "the request excludes it"},
@@ -164,7 +165,7 @@ inline constexpr Wording kWordings[] = {
      "the build has no code for its architecture[ {have}][, only for {need}][, only for {want}]"},
     {"reported-failed", "the consumer tried it and failed[: {detail}]"},
 
-    // What a variant needs.
+    // Requirements of a variant.
     {"fact-unknown", "not known[: {predicate}][ (needed: {want})]"},
     {"unsupported-predicate", "it needs something that this version does not know[: {predicate}]",
      "update gpuprobe: a newer one may know it"},
