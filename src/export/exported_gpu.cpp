@@ -11,6 +11,7 @@
 namespace gpuprobe::inline exports {
 namespace {
 
+/// A family of Intel's graphics IP.
 struct IntelFamily {
     VersionRange graphics;
     const char* word;
@@ -47,17 +48,19 @@ std::optional<std::string> gfx_word(const std::string& text) {
     return target ? std::optional{target->processor} : std::nullopt;
 }
 
+/// The target of kernels, only for vendors whose compilers build for single GPUs.
 std::optional<std::string> target_of(const ExportedGpu& gpu) {
     if (const auto& ip = gpu.facts.version(FactId::IntelIp).value; gpu.vendor == "intel" && ip)
         return text_of(*ip);
     return gpu.vendor == "nvidia" || gpu.vendor == "amd" ? gpu.arch : std::nullopt;
 }
 
+/// The vendor, or "other" for any vendor without its own API.
 std::string closed_vendor(const std::optional<std::string>& vendor) {
     return vendor && own_api_of(*vendor) ? *vendor : "other";
 }
 
-/// An API of another vendor is no news.
+/// False for APIs of other vendors, which can't work anyway.
 bool is_meant(const ApiInfo& api, const std::string& vendor) {
     return api.vendor.empty() || vendor == api.vendor;
 }
@@ -76,7 +79,7 @@ std::optional<std::string> card_of(const Gpu& gpu) {
     return cards.empty() ? std::nullopt : std::optional{cards.front().substr(kFolder.size())};
 }
 
-/// A unit's is that of its GPU, a slash and its name.
+/// The place of a GPU; for a partition, its GPU's place, a slash and its name.
 std::string place_of(const Gpu& gpu) {
     if (!gpu.pci || !gpu.pci->address)
         return gpu.id;
@@ -106,6 +109,7 @@ std::vector<ExportedGpu> exported_gpus(const ExportSubject& subject,
         left_out.push_back({.code = "over-budget",
                             .text = std::to_string(machine.left_out) + " GPUs over the " +
                                     std::to_string(kMaxVariantGpus) + " of a machine"});
+    // Sorted, so that two exports of the same state are equal.
     std::vector<const Facts*> sorted;
     for (const auto& facts : machine.gpus)
         sorted.push_back(&facts);
@@ -141,6 +145,7 @@ std::optional<std::string> unit_word(const ExportedGpu& gpu) {
     const auto* unit = unit_of(*gpu.gpu);
     if (!unit || !unit->profile)
         return std::nullopt;
+    // Profiles may contain "+" and ",", which names of resources do not allow.
     auto word = (stands_alone(*gpu.gpu) ? "mig-" : "") + *unit->profile;
     std::ranges::replace_if(
         word, [](char character) { return character == '+' || character == ','; }, '.');

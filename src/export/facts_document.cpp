@@ -8,7 +8,8 @@
 #include "export/verdicts.h"
 #include "policy/fact.h"
 
-/// Facts as one JSON document. They may be read by everybody: no UUID, no serial number.
+/// Exports facts as a JSON document. All users may read it, so it contains neither UUIDs nor serial
+/// numbers.
 namespace gpuprobe::inline exports {
 namespace {
 
@@ -20,6 +21,7 @@ Value working_apis(const ExportedGpu& gpu) {
     return Value{std::move(words)};
 }
 
+/// The facts about a GPU that all JSON formats have.
 Value gpu_document(const ExportedGpu& gpu) {
     Value document{Value::Object{}};
     document["id"] = gpu.place;
@@ -36,7 +38,7 @@ Value gpu_document(const ExportedGpu& gpu) {
     return document;
 }
 
-/// Why an API does not work, or is not known to; by the words of docs/reasons.md.
+/// Whether an API works on a GPU, and the reasons why not, by the codes in docs/reasons.md.
 Value api_document(const ExportedGpu& gpu, const ApiInfo& api) {
     Value document{Value::Object{}};
     document["usable"] = to_value(gpu.facts.usable(api.id));
@@ -50,7 +52,7 @@ Value api_document(const ExportedGpu& gpu, const ApiInfo& api) {
     return document;
 }
 
-/// The same with what only a program wants to know.
+/// The same with details that only programs need.
 Value full_gpu_document(const ExportedGpu& gpu) {
     auto document = gpu_document(gpu);
     Value apis{Value::Object{}};
@@ -75,7 +77,8 @@ Value host_document(const ExportedHost& host) {
     return document;
 }
 
-/// Instants as texts: both engines read them so.
+/// The members that all JSON formats begin with. Times are texts, which both Ansible and Facter
+/// read.
 Value header(const ExportSubject& subject) {
     Value document{Value::Object{}};
     document["schema"] = 1;
@@ -85,7 +88,7 @@ Value header(const ExportSubject& subject) {
     return document;
 }
 
-/// "gpus", "best_variant" and "variants" below the header.
+/// The facts for Ansible and Facter: the header, "gpus", "findings", "best_variant" and "variants".
 Value facts_document(const ExportSubject& subject, std::vector<ExportRemark>& left_out) {
     auto document = header(subject);
     Value::Array gpus;
@@ -105,6 +108,7 @@ Value facts_document(const ExportSubject& subject, std::vector<ExportRemark>& le
     return document;
 }
 
+/// The verdicts by application, for the format json.
 Value products_document(const ExportSubject& subject, std::vector<ExportRemark>& left_out) {
     Value products{Value::Object{}};
     for (const auto& verdicts : verdicts_of(subject, left_out)) {

@@ -9,7 +9,7 @@
 namespace gpuprobe::inline exports {
 namespace {
 
-/// Sources of the paths: each engine's documentation, see docs/fleet.md.
+/// Sources of the paths: the documentation of each orchestrator, see docs/fleet.md.
 const ExportFormat kFormats[] = {
     {.name = "json",
      .summary = "what all others are made of",
@@ -72,7 +72,7 @@ const ExportFormat kFormats[] = {
      .suffix = ".yaml"},
 };
 
-/// A line that tells a time, or what was so at that time, in any of the formats.
+/// True for a line of any format that contains a time or a reading of that moment.
 bool is_dated(std::string_view line) {
     constexpr auto kStarts = std::to_array<std::string_view>(
         {"# +expiry-time=", "gpuprobe_last_probe_timestamp_seconds ",
@@ -82,8 +82,8 @@ bool is_dated(std::string_view line) {
     return std::ranges::any_of(kStarts, [text](auto start) { return text.starts_with(start); });
 }
 
-/// The lines of a text without those that tell a time; of OTLP, which is one line, without the time
-/// of each of its points.
+/// The lines of an export without those that contain a time. In OTLP, which is one line, the time
+/// of each data point is removed.
 std::vector<std::string> undated_lines(std::string_view text) {
     constexpr std::string_view kTime = "\"timeUnixNano\":\"";
     std::vector<std::string> lines;
@@ -126,6 +126,7 @@ bool is_unsettled(const Report& report) {
     return std::ranges::any_of(report.probes, [&report](const ProbeEntry& probe) {
         const bool was_cut_short =
             probe.outcome == Outcome::Crashed || probe.outcome == Outcome::TimedOut;
+        // A driver in quarantine will not be probed again for now.
         const bool is_given_up =
             std::ranges::any_of(report.quarantine, [&probe](const QuarantinedProbe& held) {
                 return held.api == probe.api && held.driver == probe.driver;

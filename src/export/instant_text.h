@@ -7,7 +7,7 @@
 
 namespace gpuprobe::inline exports {
 
-/// "2026-11-20T23:06:40Z": RFC 3339 in UTC, whole seconds.
+/// A time as "2026-11-20T23:06:40Z": RFC 3339 in UTC, whole seconds.
 std::string instant_text(WallTime instant);
 
 }  // namespace gpuprobe::inline exports

@@ -11,36 +11,36 @@
 #include "policy/rules.h"
 #include "report/report.h"
 
-/// What a machine says about itself, in the words of the engines that run fleets.
+/// Describes a machine in the formats of orchestrators and monitoring systems.
 namespace gpuprobe::inline exports {
 
-/// All that an export is made of. The room looks nothing up: no files, no time, no environment.
+/// The input of an export. The component reads nothing else: no files, clock or environment.
 struct ExportSubject {
     const Report& report;
     const Rules& rules;
-    std::vector<Recommendation> answers = {};  ///< one per product, with all candidates
-    std::string version = {};                  ///< of the program that writes
+    std::vector<Recommendation> answers = {};  ///< one per application, with all candidates
+    std::string version = {};                  ///< version of the exporting program
     std::string node = {};                     ///< the machine's name in its cluster
-    std::optional<WallTime> observed = {};     ///< when the machine was so
-    std::optional<WallTime> expires = {};      ///< when a reader is to forget what it read
-    /// What keeps GPUs from being used: `[{"id", "severity", "gpus"}]`, by the report alone.
+    std::optional<WallTime> observed = {};     ///< when this state was observed
+    std::optional<WallTime> expires = {};      ///< when readers should discard the export
+    /// Problems with GPUs: `[{"id", "severity", "gpus"}]`, found from the report only.
     Value findings = Value{Value::Array{}};
 };
 
-/// Why something is not in an export, or was not written at all.
+/// A reason why something is missing in an export, or why the export was refused.
 struct ExportRemark {
-    std::string code = {};  ///< docs/fleet.md
-    std::string text = {};  ///< for people; ends without a full stop
+    std::string code = {};  ///< listed in docs/fleet.md
+    std::string text = {};  ///< for people; without a full stop
     bool operator==(const ExportRemark&) const = default;
 };
 
-/// An export, whole or refused.
+/// The result of an export.
 struct Exported {
-    std::optional<std::string> text = {};  ///< absent: refused
-    std::vector<ExportRemark> left_out =
-        {};  ///< what should be in it and is not, or why it is refused
-    std::vector<ExportRemark> notes = {};  ///< good to know
+    std::optional<std::string> text = {};     ///< absent: refused
+    std::vector<ExportRemark> left_out = {};  ///< missing parts, or the reasons for the refusal
+    std::vector<ExportRemark> notes = {};     ///< good to know
 
+    /// An export that was refused.
     static Exported refused(std::string code, std::string text) {
         return {.left_out = {{.code = std::move(code), .text = std::move(text)}}};
     }

@@ -12,20 +12,21 @@ bool is_letter_or_digit(char character) {
     return (character >= 'a' && character <= 'z') || (character >= '0' && character <= '9');
 }
 
+/// The remark about an invalid name.
 ExportRemark unfit(const std::string& what) {
     return {.code = "unfit-name",
             .text = what + " left out: labels take up to " + std::to_string(kMaxFleetName) +
                     " of a-z, 0-9, '.', '_' and '-'"};
 }
 
-/// The one to take, whatever its name is.
+/// The variant to install, even if its name is invalid; nullopt if none can run.
 std::optional<std::string> best_of(const Recommendation& answer) {
     const auto& all = answer.candidates;
     const bool is_any = !all.empty() && all.front().verdict != Verdict::Rejected;
     return is_any ? std::optional{all.front().variant} : std::nullopt;
 }
 
-/// What became of each candidate; the number of those whose names are unfit.
+/// Sorts the candidates into supported and unsupported. Returns the number of invalid names.
 std::size_t sort_out(const Recommendation& answer, Verdicts& verdicts) {
     std::size_t unfit_names = 0;
     for (const auto& candidate : answer.candidates) {

@@ -9,25 +9,26 @@
 
 namespace gpuprobe::inline exports {
 
-/// What became of the variants of one product.
+/// The verdicts about the variants of an application.
 struct Verdicts {
     std::string product = {};
     std::vector<std::string> supported = {};    ///< in the order in which to try them
-    std::vector<std::string> unsupported = {};  ///< by name
-    std::optional<std::string> best = {};       ///< what recommend takes, if its name is fit
+    std::vector<std::string> unsupported = {};  ///< sorted by name
+    std::optional<std::string> best = {};       ///< the choice of recommend, if its name is valid
 };
 
-/// In the order of the answers. What has a name that no engine takes, is left out and named in
-/// `left_out`.
+/// The verdicts in the order of the answers. Applications and variants with names that no
+/// orchestrator accepts are skipped and reported in `left_out`.
 std::vector<Verdicts> verdicts_of(const ExportSubject& subject,
                                   std::vector<ExportRemark>& left_out);
 
-/// Lower-case letters, digits, '.', '_' and '-', with a letter or digit at both ends, at most
-/// kMaxFleetName: two of them and "variant." fit a label's 63 characters.
+/// True for a name of lower-case letters, digits, '.', '_' and '-' that begins and ends with a
+/// letter or digit and has at most kMaxFleetName characters: two such names and "variant." fit into
+/// the 63 characters of a label.
 bool is_fleet_name(std::string_view name);
 constexpr std::size_t kMaxFleetName = 31;
 
-/// The name with every other character than a letter, digit or '_' as '_'.
+/// The name with each character except letters, digits and '_' replaced by '_'.
 std::string identifier_of(std::string_view name);
 
 }  // namespace gpuprobe::inline exports
