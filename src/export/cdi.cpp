@@ -7,14 +7,15 @@
 #include "export/formats.h"
 #include "export/verdicts.h"
 
-/// Source: Container Device Interface, SPEC.md. Version 0.5.0 is the newest that podman 4.3 of
-/// Debian 12 reads, and the oldest whose device names may begin with a digit.
+/// Exports a spec of the Container Device Interface, for GPUs without a vendor's tool. Version
+/// 0.5.0 is the newest that podman 4.3 of Debian 12 reads, and the oldest in which device names may
+/// begin with a digit. Source: Container Device Interface, SPEC.md.
 namespace gpuprobe::inline exports {
 namespace {
 
 constexpr const char* kKind = "gpuprobe.org/gpu";
 
-/// "0000-c5-00.0": a colon is not for device names.
+/// "0000-c5-00.0": device names can't contain a colon.
 std::string device_name(const std::string& place) {
     std::string name;
     for (const char character : place) {
@@ -38,6 +39,7 @@ bool has_kfd(const Report& report) {
     });
 }
 
+/// "GPUPROBE_GPU_0000_C5_00_0=amd:gfx1100", from which programs in the container know their GPU.
 std::string variable_of(const ExportedGpu& gpu) {
     auto name = identifier_of(gpu.place);
     for (auto& character : name)
@@ -46,6 +48,7 @@ std::string variable_of(const ExportedGpu& gpu) {
     return "GPUPROBE_GPU_" + name + "=" + gpu.vendor + ":" + gpu.arch.value_or("");
 }
 
+/// The nodes and the variable of a GPU. AMD's compute stack needs /dev/kfd as well.
 Value device_of(const ExportedGpu& gpu, const Report& report) {
     Value::Array nodes;
     for (const auto* start : {"/dev/dri/card", "/dev/dri/renderD"})
@@ -69,7 +72,7 @@ Exported write_cdi(const ExportSubject& subject) {
     Value::Array devices;
     for (const auto& gpu : exported_gpus(subject, result.left_out)) {
         if (gpu.gpu->driver.name == "nvidia")
-            // Its containers need libraries and hooks as well, which nvidia-ctk knows.
+            // Containers for NVIDIA also need libraries and hooks, which nvidia-ctk adds.
             result.notes.push_back({.code = "vendor-cdi",
                                     .text = gpu.place + " is left to 'nvidia-ctk cdi generate'"});
         else if (nodes_of(*gpu.gpu, "/dev/dri/renderD").empty())

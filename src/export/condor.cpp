@@ -5,8 +5,8 @@
 #include "export/verdicts.h"
 #include "policy/fact.h"
 
-/// Source: HTCondor manual, "Startd Cron" and "ClassAd Language Reference": lines of
-/// "Name = expression", and "-" ends an ad.
+/// Exports attributes for HTCondor: lines of "Name = expression", and "-" ends an ad. Source:
+/// HTCondor manual, "Startd Cron" and "ClassAd Language Reference".
 namespace gpuprobe::inline exports {
 namespace {
 
@@ -34,6 +34,7 @@ std::vector<std::string> quoted_keys(const std::map<std::string, int>& counts) {
     return words;
 }
 
+/// A GPU as a nested ad.
 std::string record_of(const ExportedGpu& gpu) {
     auto text = "[ id=" + classad_string(gpu.place) + "; vendor=" + classad_string(gpu.vendor) +
                 "; kind=" + classad_string(name_of(gpu.gpu->kind)) + ";";
@@ -59,6 +60,7 @@ std::string record_of(const ExportedGpu& gpu) {
     return text + " ]";
 }
 
+/// The number of GPUs on which each API works.
 std::map<std::string, int> apis_of(const std::vector<ExportedGpu>& gpus) {
     std::map<std::string, int> counts;
     for (const auto& gpu : gpus)

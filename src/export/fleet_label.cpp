@@ -8,6 +8,7 @@
 namespace gpuprobe::inline exports {
 namespace {
 
+/// Adds a label for each count.
 void add_counts(std::string_view start,
                 const std::map<std::string, int>& counts,
                 std::vector<FleetLabel>& labels) {
@@ -15,12 +16,13 @@ void add_counts(std::string_view start,
         labels.push_back({.name = std::string{start} + word, .value = std::to_string(count)});
 }
 
+/// "discrete.count" for a discrete GPU.
 std::optional<std::string> kind_word(const ExportedGpu& gpu) {
     return std::string{name_of(gpu.gpu->kind)} + ".count";
 }
 
-/// Whole GiB that each of these GPUs offers; nullopt when that of one is not known: the least of
-/// the others would be a promise.
+/// The smallest memory of the GPUs that `counts` selects, in whole GiB. nullopt if the size for one
+/// of them is unknown, because it may be smaller than the others.
 template <class Counts>
 std::optional<std::uint64_t> least_gib(const std::vector<ExportedGpu>& gpus, Counts counts) {
     std::optional<std::uint64_t> least;
@@ -49,6 +51,7 @@ void add_memory(const std::vector<ExportedGpu>& gpus, std::vector<FleetLabel>& l
                 {.name = "memory." + target + ".min-gib", .value = std::to_string(*least)});
 }
 
+/// The lowest version of an API as "13.0", or "true" if it has none.
 std::string version_text(const std::vector<ExportedGpu>& gpus, Api api) {
     const bool has_version = api == Api::Cuda || api == Api::Hip || api == Api::Vulkan;
     const auto version = has_version ? least_version(gpus, api) : std::nullopt;
@@ -75,7 +78,7 @@ void add_api(const std::vector<ExportedGpu>& gpus, Api api, std::vector<FleetLab
                labels);
 }
 
-/// The oldest, should two be loaded.
+/// Adds the major version of NVIDIA's driver: the oldest if there are several.
 void add_driver(const std::vector<ExportedGpu>& gpus, std::vector<FleetLabel>& labels) {
     std::optional<Version> least;
     for (const auto& gpu : gpus)
@@ -86,7 +89,8 @@ void add_driver(const std::vector<ExportedGpu>& gpus, std::vector<FleetLabel>& l
         labels.push_back({.name = "driver.nvidia.major", .value = std::to_string(least->major())});
 }
 
-/// glibc's major version has been 2 since 1997.
+/// Adds the labels of the host. glibc's major version has been 2 since 1997, so only the minor
+/// version is compared.
 void add_host_labels(const ExportedHost& host, std::vector<FleetLabel>& labels) {
     if (host.libc)
         labels.push_back({.name = "host.libc", .value = *host.libc});
@@ -154,6 +158,7 @@ std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
         left_out.push_back(said("labels about hardware are", facts.size() - limit));
         return {};
     }
+    // Best variants come first in `verdicts`, so they are dropped last.
     const auto room = std::min(limit - facts.size(), verdicts.size());
     const auto last = verdicts.begin() + static_cast<std::ptrdiff_t>(room);
     facts.insert(facts.end(), verdicts.begin(), last);

@@ -17,25 +17,27 @@ std::string sm_word(const ComputeCapability& capability) {
     return "sm_" + std::to_string(capability.major) + std::to_string(capability.minor);
 }
 
-/// The stricter of two minima.
+/// Raises a minimum.
 template <class T>
 void raise(std::optional<T>& floor, const T& value) {
     if (!floor || *floor < value)
         floor = value;
 }
 
+/// Limits the targets to those in `words`.
 void narrow(std::optional<std::set<std::string>>& targets, std::set<std::string> words) {
     if (targets)
         std::erase_if(words, [&](const auto& word) { return !targets->contains(word); });
     targets = std::move(words);
 }
 
-/// Turns the terms of one alternative into needs.
+/// Translates the terms of one alternative.
 class GpuReading {
 public:
     GpuReading(const Rules& rules, Words& beyond) : rules_{rules}, beyond_{beyond} {}
 
-    /// More than one where newer drivers run on GPUs that others do not. Errors: NoMatch.
+    /// The needs that satisfy all terms: several if newer drivers support further GPUs. Errors:
+    /// NoMatch.
     Result<std::vector<GpuNeed>> read(const Conjunction& terms) {
         needs_ = {GpuNeed{}};
         for (const auto& term : terms)
@@ -48,6 +50,7 @@ public:
     }
 
 private:
+    /// Adds a term to all needs. Terms without an exported fact go to `beyond_`.
     void add(const Term& term) {
         switch (term.fact) {
             case FactId::Usable:
@@ -65,7 +68,7 @@ private:
                 });
             case FactId::VulkanLoader:
             case FactId::Vulkan:
-                // What is exported is the lesser of both.
+                // The exported version is the lower of both.
                 return each(
                     [&](GpuNeed& need) { raise(need.vulkan, std::get<Version>(term.need)); });
             case FactId::VulkanFeature:
@@ -77,6 +80,7 @@ private:
         }
     }
 
+    /// Terms that are distinguished by their type.
     void add_code_or_driver(const Term& term) {
         if (const auto* driver = std::get_if<CudaDriverNeed>(&term.need))
             return add_cuda_driver(*driver);
@@ -96,12 +100,13 @@ private:
         std::ranges::for_each(needs_, change);
     }
 
+    /// Notes a requirement that no export can check.
     void leave(std::string text) {
         if (std::ranges::find(beyond_, text) == beyond_.end())
             beyond_.push_back(std::move(text));
     }
 
-    /// Of vendors beyond the closed words, "other" is all that is told.
+    /// Exports have one word for all vendors without their own API: "other".
     void add_vendors(const Words& names) {
         Words vendors;
         for (const auto& name : names) {
@@ -115,7 +120,7 @@ private:
         each([&](GpuNeed& need) { need.vendors = vendors; });
     }
 
-    /// A system on a chip is exported as integrated.
+    /// Tegra's integrated GPU is exported as integrated, like any other.
     void add_forms(const Words& forms) {
         const auto has = [&](std::string_view form) {
             return std::ranges::find(forms, form) != forms.end();
@@ -133,6 +138,7 @@ private:
         each([&](GpuNeed& need) { need.kinds = words; });
     }
 
+    /// Only versions of NVIDIA's driver are exported in a comparable form.
     void add_driver(const Version& floor, const std::string& name) {
         const bool is_nvidia = std::ranges::all_of(needs_, [](const GpuNeed& need) {
             return need.api == "cuda" || need.vendors == Words{"nvidia"};
@@ -149,8 +155,9 @@ private:
         each([&](GpuNeed& gpu) { raise(gpu.driver, *floor); });
     }
 
-    /// Cubins run with any driver that is new enough for the toolkit's major version, PTX only with
-    /// one that is not older than the toolkit: two alternatives.
+    /// Adds the targets of CUDA kernels as two alternatives: cubins run with any driver that is new
+    /// enough for the toolkit's major version, PTX only with a driver at least as new as the
+    /// toolkit.
     void add_cuda_code(const CudaCode& code) {
         if (!code.sass && !code.ptx && !rules_.oldest_capability(code.toolkit))
             return;
@@ -159,6 +166,7 @@ private:
         for (const auto& capability : rules_.capabilities()) {
             CudaDevice device{.capability = Fact<ComputeCapability>::known(capability),
                               .is_tegra = rules_.is_tegra(capability)};
+            // Test with an older driver first, then with one as new as the toolkit.
             const auto old_driver = fit_of(code, device, rules_);
             device.cuda = Fact<Version>::known(code.toolkit);
             if (old_driver == CodeFit::Runs)
@@ -178,6 +186,7 @@ private:
         needs_.insert(needs_.end(), newer.begin(), newer.end());
     }
 
+    /// Adds AMD's targets: all processors of a family, or a single one.
     void add_gfx(const std::vector<GfxTarget>& wanted) {
         std::set<std::string> words;
         for (const auto& target : wanted) {
@@ -192,6 +201,7 @@ private:
         each([&](GpuNeed& need) { narrow(need.targets, words); });
     }
 
+    /// Adds Intel's targets: all IP versions that run kernels for one of these.
     void add_ips(const std::vector<Version>& wanted) {
         std::set<std::string> words;
         for (const auto& ip : wanted)
@@ -205,11 +215,13 @@ private:
     std::vector<GpuNeed> needs_ = {};
 };
 
+/// The text of a term for `beyond`.
 std::string described(const Term& term) {
     const auto* words = std::get_if<Words>(&term.need);
     return words ? term.name + ": " + joined(*words, ", ") : term.name;
 }
 
+/// Adds a term about the host.
 void add_host(const Term& term, FleetNeed& need) {
     if (term.relation == Relation::Never)
         return need.beyond.push_back(described(term));
@@ -232,12 +244,13 @@ void add_host(const Term& term, FleetNeed& need) {
     }
 }
 
-/// The vendor and the API of code for one vendor's GPUs, where the variant does not say.
+/// Adds the API to kernels for one vendor's GPUs, if the variant does not name it.
 void complete(GpuNeed& need) {
     if (!need.targets || need.api || need.targets->empty())
         return;
     const auto api = api_of_code(*need.targets->begin());
-    need.api = info_of(api.value_or(*row_of(FactId::IntelIp).api)).fleet_word;  // "20.1.0" alone
+    need.api = info_of(api.value_or(*row_of(FactId::IntelIp).api))
+                   .fleet_word;  // only Intel's targets are plain versions: "20.1.0"
 }
 
 }  // namespace

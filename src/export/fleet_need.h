@@ -12,20 +12,21 @@
 
 namespace gpuprobe::inline exports {
 
-/// What a variant needs of one GPU, in the words of exports.
+/// The requirements of a variant for one GPU, in the words of exports.
 struct GpuNeed {
-    std::optional<std::string> api = {};  ///< that works; a fleet_word of report/api_table.h
-    std::optional<std::set<std::string>> targets = {};  ///< of ExportedGpu; one of them
-    std::vector<std::string> vendors = {};              ///< one of them; empty: any
-    std::optional<std::set<GpuKind>> kinds = {};        ///< likewise
-    std::optional<Version> driver = {};                 ///< NVIDIA's, or newer
-    std::optional<Version> vulkan = {};                 ///< or newer
-    std::optional<Bytes> memory = {};                   ///< or more
+    std::optional<std::string> api = {};  ///< works; a fleet_word of report/api_table.h
+    std::optional<std::set<std::string>> targets = {};  ///< one of these targets of ExportedGpu
+    std::vector<std::string> vendors = {};              ///< one of these; empty: any
+    std::optional<std::set<GpuKind>> kinds = {};        ///< one of these; nullopt: any
+    std::optional<Version> driver = {};                 ///< minimum version of NVIDIA's driver
+    std::optional<Version> vulkan = {};                 ///< minimum version
+    std::optional<Bytes> memory = {};                   ///< minimum size
     bool operator==(const GpuNeed&) const = default;
 };
 
+/// The requirements of a variant for the host. Versions and level are minima.
 struct HostNeed {
-    std::string arch = {};  ///< as uname -m
+    std::string arch = {};  ///< as in uname -m
     std::optional<std::string> libc = {};
     std::optional<Version> glibc = {};
     std::optional<Version> kernel = {};
@@ -34,17 +35,17 @@ struct HostNeed {
     bool operator==(const HostNeed&) const = default;
 };
 
-/// A variant's requirement as far as machines tell of themselves.
+/// The requirements of a variant, as far as exports contain the facts.
 struct FleetNeed {
     HostNeed host = {};
-    std::vector<GpuNeed> gpus = {};  ///< alternatives, all of one on the same GPU; none: no GPU
-    /// Predicates that no export tells of, by name with what they want. A query without them finds
-    /// machines on which the variant may not run.
+    std::vector<GpuNeed> gpus = {};  ///< alternatives, each for a single GPU; empty: no GPU
+    /// Names and values of predicates about facts that no export contains. A query without them
+    /// also finds machines on which the variant can't run.
     std::vector<std::string> beyond = {};
 };
 
-/// Errors: NoMatch for a variant that runs nowhere: a word that is not known here, or code for no
-/// GPU that there is.
+/// Translates the requirements of a variant. Errors: NoMatch for a variant that can't run on any
+/// machine: it needs something unknown, or has kernels only for unknown GPUs.
 Result<FleetNeed> fleet_need_of(const VariantPlatform& platform,
                                 const Variant& variant,
                                 const Rules& rules);

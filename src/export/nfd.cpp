@@ -7,17 +7,19 @@
 namespace gpuprobe::inline exports {
 namespace {
 
-/// Allowed with NFD's defaults, and ours alone. Source: Node Feature Discovery, "Customization
-/// guide", Local feature source and Label naming.
+/// The namespace of our labels, which NFD's defaults allow. Source: Node Feature Discovery,
+/// "Customization guide", Local feature source and Label naming.
 constexpr std::string_view kNamespace = "gpuprobe.feature.node.kubernetes.io/";
-/// NFD ignores a larger file as a whole. Source: source/local/local.go, MaxFeatureFileSize.
+/// The size limit for a file: NFD ignores all of a larger one. Source: source/local/local.go,
+/// MaxFeatureFileSize.
 constexpr std::size_t kMaxFeatureFile = 65536;
 
-/// A feature for NodeFeatureRule that becomes no label: it may change often and be any text.
+/// A feature for NodeFeatureRule that does not become a label: it may be any text and change often.
 std::string raw_feature(std::string_view name, std::string_view value) {
     return "# +no-label\ngpuprobe." + std::string{name} + "=" + scrubbed(value, 128) + "\n";
 }
 
+/// Schema, rules, drivers, models and places as raw features.
 std::string raw_features(const ExportSubject& subject, const std::vector<ExportedGpu>& gpus) {
     auto text = raw_feature("schema", "1") + raw_feature("rules", subject.rules.serial());
     std::map<std::string, std::string> drivers;
@@ -47,7 +49,8 @@ Exported write_nfd(const ExportSubject& subject) {
                                       kMaxFleetLabels, result.left_out);
     if (labels.empty())
         return result;
-    // "# +" begins a directive, and one that NFD does not know is an error.
+    // "# +" begins a directive, and NFD treats an unknown directive as an error: so a plain
+    // comment.
     std::string text = "# gpuprobe " + subject.version + "\n";
     if (subject.expires)
         text += "# +expiry-time=" + instant_text(*subject.expires) + "\n";

@@ -6,19 +6,19 @@
 #include "export/exported_gpu.h"
 #include "export/formats.h"
 
-/// OpenTelemetry's names of hardware, as one line of OTLP in JSON. What passes in a second is left
-/// out, as everywhere: of hw.gpu.* only the size of the memory stays.
-/// Sources: open-telemetry/semantic-conventions @ bc174579, docs/hardware/gpu.md (hw.gpu.*,
-/// hw.status), docs/hardware/common.md (host attributes) and docs/registry/attributes/host.md and
-/// service.md; prometheus/prometheus, docs/guides/opentelemetry.md; the specification's
-/// "OpenTelemetry Protocol File Exporter" and "JSON Protobuf Encoding", where 64-bit numbers are
-/// strings.
+/// Exports OpenTelemetry's hardware metrics as one line of OTLP in JSON. Values that change within
+/// seconds are left out, as in all exports: only the memory's size remains of hw.gpu.*. Sources:
+/// open-telemetry/semantic-conventions @ bc174579, docs/hardware/gpu.md (hw.gpu.*, hw.status),
+/// docs/hardware/common.md (host attributes) and docs/registry/attributes/host.md and service.md;
+/// prometheus/prometheus, docs/guides/opentelemetry.md; the specification's "OpenTelemetry Protocol
+/// File Exporter" and "JSON Protobuf Encoding", which writes 64-bit numbers as strings.
 namespace gpuprobe::inline exports {
 namespace {
 
 constexpr std::uint64_t kCumulative = 2;  ///< AGGREGATION_TEMPORALITY_CUMULATIVE
 constexpr auto kStates = std::to_array<std::string_view>({"ok", "degraded", "failed"});
 
+/// Makes an object of members in that order.
 Value object(std::initializer_list<std::pair<std::string_view, Value>> members) {
     Value made{Value::Object{}};
     for (const auto& [key, value] : members)
@@ -26,6 +26,7 @@ Value object(std::initializer_list<std::pair<std::string_view, Value>> members) 
     return made;
 }
 
+/// Adds an attribute, unless its text is missing or empty.
 void add_attribute(Value::Array& attributes,
                    std::string_view key,
                    const std::optional<std::string>& text) {
@@ -45,7 +46,7 @@ Value::Array gpu_attributes(const ExportedGpu& gpu) {
     return attributes;
 }
 
-/// Failed: something is wrong with it, and nothing is known to work on it.
+/// The value of hw.state. "failed": the GPU has a problem and no API is known to work on it.
 std::string_view state_of(const ExportedGpu& gpu) {
     if (gpu.gpu->health == "ok")
         return "ok";
@@ -53,7 +54,7 @@ std::string_view state_of(const ExportedGpu& gpu) {
     return works ? "degraded" : "failed";
 }
 
-/// A sum that may fall, which is how OTLP writes an UpDownCounter.
+/// A non-monotonic sum, which is OTLP's form of an UpDownCounter.
 class SumMetric {
 public:
     SumMetric(std::string_view name, std::string_view unit, std::optional<WallTime> observed)
@@ -61,8 +62,9 @@ public:
         if (observed)
             time_ = std::to_string(std::chrono::nanoseconds{observed->time_since_epoch()}.count());
     }
-    /// The time comes first: a collector knows a file by its first 1,000 bytes, and reads only what
-    /// differs there. Source: open-telemetry/opentelemetry-collector-contrib @ 000d4c7c,
+    /// Adds a data point. The time comes first, because a collector recognizes a file by its first
+    /// 1,000 bytes and skips a file whose beginning it has seen. Source:
+    /// open-telemetry/opentelemetry-collector-contrib @ 000d4c7c,
     /// pkg/stanza/fileconsumer/design.md, "Fingerprints".
     void add(Value::Array attributes, std::uint64_t value) {
         Value point{Value::Object{}};
@@ -72,7 +74,7 @@ public:
         point["attributes"] = Value{std::move(attributes)};
         points_.push_back(std::move(point));
     }
-    /// Nothing for a metric without points.
+    /// Adds the metric to `metrics`, unless it has no points.
     void put_into(Value::Array& metrics) {
         if (points_.empty())
             return;
@@ -90,13 +92,13 @@ private:
     Value::Array points_ = {};
 };
 
-/// host.arch has words of its own for the two that most machines are.
+/// The value of host.arch, which has other words than uname for the two usual architectures.
 std::string arch_value(const std::string& arch) {
     return arch == "x86_64" ? "amd64" : arch == "aarch64" ? "arm64" : arch;
 }
 
-/// An id of hardware is unique on its host, and readers that know no hosts tell sources apart by
-/// service.instance.id: Prometheus makes its label "instance" of that.
+/// The attributes of the host. Hardware ids are unique only on one host, and readers without the
+/// concept of a host distinguish sources by service.instance.id (Prometheus' label "instance").
 Value resource_of(const ExportSubject& subject) {
     Value::Array attributes;
     add_attribute(attributes, "host.name", subject.node);
@@ -117,6 +119,7 @@ Exported write_otlp(const ExportSubject& subject) {
         const auto& physical = gpu.gpu->memory.physical;
         if (const auto size = physical ? physical : memory_of(gpu))
             limit.add(gpu_attributes(gpu), size->count);
+        // hw.status has a series for each state, with 1 for the current one.
         for (const auto state : kStates) {
             auto attributes = gpu_attributes(gpu);
             add_attribute(attributes, "hw.state", std::string{state});

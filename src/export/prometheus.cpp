@@ -9,13 +9,14 @@
 #include "policy/fact.h"
 #include "report/compute_view.h"
 
-/// Source: Prometheus, "Exposition formats", text-based format. Names and units as promtool's lint
-/// wants them; identity is told once, in gpuprobe_gpu_info, and joined by `gpu`.
+/// Exports metrics in Prometheus' text format, with names and units that pass promtool's lint. The
+/// identity of a GPU is only in gpuprobe_gpu_info; other metrics are joined with it by `gpu`.
+/// Source: Prometheus, "Exposition formats", text-based format.
 namespace gpuprobe::inline exports {
 namespace {
 
-/// Beside them a machine has four series, and each GPU its identity, its memory and one for each
-/// of at most three APIs.
+/// The limit for series about variants. The other series are few: four for the machine, and for
+/// each GPU its identity, its memory and at most three APIs.
 constexpr std::size_t kMaxVerdictSeries = 64;
 
 using Labels = std::vector<std::pair<std::string_view, std::string>>;
@@ -30,12 +31,13 @@ std::string label_value(std::string_view value) {
     return text + "\"";
 }
 
-/// One metric with its series.
+/// The text of a metric with its series.
 class GaugeText {
 public:
     GaugeText(std::string_view name, std::string_view help) : name_{name} {
         text_ = "# HELP " + name_ + " " + std::string{help} + "\n# TYPE " + name_ + " gauge\n";
     }
+    /// Adds a series.
     void add(const Labels& labels, std::uint64_t value) { add(labels, std::to_string(value)); }
     void add(const Labels& labels, const std::string& value) {
         text_ += name_;
@@ -46,7 +48,7 @@ public:
         ++count_;
     }
     [[nodiscard]] std::size_t count() const { return count_; }
-    /// Nothing for a metric without series.
+    /// The metric's text; empty if it has no series.
     [[nodiscard]] std::string text() const { return count_ == 0 ? "" : text_; }
 
 private:
@@ -55,7 +57,7 @@ private:
     std::size_t count_ = 0;
 };
 
-/// A number of 1/10^digits as a decimal: 350500000 with six digits is "350.5".
+/// A number in units of 1/10^digits as a decimal: 350500000 with six digits is "350.5".
 std::string decimal(std::int64_t number, int digits) {
     const bool is_negative = number < 0;
     auto text = std::to_string(is_negative ? -number : number);
@@ -74,6 +76,7 @@ std::string vulkan_text(const ExportedGpu& gpu) {
     return version ? text_of(*version) : "";
 }
 
+/// The identity of each GPU.
 GaugeText info_of(const std::vector<ExportedGpu>& gpus) {
     GaugeText metric{"gpuprobe_gpu_info",
                      "Identity of one GPU; join other metrics on instance and gpu, card or uuid."};
@@ -93,8 +96,8 @@ GaugeText info_of(const std::vector<ExportedGpu>& gpus) {
     return metric;
 }
 
-/// The instance's number under the name that NVIDIA's exporter has for it.
-/// Source: NVIDIA/dcgm-exporter, README, metrics of MIG devices.
+/// Information about partitions. The label for the MIG instance's number has the name from NVIDIA's
+/// exporter. Source: NVIDIA/dcgm-exporter, README, metrics of MIG devices.
 GaugeText units_of(const std::vector<ExportedGpu>& gpus) {
     GaugeText metric{"gpuprobe_gpu_unit_info", "Which part of which GPU this is."};
     for (const auto& gpu : gpus)
@@ -108,6 +111,7 @@ GaugeText units_of(const std::vector<ExportedGpu>& gpus) {
     return metric;
 }
 
+/// The PCI address, else the id.
 std::string accelerator_place(const Accelerator& accelerator) {
     const auto has_address = accelerator.pci && accelerator.pci->address;
     return has_address ? text_of(*accelerator.pci->address) : accelerator.id;
@@ -130,7 +134,8 @@ GaugeText info_of(const std::vector<Accelerator>& accelerators) {
     return metric;
 }
 
-/// `value` gives what is known of each, times ten to the power of `digits`.
+/// A metric with a series for each accelerator with a known value. `value` returns it, multiplied
+/// by 10^digits.
 template <class Value>
 std::string series_of(const std::vector<Accelerator>& accelerators,
                       GaugeText metric,
@@ -143,7 +148,8 @@ std::string series_of(const std::vector<Accelerator>& accelerators,
     return metric.text();
 }
 
-/// In the order of their places: a file that says the same is the same.
+/// All metrics about accelerators, sorted by place, so that two exports of the same state are
+/// equal.
 std::string accelerators_text(std::vector<Accelerator> all) {
     std::ranges::sort(all, {}, accelerator_place);
     const auto memory = [](const Accelerator& one) {
@@ -175,6 +181,7 @@ GaugeText host_gauge(const ExportedHost& host) {
     return metric;
 }
 
+/// The memory of each GPU, if it is known.
 GaugeText memory_of(const std::vector<ExportedGpu>& gpus) {
     GaugeText metric{"gpuprobe_gpu_memory_bytes", "Memory that one GPU offers to programs."};
     for (const auto& gpu : gpus)
@@ -192,6 +199,7 @@ GaugeText usable_of(const std::vector<ExportedGpu>& gpus) {
     return metric;
 }
 
+/// The verdicts about all variants.
 GaugeText variants_of(const std::vector<Verdicts>& verdicts) {
     GaugeText metric{"gpuprobe_variant_supported",
                      "Whether this machine can run this variant (1) or not (0)."};
@@ -212,7 +220,8 @@ GaugeText best_of(const std::vector<Verdicts>& verdicts) {
     return metric;
 }
 
-/// By what is wrong, not by GPU: a machine has few causes and may have many GPUs.
+/// The findings, with the number of GPUs as the value: a machine has few kinds of findings, but may
+/// have many GPUs.
 GaugeText findings_of(const Value& findings) {
     GaugeText found{
         "gpuprobe_finding",
@@ -226,6 +235,7 @@ GaugeText findings_of(const Value& findings) {
     return found;
 }
 
+/// Time and success of the last probe.
 std::string about_the_probe(const Report& report) {
     GaugeText time{"gpuprobe_last_probe_timestamp_seconds",
                    "Unix time at which the report behind this file was completed."};

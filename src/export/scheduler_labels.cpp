@@ -3,7 +3,7 @@
 #include "export/fleet_label.h"
 #include "export/formats.h"
 
-/// The same labels for schedulers that take them from a file of their own.
+/// Exports the labels for schedulers that read them from a configuration file.
 namespace gpuprobe::inline exports {
 namespace {
 
@@ -19,8 +19,8 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-/// Source: Nomad, "client" block, meta: values are strings, and keys are read as ${meta.KEY}, so
-/// that they are identifiers here.
+/// Values are strings. Keys must be identifiers, because jobs read them as ${meta.KEY}. Source:
+/// Nomad, "client" block, meta.
 Exported write_nomad_meta(const ExportSubject& subject) {
     Exported result;
     std::map<std::string, std::string> meanings;
@@ -38,7 +38,8 @@ Exported write_nomad_meta(const ExportSubject& subject) {
     return result;
 }
 
-/// Source: Ray, "Use labels to control scheduling": the syntax of Kubernetes' labels. Flat YAML.
+/// Flat YAML, with the syntax of Kubernetes' labels. Source: Ray, "Use labels to control
+/// scheduling".
 Exported write_ray_labels(const ExportSubject& subject) {
     Exported result;
     std::string text;
