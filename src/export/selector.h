@@ -11,32 +11,35 @@
 
 namespace gpuprobe::inline exports {
 
-/// A question to an engine: which machines, or which GPU?
+/// A query for an orchestrator that finds machines, or GPUs.
 struct FleetQuery {
     std::string text = {};  ///< with a final newline
-    /// What is needed and not asked: machines are found on which the variant may not run.
+    /// Requirements that the query does not check: it also finds machines on which the variant
+    /// can't run.
     std::vector<ExportRemark> weaker = {};
-    /// What is asked beyond the need: machines are not found on which it would run.
+    /// Conditions beyond the requirements: the query misses machines on which the variant would
+    /// run.
     std::vector<ExportRemark> stronger = {};
 };
 
+/// An orchestrator for which queries can be written.
 struct SelectorEngine {
     std::string_view name = {};
     std::string_view summary = {};
     Result<FleetQuery> (*ask)(const FleetNeed& need,
                               const Rules& rules,
                               const std::vector<std::string>& known) = nullptr;
-    /// By what machines said of the variant; null where no export says it.
+    /// A query by the exported verdict on the variant; null if no export contains it.
     std::string (*ask_verdict)(std::string_view product, std::string_view variant) = nullptr;
 };
 
-/// In the order of the help.
+/// All orchestrators, in the order of the help.
 std::span<const SelectorEngine> selector_engines();
-/// Null for an unknown name.
+/// The orchestrator with that name; null if it is unknown.
 const SelectorEngine* selector_engine(std::string_view name);
 
-// `known`: the words that the fleet has, of an engine that refuses others; empty: nobody knows.
-// Errors of all: NoMatch where the engine has no word for the GPUs at all.
+// `known`: the words that the fleet has, for an orchestrator that rejects other words; empty:
+// unknown. Errors of all functions: NoMatch if the orchestrator has no word for the GPUs.
 Result<FleetQuery> nfd_query(const FleetNeed& need,
                              const Rules& rules,
                              const std::vector<std::string>& known);
@@ -53,15 +56,17 @@ Result<FleetQuery> condor_query(const FleetNeed& need,
                                 const Rules& rules,
                                 const std::vector<std::string>& known);
 
-/// A query that already lacks what no export tells.
+/// An empty query with remarks about the requirements that no export contains.
 FleetQuery query_for(const FleetNeed& need);
+/// A remark for FleetQuery::weaker.
 ExportRemark not_asked(std::string_view what);
+/// A remark for FleetQuery::stronger.
 ExportRemark asked_more(std::string_view what);
-/// Each remark once.
+/// Removes duplicates.
 void unite(std::vector<ExportRemark>& remarks);
 
-/// A regular expression (RE2) for versions that are not older: "(2\.(3[6-9]|[4-9][0-9]).*)".
-/// Exported for its tests.
+/// A regular expression (RE2) for versions >= `floor`: "(2\.(3[6-9]|[4-9][0-9]).*)". Exported for
+/// its tests.
 std::string at_least_pattern(const Version& floor);
 
 }  // namespace gpuprobe::inline exports

@@ -2,11 +2,13 @@
 #include "export/exported_gpu.h"
 #include "export/selector.h"
 
-/// Source: HTCondor manual, "ClassAd Language Reference": countMatches() takes an expression to
-/// each ad of a list, versionGE() compares dotted numbers, =?= never is undefined.
+/// Queries for HTCondor: countMatches() evaluates an expression in each ad of a list, versionGE()
+/// compares dotted numbers, and =?= is never undefined. Source: HTCondor manual, "ClassAd Language
+/// Reference".
 namespace gpuprobe::inline exports {
 namespace {
 
+/// "member(attribute, {"a", "b"})": the attribute is one of the words.
 std::string member(const auto& words, const std::string& attribute) {
     std::string list;
     for (const auto& word : words)
@@ -14,6 +16,7 @@ std::string member(const auto& words, const std::string& attribute) {
     return "member(" + attribute + ", {" + list + "})";
 }
 
+/// One GPU satisfies all conditions.
 std::string gpu_requirement(const GpuNeed& gpu) {
     std::string text = "true";
     if (gpu.api)
@@ -39,6 +42,7 @@ std::string gpu_requirement(const GpuNeed& gpu) {
     return "countMatches(" + text + ", TARGET.GpuprobeGpus) > 0";
 }
 
+/// The conditions for the host. HTCondor's names differ from uname for x86_64 only.
 std::string host_requirement(const HostNeed& host, FleetQuery& query) {
     std::string text = "TARGET.Arch == \"" + (host.arch == "x86_64" ? "X86_64" : host.arch) + "\"";
     if (host.libc)

@@ -4,28 +4,31 @@
 #include "base/parse.h"
 #include "export/selector.h"
 
-/// Source: k8s-dra-driver-gpu, attributes of gpu.nvidia.com; Kubernetes, "Common Expression
-/// Language", semver and quantity libraries. AMD's driver tells no processor and Intel's no IP.
+/// Queries for Kubernetes' dynamic resource allocation. Only NVIDIA's driver can be queried: AMD's
+/// driver does not publish the gfx target, Intel's does not publish the IP version. Source:
+/// k8s-dra-driver-gpu, attributes of gpu.nvidia.com; Kubernetes, "Common Expression Language",
+/// semver and quantity libraries.
 namespace gpuprobe::inline exports {
 namespace {
 
 constexpr const char* kDevice = "device.attributes['gpu.nvidia.com'].";
-/// What the API server takes as one selector. Source: resource.k8s.io/v1, CELDeviceSelector.
+/// The API server's size limit for a selector. Source: resource.k8s.io/v1, CELDeviceSelector.
 constexpr std::size_t kMaxExpression = 10240;
 
-/// Three parts, as semver has them.
+/// A version with the three parts that semver requires.
 std::string semver(const Version& version) {
     return "semver('" + std::to_string(version.parts[0]) + "." + std::to_string(version.parts[1]) +
            "." + std::to_string(version.parts[2]) + "')";
 }
 
-/// "9.0.0" of "sm_90", and "12.0.0" of "sm_120".
+/// "9.0.0" for "sm_90", "12.0.0" for "sm_120".
 Version capability_of(const std::string& target) {
     const auto digits = std::string_view{target}.substr(3);
     return Version{{parse_number<std::uint32_t>(digits.substr(0, digits.size() - 1)).value_or(0),
                     parse_number<std::uint32_t>(digits.substr(digits.size() - 1)).value_or(0)}};
 }
 
+/// The device has one of the targets.
 std::string targets_of(const std::set<std::string>& targets) {
     std::string text;
     for (const auto& target : targets)
@@ -47,6 +50,7 @@ std::string gpu_expression(const GpuNeed& gpu) {
     return text;
 }
 
+/// Lists the requirements for the host as unchecked.
 void add_host(const HostNeed& host, FleetQuery& query) {
     std::string what = "arch: " + host.arch;
     if (host.libc)
@@ -84,7 +88,7 @@ Result<FleetQuery> dra_query(const FleetNeed& need,
                      "is not for CUDA; ask with --engine=nfd"};
     if (text.size() > kMaxExpression)
         return Error{ErrorCode::NoMatch, "the expression is over the 10 KiB of a selector"};
-    // That the device is there says that its driver answers, not that CUDA computes.
+    // A listed device proves that the driver works, not that CUDA does.
     query.weaker.push_back(not_asked("that CUDA works on the device"));
     add_host(need.host, query);
     query.text = text + "\n";

@@ -6,14 +6,14 @@
 #include "export/exported_gpu.h"
 #include "export/selector.h"
 
-/// Source: Kubernetes, NodeSelectorRequirement: In, Exists, DoesNotExist and Gt over labels; all of
-/// one term hold, and one of the terms.
+/// Queries for Kubernetes' node affinity: In, Exists, DoesNotExist and Gt over labels. A node
+/// matches if all expressions of any term hold. Source: Kubernetes, NodeSelectorRequirement.
 namespace gpuprobe::inline exports {
 namespace {
 
 constexpr std::string_view kOurs = "gpuprobe.feature.node.kubernetes.io/";
 
-/// Collects one term.
+/// Collects the expressions of one term.
 class NodeTerm {
 public:
     void add(const std::string& key, const char* operation, std::vector<std::string> values = {}) {
@@ -24,12 +24,13 @@ public:
             expression["values"] = to_value(values);
         expressions_.push_back(std::move(expression));
     }
+    /// An expression about one of our labels.
     void ours(const std::string& name,
               const char* operation,
               std::vector<std::string> values = {}) {
         add(std::string{kOurs} + name, operation, std::move(values));
     }
-    /// An integer of that size or more.
+    /// The label's value is an integer >= `floor`. Kubernetes only has "greater than".
     void at_least(const std::string& name, std::uint64_t floor) {
         if (floor > 0)
             ours(name, "Gt", {std::to_string(floor - 1)});
@@ -46,6 +47,7 @@ private:
     Value::Array expressions_ = {};
 };
 
+/// Kubernetes' name of an architecture.
 std::string kubernetes_arch(const std::string& arch) {
     if (arch == "x86_64")
         return "amd64";
@@ -56,13 +58,14 @@ struct CpuLabel {
     std::string_view feature;
     const char* label;
 };
-/// Of those that NFD labels by default. Source: NFD, "Feature labels", cpu-cpuid.
+/// The CPU features that NFD labels by default. Source: NFD, "Feature labels", cpu-cpuid.
 constexpr CpuLabel kCpuLabels[] = {
     {"avx", "AVX"},           {"avx2", "AVX2"},         {"avx512f", "AVX512F"},
     {"avx512bw", "AVX512BW"}, {"avx512cd", "AVX512CD"}, {"avx512dq", "AVX512DQ"},
     {"avx512vl", "AVX512VL"}, {"fma", "FMA3"},
 };
 
+/// Adds the requirements for the host.
 void add_host(const HostNeed& host, NodeTerm& term, FleetQuery& query) {
     term.add("kubernetes.io/arch", "In", {kubernetes_arch(host.arch)});
     if (host.libc)
@@ -84,7 +87,8 @@ void add_host(const HostNeed& host, NodeTerm& term, FleetQuery& query) {
     }
 }
 
-/// Labels are of machines: that the same GPU is meant, holds where no other kind is there.
+/// Excludes machines with other kinds of GPUs. Labels describe machines, so only without other
+/// kinds is it certain that all conditions hold for the same GPU.
 void no_others(const std::set<GpuKind>& kinds, NodeTerm& term) {
     for (const auto kind :
          {GpuKind::Discrete, GpuKind::Integrated, GpuKind::Virtual, GpuKind::Unknown})
@@ -92,6 +96,7 @@ void no_others(const std::set<GpuKind>& kinds, NodeTerm& term) {
             term.ours("gpu." + std::string{name_of(kind)} + ".count", "DoesNotExist");
 }
 
+/// Excludes GPUs from other vendors, unless the API already implies the vendor.
 void add_vendors(const GpuNeed& gpu, NodeTerm& term, FleetQuery& query) {
     const bool is_said = gpu.vendors.size() == 1 && gpu.api == own_api(gpu.vendors.front());
     if (gpu.vendors.empty() || is_said)
@@ -109,6 +114,7 @@ void add_kinds(const GpuNeed& gpu, NodeTerm& term, FleetQuery& query) {
     query.stronger.push_back(asked_more("machines that have another kind of GPU as well"));
 }
 
+/// Adds the memory, rounded up to whole GiB.
 void add_memory(const GpuNeed& gpu, const std::string& target, NodeTerm& term, FleetQuery& query) {
     if (!gpu.memory)
         return;
@@ -122,7 +128,7 @@ void add_memory(const GpuNeed& gpu, const std::string& target, NodeTerm& term, F
     query.stronger.push_back(asked_more("memory is asked of cards, where all GPUs are cards"));
 }
 
-/// A part of a version that no label compares rounds up.
+/// Adds the driver's version. Labels have only the major version, so a minor version rounds it up.
 void add_driver(const GpuNeed& gpu, NodeTerm& term, FleetQuery& query) {
     if (!gpu.driver)
         return;
@@ -134,7 +140,7 @@ void add_driver(const GpuNeed& gpu, NodeTerm& term, FleetQuery& query) {
                                             ": only whole branches are compared"));
 }
 
-/// Versions up to 1.9: there is no 2.
+/// Adds the versions of Vulkan up to 1.9; no version 2 exists.
 void add_vulkan(const GpuNeed& gpu, NodeTerm& term) {
     if (!gpu.vulkan)
         return;
@@ -144,6 +150,7 @@ void add_vulkan(const GpuNeed& gpu, NodeTerm& term) {
     term.ours("api.vulkan", "In", versions);
 }
 
+/// The term for one alternative and one target.
 Value term_for(const FleetNeed& need,
                const GpuNeed& gpu,
                const std::string& target,

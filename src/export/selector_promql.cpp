@@ -4,8 +4,9 @@
 #include "export/exported_gpu.h"
 #include "export/selector.h"
 
-/// Source: Prometheus, "Querying": vector matching with on(), RE2 matchers. GPUs are matched one by
-/// one, so that all of an alternative holds of the same GPU.
+/// Queries for Prometheus, with vector matching by on() and RE2 matchers. Metrics are matched for
+/// each GPU, so that all conditions of an alternative hold for the same GPU. Source: Prometheus,
+/// "Querying".
 namespace gpuprobe::inline exports {
 namespace {
 
@@ -13,6 +14,7 @@ std::string quoted(const std::string& name, const char* operation, const std::st
     return name + operation + "\"" + value + "\"";
 }
 
+/// A regular expression for any of the words.
 std::string one_of(const auto& words) {
     std::string text;
     for (const auto& word : words) {
@@ -30,6 +32,7 @@ std::string braced(const std::vector<std::string>& matchers) {
     return "{" + text + "}";
 }
 
+/// The conditions that gpuprobe_gpu_info has labels for.
 std::string info_of(const GpuNeed& gpu) {
     std::vector<std::string> matchers;
     if (!gpu.vendors.empty())
@@ -51,6 +54,7 @@ std::string info_of(const GpuNeed& gpu) {
     return "gpuprobe_gpu_info" + (matchers.empty() ? "" : braced(matchers));
 }
 
+/// All conditions for one GPU.
 std::string gpu_part(const GpuNeed& gpu) {
     auto text = info_of(gpu);
     if (gpu.api)
@@ -62,6 +66,7 @@ std::string gpu_part(const GpuNeed& gpu) {
     return text;
 }
 
+/// The conditions for the host.
 std::string host_part(const HostNeed& host, FleetQuery& query) {
     std::vector<std::string> matchers{quoted("arch", "=", host.arch)};
     if (host.libc)
@@ -89,7 +94,7 @@ Result<FleetQuery> promql_query(const FleetNeed& need,
     query.text = "count by (instance) (\n";
     query.text += need.gpus.empty() ? "  " : "  (\n" + gpus + "  )\n  and on (instance) ";
     query.text += host_part(need.host, query) + "\n";
-    if (need.host.kernel)  // node_exporter's own
+    if (need.host.kernel)  // a metric of node_exporter
         query.text += "  and on (instance) node_uname_info{" +
                       quoted("release", "=~", at_least_pattern(*need.host.kernel)) + "}\n";
     query.text += ")\n";

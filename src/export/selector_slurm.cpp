@@ -5,22 +5,24 @@
 #include "export/exported_gpu.h"
 #include "export/selector.h"
 
-/// Source: srun(1), --constraint: words joined by & and |, with one level of parentheses. Slurm
-/// refuses a word that no node of the cluster has, so that the words there are matter.
+/// Queries for Slurm: words joined by & and |, with one level of parentheses. Slurm rejects a query
+/// with a word that no node of the cluster has, so the cluster's words matter. Source: srun(1),
+/// --constraint.
 namespace gpuprobe::inline exports {
 namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr std::uint32_t kLastGlibc = 50;  ///< in a list for a cluster that nobody told about
+constexpr std::uint32_t kLastGlibc = 50;  ///< last one to list if the cluster's words are unknown
 constexpr std::uint32_t kLastVulkan = 9;
 constexpr int kLastCpuLevel = 4;
 
-/// Words of the cluster; all that there may be without a list of them.
+/// The cluster's words; if they are unknown, all possible words.
 class Vocabulary {
 public:
     explicit Vocabulary(const Words& known) : known_{known} {}
 
+    /// The words that the cluster has.
     [[nodiscard]] Words among(Words words) const {
         if (!known_.empty())
             std::erase_if(words, [this](const auto& word) {
@@ -28,7 +30,8 @@ public:
             });
         return words;
     }
-    /// Words of that start whose version is not older; `otherwise` without a list.
+    /// The cluster's words that begin with `start` and have a version >= `floor`; `otherwise` if
+    /// the cluster's words are unknown.
     [[nodiscard]] Words from(std::string_view start, const Version& floor, Words otherwise) const {
         if (known_.empty())
             return otherwise;
@@ -48,9 +51,10 @@ private:
     const Words& known_;
 };
 
-/// Joined by &; one without words can't hold.
+/// Alternatives joined by &. The constraint is impossible if any alternative has no words.
 class Constraint {
 public:
+    /// Adds a group of words, of which a node must have one.
     void any_of(Words words) {
         is_possible_ = is_possible_ && !words.empty();
         std::string group;
@@ -66,6 +70,7 @@ private:
     bool is_possible_ = true;
 };
 
+/// "vulkan1.2", "vulkan1.3" …
 Words versions(const std::string& start, std::uint32_t first, std::uint32_t last) {
     Words words;
     for (auto minor = first; minor <= last; ++minor)
@@ -73,6 +78,7 @@ Words versions(const std::string& start, std::uint32_t first, std::uint32_t last
     return words;
 }
 
+/// Adds the requirements for the host.
 void add_host(const HostNeed& host, const Vocabulary& there, Constraint& constraint) {
     constraint.any_of(there.among({host.arch}));
     if (host.glibc)
@@ -81,6 +87,7 @@ void add_host(const HostNeed& host, const Vocabulary& there, Constraint& constra
     else if (host.libc == "musl")
         constraint.any_of(there.among({"musl"}));
     else if (host.libc)
+        // Any version of glibc. The list for an unknown cluster begins with 2.17.
         constraint.any_of(there.from("glibc", {}, versions("glibc2.", 17, kLastGlibc)));
     Words levels;
     for (auto level = host.cpu_level.value_or(kLastCpuLevel + 1); level <= kLastCpuLevel; ++level)
@@ -89,6 +96,7 @@ void add_host(const HostNeed& host, const Vocabulary& there, Constraint& constra
         constraint.any_of(there.among(levels));
 }
 
+/// "cuda_sm90" for the target "sm_90".
 Words target_words(const GpuNeed& gpu) {
     Words words;
     for (auto target : *gpu.targets) {
@@ -99,7 +107,8 @@ Words target_words(const GpuNeed& gpu) {
     return words;
 }
 
-/// A part of a version that no word tells rounds up.
+/// The words for drivers of that version or newer. Only whole branches have a word, so a minor
+/// version rounds up.
 Words driver_words(const Version& floor,
                    const Vocabulary& there,
                    const Rules& rules,
@@ -116,13 +125,14 @@ Words driver_words(const Version& floor,
     return there.from("cuda_drv", branch, std::move(known));
 }
 
-/// The word for machines whose GPUs all are of these kinds; empty when there is none.
+/// The word for machines with GPUs of these kinds only; empty if Slurm nodes have no such word.
 std::string kind_word(const std::set<GpuKind>& kinds) {
     if (kinds == std::set{GpuKind::Discrete, GpuKind::Integrated})
         return "gpus-physical";
     return kinds == std::set{GpuKind::Discrete} ? "gpus-discrete" : "";
 }
 
+/// Notes the requirements that no word expresses.
 void add_weaker(const GpuNeed& gpu, FleetQuery& query) {
     const bool is_said = gpu.vendors.size() == 1 && gpu.api == own_api(gpu.vendors.front());
     if (!gpu.vendors.empty() && !is_said)
@@ -134,7 +144,8 @@ void add_weaker(const GpuNeed& gpu, FleetQuery& query) {
             not_asked("vram_min_mib: " + std::to_string(gpu.memory->count / mib(1).count)));
 }
 
-/// A line for each alternative: parentheses do not nest.
+/// The options for one alternative; "" if no node can match. Each alternative needs its own line,
+/// because parentheses can't be nested.
 std::string line_for(const FleetNeed& need,
                      const GpuNeed* gpu,
                      const Vocabulary& there,

@@ -10,24 +10,25 @@
 #include "policy/fact.h"
 #include "report/compute_view.h"
 
-/// Sources: gres.conf(5) and slurm.conf(5) of Slurm 22.05. Their types and features are words of
-/// letters, digits and . : - _ (tests/integration/fleet runs jobs on them).
+/// Exports the configuration of Slurm nodes. Types and features are words of letters, digits and .
+/// : - _ (tests/integration/fleet runs jobs on them). Sources: gres.conf(5) and slurm.conf(5) of
+/// Slurm 22.05.
 namespace gpuprobe::inline exports {
 namespace {
 
-/// More is a burden on the controller, and lines of sinfo.
+/// The limit in bytes: longer lists would be a burden on the controller and on the output of sinfo.
 constexpr std::size_t kMaxFeatures = 2048;
 
-/// One line of gres.conf.
+/// A line of gres.conf.
 struct Gres {
-    std::string name = {};  ///< "gpu"; "igpu" for what beside cards would be counted as one
+    std::string name = {};  ///< "gpu"; "igpu" for integrated GPUs next to discrete ones
     std::string type = {};
-    std::string file = {};  ///< the option that names it
+    std::string file = {};  ///< the option that names the device files
     std::string vendor = {};
 };
 
-/// "nvidia_h200", as Slurm's own detection writes it; for others the architecture, as names of
-/// products say less.
+/// The type of a GPU: "nvidia_h200", as Slurm's detection names it; for other vendors the
+/// architecture, because their product names are less specific.
 std::string type_of(const ExportedGpu& gpu) {
     const auto* unit = unit_of(*gpu.gpu);
     std::string name = gpu.vendor + "_" + gpu.arch.value_or("gpu");
@@ -50,13 +51,14 @@ std::string type_of(const ExportedGpu& gpu) {
     return type.starts_with("nvidia") || gpu.vendor != "nvidia" ? type : "nvidia_" + type;
 }
 
+/// The device files by which Slurm identifies a GPU.
 std::vector<std::string> files_of(const ExportedGpu& gpu) {
     return nodes_of(*gpu.gpu,
                     gpu.gpu->driver.name == "nvidia" ? "/dev/nvidia" : "/dev/dri/renderD");
 }
 
-/// A MIG instance is the GPU's node and those of its two capabilities.
-/// Source: gres.conf(5) of Slurm 22.05, MultipleFiles.
+/// The option with the device files. A MIG instance has the GPU's node and the nodes of its two
+/// capabilities. Source: gres.conf(5) of Slurm 22.05, MultipleFiles.
 std::string file_option(const ExportedGpu& gpu) {
     const auto files = files_of(gpu);
     if (!stands_alone(*gpu.gpu))
@@ -67,13 +69,14 @@ std::string file_option(const ExportedGpu& gpu) {
     return text;
 }
 
-/// Files of one length by name, and shorter ones first: nvidia2 before nvidia10, as CUDA counts.
+/// Order of lines: shorter file names first, so that nvidia2 is before nvidia10, as CUDA numbers
+/// them.
 bool comes_before(const Gres& left, const Gres& right) {
     return std::tuple{left.name, left.file.size(), left.file} <
            std::tuple{right.name, right.file.size(), right.file};
 }
 
-/// Why a GPU is not offered; empty when it is.
+/// The reason why a GPU is left out; empty if it can be used.
 std::string obstacle(const ExportedGpu& gpu) {
     const auto* unit = unit_of(*gpu.gpu);
     if (unit ? stands_alone(*gpu.gpu) && unit->nodes.size() < 2 : !gpu.gpu->partitions.empty())
@@ -83,6 +86,7 @@ std::string obstacle(const ExportedGpu& gpu) {
     return "";
 }
 
+/// The lines for all GPUs.
 std::vector<Gres> gres_of(const std::vector<ExportedGpu>& gpus,
                           std::vector<ExportRemark>& left_out) {
     const bool has_cards = std::ranges::any_of(
@@ -93,6 +97,7 @@ std::vector<Gres> gres_of(const std::vector<ExportedGpu>& gpus,
             left_out.push_back({.code = "no-gres", .text = problem});
             continue;
         }
+        // A job that requests a "gpu" must not get the integrated GPU instead of a card.
         const bool is_second = has_cards && gpu.gpu->kind == GpuKind::Integrated;
         all.push_back({.name = is_second ? "igpu" : "gpu",
                        .type = type_of(gpu),
@@ -111,11 +116,12 @@ std::set<std::string> vendors_of_cards(const std::vector<Gres>& all) {
     return vendors;
 }
 
-/// Slurm's own words, whatever vendors we know. Source: the manual page of gres.conf, "Flags".
+/// The vendors for which Slurm has a flag. Source: the manual page of gres.conf, "Flags".
 constexpr auto kVendorsOfFlags = std::to_array<std::string_view>({"amd", "intel", "nvidia"});
 
-/// Slurm takes one set of flags for all lines of a name, whatever the manual says of types: with
-/// two vendors it ends, or counts one vendor's GPUs for the other. Source: src/interfaces/gres.c.
+/// The flags of a line. Slurm uses one set of flags for all lines of a name, although the manual
+/// promises one for each type: with two vendors it exits, or counts one vendor's GPUs for the
+/// other. Source: src/interfaces/gres.c.
 std::string flags_of(const Gres& gres, const std::set<std::string>& vendors) {
     if (gres.name != "gpu")
         return "";
@@ -123,7 +129,7 @@ std::string flags_of(const Gres& gres, const std::set<std::string>& vendors) {
     return " Flags=" + (vendors.size() == 1 && has_own ? gres.vendor + "_gpu_env" : "no_gpu_env");
 }
 
-/// "gpu:nvidia_h200:2,igpu:amd_gfx1036:1"
+/// The value of Gres=: "gpu:nvidia_h200:2,igpu:amd_gfx1036:1".
 std::string gres_counts(const std::vector<Gres>& all) {
     std::map<std::string, int> counts;
     for (const auto& gres : all)
@@ -134,6 +140,7 @@ std::string gres_counts(const std::vector<Gres>& all) {
     return text;
 }
 
+/// The value of GresTypes=: "gpu,igpu".
 std::string gres_types(const std::vector<Gres>& all) {
     std::set<std::string> names;
     for (const auto& gres : all)
@@ -144,7 +151,8 @@ std::string gres_types(const std::vector<Gres>& all) {
     return text;
 }
 
-/// "cuda_sm90", "rocm_gfx942": of what works, an API and what it is used on.
+/// The features for the vendors' working APIs and their targets: "cuda", "cuda_sm90",
+/// "rocm_gfx942".
 std::set<std::string> target_features(const std::vector<ExportedGpu>& gpus) {
     std::set<std::string> features;
     for (const auto& gpu : gpus) {
@@ -172,7 +180,7 @@ void add_host_features(const ExportedHost& host, std::vector<std::string>& featu
         features.push_back("x86-64-v" + std::to_string(*host.cpu_level));
 }
 
-/// Slurm has no "not": that no other kind of GPU is there, is a word of its own.
+/// Adds features for machines with only these kinds of GPUs: constraints have no "not".
 void add_kinds(const std::vector<ExportedGpu>& gpus, std::vector<std::string>& features) {
     const auto all_are = [&gpus](std::initializer_list<GpuKind> kinds) {
         return !gpus.empty() && std::ranges::all_of(gpus, [kinds](const ExportedGpu& gpu) {
@@ -185,7 +193,7 @@ void add_kinds(const std::vector<ExportedGpu>& gpus, std::vector<std::string>& f
         features.emplace_back("gpus-discrete");
 }
 
-/// Booleans are all that Slurm compares: versions become words.
+/// All features about hardware and host. Slurm can't compare numbers, so each version is a word.
 std::vector<std::string> fact_features(const ExportSubject& subject,
                                        const std::vector<ExportedGpu>& gpus) {
     const auto targets = target_features(gpus);
@@ -208,12 +216,14 @@ std::vector<std::string> fact_features(const ExportSubject& subject,
     return features;
 }
 
-/// Facts, and verdicts as long as there is room. Two verdicts of one word would be one.
+/// The features of a node, or the reason for refusing the export: two verdicts with the same word
+/// can't be distinguished.
 struct Features {
     std::vector<std::string> words = {};
     std::optional<ExportRemark> refusal = {};
 };
 
+/// All facts, then as many verdicts as fit into kMaxFeatures.
 Features features_of(const ExportSubject& subject,
                      const std::vector<ExportedGpu>& gpus,
                      std::vector<ExportRemark>& left_out) {
@@ -247,6 +257,7 @@ Features features_of(const ExportSubject& subject,
     return features;
 }
 
+/// The node's line in slurm.conf.
 std::string node_line(const ExportSubject& subject,
                       const std::vector<Gres>& all,
                       const std::vector<std::string>& features) {
@@ -258,13 +269,13 @@ std::string node_line(const ExportSubject& subject,
     return line + "\n";
 }
 
-/// Both formats from the same parts.
+/// The parts of both formats.
 struct SlurmNode {
     std::vector<Gres> gres = {};
     std::string line = {};
 };
 
-/// Refused where there is no name, or a collision.
+/// The node; nullopt, with the reason in `result`, if its name is invalid or features collide.
 std::optional<SlurmNode> slurm_node(const ExportSubject& subject, Exported& result) {
     const bool has_name =
         !subject.node.empty() && std::ranges::all_of(subject.node, [](char character) {
