@@ -60,6 +60,7 @@ public:
     [[nodiscard]] std::optional<std::string> fix_of(const Cause& cause,
                                                     const Value& evidence) const {
         const Facts facts{{.report = report_}};
+        // The scene has no device: conditions can only use the roots and the evidence.
         const Scene scene{.roots = &roots_, .facts = &facts, .evidence = &evidence};
         return all_hold(cause.when, scene) ? told(cause, evidence, {}, scene).fix : std::nullopt;
     }
@@ -138,6 +139,7 @@ private:
                     return holds(condition, scene) == Truth::True;
                 }))
                 continue;
+            // Only keep the shown members of an item: the rest of it may be large.
             Value members = is_item(cause) ? Value{Value::Object{}} : evidence;
             for (const auto& [name, path] : cause.show)
                 members[name] = shown(met_by(path, scene));
@@ -176,6 +178,7 @@ private:
 
     /// Makes the finding for a cause and its evidence, with the fix for this place.
     Finding told(const Cause& cause, Value evidence, const Device& device, Scene scene) const {
+        // Fixes differ in containers, so texts and conditions need to know it.
         if (device.id && report_.host.container)
             evidence["container"] = *report_.host.container;
         scene.evidence = &evidence;
@@ -194,6 +197,7 @@ private:
         if (is_helped && remedy->case_name)
             evidence["case"] = *remedy->case_name;
         finding.evidence = std::move(evidence);
+        // The fix's sentence has precedence over the cause's, and that over the reason's.
         const auto& own = is_helped && remedy->text ? remedy->text : cause.text;
         finding.sentence = place_.sentence(own ? *own : sentence_of(cause.id), finding.evidence);
         if (is_helped)
@@ -209,6 +213,7 @@ private:
         for (const auto& pattern : remedy.run) {
             auto shell = place_.command(pattern, finding.evidence);
             const auto words = shell ? *shell : place_.fix(pattern, finding.evidence);
+            // Skip a command whose values are all unknown.
             if (words == kNothingKnown)
                 continue;
             fix.append(between).append(words);
@@ -258,6 +263,7 @@ std::optional<std::string> found_fix(const Reason& reason, const ReasonPlace& pl
             continue;
         if (is_certain(finding))
             return finding.fix;
+        // Two candidates with different fixes: it is unclear which one is meant.
         if (first && first->fix != finding.fix)
             return std::nullopt;
         first = &finding;

@@ -35,6 +35,7 @@ std::optional<std::string> written(const Value& value, ValueForm form) {
     const auto whole = text ? *text : json_line(value);
     // Numbers and booleans are always safe in a command.
     const bool may_be_anything = text || value.is_object();
+    // In a command, a text that can't be a safe word makes the whole value unknown.
     if (form == ValueForm::CommandWord && may_be_anything)
         return command_word(whole);
     return scrubbed(whole);
@@ -56,6 +57,7 @@ Piece filled_piece(std::string_view pattern, const WordLookup& lookup) {
         if (pattern.empty())
             break;
         const auto close = std::min(pattern.find('}'), pattern.size() - 1);
+        // Text up to the closing brace; an unclosed brace extends to the end.
         const auto member = lookup(pattern.substr(1, close - 1));
         piece.text += member.value_or(std::string{kNothingKnown});
         piece.is_complete = piece.is_complete && member;
@@ -87,6 +89,7 @@ std::string unworded(const Reason& reason) {
     return scrubbed(reason.code) + (details.empty() ? "" : " (" + details + ")");
 }
 
+/// The wording for a code; nullptr for an unknown code.
 const Wording* find_wording(std::string_view code) {
     for (const auto& wording : kWordings)
         if (wording.code == code)
@@ -94,6 +97,7 @@ const Wording* find_wording(std::string_view code) {
     return nullptr;
 }
 
+/// The place that a reason names: a GPU's id, a node …; "" if it names none.
 std::string where_of(const Reason& reason) {
     const auto* place = reason.detail.at("where").as_string();
     return place ? *place : std::string{};
@@ -221,6 +225,7 @@ std::optional<std::string> detail_word(const Value& detail,
         return told_within(member, within(detail, place), true);
     if (format == "why" && form == ValueForm::Prose)
         return told_within(member, within(detail, place), false);
+    // A format that does not match the value's type is ignored.
     if (const auto bytes = member.as_unsigned(); bytes && format == "size")
         return size_text(Bytes{*bytes});
     if (const auto rate = member.as_double(); rate && format == "rate")
@@ -271,6 +276,7 @@ std::string_view sentence_of(std::string_view code) {
 
 Explained explained(const Reason& reason, const ReasonPlace& place) {
     const auto* wording = find_wording(reason.code);
+    // Codes of newer data files and daemons have no wording in this version.
     if (!wording)
         return {.text = unworded(reason)};
     const auto words = [&](std::string_view pattern, ValueForm form) {
@@ -294,6 +300,7 @@ ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& p
     std::vector<std::string> texts;
     for (const auto& reason : reasons) {
         const auto one = explained(reason, place);
+        // Several GPUs often have the same reason, and several reasons the same fix.
         add_once(texts, one.text);
         if (one.fix)
             add_once(all.fixes, *one.fix);
@@ -303,6 +310,7 @@ ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& p
 }
 
 ExplainedList explained(const Candidate& candidate, ReasonPlace place) {
+    // Fixes are looked up for the GPU and API of the candidate.
     place.gpu = candidate.gpu.value_or("");
     place.api = api_below(candidate.backend);
     auto why = explained(worth_saying(candidate.reasons), place);
@@ -316,8 +324,10 @@ ExplainedList explained(const VariantCandidate& candidate, const ReasonPlace& pl
     if (candidate.verdict == Verdict::Accepted)
         return {.text = where_it_runs(candidate)};
     auto why = explained(worth_saying(candidate.reasons), place);
+    // The manifest's note comes after the fixes of the reasons.
     if (note_helps(candidate))
         add_once(why.fixes, scrubbed(*candidate.note, 1024));
+    // Don't suggest fixes if the variant is for GPUs that this machine does not have.
     if (!can_be_helped(candidate))
         why.fixes.clear();
     if (why.text.empty())

@@ -76,7 +76,6 @@ std::string_view sentence_of(std::string_view code);
 enum class ValueForm {
     Prose,        ///< on one line, printable
     CommandWord,  ///< also safe as a word of a command (explain/shell_quote.h)
-                  ///< commands
 };
 
 /// The value of a placeholder from a reason's detail or a finding's evidence. nullopt if it is

@@ -59,6 +59,8 @@ std::string runtime_sentence(const Report& report, std::string_view api) {
 Obstacle general_obstacle(const Report& report, const std::string& backend) {
     Obstacle obstacle{.backend = backend};
     const auto vendor = vendor_of_backend(backend);
+    // The most basic reason first: no GPU of that vendor, then software only, then the probe's
+    // outcome.
     if (!vendor.empty() && !has_gpu_of(report, vendor))
         obstacle.text = phrase("no {vendor} GPU", {{"vendor", vendor_title(vendor)}});
     else
@@ -78,6 +80,7 @@ std::vector<Obstacle> gpu_obstacles(const Report& report,
         if (view == gpu.backends.end() || view->second.usable == true)
             continue;
         const auto& reasons = view->second.reasons;
+        // Skip GPUs that the backend can never use, such as CUDA on an AMD GPU.
         if (std::all_of(reasons.begin(), reasons.end(), is_by_nature))
             continue;
         auto why = explained(

@@ -45,6 +45,7 @@ std::optional<std::string> package_of(const Distribution& row,
     const auto* names = places.told(row, &Distribution::packages, role, version);
     if (!names || names->find(kMachine) == std::string::npos)
         return names ? std::optional{*names} : std::nullopt;
+    // Distributions name processors differently: "amd64" in Debian, "x86_64" in Fedora.
     const auto* machine =
         places.told(row, &Distribution::machines, host.arch.value_or(kUsualMachine), version);
     return machine ? std::optional{replaced(*names, kMachine, *machine)} : std::nullopt;
@@ -159,11 +160,13 @@ std::string Place::install_words(const std::string& role) const {
     const auto noted = [&note](std::string words) {
         return phrase("{words}[ ({note})]", {{"words", std::move(words)}, {"note", note}});
     };
+    // Image-based system: the row has the advice, because packages can't be installed.
     if (row_ && row_->image && !is_inside())
         return noted(with(*row_->image, packages && !packages->empty() ? *packages : says));
     if (const auto command = install_command(role))
         return noted(*command);
     if (packages)
+        // The distribution is known, but does not have the package.
         return phrase("{distribution} has no package of {package}[: {note}]",
                       {{"distribution", row_->name}, {"package", says}, {"note", note}});
     // The last resort: no row for this distribution.
@@ -188,6 +191,7 @@ std::optional<std::string> Place::word(std::string_view placeholder,
                                        ValueForm form) const {
     const auto colon = std::min(placeholder.find(':'), placeholder.size());
     const std::string name{placeholder.substr(0, colon)};
+    // A placeholder is "name" or "name:argument".
     const std::string of{placeholder.substr(std::min(colon + 1, placeholder.size()))};
     // The tables use the object as a word of a command, even in sentences.
     const auto object = [&] { return detail_word(evidence, of, {}, ValueForm::CommandWord); };
@@ -208,6 +212,7 @@ std::optional<std::string> Place::word(std::string_view placeholder,
         const auto parameter = word_of(evidence.at(of));
         return is_kernel_word(parameter) ? own_command(name, parameter) : std::nullopt;
     }
+    // "owner:node": the command that prints the package of a file.
     if (name == "owner")
         return object() ? own_command(name, *object()) : std::nullopt;
     return detail_word(evidence, placeholder, {}, form);

@@ -155,6 +155,7 @@ std::string cut_to(std::string_view text, std::size_t columns, std::string_view 
     if (mark_width > columns)
         return std::string{text.substr(0, fitting_bytes(text, columns))};
     auto start = text.substr(0, fitting_bytes(text, columns - mark_width));
+    // No space before the mark.
     while (start.ends_with(' '))
         start.remove_suffix(1);
     return std::string{start} + std::string{mark};
@@ -171,6 +172,7 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
     std::vector<std::string> lines(1);
     for (const auto word : words(text)) {
         auto& line = lines.back();
+        // Start a new line, unless this one is still empty: a long word is never broken.
         if (!line.empty() && display_width(line) + 1 + display_width(word) > columns)
             lines.emplace_back(word);
         else

@@ -87,6 +87,7 @@ std::string age_text(WallTime at, WallTime now) {
 }
 
 std::string time_text(WallTime at) {
+    // The time of the day: the rest after whole days.
     const std::chrono::hh_mm_ss time{at - std::chrono::floor<std::chrono::days>(at)};
     return day_text(at) + " " + padded(time.hours().count(), 2) + ":" +
            padded(time.minutes().count(), 2) + " UTC";

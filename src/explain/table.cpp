@@ -65,6 +65,7 @@ std::vector<Table::Slot> Table::layout(const Screen& screen, std::size_t indent)
     std::vector<Slot> slots;
     for (std::size_t i = 0; i < columns_.size(); ++i)
         slots.push_back({.column = i, .width = natural_width(i, screen.has_legend)});
+    // A pipe has no width: nothing is cut.
     if (screen.columns == 0)
         return slots;
     const std::size_t room = screen.columns > indent ? screen.columns - indent : 1;
@@ -82,6 +83,7 @@ void Table::drop_columns(std::vector<Slot>& slots, std::size_t room) const {
         return sum;
     };
     while (least() > room) {
+        // Remove the last column that may be removed.
         const auto last = std::find_if(slots.rbegin(), slots.rend(), [this](const Slot& slot) {
             return columns_[slot.column].may_go;
         });
@@ -102,6 +104,7 @@ void Table::shrink_columns(std::vector<Slot>& slots, std::size_t room) const {
             if (columns_[slot.column].may_shrink && slot.width > kMinShrunk &&
                 (!widest || slot.width > widest->width))
                 widest = &slot;
+        // No column can shrink any further; line() cuts the end of the lines.
         if (!widest)
             return;
         --widest->width;
