@@ -33,6 +33,7 @@ Value node_of(const std::string& path) {
     return node;
 }
 
+/// True if the machine has AMD's compute node.
 bool has_kfd(const Report& report) {
     return std::ranges::any_of(report.nodes, [](const DeviceNode& node) {
         return node.path == "/dev/kfd" && node.reason != "missing";

@@ -10,6 +10,7 @@
 namespace gpuprobe::inline exports {
 namespace {
 
+/// A string literal of the ClassAd language.
 std::string classad_string(std::string_view text) {
     std::string result = "\"";
     for (const char character : scrubbed(text)) {
@@ -20,6 +21,7 @@ std::string classad_string(std::string_view text) {
     return result + "\"";
 }
 
+/// A list of expressions: "{a,b}".
 std::string list_of(const std::vector<std::string>& items) {
     std::string text = "{";
     for (const auto& item : items)
@@ -70,6 +72,7 @@ std::map<std::string, int> apis_of(const std::vector<ExportedGpu>& gpus) {
     return counts;
 }
 
+/// The attributes of the host.
 std::string host_attributes(const ExportedHost& host) {
     std::string text;
     if (host.libc)

@@ -195,6 +195,7 @@ private:
             const auto family = rules_.gfx_families().find(target.processor);
             if (family != rules_.gfx_families().end())
                 words.insert(family->second.begin(), family->second.end());
+            // An unknown family ("gfx11X") matches nothing.
             else if (target.processor.find('X') == std::string::npos)
                 words.insert(target.processor);
         }
@@ -266,12 +267,14 @@ Result<FleetNeed> fleet_need_of(const VariantPlatform& platform,
         add_host(term, need);
     for (const auto& alternative : variant.needs.devices) {
         auto gpus = GpuReading{rules, need.beyond}.read(alternative);
+        // One of several alternatives may fail if another one remains.
         if (!gpus && variant.needs.devices.size() == 1)
             return std::move(gpus).error();
         if (gpus)
             need.gpus.insert(need.gpus.end(), gpus->begin(), gpus->end());
     }
     std::ranges::for_each(need.gpus, complete);
+    // Exports are about single GPUs: that all GPUs fit can't be queried.
     if (variant.needs.scope == VariantScope::All)
         need.beyond.emplace_back("scope: all GPUs");
     return need;

@@ -21,6 +21,7 @@ constexpr std::size_t kMaxVerdictSeries = 64;
 
 using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
+/// A label's value in quotes, with quotes and backslashes escaped.
 std::string label_value(std::string_view value) {
     std::string text = "\"";
     for (const char character : scrubbed(value)) {
@@ -170,6 +171,7 @@ std::string accelerators_text(std::vector<Accelerator> all) {
                [](const Accelerator& one) { return one.power.temperature; }, kMilli);
 }
 
+/// The platform of the host.
 GaugeText host_gauge(const ExportedHost& host) {
     GaugeText metric{"gpuprobe_host_info", "What programs for this machine must be built for."};
     const auto level = host.cpu_level;
@@ -190,6 +192,7 @@ GaugeText memory_of(const std::vector<ExportedGpu>& gpus) {
     return metric;
 }
 
+/// Whether each API works on each GPU.
 GaugeText usable_of(const std::vector<ExportedGpu>& gpus) {
     GaugeText metric{"gpuprobe_gpu_usable",
                      "Whether this API works on this GPU (1) or not (0); absent when not known."};
@@ -212,6 +215,7 @@ GaugeText variants_of(const std::vector<Verdicts>& verdicts) {
     return metric;
 }
 
+/// The best variant of each application.
 GaugeText best_of(const std::vector<Verdicts>& verdicts) {
     GaugeText metric{"gpuprobe_best_variant_info", "The variant of a product to install here."};
     for (const auto& product : verdicts)
@@ -265,6 +269,7 @@ Exported write_prometheus(const ExportSubject& subject) {
                 findings_of(subject.findings).text();
     const auto verdicts = verdicts_of(subject, result.left_out);
     const auto variants = variants_of(verdicts);
+    // All or none: a part of the verdicts would look like the whole.
     if (variants.count() > kMaxVerdictSeries)
         result.left_out.push_back(
             {.code = "over-budget",

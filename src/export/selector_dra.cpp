@@ -74,6 +74,7 @@ Result<FleetQuery> dra_query(const FleetNeed& need,
     auto query = query_for(need);
     std::string text;
     for (const auto& gpu : need.gpus) {
+        // Skip alternatives for other vendors' drivers.
         if (gpu.api != "cuda")
             continue;
         if (gpu.kinds)

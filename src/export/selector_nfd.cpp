@@ -178,10 +178,12 @@ Result<FleetQuery> nfd_query(const FleetNeed& need,
     auto query = query_for(need);
     Value::Array terms;
     for (const auto& gpu : need.gpus) {
+        // A term for each target: expressions of one term can't be alternatives.
         const auto targets = gpu.targets.value_or(std::set<std::string>{""});
         for (const auto& target : targets)
             terms.push_back(term_for(need, gpu, target, query));
     }
+    // A variant for the CPU has only requirements for the host.
     if (need.gpus.empty()) {
         NodeTerm term;
         add_host(need.host, term, query);

@@ -10,6 +10,7 @@
 namespace gpuprobe::inline exports {
 namespace {
 
+/// A matcher such as name="value".
 std::string quoted(const std::string& name, const char* operation, const std::string& value) {
     return name + operation + "\"" + value + "\"";
 }
@@ -25,6 +26,7 @@ std::string one_of(const auto& words) {
     return text;
 }
 
+/// Matchers in braces: {a="b",c="d"}.
 std::string braced(const std::vector<std::string>& matchers) {
     std::string text;
     for (const auto& matcher : matchers)
@@ -91,6 +93,7 @@ Result<FleetQuery> promql_query(const FleetNeed& need,
     std::string gpus;
     for (const auto& gpu : need.gpus)
         gpus += (gpus.empty() ? "    " : "  or\n    ") + gpu_part(gpu) + "\n";
+    // Any alternative, on a host that satisfies the host's requirements.
     query.text = "count by (instance) (\n";
     query.text += need.gpus.empty() ? "  " : "  (\n" + gpus + "  )\n  and on (instance) ";
     query.text += host_part(need.host, query) + "\n";

@@ -79,6 +79,8 @@ bool comes_before(const Gres& left, const Gres& right) {
 /// The reason why a GPU is left out; empty if it can be used.
 std::string obstacle(const ExportedGpu& gpu) {
     const auto* unit = unit_of(*gpu.gpu);
+    // A MIG instance needs the nodes of two capabilities. A GPU that is divided but not exported as
+    // its partitions can't be offered as a whole.
     if (unit ? stands_alone(*gpu.gpu) && unit->nodes.size() < 2 : !gpu.gpu->partitions.empty())
         return gpu.place + " is divided: leave it to Slurm's AutoDetect, which knows its parts";
     if (files_of(gpu).empty())
@@ -108,6 +110,7 @@ std::vector<Gres> gres_of(const std::vector<ExportedGpu>& gpus,
     return all;
 }
 
+/// The vendors of the lines with the name "gpu".
 std::set<std::string> vendors_of_cards(const std::vector<Gres>& all) {
     std::set<std::string> vendors;
     for (const auto& gres : all)
@@ -168,6 +171,7 @@ std::set<std::string> target_features(const std::vector<ExportedGpu>& gpus) {
     return features;
 }
 
+/// Adds the features of the host: "x86_64", "glibc2.36", "x86-64-v3".
 void add_host_features(const ExportedHost& host, std::vector<std::string>& features) {
     if (!host.arch.empty())
         features.push_back(host.arch);
@@ -243,6 +247,7 @@ Features features_of(const ExportSubject& subject,
                                     .text = at->second + " and " + meaning + " are both " + word};
                 return features;
             }
+            // A later, shorter word may still fit.
             if (length + word.size() + 1 > kMaxFeatures) {
                 ++dropped;
                 continue;
@@ -323,6 +328,7 @@ Exported write_slurm_gres(const ExportSubject& subject) {
     if (!node->gres.empty())
         text += "#   GresTypes=" + gres_types(node->gres) + "\n";
     text += "#   " + node->line;
+    // The lines below name all GPUs, so Slurm must not detect any.
     text += "NodeName=" + subject.node + " AutoDetect=off\n";
     const auto vendors = vendors_of_cards(node->gres);
     for (const auto& gres : node->gres)

@@ -75,6 +75,7 @@ std::vector<Verdicts> verdicts_of(const ExportSubject& subject,
         if (const auto count = sort_out(answer, verdicts); count > 0)
             left_out.push_back(
                 unfit(std::to_string(count) + " variants of " + answer.product + " are"));
+        // Supported variants keep the order in which to try them.
         std::ranges::sort(verdicts.unsupported);
         if (const auto best = best_of(answer); best && is_fleet_name(*best))
             verdicts.best = best;
