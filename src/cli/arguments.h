@@ -132,7 +132,6 @@ struct Arguments {
     bool allow_wake = false;                         ///< of probe and bench
     std::string stage = "query";                     ///< of probe
     bool measures_in_use = false;                    ///< of probe and bench
-    std::optional<std::string> plot = {};            ///< of bench: a file
     std::optional<std::string> bundle = {};          ///< of doctor: a file for a bug report
     bool warnings_count = false;                     ///< of doctor
     std::optional<std::string> capture_folder = {};  ///< of capture

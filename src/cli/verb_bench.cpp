@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/files.h"
 #include "base/record.h"
-#include "cli/bench_plot.h"
 #include "cli/bench_text.h"
 #include "cli/pick_gpu.h"
 #include "cli/shared_options.h"
@@ -53,12 +52,7 @@ Result<ExitCode> run_bench(Context& context) {
         return Error{ErrorCode::NoMatch, report.source == ReportSource::Replay
                                              ? "this capture holds no measurements of it"
                                              : "nothing here could be verified or measured"};
-    const auto drawn = arguments.plot ? write_atomically(*arguments.plot, bench_plot(report, rows))
-                                      : Status{Done{}};
-    // What took so long is told without a picture too; but JSON is one document, also for errors.
-    if (drawn || !context.wants_json())
-        show(context, report, rows);
-    TRY(drawn);
+    show(context, report, rows);
     return ExitCode::Answered;
 }
 
@@ -76,11 +70,7 @@ from it (up, down), operations a second, the time to launch a kernel, and by how
 differ. It takes about a second for each line.
 )",
         .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
-        .options = joined({{.names = "--plot",
-                            .value = {.name = "FILE", .names = kFiles},
-                            .help = "draw the same as bars, in an SVG picture",
-                            .take = put<&Arguments::plot>}},
-                          trial_options()),
+        .options = trial_options(),
         .run = run_bench};
 }
 

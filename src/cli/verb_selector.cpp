@@ -56,9 +56,6 @@ Result<const Variant*> variant_of(const VariantPlatform& platform, const std::st
 Result<FleetQuery> verdict_query(const SelectorEngine& engine,
                                  const Manifest& manifest,
                                  const Variant& variant) {
-    if (!engine.ask_verdict)
-        return Error{ErrorCode::NoMatch,
-                     fmt::format("no export gives verdicts to {}", engine.name)};
     if (!is_fleet_name(manifest.name) || !is_fleet_name(variant.name))
         return Error{ErrorCode::NoMatch, "no export gives a verdict on a variant of that name"};
     return FleetQuery{.text = engine.ask_verdict(manifest.name, variant.name)};
@@ -70,7 +67,7 @@ Result<FleetQuery> query_of(const Arguments& arguments) {
     const auto manifest = TRY(wanted_manifest(arguments.recommend));
     const auto& platform = *TRY(platform_of(manifest, fleet.platform));
     const auto& variant = *TRY(variant_of(platform, fleet.variant));
-    if (fleet.by_verdict)
+    if (fleet.by_verdict || !engine.ask)
         return verdict_query(engine, manifest, variant);
     const auto rules = TRY(Rules::builtin());
     auto need = fleet_need_of(platform, variant, rules);
@@ -103,12 +100,7 @@ void tell(const Arguments& arguments, const FleetQuery& query, bool is_given) {
         remark(arguments, phrase("left out: {what}", {{"what", scrubbed(stronger.text, 512)}}));
     if (is_given)
         return;
-    const bool has_verdicts = selector_engine(arguments.fleet.engine)->ask_verdict != nullptr;
-    remark(arguments,
-           has_verdicts
-               ? "--allow-weaker asks without it; --verdict asks what the machines said"
-               : "--allow-weaker asks without it; with another engine, --verdict asks what "
-                 "the machines said");
+    remark(arguments, "--allow-weaker asks without it; --verdict asks what the machines said");
 }
 
 Result<ExitCode> run_selector(const Arguments& arguments) {

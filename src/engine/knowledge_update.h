@@ -8,7 +8,7 @@
 #include "engine/knowledge_folders.h"
 #include "knowledge/bundle.h"
 
-/// Installs bundles of data files on a machine. The daemon uses only forget_tables().
+/// Installs bundles of data files on a machine. The daemon uses none of it.
 namespace gpuprobe::engine {
 
 /// A bundle that may be installed, with its signer.
@@ -34,9 +34,5 @@ Status install(const CheckedBundle& bundle, const KnowledgeFolders& folders);
 /// Errors: NotFound if no bundle is installed; NotAuthorized, Io; Unavailable if another update is
 /// running.
 Status roll_back(const KnowledgeFolders& folders);
-
-/// Frees the tables that were parsed from data files. They are parsed again on their next use. Do
-/// not call it while a request is being answered.
-void forget_tables();
 
 }  // namespace gpuprobe::engine

@@ -44,7 +44,6 @@ Exported write_nfd(const ExportSubject& subject);
 Exported write_slurm_gres(const ExportSubject& subject);
 Exported write_slurm_node(const ExportSubject& subject);
 Exported write_cdi(const ExportSubject& subject);
-Exported write_condor_cron(const ExportSubject& subject);
 Exported write_nomad_meta(const ExportSubject& subject);
 Exported write_ray_labels(const ExportSubject& subject);
 

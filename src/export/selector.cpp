@@ -23,11 +23,6 @@ std::string promql_verdict(std::string_view product, std::string_view variant) {
            std::string{variant} + "\"} == 1\n";
 }
 
-std::string condor_verdict(std::string_view product, std::string_view variant) {
-    return "member(\"" + std::string{product} + ":" + std::string{variant} +
-           "\", GpuprobeVariants)\n";
-}
-
 const SelectorEngine kEngines[] = {
     {.name = "nfd",
      .summary = "nodeSelectorTerms of a pod's nodeAffinity, over the labels of export nfd",
@@ -39,15 +34,7 @@ const SelectorEngine kEngines[] = {
      .ask_verdict = slurm_verdict},
     {.name = "promql",
      .summary = "one line per machine, over the metrics of export prometheus",
-     .ask = promql_query,
      .ask_verdict = promql_verdict},
-    {.name = "dra-cel",
-     .summary = "a CEL selector of a device, over what its vendor's DRA driver tells",
-     .ask = dra_query},
-    {.name = "condor",
-     .summary = "requirements of a job, over the attributes of export condor-cron",
-     .ask = condor_query,
-     .ask_verdict = condor_verdict},
 };
 
 }  // namespace

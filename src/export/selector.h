@@ -26,10 +26,12 @@ struct FleetQuery {
 struct SelectorEngine {
     std::string_view name = {};
     std::string_view summary = {};
+    /// A query by the requirements of the variant; null if the orchestrator is asked only by
+    /// verdict.
     Result<FleetQuery> (*ask)(const FleetNeed& need,
                               const Rules& rules,
                               const std::vector<std::string>& known) = nullptr;
-    /// A query by the exported verdict on the variant; null if no export contains it.
+    /// A query by the verdict that each machine exported for the variant.
     std::string (*ask_verdict)(std::string_view product, std::string_view variant) = nullptr;
 };
 
@@ -46,15 +48,6 @@ Result<FleetQuery> nfd_query(const FleetNeed& need,
 Result<FleetQuery> slurm_query(const FleetNeed& need,
                                const Rules& rules,
                                const std::vector<std::string>& known);
-Result<FleetQuery> promql_query(const FleetNeed& need,
-                                const Rules& rules,
-                                const std::vector<std::string>& known);
-Result<FleetQuery> dra_query(const FleetNeed& need,
-                             const Rules& rules,
-                             const std::vector<std::string>& known);
-Result<FleetQuery> condor_query(const FleetNeed& need,
-                                const Rules& rules,
-                                const std::vector<std::string>& known);
 
 /// An empty query with remarks about the requirements that no export contains.
 FleetQuery query_for(const FleetNeed& need);
@@ -64,9 +57,5 @@ ExportRemark not_asked(std::string_view what);
 ExportRemark asked_more(std::string_view what);
 /// Removes duplicates.
 void unite(std::vector<ExportRemark>& remarks);
-
-/// A regular expression (RE2) for versions >= `floor`: "(2\.(3[6-9]|[4-9][0-9]).*)". Exported for
-/// its tests.
-std::string at_least_pattern(const Version& floor);
 
 }  // namespace gpuprobe::inline exports

@@ -26,10 +26,10 @@
 #include "inventory/scan.h"
 #include "service/admission.h"
 #include "service/bus_session.h"
+#include "service/idle_memory.h"
 #include "service/launchers.h"
 #include "service/log.h"
 #include "service/report_file.h"
-#include "service/rest.h"
 #include "service/socket_server.h"
 #include "wire/names.h"
 
@@ -358,18 +358,18 @@ Result<int> serve(const Settings& settings, Log& log) {
     if (const auto path =
             first_of({settings.report_file, folder_from("RUNTIME_DIRECTORY", "report.json")}))
         report_file.emplace(*path, *engine, log);
-    Rest rest{*loop};
-    session.on_use([&rest] { rest.was_used(); });
+    IdleMemory idle_memory{*loop};
+    session.on_use([&idle_memory] { idle_memory.was_used(); });
     if (settings.serves_switcheroo)
         session.serve_switcheroo();
     SocketServer socket{*loop, context, [&session] { return session.authority(); }};
-    socket.on_use([&rest] { rest.was_used(); });
+    socket.on_use([&idle_memory] { idle_memory.was_used(); });
     engine->on_change([&] {
         session.update();
         socket.update();
         if (report_file)
             report_file->update();
-        rest.has_changed();
+        idle_memory.has_changed();
     });
     TRY(listen(settings, socket));
     if (settings.bus != kNoBus)

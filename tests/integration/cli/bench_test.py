@@ -49,22 +49,6 @@ class Bench(unittest.TestCase):
         only = json.loads(self.ask("bench", "-j", GPU))["results"]
         self.assertEqual([row["gpu"] for row in only], [GPU])
 
-    def test_draws_a_picture(self):
-        told.install(self.folder, {**FAST, "cuda query": {"devices": [{**told.CARD, "name": "A <b> & \"c\""}]}})
-        picture = self.folder / "bench.svg"
-        self.ask("bench", f"--plot={picture}")
-        root = xml.etree.ElementTree.parse(picture).getroot()
-        self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
-        texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
-        self.assertIn('cuda, NVIDIA A <b> & "c"', texts)
-        self.assertIn("4.00 TB/s", texts)
-
-    def test_tells_what_it_found_where_no_picture_can_be_written(self):
-        told.install(self.folder, FAST)
-        nowhere = f"--plot={self.folder}/nowhere/bench.svg"
-        self.assertIn("Fake H200", self.ask("bench", nowhere, code=1))
-        self.assertIn("nowhere", json.loads(self.ask("bench", "-j", nowhere, code=1))["error"]["message"])
-
     def test_the_next_program_knows_it(self):
         told.install(self.folder, FAST)
         self.ask("bench")

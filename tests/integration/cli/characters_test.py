@@ -84,7 +84,7 @@ class OddMachines(TextCase):
     """A driver chooses its texts."""
     VERBS = (["status"], ["list"], ["show"], ["doctor"], ["doctor", "--fix-script"], ["select", "--explain"],
              ["select", "llama.cpp", "--explain"], ["recommend", "torch", "--explain"], ["env", "0", "--all"], ["env", "llama.cpp"],
-             ["describe"], ["bench"], ["probe"], ["export", "prometheus"], ["export", "nfd"], ["export", "slurm-gres"], ["export", "condor-cron"])
+             ["describe"], ["bench"], ["probe"], ["export", "prometheus"], ["export", "nfd"], ["export", "slurm-gres"])
 
     def machine(self, piece):
         folder = tempfile.TemporaryDirectory(prefix="gpuprobe-odd-")

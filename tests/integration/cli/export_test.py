@@ -17,7 +17,7 @@ from cli_case import CTL, SOURCE, run
 MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
 FILES = {"json": "a.json", "prometheus": "a.prom", "otlp": "a.jsonl", "ansible": "a.fact", "facter": "a.json", "nfd": "features.d/a",
          "ray-labels": "a.yaml"}
-PRINTED = ("slurm-gres", "slurm-node", "condor-cron", "nomad-meta")
+PRINTED = ("slurm-gres", "slurm-node", "nomad-meta")
 
 
 def export(*words, machine=MACHINE):
@@ -256,7 +256,7 @@ class Selector(unittest.TestCase):
             self.assertEqual(self.ask(*words).returncode, code, words)
 
     def test_every_installed_variant_is_asked_for_or_refused(self):
-        for engine in ("nfd", "slurm", "promql", "dra-cel", "condor"):
+        for engine in ("nfd", "slurm", "promql"):
             for name in ("llama.cpp", "torch", "ollama", "cyllama", "shimmy"):
                 product = json.loads((SOURCE / f"data/knowledge/consumers/{name}.json").read_text())["product"]
                 entry = next(value for key, value in product["platforms"].items() if "x86_64" in key or "amd64" in key)

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdlib>
-#include <fstream>
-
 #include <gtest/gtest.h>
 
-#include "cli/bench_plot.h"
 #include "cli/bench_text.h"
 #include "cli/measured_words.h"
 #include "explain/sizes.h"
@@ -129,109 +125,6 @@ TEST(Promise, IsUnknownWithoutItsFacts) {
     gpu.apis["cuda"].device["memory_bus_bits"] = Value{};
     EXPECT_EQ(promise_of(gpu), Promise{});
     EXPECT_EQ(promise_of(Gpu{}), Promise{});
-}
-
-std::size_t count_in(std::string_view text, std::string_view part) {
-    std::size_t found = 0;
-    for (auto at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
-        ++found;
-    return found;
-}
-
-/// That many of the cards of machine().
-Report machine_with(int cards) {
-    auto report = machine();
-    report.gpus.resize(1);
-    for (int i = 1; i < cards; ++i) {
-        report.gpus.push_back(report.gpus.front());
-        report.gpus.back().id = "pci:0000:" + std::to_string(10 + i) + ":00.0";
-    }
-    return report;
-}
-
-std::string plot_of(const Report& report) {
-    return bench_plot(report, bench_rows(report, {}));
-}
-
-TEST(BenchPlot, IsADocumentWithABarForEachFigure) {
-    auto rows = bench_rows(machine(), {});
-    rows[1].measurement = fast();
-    const auto plot = bench_plot(machine(), rows);
-    EXPECT_TRUE(plot.starts_with("<?xml"));
-    EXPECT_TRUE(plot.ends_with("</svg>\n"));
-    EXPECT_NE(plot.find("prefers-color-scheme: dark"), std::string::npos);
-    EXPECT_NE(plot.find("opencl (software), pocl &lt;&quot;a&quot; &amp; b&gt;"), std::string::npos)
-        << plot;
-    EXPECT_NE(plot.find(">4.19 TB/s<"), std::string::npos);
-    EXPECT_EQ(count_in(plot, "height=\"16\""), 2U * 4 + 2)
-        << "read, copy, fp32, fp16 twice; read and fp32 of the processor";
-}
-
-TEST(BenchPlot, SaysOfWhichMachineAndWhen) {
-    auto report = machine();
-    report.host.os = "linux";
-    report.host.kernel = "6.18.44";
-    report.host.arch = "x86_64";
-    report.gpus[0].driver = {.name = "nvidia", .version = "580.159.04"};
-    report.gpus[0].backends["cuda"].measurement->at =
-        WallTime{std::chrono::sys_days{std::chrono::year{2026} / 11 / 21} + std::chrono::hours{19}};
-    const auto plot = plot_of(report);
-    EXPECT_NE(plot.find(">NVIDIA H200<"), std::string::npos) << plot;
-    EXPECT_NE(plot.find(">driver nvidia 580.159.04 · linux 6.18.44 x86_64 · measured 2026-11-21 "
-                        "19:00 UTC<"),
-              std::string::npos)
-        << plot;
-}
-
-TEST(BenchPlot, HasAnAxisAndWhatTheDriverPromises) {
-    const auto plot = plot_of(machine());
-    EXPECT_NE(plot.find(">4.19 TB/s (85 %)<"), std::string::npos) << plot;
-    EXPECT_NE(plot.find(">62.3 Top/s (93 %)<"), std::string::npos);
-    EXPECT_NE(plot.find(">125 Top/s<"), std::string::npos) << "nobody promises it";
-    EXPECT_EQ(count_in(plot, "class=\"peak\""), 2U + 3) << "legends; read, copy and fp32";
-    for (const auto* tick : {">0<", ">1 TB/s<", ">4 TB/s<", ">100 Top/s<"})
-        EXPECT_NE(plot.find(tick), std::string::npos) << tick << plot;
-    auto unknown = machine();
-    unknown.gpus[0].apis.clear();
-    EXPECT_EQ(count_in(plot_of(unknown), "class=\"peak\""), 0U);
-}
-
-TEST(BenchPlot, EqualCardsStandTogetherAndASlowOneIsNamed) {
-    auto report = machine_with(16);
-    for (auto& gpu : report.gpus)
-        gpu.backends["vulkan"] = gpu.backends["cuda"];
-    report.gpus[6].backends["cuda"].measurement->memory_read = 2'000'000'000'000;
-    const auto plot = plot_of(report);
-    EXPECT_NE(plot.find(">16 × NVIDIA H200<"), std::string::npos) << plot;
-    EXPECT_EQ(count_in(plot, ">cuda, 16 × NVIDIA H200<"), 2U) << "in either panel";
-    EXPECT_EQ(count_in(plot, "height=\"4\""), 16U * 4 * 2);
-    EXPECT_EQ(count_in(plot, ">vulkan, 16 × NVIDIA H200<"), 2U);
-    EXPECT_NE(plot.find(">2.00 TB/s – 4.19 TB/s<"), std::string::npos);
-    EXPECT_EQ(count_in(plot, ">slowest: "), 1U);
-    EXPECT_NE(plot.find(">slowest: pci:0000:16:00.0<"), std::string::npos);
-    EXPECT_NE(plot.find("<title>pci:0000:16:00.0 2.00 TB/s</title>"), std::string::npos);
-    const auto height = plot.find("height=\"") + 8;
-    EXPECT_LT(std::stoi(plot.substr(height)), 1200) << "as high as a screen";
-    if (const char* folder = std::getenv("GPUPROBE_PICTURES"))
-        std::ofstream{std::string{folder} + "/sixteen.svg"} << plot;
-}
-
-TEST(BenchPlot, OtherCardsStandApart) {
-    auto report = machine_with(2);
-    report.gpus[1].name = "NVIDIA A100";
-    const auto plot = plot_of(report);
-    EXPECT_NE(plot.find(">NVIDIA H200, NVIDIA A100<"), std::string::npos) << plot;
-    EXPECT_EQ(count_in(plot, ">cuda, NVIDIA A100<"), 2U);
-}
-
-TEST(BenchPlot, CutsLongNamesWithAMark) {
-    auto report = machine();
-    report.host.cpu.model = "A processor whose maker had much to say about it, and did";
-    EXPECT_NE(plot_of(report).find("maker had much t…<"), std::string::npos);
-}
-
-TEST(BenchPlot, OfNothingIsEmptyAndValid) {
-    EXPECT_TRUE(bench_plot({}, {}).ends_with("</svg>\n"));
 }
 
 }  // namespace

@@ -41,7 +41,6 @@ INSTANTIATE_TEST_SUITE_P(Formats,
                                            "slurm-gres",
                                            "slurm-node",
                                            "cdi",
-                                           "condor-cron",
                                            "nomad-meta",
                                            "ray-labels"),
                          [](const auto& row) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/selector.h"
 
-#include <regex>
-
 #include "base/value_json.h"
 #include "export/exported_gpu.h"
 #include "policy/consumer_set.h"
@@ -99,21 +97,6 @@ TEST(NfdQuery, AsksThatNoOtherGpuIsThere) {
     EXPECT_EQ(text.find("\"1.1\""), std::string::npos);
 }
 
-TEST(PromqlQuery, AsksEverythingOfOneGpu) {
-    EXPECT_EQ(asked("promql", R"({"host":{"glibc_min":"2.35"},"device":{"backend":"hip","gfx":)"
-                              R"(["gfx90a","gfx942"],"vram_min_mib":1024}})"),
-              R"(count by (instance) (
-  (
-    gpuprobe_gpu_info{kind=~"discrete|integrated",target=~"gfx90a|gfx942"}
-    and on (instance, gpu) gpuprobe_gpu_usable{api="rocm"} == 1
-    and on (instance, gpu) gpuprobe_gpu_memory_bytes >= 1073741824
-  )
-  and on (instance) gpuprobe_host_info{arch="x86_64",glibc=~")" +
-                  at_least_pattern(Version{{2, 35}}) + R"("}
-)
-)");
-}
-
 TEST(SlurmQuery, AsksForWordsThatTheClusterHas) {
     const auto need = need_of(kCuda);
     const std::vector<std::string> known{"cuda",        "cuda_sm90", "cuda_sm70",
@@ -135,29 +118,6 @@ TEST(SlurmQuery, ListsAllThatMayBeWithoutAList) {
     const auto text = asked("slurm", kCuda);
     EXPECT_NE(text.find("(cuda_sm75|cuda_sm80|cuda_sm90)&(cuda_drv580"), std::string::npos) << text;
     EXPECT_NE(text.find("glibc2.35|glibc2.36"), std::string::npos) << text;
-}
-
-TEST(DraQuery, ComparesCapabilityDriverAndMemory) {
-    const auto text = asked("dra-cel", kCuda);
-    for (const auto* part : {"device.driver == 'gpu.nvidia.com'",
-                             "cudaComputeCapability.compareTo(semver('7.5.0')) == 0",
-                             "driverVersion.compareTo(semver('580.0.0')) >= 0",
-                             "memory.compareTo(quantity('85899345920')) >= 0"})
-        EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
-}
-
-TEST(DraQuery, IsNotForOtherVendors) {
-    EXPECT_FALSE(dra_query(*need_of(kVulkan), rules(), {}));
-}
-
-TEST(CondorQuery, CountsGpusThatFit) {
-    EXPECT_EQ(asked("condor",
-                    R"({"host":{"cpu_level_min":"x86-64-v3"},"device":{"backend":"cuda","cuda":)"
-                    R"({"toolkit":"13.0","sass":["9.0"],"exact":true}}})"),
-              "requirements = TARGET.Arch == \"X86_64\" && TARGET.GpuprobeCpuLevel >= 3 && "
-              "countMatches(member(\"cuda\", apis) && member(target, {\"sm_90\"}) && member(kind, "
-              "{\"discrete\", \"integrated\"}) && vendor == "
-              "\"nvidia\" && versionGE(driver_version, \"580.0\"), TARGET.GpuprobeGpus) > 0\n");
 }
 
 struct Left {
@@ -186,63 +146,13 @@ INSTANTIATE_TEST_SUITE_P(
     Weaker,
     ::testing::Values(
         Left{"NfdHost", "nfd", kHost, {"l4t: R36", "kernel_min: 6.1", "cpu_features: f16c"}},
-        Left{"PromqlHost",
-             "promql",
-             kHost,
-             {"l4t: R36", "cpu_features: avx2", "cpu_features: f16c"}},
         Left{"SlurmHost",
              "slurm",
              kHost,
              {"l4t: R36", "kernel_min: 6.1", "cpu_features: avx2", "cpu_features: f16c"}},
-        Left{"CondorHost",
-             "condor",
-             kHost,
-             {"l4t: R36", "kernel_min: 6.1", "cpu_features: avx2", "cpu_features: f16c"}},
         Left{"SlurmKinds", "slurm", kVulkan, {"vulkan.features: shaderFloat16"}},
         Left{"NfdMemory", "nfd", kCuda, {}},
-        Left{"PromqlMemory", "promql", kCuda, {}},
         Left{"SlurmMemory", "slurm", kCuda, {"vram_min_mib: 81920"}}),
-    testing::case_name);
-
-struct Floor {
-    const char* name;
-    Version floor;
-    std::vector<std::string> yes;
-    std::vector<std::string> no;
-};
-class AtLeast : public ::testing::TestWithParam<Floor> {};
-
-TEST_P(AtLeast, TakesVersionsFromTheFloorOn) {
-    const std::regex pattern{at_least_pattern(GetParam().floor), std::regex::extended};
-    for (const auto& version : GetParam().yes)
-        EXPECT_TRUE(std::regex_match(version, pattern)) << version;
-    for (const auto& version : GetParam().no)
-        EXPECT_FALSE(std::regex_match(version, pattern)) << version;
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Table,
-    AtLeast,
-    ::testing::Values(
-        Floor{"Branch",
-              {{580}},
-              {"580", "580.0", "580.95.05", "581", "600.1", "1000"},
-              {"579.99", "58", "57.999", "", "x"}},
-        Floor{"Full",
-              {{525, 60, 13}},
-              {"525.60.13", "525.60.14", "525.60.20", "525.61", "525.125.06", "530.1", "1525.0"},
-              {"525.60.12", "525.60.09", "525.59.99", "524.99.99", "525", "525.60"}},
-        Floor{"Zeros",
-              {{580, 5, 6}},
-              {"580.05.06", "580.5.7", "580.05.10"},
-              {"580.05.05", "580.4.9"}},
-        Floor{"Glibc",
-              {{2, 35}},
-              {"2.35", "2.36", "2.40", "2.100", "3.0", "10.1"},
-              {"2.34", "2.9", "1.99"}},
-        Floor{"Nines", {{2, 99}}, {"2.99", "2.100", "3"}, {"2.98"}},
-        Floor{"Vulkan", {{1, 2}}, {"1.2", "1.2.3", "1.10", "2"}, {"1.1.999", "1"}},
-        Floor{"Kernel", {{6, 1}}, {"6.1.0-45-amd64", "6.8", "7.0"}, {"5.19.0", "6.0.1"}}),
     testing::case_name);
 
 }  // namespace
