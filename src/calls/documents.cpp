@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t kMaxMessage = 4096;
 constexpr std::size_t kMaxName = 64;
 
+/// Tests one term for `gpu`, or for the machine if it is null. Only a term that is not true has a
+/// reason.
 TestedTerm tested_on(const std::string& term, const Gpu* gpu, const Report& report) {
     auto found = test_predicate(term, Facts{{.report = report, .gpu = gpu}});
     TestedTerm answer{.term = term, .truth = found.truth};
@@ -24,7 +26,8 @@ TestedTerm tested_on(const std::string& term, const Gpu* gpu, const Report& repo
     return answer;
 }
 
-/// All of them where none was named; none where none is in the list. Borrows the view.
+/// The GPUs with those ids, each once. Without a list: all GPUs; with an empty one: no GPU. The
+/// pointers are into the view. Errors: UnknownDevice.
 Result<std::vector<const Gpu*>> named_gpus(const std::optional<std::vector<std::string>>& ids,
                                            const ComputeView& view) {
     std::vector<const Gpu*> gpus;
@@ -39,10 +42,12 @@ Result<std::vector<const Gpu*>> named_gpus(const std::optional<std::vector<std::
     return gpus;
 }
 
+/// A PCI id such as "10de" as a number.
 std::optional<std::uint32_t> number_of(const std::optional<std::string>& id) {
     return id ? parse_hex<std::uint32_t>(*id) : std::nullopt;
 }
 
+/// The members that GPUs and NPUs have in common.
 OrtHardwareDevice device_of(const std::string& id,
                             const char* type,
                             const std::optional<std::string>& vendor,
@@ -57,6 +62,8 @@ OrtHardwareDevice device_of(const std::string& id,
     return device;
 }
 
+/// ONNX Runtime's metadata for GPUs: "Discrete" only if the kind is known for certain, "card_idx"
+/// from the name of the DRM primary node.
 OrtHardwareDevice gpu_device(const Gpu& gpu) {
     constexpr std::string_view kCard = "/dev/dri/card";
     auto device = device_of(gpu.id, "GPU", gpu.vendor, gpu.pci);
@@ -91,6 +98,7 @@ PlanAnswer plan_answer(const PlanRequest& request, const Report& report, Plan pl
                       .asked = request.need,
                       .margin = request.margin,
                       .plan = std::move(plan)};
+    // A plan for a number of bytes has neither a model nor a run.
     if (!request.model)
         return answer;
     answer.model = {.name = request.model->name,
@@ -114,6 +122,7 @@ Result<TermAnswer> tested(const std::vector<std::string>& terms,
     const ComputeView view{report};
     const auto subjects = TRY(named_gpus(gpus, view));
     TermAnswer answer{.generation = report.generation};
+    // A term about the machine has one result; any other has one for each GPU.
     for (const auto& term : terms) {
         if (const auto problem = predicate_problem(term))
             return Error{ErrorCode::InvalidRequest, scrubbed(term, kMaxName) + ": " + *problem};
@@ -147,9 +156,11 @@ Error nothing_satisfies(const std::string& consumer) {
 }
 
 std::vector<OrtHardwareDevice> hardware_devices_of(const Report& report) {
+    // ONNX Runtime lists the CPU first. It is the only entry without an id.
     std::vector<OrtHardwareDevice> devices{{.type = "CPU"}};
     std::ranges::transform(report.gpus, std::back_inserter(devices), gpu_device);
     for (const auto& each : report.accelerators)
+        // Other accelerators have no OrtHardwareDeviceType.
         if (each.kind == "npu")
             devices.push_back(device_of(each.id, "NPU", each.vendor, each.pci));
     return devices;

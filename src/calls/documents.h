@@ -14,11 +14,11 @@
 #include "policy/truth.h"
 #include "report/report.h"
 
-/// What is answered, whichever way the question came: the socket sends these documents, and
-/// `gpuprobectl -j` prints them.
+/// The documents that answer questions: the socket sends them, and `gpuprobectl -j` prints them.
+/// They are the same for every interface.
 namespace gpuprobe::inline calls {
 
-/// Of `list`.
+/// The answer of `list`.
 struct GpuList {
     std::uint64_t generation = 0;
     std::vector<Gpu> gpus = {};
@@ -26,37 +26,40 @@ struct GpuList {
 };
 RECORD_MEMBERS(GpuList, generation, gpus, accelerators)
 
+/// The names of the applications that Select knows.
 struct ConsumerList {
     std::vector<std::string> consumers = {};  ///< sorted
 };
 RECORD_MEMBERS(ConsumerList, consumers)
 
+/// The names of the applications that Recommend knows.
 struct ProductList {
     std::vector<std::string> products = {};  ///< sorted
 };
 RECORD_MEMBERS(ProductList, products)
 
-/// Of `probe`: the results of the stage and the APIs that were asked for. While drivers are still
-/// being asked, only the progress is known.
+/// The answer of `probe`: the results of one stage, for the requested APIs. While probes are
+/// running, only the progress is known (ProbeProgress in calls/method_records.h).
 struct ProbeAnswer {
     std::uint64_t generation = 0;
     std::vector<ProbeEntry> probes = {};
 };
 RECORD_MEMBERS(ProbeAnswer, generation, probes)
-/// No API: those of all.
+/// The answer for one stage. An empty list of APIs means all of them.
 ProbeAnswer probe_answer_of(const Report& report,
                             const std::string& stage,
                             const std::vector<std::string>& apis);
 
-/// Of `doctor`.
+/// The answer of `doctor`.
 struct Diagnosis {
     int schema = 1;
-    Severity severity = Severity::Ok;  ///< the gravest
+    Severity severity = Severity::Ok;  ///< the highest of all findings
     std::vector<Finding> findings = {};
 };
 RECORD_MEMBERS(Diagnosis, schema, severity, findings)
 Diagnosis diagnosis_of(std::vector<Finding> findings);
 
+/// The model that `plan` was asked about.
 struct PlannedModel {
     std::optional<std::string> name = {};
     std::string architecture = {};
@@ -65,17 +68,18 @@ struct PlannedModel {
 };
 RECORD_MEMBERS(PlannedModel, name, architecture, layers, trained_context)
 
+/// How the model is to be run: sizes in tokens, and the types of the key and value caches.
 struct PlannedRun {
     std::uint64_t context = 0;
     std::uint64_t batch = 0;
     std::uint64_t streams = 0;
     std::string key_type = {};
     std::string value_type = {};
-    bool swa_full = false;  ///< caches of sliding windows are kept whole
+    bool swa_full = false;  ///< keeps the whole cache of sliding-window layers
 };
 RECORD_MEMBERS(PlannedRun, context, batch, streams, key_type, value_type, swa_full)
 
-/// Of `plan`: what was asked, and what fits. Without a model `model` and `run` are null.
+/// The answer of `plan`: the question and what fits. Without a model, `model` and `run` are null.
 struct PlanAnswer {
     bool is_estimate = true;
     std::uint64_t generation = 0;
@@ -97,12 +101,12 @@ void describe(Visitor& visit, PlanAnswer& answer) {
 }
 PlanAnswer plan_answer(const PlanRequest& request, const Report& report, Plan plan);
 
-/// One term held against one GPU, or against the machine where `gpu` is null.
+/// The result of one term for one GPU, or for the machine if `gpu` is null.
 struct TestedTerm {
     std::string term = {};
     std::optional<std::string> gpu = {};
     Truth truth = Truth::Unknown;
-    std::optional<Reason> reason = {};  ///< why it does not hold, or is not known
+    std::optional<Reason> reason = {};  ///< why the term is false or unknown
 };
 RECORD_MEMBERS(TestedTerm, term, gpu, truth, reason)
 
@@ -111,14 +115,14 @@ struct TermAnswer {
     std::vector<TestedTerm> terms = {};
 };
 RECORD_MEMBERS(TermAnswer, generation, terms)
-/// Terms about the machine once, the others once for each GPU that `gpus` names: for none of them
-/// where it is empty, for all where it is not given. Errors: InvalidRequest for more than
-/// kMaxPredicates terms, and for what is no term; UnknownDevice.
+/// Tests each term. Terms about the machine are tested once, the others once for each GPU in
+/// `gpus`: for all GPUs if `gpus` is absent, for none if it is empty. Errors: InvalidRequest for
+/// more than kMaxPredicates terms and for an invalid term; UnknownDevice.
 Result<TermAnswer> tested(const std::vector<std::string>& terms,
                           const std::optional<std::vector<std::string>>& gpus,
                           const Report& report);
 
-/// Why there is no answer. The name is the one on D-Bus, whichever way was taken.
+/// Why there is no answer. `name` is the error's name on D-Bus, on every interface.
 struct Failure {
     std::string name = {};
     std::string message = {};
@@ -127,7 +131,7 @@ struct Failure {
 RECORD_MEMBERS(Failure, name, message, candidates)
 Failure failure_of(const Error& error);
 
-/// The same for a selection that satisfies nothing, with what else is known then.
+/// The failure of a selection that no candidate satisfies, with the other members of the decision.
 struct NoMatch {
     Failure failure = {};
     std::string consumer = {};
@@ -147,25 +151,26 @@ void describe(Visitor& visit, NoMatch& no_match) {
 }
 NoMatch no_match_of(const Decision& decision);
 
-/// NoMatch: nothing satisfies what was asked for that consumer.
+/// The error NoMatch: no backend satisfies the request of that application.
 Error nothing_satisfies(const std::string& consumer);
 
-/// A device by the names of ONNX Runtime's OrtHardwareDevice, for programs that hand out execution
-/// providers. Sources: microsoft/onnxruntime@04b0758e, onnxruntime/core/session/abi_devices.h for
-/// the fields, onnxruntime/core/platform/linux/device_discovery.cc for ids and metadata.
+/// A device described with the names of ONNX Runtime's OrtHardwareDevice, for programs that assign
+/// execution providers. Sources: microsoft/onnxruntime@04b0758e,
+/// onnxruntime/core/session/abi_devices.h for the fields,
+/// onnxruntime/core/platform/linux/device_discovery.cc for ids and metadata.
 struct OrtHardwareDevice {
-    std::optional<std::string> id = {};  ///< ours; null for the processor
-    std::string type = {};               ///< OrtHardwareDeviceType without its lead: CPU, GPU, NPU
-    std::optional<std::string> vendor = {};  ///< ours: "nvidia"
-    /// PCI ids; null where there are none, or for the processor.
+    std::optional<std::string> id = {};  ///< gpuprobe's id; null for the CPU
+    std::string type = {};  ///< OrtHardwareDeviceType without its prefix: CPU, GPU, NPU
+    std::optional<std::string> vendor = {};  ///< gpuprobe's name: "nvidia"
+    /// PCI ids; null for the CPU and for devices that are not on PCI.
     std::optional<std::uint32_t> vendor_id = {};
     std::optional<std::uint32_t> device_id = {};
-    /// card_idx, Discrete ("0", "1") and pci_bus_id, as far as they are known.
+    /// card_idx, Discrete ("0" or "1") and pci_bus_id, as far as they are known.
     std::map<std::string, std::string> metadata = {};
 };
 RECORD_MEMBERS(OrtHardwareDevice, id, type, vendor, vendor_id, device_id, metadata)
 
-/// The processor, every GPU in the report's order, and every NPU.
+/// The CPU, every GPU in the report's order, and every NPU.
 std::vector<OrtHardwareDevice> hardware_devices_of(const Report& report);
 
 }  // namespace gpuprobe::inline calls

@@ -21,21 +21,24 @@
 namespace gpuprobe::inline calls {
 namespace {
 
+// Limits on reading, because other users may control some of the files.
 constexpr std::size_t kMaxListed = 64;
 constexpr std::size_t kMaxText = 256;
 constexpr std::size_t kMaxOwnGroups = 1024;
 constexpr std::size_t kMaxLogLines = 512;
 constexpr Bytes kMaxAccounts = mib(1);
-constexpr Bytes kMaxSpec = mib(1);  ///< of all CDI specifications together too
-/// Source: file-hierarchy(7); NixOS keeps its programs in the last one.
+constexpr Bytes kMaxSpec = mib(1);  ///< of each CDI specification, and of all of them together
+/// Folders of programs. Source: file-hierarchy(7); the last one is NixOS's.
 constexpr std::array kProgramFolders{"/usr/bin", "/usr/local/bin", "/usr/sbin",
                                      "/run/current-system/sw/bin"};
-/// Source: the Vulkan loader, docs/LoaderLayerInterface.md, "Linux Layer Discovery".
+/// Folders of implicit Vulkan layers. Source: the Vulkan loader, docs/LoaderLayerInterface.md,
+/// "Linux Layer Discovery".
 constexpr std::array kLayerFolders{"/etc/vulkan/implicit_layer.d",
                                    "/usr/local/share/vulkan/implicit_layer.d",
                                    "/usr/share/vulkan/implicit_layer.d"};
-/// Source: CDI specification, "OCI runtime discovery".
+/// Folders of CDI specifications. Source: CDI specification, "OCI runtime discovery".
 constexpr std::array kCdiFolders{"/etc/cdi", "/var/run/cdi"};
+/// Paths of the files in those folders whose names have one of the endings, at most kMaxListed.
 std::vector<std::string> listed(const FileSystem& files,
                                 std::span<const char* const> folders,
                                 std::initializer_list<std::string_view> endings) {
@@ -43,7 +46,7 @@ std::vector<std::string> listed(const FileSystem& files,
     for (const std::string folder : folders) {
         auto names = files.list(folder);
         if (!names)
-            continue;  // most machines lack some
+            continue;  // most machines lack some of the folders
         std::ranges::sort(*names);
         for (const auto& name : *names) {
             const bool fits = std::ranges::any_of(
@@ -55,19 +58,21 @@ std::vector<std::string> listed(const FileSystem& files,
     return found;
 }
 
-/// An account's groups by /etc/group: those that a process has too, and those that it has not, as
-/// it began before.
+/// The groups that /etc/group gives an account: how many of them the process has, and the names of
+/// those that it lacks. It lacks groups that were added after the login.
 struct GroupsOfAccount {
     std::size_t held = 0;
     std::vector<std::string> missing = {};
 };
 
+/// Looks the account's groups up. `own`: the ids of the groups that the process has.
 GroupsOfAccount groups_of(const FileSystem& files,
                           std::string_view account,
                           const std::vector<std::uint32_t>& own) {
     GroupsOfAccount groups;
     const auto text = files.read("/etc/group", kMaxAccounts);
     for (const auto line : split(text ? std::string_view{*text} : std::string_view{}, '\n')) {
+        // A line is name:password:gid:member,member. Source: group(5).
         const auto columns = split(line, ':');
         const auto id = columns.size() == 4 ? parse_number<gid_t>(columns[2]) : std::nullopt;
         if (!id || std::ranges::count(split(columns[3], ','), account) == 0)
@@ -80,12 +85,14 @@ GroupsOfAccount groups_of(const FileSystem& files,
     return groups;
 }
 
+/// Having no group at all that the account has is a separate fact: it suggests a container that
+/// drops groups, or the account's first groups, rather than a login that is older than one of them.
 void add_groups(const GroupsOfAccount& groups, Surroundings& here) {
     here.new_groups = groups.missing;
     here.has_no_group = !groups.missing.empty() && groups.held == 0;
 }
 
-/// Of this process.
+/// Compares the groups of this process with the groups of its account.
 void add_own_groups(const FileSystem& files, Surroundings& here) {
     const auto account = user_name(::getuid());
     std::vector<gid_t> own(kMaxOwnGroups);
@@ -97,6 +104,7 @@ void add_own_groups(const FileSystem& files, Surroundings& here) {
     add_groups(groups_of(files, *account, own), here);
 }
 
+/// The name of the account with that id. Source: passwd(5).
 std::optional<std::string> account_of(const FileSystem& files, uid_t user) {
     const auto text = files.read("/etc/passwd", kMaxAccounts);
     for (const auto line : split(text ? std::string_view{*text} : std::string_view{}, '\n')) {
@@ -107,24 +115,27 @@ std::optional<std::string> account_of(const FileSystem& files, uid_t user) {
     return std::nullopt;
 }
 
+/// The same for a caller, whose groups may be unknown.
 void add_groups_of(const Caller& caller, const FileSystem& files, Surroundings& here) {
     if (const auto account = caller.groups ? account_of(files, caller.uid) : std::nullopt)
         add_groups(groups_of(files, *account, *caller.groups), here);
 }
 
-/// Versions in "/usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05".
+/// Driver versions in library paths such as "/usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05".
 std::vector<std::string> drivers_named_in(const FileSystem& files,
                                           const std::vector<std::string>& specs) {
     constexpr std::string_view kLibrary = "libcuda.so.";
     std::set<std::string> versions;
     auto left = kMaxSpec;
     for (const auto& path : specs) {
+        // The limit is shared by all specifications.
         const auto text = files.read(path, left);
         left.count -= text ? text->size() : 0;
         for (auto at = text ? text->find(kLibrary) : std::string::npos; at != std::string::npos;
              at = text->find(kLibrary, at + 1)) {
             const auto rest = std::string_view{*text}.substr(at + kLibrary.size());
             const auto version = rest.substr(0, rest.find_first_not_of("0123456789."));
+            // "libcuda.so.1" is the soname, not a version.
             if (version.find('.') != std::string_view::npos && versions.size() < kMaxListed)
                 versions.insert(scrubbed(version, kMaxText));
         }
@@ -132,7 +143,8 @@ std::vector<std::string> drivers_named_in(const FileSystem& files,
     return {versions.begin(), versions.end()};
 }
 
-/// Names are looked for where programs are, paths as they are.
+/// The programs of the causes' table that are installed. Names are searched for in kProgramFolders;
+/// paths are checked directly.
 std::vector<std::string> programs_in(const FileSystem& files) {
     std::vector<std::string> found;
     const auto is_there = [&files](const std::string& name) {
@@ -146,10 +158,10 @@ std::vector<std::string> programs_in(const FileSystem& files) {
     return found;
 }
 
-/// Whether a Flatpak lets the daemon's name through. Source: flatpak-metadata(5), "[System Bus
-/// Policy]" and `sockets`.
+/// Whether a Flatpak sandbox lets the daemon's bus name through: by a policy for that name, or with
+/// the whole system bus. Source: flatpak-metadata(5), "[System Bus Policy]" and `sockets`.
 bool lets_daemon_through(std::string_view flatpak_info) {
-    const auto name = std::string{kInterface} + ".";  // of the bus: "org.gpuprobe.GpuProbe1"
+    const auto name = std::string{kInterface} + ".";  // the bus name is "org.gpuprobe.GpuProbe1"
     std::string_view section;
     for (const auto line : split(flatpak_info, '\n')) {
         if (line.starts_with('['))
@@ -167,6 +179,8 @@ bool lets_daemon_through(std::string_view flatpak_info) {
     return false;
 }
 
+/// Whether a daemon could be reached from here: by its socket, by the bus through a Flatpak's
+/// proxy, or by the system bus.
 bool has_door(const FileSystem& files) {
     if (files.exists(GPUPROBE_SOCKET))
         return true;
@@ -175,7 +189,7 @@ bool has_door(const FileSystem& files) {
     return files.exists("/run/dbus/system_bus_socket");
 }
 
-/// Lines of the kernel's log about graphics drivers, the last ones; none where the log is closed
+/// The last lines about graphics drivers in the kernel log; empty if the log may not be read
 /// (kernel.dmesg_restrict). Source: syslog(2).
 std::vector<std::string> kernel_log() {
     constexpr int kReadAll = 3;
@@ -197,8 +211,9 @@ std::vector<std::string> kernel_log() {
     return lines;
 }
 
-/// What surrounds whoever asks on the running machine, but who they are. `variable` looks one up in
-/// their environment, as getenv(3) does. What can't be read is unknown.
+/// The surroundings of a process on the running machine, except for its account and groups.
+/// `variable` looks up a variable in that process's environment, like getenv(3). Members that can't
+/// be read stay unknown.
 Surroundings surroundings_here(const FileSystem& files,
                                const std::function<const char*(const char* name)>& variable) {
     Surroundings here{.vulkan_layers = listed(files, kLayerFolders, {".json"}),
@@ -208,6 +223,7 @@ Surroundings surroundings_here(const FileSystem& files,
                       .has_wsl_libraries = files.exists("/usr/lib/wsl/lib"),
                       .at = SystemClock{}.wall(),
                       .kernel_log = kernel_log()};
+    // Only variables that change which GPUs a program sees are copied.
     here.cdi_drivers = drivers_named_in(files, here.cdi_specs);
     for (const auto& [name, kind] : Causes::current().variables())
         if (const char* value = variable(name.c_str()))
@@ -221,6 +237,7 @@ std::vector<Finding> findings_for(const Caller& caller,
                                   const std::map<std::string, std::string>& environment,
                                   const Report& seen,
                                   const FileSystem& files) {
+    // A captured machine has no surroundings.
     if (seen.source == ReportSource::Replay)
         return examine(seen, {});
     auto here = surroundings_here(files, [&environment](const char* name) {
@@ -228,6 +245,7 @@ std::vector<Finding> findings_for(const Caller& caller,
         return found == environment.end() ? nullptr : found->second.c_str();
     });
     here.is_root = caller.uid == kRoot;
+    // The security label stays unknown: this process's own label is not the caller's.
     add_groups_of(caller, files, here);
     return examine(seen, here);
 }

@@ -13,23 +13,27 @@
 
 namespace gpuprobe::inline calls {
 
-/// Why GPUs are not used, as the daemon tells a caller on every door: of the report that the caller
-/// may see. `environment` is of the program that the caller asks for. Nothing surrounds a captured
-/// machine. The caller's account is looked up in /etc/passwd alone: another directory may take a
-/// while. What the caller's security label keeps it from, no report of the host's says.
+/// The doctor's findings for a caller of the daemon, for every interface. They are based on the
+/// report `seen`, which the caller may see. `environment` holds the variables of the program that
+/// the caller asks about. For a captured machine, only the report is examined.
+///
+/// Accounts are looked up only in /etc/passwd, because other directories of accounts may take a
+/// while to answer. The caller's security label is not examined, because the host's report does not
+/// contain its restrictions.
 std::vector<Finding> findings_for(const Caller& caller,
                                   const std::map<std::string, std::string>& environment,
                                   const Report& seen,
                                   const FileSystem& files);
 
-/// What surrounds this process, with its account. Looks the account up, which may take a while.
+/// The surroundings of this process, including its account. The lookup of the account may take a
+/// while.
 Surroundings own_surroundings(const FileSystem& files);
 
-/// Why GPUs are not used by what the report says, for the account of this process, which is looked
-/// up. What else surrounds it, its variables and the kernel's log, is doctor's to tell.
+/// The doctor's findings from the report and this process's account, which is looked up. Variables
+/// and the kernel's log are left out; only `doctor` examines them.
 std::vector<Finding> own_findings(const Report& report);
 
-/// Where reasons are told to the account of this process; both are borrowed.
+/// The context in which reasons are explained to this process's account. Borrows both arguments.
 ReasonPlace own_place(const Report& report, const std::vector<Finding>& findings);
 
 }  // namespace gpuprobe::inline calls
