@@ -6,12 +6,14 @@
 namespace gpuprobe::inline calls {
 namespace {
 
+/// The text with one character replaced by another.
 std::string with(std::string_view text, char from, char to) {
     std::string changed{text};
     std::ranges::replace(changed, from, to);
     return changed;
 }
 
+/// The Varlink type of a key. All keys are optional.
 std::string_view type_of_key(RequestType type) {
     switch (type) {
         case RequestType::Names:
@@ -36,6 +38,7 @@ Value with_table_keys(const Value& request, std::span<const RequestKey> keys) {
     const auto* members = request.as_object();
     if (!members)
         return request;
+    // Only known keys are respelled, so that an error names an unknown key as it was written.
     Value::Object spelled = *members;
     for (auto& member : spelled) {
         auto dashed = with(member.key, '_', '-');
@@ -45,6 +48,7 @@ Value with_table_keys(const Value& request, std::span<const RequestKey> keys) {
     return Value{std::move(spelled)};
 }
 
+// Type names and error texts go into the daemon's documentation, so the keys' meanings do too.
 std::string InterfaceTypes::request(const char* name, std::span<const RequestKey> keys) {
     return named(name, [keys] {
         std::string text;

@@ -14,12 +14,12 @@
 #include "plan/plan_request.h"
 #include "policy/request_table.h"
 
-/// A Varlink interface description, made from the records and request tables that are read and
-/// written. Source of the grammar: varlink.org, "Interface Definition".
+/// Text of a Varlink interface description, generated from the records and request tables that the
+/// methods read and write. Source of the grammar: varlink.org, "Interface Definition".
 namespace gpuprobe::inline calls {
 
-/// A request as a parameter: its keys are those of the table. The names of Varlink have no dashes,
-/// so each is taken with underscores too.
+/// A request as a parameter of a method. Its keys come from the table; because Varlink names have
+/// no dashes, each key is also accepted with underscores.
 template <std::span<const RequestKey> (*Keys)()>
 struct KeyedRequest {
     Value value = Value{Value::Object{}};
@@ -28,7 +28,7 @@ using SelectRequestValue = KeyedRequest<select_keys>;
 using RecommendRequestValue = KeyedRequest<recommend_keys>;
 using PlanRequestValue = KeyedRequest<plan_keys>;
 
-/// The request with the keys as the table writes them.
+/// The request with its keys spelled as in the table.
 Value with_table_keys(const Value& request, std::span<const RequestKey> keys);
 
 template <std::span<const RequestKey> (*Keys)()>
@@ -45,19 +45,20 @@ struct gpuprobe::MayBeMissing<gpuprobe::KeyedRequest<Keys>> : std::true_type {};
 
 namespace gpuprobe::inline calls {
 
-/// "Candidate" for gpuprobe::Candidate.
+/// The name of a type without its namespaces: "Candidate" for gpuprobe::Candidate.
 template <class T>
 constexpr std::string_view type_name() {
+    // "constexpr … type_name() [with T = gpuprobe::policy::Candidate; …]"
     std::string_view text = __PRETTY_FUNCTION__;
     text.remove_prefix(text.find("T = ") + 4);
     text = text.substr(0, text.find_first_of(";]"));
     return text.substr(text.rfind(':') + 1);
 }
 
-/// Writes types, and keeps the definitions of those that have a name.
+/// Writes Varlink types and collects the definitions of the named ones.
 class InterfaceTypes {
 public:
-    /// "(backend: string, gpu: ?string)", of what describe() visits.
+    /// The members that describe() visits: "(backend: string, gpu: ?string)".
     template <class T>
     std::string members() {
         Members visitor{*this};
@@ -65,7 +66,7 @@ public:
         describe(visitor, record);
         return "(" + visitor.text + ")";
     }
-    /// "[]Candidate"
+    /// The Varlink type of T: "string", "[]Candidate".
     template <class T>
     std::string type_of(std::type_identity<T>) {
         if constexpr (std::same_as<T, bool>)
@@ -101,7 +102,7 @@ public:
     std::string type_of(std::type_identity<RecommendRequestValue>);
     std::string type_of(std::type_identity<PlanRequestValue>);
 
-    /// "type Candidate (…)", each once, in the order in which they were met.
+    /// All definitions, "type Candidate (…)", each once, in the order of first use.
     [[nodiscard]] std::string definitions() const;
 
 private:
@@ -116,7 +117,7 @@ private:
         }
     };
 
-    /// An enumeration, or "string" where a word is no name in Varlink.
+    /// The name of an enumeration, or "string" if one of its words is not a valid name in Varlink.
     template <class Names>
     std::string words_of(const Names& names, std::string_view type) {
         std::string text;
@@ -127,13 +128,16 @@ private:
         }
         return named(std::string{type}, [&text] { return text + ")"; });
     }
+    /// Whether a word is a valid Varlink name.
     static bool is_name(std::string_view word);
-    /// systemd 257 takes no list of what may be null.
+    /// The type of an item. systemd 257 does not accept lists of nullable items, so "?" is removed.
     static std::string item(std::string type) {
         return type.starts_with('?') ? type.substr(1) : type;
     }
+    /// Defines the type of a request, with each key's meaning as a comment.
     std::string request(const char* name, std::span<const RequestKey> keys);
 
+    /// Defines a named type at its first use and returns its name.
     template <class Body>
     std::string named(const std::string& name, Body body) {
         for (const auto& [known, text] : defined_)
@@ -141,7 +145,7 @@ private:
                 return name;
         const auto place = defined_.size();
         defined_.emplace_back(name, "");
-        auto text = body();  // which may define others
+        auto text = body();  // may define other types, so `defined_` may have moved
         defined_[place].second = std::move(text);
         return name;
     }

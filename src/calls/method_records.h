@@ -14,10 +14,12 @@
 #include "report/report.h"
 #include "store/feedback.h"
 
-/// What the methods of org.gpuprobe take, and what some of them answer: the interface description
-/// is made of these.
+/// The parameters of org.gpuprobe's methods, and the answers that are not in calls/documents.h. The
+/// interface description is generated from these records. A parameter that is std::optional may be
+/// omitted.
 namespace gpuprobe::inline calls {
 
+/// No parameters, or an empty answer.
 struct Nothing {};
 template <class Visitor>
 void describe(Visitor&, Nothing&) {}
@@ -30,16 +32,19 @@ RECORD_MEMBERS(SelectParameters, consumer, request)
 
 struct RecommendParameters {
     std::optional<std::string> product = {};
+    /// The text of a manifest to use instead of the installed one.
     std::optional<std::string> manifest = {};
     RecommendRequestValue request = {};
 };
 RECORD_MEMBERS(RecommendParameters, product, manifest, request)
 
+/// The question of `plan`: either a number of bytes or a model. Sizes are in bytes.
 struct PlanParameters {
     std::optional<Bytes> need = {};
     std::optional<Bytes> margin = {};
     std::optional<std::vector<std::string>> gpus = {};
     PlanRequestValue request = {};
+    /// The text of a gpuprobe.model/1.
     std::optional<std::string> model = {};
 };
 RECORD_MEMBERS(PlanParameters, need, margin, gpus, request, model)
@@ -69,6 +74,7 @@ struct ProbeParameters {
 };
 RECORD_MEMBERS(ProbeParameters, gpus, apis, stage, allow_wake, force)
 
+/// The outcome of a choice. Exactly one of backend, variant and family is given.
 struct OutcomeParameters {
     std::string consumer = {};
     std::string outcome = {};
@@ -103,8 +109,9 @@ struct InterfaceParameters {
 };
 RECORD_MEMBERS(InterfaceParameters, interface)
 
-// Answers that are no document of gpuprobectl's ---------------------------------------------------
+// Answers that are not documents of gpuprobectl ------------------------------------------------
 
+/// The answer of org.varlink.service.GetInfo. Source: varlink.org, "Service".
 struct ServiceInfo {
     std::string vendor = "gpuprobe";
     std::string product = "gpuprobe";
@@ -125,7 +132,7 @@ struct HardwareDeviceList {
 };
 RECORD_MEMBERS(HardwareDeviceList, generation, devices)
 
-/// Either the progress or, in the last answer, the rest.
+/// Either the progress, from 0 to 1, or in the last answer the other two members.
 struct ProbeProgress {
     std::optional<double> progress = {};
     std::optional<std::uint64_t> generation = {};
@@ -160,6 +167,7 @@ struct QuarantineCleared {
 };
 RECORD_MEMBERS(QuarantineCleared, cleared)
 
+/// The message to subscribers for each change of the report.
 struct ReportChange {
     std::uint64_t generation = 0;
     ReportState state = ReportState::Starting;

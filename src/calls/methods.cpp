@@ -21,9 +21,9 @@ namespace gpuprobe::inline calls {
 namespace {
 
 constexpr std::string_view kServiceInterface = "org.varlink.service";
-constexpr std::size_t kMaxEcho = 256;  // characters of what was asked
+constexpr std::size_t kMaxEcho = 256;  // characters of the question that are repeated in an error
 
-/// One call while it is being answered.
+/// A call that is being answered.
 struct Asking {
     const MethodCall& call;
     const AskedMachine& machine;
@@ -41,31 +41,34 @@ struct Asking {
     }
 };
 
-/// "NoMatch", which is the last part of the name on D-Bus as well.
+/// An error's name without its interface, such as "NoMatch". It is the same on D-Bus.
 std::string short_name(ErrorCode code) {
     const auto name = bus::error_name(code);
     return name.substr(name.rfind('.') + 1);
 }
 
+/// The error's name in Varlink: "org.gpuprobe.NoMatch".
 std::string error_name(ErrorCode code) {
     return std::string{kInterface} + "." + short_name(code);
 }
 
-/// One member, which is text.
+/// A JSON object with a single text member.
 std::string document_of(const char* key, std::string_view text) {
     Value document{Value::Object{}};
     document[key] = scrubbed(text, kMaxEcho);
     return json_line(document);
 }
 
+/// An error of org.varlink.service.
 MethodAnswer service_error(const char* name, const char* key, std::string_view text) {
     return {.error = std::string{kServiceInterface} + "." + name,
             .document = document_of(key, text)};
 }
 
-// What each method does --------------------------------------------------------------------------
+// Implementations of the methods ---------------------------------------------------------------
 
 void describe_machine(const Nothing&, const Asking& ask) {
+    // The server has the report as JSON already, so it is not converted again.
     ask.heard({.document = ask.machine.seen_json()});
 }
 
@@ -88,7 +91,8 @@ void list_products(const Nothing&, const Asking& ask) {
     ask.send(ProductList{ask.machine.engine.products()});
 }
 
-/// The documents have every candidate, whoever asks.
+/// The request with "explain" set, because the documents always contain every candidate. A value of
+/// the wrong type is kept, so that reading the request reports it.
 Value with_candidates(Value request) {
     const auto& explain = request.at("explain");
     if (explain.is_null() || explain.as_bool())
@@ -102,6 +106,7 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
                                                     ask.call.uid, ask.machine.seen);
     if (!decision || decision->backend)
         return ask.send(decision);
+    // A selection without a result is an error in Varlink, but it still carries the candidates.
     ask.heard({.error = error_name(ErrorCode::NoMatch),
                .document = json_line(to_value(no_match_of(*decision)))});
 }
@@ -112,9 +117,10 @@ void recommend_variant(const RecommendParameters& in, const Asking& ask) {
                                           ask.machine.seen));
 }
 
-/// The members beside the request are its keys, in bytes.
+/// The request of a plan, from its keys and from the parameters next to it, which are in bytes.
 Result<PlanRequest> request_of(const PlanParameters& in) {
     auto request = in.request.value;
+    // A parameter and a key that mean the same must not contradict each other.
     for (const auto& [key, is_given] :
          {std::pair{"need-mib", in.need.has_value()},
           std::pair{"margin-mib", in.margin.has_value()}, std::pair{"gpus", in.gpus.has_value()}})
@@ -122,7 +128,7 @@ Result<PlanRequest> request_of(const PlanParameters& in) {
             return Error{ErrorCode::InvalidRequest,
                          std::string{"request: "} + key + ": given twice"};
     if (in.need)
-        request["need-mib"] = 1;  // stands for it: bytes need not be whole MiB
+        request["need-mib"] = 1;  // a placeholder: `need` is in bytes and need not be whole MiB
     auto asked = TRY(plan_request_for(request, in.model.value_or("")));
     if (in.need)
         asked.need = in.need;
@@ -135,6 +141,7 @@ void plan_memory(const PlanParameters& in, const Asking& ask) {
     auto request = request_of(in);
     if (!request)
         return ask.refuse(request.error());
+    // `ask` refers to objects that may be gone when the memory has been read, so `heard` is copied.
     const auto started =
         answer_plan(std::move(*request), ask.call.uid, ask.machine.seen, ask.machine.engine,
                     [heard = ask.heard](const PlanAnswer& answer) {
@@ -163,6 +170,7 @@ void get_memory(const GpuParameters& in, const Asking& ask) {
         ask.refuse(asked.error());
 }
 
+/// The request of Probe with the defaults for omitted parameters.
 ProbeRequest probe_request_of(const ProbeParameters& in) {
     return {.apis = in.apis.value_or(std::vector<std::string>{}),
             .allow_wake = in.allow_wake.value_or(false),
@@ -171,7 +179,8 @@ ProbeRequest probe_request_of(const ProbeParameters& in) {
             .force = in.force.value_or(false)};
 }
 
-/// Of parameters that can be read; others are refused, whoever asks.
+/// The privileged actions of a Probe call. Invalid parameters need none: the call is refused later
+/// for everybody.
 std::vector<Action> needs_of_probe(const Value& parameters) {
     const auto in = strict_record_from<ProbeParameters>(parameters);
     return in ? needs_of(probe_request_of(*in)) : std::vector<Action>{};
@@ -183,6 +192,7 @@ void probe_drivers(const ProbeParameters& in, const Asking& ask) {
     if (!meant)
         return ask.refuse(meant.error());
     const auto& request = *meant;
+    // Callers that did not ask for more get only the last answer.
     const auto progress = [heard = ask.heard, wants_more = ask.call.wants_more](double share) {
         if (wants_more)
             heard({.document = json_line(to_value(ProbeProgress{.progress = share})),
@@ -196,7 +206,7 @@ void probe_drivers(const ProbeParameters& in, const Asking& ask) {
         ask.refuse(started.error());
 }
 
-/// What was not given is left out.
+/// The parameters without null members.
 Value given(const Value& parameters) {
     Value::Object members = *parameters.as_object();
     std::erase_if(members, [](const Value::Member& member) { return member.value.is_null(); });
@@ -229,6 +239,7 @@ void list_quarantine(const Nothing&, const Asking& ask) {
 
 void clear_quarantine(const QuarantineParameters& in, const Asking& ask) {
     const auto cleared = ask.machine.engine.clear_quarantine(given(to_value(in)));
+    // Probe the drivers that have just left the quarantine.
     if (cleared)
         ask.machine.engine.catch_up();
     cleared ? ask.send(QuarantineCleared{*cleared}) : ask.refuse(cleared.error());
@@ -250,21 +261,24 @@ void get_description(const InterfaceParameters& in, const Asking& ask) {
 
 // The table --------------------------------------------------------------------------------------
 
+/// A row of the table of methods: how it is described, authorized and run.
 struct Method {
     std::string_view interface = kInterface;
     std::string_view name = {};
     std::string_view about = {};
     MethodTraits traits = {};
     std::vector<Action> (*needs)(const Value& parameters) = nullptr;
-    std::string (*types)(InterfaceTypes& types) = nullptr;  ///< "(…) -> (…)"
+    std::string (*types)(InterfaceTypes& types) = nullptr;  ///< writes "(…) -> (…)"
     void (*run)(const Asking& ask) = nullptr;
 };
 
-/// "request: expected object, found string" → "request"
+/// The parameter that a reading error is about: "request: expected object, found string" →
+/// "request".
 std::string_view parameter_in(std::string_view problem) {
     return problem.substr(0, problem.find_first_of(":.["));
 }
 
+/// Reads the parameters strictly, then runs the method with them.
 template <class In, void (*Run)(const In&, const Asking&)>
 void read_and_run(const Asking& ask) {
     const auto in = strict_record_from<In>(ask.call.parameters);
@@ -274,6 +288,7 @@ void read_and_run(const Asking& ask) {
         ask.heard(service_error("InvalidParameter", "parameter", parameter_in(in.error().text)));
 }
 
+/// Makes a row of the table: `In` and `Out` give the types in the interface description.
 template <class In, class Out, void (*Run)(const In&, const Asking&)>
 Method method(std::string_view name, std::string_view about, MethodTraits traits = {}) {
     return {.name = name,
@@ -287,7 +302,7 @@ Method method(std::string_view name, std::string_view about, MethodTraits traits
             .run = read_and_run<In, Run>};
 }
 
-/// What is answered from the report, and changes nothing.
+/// The methods that answer from the report and change nothing.
 std::vector<Method> questions() {
     const MethodTraits kept{.is_kept = true};
     const MethodTraits of_now{.is_costly = true, .is_of_now = true};
@@ -331,7 +346,7 @@ std::vector<Method> questions() {
     };
 }
 
-/// What asks the drivers, lasts, or changes what others are told.
+/// The methods that probe drivers, change state for other callers, or keep a subscription open.
 std::vector<Method> orders() {
     const MethodTraits costly{.is_costly = true};
     const MethodTraits for_overrides{.is_costly = true, .needs = {Action::SetOverride}};
@@ -364,6 +379,7 @@ std::vector<Method> orders() {
     return methods;
 }
 
+/// The methods of org.varlink.service, which every Varlink service has.
 std::vector<Method> service_methods() {
     std::vector<Method> methods{
         method<Nothing, ServiceInfo, get_info>("GetInfo", "Who answers."),
@@ -375,6 +391,7 @@ std::vector<Method> service_methods() {
     return methods;
 }
 
+/// All methods, in the order of the interface description.
 const std::vector<Method>& methods() {
     static const auto table = [] {
         auto all = questions();
@@ -394,7 +411,7 @@ const Method* find_method(std::string_view name) {
     return nullptr;
 }
 
-/// Source: varlink.org, "Service", the errors of org.varlink.service.
+/// The errors of org.varlink.service. Source: varlink.org, "Service".
 constexpr std::string_view kServiceErrors =
     "error InterfaceNotFound (interface: string)\n\n"
     "error MethodNotFound (method: string)\n\n"
@@ -403,6 +420,7 @@ constexpr std::string_view kServiceErrors =
     "error PermissionDenied ()\n\n"
     "error ExpectedMore ()\n";
 
+/// The errors of org.gpuprobe, one for each ErrorCode. NoMatch has more members than the others.
 std::string own_errors(InterfaceTypes& types) {
     std::string text;
     for (int code = 0; code <= static_cast<int>(ErrorCode::Internal); ++code) {
@@ -432,6 +450,8 @@ std::optional<std::vector<Action>> needs_of(std::string_view method) {
 
 void answer(const MethodCall& call, const AskedMachine& machine, const HearAnswer& heard) {
     const auto* method = find_method(call.method);
+    // As the Varlink service interface specifies: an unknown method of a served interface, or an
+    // unknown interface.
     if (!method) {
         const auto interface = call.method.substr(0, call.method.rfind('.'));
         const bool is_ours = interface == kInterface || interface == kServiceInterface;
@@ -455,6 +475,7 @@ MethodAnswer refusal_of(const Error& error) {
 std::optional<std::string> interface_description(std::string_view interface) {
     InterfaceTypes types;
     std::string text;
+    // A method's summary is the comment in front of it.
     for (const auto& method : methods())
         if (method.interface == interface)
             text.append("# ")
@@ -464,6 +485,7 @@ std::optional<std::string> interface_description(std::string_view interface) {
                 .append(method.types(types) + "\n\n");
     if (text.empty())
         return std::nullopt;
+    // The types are written last, because the methods and errors above have defined them.
     text += interface == kInterface ? own_errors(types) : std::string{kServiceErrors};
     return "interface " + std::string{interface} + "\n\n" + types.definitions() + text;
 }

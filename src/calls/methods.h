@@ -15,12 +15,12 @@
 #include "base/record.h"
 #include "engine/engine.h"
 
-/// The methods of the interface org.gpuprobe: what each takes, and what it answers. The daemon
-/// serves them on its socket, `gpuprobectl call` in its own process.
+/// The methods of the interface org.gpuprobe, with their parameters and answers. The daemon serves
+/// them on its socket; `gpuprobectl call` runs them in its own process.
 namespace gpuprobe::inline calls {
 
-/// What not every caller may do. Polkit's names for them begin with "org.gpuprobe."; data/polkit/
-/// says who may do what by default.
+/// Privileged actions. Their polkit names have the prefix "org.gpuprobe."; data/polkit/ defines who
+/// is allowed to do what by default.
 enum class Action { AllowWake, MeasureInUse, GetIdentifiers, SetOverride, ClearQuarantine };
 constexpr std::array<EnumName<Action>, 5> names_of(Action) {
     return {{{Action::AllowWake, "allow-wake"},
@@ -30,62 +30,67 @@ constexpr std::array<EnumName<Action>, 5> names_of(Action) {
              {Action::ClearQuarantine, "clear-quarantine"}}};
 }
 
+/// The name of the interface, and the prefix of its methods and errors.
 inline constexpr std::string_view kInterface = "org.gpuprobe";
 
-/// A question, and who asks it.
+/// A method call and its caller.
 struct MethodCall {
     std::string method = {};  ///< "org.gpuprobe.Select"
     Value parameters = Value{Value::Object{}};
-    bool wants_more = false;  ///< answers before the last one too
+    bool wants_more = false;  ///< also wants the answers before the last one (Varlink's "more")
     uid_t uid = 0;
-    std::optional<std::vector<std::uint32_t>> groups = {};  ///< all; nullopt: nobody knows
+    /// All groups of the caller; nullopt if unknown.
+    std::optional<std::vector<std::uint32_t>> groups = {};
 };
 
-/// The machine that is asked about, as the caller sees it; valid for the call of answer() alone.
+/// The machine that a call is about, as the caller may see it. Valid only during answer().
 struct AskedMachine {
     engine::Engine& engine;
     const FileSystem& files;
     const Report& seen;
-    /// The same as one line of JSON.
+    /// `seen` as one line of JSON.
     std::function<const std::string&()> seen_json;
 };
 
-/// An answer, or why there is none.
+/// An answer or an error.
 struct MethodAnswer {
-    /// "org.gpuprobe.NoMatch", "org.varlink.service.MethodNotFound" …; empty for an answer.
+    /// "org.gpuprobe.NoMatch", "org.varlink.service.MethodNotFound" …; empty if there is no error.
     std::string error = {};
     std::string document = "{}";  ///< a JSON object on one line
-    bool continues = false;       ///< another one follows
+    bool continues = false;       ///< another answer follows
 };
+/// Called with each answer of a method.
 using HearAnswer = std::function<void(const MethodAnswer&)>;
 
-/// How a method is to be treated by whoever serves it.
+/// How a server has to treat a method.
 struct MethodTraits {
-    bool is_kept = false;     ///< the same until the report changes, for all who see the same
-    bool is_costly = false;   ///< writes to the disk, or runs probes
-    bool waits = false;       ///< for a reading of the GPUs' memory
-    bool subscribes = false;  ///< answered with each change of the report; needs wants_more
-    bool is_of_now = false;   ///< Engine::renew() goes before it
-    std::vector<Action> needs = {};  ///< leave that its callers need
+    /// Cacheable: the answer stays the same until the report changes, for all callers who see the
+    /// same report.
+    bool is_kept = false;
+    bool is_costly = false;          ///< writes to the disk or runs probes
+    bool waits = false;              ///< for a reading of the GPUs' memory
+    bool subscribes = false;         ///< answered at each change of the report; needs wants_more
+    bool is_of_now = false;          ///< the server must call Engine::renew() first
+    std::vector<Action> needs = {};  ///< the privileged actions that the caller performs
 };
-/// nullopt for a method that there is not.
+/// The traits of the called method; nullopt if it does not exist.
 std::optional<MethodTraits> traits_of(const MethodCall& call);
 
-/// Leave that callers of a method need; nullopt where that depends on what they give it, and for a
-/// method that there is not.
+/// The privileged actions of a method; nullopt if they depend on its parameters or if the method
+/// does not exist.
 std::optional<std::vector<Action>> needs_of(std::string_view method);
 
-/// Answers `call` by `heard`, within this call or, where drivers are asked, later and more than
-/// once. Whether the caller may ask is decided before.
+/// Runs `call` and passes its answers to `heard`: during this function, or later and possibly
+/// several times if drivers have to be probed. The server must have authorized the caller before.
 void answer(const MethodCall& call, const AskedMachine& machine, const HearAnswer& heard);
 
-/// What a subscriber is told: {"generation","state"}.
+/// The document for subscribers: {"generation","state"}.
 std::string subscription_document(const Report& report);
 
-/// The answer for an error of ours.
+/// The answer for one of gpuprobe's own errors.
 MethodAnswer refusal_of(const Error& error);
 
-/// The description of an interface; nullopt for one that is not served.
+/// The Varlink description of an interface; nullopt if it is not served.
 std::optional<std::string> interface_description(std::string_view interface);
 
 }  // namespace gpuprobe::inline calls

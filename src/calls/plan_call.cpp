@@ -13,13 +13,14 @@
 namespace gpuprobe::inline calls {
 namespace {
 
-/// A plan that waits until the free memory of all its GPUs was read.
+/// A plan that waits until the free memory of all its GPUs has been read.
 struct WaitingPlan {
     PlanRequest request = {};
     Report report = {};
     HearPlan heard = {};
-    std::size_t missing = 1;  ///< readings, and the loop that asks for them
+    std::size_t missing = 1;  ///< pending readings, plus 1 for the loop that requests them
 
+    /// Counts a reading as finished; plans after the last one.
     void finish_one() {
         if (--missing > 0)
             return;
@@ -31,21 +32,22 @@ struct WaitingPlan {
     }
 };
 
-/// The id, or that of a part of it.
+/// Whether the GPU with that id, or the GPU that the partition belongs to, is wanted. No wanted
+/// ids: every GPU is.
 bool is_meant(const std::vector<std::string>& wanted, const std::string& id) {
     return wanted.empty() || std::ranges::any_of(wanted, [&id](const std::string& one) {
                return id == one || id.starts_with(one + "/");
            });
 }
 
-/// Whether a consumer's word for what it uses on the GPU is our name for it. PyTorch says "cuda"
-/// for ROCm as well: what does not serve the GPU's vendor is meant otherwise.
+/// Whether an application's word for a backend means the backend that we call so. PyTorch says
+/// "cuda" for ROCm too: a backend that does not fit the GPU's vendor has another meaning.
 bool is_ours(const std::string& word, const Gpu& gpu) {
     const auto view = gpu.backends.find(word);
     return view != gpu.backends.end() && !has_reason(view->second.reasons, "vendor-mismatch");
 }
 
-/// In the report's spelling.
+/// Changes the ids to the report's spelling. Errors: UnknownDevice.
 Status spell_gpus(std::vector<std::string>& wanted, const Report& seen) {
     const ComputeView view{seen};
     for (auto& id : wanted)
@@ -68,6 +70,7 @@ Status keep_accepted(const Decision& decision, const Report& report, PlanRequest
         if (!candidate.gpu || candidate.verdict != Verdict::Accepted ||
             !is_meant(request.gpus, *candidate.gpu))
             continue;
+        // Several backends of one GPU are separate candidates.
         if (std::ranges::find(kept, *candidate.gpu) == kept.end())
             kept.push_back(*candidate.gpu);
         const auto gpu = known_gpu(view, *candidate.gpu);
@@ -82,6 +85,7 @@ Status keep_accepted(const Decision& decision, const Report& report, PlanRequest
 
 namespace {
 
+/// keep_accepted() with a new decision for the request's application.
 Status keep_to_consumer(uid_t uid,
                         const Report& seen,
                         const engine::Engine& engine,
@@ -94,6 +98,7 @@ Status keep_to_consumer(uid_t uid,
 
 Result<PlanRequest> plan_request_for(const Value& request, const std::string& model) {
     auto asked = TRY(plan_request_from(request));
+    // Exactly one of model and need is required.
     if (model.empty() != asked.need.has_value())
         return Error{ErrorCode::InvalidRequest, "request: neither a model nor a need, or both"};
     if (model.empty())
@@ -116,6 +121,7 @@ Status answer_plan(PlanRequest request,
     TRY(spell_gpus(request.gpus, seen));
     if (request.consumer)
         TRY(keep_to_consumer(uid, seen, engine, request));
+    // The readings may finish after this function has returned, so they share the plan's state.
     const auto waiting = std::make_shared<WaitingPlan>();
     waiting->request = std::move(request);
     waiting->report = seen;
@@ -130,7 +136,8 @@ Status answer_plan(PlanRequest request,
                 waiting->put(id, live);
                 waiting->finish_one();
             });
-        if (!asked)  // gone since, or too many ask: as it was
+        if (!asked)  // gone since the report, or too many readings: keep the report's value
+            // For the loop itself: if all readings were answered at once, the plan is made here.
             waiting->finish_one();
     }
     waiting->finish_one();

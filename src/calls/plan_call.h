@@ -12,23 +12,24 @@
 
 namespace gpuprobe::inline calls {
 
-/// What is asked: the keys of docs/plan.md with ids of GPUs, and the text of a gpuprobe.model/1, or
-/// nothing where the request has a need.
-///
-/// Errors: InvalidRequest, with what is wrong with request or model; TooLarge.
+/// Reads the parameters of a plan: the keys of docs/plan.md with ids of GPUs, and the text of a
+/// gpuprobe.model/1. `model` is empty if the request has a need.
+/// Errors: InvalidRequest, naming the problem in the request or the model; TooLarge.
 Result<PlanRequest> plan_request_for(const Value& request, const std::string& model);
 
+/// Called with the finished plan.
 using HearPlan = std::function<void(const PlanAnswer&)>;
 
-/// What select is asked for the GPUs that a consumer may use: every candidate.
+/// The select request that lists the GPUs an application may use: it asks for every candidate.
 Value question_for_gpus();
-/// Leaves of the GPUs those on which a candidate of the consumer's is accepted, each with the
-/// backends that are, where the consumer calls them as we do. Errors: NoMatch, where that is none.
+/// Reduces the request's GPUs to those for which the application has an accepted candidate, each
+/// with the accepted backends (only those that the application names as we do). Errors: NoMatch if
+/// no GPU remains.
 Status keep_accepted(const Decision& decision, const Report& report, PlanRequest& request);
 
-/// Answers when what is free was read on each GPU that takes part, of which none is woken. `seen`
-/// is the machine as the caller `uid` sees it. Errors: UnknownDevice; as Engine::select() and
-/// keep_accepted(), for a consumer; then `heard` is not called.
+/// Plans once the free memory of each GPU in question has been read; no GPU is woken. `seen` is the
+/// machine as the caller `uid` may see it. Errors: UnknownDevice; for an application, also the
+/// errors of Engine::select() and keep_accepted(). `heard` is not called after an error.
 Status answer_plan(PlanRequest request,
                    uid_t uid,
                    const Report& seen,

@@ -6,11 +6,12 @@
 namespace gpuprobe::inline calls {
 namespace {
 
-constexpr std::size_t kMaxNames = 256;  // of GPUs or APIs in one call
+constexpr std::size_t kMaxNames = 256;  // names of GPUs or APIs in one call
 
 }  // namespace
 
 std::optional<std::string> power_state(const FileSystem& files, const Gpu& gpu) {
+    // Devices on other buses have no such file at a known path.
     if (gpu.pci && gpu.pci->address)
         if (auto status = files.line("/sys/bus/pci/devices/" + text_of(*gpu.pci->address) +
                                      "/power/runtime_status"))
@@ -43,6 +44,8 @@ Result<ProbeRequest> checked(ProbeRequest request, const Report& report, const F
     const ComputeView view{report};
     for (auto& id : request.gpus) {
         const auto* gpu = TRY(known_gpu(view, id));
+        // Only GPUs that the caller named are refused; others that sleep are left out by the
+        // engine.
         if (!request.allow_wake && is_asleep(files, *gpu))
             return Error{ErrorCode::WouldWake, gpu->id + ": asleep; allow-wake was not given"};
         id = gpu->id;

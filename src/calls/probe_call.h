@@ -12,22 +12,22 @@
 
 namespace gpuprobe::inline calls {
 
-/// Whether the GPU is awake now, as the kernel says without waking it: "active", "suspended" …
-/// What the report knows where the kernel can't be asked; nullopt when that is nothing.
-/// Source: Documentation/ABI/testing/sysfs-devices-power, runtime_status.
+/// The GPU's runtime power state, "active", "suspended" …, as the kernel reports it without waking
+/// the GPU. If the kernel can't be asked: the state in the report, which may be nullopt. Source:
+/// Documentation/ABI/testing/sysfs-devices-power, runtime_status.
 std::optional<std::string> power_state(const FileSystem& files, const Gpu& gpu);
 
-/// Whether asking a driver about this GPU would wake it.
+/// Whether probing this GPU would wake it.
 bool is_asleep(const FileSystem& files, const Gpu& gpu);
 
-/// What callers need leave for.
+/// The privileged actions of a probe request.
 std::vector<Action> needs_of(const ProbeRequest& request);
 
-/// Errors: InvalidRequest for more names than one call may have.
+/// Checks the number of names in one call. Errors: InvalidRequest if there are too many.
 Status few_enough(std::size_t gpus, std::size_t apis);
 
-/// The request with its GPUs spelled as the report does. Errors: InvalidRequest for too many names,
-/// UnknownDevice, WouldWake.
+/// The request with its GPUs in the report's spelling. Errors: InvalidRequest for too many names;
+/// UnknownDevice; WouldWake if a GPU sleeps and may not be woken.
 Result<ProbeRequest> checked(ProbeRequest request, const Report& report, const FileSystem& files);
 
 }  // namespace gpuprobe::inline calls
