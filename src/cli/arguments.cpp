@@ -13,7 +13,8 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// A word's failure names the option or the place in front of it.
+/// A CLI11 callback that passes each word to `take`. An error is reported with `name`, which is the
+/// option or the placeholder of the operand.
 template <class Take>
 CLI::callback_t taking(Arguments& arguments, Take take, std::string name) {
     return [&arguments, take, name = std::move(name)](const CLI::results_t& words) {
@@ -24,6 +25,7 @@ CLI::callback_t taking(Arguments& arguments, Take take, std::string name) {
     };
 }
 
+/// Accepts only the words that are offered. The error suggests the closest of them.
 CLI::Validator one_of(const Word& word) {
     std::vector<std::string> offers;
     for (const auto offer : words(word.offers))
@@ -37,6 +39,7 @@ CLI::Validator one_of(const Word& word) {
             "WORD"};
 }
 
+/// The same for each item of a comma-separated list. Reports the first problem.
 CLI::Validator each_of(const Word& word) {
     return {[one = one_of(word)](std::string& list) {
                 std::string problem;
@@ -47,6 +50,7 @@ CLI::Validator each_of(const Word& word) {
             "LIST"};
 }
 
+/// Declares an option or flag of the table in CLI11.
 void add_option(CLI::App& app, Arguments& arguments, const Option& option) {
     auto names = std::string{option.names};
     if (!option.also.empty())
@@ -54,11 +58,13 @@ void add_option(CLI::App& app, Arguments& arguments, const Option& option) {
     const auto take = [&option](Arguments& into, const std::string& word) {
         return option.accept(into, word);
     };
+    // An option without a placeholder is a flag.
     if (option.value.name.empty()) {
         app.add_flag_callback(names, [&arguments, take] { (void)take(arguments, ""); });
         return;
     }
     auto& added = *app.add_option(names, taking(arguments, take, std::string{long_name(option)}));
+    // One value at each occurrence. CLI11 refuses a second occurrence, unless it takes all.
     added.expected(1);
     if (option.repeats)
         added.take_all();
@@ -66,6 +72,7 @@ void add_option(CLI::App& app, Arguments& arguments, const Option& option) {
         added.check(option.value.is_list ? each_of(option.value) : one_of(option.value));
 }
 
+/// Declares a positional argument of a verb.
 void add_operand(CLI::App& verb, Arguments& arguments, const Operand& operand) {
     const std::string name{operand.word.name};
     auto& added = *verb.add_option(name, taking(arguments, operand.take, name));
@@ -77,6 +84,7 @@ void add_operand(CLI::App& verb, Arguments& arguments, const Operand& operand) {
 
 void add_verb(CLI::App& app, Arguments& arguments, const Verb& verb) {
     auto& added = *app.add_subcommand(std::string{verb.name});
+    // The help is gpuprobectl's own; CLI11's is disabled. Global options may follow the verb.
     added.set_help_flag();
     added.fallthrough();
     for (const auto& operand : verb.operands)
@@ -85,6 +93,7 @@ void add_verb(CLI::App& app, Arguments& arguments, const Verb& verb) {
         add_option(added, arguments, option);
 }
 
+/// Declares the whole command line from the tables of options and verbs.
 void add_everything(CLI::App& app, Arguments& arguments) {
     for (const auto& group : global_options())
         for (const auto& option : group.options)
@@ -93,28 +102,31 @@ void add_everything(CLI::App& app, Arguments& arguments) {
         add_verb(app, arguments, verb);
 }
 
-/// The hint follows the problem on a line of its own.
+/// A refusal with one text. A hint, if the text has one, is on a second line.
 Parsed refused(std::string_view text) {
     return {.refusal = Refusal{.text = fmt::format("gpuprobectl: {}\n", text)}};
 }
 
+/// A refusal with a hint on a second line.
 Parsed refused(std::string_view problem, std::string_view hint) {
     return {.refusal = Refusal{.text = fmt::format("gpuprobectl: {}\n{}\n", problem, hint)}};
 }
 
+/// Refers to the help page of the verb, or to the overview.
 std::string hint_on(std::string_view verb) {
     return verb.empty() ? "See 'gpuprobectl help'."
                         : fmt::format("See 'gpuprobectl help {}'.", verb);
 }
 
-/// "--jsno" could be "--json": the options of the help text are the ones there are. One letter is
-/// near every other.
+/// A hint about an unknown option or verb: the closest known name, so "--jsno" leads to "--json".
+/// Options of one letter get no suggestion, because every letter is close to every other one.
 std::string advice(const std::string& word, std::string_view verb) {
     const bool is_option = word.starts_with("-");
     if (is_option && word.size() == 2)
         return hint_on(verb);
     const auto near =
         closest(word.substr(0, word.find('=')), is_option ? option_names() : verb_names());
+    // The option exists, but belongs to another verb.
     if (near && is_option && *near == word.substr(0, word.find('=')))
         return fmt::format("'{}' goes behind the verb that it belongs to; see 'gpuprobectl help'.",
                            *near);
@@ -123,11 +135,14 @@ std::string advice(const std::string& word, std::string_view verb) {
     return hint_on(is_option ? verb : "");
 }
 
+/// The verb that CLI11 recognized, or "".
 std::string chosen_verb(const CLI::App& app) {
     const auto chosen = app.get_subcommands();
     return chosen.empty() ? "" : chosen.front()->get_name();
 }
 
+/// The refusal for the first word that CLI11 could not place: an option, a surplus operand or an
+/// unknown verb.
 Parsed unexpected(const CLI::App& app) {
     const auto extras = app.remaining(true);
     const auto word = scrubbed(extras.empty() ? "" : extras.front(), 64);
@@ -139,14 +154,16 @@ Parsed unexpected(const CLI::App& app) {
     return refused(fmt::format("unknown verb '{}'", word), advice(word, verb));
 }
 
-/// Its second line, if it has one, is the hint.
+/// The refusal for an error from our checks. Such an error may already have a hint as its second
+/// line.
 Parsed refused(const Error& problem, std::string_view verb) {
     if (problem.text.find('\n') != std::string::npos)
         return refused(problem.text);
     return refused(problem.text, hint_on(verb));
 }
 
-/// The same answer whatever the order of the options.
+/// The request with its keys in the order of the table, so that the order of the options does not
+/// change the answer.
 Value in_order(const Value& request, std::span<const RequestKey> keys) {
     Value ordered{Value::Object{}};
     for (const auto& key : keys)
@@ -155,7 +172,9 @@ Value in_order(const Value& request, std::span<const RequestKey> keys) {
     return ordered;
 }
 
+/// Completes the arguments once all words are read, and runs the checks of the verb.
 Parsed finished(Arguments arguments, bool is_terminal) {
+    // --json=pretty and --json=short override -j.
     if (arguments.wants_json && arguments.json == JsonMode::Off)
         arguments.json = is_terminal ? JsonMode::Pretty : JsonMode::Short;
     if (arguments.wants_version)
@@ -174,14 +193,15 @@ Parsed finished(Arguments arguments, bool is_terminal) {
     return {.arguments = std::move(arguments)};
 }
 
-/// What CLI11 throws at a word of ours; each line of it is one of ours.
+/// The refusal for an exception that CLI11 threw because of one of our validators or callbacks. The
+/// text may have a hint as its second line.
 Parsed unreadable(std::string_view what, std::string_view verb) {
     const auto lines = split(what, '\n');
     return refused(scrubbed(lines.front()), lines.size() > 1 ? scrubbed(lines[1]) : hint_on(verb));
 }
 
-/// What CLI11 throws at a value that is missing, "--built: 1 required LIST missing", or that comes
-/// twice.
+/// The refusal for a missing value ("--built: 1 required LIST missing") and for an option that is
+/// given twice.
 Parsed miscounted(std::string_view what, std::string_view verb) {
     const auto option = scrubbed(what.substr(0, what.find(':')), 64);
     return refused(what.ends_with("missing") ? fmt::format("{} takes a value", option)
@@ -189,8 +209,8 @@ Parsed miscounted(std::string_view what, std::string_view verb) {
                    hint_on(verb));
 }
 
-/// In the order that CLI11 takes them: the last first. It takes "--built=" for a missing value, and
-/// an empty word behind "--built" for an empty one.
+/// The words last to first, as CLI11 expects them. "--built=" becomes "--built" and an empty word,
+/// because CLI11 treats "--built=" as a missing value.
 std::vector<std::string> reversed(const std::vector<std::string>& words) {
     std::vector<std::string> last_first;
     for (auto word = words.rbegin(); word != words.rend(); ++word) {
@@ -202,8 +222,8 @@ std::vector<std::string> reversed(const std::vector<std::string>& words) {
     return last_first;
 }
 
-/// What stands behind the first "--", if a verb in front of it takes a program; those words are not
-/// ours to read. `words` keeps the others.
+/// Removes and returns the words after the first "--" if a verb before it takes a program. Those
+/// words belong to the program and are not parsed here.
 std::vector<std::string> program_words(std::vector<std::string>& words) {
     const auto dashes = std::ranges::find(words, "--");
     const auto is_such = [](const std::string& word) {
@@ -225,6 +245,7 @@ Parsed parse_arguments(const std::vector<std::string>& all_words, bool is_termin
     arguments.run.program = program_words(words);
     CLI::App app;
     app.set_help_flag();
+    // Without a verb, "status" is meant.
     app.require_subcommand(0, 1);
     add_everything(app, arguments);
     try {
@@ -238,6 +259,7 @@ Parsed parse_arguments(const std::vector<std::string>& all_words, bool is_termin
     }
     const auto verb = chosen_verb(app);
     if (arguments.wants_help || verb == "help") {
+        // "VERB --help" and "help VERB" are the same. "help" without a verb shows the overview.
         const auto topic = arguments.topic.value_or(verb == "help" ? "" : verb);
         if (const auto text = help_text(topic))
             return {.refusal = Refusal{.is_help = true, .text = *text}};
@@ -248,6 +270,7 @@ Parsed parse_arguments(const std::vector<std::string>& all_words, bool is_termin
 }
 
 Value override_rule_of(const Arguments& arguments) {
+    // The part of the rule about variants is nested, because both tables have keys such as "only".
     auto rule = arguments.select.request;
     if (!arguments.overriding.variants.as_object()->empty())
         rule["variants"] = arguments.overriding.variants;

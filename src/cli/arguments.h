@@ -11,39 +11,46 @@
 
 namespace gpuprobe::inline cli {
 
+/// How JSON is printed: not at all, on one line, or indented.
 enum class JsonMode { Off, Short, Pretty };
 
+/// Arguments of select and env, and of the other verbs that make a choice.
 struct SelectArguments {
     std::string consumer = "default";
-    bool names_consumer = false;  ///< rather than leaving it to the default
-    /// What SelectBackend takes (policy/request_table.h), but `gpus` are any selectors: the verb
-    /// turns them into ids.
+    bool names_consumer = false;  ///< the user named the application
+    /// The request for SelectBackend (policy/request_table.h), except that `gpus` may hold any
+    /// selectors; the verb turns them into ids.
     Value request = Value{Value::Object{}};
-    bool for_build = false;  ///< of env: flags to build with, not variables to run with
+    bool for_build = false;  ///< env only: print flags to build with, not variables to run with
 
     [[nodiscard]] bool explains() const { return request.at("explain").as_bool() == true; }
 };
 
+/// Arguments of override.
 struct OverrideArguments {
     std::string action = "list";  ///< set, clear or list
     std::optional<std::string> consumer = {};
-    Value variants = Value{Value::Object{}};  ///< of a rule, as RecommendVariant takes it
+    /// The part of a rule about variants, as RecommendVariant takes it.
+    Value variants = Value{Value::Object{}};
 };
 
+/// Arguments of report-outcome.
 struct OutcomeArguments {
     std::string result = {};  ///< "ok" or "failed"
     std::optional<std::string> backend = {};
     std::optional<std::string> variant = {};
     std::optional<std::string> family = {};
-    std::vector<std::string> gpus = {};  ///< any selector
+    std::vector<std::string> gpus = {};  ///< any selectors
     std::optional<std::string> detail = {};
 };
 
+/// Arguments of knowledge.
 struct KnowledgeArguments {
     std::string action = "status";  ///< status, verify, update or rollback
     std::optional<std::string> file = {};
 };
 
+/// Arguments of quarantine.
 struct QuarantineArguments {
     std::string action = "list";  ///< clear or list
     std::optional<std::string> api = {};
@@ -51,66 +58,68 @@ struct QuarantineArguments {
     bool is_all = false;
 };
 
-/// The words after "plan".
+/// Arguments of plan.
 struct PlanArguments {
     std::optional<std::string> model_file = {};
-    bool is_beginning = false;               ///< the file holds the start of a model only
-    Value request = Value{Value::Object{}};  ///< what plan_request_from takes
-    std::string format = {};                 ///< a program whose arguments are printed
-    bool prints_model = false;               ///< as a document
+    bool is_beginning = false;               ///< the file holds only the start of a model
+    Value request = Value{Value::Object{}};  ///< the request for plan_request_from()
+    std::string format = {};                 ///< the program whose arguments are printed
+    bool prints_model = false;               ///< print the model's document instead of planning
 };
 
+/// Arguments of the verbs about variants: recommend, export, selector and verify.
 struct RecommendArguments {
-    std::string product = {};                  ///< of recommend; of export it may be empty
+    std::string product = {};                  ///< optional for export
     std::optional<std::string> manifest = {};  ///< a file
-    Value request = Value{Value::Object{}};    ///< what RecommendVariant takes
+    Value request = Value{Value::Object{}};    ///< the request for RecommendVariant
     std::optional<std::string> force = {};
     bool chain = false;
-    std::string format = {};                  ///< of export
-    std::optional<std::string> file = {};     ///< of verify
-    std::optional<std::string> variant = {};  ///< of verify
+    std::string format = {};                  ///< export only
+    std::optional<std::string> file = {};     ///< verify only
+    std::optional<std::string> variant = {};  ///< verify only
 };
 
-/// Of export and selector, beside RecommendArguments.
+/// Arguments of export and selector, in addition to RecommendArguments.
 struct FleetArguments {
     std::vector<std::string> products = {};
     std::optional<std::string> output = {};  ///< a file; absent or "-": standard output
-    std::optional<std::string> check = {};   ///< a file
-    bool installs = false;                   ///< into the file that the engine reads
+    std::optional<std::string> check = {};   ///< a file to compare with
+    bool installs = false;                   ///< write the file that the orchestrator reads
     std::optional<std::string> node = {};    ///< the machine's name in its cluster
-    std::optional<unsigned> mode = {};       ///< permission bits of the file
-    std::optional<int> every = {};           ///< again after so many seconds, until interrupted
+    std::optional<unsigned> mode = {};       ///< permission bits of the output file
+    std::optional<int> every = {};           ///< repeat after this many seconds, until interrupted
     std::string engine = {};
     std::string variant = {};
-    std::vector<std::string> features = {};  ///< that the cluster has
+    std::vector<std::string> features = {};  ///< node features that the cluster has
     bool by_verdict = false;
     bool allows_weaker = false;
     std::string platform = {};
 };
 
-/// The words after "run"; of watch, the process.
+/// Arguments of run, and the process of watch.
 struct RunArguments {
-    std::vector<std::string> program = {};   ///< behind "--"
-    std::optional<std::string> expect = {};  ///< a backend or an API; "cpu": no GPU
-    bool falls_back = false;                 ///< to the next candidate when one fails
-    std::optional<std::string> report = {};  ///< a file
-    bool wants_json = false;                 ///< on standard error: the program has the other
-    std::optional<std::uint64_t> pid = {};   ///< of watch
-    bool looks_once = false;                 ///< of watch
+    std::vector<std::string> program = {};   ///< the words after "--"
+    std::optional<std::string> expect = {};  ///< a backend or an API; "cpu" for no GPU
+    bool falls_back = false;                 ///< try the next candidate when one fails
+    std::optional<std::string> report = {};  ///< a file for the report
+    bool wants_json = false;  ///< on standard error, because the program uses standard output
+    std::optional<std::uint64_t> pid = {};  ///< watch only
+    bool looks_once = false;                ///< watch only
 };
 
+/// Arguments of call.
 struct CallArguments {
     std::string method = {};
-    std::string parameters = "{}";  ///< "-": on standard input
+    std::string parameters = "{}";  ///< "-" reads standard input
 };
 
-/// One command line, read.
+/// A parsed command line.
 struct Arguments {
     std::string verb = "status";
 
     bool wants_help = false;
     bool wants_version = false;
-    bool wants_json = false;  ///< -j: in which form depends on where it goes
+    bool wants_json = false;  ///< -j: the form depends on whether standard output is a terminal
     JsonMode json = JsonMode::Off;
     ColourMode colour = ColourMode::Auto;
     bool has_legend = true;
@@ -122,52 +131,52 @@ struct Arguments {
     std::optional<std::string> replay = {};
     std::optional<std::string> worker = {};
     std::vector<std::string> profile_folders = {};
-    std::string knowledge_root = {};  ///< in place of "/", for documents of knowledge and keys
+    std::string knowledge_root = {};  ///< replaces "/" for data files and keys
     bool has_cache = true;
-    std::optional<int> patience = {};  ///< seconds, with --direct
+    std::optional<int> patience = {};  ///< seconds to wait for a driver, with --direct
 
-    std::optional<std::string> topic = {};           ///< the verb that `help` is about
-    std::vector<std::string> gpus = {};              ///< of show, describe, probe and bench
-    std::vector<std::string> apis = {};              ///< of probe and bench
-    bool allow_wake = false;                         ///< of probe and bench
-    std::string stage = "query";                     ///< of probe
-    bool measures_in_use = false;                    ///< of probe and bench
-    std::optional<std::string> bundle = {};          ///< of doctor: a file for a bug report
-    bool warnings_count = false;                     ///< of doctor
-    std::optional<std::string> capture_folder = {};  ///< of capture
-    bool redacts = false;                            ///< of capture
-    bool keeps_driver_output = false;                ///< of a capture that is redacted
-    SelectArguments select = {};                     ///< of select, env and override
-    OverrideArguments overriding = {};               ///< of override
-    OutcomeArguments outcome = {};                   ///< of report-outcome
-    QuarantineArguments quarantine = {};             ///< of quarantine
-    KnowledgeArguments knowledge = {};               ///< of knowledge
-    bool shows_all = false;                          ///< of env: index forms as well
-    bool wants_script = false;                       ///< of doctor: the safe fixes
+    std::optional<std::string> topic = {};           ///< help: the verb to explain
+    std::vector<std::string> gpus = {};              ///< show, describe, probe and bench
+    std::vector<std::string> apis = {};              ///< probe and bench
+    bool allow_wake = false;                         ///< probe and bench
+    std::string stage = "query";                     ///< probe
+    bool measures_in_use = false;                    ///< probe and bench
+    std::optional<std::string> bundle = {};          ///< doctor: a file for a bug report
+    bool warnings_count = false;                     ///< doctor
+    std::optional<std::string> capture_folder = {};  ///< capture
+    bool redacts = false;                            ///< capture
+    bool keeps_driver_output = false;                ///< capture, with --redact
+    SelectArguments select = {};                     ///< select, env, run and override
+    OverrideArguments overriding = {};               ///< override
+    OutcomeArguments outcome = {};                   ///< report-outcome
+    QuarantineArguments quarantine = {};             ///< quarantine
+    KnowledgeArguments knowledge = {};               ///< knowledge
+    bool shows_all = false;                          ///< env: also print index forms
+    bool wants_script = false;                       ///< doctor: print the safe fixes
     PlanArguments plan = {};
-    RecommendArguments recommend = {};  ///< of all that is about variants
+    RecommendArguments recommend = {};  ///< verbs about variants
     FleetArguments fleet = {};
     CallArguments call = {};
     RunArguments run = {};
 };
 
-/// A command line that asks for nothing to be done: help, or a mistake.
+/// The text for a command line that runs no verb: help, or an error message.
 struct Refusal {
     bool is_help = false;
-    std::string text = {};  ///< with a final newline
+    std::string text = {};  ///< ends with a newline
 };
 
-/// Exactly one of the two is set.
+/// The result of parsing. Exactly one of the members is set.
 struct Parsed {
     std::optional<Arguments> arguments = {};
     std::optional<Refusal> refusal = {};
 };
 
-/// Reads a command line without the program's name. `is_terminal` decides what -j means: pretty on
-/// a terminal, short otherwise.
+/// Parses a command line without the program's name. `is_terminal` decides the form of -j: indented
+/// on a terminal, one line otherwise.
 Parsed parse_arguments(const std::vector<std::string>& words, bool is_terminal);
 
-/// The named values that SetOverride takes.
+/// The rule for SetOverride.
 Value override_rule_of(const Arguments& arguments);
 
 }  // namespace gpuprobe::inline cli
