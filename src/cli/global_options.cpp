@@ -5,8 +5,10 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// Longest --patience, in seconds.
 constexpr int kMostPatience = 600;
 
+/// --json=off is the default and does not cancel -j.
 Status take_json(Arguments& arguments, const std::string& word) {
     if (word != "off")
         arguments.json = word == "pretty" ? JsonMode::Pretty : JsonMode::Short;
@@ -24,6 +26,7 @@ Status take_profile_folder(Arguments& arguments, const std::string& word) {
     return Done{};
 }
 
+/// Options about how answers are printed.
 std::vector<Option> output_options() {
     return {
         {.names = "-j",
@@ -49,10 +52,13 @@ std::vector<Option> output_options() {
          .take = put<&Arguments::is_quiet>},
         {.names = "--no-pager",
          .help = "do not show long output in $GPUPROBE_PAGER, $PAGER or less",
+         // Nothing to store: only wants_pager() in cli/run.cpp looks for this option, in the words
+         // themselves.
          .take = [](Arguments&, const std::string&) -> Status { return Done{}; }},
     };
 }
 
+/// Options about which daemon or machine answers.
 std::vector<Option> source_options() {
     return {
         {.names = "--bus",

@@ -8,6 +8,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+// Functions that return the request to which an option adds its key.
 Value& select_request(Arguments& arguments) {
     return arguments.select.request;
 }
@@ -35,6 +36,7 @@ Option option_of(const RequestKey& key, Value& (*request)(Arguments&)) {
 
 namespace {
 
+/// The options of a rule. They may have another name and help text there than in a request.
 std::vector<Option> rule_options_of(std::span<const RequestKey> keys,
                                     Value& (*request)(Arguments&)) {
     std::vector<Option> options;
@@ -65,6 +67,7 @@ std::vector<Option> choice_options() {
 }
 
 std::string_view api_words() {
+    // Options keep string views, so the text must live as long as the program.
     static const std::string words = [] {
         std::string all;
         for (const auto& api : kApis)

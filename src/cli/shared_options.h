@@ -3,29 +3,29 @@
 
 #include "cli/verb.h"
 
-/// Words and options that several verbs have in common.
+/// Options and operands that several verbs share.
 namespace gpuprobe::inline cli {
 
-/// The option of one key of a request.
+/// The option for one key of a request.
 Option option_of(const RequestKey& key, Value& (*request)(Arguments&));
 
-/// Every API by its word, between blanks.
+/// The names of all APIs, separated by spaces.
 std::string_view api_words();
 
-/// What an override says: what it has in common with requests for a backend and for a variant.
+/// Options of an override rule: the keys of backend and variant requests that a rule may contain.
 std::vector<Option> rule_options();
-/// What select and env ask.
+/// Options of select and env.
 std::vector<Option> choice_options();
-/// What probe and bench ask for.
+/// Options that probe and bench share.
 std::vector<Option> trial_options();
-/// What recommend and export ask about variants.
+/// Options about variants, for recommend and export.
 std::vector<Option> variant_options();
-/// And recommend alone.
+/// The option --explain of recommend; export has no use for it.
 Option explain_variants_option();
 
-/// One more GPU.
+/// Adds a GPU to Arguments::gpus.
 Status take_gpu(Arguments& arguments, const std::string& word);
-/// CONSUMER, in the place where a choice is made for it.
+/// Stores the operand CONSUMER as the application to choose for.
 Status take_consumer(Arguments& arguments, const std::string& word);
 
 }  // namespace gpuprobe::inline cli

@@ -61,6 +61,7 @@ Status assign(std::optional<std::uint64_t>& number, const std::string& word) {
     return Done{};
 }
 
+// The second line of the text becomes the hint.
 Status assign(std::optional<Bytes>& size, const std::string& word) {
     size = parse_size(word);
     if (!size)
@@ -72,12 +73,15 @@ Status assign(std::optional<Bytes>& size, const std::string& word) {
 
 namespace {
 
-/// The word as a value of a list; none for an empty list that says nothing.
+/// The word as a list. nullopt for an empty list if the key does not distinguish it from a missing
+/// one.
 std::optional<Value> names_from(const RequestKey& key, const std::string& word) {
     const auto names = comma_list(word);
     return names.empty() && !key.keeps_empty ? std::nullopt : std::optional{to_value(names)};
 }
 
+/// The value for a request key. Numbers such as "32k" stay text; the reader of the request converts
+/// them.
 Result<std::optional<Value>> value_of(const RequestKey& key, const std::string& word) {
     std::optional<Bytes> size;
     std::optional<std::uint64_t> count;
@@ -87,7 +91,7 @@ Result<std::optional<Value>> value_of(const RequestKey& key, const std::string& 
         case RequestType::Flag:
             return std::optional<Value>{key.option_sets};
         case RequestType::Word:
-        case RequestType::Pairs:  // has no option
+        case RequestType::Pairs:  // never reached: such keys have no option
         case RequestType::Number:
             break;
         case RequestType::Size:
@@ -103,6 +107,7 @@ Result<std::optional<Value>> value_of(const RequestKey& key, const std::string& 
 }  // namespace
 
 Status Option::accept(Arguments& arguments, const std::string& word) const {
+    // An option without a request key stores its word itself.
     if (!key)
         return take(arguments, word);
     if (auto meant = TRY(value_of(*key, word)))

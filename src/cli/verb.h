@@ -11,11 +11,11 @@
 #include "cli/context.h"
 #include "policy/request_table.h"
 
-/// What there is to say on a command line, as tables. The parser, the help and the completions of
-/// every shell are all made of these: a verb or an option is written down once.
+/// Tables that define the command line. The parser, the help and the shell completions are all
+/// generated from them, so each verb and option is defined once.
 namespace gpuprobe::inline cli {
 
-/// Names that only the machine knows; joined with |.
+/// Kinds of names that completions look up at run time. Combine them with |.
 enum Names : unsigned {
     kNoNames = 0,
     kGpus = 1,
@@ -26,81 +26,86 @@ enum Names : unsigned {
     kFolders = 32,
 };
 
-/// What may stand in one place.
+/// The syntax of an operand or of an option's value.
 struct Word {
-    std::string_view name = {};    ///< "FILE", for the help; empty behind an option: it is a flag
-    std::string_view offers = {};  ///< words to offer, between blanks
-    unsigned names = kNoNames;     ///< names to offer as well
-    bool takes_others = true;      ///< what is not in `offers` is taken all the same
-    bool is_list = false;          ///< several, between commas
+    /// The placeholder in the help, "FILE"; an option without one is a flag.
+    std::string_view name = {};
+    std::string_view offers = {};  ///< words to offer, separated by spaces
+    unsigned names = kNoNames;     ///< kinds of names to offer as well
+    bool takes_others = true;      ///< words that are not in `offers` are accepted too
+    bool is_list = false;          ///< a comma-separated list
 };
 
-/// Puts a word where it belongs; "" for a flag. Errors: InvalidRequest, about the word alone; a
-/// second line, if there is one, is the hint.
+/// Stores a word in the arguments; "" for a flag. Errors: InvalidRequest, whose text describes the
+/// word only. A second line of the text is a hint.
 using Take = Status (*)(Arguments&, const std::string&);
 
+/// An option of a verb or of the whole program.
 struct Option {
     std::string_view names = {};  ///< "-q,--quiet"
     Word value = {};
     std::string_view help = {};  ///< a line break starts a new line of the help
     Take take = nullptr;
-    std::string_view also = {};  ///< a second spelling, that no help mentions
+    std::string_view also = {};  ///< a second spelling that the help does not mention
     bool repeats = false;
-    /// Instead of `take`: the word is a value of this key, which must outlive the option, in the
-    /// request that `request` finds.
+    /// Used instead of `take`: the word is the value of this key, which must outlive the option, in
+    /// the request that `request` returns.
     const RequestKey* key = nullptr;
     Value& (*request)(Arguments&) = nullptr;
 
-    /// Puts a word where it belongs, "" for a flag. Errors: as Take.
+    /// Stores a word in the arguments; "" for a flag. Errors: as Take.
     Status accept(Arguments& arguments, const std::string& word) const;
 };
 
+/// A positional argument of a verb.
 struct Operand {
     Word word = {};
     Take take = nullptr;
     bool repeats = false;
 };
 
-/// A line of the overview.
+/// A line in the overview of verbs.
 struct Synopsis {
     std::string_view words = {};
     std::string_view text = {};
 };
 
+/// A verb with its syntax, help and implementation.
 struct Verb {
     std::string_view name = {};
-    std::vector<Synopsis> overview = {};       ///< the first says what completions say
+    std::vector<Synopsis> overview = {};       ///< completions show the first text
     std::vector<std::string_view> usage = {};  ///< without the program's name
     std::string_view about = {};               ///< paragraphs of at most 100 columns
     std::vector<Operand> operands = {};
     std::vector<Option> options = {};
-    bool takes_program = false;  ///< with its arguments, behind "--"
-    /// What is missing or makes no sense together. Errors: InvalidRequest.
+    bool takes_program = false;  ///< a program with its arguments follows "--"
+    /// Checks for missing and conflicting arguments. Errors: InvalidRequest.
     Status (*check)(Arguments&) = nullptr;
-    /// One of the two; the other kind of verb asks nobody.
+    /// The implementation. Exactly one of the two is set; `run_alone` needs no client.
     Result<ExitCode> (*run)(Context&) = nullptr;
     Result<ExitCode> (*run_alone)(const Arguments&) = nullptr;
 };
 
 /// Every verb, in the order of the help.
 const std::vector<Verb>& verbs();
-/// Null when there is none.
+/// The verb with that name; null if there is none.
 const Verb* find_verb(std::string_view name);
 
-/// Options of every verb, as the overview groups them.
+/// Options that every verb takes, grouped as in the overview.
 struct OptionGroup {
     std::string_view title = {};
     std::vector<Option> options = {};
 };
 const std::vector<OptionGroup>& global_options();
 
-/// "--quiet" of "-q,--quiet"; "-j" of "-j".
+/// The long name of an option: "--quiet" for "-q,--quiet". An option "-j" without a long name
+/// returns "-j".
 std::string_view long_name(const Option& option);
 
-/// The items between commas, without blanks around them and without empty ones.
+/// The items of a comma-separated list, trimmed and without empty items.
 std::vector<std::string> comma_list(std::string_view text);
 
-/// How a word becomes a value of that type. Errors: InvalidRequest.
+/// Convert a word to the type of the first argument. Errors: InvalidRequest.
 Status assign(bool& flag, const std::string& word);
 Status assign(std::string& text, const std::string& word);
 Status assign(std::optional<std::string>& text, const std::string& word);
@@ -109,17 +114,17 @@ Status assign(std::optional<std::vector<std::string>>& items, const std::string&
 Status assign(std::optional<std::uint64_t>& number, const std::string& word);
 Status assign(std::optional<Bytes>& size, const std::string& word);
 
-/// Puts a word into the member at the end of that path: put<&Arguments::select,
+/// Stores a word in the member at the end of the path, for instance put<&Arguments::select,
 /// &SelectArguments::only>.
 template <auto... Path>
 Status put(Arguments& arguments, const std::string& word) {
     return assign((arguments.*....*Path), word);
 }
 
-/// An InvalidRequest.
+/// An error InvalidRequest with that text.
 Error refusal(std::string text);
 
-/// The first options, then the others.
+/// The concatenation of two lists of options.
 std::vector<Option> joined(std::vector<Option> options, const std::vector<Option>& more);
 
 }  // namespace gpuprobe::inline cli

@@ -4,6 +4,8 @@
 namespace gpuprobe::inline cli {
 
 const std::vector<Verb>& verbs() {
+    // The order is the order of the help. gpuprobectl's front program has a shorter list
+    // (front_main.cpp).
     static const std::vector<Verb> all{status_verb(),     list_verb(),
                                        show_verb(),       describe_verb(),
                                        select_verb(),     env_verb(),

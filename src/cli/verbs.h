@@ -3,7 +3,7 @@
 
 #include "cli/verb.h"
 
-/// One table per verb, each in verb_<name>.cpp beside what it does.
+/// One function per verb that returns its table; verb_<name>.cpp has both the table and the code.
 namespace gpuprobe::inline cli {
 
 Verb status_verb();
