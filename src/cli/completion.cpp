@@ -8,20 +8,21 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// Where on the line the cursor is.
+/// The position of the cursor in the command line.
 struct Place {
     const Verb* verb = nullptr;
     std::size_t operands = 0;        ///< of the verb, before the cursor
-    const Option* option = nullptr;  ///< whose value stands at the cursor, as a word of its own
+    const Option* option = nullptr;  ///< set if the word at the cursor is this option's value
 };
 
+/// Whether the option has that name.
 bool is_called(const Option& option, std::string_view word) {
     const auto names = split(option.names, ',');
     return std::ranges::find(names, word) != names.end() ||
            (!option.also.empty() && option.also == word);
 }
 
-/// Every option that may stand there.
+/// Every option that is allowed at that position.
 std::vector<const Option*> options_at(const Place& place) {
     std::vector<const Option*> options;
     if (place.verb)
@@ -33,6 +34,7 @@ std::vector<const Option*> options_at(const Place& place) {
     return options;
 }
 
+/// The option with that name. A value after "=" is ignored.
 const Option* option_called(const Place& place, std::string_view word) {
     for (const auto* option : options_at(place))
         if (is_called(*option, word.substr(0, word.find('='))))
@@ -40,7 +42,8 @@ const Option* option_called(const Place& place, std::string_view word) {
     return nullptr;
 }
 
-/// What was said about whom to ask; what can't be taken is not for a completion to complain about.
+/// Stores a global option, because they say which daemon or machine to ask for names. Invalid
+/// values are ignored: a completion does not report errors.
 void take(Arguments& arguments, const Option& option, std::string_view value) {
     const auto& groups = global_options();
     for (const auto& group : groups)
@@ -49,11 +52,13 @@ void take(Arguments& arguments, const Option& option, std::string_view value) {
                 (void)option.accept(arguments, std::string{value});
 }
 
+/// Walks over the words before the cursor and finds what may follow them.
 Place place_behind(const std::vector<std::string>& words, Arguments& arguments) {
     Place place;
     for (std::size_t i = 0; i + 1 < words.size(); ++i) {
         const std::string_view word = words[i];
         if (!word.starts_with("-")) {
+            // The first word that is not an option is the verb.
             const bool is_operand = place.verb != nullptr;
             if (is_operand)
                 ++place.operands;
@@ -64,6 +69,7 @@ Place place_behind(const std::vector<std::string>& words, Arguments& arguments) 
         const auto* option = option_called(place, word);
         if (!option || option->value.name.empty())
             continue;
+        // The value follows "=", or it is the next word, which may be the one at the cursor.
         if (const auto equals = word.find('='); equals != std::string_view::npos)
             take(arguments, *option, word.substr(equals + 1));
         else if (++i + 1 == words.size())
@@ -78,12 +84,13 @@ void add(Completion& completion, std::string word, std::string_view help) {
     completion.offers.push_back({.word = std::move(word), .help = std::string{help}});
 }
 
-/// The words that may stand in a place: `text` is what is there already, `front` what stands before
-/// it in the same word.
+/// Offers the words that fit. `text` is the value as typed so far, and `front` is the text before
+/// it in the same word ("--only=").
 void offer_words(Completion& completion,
                  const Word& word,
                  std::string_view front,
                  std::string_view text) {
+    // In a list, only the item after the last comma is completed, and items are not repeated.
     const auto comma = word.is_list ? text.rfind(',') : std::string_view::npos;
     const auto kept = comma == std::string_view::npos ? 0 : comma + 1;
     completion.lead = std::string{front} + std::string{text.substr(0, kept)};
@@ -101,6 +108,7 @@ void offer_options(Completion& completion, const Place& place, std::string_view 
         const auto help = option->help.substr(0, option->help.find('\n'));
         if (name.starts_with(begun))
             add(completion, std::string{name} + (option->value.name.empty() ? "" : "="), help);
+        // Offer "-q" only if the long name does not match.
         else if (option->names.starts_with(begun))  // "-q"
             add(completion, std::string{option->names.substr(0, 2)}, help);
     }
@@ -112,6 +120,7 @@ void offer_verbs(Completion& completion, std::string_view begun) {
             add(completion, std::string{verb.name}, verb.overview.front().text);
 }
 
+/// Offers words for the next operand. The last operand may repeat.
 void offer_operand(Completion& completion, const Place& place, std::string_view begun) {
     const auto& operands = place.verb->operands;
     if (operands.empty() || (place.operands >= operands.size() && !operands.back().repeats))
@@ -131,6 +140,7 @@ Completion completion_of(const std::vector<std::string>& words) {
     const auto place = place_behind(words, completion.arguments);
     const std::string_view begun = words.back();
     const auto equals = begun.find('=');
+    // In order: a value after a space, a value after "=", an option, the verb, an operand.
     if (place.option) {
         offer_words(completion, place.option->value, "", begun);
     } else if (begun.starts_with("-") && equals != std::string_view::npos) {

@@ -8,25 +8,26 @@
 
 namespace gpuprobe::inline cli {
 
-/// A whole word that could stand at the cursor.
+/// A word that could complete the command line.
 struct Offer {
     std::string word = {};
     std::string help = {};
 };
 
-/// What fits at the end of a command line.
+/// The possible completions of a command line.
 struct Completion {
-    std::vector<Offer> offers = {};  ///< only words that begin like the one at the cursor
-    unsigned names = kNoNames;       ///< and these names, which offers_of() turns into words
-    std::string lead = {};           ///< what stands in front of a name in its word: "--only=cuda,"
-    std::string begun = {};          ///< the beginning of the name
-    Arguments arguments = {};        ///< what the line says so far about whom to ask
+    std::vector<Offer> offers = {};  ///< words that start with the text at the cursor
+    unsigned names = kNoNames;  ///< kinds of names that fit too; offers_of() turns them into words
+    std::string lead = {};      ///< the text before a name in the same word: "--only=cuda,"
+    std::string begun = {};     ///< the start of the name
+    Arguments arguments = {};   ///< the options so far that say which daemon or machine to ask
 };
 
-/// `words`: those behind the program's name; the last is the one at the cursor, and may be empty.
+/// Completes a command line. `words` excludes the program's name; its last word is the one at the
+/// cursor and may be empty.
 Completion completion_of(const std::vector<std::string>& words);
 
-/// Those of the names that fit.
+/// The names that fit, as whole words.
 std::vector<Offer> offers_of(const Completion& completion, const std::vector<Offer>& names);
 
 }  // namespace gpuprobe::inline cli

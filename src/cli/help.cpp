@@ -12,8 +12,9 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// The width for which pages are written.
 constexpr std::size_t kColumns = 100;
-constexpr std::size_t kTextColumn = 20;  ///< where the text of entries starts, at the least
+constexpr std::size_t kTextColumn = 20;  ///< the leftmost column of the texts of entries
 
 constexpr std::string_view kGpuNames = R"(
 A GPU is named by its id, its index in the list, its PCI address, a node such as
@@ -23,7 +24,8 @@ Exit status: 0 answered, 1 failed, 2 usage, 3 nothing matches, 4 no daemon (with
 5 not authorised, 6 the doctor found what keeps a GPU from being used.
 )";
 
-/// "-q, --quiet", "    --json=MODE": what has no short name stands below the long ones.
+/// The left column of an option: "-q, --quiet", "    --json=MODE". Long names are aligned whether
+/// or not there is a short one.
 std::string option_words(const Option& option) {
     std::string text{option.names};
     if (const auto comma = text.find(','); comma != std::string::npos)
@@ -33,8 +35,8 @@ std::string option_words(const Option& option) {
     return option.value.name.empty() ? text : fmt::format("{}={}", text, option.value.name);
 }
 
-/// The words, and behind them at that column the text, in as many lines as it takes; below them if
-/// they reach that far.
+/// An entry: the words, and the text at `column` on as many lines as needed. If the words are too
+/// long, the text starts on the next line.
 std::string entry(const std::string& words, std::string_view text, std::size_t column) {
     auto lead = padded_right("  " + words, column - 1) + " ";
     std::string page;
@@ -57,6 +59,7 @@ std::string option_entries(const std::vector<Option>& options, std::size_t colum
     return page;
 }
 
+/// The page of "gpuprobectl help": usage, verbs, global options, and how to name a GPU.
 std::string overview() {
     std::string page =
         "Usage: gpuprobectl [VERB] [OPTION…]\n\n"
@@ -69,6 +72,7 @@ std::string overview() {
     return page + std::string{kGpuNames};
 }
 
+/// The page of one verb.
 std::string page_on(const Verb& verb) {
     std::string page;
     for (const auto usage : verb.usage)
@@ -79,14 +83,15 @@ std::string page_on(const Verb& verb) {
     return page + "\nCommon options: see 'gpuprobectl help'.\n";
 }
 
-/// Where the text of a line starts: behind the last gap of two columns, or where the line does.
+/// The column at which the text of a line starts: after the last gap of two spaces, or at the start
+/// of the line.
 std::size_t text_start(std::string_view line) {
     const auto first = std::min(line.find_first_not_of(' '), line.size());
     const auto gap = line.rfind("  ");
     return gap == std::string_view::npos || gap < first ? first : gap + 2;
 }
 
-/// Whether a line goes on where the text of the one before stands, so that both are one text.
+/// Whether a line continues the text of the previous line, which started at the column `start`.
 bool continues(std::string_view line, std::size_t start, bool is_prose) {
     return !line.empty() && line.find_first_not_of(' ') == start && (!is_prose || start == 0) &&
            text_start(line) == start;
@@ -95,15 +100,17 @@ bool continues(std::string_view line, std::size_t start, bool is_prose) {
 }  // namespace
 
 std::string narrowed(std::string_view page, std::size_t columns) {
+    // Pages are written for kColumns, so wider terminals need no change.
     if (columns == 0 || columns >= kColumns)
         return std::string{page};
     std::string text;
     const auto lines = split(page.substr(0, page.size() - 1), '\n');
     for (std::size_t i = 0; i < lines.size();) {
+        // Take one paragraph or entry at a time: join its lines, then wrap them again.
         const auto start = text_start(lines[i]);
         const auto first = std::min(lines[i].find_first_not_of(' '), lines[i].size());
         const bool is_prose = start == 0 && !lines[i].empty() && !lines[i].starts_with("Usage:");
-        // The text of an entry whose words, above it, are too long to stand beside it.
+        // The text of an entry whose words were too long, so that it starts below them.
         const bool is_below = start == first && first >= kTextColumn;
         const bool is_entry = start > first || is_below;
         std::string joined{lines[i].substr(start)};
@@ -112,10 +119,12 @@ std::string narrowed(std::string_view page, std::size_t columns) {
              (is_prose || is_entry) && i < lines.size() && continues(lines[i], start, is_prose);
              ++i)
             joined += " " + std::string{lines[i].substr(start)};
+        // Empty lines, examples and usage lines are kept as they are.
         if (joined.empty() || (!is_prose && !is_entry)) {
             text += lead + joined + "\n";
             continue;
         }
+        // At least 20 columns for the text, even if the line then exceeds the terminal.
         const auto room = columns - std::min(columns - 20, display_width(lead));
         for (const auto& line : wrapped(joined, room)) {
             text += lead + line + "\n";

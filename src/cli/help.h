@@ -8,15 +8,15 @@
 
 namespace gpuprobe::inline cli {
 
-/// The page on a verb, or the overview for "". nullopt for an unknown verb.
+/// The help page of a verb, or the overview for "". nullopt for an unknown verb.
 std::optional<std::string> help_text(std::string_view verb);
 
-/// The page on a terminal that is narrower than what pages are written for; 0 columns: no limit.
+/// A help page reflowed for a narrow terminal. 0 columns: no limit.
 std::string narrowed(std::string_view page, std::size_t columns);
 
-/// Every option that there is, "--json" and so on: what a mistyped one may have meant.
+/// The long names of all options, sorted; suggestions for mistyped options come from them.
 std::vector<std::string> option_names();
-/// The verbs, in the order of the help.
+/// The names of all verbs, in the order of the help.
 std::vector<std::string> verb_names();
 
 }  // namespace gpuprobe::inline cli
