@@ -20,7 +20,7 @@ void print_error(std::string_view text) {
     std::fwrite(shown.data(), 1, shown.size(), stderr);
 }
 
-/// A reader that is gone has already ended the process by SIGPIPE.
+/// A reader that has gone away is not handled here: SIGPIPE has already ended the process.
 ExitCode flushed(ExitCode code) {
     if (std::fflush(stdout) == 0)
         return code;

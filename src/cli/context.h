@@ -13,7 +13,7 @@
 
 namespace gpuprobe::inline cli {
 
-/// What a verb works with, borrowed for one run of it.
+/// Everything that a verb needs while it runs. The members are borrowed.
 struct Context {
     const Arguments& arguments;
     Screen screen = {};
@@ -22,7 +22,7 @@ struct Context {
     [[nodiscard]] bool wants_json() const { return arguments.json != JsonMode::Off; }
 };
 
-/// Exit codes, as `help` lists them.
+/// Exit codes, as listed by `help`.
 enum class ExitCode : int {
     Answered = 0,
     Failed = 1,
@@ -30,28 +30,28 @@ enum class ExitCode : int {
     NoMatch = 3,
     NoDaemon = 4,
     NotAuthorized = 5,
-    Found = 6,  ///< doctor: something keeps a GPU from being used
-    // Of `run`, whose other codes are its program's.
-    NotSeen = 123,        ///< what was expected could not be seen
-    NotAsExpected = 124,  ///< the program ended well, and did not take what was expected
-    NotStarted = 125,     ///< our failure, before the program
+    Found = 6,  ///< doctor: a problem keeps a GPU from being used
+    // The rest is for `run`, which otherwise returns the exit code of its program.
+    NotSeen = 123,        ///< could not find out whether --expect was met
+    NotAsExpected = 124,  ///< the program succeeded, but --expect was not met
+    NotStarted = 125,     ///< we failed before the program was started
     NotExecutable = 126,
     NotThere = 127,
-    EndedBySignal = 256,  ///< and its number: this process ends by it too
+    EndedBySignal = 256,  ///< plus the signal's number: this process ends by that signal too
 };
 
-/// To standard output. A reader that went away ends the program quietly, as SIGPIPE would.
-/// Characters that a terminal must not get are replaced, here and below (cli/terminal.h).
+/// Prints to standard output. If the reader has gone away, SIGPIPE ends the program. Characters
+/// that must not reach a terminal are replaced, here and below (cli/terminal.h).
 void print(std::string_view text);
-/// To standard error.
+/// Prints to standard error.
 void print_error(std::string_view text);
-/// Lets what was printed arrive, and returns that code, or Failed where it can't: on a full disk.
+/// Flushes standard output. Returns `code`, or Failed if the output can't be written (full disk).
 ExitCode flushed(ExitCode code);
-/// One document, in the form the arguments ask for.
+/// Prints a JSON document, on one line or indented as the arguments say.
 void print_json(const Arguments& arguments, const Value& document);
-/// A remark on standard error, "gpuprobectl: …"; nothing with --quiet or with JSON on a pipe.
+/// Prints a remark, "gpuprobectl: …", to standard error; nothing with --quiet.
 void remark(const Arguments& arguments, std::string_view text);
-/// The same of each warning.
+/// Prints each warning as a remark.
 void warn(const Arguments& arguments, const std::vector<Reason>& warnings);
 
 }  // namespace gpuprobe::inline cli

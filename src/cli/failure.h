@@ -10,14 +10,16 @@
 
 namespace gpuprobe::inline cli {
 
-/// Code 4 only when the user named a bus: without --bus no daemon is needed.
+/// The exit code for an error. Unavailable is NoDaemon only if the user named a bus, because no
+/// daemon is needed otherwise.
 ExitCode exit_code_of(ErrorCode code, bool bus_was_named);
 
-/// {"error":{"name","message","candidates"}}: the name is the one on the bus, also without a
-/// daemon.
+/// {"error":{"name","message","candidates"}}. The name is the error's D-Bus name, even if no daemon
+/// was asked.
 Value failure_document(const Error& error, const std::vector<Candidate>& candidates);
 
-/// Tells the user: a JSON document on standard output, or a line on standard error.
+/// Reports an error to the user: as a JSON document on standard output, or as a line on standard
+/// error. Returns the exit code.
 ExitCode report_failure(const Arguments& arguments,
                         const Error& error,
                         const std::vector<Candidate>& candidates = {});

@@ -26,14 +26,17 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+// Limits for widths that a terminal or $COLUMNS claims.
 constexpr std::size_t kMinColumns = 40;
 constexpr std::size_t kMaxColumns = 1000;
 
+/// The value of an environment variable, or "".
 std::string_view variable(const char* name) {
     const char* text = std::getenv(name);
     return text ? text : "";
 }
 
+/// The width of the terminal: $COLUMNS if set, else what the terminal reports, else 80.
 std::size_t terminal_columns(int descriptor) {
     winsize size{};
     std::size_t columns = 80;
@@ -46,17 +49,19 @@ std::size_t terminal_columns(int descriptor) {
 
 constexpr int kBarPlaces = 20;
 
+/// Returns to the start of the line and erases it.
 constexpr std::string_view kClearLine = "\r\x1b[K";
-/// Those of toned() and of a line that replaces itself.
+/// The escape sequences of toned() and of ProgressLine.
 constexpr auto kOwnSequences = std::to_array<std::string_view>(
     {"\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[32m", "\x1b[33m", kClearLine});
 
+/// Prints to standard error at once, without waiting for a line break.
 void write_line(const std::string& text) {
     print_error(text);
     std::fflush(stderr);
 }
 
-/// As a shell runs it; "" where there is none.
+/// The command of the pager, for a shell; "" for no pager.
 std::string pager_command() {
     for (const char* name : {"GPUPROBE_PAGER", "PAGER"})
         if (const char* set = std::getenv(name))
@@ -67,8 +72,8 @@ std::string pager_command() {
     return "";
 }
 
-/// In the child: reads what the parent prints. As for systemctl, less ends by itself where all of
-/// it fits, keeps colours, and leaves the text on the screen.
+/// Runs in the child, which becomes the pager. As for systemctl, LESS makes less quit if the text
+/// fits on one screen, keep colors, and leave the text on the screen.
 [[noreturn]] void become_pager(const std::string& command, int input) {
     ::dup2(input, STDIN_FILENO);
     ::setenv("LESS", "FRSXMK", 0);
@@ -94,6 +99,8 @@ std::string terminal_text(std::string_view text) {
     constexpr std::string_view kKept = "\n\t";
     std::string shown;
     while (!text.empty()) {
+        // Copy up to the next escape or carriage return, the only characters that start a sequence
+        // of ours.
         const auto end = std::min(text.find_first_of("\x1b\r"), text.size());
         shown += printable(text.substr(0, end), kKept);
         text.remove_prefix(end);
@@ -102,6 +109,8 @@ std::string terminal_text(std::string_view text) {
         if (own != kOwnSequences.end()) {
             shown += *own;
             text.remove_prefix(own->size());
+            // A sequence that is not ours: replace its first character, so that the rest is plain
+            // text.
         } else if (!text.empty()) {
             shown += printable(text.substr(0, 1));
             text.remove_prefix(1);
@@ -148,6 +157,7 @@ void ProgressLine::clear() {
 }
 
 bool sleep_for(std::chrono::milliseconds time) {
+    // Block the signals first: one that arrives just before the wait would otherwise be lost.
     sigset_t signals;
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
@@ -171,6 +181,7 @@ void Pager::start() {
         return;
     std::fflush(stdout);
     pid_ = ::fork();
+    // The child reads from the pipe; the parent's standard output goes into it.
     if (pid_ == 0)
         become_pager(command, ends[0]);
     if (pid_ > 0)
@@ -182,9 +193,10 @@ void Pager::start() {
 Pager::~Pager() {
     if (pid_ <= 0)
         return;
-    // An interrupt is for who reads; whoever ends it ends us.
+    // Ctrl-C belongs to the pager's user. We end when the pager does.
     (void)std::signal(SIGINT, SIG_IGN);
     std::fflush(stdout);
+    // The pager sees the end of its input only when no descriptor of the pipe is open.
     ::close(STDOUT_FILENO);
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }

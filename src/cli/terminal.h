@@ -15,12 +15,13 @@ struct Arguments;
 
 enum class ColourMode { Auto, Always, Never };
 
-/// What the running process writes to on that descriptor: terminal, width, locale. "auto" gives
-/// colour on a terminal that is not "dumb" and when NO_COLOR is unset or empty (no-color.org).
+/// The properties of the terminal or file behind a descriptor: whether it is a terminal, its width,
+/// the locale's character set, and colors. ColourMode::Auto enables colors on a terminal that is
+/// not "dumb" if NO_COLOR is unset or empty (no-color.org).
 Screen screen_of(int descriptor, ColourMode mode);
 
-/// One line on standard error that replaces itself, and is gone when the work is done. Nothing when
-/// standard error is no terminal, or with --quiet.
+/// A progress line on standard error. It overwrites itself and is erased when the work is done.
+/// Prints nothing if standard error is not a terminal, or with --quiet.
 class ProgressLine {
 public:
     explicit ProgressLine(const Arguments& arguments);
@@ -29,7 +30,7 @@ public:
     ProgressLine& operator=(const ProgressLine&) = delete;
 
     void show(std::string_view what);
-    /// With a bar; `share` is clamped to 0–1.
+    /// Shows a progress bar too; `share` is clamped to 0–1.
     void show(std::string_view what, double share);
     void clear();
 
@@ -39,26 +40,27 @@ private:
     bool is_shown_ = false;
 };
 
-/// The text as a terminal may get it: printable (base/characters.h) but for line feeds, tabs and
-/// the sequences that this program writes itself. Everything that people read passes through here.
+/// The text without characters that could control a terminal: printable ones (base/characters.h),
+/// line feeds, tabs, and the escape sequences that this program writes itself are kept. All text
+/// output passes through here.
 std::string terminal_text(std::string_view text);
 
-/// "[=====     ]" of ten places, or its Unicode form.
+/// A progress bar of twenty places, "[=====     ]", or its Unicode form.
 std::string bar(double share, bool is_unicode);
 
-/// False when somebody interrupted it.
+/// Sleeps for that time. Returns false if SIGINT or SIGTERM interrupted it.
 bool sleep_for(std::chrono::milliseconds time);
 
-/// The program through which a text on a terminal is read that is longer than the terminal:
-/// $GPUPROBE_PAGER, $PAGER, or less where it is installed. "" and "cat" are none.
+/// A pager for text that is longer than the terminal: $GPUPROBE_PAGER, $PAGER, or less if it is
+/// installed. If the variable is "" or "cat", no pager is used.
 class Pager {
 public:
     Pager() = default;
     Pager(const Pager&) = delete;
     Pager& operator=(const Pager&) = delete;
-    /// Waits until it has been left.
+    /// Waits until the user has left the pager.
     ~Pager();
-    /// Starts it, and standard output goes there. Where that fails, nothing changes.
+    /// Starts the pager and redirects standard output to it. If that fails, nothing changes.
     void start();
 
 private:
