@@ -18,11 +18,12 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+// Where polkit installs the agent, and how long to wait for it.
 constexpr const char* kProgram = "/usr/bin/pkttyagent";
 constexpr int kPatienceMilliseconds = 5000;
 
-/// Starts it with `ready` as a descriptor that it closes once it can be asked. Source: polkit,
-/// pkttyagent(1), --notify-fd. -1 when it could not be started.
+/// Starts the agent. It closes the descriptor `ready` as soon as polkit can use it. Source: polkit,
+/// pkttyagent(1), --notify-fd. Returns -1 if it could not be started.
 pid_t started(int ready) {
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
@@ -44,6 +45,7 @@ bool PolkitAgent::somebody_is_there() {
 
 PolkitAgent::PolkitAgent() {
     int ends[2] = {-1, -1};
+    // poll() below returns when the agent closes the last copy of `writing`.
     if (!somebody_is_there() || ::access(kProgram, X_OK) != 0 || ::pipe2(ends, O_CLOEXEC) != 0)
         return;
     const UniqueFd reading{ends[0]};
@@ -51,7 +53,8 @@ PolkitAgent::PolkitAgent() {
     pid_ = started(writing.get());
     writing.reset();
     pollfd closed{.fd = reading.get(), .events = POLLIN, .revents = 0};
-    (void)::poll(&closed, 1, kPatienceMilliseconds);  // without it polkit says no, and why
+    // On a timeout polkit refuses the call with a reason.
+    (void)::poll(&closed, 1, kPatienceMilliseconds);
 }
 
 PolkitAgent::~PolkitAgent() {
@@ -78,9 +81,12 @@ Result<Report> BusClient::report() {
 }
 
 Result<Decision> BusClient::select(const std::string& consumer, const Value& request) {
+    // The error NoMatch carries no candidates. Ask again with "explain", which always returns a
+    // decision.
     auto decision = daemon_->select(consumer, request);
     if (decision || decision.error().code != ErrorCode::NoMatch)
         return decision;
+    // The candidates are needed for --force and for the explanation of "nothing fits".
     auto explained = request;
     explained["explain"] = true;
     return daemon_->select(consumer, explained);
@@ -105,6 +111,7 @@ Result<std::vector<std::string>> BusClient::products() {
 std::unique_ptr<PolkitAgent> BusClient::agent() {
     if (!PolkitAgent::somebody_is_there())
         return nullptr;
+    // Tells polkit that it may ask the user.
     daemon_->allow_questions();
     return std::make_unique<PolkitAgent>();
 }
@@ -137,13 +144,14 @@ Result<std::uint32_t> BusClient::clear_quarantine(const Value& filter) {
     return daemon_->clear_quarantine(filter);
 }
 
-/// An older daemon has no such method, or does not ask again: its report is as it was.
+/// An older daemon does not have the method, or does not refresh its facts; then the report stays
+/// the same.
 Status BusClient::renew() {
     (void)daemon_->diagnosis();
     return Done{};
 }
 
-/// A daemon that will not say leaves the memory as its report has it.
+/// If the daemon does not answer, the value from its report stays.
 Status BusClient::refresh_memory(Gpu& gpu) {
     if (const auto memory = daemon_->memory(gpu.id))
         engine::take_free(*memory, gpu.memory);
@@ -168,7 +176,7 @@ ClientInfo BusClient::info() {
     ClientInfo info{.kind = "daemon"};
     if (const auto* version = properties.at("Version").as_string())
         info.version = *version;
-    (void)read_value(properties.at("Features"), info.features);  // unreadable: none known
+    (void)read_value(properties.at("Features"), info.features);  // unreadable: assume no features
     return info;
 }
 

@@ -9,14 +9,17 @@
 
 namespace gpuprobe::inline cli {
 
-/// Asks for passwords on this terminal while polkit wants one, as systemctl does: with polkit's own
-/// pkttyagent, where it is installed, and where no other agent of the session does.
+/// Asks for passwords on this terminal while polkit needs one, as systemctl does. It runs polkit's
+/// pkttyagent, if that is installed. --fallback leaves the job to another agent that the session
+/// has.
 class PolkitAgent {
 public:
-    /// Whether somebody sits at this program's terminal who is not root. Root is never asked.
+    /// Whether a password could be asked for and may be needed: standard input and standard error
+    /// are terminals, and the user is not root.
     static bool somebody_is_there();
 
-    /// Starts it and waits until it can be asked, or has given up. Nothing when nobody is there.
+    /// Starts the agent and waits until it is registered or has failed. Does nothing without a user
+    /// at the terminal.
     PolkitAgent();
     ~PolkitAgent();
     PolkitAgent(const PolkitAgent&) = delete;
@@ -26,10 +29,11 @@ private:
     pid_t pid_ = -1;
 };
 
-/// The daemon's answers.
+/// A client of the daemon on D-Bus.
 class BusClient final : public Client {
 public:
-    /// `where`: "system", "session" or an address. Errors: Unavailable, NotAuthorized.
+    /// Connects to a bus. `where`: "system", "session" or a D-Bus address. Errors: Unavailable,
+    /// NotAuthorized.
     static Result<std::unique_ptr<Client>> open(const std::string& where);
 
     [[nodiscard]] Result<Value> document() override;
@@ -55,12 +59,13 @@ public:
     [[nodiscard]] ClientInfo info() override;
 
 private:
-    /// Held while a call may need leave.
+    /// An agent for a call that may need authorization; the caller keeps it during the call. Null
+    /// without a user at the terminal.
     [[nodiscard]] std::unique_ptr<PolkitAgent> agent();
     BusClient(std::unique_ptr<SystemLoop> loop, std::unique_ptr<bus::DaemonClient> daemon)
         : loop_{std::move(loop)}, daemon_{std::move(daemon)} {}
 
-    std::unique_ptr<SystemLoop> loop_;  // outlives the client
+    std::unique_ptr<SystemLoop> loop_;  // must outlive daemon_
     std::unique_ptr<bus::DaemonClient> daemon_;
 };
 

@@ -4,6 +4,7 @@
 
 namespace gpuprobe::inline cli {
 
+// The portable program is linked statically and without sd-bus.
 Result<std::unique_ptr<Client>> BusClient::open(const std::string& where) {
     return Error{
         ErrorCode::Unavailable,

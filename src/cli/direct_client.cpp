@@ -14,16 +14,18 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// One command after the other need not ask the drivers again; `probe` does when asked to. What
-/// changes a driver's answer (a driver, a node, a permission) makes the cache another machine's.
+/// Commands in quick succession need not probe the drivers again; `probe` does so on request. The
+/// cache is not used after a change that affects a driver's answer (the driver, a device node, a
+/// permission).
 constexpr Duration kTrustsCacheFor = std::chrono::minutes{10};
 
-/// Who waits for a driver is told which.
+/// After this time, the user is shown which driver we are waiting for.
 constexpr Duration kSaysAfter = std::chrono::seconds{1};
 
-/// Younger than this, free memory need not be read again to be shown.
+/// Free memory that was read less than this long ago is shown without reading it again.
 constexpr Duration kIsOfNow = std::chrono::seconds{1};
 
+/// Options for an engine that lives as long as one command.
 engine::EngineOptions engine_options(const DirectOptions& options) {
     engine::EngineOptions engine{
         .consumer_folders = engine::consumer_folders(options.profile_folders),
@@ -34,22 +36,26 @@ engine::EngineOptions engine_options(const DirectOptions& options) {
     if (!options.replay)
         engine.state_folder = user_state_folder();
     engine.trusts_cache_for = kTrustsCacheFor;
+    // Only our own worker program supports starting before its target is known.
     engine.starts_ahead = options.looks && !options.worker;
     engine.ends_with_answers = !options.follows_hardware && !options.lives_on;
     engine.limits.warn = kSaysAfter;
     if (options.patience)
         engine.limits.query = *options.patience;
+    // A user who sets a limit prefers a partial answer to a late one.
     engine.limits.is_hurried = options.patience.has_value();
     return engine;
 }
 
-/// A worker that is not needed is not looked for: a capture's probes have been answered.
+/// The launcher of workers. It is not searched for if it is not needed: a capture contains the
+/// results of its probes.
 Result<std::unique_ptr<Launcher>> launcher_for(const DirectOptions& options) {
     if (options.replay || !options.looks)
         return std::unique_ptr<Launcher>{std::make_unique<SpawnLauncher>("", "")};
     return own_workers(options.worker);
 }
 
+/// Tells the user which drivers did not answer in time.
 void tell_given_up(const Report& report, const DirectOptions& options) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(*options.patience).count();
     for (const auto& probe : report.probes)
@@ -74,8 +80,10 @@ Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options)
         options.replay ? TRY(engine::replayed_machine(*options.replay)) : engine::live_machine();
     auto launcher = TRY(launcher_for(options));
     auto loop = TRY(SystemLoop::create());
+    // An interrupt ends the loop, so that workers are stopped in an orderly way.
     TRY(loop->stop_on_signals());
     std::unique_ptr<DirectClient> client{new DirectClient{std::move(loop), std::move(launcher)}};
+    // Without a cache every command probes every driver again, which root should know.
     if (const auto why =
             !options.has_cache || options.replay ? std::nullopt : why_nothing_is_kept();
         why && options.slow)
@@ -83,6 +91,7 @@ Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options)
     client->files_ = source.files;
     client->engine_ = engine::Engine::create(std::move(source), *client->loop_, *client->launcher_,
                                              client->clock_, engine_options(options));
+    // Names of applications and platform-independent answers need no look at the machine.
     if (!options.looks)
         return std::unique_ptr<Client>{std::move(client)};
     auto& engine = *client->engine_;
@@ -98,7 +107,7 @@ Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options)
         return turned.error();
     if (options.slow && options.patience)
         tell_given_up(engine.report(), options);
-    engine.on_slow({});  // who told may be gone
+    engine.on_slow({});  // the caller's objects may not exist any longer
     return std::unique_ptr<Client>{std::move(client)};
 }
 
@@ -154,13 +163,13 @@ Status DirectClient::refresh_memory(Gpu& gpu) {
     const auto asked = engine_->read_memory(
         gpu.id, false, [&live](const engine::LiveMemory& memory) { live = memory; });
     if (!asked)
-        return Done{};  // gone since the report: shown as it was
+        return Done{};  // the GPU has gone since the report was made: keep its values
     TRY(turn_until([&live] { return live.has_value(); }));
     engine::take_free(*live, gpu.memory);
     return Done{};
 }
 
-/// A capture is read only, and ends with this process.
+/// A capture is read-only, and changes would be lost at the end of this process.
 Status DirectClient::keeps(std::string_view what) const {
     if (!engine_->is_replayed())
         return Done{};
@@ -187,7 +196,7 @@ Status DirectClient::report_outcome(const Value& outcome) {
     return engine_->report_outcome(outcome, ::getuid());
 }
 
-/// Whoever asks next asks them.
+/// The released drivers are not probed here but by the next command.
 Result<std::uint32_t> DirectClient::clear_quarantine(const Value& filter) {
     return engine_->clear_quarantine(filter);
 }
@@ -202,8 +211,10 @@ Status DirectClient::capture(const std::string& folder, engine::Redaction* mask)
 }
 
 Result<MethodAnswer> DirectClient::call(const MethodCall& call) {
+    // Methods about the current moment need fresh facts first, as in the daemon.
     if (traits_of(call).value_or(MethodTraits{}).is_of_now)
         TRY(renew());
+    // `seen_json` returns a reference, so the text must outlive the call.
     const std::string json = engine_->report_json();
     std::optional<MethodAnswer> last;
     answer(call,

@@ -11,28 +11,31 @@
 
 namespace gpuprobe::inline cli {
 
+/// How a DirectClient looks at the machine.
 struct DirectOptions {
     std::optional<std::string> replay = {};  ///< a capture folder
-    std::optional<std::string> worker = {};  ///< path of gpuprobe-worker; found when absent
+    std::optional<std::string> worker = {};  ///< path of gpuprobe-worker; searched for if absent
     std::vector<std::string> profile_folders = {};
-    std::string knowledge_root = {};  ///< as of the arguments
+    std::string knowledge_root = {};  ///< as in Arguments
     bool has_cache = true;
-    /// How long to wait for a driver; nullopt: as long as the daemon does, who has time.
+    /// How long to wait for a driver; nullopt: as long as the daemon would.
     std::optional<Duration> patience = {};
     bool follows_hardware = false;  ///< watch() is going to be called
-    bool lives_on = false;          ///< whoever asked does something else before it ends
-    bool looks = true;  ///< at the machine; else the report is an empty one, and nothing is probed
-    /// Called with true when probes start to be waited for, with false when that is over.
+    bool lives_on = false;          ///< the process goes on for long after the probes
+    /// Examine the machine; if false, the report is empty and nothing is probed.
+    bool looks = true;
+    /// Called with true before waiting for probes, and with false afterwards.
     std::function<void(bool)> waiting = {};
-    /// Called for each driver that has not answered after a second, with its name and where it is.
+    /// Called with a line of text for each driver that has not answered after a second.
     std::function<void(const std::string&)> slow = {};
 };
 
-/// The engine in this process.
+/// A client that runs the engine in this process.
 class DirectClient final : public Client {
 public:
-    /// Returns when every probe has ended, or at once without a look. Errors: NotFound or Malformed
-    /// for a capture, NotFound without a worker program, Cancelled on an interrupt.
+    /// Creates the engine. Returns when every probe has ended, or at once if `looks` is false.
+    /// Errors: NotFound or Malformed for a capture, NotFound for a missing worker program,
+    /// Cancelled on an interrupt.
     static Result<std::unique_ptr<Client>> open(const DirectOptions& options);
 
     [[nodiscard]] Result<Value> document() override;
@@ -59,15 +62,17 @@ public:
 
 private:
     DirectClient(std::unique_ptr<SystemLoop> loop, std::unique_ptr<Launcher> launcher);
+    /// Runs the loop until `done` returns true. Errors: Cancelled on SIGINT or SIGTERM.
     Status turn_until(const std::function<bool()>& done);
-    /// Errors: InvalidRequest where nothing that is told lasts.
+    /// Checks that changes can be stored; `what` names the verb. Errors: InvalidRequest for a
+    /// captured machine.
     [[nodiscard]] Status keeps(std::string_view what) const;
 
-    // In the order in which they depend on one another.
+    // In this order, because later members use earlier ones.
     std::unique_ptr<SystemLoop> loop_;
     SystemClock clock_ = {};
     std::unique_ptr<Launcher> launcher_;
-    std::shared_ptr<const FileSystem> files_ = {};  // the engine's as well
+    std::shared_ptr<const FileSystem> files_ = {};  // shared with the engine
     std::unique_ptr<engine::Engine> engine_ = {};
 };
 

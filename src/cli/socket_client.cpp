@@ -14,11 +14,12 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// A probe takes much longer than other calls: several drivers, each with a timeout.
 constexpr auto kProbePatience = std::chrono::minutes{5};
 
 using Text = CHandle<char, ::gpuprobe_free>;
 
-/// Where nothing was answered.
+/// The error for a negative errno of the client library, which has no answer then.
 Error failure_of_code(int code) {
     if (code == -ECONNREFUSED || code == -ECONNRESET)
         return {ErrorCode::Unavailable, "the daemon does not answer on its socket"};
@@ -35,7 +36,7 @@ Error failure_of_code(int code) {
     return {ErrorCode::Internal, std::string{"the daemon's socket: "} + std::strerror(-code)};
 }
 
-/// What "error" of a failure holds, as an Error.
+/// The error in an error reply. `details` is the member "error" of the reply.
 Error error_from(const Value& details) {
     const auto* name = details.at("name").as_string();
     const auto* message = details.at("message").as_string();
@@ -44,7 +45,7 @@ Error error_from(const Value& details) {
             message && !message->empty() ? *message : json_line(details)};
 }
 
-/// The same, with an error that says what is read.
+/// The result, with the context "the answer on the daemon's socket" added to an error.
 template <class T>
 Result<T> of_answer(Result<T> read) {
     if (!read)
@@ -52,17 +53,18 @@ Result<T> of_answer(Result<T> read) {
     return read;
 }
 
-/// No answer of ours is larger than a report may be.
+/// Parses an answer. No answer may be larger than the largest report.
 Result<Value> answer_from(std::string_view json) {
     return of_answer(parse_json(json, kMaxReport));
 }
 
-/// What an answer holds. Errors: Malformed, with the member at fault.
+/// Reads a record from an answer. Errors: Malformed, naming the invalid member.
 template <class T>
 Result<T> record_in(const Value& document) {
     return of_answer(record_from<T>(document));
 }
 
+/// Parameters with a single member.
 Value with(const char* key, Value value) {
     Value parameters{Value::Object{}};
     parameters[key] = std::move(value);
@@ -88,6 +90,7 @@ Result<MethodAnswer> SocketClient::call(const MethodCall& call) {
     const Text text{json};
     if (!text)
         return failure_of_code(code);
+    // The library returns error replies as {"error":{…}} with a code other than 0.
     if (code == 0)
         return MethodAnswer{.document = text.get()};
     const auto failure = TRY(answer_from(text.get()));
@@ -111,13 +114,15 @@ Result<Report> SocketClient::report() {
     return record_in<Report>(TRY(document()));
 }
 
+/// ListGpus is a fraction of the whole report.
 Result<Report> SocketClient::gpus() {
     const auto document = TRY(ask("ListGpus", Value{Value::Object{}}));
     auto list = TRY(record_in<GpuList>(document));
     return Report{.generation = list.generation, .gpus = std::move(list.gpus)};
 }
 
-/// A refusal for want of a match says as much as a decision does.
+/// The reply NoMatch has all required members of a decision except the generation, so it is
+/// returned as a decision without a backend.
 Result<Decision> SocketClient::select(const std::string& consumer, const Value& request) {
     auto parameters = with("consumer", consumer);
     parameters["request"] = request;
@@ -159,19 +164,20 @@ Status SocketClient::probe(const ProbeRequest& order, const std::function<void(d
     parameters["stage"] = order.stage;
     parameters["allow_wake"] = order.allow_wake;
     parameters["force"] = order.force;
+    // The client library passes no progress on.
     const std::chrono::milliseconds patience = kProbePatience;
     ::gpuprobe_set_timeout(client_.get(), static_cast<int>(patience.count()));
     TRY(ask("Probe", parameters));
     return Done{};
 }
 
-/// A daemon that refuses, or does not ask again, leaves its report as it was.
+/// If the daemon refuses or does not refresh its facts, its report stays the same.
 Status SocketClient::renew() {
     (void)ask("Diagnose", {Value::Object{}});
     return Done{};
 }
 
-/// A daemon that will not say leaves the memory as its report has it.
+/// If the daemon does not answer, the value from its report stays.
 Status SocketClient::refresh_memory(Gpu& gpu) {
     const auto document = ask("GetMemory", with("gpu", gpu.id));
     if (!document)
@@ -205,7 +211,7 @@ Result<std::uint32_t> SocketClient::clear_quarantine(const Value& filter) {
     return static_cast<std::uint32_t>(cleared.value_or(0));
 }
 
-/// The first event tells what is known already.
+/// The first event only reports the current state, so it is not a change.
 Status SocketClient::watch(const std::function<void()>& changed) {
     pollfd events{.fd = ::gpuprobe_watch(client_.get()), .events = POLLIN, .revents = 0};
     int code = events.fd;
@@ -215,6 +221,7 @@ Status SocketClient::watch(const std::function<void()>& changed) {
         const Text text{json};
         if (code > 0 && !std::exchange(is_first, false))
             changed();
+        // 0: no event is queued, so wait for the descriptor.
         if (code == 0)
             (void)::poll(&events, 1, -1);
     }

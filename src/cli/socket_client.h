@@ -8,10 +8,11 @@
 
 namespace gpuprobe::inline cli {
 
-/// The daemon's answers, over its socket.
+/// A client of the daemon on its socket.
 class SocketClient final : public Client {
 public:
-    /// No path: where the daemon installed with this program listens. Errors: Unavailable.
+    /// Connects to the socket at `path`, or without one to the socket of the daemon that was
+    /// installed with this program. Errors: Unavailable.
     static Result<std::unique_ptr<Client>> open(const std::optional<std::string>& path);
 
     [[nodiscard]] Result<Value> document() override;
@@ -40,7 +41,7 @@ public:
 private:
     using Handle = CHandle<::gpuprobe_client, ::gpuprobe_close>;
     explicit SocketClient(Handle client) : client_{std::move(client)} {}
-    /// The document of the answer; an error reply is an Error.
+    /// Calls a method and returns its document. An error reply becomes an Error.
     Result<Value> ask(const char* method, const Value& parameters);
 
     Handle client_;

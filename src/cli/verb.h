@@ -26,7 +26,7 @@ enum Names : unsigned {
     kFolders = 32,
 };
 
-/// The syntax of an operand or of an option's value.
+/// The syntax of an operand or of the value of an option.
 struct Word {
     /// The placeholder in the help, "FILE"; an option without one is a flag.
     std::string_view name = {};
@@ -88,7 +88,7 @@ struct Verb {
 
 /// Every verb, in the order of the help.
 const std::vector<Verb>& verbs();
-/// The verb with that name; null if there is none.
+/// The verb with that name, or null.
 const Verb* find_verb(std::string_view name);
 
 /// Options that every verb takes, grouped as in the overview.
@@ -105,7 +105,7 @@ std::string_view long_name(const Option& option);
 /// The items of a comma-separated list, trimmed and without empty items.
 std::vector<std::string> comma_list(std::string_view text);
 
-/// Convert a word to the type of the first argument. Errors: InvalidRequest.
+/// Converts a word to the type of the first argument. Errors: InvalidRequest.
 Status assign(bool& flag, const std::string& word);
 Status assign(std::string& text, const std::string& word);
 Status assign(std::optional<std::string>& text, const std::string& word);
@@ -115,7 +115,7 @@ Status assign(std::optional<std::uint64_t>& number, const std::string& word);
 Status assign(std::optional<Bytes>& size, const std::string& word);
 
 /// Stores a word in the member at the end of the path, for instance put<&Arguments::select,
-/// &SelectArguments::only>.
+/// &SelectArguments::for_build>.
 template <auto... Path>
 Status put(Arguments& arguments, const std::string& word) {
     return assign((arguments.*....*Path), word);
