@@ -9,10 +9,12 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// Whether this process may execute the file.
 bool is_program(const std::string& path) {
     return ::access(path.c_str(), X_OK) == 0;
 }
 
+/// The path of the worker. Errors: NotFound, naming every path that was tried.
 Result<std::string> worker_program(const std::optional<std::string>& given) {
     if (given && is_program(*given))
         return *given;

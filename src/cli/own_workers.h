@@ -10,10 +10,10 @@
 
 namespace gpuprobe::inline cli {
 
-/// Starts what asks the drivers for this process: the worker program `given`, else the one that
-/// lies beside this program, in ../libexec/gpuprobe or in ../lib/gpuprobe. The portable program has
-/// one inside, and finds out with the first target whether this machine can run it.
-/// Errors: NotFound, naming the places.
+/// The launcher of the workers that load vendor drivers for this process. It runs the worker
+/// program `given`, or the one next to this program, in ../libexec/gpuprobe or in ../lib/gpuprobe.
+/// The portable program contains the worker and checks at the first target whether this machine can
+/// run it. Errors: NotFound, naming the paths.
 Result<std::unique_ptr<Launcher>> own_workers(const std::optional<std::string>& given);
 
 }  // namespace gpuprobe::inline cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The portable program has the worker inside. The worker is a program of its own, which this
-// machine's dynamic linker starts: a static program must not load a driver.
+// The portable program contains the worker's executable. It is a separate program that this
+// machine's dynamic linker starts, because a static program must not load a driver.
 
 #include <algorithm>
 #include <cerrno>
@@ -25,7 +25,7 @@ extern "C" {
 extern const char gpuprobe_worker_start[];
 extern const char gpuprobe_worker_end[];
 }
-// GPUPROBE_WORKER_FILE is what the build made of the target gpuprobe-worker.
+// GPUPROBE_WORKER_FILE is the path of the built target gpuprobe-worker.
 __asm__(
     ".pushsection .rodata\n"
     ".globl gpuprobe_worker_start, gpuprobe_worker_end\n"
@@ -37,40 +37,47 @@ __asm__(
 namespace gpuprobe::inline cli {
 namespace {
 
+/// Limits for the output of `gpuprobe-worker --version`; the time is in milliseconds.
 constexpr Bytes kMaxOutput = kib(4);
 constexpr int kFolderPatience = 5000;
-/// Where the worker's C library has its dynamic linker. Source: the psABI of each architecture.
+/// The dynamic linker that the worker needs. Source: the psABI of each architecture.
 #if defined(__aarch64__)
 constexpr const char* kDynamicLinker = "/lib/ld-linux-aarch64.so.1";
 #else
 constexpr const char* kDynamicLinker = "/lib64/ld-linux-x86-64.so.2";
 #endif
 
-/// Where the worker is, for as long as it may be started.
+/// The worker's executable, kept for as long as workers may be started.
 struct WorkerPlace {
     std::string path = {};
     UniqueFd memory = {};
     std::optional<RunFolder> folder = {};
 };
 
-/// Why a place does not do. Another may, unless it is the machine that can't run the worker.
+/// Why the worker can't run from one place. `is_final` means that this machine can't run it from
+/// any other place either.
 struct Refusal {
     std::string text = {};
     bool is_final = false;
 };
 
+/// The bytes of the embedded executable.
 std::string_view worker_inside() {
     return {gpuprobe_worker_start, gpuprobe_worker_end};
 }
 
+/// Writes the worker to a file in memory. Nothing is left behind, and a full or noexec file system
+/// does not matter.
 Result<WorkerPlace> in_memory() {
-    // Kernels before 6.3 don't know the flag, and run such files without it: memfd_create(2).
+    // MFD_EXEC. Kernels before 6.3 don't know the flag and make such files executable anyway.
+    // Source: memfd_create(2).
     constexpr unsigned kMayRun = 0x10;
     UniqueFd low{::memfd_create("gpuprobe-worker", MFD_CLOEXEC | kMayRun)};
     if (!low && errno == EINVAL)
         low = UniqueFd{::memfd_create("gpuprobe-worker", MFD_CLOEXEC)};
     if (!low)
         return errno_error("a file in memory", errno);
+    // Keep the descriptor clear of the standard ones, which the child replaces.
     auto memory = TRY(raised(std::move(low)));
     for (auto left = worker_inside(); !left.empty();) {
         const auto written = ::write(memory.get(), left.data(), left.size());
@@ -82,6 +89,7 @@ Result<WorkerPlace> in_memory() {
     return WorkerPlace{.path = "/proc/self/fd/" + number, .memory = std::move(memory)};
 }
 
+/// Writes the worker to a temporary folder, which is removed with the place.
 Result<WorkerPlace> in_folder(const std::string& parent) {
     auto folder = TRY(RunFolder::make(parent, "gpuprobe-worker"));
     const auto path = folder.path() + "/gpuprobe-worker";
@@ -89,7 +97,8 @@ Result<WorkerPlace> in_folder(const std::string& parent) {
     return WorkerPlace{.path = path, .folder = std::move(folder)};
 }
 
-/// What a process says until it is silent for good or the time is over; then it is killed.
+/// Reads a process's output until its end. If the process is silent for kFolderPatience or prints
+/// too much, it is killed.
 std::string output_of(int output, pid_t pid) {
     std::string text;
     char piece[256];
@@ -109,6 +118,7 @@ std::string output_of(int output, pid_t pid) {
     return text;
 }
 
+/// The exit status of a child.
 int wait_for(pid_t pid) {
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -116,7 +126,7 @@ int wait_for(pid_t pid) {
     return status;
 }
 
-/// Starts `PATH --version`. The error is errno's.
+/// Starts `PATH --version` with an empty environment. Errors: from errno.
 Result<pid_t> start_version(const std::string& path, int output) {
     std::string words[] = {path, "--version"};
     char* const arguments[] = {words[0].data(), words[1].data(), nullptr};
@@ -134,7 +144,7 @@ Result<pid_t> start_version(const std::string& path, int output) {
     return pid;
 }
 
-/// nullopt where the worker runs.
+/// Tries the worker at that path; nullopt if it runs.
 std::optional<Refusal> refusal_of(const std::string& path) {
     if (::access(path.c_str(), F_OK) != 0)
         return Refusal{.text = errno_error(path, errno).text};
@@ -143,6 +153,8 @@ std::optional<Refusal> refusal_of(const std::string& path) {
         return Refusal{.text = output.error().text};
     const auto pid = start_version(path, output->write.get());
     output->write.reset();
+    // The file exists, so ENOENT from execve() means that its dynamic linker does not. Source:
+    // execve(2).
     if (!pid && pid.error().code == ErrorCode::NotFound)
         return Refusal{
             .text = phrase("this machine has no {linker}, the dynamic linker that loads drivers",
@@ -154,12 +166,14 @@ std::optional<Refusal> refusal_of(const std::string& path) {
     const int status = wait_for(*pid);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return std::nullopt;
+    // The worker was started and failed, for instance because the C library is too old.
     const auto said = trimmed(text).empty() ? "it says nothing" : std::string{trimmed(text)};
     return Refusal{.text = phrase("this machine cannot run the worker: {why}", {{"why", said}}),
                    .is_final = true};
 }
 
-/// The first place where the worker runs. Errors: ProbeFailed, with what each place said.
+/// The first place from which the worker runs: memory, the user's cache folder, the temporary
+/// folder. Errors: ProbeFailed, with the reason for each place.
 Result<WorkerPlace> place_found() {
     std::string refusals;
     const auto fits = [&refusals](Result<WorkerPlace>& place, bool& is_final) {
@@ -188,7 +202,8 @@ Result<WorkerPlace> place_found() {
     return Error{ErrorCode::ProbeFailed, "no driver is asked: " + refusals};
 }
 
-/// Finds the place with the first target: who needs no driver does not wait for it.
+/// A launcher that finds the place at the first target, so that commands without a probe don't wait
+/// for it.
 class InsideLauncher final : public Launcher {
 public:
     Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) override {

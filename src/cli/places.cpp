@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A kind of folder: the variable that names it, and where it is at home.
+/// A kind of XDG folder: the variable that names it, and its default path below the home.
 struct Kind {
     const char* variable;
     const char* at_home;
@@ -22,7 +22,8 @@ struct Kind {
 constexpr Kind kCache{.variable = "XDG_CACHE_HOME", .at_home = ".cache"};
 constexpr Kind kState{.variable = "XDG_STATE_HOME", .at_home = ".local/state"};
 
-/// A home that is not there (/nonexistent of system accounts) is nobody's to make.
+/// gpuprobe's folder below that home. A missing home (/nonexistent of system accounts) is not
+/// created.
 std::optional<fs::path> below_home(const std::optional<std::string>& home, const Kind& kind) {
     std::error_code problem;
     if (!home || !home->starts_with('/') || !fs::is_directory(*home, problem))
@@ -30,7 +31,8 @@ std::optional<fs::path> below_home(const std::optional<std::string>& home, const
     return fs::path{*home} / kind.at_home / "gpuprobe";
 }
 
-/// gpuprobe's folder of one kind, as the variables name it.
+/// gpuprobe's folder according to the environment. Relative paths are ignored, as the XDG
+/// specification requires.
 std::optional<fs::path> named_folder(const Kind& kind) {
     const char* given = std::getenv(kind.variable);
     if (given && *given == '/')
@@ -39,19 +41,22 @@ std::optional<fs::path> named_folder(const Kind& kind) {
     return below_home(home ? std::optional<std::string>{home} : std::nullopt, kind);
 }
 
-/// Its path, made when missing and open to nobody else. One that can't be written can still be
-/// read. Errors: those of open_folder().
+/// The folder's path; the folder is created if missing, accessible only to its owner. A folder that
+/// can't be written is still useful for reading. Errors: as open_folder().
 Result<std::string> opened(const fs::path& folder) {
     (void)TRY(open_folder(folder.string(), FolderTrust::Own, MissingFolder::Make));
     return folder.string();
 }
 
+/// The folder from the environment, or else the one in the account's home.
 std::optional<std::string> own_folder(const Kind& kind) {
     const auto named = named_folder(kind);
     if (!named)
         return std::nullopt;
     if (auto folder = opened(*named))
         return *std::move(folder);
+    // Under sudo, HOME may be another user's, whom we must not trust and whose files we must not
+    // own.
     const auto own = below_home(home_of(::geteuid()), kind);
     auto folder = own && *own != *named ? opened(*own) : Error{ErrorCode::NotFound, ""};
     return folder ? std::optional{*std::move(folder)} : std::nullopt;
@@ -74,7 +79,8 @@ std::optional<std::string> user_state_folder() {
 
 std::optional<std::string> why_nothing_is_kept() {
     const auto named = named_folder(kCache);
-    const bool is_root = ::geteuid() == kRoot;  // others often have a home that they can't write
+    // Other accounts often have a home that they can't write.
+    const bool is_root = ::geteuid() == kRoot;
     if (!is_root || !named || own_folder(kCache))
         return std::nullopt;
     const auto folder = opened(*named);
@@ -85,6 +91,7 @@ std::optional<std::string> why_nothing_is_kept() {
 
 std::vector<std::string> own_program_paths(std::string_view name) {
     std::error_code problem;
+    // The real path of this program, even if it was started through a link.
     const auto here = std::filesystem::read_symlink("/proc/self/exe", problem).parent_path();
     std::vector<std::string> paths;
     for (const char* place : {"", "../libexec/gpuprobe", "../lib/gpuprobe"})
