@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// gpuprobectl: answers the questions that programs ask every time they start, out of the daemon's
-// socket, and leaves everything else to gpuprobectl-whole. Without the libraries of the bus and of
-// a look at the machine it starts in two thirds of the time.
+// gpuprobectl: a small program for the questions that other programs ask at every start. It answers
+// them through the daemon's socket and passes every other command line to gpuprobectl-whole.
+// Because it does not load the libraries for D-Bus and for examining the machine, it starts in two
+// thirds of the time.
 #include <algorithm>
 #include <clocale>
 #include <exception>
@@ -26,7 +27,7 @@
 
 namespace gpuprobe::inline cli {
 
-/// In place of verbs.cpp's.
+/// Replaces the list in verbs.cpp, which this program does not link.
 const std::vector<Verb>& verbs() {
     static const std::vector<Verb> few{select_verb(), env_verb()};
     return few;
@@ -34,13 +35,14 @@ const std::vector<Verb>& verbs() {
 
 namespace {
 
-/// Whether a verb of the few may be meant: what names none goes on at once.
+/// Whether a word may be one of these verbs. If not, gpuprobectl-whole is run at once, without
+/// parsing.
 bool may_be_answered(const std::vector<std::string>& words) {
     return std::ranges::any_of(words,
                                [](const std::string& word) { return find_verb(word) != nullptr; });
 }
 
-/// Whether another than the daemon on its socket is asked, or the answer needs nobody.
+/// Whether the question is not for the daemon on its socket, or has an answer that needs no daemon.
 bool asks_elsewhere(const Arguments& arguments) {
     if (!find_verb(arguments.verb) || arguments.bus || arguments.is_direct || arguments.replay ||
         arguments.bundle || arguments.fleet.every || !arguments.profile_folders.empty())
@@ -49,12 +51,13 @@ bool asks_elsewhere(const Arguments& arguments) {
     return !request || request->platform || request->fake || is_switched_off(*request);
 }
 
-/// People read it in a pager.
+/// Whether the answer is text on a terminal, which gpuprobectl-whole shows in a pager.
 bool is_for_people(const Arguments& arguments) {
     return arguments.json == JsonMode::Off && ::isatty(STDOUT_FILENO) == 1;
 }
 
-/// The exit code; nullopt where the whole program has to say it, and nothing has been printed.
+/// Answers the command line and returns the exit code. nullopt if gpuprobectl-whole has to do it;
+/// then nothing has been printed.
 std::optional<int> answered(const std::vector<std::string>& words) {
     if (!may_be_answered(words))
         return std::nullopt;
@@ -65,6 +68,7 @@ std::optional<int> answered(const std::vector<std::string>& words) {
     const auto client = SocketClient::open(arguments.socket);
     if (!client)
         return std::nullopt;
+    // Texts about the daemon's answer come from data files too.
     knowledge::Library::use(
         engine::knowledge_in(engine::KnowledgeFolders::below(arguments.knowledge_root)).library);
     auto screen = screen_of(STDOUT_FILENO, arguments.colour);
@@ -75,6 +79,7 @@ std::optional<int> answered(const std::vector<std::string>& words) {
     return static_cast<int>(code);
 }
 
+/// Replaces this process by gpuprobectl-whole. Returns only if it can't be started.
 int run_whole(char** words) {
     std::string tried;
     for (const auto& path : own_program_paths("gpuprobectl-whole")) {

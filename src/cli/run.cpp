@@ -36,10 +36,11 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// How long a driver may take without --patience.
 constexpr Duration kUsualPatience = std::chrono::seconds{5};
 
-/// Whether the answer is the same on every machine. What is wrong with the question is for others
-/// to report.
+/// Whether the selection depends only on the application's profile, so that the answer is the same
+/// on every machine. An invalid request is not such a case: it is reported elsewhere.
 bool rests_on_profile_alone(const Arguments& arguments) {
     const bool selects = arguments.verb == "select" || arguments.verb == "env";
     const auto& select = arguments.select;
@@ -53,13 +54,13 @@ bool rests_on_profile_alone(const Arguments& arguments) {
     return profile && rests_on_profile_alone(*profile, *request);
 }
 
-/// Names are known without a look at the machine.
+/// Whether the verb lists names, which needs no look at the machine.
 bool asks_for_names(const Arguments& arguments) {
     return arguments.verb == "consumers" || arguments.verb == "products";
 }
 
-/// Who only wants an answer does not wait for a driver that hangs. Those that are about the drivers
-/// themselves take the time that the daemon would.
+/// How long to wait for a driver. Verbs that need an answer don't wait for a driver that hangs;
+/// verbs about the drivers themselves wait as long as the daemon would (nullopt).
 std::optional<Duration> patience_of(const Arguments& arguments) {
     if (arguments.patience)
         return std::chrono::seconds{*arguments.patience};
@@ -68,7 +69,7 @@ std::optional<Duration> patience_of(const Arguments& arguments) {
     return is_about_drivers ? std::nullopt : std::optional<Duration>{kUsualPatience};
 }
 
-/// Says of each file in the caller's own folders why it is not used.
+/// Warns about each file in --profiles folders that is not used, with the reason.
 void warn_of_ignored_files(const Arguments& arguments) {
     std::vector<Reason> ignored;
     if (!arguments.profile_folders.empty())
@@ -76,6 +77,7 @@ void warn_of_ignored_files(const Arguments& arguments) {
     warn(arguments, ignored);
 }
 
+/// Opens a client that runs the engine in this process.
 Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool looks) {
     warn_of_ignored_files(arguments);
     ProgressLine line{arguments};
@@ -97,22 +99,25 @@ Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool loo
          .slow = say_slow});
 }
 
-/// What may need an administrator's password is asked on the bus, where it can be asked for.
+/// Whether the verb may need an administrator's password. Such verbs use the bus, on which polkit
+/// can ask for it.
 bool may_need_leave(const Arguments& arguments) {
     return arguments.verb == "override" || arguments.verb == "quarantine" ||
            arguments.verb == "probe" || arguments.verb == "bench";
 }
 
+/// Connects to a daemon: the one that the arguments name, or the usual socket, or the system bus.
 Result<std::unique_ptr<Client>> open_daemon(const Arguments& arguments) {
     if (arguments.socket)
         return SocketClient::open(arguments.socket);
     if (arguments.bus)
         return BusClient::open(*arguments.bus);
-    if (arguments.verb == "call")  // no bus has such methods
+    if (arguments.verb == "call")  // the bus has no such methods
         return SocketClient::open({});
     if (!may_need_leave(arguments))
         if (auto daemon = SocketClient::open({}))
             return daemon;
+    // A verb that may need a password uses the socket only if the bus has no daemon.
     auto daemon = BusClient::open("system");
     if (daemon || daemon.error().code != ErrorCode::Unavailable || !may_need_leave(arguments))
         return daemon;
@@ -120,17 +125,18 @@ Result<std::unique_ptr<Client>> open_daemon(const Arguments& arguments) {
     return other ? std::move(other) : std::move(daemon);
 }
 
-/// Whoever the arguments ask: a capture, this process, the daemon on the named socket or bus; and
-/// without a word the daemon on its usual socket or on the system bus, or this process when none
-/// answers, with a remark. A selection that is the same on every machine is answered here unless a
-/// daemon is named: nothing is probed. Errors: those of the clients.
+/// Opens the client that the arguments ask for: a capture, this process, or the daemon on the named
+/// socket or bus. If they name none, it is the daemon on its usual socket or on the system bus; if
+/// none answers, it is this process, with a remark. A selection that is the same on every machine
+/// is answered in this process unless a daemon is named; nothing is probed for it. Errors: as the
+/// clients' open().
 Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     const bool looks = !rests_on_profile_alone(arguments) && !asks_for_names(arguments);
     const bool has_own_profiles = asks_for_names(arguments) && !arguments.profile_folders.empty();
     if (rests_on_profile_alone(arguments) || has_own_profiles || arguments.is_direct ||
         arguments.replay || arguments.capture_folder || arguments.bundle)
         return open_direct(arguments, looks);
-    // What is said of the daemon's answer is in documents too.
+    // Texts about the daemon's answer come from data files too.
     knowledge::Library::use(
         engine::knowledge_in(engine::KnowledgeFolders::below(arguments.knowledge_root)).library);
     auto daemon = open_daemon(arguments);
@@ -142,23 +148,26 @@ Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     return open_direct(arguments, looks);
 }
 
-/// How long a person who pressed a key waits for an answer of a daemon.
+/// How long a user who pressed Tab waits for the daemon.
 constexpr std::chrono::microseconds kPatience{300'000};
 
+/// Ends the process with status 0 after kPatience.
 void leave_when_it_takes_long() {
     (void)std::signal(SIGALRM, [](int) { ::_exit(0); });
     itimerval timer{};
     timer.it_value.tv_usec = kPatience.count();
-    (void)::setitimer(ITIMER_REAL, &timer, nullptr);  // without it the answer may take longer
+    (void)::setitimer(ITIMER_REAL, &timer, nullptr);  // if this fails, the answer may take longer
 }
 
+/// Prints completions, one per line.
 void show(const std::vector<Offer>& offers) {
     for (const auto& offer : offers)
-        if (shell_quoted(offer.word) == offer.word)  // a shell inserts it as it is
+        if (shell_quoted(offer.word) == offer.word)  // shells insert the word unquoted
             print(offer.word + "\t" + offer.help + "\n");
     std::fflush(stdout);
 }
 
+/// Names as completions with the same help text.
 std::vector<Offer> offers_from(const std::vector<std::string>& names, std::string_view help) {
     std::vector<Offer> offers;
     for (const auto& name : names)
@@ -166,9 +175,10 @@ std::vector<Offer> offers_from(const std::vector<std::string>& names, std::strin
     return offers;
 }
 
-/// Of the daemon, or of a captured machine: asking the drivers takes too long for this.
+/// The GPUs and partitions known to the daemon or to a captured machine. The machine itself is not
+/// probed, because that takes too long for a completion.
 std::vector<Offer> gpus(Arguments arguments) {
-    // By the socket if there is one, else by the bus, and never by the machine itself.
+    // Without a socket, name the bus: open_client() would otherwise fall back to probing.
     if (!arguments.bus && !arguments.replay && !arguments.socket && !SocketClient::open({}))
         arguments.bus = "system";
     arguments.is_quiet = true;
@@ -186,10 +196,10 @@ std::vector<Offer> gpus(Arguments arguments) {
     return offers;
 }
 
-/// What the completions of the shells call: prints a line for each word that fits at the end of
-/// `words` (completion.h), "word<tab>what it is". "<tab>files" and "<tab>folders" stand for names
-/// that a shell knows better. Silent about failures; ends the process after kPatience, with what
-/// has been printed by then.
+/// The hidden verb that the shells' completions call. Prints a line "word<tab>help" for each word
+/// that fits at the end of `words` (completion.h). "<tab>files" and "<tab>folders" ask the shell to
+/// complete file names itself. Reports no errors; ends the process after kPatience, keeping the
+/// output so far.
 int complete(const std::vector<std::string>& words) {
     leave_when_it_takes_long();
     const auto completion = completion_of(words);
@@ -206,13 +216,14 @@ int complete(const std::vector<std::string>& words) {
         if (completion.names & kConsumers)
             show(offers_of(completion, offers_from(known.consumers(), "consumer")));
     }
+    // Show the fast results before asking for GPUs, which may run into the time limit.
     std::fflush(stdout);
     if (completion.names & kGpus)
         show(offers_of(completion, gpus(completion.arguments)));
     return 0;
 }
 
-/// What Markdown would take for emphasis.
+/// Text with Markdown's special characters escaped, on one line.
 std::string plain(std::string_view text) {
     std::string escaped;
     for (const char character : text) {
@@ -223,6 +234,7 @@ std::string plain(std::string_view text) {
     return escaped;
 }
 
+/// An option in Markdown: "**-q**, **--quiet**", "**--json**=*MODE*".
 std::string option_names(const Option& option) {
     std::string text;
     for (const auto name : split(option.names, ','))
@@ -230,6 +242,7 @@ std::string option_names(const Option& option) {
     return option.value.name.empty() ? text : fmt::format("{}=*{}*", text, option.value.name);
 }
 
+/// Options as a definition list.
 std::string entries(const std::vector<Option>& options) {
     std::string text;
     for (const auto& option : options)
@@ -237,7 +250,7 @@ std::string entries(const std::vector<Option>& options) {
     return text;
 }
 
-/// Examples are indented by two, and Markdown wants four.
+/// A verb's text. Examples are indented by two spaces there; Markdown needs four.
 std::string paragraphs(std::string_view about) {
     std::string text;
     for (const auto line : split(about, '\n'))
@@ -252,7 +265,7 @@ std::string section_on(const Verb& verb) {
     return text + paragraphs(verb.about) + "\n" + entries(verb.options);
 }
 
-/// Every verb and every option, as Markdown: the middle of gpuprobectl(1).
+/// All verbs and options as Markdown, for the middle part of gpuprobectl(1).
 std::string manual() {
     std::string text = "# VERBS\n\n";
     for (const auto& verb : verbs())
@@ -263,7 +276,7 @@ std::string manual() {
     return text;
 }
 
-/// Those that print what is known, and end.
+/// Verbs that print known facts and end; only their output goes to a pager.
 constexpr auto kReadVerbs = std::to_array<std::string_view>(
     {"status", "list", "show", "describe", "doctor", "select", "recommend", "plan", "env", "help"});
 
@@ -274,6 +287,7 @@ bool wants_pager(const Arguments& arguments, const std::vector<std::string>& wor
            std::ranges::find(words, "--no-pager") == words.end();
 }
 
+/// Runs a verb, with a client if it needs one.
 Result<ExitCode> run_verb(const Arguments& arguments, Screen screen) {
     const auto& verb = *find_verb(arguments.verb);
     if (verb.run_alone)
@@ -284,13 +298,14 @@ Result<ExitCode> run_verb(const Arguments& arguments, Screen screen) {
     return verb.run(context);
 }
 
-/// Of a command line that could not be read as a whole.
+/// Whether a command line that could not be parsed asks for JSON.
 bool asks_for_json(const std::vector<std::string>& words) {
     return std::ranges::any_of(words, [](const std::string& word) {
         return word == "-j" || word == "--json=short" || word == "--json=pretty";
     });
 }
 
+/// Prints the help or the error message. An error is also printed as JSON if that was asked for.
 ExitCode refuse(const Refusal& refusal, const std::vector<std::string>& words) {
     if (refusal.is_help) {
         print(narrowed(refusal.text, screen_of(STDOUT_FILENO, ColourMode::Never).columns));
@@ -305,8 +320,9 @@ ExitCode refuse(const Refusal& refusal, const std::vector<std::string>& words) {
     return ExitCode::Usage;
 }
 
-/// The exit status, once everything is printed. A signal's where the program that was run ended by
-/// one: ours too, or a shell's number for it.
+/// Flushes the output and returns the exit status. If the program that was run ended by a signal,
+/// this process ends by the same signal; if it survives that, it returns a shell's number for the
+/// signal.
 int status_of(ExitCode code) {
     const auto end = flushed(code);
     if (end <= ExitCode::EndedBySignal)
@@ -333,6 +349,7 @@ int run(const std::vector<std::string>& words) {
     Pager pager;
     if (wants_pager(arguments, words))
         pager.start();
+    // Once, or again and again with --every.
     for (;;) {
         const auto done = run_verb(arguments, screen);
         const int code = status_of(done ? *done : report_failure(arguments, done.error()));

@@ -6,8 +6,8 @@
 
 namespace gpuprobe::inline cli {
 
-/// The whole program but main(). `words`: the command line without the program's name. Returns the
-/// exit code.
+/// The whole program except main(). `words`: the command line without the program's name. Returns
+/// the exit code.
 int run(const std::vector<std::string>& words);
 
 }  // namespace gpuprobe::inline cli
