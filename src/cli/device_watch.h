@@ -17,14 +17,15 @@
 
 namespace gpuprobe::inline cli {
 
-/// Looks at a process and its descendants as long as it lives: forty times a second at
-/// first, then ten, and less often where a look takes long. NVML is asked by a worker, and only
-/// while one of them has an NVIDIA device open.
+/// Watches the device use of a process and its descendants for as long as they live: forty times a
+/// second at first, then ten times, and less often if looking takes long. NVML is queried by a
+/// worker, only while one of the processes has an NVIDIA device open.
 class DeviceWatch {
 public:
     using Looked = std::function<void(const std::vector<watch::DeviceUse>&)>;
 
-    /// `loop` and `report` must outlive it. `looked` is called after each look, from the loop.
+    /// Starts watching. `loop` and `report` must outlive this object. `looked` is called from the
+    /// loop after each look. `root` and `mark`: see watch::Watcher.
     DeviceWatch(EventLoop& loop,
                 const Arguments& arguments,
                 const Report& report,
@@ -33,11 +34,11 @@ public:
                 Looked looked);
 
     [[nodiscard]] watch::Watcher& watcher() { return watcher_; }
-    /// Whether what NVML has to say is known, or nobody needs it.
+    /// Whether NVML has answered, has failed too often, or is not needed.
     [[nodiscard]] bool is_settled() const;
-    /// NVML is being asked: its answer may tell of a process that has ended meanwhile.
+    /// Whether NVML is being queried. The answer may be about a process that has ended meanwhile.
     [[nodiscard]] bool is_asking() const { return is_asking_; }
-    /// Looks no more; an answer that is under way still counts.
+    /// Stops looking. An NVML query in progress still counts.
     void stop() { timer_.reset(); }
 
 private:
@@ -51,14 +52,17 @@ private:
     SystemClock clock_ = {};
     watch::Watcher watcher_;
     MonotonicTime began_;
+    // Time between two looks.
     Duration pause_;
     std::unique_ptr<Launcher> launcher_ = {};
     std::unique_ptr<Supervisor> supervisor_ = {};
     bool is_asking_ = false;
     bool was_asked_ = false;
+    // NVML queries that failed in a row.
     int refusals_ = 0;
     MonotonicTime last_ask_ = {};
     MonotonicTime next_ask_ = {};
+    // Time between two NVML queries.
     Duration ask_pause_;
     EventHandle timer_ = {};
 };

@@ -18,10 +18,11 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// Those that people and service managers send to a program, and what tells of its end.
+/// Signals that users and service managers send to a program. watched_signals() adds SIGCHLD.
 constexpr std::array kPassedOn = {SIGINT,  SIGTERM,  SIGHUP,  SIGQUIT, SIGUSR1,
                                   SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT};
-/// That we block or ignore ourselves (base/event_loop.h, probe/spawn.h), and no program should.
+/// Signals that this process blocks or ignores (base/event_loop.h, probe/spawn.h), but the program
+/// should not.
 constexpr std::array kBlockedByUs = {SIGINT, SIGTERM, SIGHUP};
 constexpr std::array kIgnoredByUs = {SIGIO, SIGURG};
 
@@ -34,6 +35,7 @@ sigset_t watched_signals() {
     return all;
 }
 
+/// Our environment with some variables added or replaced.
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& more) {
     std::vector<std::string> variables;
     for (char** entry = environ; entry && *entry; ++entry) {
@@ -46,15 +48,17 @@ std::vector<std::string> environment_with(const std::map<std::string, std::strin
     return variables;
 }
 
+/// A null-terminated array for execve(), which points into `texts`.
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     std::vector<char*> pointers;
     for (const auto& text : texts)
-        pointers.push_back(const_cast<char*>(text.c_str()));  // execve writes to neither
+        pointers.push_back(const_cast<char*>(text.c_str()));  // execve() does not write to it
     pointers.push_back(nullptr);
     return pointers;
 }
 
-/// In the child: allocates nothing.
+/// Runs in the child and must not allocate memory. Restores signals, executes the program, and
+/// writes errno to `report` if that fails.
 [[noreturn]] void become(char* const* words, char* const* variables, sigset_t mask, int report) {
     for (const int signal : kIgnoredByUs)
         (void)::signal(signal, SIG_DFL);
@@ -67,6 +71,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     ::_exit(EXIT_FAILURE);
 }
 
+/// The error for a program that could not be executed.
 Error not_run(const std::string& program, int problem) {
     return errno_error(scrubbed(program), problem);
 }
@@ -90,6 +95,7 @@ Result<std::unique_ptr<Program>> Program::start(EventLoop& loop,
     const auto variable_pointers = pointers_to(variables);
     auto report = TRY(Pipe::create());
     const auto watched = watched_signals();
+    // Block the signals before fork(), so that none is lost between fork() and signalfd.
     sigset_t before;
     ::sigprocmask(SIG_BLOCK, &watched, &before);
     UniqueFd signals{::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK)};
@@ -98,8 +104,10 @@ Result<std::unique_ptr<Program>> Program::start(EventLoop& loop,
         become(word_pointers.data(), variable_pointers.data(), before, report.write.get());
     int problem = pid < 0 ? errno : 0;
     report.write.reset();
+    // The pipe is closed without data when execve() succeeds.
     if (problem == 0 && (problem = problem_from(report.read.get())) != 0)
         ::waitpid(pid, nullptr, 0);
+    // Nothing was started: restore the mask, since no Program will.
     if (problem != 0) {
         ::sigprocmask(SIG_SETMASK, &before, nullptr);
         return not_run(words.front(), problem);
@@ -117,6 +125,7 @@ void Program::read_signals() {
     bool has_children = false;
     while (::read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
         const auto signal = static_cast<int>(info.ssi_signo);
+        // Several SIGCHLD may be merged into one, so all of them are handled together.
         if (signal == SIGCHLD)
             has_children = true;
         else
@@ -126,7 +135,8 @@ void Program::read_signals() {
         wait();
 }
 
-/// The terminal has sent it to the whole group, of which the program is one unless it has left.
+/// Sends a signal on to the program. A signal from the terminal has already reached our whole
+/// process group, including the program unless it has left the group.
 void Program::pass_on(int signal, bool is_of_terminal) const {
     if (!is_of_terminal || ::getpgid(pid_) != ::getpgrp())
         ::kill(pid_, signal);
@@ -138,7 +148,8 @@ void Program::wait() {
         info.si_pid == 0)
         return;
     if (info.si_code == CLD_STOPPED || info.si_code == CLD_TRAPPED) {
-        // Whoever waits for us, such as a shell, sees us stop with it; SIGCONT is passed on.
+        // Stop like the program, so that the shell that waits for us notices. SIGCONT is passed on
+        // later.
         if (info.si_code == CLD_STOPPED)
             ::raise(SIGSTOP);
         return wait();
@@ -153,7 +164,8 @@ void Program::wait() {
 
 void die_by(int signal) {
     const rlimit none = {.rlim_cur = 0, .rlim_max = 0};
-    (void)::setrlimit(RLIMIT_CORE, &none);  // a dump of ours would say nothing
+    (void)::setrlimit(RLIMIT_CORE, &none);  // a core dump of this process would be useless
+    // The signal may be ignored or blocked in this process.
     (void)::signal(signal, SIG_DFL);
     sigset_t only;
     ::sigemptyset(&only);

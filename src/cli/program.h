@@ -16,21 +16,23 @@
 
 namespace gpuprobe::inline cli {
 
-/// How a program ended: one of the two.
+/// How a program ended: with an exit status or by a signal.
 struct ProgramEnd {
     std::optional<int> status = {};
     std::optional<int> signal = {};
 };
 
-/// A program in our place: it has our standard streams, our folder, our process group and so the
-/// terminal, and our environment but for what it is given. Signals that somebody sends us are sent
-/// on to it; those of the terminal it gets itself. When it is stopped we stop, and go on together.
+/// A program that runs in place of this one. It has our standard streams, working directory,
+/// process group (and therefore the terminal) and environment, plus additional variables. Signals
+/// sent to us are passed on; signals from the terminal reach the program directly. If it is
+/// stopped, we stop too, and we continue together.
 class Program {
 public:
     using Ended = std::function<void(ProgramEnd)>;
 
-    /// Runs it without a shell, as execvp(3) finds it. `ended` is called once, from the loop, which
-    /// must outlive this. Errors: NotFound, PermissionDenied or Io, naming the program.
+    /// Runs a program without a shell; execvp(3) finds it. `more`: variables to set. `ended` is
+    /// called once, from the loop, which must outlive this object. Errors: NotFound,
+    /// PermissionDenied or Io, naming the program.
     static Result<std::unique_ptr<Program>> start(EventLoop& loop,
                                                   const std::vector<std::string>& words,
                                                   const std::map<std::string, std::string>& more,
@@ -54,8 +56,8 @@ private:
     EventHandle watch_ = {};
 };
 
-/// Ends this process as the program was ended. What is buffered must have been written. Returns
-/// only where the signal does not end a process.
+/// Ends this process by a signal, as the program was ended. Flush buffers before. Returns only if
+/// the signal does not end a process.
 void die_by(int signal);
 
 }  // namespace gpuprobe::inline cli
