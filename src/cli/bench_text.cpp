@@ -18,6 +18,8 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// Whether the device was verified or measured. `Holder` is any part of the report with the members
+/// verification, measurement and score.
 template <class Holder>
 bool was_tried(const Holder& holder) {
     return holder.verification || holder.measurement;
@@ -33,11 +35,13 @@ void add(BenchRow row, const Holder& holder, std::vector<BenchRow>& rows) {
     rows.push_back(std::move(row));
 }
 
-/// What rests on the API of another backend, as WebGPU does on Vulkan, is not asked itself.
+/// Whether the backend has its own API. A backend that uses another one's API, as WebGPU uses
+/// Vulkan, is not tested separately.
 bool is_own_api(std::string_view backend) {
     return find_api_of_backend(backend) != nullptr;
 }
 
+// Cells of unknown values show a dash.
 Cell rate_cell(const std::optional<std::uint64_t>& rate, const Screen& screen) {
     return {.text = rate ? rate_text(static_cast<double>(*rate)) : std::string{screen.dash()}};
 }
@@ -67,6 +71,7 @@ Tone tone_of(const std::optional<Verification>& verification) {
     }
 }
 
+/// The device column: the GPU's id, "software" or "cpu".
 std::string bench_place(const BenchRow& row) {
     return row.gpu ? *row.gpu : row.kind;
 }
@@ -91,13 +96,14 @@ std::vector<Cell> cells_of(const BenchRow& row, const Screen& screen) {
         {.text = row.score ? rate_text(*row.score) : std::string{screen.dash()}}};
 }
 
-/// "cuda on pci:0000:00:06.0 was not measured (failed): …".
+/// Adds a line such as "cuda on pci:0000:00:06.0 was not measured (failed): …".
 void add_remark(const BenchRow& row,
                 std::string_view sentence,
                 std::string_view outcome,
                 const std::optional<std::string>& note,
                 const std::vector<Reason>& reasons,
                 std::string& lines) {
+    // Prefer the explained reasons; the probe's note is only for people.
     auto why = std::optional{explained(reasons).text};
     if (why->empty())
         why = note ? std::optional{scrubbed(*note)} : std::nullopt;
@@ -129,6 +135,7 @@ std::vector<BenchRow> bench_rows(const Report& report, const std::vector<std::st
     const auto is_named = [&gpus](std::string_view id) {
         return std::ranges::find(gpus, id) != gpus.end();
     };
+    // Divided GPUs are listed by partition. The id of a whole GPU selects all of its partitions.
     const ComputeView units{report};
     for (const auto& gpu : units.report().gpus) {
         if (!gpus.empty() && !is_named(gpu.id) && !is_named(whole_id(gpu.id)))
@@ -138,6 +145,7 @@ std::vector<BenchRow> bench_rows(const Report& report, const std::vector<std::st
                 add({.kind = "gpu", .gpu = gpu.id, .name = gpu_title(gpu), .backend = backend},
                     view, rows);
     }
+    // Software implementations and the CPU are shown only if no GPU was named.
     if (!gpus.empty())
         return rows;
     for (const auto& software : report.software)

@@ -10,31 +10,32 @@
 
 namespace gpuprobe::inline cli {
 
-/// What was computed on one device through one API.
+/// The results of test computations on one device through one API.
 struct BenchRow {
     std::string kind = {};                 ///< "gpu", "software" or "cpu"
     std::optional<std::string> gpu = {};   ///< its id
-    std::optional<std::string> name = {};  ///< of GPU, implementation or processor
-    std::string backend = {};              ///< by our name; of software the API
+    std::optional<std::string> name = {};  ///< of the GPU, implementation or CPU
+    std::string backend = {};  ///< gpuprobe's name; for software implementations the API
     std::optional<Verification> verification = {};
     std::optional<Measurement> measurement = {};
     std::optional<double> score = {};
 };
 RECORD_MEMBERS(BenchRow, kind, gpu, name, backend, verification, measurement, score)
 
-/// Every device that was verified or measured, or was to be: GPUs in the report's order, software
-/// implementations, the processor. `gpus`: only these; none: all.
+/// One row for each device and API that was, or should have been, verified or measured: GPUs in the
+/// report's order, software implementations, the CPU. `gpus`: the ids of the wanted GPUs; if empty,
+/// every device.
 std::vector<BenchRow> bench_rows(const Report& report, const std::vector<std::string>& gpus);
 
-/// The table of `bench`, and below it a line for each row that has no figures or no right result,
-/// with why. Pure.
+/// The table of `bench`. Below it, a line with the reason for each row without figures or with a
+/// wrong result. Pure.
 std::string bench_text(const std::vector<BenchRow>& rows, const Screen& screen);
 
-/// "verified", "miscomputed: 17 of 4096 words", "crashed" …; a dash where nobody asked.
+/// "verified", "miscomputed", "crashed" …; a dash if the device was not verified.
 std::string verification_words(const std::optional<Verification>& verification,
                                const Screen& screen);
 
-/// The largest spread of a measurement's figures; nullopt where none is known.
+/// The largest spread of all figures of a measurement; nullopt if no spread is known.
 std::optional<double> largest_spread(const Measurement& measurement);
 
 }  // namespace gpuprobe::inline cli

@@ -18,12 +18,13 @@ namespace {
 
 constexpr std::size_t kMeasuredIndent = 2;
 
+/// Appends a part with a separator, unless it is empty.
 void add_part(std::string& text, const std::string& part, std::string_view between = ", ") {
     if (!part.empty())
         text += (text.empty() ? "" : std::string{between}) + part;
 }
 
-/// "reads 4.19 TB/s (85 % of 4.92 T)".
+/// "reads 4.19 TB/s (85 % of 4.92 T)"; "" without a rate. `what` is the sentence.
 std::string rate_words(std::string_view what,
                        const std::optional<std::uint64_t>& rate,
                        std::string_view unit,
@@ -52,6 +53,7 @@ std::string figures(const Measurement& measured, const Promise& promise) {
     return text;
 }
 
+/// The rates, or the reason why they were not measured.
 std::string measurement_words(const Measurement& measured, const Promise& promise) {
     if (measured.outcome == Outcome::Answered)
         return figures(measured, promise);
@@ -60,7 +62,7 @@ std::string measurement_words(const Measurement& measured, const Promise& promis
                   {{"outcome", std::string{name_of(measured.outcome)}}, {"why", why}});
 }
 
-/// The GPU of a row, for what its clocks promise.
+/// The peak rates of the GPU in that row; unknown for other devices.
 Promise promise_for(const Report& report, const BenchRow& row) {
     const auto gpu = std::ranges::find_if(
         report.gpus, [&](const Gpu& one) { return row.gpu && one.id == *row.gpu; });
@@ -73,13 +75,14 @@ std::string place_words(const BenchRow& row) {
     return row.kind == "software" ? scrubbed(row.name.value_or("software")) : "the CPU";
 }
 
+/// Whether the row has no failed verification and no failed measurement.
 bool went_well(const BenchRow& row) {
     const bool is_right =
         !row.verification || row.verification->result == VerificationResult::Verified;
     return is_right && (!row.measurement || row.measurement->outcome == Outcome::Answered);
 }
 
-/// One line of what was computed, for a device and for others of which the same is said.
+/// A line of the section: one device, and the number of others with the same text.
 struct Told {
     std::string backend = {};
     std::string place = {};
@@ -93,6 +96,7 @@ Told told_of(const BenchRow& row, const Promise& promise) {
             .words = measured_words(row.verification, row.measurement, row.score, promise)};
 }
 
+/// Adds a line, or counts the row in an existing line with the same text.
 void tell(std::vector<Told>& told, const BenchRow& row, const Promise& promise) {
     auto now = told_of(row, promise);
     const auto same = std::ranges::find_if(told, [&now](const Told& one) {
@@ -131,6 +135,7 @@ std::string measured_section(const Report& report, const Screen& screen) {
     const BenchRow* best = nullptr;
     std::size_t as_well = 0;
     const auto rows = bench_rows(report, {});
+    // Collect the failures, and find the best of the successful rows.
     for (const auto& row : rows) {
         if (!went_well(row))
             tell(told, row, promise_for(report, row));
