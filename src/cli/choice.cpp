@@ -30,12 +30,13 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
+/// Adds a variable of this process, if it is set.
 void add_own(const std::string& variable, Variables& found) {
     if (const char* value = std::getenv(variable.c_str()))
         found.emplace(variable, scrubbed(value, 1024));
 }
 
-/// Those that may hide a GPU from what is started from this shell.
+/// The variables of this process that may hide a GPU from programs started in the same shell.
 Variables hiding_variables_here() {
     Variables found;
     for (const auto name : hiding_variables())
@@ -49,7 +50,8 @@ Value no_match_document(const Decision& decision) {
     return document;
 }
 
-/// What this machine's dynamic linker finds; nothing is known of the machine of a capture.
+/// The libraries that this machine's dynamic linker finds. Nothing is known about a captured
+/// machine's linker.
 LinkerPlaces linker_of(const Arguments& arguments) {
     constexpr Bytes kMaxCache = mib(16);
     LinkerPlaces places{.is_here = !arguments.replay};
@@ -62,33 +64,38 @@ LinkerPlaces linker_of(const Arguments& arguments) {
     return places;
 }
 
-/// What `--installed` names, if it is a file or folder; names of variants are none.
+/// The path in `--installed`, if its value is a file or folder and not names of variants.
 std::optional<std::string> path_of_build(const Value& variants) {
     std::vector<std::string> words;
     if (!read_value(variants, words).empty() || words.empty())
         return std::nullopt;
+    // The option is a list, so commas in a path have split it.
     const auto path = fmt::format("{}", fmt::join(words, ","));
     struct stat status {};
     const bool is_there = ::stat(path.c_str(), &status) == 0;
     return is_there || path.find('/') != std::string::npos ? std::optional{path} : std::nullopt;
 }
 
-/// A build whose files were read, as a request tells it.
+/// Adds the properties of an installed build to a request: needed libraries, bundled libraries and
+/// kernels for each backend.
 void tell_build(const InstalledBuild& build, Value& request) {
     for (const auto& part : build.parts) {
         request["needs"][part.name] = to_value(part.needs);
         request["brings"][part.name] = to_value(part.brings);
         request["code"][part.name] = to_value(part.code);
     }
+    // A build without GPU backends uses the CPU.
     if (build.parts.empty() && !request.find("built"))
         request["built"] = Value::Array{Value{kCpu}};
 }
 
-/// Turns a path under `variant` into what its files say: whoever answers may not read them.
+/// Replaces a path in `variant` with the properties of its files. The files are read here, because
+/// the daemon may not be allowed to read them.
 Status read_build(const Context& context, Value& request) {
     const auto path = path_of_build(request.at("variant"));
     if (!path)
         return Done{};
+    // The options and the files would contradict each other.
     for (const auto* key : {"needs", "brings", "code"})
         if (request.find(key))
             return Error{
@@ -115,6 +122,8 @@ bool wants_no_gpu(const Arguments& arguments) {
 
 std::map<std::string, std::string> switches_here(const std::string& consumer) {
     Variables found;
+    // The profile is looked up here even if a daemon decides, because only this process has the
+    // variables.
     const auto known = engine::consumers_in(engine::consumer_folders());
     if (const auto* profile = known.selection(consumer))
         for (const auto& [variable, values] : profile->integrated_by)
@@ -146,10 +155,12 @@ Result<Decision> choose(Context& context, bool explains) {
     auto request = context.arguments.select.request;
     TRY(name_gpus_by_id(context, request));
     TRY(read_build(context, request));
+    // The environment of this shell is the environment of the program that will be started.
     auto callers = hiding_variables_here();
     callers.merge(switches_here(context.arguments.select.consumer));
     if (!callers.empty())
         request["environment"] = to_value(callers);
+    // Send the candidates too: with masks, the reasons may be about the caller's variables.
     if (explains || !callers.empty())
         request["explain"] = true;
     return context.client.select(context.arguments.select.consumer, request);
@@ -164,6 +175,7 @@ ExitCode report_no_match(const Context& context, const Decision& decision) {
         report_failure(context.arguments, nothing_satisfies(context.arguments.select.consumer));
     if (context.arguments.is_quiet)
         return code;
+    // The explanation is not an answer, so it goes to standard error.
     const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
     const auto report = context.client.report();
     const auto findings = report ? own_findings(*report) : std::vector<Finding>{};

@@ -15,7 +15,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// Widths of the two columns in front of the sentence.
+/// Widths of the columns "backend" and "GPU", which precede the sentence.
 struct Widths {
     std::size_t backend = 0;
     std::size_t gpu = 0;
@@ -30,6 +30,7 @@ Widths widths_of(const std::vector<Candidate>& candidates) {
     return widths;
 }
 
+/// "  ✓  cuda  pci:0000:00:06.0  sentence", wrapped under the sentence.
 std::string candidate_lines(const Candidate& candidate,
                             const Widths& widths,
                             const std::string& sentence,
@@ -37,6 +38,7 @@ std::string candidate_lines(const Candidate& candidate,
     auto rest = "  " + padded_right(scrubbed(candidate.backend), widths.backend) + "  ";
     if (widths.gpu > 0)
         rest += padded_right(scrubbed(candidate.gpu.value_or("")), widths.gpu) + "  ";
+    // Escape sequences have no width, so the width is computed without the sign.
     const auto lead = "  " + verdict_sign(candidate.verdict, screen);
     return hanging(screen, lead + rest, 3 + display_width(rest), sentence);
 }
@@ -96,6 +98,7 @@ std::string candidates_text(const Decision& decision,
                             const ReasonPlace& place,
                             const Screen& screen) {
     const auto widths = widths_of(decision.candidates);
+    // A fix may help several candidates, but is listed once.
     auto fixes = explained(decision.warnings, place).fixes;
     std::string text = "\n" + toned(screen, Tone::Strong, "Candidates") + "\n";
     if (decision.candidates.empty())

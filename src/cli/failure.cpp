@@ -10,6 +10,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+// Messages may contain text from drivers and files.
 constexpr std::size_t kMaxMessage = 4096;
 
 }  // namespace

@@ -18,7 +18,8 @@ std::string assignment(const std::string& name, const std::string& value) {
     return name + "=" + shell_quoted(value);
 }
 
-/// "# cuda, by position: CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0".
+/// A selector as a comment: "# cuda, by position: CUDA_DEVICE_ORDER=PCI_BUS_ID
+/// CUDA_VISIBLE_DEVICES=0".
 std::string comment(const GpuSelector& selector) {
     const auto sentence = selector.kind == SelectorKind::Index
                               ? "# {api}[, partition {partition}], by position:"
@@ -28,7 +29,7 @@ std::string comment(const GpuSelector& selector) {
         line += " " + assignment(name, value);
     if (selector.argument)
         line += " " + shell_quoted(*selector.argument);
-    // A line break in it would end the comment.
+    // A line break would end the comment, and eval would run the rest.
     return scrubbed(line, kMaxComment) + "\n";
 }
 
@@ -40,6 +41,7 @@ EnvironmentLines environment_lines(const std::vector<GpuSelector>& selectors,
     EnvironmentLines lines;
     for (const auto& [name, value] : settings)
         lines.settings += assignment(name, value) + "\n";
+    // The chosen selectors are in `settings` already.
     for (const auto& selector : selectors)
         if (std::ranges::find(chosen, &selector) == chosen.end())
             lines.comments += comment(selector);
@@ -49,6 +51,7 @@ EnvironmentLines environment_lines(const std::vector<GpuSelector>& selectors,
 Value identity_card(const Gpu& gpu, const std::vector<GpuSelector>& selectors) {
     Value positions{Value::Object{}};
     for (const auto& [api, view] : gpu.apis)
+        // APIs without a known order have no index.
         if (view.index)
             positions[api] = *view.index;
     Value card;

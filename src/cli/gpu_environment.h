@@ -9,18 +9,18 @@
 
 namespace gpuprobe::inline cli {
 
-/// Text for a shell: what to set, and comments on the other ways.
+/// Text for a shell: variables to set, and comments with the other ways to select the GPU.
 struct EnvironmentLines {
     std::string settings = {};  ///< "KEY=VALUE" lines
     std::string comments = {};  ///< "# …" lines
 };
 
-/// What environment_for() sets. Every selector that is no part of it is a comment, so that all of
-/// it may go through eval.
+/// The variables of environment_for() as assignments, and every other selector as a comment, so
+/// that the whole text can be passed to eval.
 EnvironmentLines environment_lines(const std::vector<GpuSelector>& selectors,
                                    const std::map<std::string, std::string>& settings);
 
-/// Who the GPU is: its place, nodes, UUIDs, position in each API, and selectors.
+/// The GPU's identity: PCI address, device nodes, UUIDs, index in each API, and selectors.
 Value identity_card(const Gpu& gpu, const std::vector<GpuSelector>& selectors);
 
 }  // namespace gpuprobe::inline cli

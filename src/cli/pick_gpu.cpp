@@ -32,10 +32,12 @@ bool has_address(const Gpu& gpu, std::string_view selector) {
     return address && gpu.pci && gpu.pci->address == address;
 }
 
+/// Whether the text starts with `start`, in any case.
 bool starts(std::string_view text, std::string_view start) {
     return lower_case(text).starts_with(lower_case(start));
 }
 
+/// Whether the id, PCI address or NVIDIA UUID starts with the selector.
 bool starts_like(const Gpu& gpu, std::string_view selector) {
     if (starts(gpu.id, selector))
         return true;
@@ -44,7 +46,7 @@ bool starts_like(const Gpu& gpu, std::string_view selector) {
     return gpu.identity.nvidia_uuid && starts(*gpu.identity.nvidia_uuid, selector);
 }
 
-/// One or two digits are a place in the list: "7" is no wish for a UHD Graphics 770.
+/// Whether the selector can only be an index. "7" must not match a UHD Graphics 770.
 bool is_place(std::string_view selector) {
     return selector.size() <= 2 && parse_number<std::size_t>(selector);
 }
@@ -54,11 +56,12 @@ bool is_named_like(const Gpu& gpu, std::string_view selector) {
            lower_case(*gpu.name).find(lower_case(selector)) != std::string::npos;
 }
 
-/// The unit of that name on the one GPU that the part in front of the slash means.
+/// Whether `gpu` is the partition `name` of the single GPU that the text before the slash means.
 bool is_part_of(const Gpu& gpu, const Unit& unit, const Gpus& wholes, std::string_view name) {
     return wholes.size() == 1 && unit.name == name && whole_id(gpu.id) == wholes.front()->id;
 }
 
+/// The error for a selector that matches nothing.
 Error unknown(const Report& report, std::string_view selector) {
     if (report.gpus.empty())
         return {ErrorCode::UnknownDevice,
@@ -82,6 +85,7 @@ std::string gpu_listing(const std::vector<const Gpu*>& gpus) {
 std::vector<const Gpu*> gpus_meant(const Report& report, std::string_view selector) {
     if (selector.empty())
         return {};
+    // From the most exact way of naming a GPU to the vaguest; the first with a match wins.
     if (const auto index = parse_number<std::size_t>(selector);
         index && *index < report.gpus.size())
         return {&report.gpus[*index]};
@@ -98,6 +102,8 @@ std::vector<const Gpu*> gpus_meant(const Report& report, std::string_view select
 }
 
 std::vector<const Gpu*> gpus_meant(const ComputeView& view, std::string_view selector) {
+    // The name of a partition follows the last slash. A path such as /dev/dri/card0 has one too,
+    // but no GPU matches the text before it.
     const auto slash = selector.rfind('/');
     const auto name = slash == std::string_view::npos ? "" : selector.substr(slash + 1);
     const auto wholes = name.empty() ? Gpus{} : gpus_meant(view.whole(), selector.substr(0, slash));
@@ -111,6 +117,7 @@ std::vector<const Gpu*> gpus_meant(const ComputeView& view, std::string_view sel
 
 namespace {
 
+/// The only match. Errors: UnknownDevice for no match and for several.
 Result<const Gpu*> only_one(const Gpus& meant, const Report& report, std::string_view selector) {
     if (meant.empty())
         return unknown(report, selector);

@@ -10,18 +10,19 @@
 
 namespace gpuprobe::inline cli {
 
-/// The GPU that a person means: its id, its index in the list, its PCI address in any spelling, the
-/// path of one of its nodes; the start of its id, address or NVIDIA UUID if no other starts like
-/// it; or a part of its name that no other has, of more than two digits where it is a number.
+/// The GPU that the user means. A selector is one of these, tried in this order: the GPU's index in
+/// the list; its id, its PCI address in any spelling, or the path of one of its nodes; the start of
+/// its id, PCI address or NVIDIA UUID; a part of its name. A name's part that is a number needs
+/// more than two digits. The last two must fit only one GPU.
 ///
-/// Errors: UnknownDevice, naming the GPUs there are, or those that the selector could mean.
+/// Errors: UnknownDevice, listing the GPUs that exist, or the GPUs that the selector could mean.
 Result<const Gpu*> pick_gpu(const Report& report, std::string_view selector);
 
-/// The same, and of a divided GPU also a unit: by its id, by what pick_gpu() takes for the GPU with
-/// a slash and the unit's name behind it ("0/mig-1"), by its UUID or its own node.
+/// The same, and also partitions of a divided GPU: by id, by a selector for the GPU followed by a
+/// slash and the partition's name ("0/mig-1"), by UUID, or by the partition's own node.
 Result<const Gpu*> pick_gpu(const ComputeView& view, std::string_view selector);
 
-/// All GPUs that the selector could mean by the closest of these ways; none when it fits none.
+/// All GPUs that match in the first of these ways that any GPU matches.
 std::vector<const Gpu*> gpus_meant(const Report& report, std::string_view selector);
 std::vector<const Gpu*> gpus_meant(const ComputeView& view, std::string_view selector);
 

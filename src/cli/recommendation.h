@@ -7,14 +7,15 @@
 
 namespace gpuprobe::inline cli {
 
-/// The answer to what the command line asks about a product. Errors: NotFound, with a suggestion;
-/// Malformed, with the file; those of Client::recommend().
+/// The recommendation that the command line asks for. Errors: NotFound, with a suggestion;
+/// Malformed, with the file; and the errors of Client::recommend().
 Result<Recommendation> recommended(Context& context);
-/// The same about another product that is installed.
+/// The recommendation for another installed application.
 Result<Recommendation> recommended(Context& context, const std::string& product);
 
-/// The manifest that the command line names, or the installed one of its product. Errors:
-/// NotFound, with a suggestion; those of parse_product() and of reading the file, with its path.
+/// The manifest that the command line names, or the installed manifest of its application. Errors:
+/// NotFound, with a suggestion; the errors of parse_product() and of reading the file, with its
+/// path.
 Result<Manifest> wanted_manifest(const RecommendArguments& arguments);
 
 }  // namespace gpuprobe::inline cli
