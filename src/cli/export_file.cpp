@@ -19,7 +19,7 @@ namespace {
 
 constexpr Bytes kMaxExportFile = mib(1);
 
-/// When the text says that it is to be forgotten; nullopt for one that does not.
+/// The expiry time in the text; nullopt if it has none.
 std::optional<WallTime> expiry_of(std::string_view text) {
     constexpr std::string_view kStart = "# +expiry-time=";
     for (const auto line : split(text, '\n'))
@@ -28,8 +28,8 @@ std::optional<WallTime> expiry_of(std::string_view text) {
     return std::nullopt;
 }
 
-/// A dated text that says the same waits until half of its life is over; others are written
-/// whenever a byte differs, so that their dates are true.
+/// Whether the file need not be written. A text with dates is fresh if nothing else differs and at
+/// least half of its life is left. Other texts must be equal, so that their dates stay true.
 bool is_fresh(const std::string& there, const std::string& text, WallTime now) {
     const auto expiry = expiry_of(there);
     if (!expiry)
@@ -37,18 +37,20 @@ bool is_fresh(const std::string& there, const std::string& text, WallTime now) {
     return says_the_same(there, text) && *expiry - now > kExportLife / 2;
 }
 
-/// An executable .fact is run instead of read, and one that its reader may not open is nothing.
+/// Whether the file has exactly those permission bits. Ansible runs an executable .fact instead of
+/// reading it, and a file that its reader may not open is useless.
 bool has_mode(const std::string& path, unsigned mode) {
     const auto status = RootedFiles{}.status(path);
     return status && (status->mode & 07777) == mode;
 }
 
-/// The file as a whole path: what is beside it is looked at.
+/// The absolute path of the file, because its folder is examined.
 std::filesystem::path whole(const std::string& path) {
     return std::filesystem::absolute(path).lexically_normal();
 }
 
-/// What the file holds. A link is no such file: it is replaced, and what it leads to is not read.
+/// The content of the file. A symbolic link counts as missing: it will be replaced, and its target
+/// must not be read.
 Result<std::string> present(const std::filesystem::path& file) {
     const auto place = TRY(FilePlace::of(file.native()));
     std::error_code ignored;
@@ -57,6 +59,8 @@ Result<std::string> present(const std::filesystem::path& file) {
     return RootedFiles{}.read(place.path, kMaxExportFile);
 }
 
+/// Another file in the same folder that contains an export of this format. The reader would read
+/// both.
 std::optional<ExportRemark> collision_beside(const ExportFormat& format,
                                              const std::filesystem::path& file) {
     if (format.marker.empty())
@@ -64,8 +68,9 @@ std::optional<ExportRemark> collision_beside(const ExportFormat& format,
     const RootedFiles files;
     const auto names = files.list(file.parent_path().native());
     if (!names)
-        return std::nullopt;  // writing will say what is wrong with the folder
+        return std::nullopt;  // writing the file will report the error
     for (const auto& name : *names) {
+        // Only files that the reader would read count.
         const bool is_read =
             format.suffix.empty() ? !name.starts_with('.') : name.ends_with(format.suffix);
         if (!is_read || name == file.filename().native())
@@ -90,6 +95,7 @@ Status check_export_path(const ExportFormat& format, std::string_view path) {
             phrase(
                 "export {format}: only to standard output, as whoever runs the cluster installs it",
                 {{"format", name}})};
+    // Readers skip hidden files.
     const auto file = path.substr(path.rfind('/') + 1);
     if (file.starts_with('.') || file.empty())
         return Error{ErrorCode::InvalidRequest,
@@ -114,6 +120,7 @@ Result<Placed> place_export(const ExportFormat& format,
     const auto there = present(file);
     if (there && is_fresh(*there, text, now) && has_mode(file.native(), mode))
         return Placed{};
+    // Don't withdraw exported lines only because a driver crashed or hung once.
     if (there && is_unsettled(report))
         if (auto lost = lost_lines(*there, text); !lost.empty())
             return Placed{
@@ -127,6 +134,7 @@ Result<Placed> place_export(const ExportFormat& format,
         return Error{ErrorCode::NotFound,
                      fmt::format("there is no folder {}: is what reads it installed?",
                                  scrubbed(folder.native(), 512))};
+    // The temporary file must not be noticed by the reader, which may watch the folder.
     const bool is_above = format.written_first == WrittenFirst::FolderAbove;
     const auto from = is_above ? folder.parent_path() : folder;
     TRY(write_atomically_from(from.native(), file.native(), text, mode));
@@ -144,10 +152,12 @@ Result<ExportDifference> export_difference(const std::string& path,
         return there.error();
     ExportDifference difference{.lost = lost_lines(*there, text),
                                 .gained = lost_lines(text, *there)};
+    // The same lines in another order.
     if (difference.is_none() && !says_the_same(*there, text))
         difference.reason = "the order of its lines differs";
     if (const auto expiry = expiry_of(*there); expiry && *expiry <= now)
         difference.reason = "it has expired";
+    // See has_mode().
     if (const auto status = RootedFiles{}.status(file); status && (status->mode & 0111) != 0)
         difference.reason = "it is executable";
     return difference;

@@ -10,29 +10,30 @@
 #include "base/result.h"
 #include "export/formats.h"
 
-/// The files of exports on this machine.
+/// Files in which exports are stored on this machine.
 namespace gpuprobe::inline cli {
 
-/// How long a reader may believe what was written, of formats that say so. Written anew when half
-/// of it is over.
+/// How long exported data is valid, for formats with an expiry date. A file is written again when
+/// half of this time is over.
 constexpr std::chrono::hours kExportLife{24};
 
-/// Whether a file of that name is read, by its suffix. Errors: InvalidRequest.
+/// Checks that the format's reader will read a file with that name. Errors: InvalidRequest.
 Status check_export_path(const ExportFormat& format, std::string_view path);
 
-/// What became of a file.
+/// The result of writing an export.
 struct Placed {
-    bool is_written = false;                   ///< false: it said so already
-    std::optional<ExportRemark> refusal = {};  ///< it was left as it is
-    std::vector<std::string> would_lose = {};  ///< lines, of the refusal "unsettled"
+    bool is_written = false;  ///< false: the file was up to date, or writing was refused
+    std::optional<ExportRemark> refusal = {};  ///< why the file was not changed
+    /// Lines that would be lost, for the refusal "unsettled".
+    std::vector<std::string> would_lose = {};
 };
 
-/// The permission bits of a file that is written without --mode: everybody may read it.
+/// Permission bits without --mode: everybody may read the file.
 constexpr unsigned kExportMode = 0644;
 
-/// Puts `text` into the file, with the permission bits `mode`, so that no reader ever sees a part
-/// of it. Refused: "collision", beside another file that says it is ours; "unsettled", when a
-/// report of which a probe was cut short would take something away. Errors: Io, PermissionDenied.
+/// Writes `text` to the file atomically, with the permission bits `mode`. Refusals: "collision" if
+/// another file in the folder has the same export; "unsettled" if lines would be lost because a
+/// probe was interrupted. Errors: Io, PermissionDenied, NotFound for a missing folder.
 Result<Placed> place_export(const ExportFormat& format,
                             const std::string& path,
                             const std::string& text,
@@ -40,15 +41,16 @@ Result<Placed> place_export(const ExportFormat& format,
                             unsigned mode,
                             WallTime now);
 
-/// What differs between a file and a text, dates apart.
+/// The differences between a file and a text, ignoring dates.
 struct ExportDifference {
-    std::optional<std::string> reason = {};  ///< of the file as such: missing, expired, its mode
-    std::vector<std::string> lost = {};      ///< lines that only the file has
-    std::vector<std::string> gained = {};    ///< lines that only the text has
+    /// About the file itself: missing, expired, executable.
+    std::optional<std::string> reason = {};
+    std::vector<std::string> lost = {};    ///< lines only in the file
+    std::vector<std::string> gained = {};  ///< lines only in the text
     [[nodiscard]] bool is_none() const { return !reason && lost.empty() && gained.empty(); }
 };
 
-/// Errors: those of FileSystem::read(), but for a file that is not there.
+/// Compares a file with a text. A missing file is a difference. Errors: as FileSystem::read().
 Result<ExportDifference> export_difference(const std::string& path,
                                            const std::string& text,
                                            WallTime now);

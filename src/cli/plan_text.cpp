@@ -41,12 +41,13 @@ std::string context_text(const std::optional<std::uint64_t>& tokens, const Scree
     return tokens ? std::to_string(*tokens) : std::string{screen.dash()};
 }
 
+/// "f16", or "f16,q8_0" if keys and values have different types.
 std::string cache_types(const RunShape& run) {
     return run.keys.id == run.values.id ? std::string{run.keys.name}
                                         : fmt::format("{},{}", run.keys.name, run.values.name);
 }
 
-/// "Llama 3.1 8B (llama, 32 layers) · context 4096 · cache f16 · batch 512".
+/// The first line: "Llama 3.1 8B (llama, 32 layers) · context 4096 · cache f16 · batch 512".
 std::string headline(const PlanRequest& request, const Plan& plan, const Screen& screen) {
     if (!request.model)
         return size_text(*request.need);
@@ -68,8 +69,10 @@ std::string headline(const PlanRequest& request, const Plan& plan, const Screen&
     return base::joined(parts, screen.dot());
 }
 
+/// The parts of the memory that a model needs.
 std::string parts_text(const Plan& plan, const Screen& screen) {
     const auto& need = *plan.need;
+    // Contexts differ between drivers; show the largest.
     Bytes overhead;
     for (const auto& gpu : plan.gpus)
         overhead = std::max(overhead, gpu.overhead);
@@ -85,11 +88,13 @@ std::string parts_text(const Plan& plan, const Screen& screen) {
     table.add({{.text = "embedding"},
                {.text = size_text(need.embedding)},
                {.text = "in the machine's memory"}});
+    // The table explains itself without a header.
     auto bare = screen;
     bare.has_legend = false;
     return table.text(bare, 2);
 }
 
+/// The table of GPUs. Layers and context are only known for a model.
 std::string gpus_text(const PlanRequest& request, const Plan& plan, const Screen& screen) {
     std::vector<Column> columns{{.title = "GPU"},
                                 {.title = "NAME", .may_shrink = true, .may_go = true},
@@ -118,6 +123,7 @@ std::string gpus_text(const PlanRequest& request, const Plan& plan, const Screen
     return table.text(screen, 2);
 }
 
+/// Notes on the plan, then each GPU's reasons.
 std::string reasons_text(const Plan& plan, const Screen& screen) {
     std::string text;
     for (const auto& note : plan.notes)
@@ -130,6 +136,7 @@ std::string reasons_text(const Plan& plan, const Screen& screen) {
     return text.empty() ? text : "\n" + text;
 }
 
+/// "5.1 GiB on pci:0000:01:00.0 (20 layers), …", without GPUs that hold nothing.
 std::string shares_text(const SetPlan& set, bool has_layers) {
     std::vector<std::string> shares;
     for (const auto& share : set.shares)
@@ -143,7 +150,7 @@ std::string shares_text(const SetPlan& set, bool has_layers) {
     return base::joined(shares, ", ");
 }
 
-/// "2 GPUs", or "2 of 3 GPUs" where one carries nothing.
+/// "2 GPUs", or "2 of 3 GPUs" if one of them holds nothing.
 std::string carriers_text(const SetPlan& set) {
     const auto carriers =
         std::ranges::count_if(set.shares, [](const Share& share) { return share.need.count > 0; });
@@ -155,6 +162,7 @@ std::string carriers_text(const SetPlan& set) {
                   {{"carriers", std::to_string(carriers)}});
 }
 
+/// The section "Together": the plans for several GPUs, by backend.
 std::string together_text(const PlanRequest& request, const Plan& plan, const Screen& screen) {
     if (plan.together.empty())
         return "";
@@ -176,6 +184,7 @@ std::string together_text(const PlanRequest& request, const Plan& plan, const Sc
     return text;
 }
 
+/// The line about running without a GPU.
 std::string host_text(const HostPlan& host, const Screen& screen) {
     const auto answer = toned(screen, tone_of(host.fit), name_of(host.fit));
     const auto sentence =
@@ -191,16 +200,16 @@ std::string host_text(const HostPlan& host, const Screen& screen) {
            "\n";
 }
 
-/// The answer that is turned into arguments.
+/// The plan that is turned into arguments.
 struct Choice {
     Fit fit = Fit::Unknown;
     std::uint64_t layers = 0;
     bool flash_attention = false;
     std::vector<const GpuPlan*> gpus = {};
-    std::vector<std::uint64_t> shares = {};  ///< layers by GPU
+    std::vector<std::uint64_t> shares = {};  ///< layers on each GPU
 };
 
-/// Tight holds all of it too.
+/// The rank of an answer: "tight" holds the whole model, just as "fits" does.
 int rank_of(Fit fit) {
     return fit == Fit::Fits || fit == Fit::Tight ? 1 : 0;
 }
@@ -214,7 +223,8 @@ const GpuPlan* gpu_named(const Plan& plan, const std::string& id) {
     return found == plan.gpus.end() ? nullptr : &*found;
 }
 
-/// One GPU before several, since it needs no split.
+/// The best plan. A single GPU wins over several with the same result, because the model need not
+/// be split.
 Choice choice_of(const Plan& plan) {
     Choice best{.flash_attention = plan.has_flash_attention};
     for (const auto& gpu : plan.gpus) {
@@ -239,11 +249,13 @@ Choice choice_of(const Plan& plan) {
     return best;
 }
 
+/// The error for a plan that a program can't run.
 Error cannot(std::string_view program, std::string_view what) {
     return {ErrorCode::InvalidRequest, fmt::format("plan: {} {}", program, what)};
 }
 
-/// Source: common/arg.cpp of llama.cpp v0.5.0. The context is that of all streams.
+/// Arguments for llama.cpp. Its context size is the sum of all streams. Source: common/arg.cpp of
+/// llama.cpp v0.5.0.
 std::string for_llama_cpp(const PlanRequest& request, const Choice& choice) {
     const auto& run = request.run;
     auto text = fmt::format(
@@ -263,8 +275,8 @@ std::string for_llama_cpp(const PlanRequest& request, const Choice& choice) {
     return text + "\n";
 }
 
-/// Source: envconfig/config.go and docs/modelfile.mdx of ollama at fb307609. Parameters of a model
-/// stand in its Modelfile.
+/// Variables for ollama. A model's parameters can't be variables, so they are printed as lines for
+/// its Modelfile. Source: envconfig/config.go and docs/modelfile.mdx of ollama at fb307609.
 Result<std::string> for_ollama(const PlanRequest& request, const Choice& choice) {
     const auto& run = request.run;
     constexpr auto kTypes = std::to_array<std::string_view>({"f16", "q8_0", "q4_0"});
@@ -280,8 +292,8 @@ Result<std::string> for_ollama(const PlanRequest& request, const Choice& choice)
         run.batch);
 }
 
-/// The part of a GPU's memory that vllm may take, in hundredths: what is free of it, less the
-/// margin.
+/// The percentage of its memory that vllm may use on each GPU: the budget, which excludes the
+/// margin, on the GPU with the smallest share; at most 99. nullopt if a size is unknown.
 std::optional<std::uint64_t> utilization_of(const Choice& choice) {
     std::optional<std::uint64_t> least;
     for (const auto* gpu : choice.gpus) {
@@ -293,17 +305,19 @@ std::optional<std::uint64_t> utilization_of(const Choice& choice) {
     return least;
 }
 
-/// Source: vllm/engine/arg_utils.py and vllm/config/cache.py of vllm v0.11.
+/// Arguments for vllm. Source: vllm/engine/arg_utils.py and vllm/config/cache.py of vllm v0.11.
 Result<std::string> for_vllm(const PlanRequest& request, const Choice& choice) {
     const auto& run = request.run;
     if (run.keys.id != run.values.id)
         return cannot("vllm", "has one type for keys and values");
+    // vllm's nearest cache types.
     const auto type = run.keys.name == "f16"    ? "auto"
                       : run.keys.name == "bf16" ? "bfloat16"
                       : run.keys.name == "q8_0" ? "fp8"
                                                 : "";
     if (*type == '\0')
         return cannot("vllm", "has caches in f16, bf16 and eight bits (q8_0)");
+    // vllm can't leave layers in the machine's memory.
     if (rank_of(choice.fit) == 0)
         return cannot("vllm", "needs the whole model on GPUs, and it does not fit");
     auto text = fmt::format(
@@ -311,6 +325,7 @@ Result<std::string> for_vllm(const PlanRequest& request, const Choice& choice) {
         run.context, run.streams, std::max(run.batch, run.context), type);
     if (const auto part = utilization_of(choice))
         text += fmt::format(" --gpu-memory-utilization 0.{:02}", *part);
+    // The GPUs that hold layers become pipeline stages.
     const auto carriers =
         std::ranges::count_if(choice.shares, [](auto layers) { return layers > 0; });
     if (carriers > 1)

@@ -11,22 +11,23 @@
 
 namespace gpuprobe::inline cli {
 
-/// What a model takes and where it fits, for people.
+/// The table of `plan`: the memory that a model needs, and where it fits.
 std::string plan_text(const PlanRequest& request, const Plan& plan, const Screen& screen);
 
+/// Arguments for a program that loads the model.
 struct ProgramArguments {
     std::string text = {};
-    /// The GPUs that they are for, by id, in the order in which the program has to list them; none
-    /// for the host alone.
+    /// The ids of the GPUs for which the arguments are, in the order in which the program must see
+    /// them; empty if it runs only on the CPU.
     std::vector<std::string> gpus = {};
 };
 
-/// What `program` ("llama.cpp", "ollama" or "vllm") is to be started with so that it runs the model
-/// as it was planned: arguments, for ollama variables and the parameters of a Modelfile. Of several
-/// answers the one that holds most: one GPU alone, then GPUs together.
+/// The arguments with which `program` ("llama.cpp", "ollama" or "vllm") runs the model as planned;
+/// for ollama these are variables and parameters of a Modelfile. If there are several plans, the
+/// one that holds most of the model is used, preferring a single GPU to several.
 ///
-/// Errors: InvalidRequest for another program, without a model, or for what the program cannot be
-/// told.
+/// Errors: InvalidRequest for another program, without a model, or if the program has no option for
+/// a part of the plan.
 Result<ProgramArguments> plan_arguments_for(std::string_view program,
                                             const PlanRequest& request,
                                             const Plan& plan);

@@ -18,7 +18,7 @@ const Gpu* gpu_of(const Report& report, const std::string& id) {
     return found == report.gpus.end() ? nullptr : &*found;
 }
 
-/// The GPU without what changes although nothing did.
+/// The GPU without members that change all the time.
 Value lasting(Gpu gpu) {
     gpu.memory.free.reset();
     gpu.memory.free_at.reset();
@@ -31,6 +31,7 @@ Value lasting(Gpu gpu) {
     return to_value(gpu);
 }
 
+/// The names of the members that differ, apart from those.
 std::vector<std::string> differing_members(const Gpu& before, const Gpu& after) {
     const auto left = lasting(before);
     const auto right = lasting(after);
@@ -41,6 +42,7 @@ std::vector<std::string> differing_members(const Gpu& before, const Gpu& after) 
     return keys;
 }
 
+/// A change of the report as a whole.
 Change change_of(std::string event, const Report& after) {
     return {.event = std::move(event),
             .state = std::string{name_of(after.state)},
@@ -73,6 +75,7 @@ std::vector<Change> changes_between(const Report& before, const Report& after) {
     }
     if (before.state != after.state)
         changes.push_back(change_of("state", after));
+    // The generation also changes with every change above, so it is reported only on its own.
     else if (changes.empty() && before.generation != after.generation)
         changes.push_back(change_of("generation", after));
     return changes;

@@ -36,7 +36,7 @@ std::string_view variable(const char* name) {
     return text ? text : "";
 }
 
-/// The width of the terminal: $COLUMNS if set, else what the terminal reports, else 80.
+/// The width of the terminal: $COLUMNS, else the size that the terminal reports, else 80.
 std::size_t terminal_columns(int descriptor) {
     winsize size{};
     std::size_t columns = 80;
