@@ -23,9 +23,11 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+// The indentation of labels, and a limit for lists from drivers.
 constexpr std::size_t kFactIndent = 2;
 constexpr std::size_t kMaxItemsShown = 64;
 
+/// The type of a fact, by its key in an API's device.
 FactType type_of(std::string_view key) {
     if (key.starts_with("memory."))
         return FactType::Bytes;
@@ -40,7 +42,7 @@ bool is_list(const Value& value) {
     return value.as_object() != nullptr || value.as_array() != nullptr;
 }
 
-/// "index 0, size 16777216, io no": what is not known is left out.
+/// "index 0, size 16777216, io no"; null members are omitted.
 std::string members_text(const Value::Object& members) {
     std::string text;
     for (const auto& member : members)
@@ -49,6 +51,7 @@ std::string members_text(const Value::Object& members) {
     return text;
 }
 
+/// A value without regard to units; nested values are written in line.
 std::string item_text(const Value& item) {
     if (const auto flag = item.as_bool())
         return *flag ? "yes" : "no";
@@ -60,6 +63,7 @@ std::string item_text(const Value& item) {
     return text ? *text : json_line(item);
 }
 
+/// The items of a list, separated by commas, or by semicolons if they are lists themselves.
 std::string array_text(const Value::Array& items) {
     std::string text;
     for (std::size_t i = 0; i < std::min(items.size(), kMaxItemsShown); ++i)
@@ -70,6 +74,7 @@ std::string array_text(const Value::Array& items) {
     return text;
 }
 
+/// A fact's value with its unit.
 std::string value_text(std::string_view key, const Value& value) {
     if (const auto flag = value.as_bool())
         return *flag ? "yes" : "no";
@@ -84,9 +89,10 @@ std::string value_text(std::string_view key, const Value& value) {
     return item_text(value);
 }
 
-/// Facts of an API that the GPU itself already shows.
+/// An API's facts that are already shown in the section "Hardware".
 const std::vector<std::string> kShownAbove{"index", "name", "vendor_id", "device_id", "pci"};
 
+/// "[10de:2335] subsystem [10de:18be], class 0x030200, revision 0xa1".
 std::string pci_ids(const PciInfo& pci) {
     std::string ids;
     if (pci.vendor_id && pci.device_id)
@@ -125,10 +131,12 @@ FactList hardware(const Gpu& gpu) {
     return facts;
 }
 
+/// A device node with the reason why this account can't use it.
 std::string node_text(const DeviceNode& node) {
     std::string text = node.path;
     if (node.accessible == true)
         return text;
+    // Not accessible for an unknown reason, or not known to be accessible.
     if (!node.reason)
         return text + (node.accessible == false ? ": not usable" : "");
     if (*node.reason == "no-permission")
@@ -151,6 +159,7 @@ FactList driver(const DriverInfo& driver,
     return facts;
 }
 
+/// Free memory and the age of that value.
 std::string free_text(const GpuMemory& memory, WallTime now, const Screen& screen) {
     const bool is_dated = memory.free && memory.free_at;
     return phrase(
@@ -167,6 +176,7 @@ FactList memory(const Gpu& gpu, WallTime now, const Screen& screen) {
     facts.add("allocatable", size_or_dash(gpu.memory.allocatable, screen));
     facts.add("free", free_text(gpu.memory, now, screen));
     bool is_first = true;
+    // Every source of a size is shown, because sources may contradict each other.
     for (const auto& reading : gpu.memory.evidence) {
         const auto text =
             fmt::format("{} {}: {}", reading.source, reading.what, size_text(reading.bytes));
@@ -191,6 +201,7 @@ FactList identity(const Gpu& gpu) {
     return facts;
 }
 
+/// Whether a backend is usable, and why.
 std::string verdict_text(const BackendView& view) {
     auto why = explained(view.reasons);
     const auto sentence = !view.usable    ? "not known[: {why}]"
@@ -219,6 +230,7 @@ FactList backends(const Gpu& gpu, const Report& report) {
     return facts;
 }
 
+/// The results of verify and measure for each backend.
 FactList computed(const Gpu& gpu, const Report& report) {
     FactList facts{"Computed"};
     for (const auto& name : backend_names(report)) {
@@ -234,6 +246,7 @@ FactList computed(const Gpu& gpu, const Report& report) {
     return facts;
 }
 
+/// The title of the section on an API: the outcome of its probe, and the GPU's index there.
 std::string api_title(const std::string& api, const ApiView& view) {
     const auto sentence = view.joined_by == "weak"
                               ? "API {api}: {outcome}[, version {version}][, device {index}], "
@@ -247,6 +260,7 @@ std::string api_title(const std::string& api, const ApiView& view) {
          {"index", view.index ? std::optional{std::to_string(*view.index)} : std::nullopt}}));
 }
 
+/// The facts that the API's driver reports about the GPU.
 FactList api_facts(const std::string& api, const ApiView& view) {
     FactList facts{api_title(api, view)};
     facts.add_known("driver", view.driver);
@@ -287,6 +301,7 @@ FactList hardware(const Accelerator& accelerator, const Screen& screen) {
     return facts;
 }
 
+/// The sections below the title. The labels of all sections are aligned, at 24 columns or less.
 std::string page(std::string_view title, const std::vector<FactList>& lists, const Screen& screen) {
     std::size_t width = 0;
     for (const auto& list : lists)
@@ -354,6 +369,7 @@ std::string show_text(const Gpu& gpu,
                       const std::vector<Finding>& found,
                       WallTime now,
                       const Screen& screen) {
+    // The order goes from the general to the specific; empty sections print nothing.
     std::vector<FactList> lists{hardware(gpu),
                                 driver(gpu.driver, gpu.nodes, screen),
                                 memory(gpu, now, screen),
@@ -388,6 +404,7 @@ std::optional<std::string> power_words(const AcceleratorPower& power) {
     };
     if (!power.draw && !power.limit)
         return std::nullopt;
+    // One of the two may be unknown.
     const auto sentence = !power.limit ? "{draw} W"
                           : power.draw ? "{draw} of {limit} W"
                                        : "of {limit} W";

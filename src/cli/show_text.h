@@ -14,20 +14,21 @@
 
 namespace gpuprobe::inline cli {
 
-/// Labelled facts under a title.
+/// A titled list of facts with labels.
 class FactList {
 public:
     explicit FactList(std::string title) : title_{std::move(title)} {}
 
-    /// Control characters are replaced. A label that is "" continues the one above.
+    /// Adds a fact; control characters are replaced. An empty label continues the fact above.
     void add(std::string_view label, std::string_view text, Tone tone = Tone::Plain);
-    /// Adds nothing for an unknown fact.
+    /// Adds a fact unless it is unknown or empty.
     void add_known(std::string_view label, const std::optional<std::string>& text);
-    /// Each member of an object on its own; "a.b" for nested ones; null ones are left out. Sizes
-    /// and frequencies are shown as what the table of facts says they are.
+    /// Adds each member of an object except those in `but`; members of nested objects are called
+    /// "a.b", and null is omitted. The table of facts defines which members are sizes and
+    /// frequencies.
     void add_members(const Value& object, const std::vector<std::string>& but = {});
     [[nodiscard]] bool empty() const { return facts_.empty(); }
-    /// "" without facts. Labels are padded to `label_width`, or to the widest.
+    /// The lines, with labels padded to `label_width` or the widest label; "" without facts.
     [[nodiscard]] std::string text(const Screen& screen, std::size_t label_width = 0) const;
     [[nodiscard]] std::size_t label_width() const;
 
@@ -43,21 +44,21 @@ private:
     std::vector<Fact> facts_ = {};
 };
 
-/// Everything that the report says about one GPU, in groups. Unknown facts are left out. `now` is
-/// what the age of free memory counts to. `found` are the doctor's of the report. Pure.
+/// All known facts about a GPU, in groups. `now` is the time relative to which the age of free
+/// memory is shown. `found` are the doctor's findings for the report. Pure.
 std::string show_text(const Gpu& gpu,
                       const Report& report,
                       const std::vector<Finding>& found,
                       WallTime now,
                       const Screen& screen);
-/// The same of an accelerator.
+/// All known facts about an accelerator. Pure.
 std::string show_text(const Accelerator& accelerator,
                       const std::vector<Finding>& found,
                       const Screen& screen);
 
-/// "350.5 of 600 W", "of 600 W" where only the limit is known; nullopt where nothing is.
+/// "350.5 of 600 W", or "of 600 W" if only the limit is known; nullopt if neither is.
 std::optional<std::string> power_words(const AcceleratorPower& power);
-/// "45.5 °C", in whatever the screen can show.
+/// "45.5 °C", without the degree sign if the screen can't show it; nullopt if unknown.
 std::optional<std::string> temperature_words(const AcceleratorPower& power, const Screen& screen);
 
 }  // namespace gpuprobe::inline cli

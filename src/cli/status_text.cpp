@@ -22,7 +22,7 @@ namespace {
 constexpr std::size_t kScreenIndent = 2;
 constexpr std::size_t kMaxRows = 8;
 
-/// Hints in the order in which their causes are shown, each once.
+/// Hints in the order of their causes on the screen, each once.
 class Hints {
 public:
     void add(const std::vector<std::string>& hints) {
@@ -40,7 +40,7 @@ std::string count_words(std::size_t gpus) {
     return gpus == 0 ? "No GPUs" : plural(gpus, "{number} GPU", "{number} GPUs");
 }
 
-/// How many else there are, where there are any.
+/// The number of other items for "and {more} more"; nullopt for 0.
 std::optional<std::string> number_of(std::size_t others) {
     return others > 0 ? std::optional{std::to_string(others)} : std::nullopt;
 }
@@ -54,7 +54,7 @@ bool any_backend_works(const Report& report) {
                        [](const Gpu& gpu) { return !usable_backends(gpu).empty(); });
 }
 
-/// "default cuda on NVIDIA H200"; "" when nobody said.
+/// "default cuda on NVIDIA H200"; "" without a decision.
 std::string choice_words(const Report& report, const Decision* choice, const Screen& screen) {
     if (!choice)
         return "";
@@ -70,6 +70,7 @@ std::string choice_words(const Report& report, const Decision* choice, const Scr
          {"more", number_of(is_cpu ? 0 : choice->gpus.size() - 1)}});
 }
 
+/// The first line: how many GPUs, and the default choice.
 std::string headline(const Report& report, const Decision* choice, const Screen& screen) {
     auto line = toned(screen, Tone::Strong, count_words(report.gpus.size()));
     if (!report.gpus.empty() && !any_backend_works(report))
@@ -86,7 +87,7 @@ void add_part(std::vector<std::string>& parts, const std::optional<std::string>&
         parts.push_back(scrubbed(*part));
 }
 
-/// "Linux 6.1.0 x86_64 · glibc 2.36 · kvm guest · report 7, ready".
+/// The second line: "Linux 6.1.0 x86_64 · glibc 2.36 · kvm guest · report 7, ready".
 std::string host_line(const Report& report, const Screen& screen) {
     const auto& host = report.host;
     std::vector<std::string> parts;
@@ -129,7 +130,7 @@ std::vector<std::vector<Cell>> gpu_rows(const Report& report, const Screen& scre
     return rows;
 }
 
-/// Behind the last of the rows from `start` on that say the same of another GPU.
+/// The end of the run of rows, starting at `start`, that differ only in the id.
 std::size_t end_of_likes(const std::vector<std::vector<Cell>>& rows, std::size_t start) {
     const auto differs = [&first = rows[start]](const std::vector<Cell>& row) {
         return !std::equal(row.begin() + 1, row.end(), first.begin() + 1, first.end());
@@ -139,7 +140,8 @@ std::size_t end_of_likes(const std::vector<std::vector<Cell>>& rows, std::size_t
         rows.begin());
 }
 
-/// One screen, however many GPUs there are: of more than these, those that are alike share a row.
+/// The table of GPUs. With more than kMaxRows GPUs, equal ones share a row, so that the table fits
+/// on a screen.
 std::string gpu_table(const Report& report, const Screen& screen) {
     Table table{{{.title = "GPU"},
                  {.title = "NAME", .may_shrink = true},
@@ -163,7 +165,8 @@ std::string section(const Screen& screen, std::string_view title) {
     return "\n" + toned(screen, Tone::Strong, title) + "\n";
 }
 
-/// "  vulkan  pci:0000:01:00.0  because": names padded to the widest of the section.
+/// Lines such as "  vulkan  pci:0000:01:00.0: because …". Names are padded to the widest of the
+/// section.
 std::string obstacle_lines(const std::vector<Obstacle>& all, const Screen& screen) {
     std::size_t name_width = 0;
     for (const auto& obstacle : all)
@@ -181,6 +184,7 @@ std::string obstacle_lines(const std::vector<Obstacle>& all, const Screen& scree
     return lines;
 }
 
+/// The sections "Not usable" and "Not known".
 std::string obstacle_section(const std::vector<Obstacle>& all, const Screen& screen, Hints& hints) {
     std::vector<Obstacle> unusable;
     std::vector<Obstacle> unknown;
@@ -196,6 +200,7 @@ std::string obstacle_section(const std::vector<Obstacle>& all, const Screen& scr
     return text;
 }
 
+/// Software implementations, such as llvmpipe, that APIs list as devices.
 std::string software_section(const Report& report, const Screen& screen) {
     if (report.software.empty())
         return "";
@@ -209,7 +214,7 @@ std::string software_section(const Report& report, const Screen& screen) {
     return lines;
 }
 
-/// "  ! device-not-ready", or nothing.
+/// "  ! device-not-ready", or "" for a healthy accelerator.
 std::string trouble_of(const Accelerator& accelerator) {
     const auto health = accelerator.health.value_or("ok");
     return health == "ok" ? "" : "  ! " + scrubbed(health);
@@ -234,7 +239,7 @@ std::string problem_line(const Screen& screen, std::string_view text) {
     return hanging(screen, lead, kScreenIndent + 2, text);
 }
 
-/// Findings that no line above has told: neither as the reason of a backend nor as a probe.
+/// The GPU's findings that the obstacles above don't mention yet.
 std::vector<Reason> unshown_findings(const Gpu& gpu, const std::vector<Obstacle>& shown) {
     auto findings = gpu.findings;
     std::erase_if(findings, [&](const Reason& finding) {
@@ -247,7 +252,7 @@ std::vector<Reason> unshown_findings(const Gpu& gpu, const std::vector<Obstacle>
     return findings;
 }
 
-/// What is wrong with the machine itself.
+/// Problems of the machine itself, not of a GPU.
 std::string machine_lines(const std::vector<Finding>& findings,
                           const Screen& screen,
                           Hints& hints) {
@@ -262,6 +267,7 @@ std::string machine_lines(const std::vector<Finding>& findings,
     return lines;
 }
 
+/// The section "Problems": the machine, failed probes, quarantined drivers, GPUs, and notes.
 std::string problem_section(const Report& report,
                             const std::vector<Finding>& found,
                             const std::vector<Obstacle>& shown,
@@ -292,6 +298,7 @@ std::string problem_section(const Report& report,
     return lines.empty() ? "" : section(screen, "Problems") + lines;
 }
 
+/// The fixes for everything above, and where to find more.
 std::string hint_section(const Report& report,
                          const Decision* choice,
                          const Screen& screen,

@@ -11,9 +11,10 @@
 
 namespace gpuprobe::inline cli {
 
-/// The screen of `status`: headline, GPUs, what was verified and measured, what does not work and
-/// why, software implementations, accelerators, problems, hints. `choice` is what the default
-/// consumer gets; null when nobody said. `findings` are the doctor's of the same report. Pure.
+/// The screen of `status`: headline, GPUs, results of verification and measurement, obstacles with
+/// their reasons, software implementations, accelerators, problems, hints. `choice` is the decision
+/// for the default application; null if it is unknown. `findings` are the doctor's findings for the
+/// same report. Pure.
 std::string status_text(const Report& report,
                         const std::vector<Finding>& findings,
                         const Decision* choice,

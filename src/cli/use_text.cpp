@@ -35,6 +35,7 @@ const Gpu* find_gpu(const Report& report, std::string_view id) {
     return found == report.gpus.end() ? nullptr : &*found;
 }
 
+/// The devices that are GPUs; the others are accelerators.
 std::vector<DeviceUse> gpus_in(const std::vector<DeviceUse>& devices, const Report& report) {
     std::vector<DeviceUse> gpus;
     std::ranges::copy_if(devices, std::back_inserter(gpus), [&report](const DeviceUse& use) {
@@ -43,7 +44,7 @@ std::vector<DeviceUse> gpus_in(const std::vector<DeviceUse>& devices, const Repo
     return gpus;
 }
 
-/// Its name; with its id where another has the same.
+/// The device's name, followed by its id if another GPU has the same name.
 std::string device_title(std::string_view id, const Report& report) {
     const auto whole = whole_id(id);
     const auto accelerator = std::ranges::find(report.accelerators, whole, &Accelerator::id);
@@ -58,7 +59,7 @@ std::string device_title(std::string_view id, const Report& report) {
     return scrubbed(alike > 1 ? fmt::format("{} ({})", title, id) : title, 128);
 }
 
-/// "CUDA or HIP"; nullopt where nothing is known of it.
+/// "CUDA or HIP"; nullopt if no API is known.
 std::optional<std::string> api_labels(const std::vector<std::string>& apis) {
     std::vector<std::string> labels;
     for (const auto& word : apis) {
@@ -68,18 +69,20 @@ std::optional<std::string> api_labels(const std::vector<std::string>& apis) {
     return labels.empty() ? std::nullopt : std::optional{joined_with_or(labels)};
 }
 
+/// "NVIDIA H200, 18.2 GiB".
 std::string device_text(const DeviceUse& use, const Report& report) {
     return phrase("{device}[, {memory}]",
                   {{"device", device_title(use.device, report)},
                    {"memory", use.memory ? std::optional{size_text(*use.memory)} : std::nullopt}});
 }
 
-/// What was chosen where it is not what was seen; nullopt where it is, or nobody knows.
+/// The choice, if it differs from the observed use; nullopt if it does not, or if that is unknown.
 std::optional<std::string> contrast(const SeenUse& seen,
                                     const ChosenUse& chosen,
                                     const Report& report) {
     if (is_as_chosen(seen, chosen, report).value_or(true))
         return std::nullopt;
+    // Name the GPUs only if they are the difference; otherwise the backend is enough.
     const auto ids_differ = std::ranges::any_of(seen.devices, [&chosen](const DeviceUse& use) {
         return std::ranges::none_of(chosen.gpus,
                                     [&use](const auto& id) { return whole_id(id) == use.device; });
@@ -87,11 +90,13 @@ std::optional<std::string> contrast(const SeenUse& seen,
     return ids_differ ? chosen_text(chosen, report) : scrubbed(chosen.backend, 64);
 }
 
+/// The result if no GPU was seen: certain only without doubts.
 std::optional<bool> none_is(bool wanted, const SeenUse& seen) {
     return seen.doubts.empty() ? std::optional{wanted} : std::nullopt;
 }
 
-/// Whether all that is known of the APIs allows for this one; nullopt where nothing is known.
+/// Whether one of the GPUs may have been used through the API; nullopt if no API is known for any
+/// of them.
 std::optional<bool> is_through(const std::vector<DeviceUse>& gpus, std::string_view api) {
     bool is_known = false;
     for (const auto& use : gpus) {
@@ -102,6 +107,8 @@ std::optional<bool> is_through(const std::vector<DeviceUse>& gpus, std::string_v
     return is_known ? std::optional{false} : std::nullopt;
 }
 
+/// The API for a word of --expect: the word itself, or the API below that backend; "" for other
+/// words.
 std::string_view api_word(std::string_view word) {
     return find_api(word) && computes(*find_api(word)) ? word : api_below(word);
 }
@@ -128,10 +135,12 @@ std::optional<bool> is_as_expected(const SeenUse& seen,
 std::optional<bool> is_as_chosen(const SeenUse& seen,
                                  const ChosenUse& chosen,
                                  const Report& report) {
+    // A backend without an API is the CPU.
     const auto word = api_below(chosen.backend).empty() ? kCpu : std::string_view{chosen.backend};
     const auto as_expected = is_as_expected(seen, word, report);
     if (!as_expected || !*as_expected || word == kCpu || chosen.gpus.empty())
         return as_expected;
+    // The API is right; now check that no other GPU was used. Partitions count as their GPU.
     return std::ranges::all_of(gpus_in(seen.devices, report), [&chosen](const DeviceUse& use) {
         return std::ranges::any_of(chosen.gpus,
                                    [&use](const auto& id) { return whole_id(id) == use.device; });
@@ -148,7 +157,7 @@ std::string doubts_text(const std::set<Doubt>& doubts) {
 
 std::string devices_text(const std::vector<DeviceUse>& devices, const Report& report) {
     std::vector<std::string> groups;
-    std::vector<std::string> alike;  // used through the same APIs, which are told once
+    std::vector<std::string> alike;  // devices used through the same APIs, which are named once
     for (std::size_t place = 0; place < devices.size(); ++place) {
         const auto& use = devices[place];
         alike.push_back(device_text(use, report));
