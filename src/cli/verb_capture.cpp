@@ -11,6 +11,7 @@ namespace {
 Result<ExitCode> run_capture(Context& context) {
     const auto& arguments = context.arguments;
     const auto& folder = *arguments.capture_folder;
+    // Redaction looks for the identifiers of this machine.
     std::optional<engine::Redaction> mask;
     if (arguments.redacts)
         mask.emplace(engine::identifiers_of(RootedFiles{}), arguments.keeps_driver_output);

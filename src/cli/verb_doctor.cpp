@@ -26,6 +26,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+// Limits for texts and files from the machine.
 constexpr std::size_t kMaxTitle = 1024;
 constexpr Bytes kMaxCapturedFile = mib(4);
 
@@ -43,6 +44,7 @@ Tone tone_of(Severity severity) {
     return Tone::Good;
 }
 
+/// The number of findings with that severity.
 std::size_t count_of(const std::vector<Finding>& findings, Severity severity) {
     return static_cast<std::size_t>(std::ranges::count(findings, severity, &Finding::severity));
 }
@@ -55,6 +57,7 @@ std::string count_words(std::size_t number, Severity severity) {
     return plural(number, "{number} thing to know", "{number} things to know");
 }
 
+/// Whether a backend works on a GPU.
 bool is_known_to_work(const Report& report) {
     return std::ranges::any_of(report.gpus, [](const Gpu& gpu) {
         return std::ranges::any_of(gpu.backends,
@@ -62,6 +65,7 @@ bool is_known_to_work(const Report& report) {
     });
 }
 
+/// The first line: the number of errors and warnings, or that nothing is wrong.
 std::string headline(const Report& report,
                      const std::vector<Finding>& findings,
                      const Screen& screen) {
@@ -78,12 +82,14 @@ std::string headline(const Report& report,
     return toned(screen, tone_of(worst == Severity::Info ? Severity::Ok : worst), text) + "\n";
 }
 
+/// A finding with its severity in the left column, then its fix.
 std::string finding_lines(const Finding& finding, const Screen& screen) {
     constexpr std::size_t kWord = 7;  // "warning"
     constexpr std::size_t kIndent = 2 + kWord + 2;
     const auto word = fmt::format("{:<{}}", name_of(finding.severity), kWord);
     auto text = hanging(screen, "  " + toned(screen, tone_of(finding.severity), word) + "  ",
                         kIndent, finding.sentence);
+    // A command in the fix is never broken across lines.
     if (finding.fix)
         text += hanging_fix(screen,
                             std::string(kIndent, ' ') + toned(screen, Tone::Strong, "fix:") + " ",
@@ -93,7 +99,7 @@ std::string finding_lines(const Finding& finding, const Screen& screen) {
     return text;
 }
 
-/// The findings that are of those devices alone, the gravest first.
+/// The section with the findings about exactly those GPUs, most severe first; "" without findings.
 std::string section(const std::string& title,
                     const std::vector<Finding>& findings,
                     const std::vector<std::string>& gpus,
@@ -110,6 +116,7 @@ std::string section(const std::string& title,
     return text;
 }
 
+/// A device and its heading.
 struct Titled {
     std::string id = {};
     std::string title = {};
@@ -127,7 +134,7 @@ std::vector<Titled> titles(const Report& report) {
     return devices;
 }
 
-/// What several devices share, once for each such set.
+/// The findings that several devices share, once for each set of devices.
 std::string shared_sections(const std::vector<Finding>& findings, const Screen& screen) {
     std::vector<std::vector<std::string>> sets;
     for (const auto& finding : findings)
@@ -140,7 +147,7 @@ std::string shared_sections(const std::vector<Finding>& findings, const Screen& 
     return text;
 }
 
-/// For people: what was found, by GPU, with what helps.
+/// All findings as text: the machine, shared findings, then each device.
 std::string doctor_text(const Report& report,
                         const std::vector<Finding>& findings,
                         const Screen& screen) {
@@ -152,6 +159,7 @@ std::string doctor_text(const Report& report,
         const auto is_told = [&id = id](const Finding& finding) {
             return std::ranges::find(finding.gpus, id) != finding.gpus.end();
         };
+        // A device without findings is listed too, as "ok".
         if (std::ranges::none_of(findings, is_told))
             text += "\n" + toned(screen, Tone::Strong, title) + "\n  " +
                     toned(screen, Tone::Good, "ok") + "\n";
@@ -159,12 +167,14 @@ std::string doctor_text(const Report& report,
     return text;
 }
 
-/// A commented shell script of the commands that are safe on this machine. It is for reading first.
+/// A commented shell script with the commands that are safe on this machine, for the user to read
+/// and run. Each command occurs once.
 std::string fix_script(const std::vector<Finding>& findings) {
     std::string text =
         "#!/bin/sh\n# What gpuprobectl doctor would do here. Read it before you run it.\nset -e\n";
     std::set<std::string> told;
     for (const auto& finding : findings) {
+        // Fixes for the host don't work inside a container.
         if (!finding.is_safe || finding.is_for_host || finding.severity == Severity::Info)
             continue;
         text += "\n# " + finding.id + ": " + scrubbed(finding.sentence, kMaxTitle) + "\n";
@@ -174,20 +184,21 @@ std::string fix_script(const std::vector<Finding>& findings) {
     return told.empty() ? text + "\n# Nothing here can be fixed by a script.\n" : text;
 }
 
-/// Nothing surrounds a captured machine.
+/// The surroundings of this process; empty for a captured machine.
 Surroundings surroundings_of(const Report& report) {
     if (report.source == ReportSource::Replay)
         return {};
     return own_surroundings(RootedFiles{});
 }
 
+/// Found if a finding is as severe as an error or, with --strict, a warning.
 ExitCode exit_code_of(Severity severity, bool is_strict) {
     const auto limit = is_strict ? Severity::Warning : Severity::Error;
     return severity >= limit ? ExitCode::Found : ExitCode::Answered;
 }
 
-/// A capture as one object: texts by their paths, folders that end with a slash, and links, which
-/// are objects with the member `link`.
+/// A capture as one object: file contents by path; folders, whose paths end with a slash; and
+/// links, which are objects with the member `link`.
 Result<Value> captured(Client& client, engine::Redaction& mask) {
     namespace fs = std::filesystem;
     std::error_code problem;
@@ -211,8 +222,9 @@ Result<Value> captured(Client& client, engine::Redaction& mask) {
     return files;
 }
 
-/// Findings, report and capture as one document in a file, redacted and without what drivers
-/// printed: the findings are made from the redacted report.
+/// Writes findings, report and capture to a file as one redacted document, without drivers' output.
+/// The findings are made from the redacted report, so that their texts contain no identifiers
+/// either.
 Status write_report(const std::string& file, const Report& report, Client& client) {
     engine::Redaction mask{engine::identifiers_of(RootedFiles{})};
     const auto clean = TRY(record_from<Report>(mask.masked_document(to_value(report))));
@@ -238,7 +250,7 @@ Result<ExitCode> run_doctor(Context& context) {
     return exit_code_of(gravest(findings), context.arguments.warnings_count);
 }
 
-/// A daemon's clients cannot read what a capture holds.
+/// --report needs files that a daemon's client can't read, so it excludes --bus and --socket.
 Status check_doctor(Arguments& arguments) {
     if (arguments.bundle && (arguments.bus || arguments.socket))
         return refusal("doctor: --report reads this machine itself: leave --bus and --socket out");

@@ -19,14 +19,14 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// Of a choice, such as --built and --build.
+/// Whether the command line has options of a choice, such as --built and --build.
 bool has_options(const Arguments& arguments) {
     const auto& members = *arguments.select.request.as_object();
     return arguments.select.for_build ||
            std::ranges::any_of(members, [](const auto& member) { return member.key != "explain"; });
 }
 
-/// The choice, with the flags to build for it in the place of the variables to run with.
+/// Replaces the variables to run with by the flags to build ggml for that choice.
 Status describe_build(Context& context, Decision& decision) {
     const auto report = TRY(context.client.report());
     decision.environment.clear();
@@ -36,6 +36,7 @@ Status describe_build(Context& context, Decision& decision) {
     return Done{};
 }
 
+/// Prints the environment for the choice.
 Result<ExitCode> print_choice(Context& context) {
     auto decision = TRY(choose(context));
     if (!decision.backend && !wants_no_gpu(context.arguments))
@@ -51,12 +52,13 @@ Result<ExitCode> print_choice(Context& context) {
         print_json(context.arguments, document);
         return ExitCode::Answered;
     }
+    // Don't warn about variables of this shell that the printed ones replace.
     std::erase_if(decision.warnings, [](const Reason& warning) {
         return warning.detail.at("replaced") == Value{true};
     });
     warn(context.arguments, decision.warnings);
     for (const auto& [name, value] : decision.environment) {
-        // Whatever is printed here is run by a shell.
+        // The output is run by a shell, so an invalid name must not get into it.
         if (is_settable(name, value))
             print(name + "=" + shell_quoted(value) + "\n");
         else
@@ -66,6 +68,7 @@ Result<ExitCode> print_choice(Context& context) {
     return ExitCode::Answered;
 }
 
+/// Prints the variables that restrict any program to one GPU.
 Result<ExitCode> print_gpu(const Context& context, const Report& report, const Gpu& gpu) {
     const auto& arguments = context.arguments;
     if (has_options(arguments))
@@ -81,6 +84,7 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
         return lines.settings.empty() ? ExitCode::NoMatch : ExitCode::Answered;
     }
     warn(arguments, stale);
+    // On a terminal, comments show the other ways too; eval of a pipe needs only the assignments.
     if (arguments.shows_all || context.screen.is_terminal)
         print(lines.settings + lines.comments);
     else
@@ -90,6 +94,8 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
     return Error{ErrorCode::NoMatch, fmt::format("nothing names {}", gpu.id)};
 }
 
+/// The operand is an application or a GPU. A name that could be both is an error, unless options
+/// that only a choice takes decide it.
 Result<ExitCode> run_env(Context& context) {
     const auto& word = context.arguments.select.consumer;
     if (!context.arguments.select.names_consumer)
@@ -113,6 +119,7 @@ Result<ExitCode> run_env(Context& context) {
                                  "or give the consumer an option such as --gpu",
                                  word, gpu_listing(meant))};
     const auto& gpu = *TRY(pick_gpu(view, word));
+    // Selectors of a partition are based on the view in which it is a GPU.
     return print_gpu(context, unit_of(gpu) ? view.report() : report, gpu);
 }
 

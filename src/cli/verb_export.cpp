@@ -27,10 +27,10 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// So many lines of a difference are told.
+/// The number of different lines that are printed.
 constexpr std::size_t kMaxTold = 20;
 
-/// What is printed of a run, as text or as JSON.
+/// The result of an export, for text and JSON output.
 struct ExportRun {
     std::string_view outcome = {};
     ExitCode code = ExitCode::Answered;
@@ -39,7 +39,7 @@ struct ExportRun {
     std::vector<std::string> gained = {};
 };
 
-/// The first part of this machine's name, as schedulers name nodes.
+/// The host name without its domain, as schedulers name nodes.
 std::string own_name() {
     std::array<char, 256> name{};
     if (::gethostname(name.data(), name.size() - 1) != 0)
@@ -48,11 +48,13 @@ std::string own_name() {
     return std::string{text.substr(0, text.find('.'))};
 }
 
-/// A report is kept as long as nothing changes, and its machine is so still; a recorded one was so.
+/// When the machine was as reported. A live report is kept up to date, so it describes the present;
+/// a captured report describes the time of the capture.
 std::optional<WallTime> observed_at(const Report& report, WallTime now) {
     return report.source == ReportSource::Replay ? report.created : now;
 }
 
+/// The recommendations for the named applications or the named manifest.
 Result<std::vector<Recommendation>> answers_for(Context& context) {
     std::vector<Recommendation> answers;
     const auto& arguments = context.arguments;
@@ -64,6 +66,7 @@ Result<std::vector<Recommendation>> answers_for(Context& context) {
     return answers;
 }
 
+/// Compares the export with the file of --check.
 Result<ExportRun> compared(const Arguments& arguments, const std::string& text, WallTime now) {
     auto difference = TRY(export_difference(*arguments.fleet.check, text, now));
     if (difference.is_none())
@@ -75,6 +78,7 @@ Result<ExportRun> compared(const Arguments& arguments, const std::string& text, 
                      .gained = std::move(difference.gained)};
 }
 
+/// Writes the export to the file of --output. A refusal is added to the remarks.
 Result<ExportRun> placed(const ExportFormat& format,
                          const FleetArguments& fleet,
                          Exported& exported,
@@ -88,12 +92,14 @@ Result<ExportRun> placed(const ExportFormat& format,
     return ExportRun{.outcome = "refused", .lost = std::move(done.would_lose)};
 }
 
+/// Compares, writes or prints the export.
 Result<ExportRun> done_with(Context& context,
                             const ExportFormat& format,
                             Exported& exported,
                             const Report& report,
                             WallTime now) {
     const auto& fleet = context.arguments.fleet;
+    // The format could not describe this machine; left_out contains the reasons.
     if (!exported.text)
         return ExportRun{.outcome = "refused"};
     if (fleet.check)
@@ -105,6 +111,7 @@ Result<ExportRun> done_with(Context& context,
     return ExportRun{.outcome = "printed"};
 }
 
+/// Remarks as JSON: [{code, text}].
 Value to_document(const std::vector<ExportRemark>& remarks) {
     Value::Array list;
     for (const auto& remark : remarks) {
@@ -132,6 +139,7 @@ void print_document(const Arguments& arguments,
     print_json(arguments, document);
 }
 
+/// Prints different lines with a sign, as diff does.
 void tell_lines(const Arguments& arguments, char sign, const std::vector<std::string>& lines) {
     for (std::size_t index = 0; index < lines.size() && index < kMaxTold; ++index)
         remark(arguments, fmt::format("{}{}", sign, scrubbed(lines[index])));
@@ -141,6 +149,7 @@ void tell_lines(const Arguments& arguments, char sign, const std::vector<std::st
                                   {"more", std::to_string(lines.size() - kMaxTold)}}));
 }
 
+/// Prints remarks and differences to standard error.
 void tell(const Arguments& arguments, const Exported& exported, const ExportRun& result) {
     for (const auto& note : exported.notes)
         remark(arguments, scrubbed(note.text, 1024));
@@ -154,12 +163,14 @@ void tell(const Arguments& arguments, const Exported& exported, const ExportRun&
     tell_lines(arguments, '+', result.gained);
 }
 
-/// Prints an export, puts it into a file, or compares it with one, as the arguments say. Answered:
-/// whole, or equal; Failed: --check found a difference; NoMatch: refused, or something had to be
-/// left out. Errors: those of the client and of place_export().
+/// Prints an export, writes it to a file, or compares it with a file, as the arguments request.
+/// Returns Answered if everything was exported or is equal; Failed if --check found a difference;
+/// NoMatch if the export was refused or something was left out. Errors: as the client and
+/// place_export().
 Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
     const auto& arguments = context.arguments;
     auto report = TRY(context.client.report());
+    // The daemon's report may contain old power and temperature values of accelerators.
     if (context.client.info().kind == "daemon")
         engine::refresh_accelerators(RootedFiles{}, report);
     const auto& rules = Rules::current();
@@ -173,6 +184,7 @@ Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
                                   .observed = observed_at(report, now),
                                   .expires = now + kExportLife,
                                   .findings = summary_of(examine(report, {}))});
+    // Expired data files affect the export, so they are mentioned with it.
     for (const auto& stale : stale_among(report.notes))
         exported.notes.push_back({.code = stale.code, .text = explained(stale).text});
     auto result = TRY(done_with(context, format, exported, report, now));
@@ -180,16 +192,18 @@ Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
         print_document(arguments, format, exported, result);
     else
         tell(arguments, exported, result);
+    // A difference is a more important result than a remark.
     if (result.code == ExitCode::Answered && !exported.left_out.empty())
         return ExitCode::NoMatch;
     return result.code;
 }
 
-/// A form in which another tool takes one answer, as variables or as arguments.
+/// A format for another tool: variables or arguments for that tool.
 struct ToolForm {
     std::string_view name = {};
     std::string_view summary = {};
 };
+// In the order of the help.
 constexpr ToolForm kForms[] = {
     {"conda", "CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _AMDGPU, _GLIBC …, for mamba and pixi too"},
     {"uv", "UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; of a PRODUCT UV_TORCH_BACKEND"},
@@ -199,13 +213,14 @@ constexpr ToolForm kForms[] = {
     {"container", "--device arguments for docker and podman, of a PRODUCT for its GPUs alone"},
 };
 
-/// One of the two is empty.
+/// The export for a tool: variables or arguments. One of the two is empty.
 struct ToolAnswer {
     Settings variables = {};
     std::vector<std::string> arguments = {};
-    std::string problem = {};  ///< why there is nothing, where there should be something
+    std::string problem = {};  ///< why it is empty although it should not be
 };
 
+/// The recommendation for PRODUCT; nullopt if none was named. Errors: NoMatch if no variant fits.
 Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
     const auto& wanted = context.arguments.recommend;
     if (wanted.product.empty() && !wanted.manifest)
@@ -217,12 +232,13 @@ Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
     return std::optional{std::move(answer)};
 }
 
-/// What runs on the CPU is given no GPU.
+/// Arguments that give a container its GPUs. A variant for the CPU gets no GPU.
 ToolAnswer for_containers(const Report& report, const std::optional<Recommendation>& answer) {
     if (answer && answer->gpus.empty())
         return {};
     ToolAnswer made{.arguments = container_arguments(
                         report, answer ? answer->gpus : std::vector<std::string>{})};
+    // Machines with only display GPUs have nothing to pass on, which is not a problem.
     const bool has_gpu = std::ranges::any_of(
         report.gpus, [](const Gpu& gpu) { return gpu.kind != GpuKind::DisplayOnly; });
     if (made.arguments.empty() && has_gpu)
@@ -231,6 +247,7 @@ ToolAnswer for_containers(const Report& report, const std::optional<Recommendati
     return made;
 }
 
+/// The export in the format that the arguments name.
 Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation>& answer) {
     const auto& format = context.arguments.recommend.format;
     const auto whole = TRY(context.client.report());
@@ -249,12 +266,14 @@ Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation
         return Error{ErrorCode::InvalidRequest, "export pip: of which product?"};
     if (format == "pip")
         return ToolAnswer{.arguments = pip_arguments(*answer)};
+    // ggml: build for the default choice.
     const auto decision = TRY(context.client.select("default", Value{Value::Object{}}));
     return ToolAnswer{.arguments =
                           ggml_options(report, decision.backend.value_or("cpu"), decision.gpus)};
 }
 
-/// Prints the form that the arguments name. Errors: NoMatch, InvalidRequest; those of the client.
+/// Prints the format that the arguments name. Errors: NoMatch, InvalidRequest; and the errors of
+/// the client.
 Result<ExitCode> export_to_tool(Context& context) {
     const auto answer = TRY(answer_if_asked(context));
     const auto result = TRY(exported(context, answer));
@@ -262,6 +281,7 @@ Result<ExitCode> export_to_tool(Context& context) {
         return Error{ErrorCode::NoMatch, phrase("export {format}: {problem}",
                                                 {{"format", context.arguments.recommend.format},
                                                  {"problem", result.problem}})};
+    // The recommendation's warnings are about the data files that it used.
     const auto stale = stale_among(answer ? answer->warnings : TRY(context.client.report()).notes);
     if (context.wants_json()) {
         Value document{Value::Object{}};
@@ -285,6 +305,7 @@ Result<ExitCode> export_to_tool(Context& context) {
     return ExitCode::Answered;
 }
 
+/// All formats, separated by spaces.
 const std::string& format_names() {
     static const std::string names = [] {
         std::string text;
@@ -297,6 +318,7 @@ const std::string& format_names() {
     return names;
 }
 
+/// The text of the help page, with a line for each format.
 const std::string& about_export() {
     static const std::string page = [] {
         std::string text = R"(
@@ -326,6 +348,8 @@ Result<ExitCode> run_export(Context& context) {
     return export_to_tool(context);
 }
 
+/// Checks the options for formats that describe the machine. --install becomes --output with the
+/// usual path.
 Status check_fleet(FleetArguments& fleet, const ExportFormat& format) {
     if (fleet.installs && format.usual.empty())
         return refusal(fmt::format("export {}: has no usual place; give --output", format.name));
@@ -344,6 +368,7 @@ Status check_fleet(FleetArguments& fleet, const ExportFormat& format) {
     return Done{};
 }
 
+/// Checks the options. Formats for a tool take one product and none of the file options.
 Status check_export(Arguments& arguments) {
     auto& wanted = arguments.recommend;
     auto& fleet = arguments.fleet;
@@ -369,7 +394,8 @@ Status take_product(Arguments& arguments, const std::string& word) {
     return Done{};
 }
 
-/// An executable .fact is run instead of read, and a file that its owner can't read is no export.
+/// --mode: permission bits without execution, because Ansible runs an executable .fact instead of
+/// reading it, and with read permission for the owner.
 Status take_mode(Arguments& arguments, const std::string& word) {
     const auto mode = parse_number<unsigned>(word, 8);
     if (!mode || (*mode & ~0666U) != 0 || (*mode & 0400U) == 0)
@@ -380,6 +406,7 @@ Status take_mode(Arguments& arguments, const std::string& word) {
 }
 
 Status take_every(Arguments& arguments, const std::string& word) {
+    // A week.
     constexpr int kMost = 7 * 24 * 60 * 60;
     const auto seconds = parse_number<int>(word);
     if (!seconds || *seconds < 1 || *seconds > kMost)
