@@ -11,6 +11,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// Runs one stage for all wanted devices, with a progress line.
 Status run_stage(Context& context, ProbeRequest order, std::string_view stage, const char* words) {
     order.stage = stage;
     ProgressLine line{context.arguments};
@@ -34,6 +35,7 @@ void show(const Context& context, const Report& report, const std::vector<BenchR
               "\n");
 }
 
+/// Verifies and measures, then prints everything that has a result.
 Result<ExitCode> run_bench(Context& context) {
     const auto& arguments = context.arguments;
     ProbeRequest order{.apis = arguments.apis,

@@ -29,19 +29,21 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// Enough for the header of most models; each try reads four times as much.
+/// The size of the first read, which is enough for the header of most models. Each further attempt
+/// reads kGrowth times as much.
 constexpr Bytes kFirstWindow = mib(2);
 constexpr std::uint64_t kGrowth = 4;
 constexpr std::string_view kStandardInput = "-";
 constexpr Bytes kEndless{std::numeric_limits<std::uint64_t>::max()};
 
-/// A file, or standard input, that is read from its start, further and further.
+/// A file or standard input, read from the start in ever longer pieces.
 class ModelFile {
 public:
     static Result<ModelFile> open(const std::string& path) {
         if (path == kStandardInput)
             return ModelFile{path, UniqueFd{::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)}, kEndless};
-        // Never waits: a FIFO that nobody writes to is refused like any other that is no file.
+        // O_NONBLOCK: a FIFO without a writer must not block open(). It is refused below, as every
+        // file that is not regular.
         UniqueFd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
         if (!fd)
             return errno_error(path, errno);
@@ -53,11 +55,13 @@ public:
         return ModelFile{path, std::move(fd), Bytes{static_cast<std::uint64_t>(status.st_size)}};
     }
 
-    /// Of standard input, more than anything until it has ended.
+    /// The file's size. For standard input, kEndless until its end has been reached.
     [[nodiscard]] Bytes size() const { return size_; }
+    /// The part that has been read.
     [[nodiscard]] const std::string& window() const { return window_; }
 
-    /// Errors: Io; TooLarge when the file is shorter than it was.
+    /// Reads until the window has that length or the file ends. Errors: Io, also when the file has
+    /// become shorter.
     Status extend_to(Bytes length) {
         const auto wanted = std::min(length, size_).count;
         while (window_.size() < wanted) {
@@ -69,6 +73,7 @@ public:
                 return errno_error(path_, errno);
             if (got == 0 && path_ != kStandardInput)
                 return Error{ErrorCode::Io, path_ + ": became shorter while it was read"};
+            // The end of standard input: now its size is known.
             if (got == 0) {
                 size_ = Bytes{before};
                 return Done{};
@@ -94,6 +99,8 @@ private:
     std::string window_ = {};
 };
 
+/// Parses a file's header, reading more until it is complete. With `is_beginning`, the file's size
+/// is not compared with the tensors.
 Result<Gguf> read_header(const std::string& path, bool is_beginning) {
     auto file = TRY(ModelFile::open(path));
     const Bytes claimed = is_beginning ? kEndless : file.size();
@@ -103,6 +110,7 @@ Result<Gguf> read_header(const std::string& path, bool is_beginning) {
         auto gguf = parse_gguf(file.window(), claimed);
         if (!gguf)
             return std::move(gguf).error().in(path);
+        // An empty result means that the header goes on after the window.
         if (*gguf)
             return std::move(**gguf);
         if (file.window().size() == file.size().count)
@@ -112,13 +120,13 @@ Result<Gguf> read_header(const std::string& path, bool is_beginning) {
     }
 }
 
-/// "" for a name without a folder.
+/// The folder of a path with the final slash; "" for a name without a folder.
 std::string folder_of(const std::string& path) {
     const auto slash = path.rfind('/');
     return slash == std::string::npos ? "" : path.substr(0, slash + 1);
 }
 
-/// What a part holds nobody knows but its own header.
+/// Reads the headers of all parts and joins them. Only a part's own header lists its tensors.
 Result<Gguf> read_parts(const std::string& folder, const GgufPart& part, bool is_beginning) {
     std::vector<Gguf> headers;
     for (std::uint32_t number = 1; number <= part.count; ++number) {
@@ -136,12 +144,12 @@ Result<Gguf> read_parts(const std::string& folder, const GgufPart& part, bool is
     return whole;
 }
 
-/// The header of a model's file and of its other parts, which lie beside it. Reads as little of the
-/// files as the header needs, at most kMaxGgufHeader of each. With `is_beginning` the files may end
-/// before their tensors do. "-" is standard input, which is always taken for a beginning.
+/// The header of a model file, joined with the headers of its other parts in the same folder. Reads
+/// no more of each file than the header needs, at most kMaxGgufHeader. With `is_beginning`, the
+/// files may be incomplete. "-" is standard input, which is always treated as incomplete.
 ///
-/// Errors, each with the file's name: NotFound (a missing part too), PermissionDenied, Io (no
-/// regular file), TooLarge, Malformed.
+/// Errors, each with the file's name: NotFound (also for a missing part), PermissionDenied, Io (not
+/// a regular file), TooLarge, Malformed.
 Result<Gguf> read_model_file(const std::string& path, bool is_beginning) {
     const auto folder = folder_of(path);
     const auto part = gguf_part(std::string_view{path}.substr(folder.size()));
@@ -154,6 +162,7 @@ Result<Gguf> read_model_file(const std::string& path, bool is_beginning) {
     if (part && part->count > 1)
         return read_parts(folder, *part, is_beginning);
     auto gguf = TRY(read_header(path, is_beginning));
+    // The file is a part of a model, but its name does not lead to the other parts.
     const auto parts = gguf.number("split.count").value_or(1);
     if (parts > 1)
         return Error{
@@ -167,6 +176,7 @@ Result<Gguf> read_model_file(const std::string& path, bool is_beginning) {
     return gguf;
 }
 
+/// The request with the model's header, if a model file was named.
 Result<PlanRequest> request_of(const PlanArguments& arguments) {
     auto request = TRY(plan_request_from(arguments.request));
     if (!arguments.model_file)
@@ -181,7 +191,7 @@ Result<PlanRequest> request_of(const PlanArguments& arguments) {
     return request;
 }
 
-/// Reads again what is free on the GPUs that take part.
+/// Updates the free memory of the GPUs in question.
 Status refresh(Context& context, const std::vector<std::string>& ids, Report& report) {
     for (auto& gpu : report.gpus)
         if (ids.empty() || std::ranges::find(ids, gpu.id) != ids.end())
@@ -189,8 +199,8 @@ Status refresh(Context& context, const std::vector<std::string>& ids, Report& re
     return Done{};
 }
 
-/// The parts of several GPUs are in an order, and one of several has to be named: what the program
-/// sees otherwise, and in which order, is its own choice.
+/// Prints arguments for a program. A remark names the variables that select the GPUs, because the
+/// program would otherwise choose GPUs and their order itself: split sizes depend on the order.
 Status print_arguments(Context& context, const PlanRequest& request, const Plan& answer) {
     const auto& program = context.arguments.plan.format;
     const auto arguments = TRY(plan_arguments_for(program, request, answer));
@@ -205,6 +215,7 @@ Status print_arguments(Context& context, const PlanRequest& request, const Plan&
 
 Result<ExitCode> run_plan(Context& context) {
     const auto& arguments = context.arguments.plan;
+    // Needs no report: the document depends only on the file.
     if (arguments.prints_model) {
         const auto gguf = TRY(read_model_file(*arguments.model_file, arguments.is_beginning));
         print(json_line(model_document_of(gguf)) + "\n");
@@ -212,6 +223,7 @@ Result<ExitCode> run_plan(Context& context) {
     }
     auto request = TRY(request_of(arguments));
     auto report = TRY(context.client.report());
+    // Selectors become ids, then the application's choice limits the GPUs.
     for (auto& gpu : request.gpus)
         gpu = TRY(pick_gpu(ComputeView{report}, gpu))->id;
     if (request.consumer) {
@@ -229,6 +241,7 @@ Result<ExitCode> run_plan(Context& context) {
     return answer.is_possible() ? ExitCode::Answered : ExitCode::NoMatch;
 }
 
+/// Requires either a model or a number of bytes.
 Status check_plan(Arguments& arguments) {
     auto& plan = arguments.plan;
     const auto request = plan_request_from(plan.request);

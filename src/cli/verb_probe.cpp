@@ -10,6 +10,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// The request, with the ids of the named GPUs.
 Result<ProbeRequest> order_of(Context& context) {
     ProbeRequest order{.apis = context.arguments.apis,
                        .allow_wake = context.arguments.allow_wake,
@@ -23,6 +24,7 @@ Result<ProbeRequest> order_of(Context& context) {
     return order;
 }
 
+/// The text of the progress line for a stage.
 const char* words_for(const std::string& stage) {
     if (stage == "verify")
         return "verifying";
@@ -35,6 +37,7 @@ Result<ExitCode> run_probe(Context& context) {
     ProgressLine line{context.arguments};
     line.show(words);
     const auto probed = context.client.probe(order, [&](double share) { line.show(words, share); });
+    // Before anything is printed on the same terminal.
     line.clear();
     if (!probed)
         return probed.error();

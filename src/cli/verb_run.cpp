@@ -26,18 +26,20 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// A program that fails within this time has failed to start.
+/// A program that fails within this time is considered to have failed to start.
 constexpr Duration kStart = std::chrono::minutes{1};
-/// A program that goes on for this long after it took a GPU is told of before its end.
+/// If the program is still running this long after it took a GPU, the use is reported at once and
+/// not at the end.
 constexpr Duration kTellsAfter = std::chrono::seconds{10};
-/// For NVML's answer about a program that has ended while it was asked.
+/// How long to wait for an NVML query that was running when the program ended.
 constexpr Duration kLastAnswer = std::chrono::seconds{1};
 
-/// Signals of a program's own faults; others are sent by somebody who wants it to end.
+/// Signals caused by faults in the program. Other signals are sent to it from outside.
 constexpr std::array kFaults = {SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS};
+/// Signals that ask a program to end.
 constexpr std::array kRequests = {SIGINT, SIGTERM, SIGHUP};
 
-/// One way to run the program, and what became of it.
+/// An attempt to run the program with one choice, and its result.
 struct Attempt {
     ChosenUse chosen = {};
     std::map<std::string, std::string> environment = {};
@@ -46,23 +48,25 @@ struct Attempt {
     SeenUse seen = {};
     std::optional<bool> as_chosen = {};
     bool has_failed = false;
-    std::optional<std::string> reported = {};  ///< "ok" or "failed"
+    std::optional<std::string> reported = {};  ///< "ok" or "failed", if it was reported
 };
 
-/// The attempts of one command line.
+/// All attempts of a command line.
 struct Run {
     Context& context;
     Decision decision = {};
     Report report = {};
+    /// The exit statuses that mean a failed backend, from the application's profile.
     std::vector<int> failed_statuses = {};
     std::vector<Attempt> attempts = {};
-    std::optional<std::string> not_reported = {};  ///< why an outcome could not be reported
+    std::optional<std::string> not_reported = {};  ///< why reporting the outcome failed
 };
 
 Value text_or_null(const std::optional<int>& signal) {
     return signal ? Value{signal_name(*signal)} : Value{};
 }
 
+/// An attempt in the report of --report and -j.
 Value document_of(const Attempt& attempt, const Report& report) {
     Value document;
     document["backend"] = attempt.chosen.backend;
@@ -80,11 +84,13 @@ Value document_of(const Attempt& attempt, const Report& report) {
     return document;
 }
 
+/// Whether the last attempt met --expect; nullopt if that is unknown or was not asked for.
 std::optional<bool> as_expected(const Run& run) {
     const auto& word = run.context.arguments.run.expect;
     return word ? is_as_expected(run.attempts.back().seen, *word, run.report) : std::nullopt;
 }
 
+/// The whole report.
 Value document_of(const Run& run) {
     const auto& arguments = run.context.arguments.run;
     Value document;
@@ -100,7 +106,7 @@ Value document_of(const Run& run) {
     return document;
 }
 
-/// One line on standard error: standard output is the program's.
+/// Prints a line on standard error, because standard output belongs to the program.
 void tell(const Context& context, const std::string& text, Tone tone) {
     if (context.arguments.is_quiet || context.arguments.run.wants_json)
         return;
@@ -114,7 +120,8 @@ Tone tone_of(const Attempt& attempt) {
     return *attempt.as_chosen ? Tone::Good : Tone::Bad;
 }
 
-/// How it ended, and one of these: what is tried next in place of what was chosen, or what it took.
+/// The end of an attempt as text. `chosen` and `next` are for an attempt that is followed by
+/// another; `outcome` describes the use of devices.
 std::string end_text(const Attempt& attempt,
                      const std::optional<std::string>& chosen,
                      const std::optional<std::string>& next,
@@ -131,6 +138,7 @@ std::string end_text(const Attempt& attempt,
                              {"outcome", outcome}});
 }
 
+/// Whether the attempt failed so early and in such a way that the backend may be the cause.
 bool has_failed(const Attempt& attempt, const std::vector<int>& statuses) {
     if (attempt.lasted >= kStart)
         return false;
@@ -139,14 +147,15 @@ bool has_failed(const Attempt& attempt, const std::vector<int>& statuses) {
     return std::ranges::find(statuses, attempt.end.status.value_or(0)) != statuses.end();
 }
 
-/// Not known before: it marks what the program starts (watch::ProcessTree).
+/// A unique value for the variable by which the program's descendants are found
+/// (watch::ProcessTree).
 std::string new_mark() {
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     return fmt::format("{}-{}", ::getpid(), now.count());
 }
 
-/// Starts the program, looks until it has ended, and tells of it once if it goes on for long.
-/// `is_told`: whether it did. Errors: as Program::start.
+/// Runs the program once and watches it until it has ended. If it runs for long, its use of devices
+/// is printed during the run, and `is_told` becomes true. Errors: as Program::start().
 Status attempt_once(const Run& run, Attempt& attempt, bool& is_told) {
     constexpr const char* kMark = "GPUPROBE_RUN";
     const auto& arguments = run.context.arguments;
@@ -158,6 +167,7 @@ Status attempt_once(const Run& run, Attempt& attempt, bool& is_told) {
     const auto began = clock.monotonic();
     const auto program = TRY(Program::start(*loop, arguments.run.program, variables,
                                             [&end](ProgramEnd how) { end = how; }));
+    // Called after each look at the processes. `since`: when a device was first used.
     std::optional<MonotonicTime> since;
     std::unique_ptr<DeviceWatch> watch;
     const auto look_at_it = [&] {
@@ -175,12 +185,15 @@ Status attempt_once(const Run& run, Attempt& attempt, bool& is_told) {
         look_at_it();
         tell(run.context, outcome_text(attempt.seen, attempt.chosen, run.report), tone_of(attempt));
     };
+    // Phase 1: run until the program has ended.
     watch = std::make_unique<DeviceWatch>(*loop, arguments, run.report, program->pid(),
                                           fmt::format("{}={}", kMark, mark), looked);
     TRY(loop->run_until([&end] { return end.has_value(); }));
     attempt.end = *end;
     attempt.lasted = clock.monotonic() - began;
+    // Phase 2: an NVML query that is still running may know about a short-lived context.
     watch->stop();
+    // The timer only wakes the loop at the deadline.
     const auto patience = loop->after(kLastAnswer, [] {});
     const auto deadline = clock.monotonic() + kLastAnswer;
     TRY(loop->run_until([&] { return !watch->is_asking() || clock.monotonic() >= deadline; }));
@@ -190,7 +203,8 @@ Status attempt_once(const Run& run, Attempt& attempt, bool& is_told) {
     return Done{};
 }
 
-/// What is tried after the choice: the other accepted candidates, in their order.
+/// The attempts to make: the choice, and with --fallback the other accepted candidates in their
+/// order.
 std::vector<Attempt> ways_of(const Run& run) {
     const auto& decision = run.decision;
     std::vector<Attempt> ways{
@@ -202,6 +216,7 @@ std::vector<Attempt> ways_of(const Run& run) {
         ChosenUse chosen{.backend = candidate.backend};
         if (candidate.gpu)
             chosen.gpus.push_back(*candidate.gpu);
+        // A candidate that the choice already includes is not tried again.
         const bool is_tried = std::ranges::any_of(ways, [&chosen](const Attempt& way) {
             const bool has_gpu =
                 chosen.gpus.empty() ||
@@ -214,28 +229,32 @@ std::vector<Attempt> ways_of(const Run& run) {
     return ways;
 }
 
+/// The outcome to report for an attempt: "ok", "failed", or nullopt if it proves nothing.
 std::optional<std::string> outcome_of(const Run& run, const Attempt& attempt) {
     const bool is_last = &attempt == &run.attempts.back();
     const bool took_it = attempt.as_chosen == true;
-    // Where every way fails it is the program, unless it was seen to use the GPU.
+    // If every attempt fails, the program is at fault, unless it was seen to use the GPU.
     if (attempt.has_failed)
         return took_it || !run.attempts.back().has_failed ? std::optional{"failed"} : std::nullopt;
-    // Whatever did not even load the API's library did not try.
+    // A program that did not load the API's library has not tried to use the backend.
     const auto& expect = run.context.arguments.run.expect;
     const auto api = api_of_backend(attempt.chosen.backend);
     const bool has_tried = api && attempt.seen.loaded.contains(*api);
     if (is_last && expect && is_same_api(*expect, attempt.chosen.backend) && has_tried &&
         as_expected(run) == false)
         return "failed";
+    // Success needs a good end: status 0, a request to end, or a long run.
     const bool was_asked_to_end =
         attempt.end.signal && std::ranges::find(kRequests, *attempt.end.signal) != kRequests.end();
     const bool went_well = attempt.end.status == 0 || was_asked_to_end || attempt.lasted >= kStart;
     return took_it && went_well ? std::optional{"ok"} : std::nullopt;
 }
 
-/// Tells whoever answered how the choice went, as report-outcome does.
+/// Reports the outcome to the client that made the choice, as report-outcome does. After the first
+/// failure to report, nothing more is reported.
 void report(Run& run, Attempt& attempt) {
     const auto outcome = outcome_of(run, attempt);
+    // Choices without an API are on the CPU; their outcomes are not recorded.
     if (!outcome || api_below(attempt.chosen.backend).empty() || run.not_reported)
         return;
     Value told;
@@ -253,6 +272,7 @@ void report(Run& run, Attempt& attempt) {
         run.not_reported = scrubbed(done.error().text);
 }
 
+/// Writes the report to standard error, to a file, or both.
 Status write_report(const Run& run) {
     const auto& arguments = run.context.arguments.run;
     const auto document = document_of(run);
@@ -264,7 +284,7 @@ Status write_report(const Run& run) {
     return Done{};
 }
 
-/// The program's own end, unless it ended well without what was expected.
+/// The program's exit status or signal. If it succeeded, --expect may change the status.
 ExitCode exit_code_of(const Run& run) {
     const auto& end = run.attempts.back().end;
     if (end.signal)
@@ -281,12 +301,13 @@ void tell_problem(const Error& error) {
     print_error("gpuprobectl: " + scrubbed(error.text, 4096) + "\n");
 }
 
-/// As a shell says it.
+/// The exit code of a shell for a program that could not be run.
 ExitCode tell_not_run(const Error& error) {
     tell_problem(error);
     return error.code == ErrorCode::NotFound ? ExitCode::NotThere : ExitCode::NotExecutable;
 }
 
+/// Makes attempts until one does not fail, reports their outcomes, and returns the exit code.
 Result<ExitCode> run_ways(Run& run) {
     const auto ways = ways_of(run);
     for (std::size_t place = 0; place < ways.size(); ++place) {
@@ -305,6 +326,7 @@ Result<ExitCode> run_ways(Run& run) {
                       chosen_text(ways[place + 1].chosen, run.report), std::nullopt),
              Tone::Unsure);
     }
+    // Only now: whether a failure counts depends on the later attempts.
     for (auto& attempt : run.attempts)
         report(run, attempt);
     if (const auto written = write_report(run); !written)
@@ -312,6 +334,7 @@ Result<ExitCode> run_ways(Run& run) {
     return exit_code_of(run);
 }
 
+/// Makes the choice, then runs the program. NotStarted if nothing matches.
 Result<ExitCode> choose_and_run(Context& context) {
     const auto& arguments = context.arguments;
     auto decision = TRY(choose(context, arguments.run.falls_back));
@@ -329,7 +352,7 @@ Result<ExitCode> choose_and_run(Context& context) {
     return run_ways(run);
 }
 
-/// What went wrong before the program is ours, and has a status that few programs have.
+/// Turns our own errors into an exit code that few programs use.
 Result<ExitCode> run_program(Context& context) {
     const auto code = choose_and_run(context);
     if (code)
@@ -338,7 +361,7 @@ Result<ExitCode> run_program(Context& context) {
     return ExitCode::NotStarted;
 }
 
-/// "cuda, hip, level_zero, vulkan, opencl".
+/// The APIs that --expect accepts: "cuda, hip, level_zero, vulkan, opencl".
 std::string expectable_words() {
     std::vector<std::string> words;
     for (const auto& api : kApis)
@@ -359,12 +382,13 @@ Status check_program(Arguments& arguments) {
                         "backend; cpu for no GPU.",
                         scrubbed(*run.expect, 64), expectable_words()));
     run.wants_json = arguments.json != JsonMode::Off;
-    arguments.json = JsonMode::Off;  // errors too are no documents on the program's own output
+    // So that errors are not written to the program's output either.
+    arguments.json = JsonMode::Off;
     return Done{};
 }
 
-/// Those of a choice that a program can be started with: not for another or a made-up machine, and
-/// nothing that is only about how the answer is shown.
+/// The options of a choice that make sense for running a program. Left out are choices for other or
+/// imaginary machines, and options about how the answer is shown.
 std::vector<Option> options_of_a_start() {
     constexpr std::array<std::string_view, 5> kOthers = {"platform", "fake", "forbid-fake",
                                                          "explain", "include-rejected"};

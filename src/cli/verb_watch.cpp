@@ -15,11 +15,12 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// Between two lines for people and programs.
+/// The time between two lines of output.
 constexpr Duration kBetween = std::chrono::seconds{1};
-/// For the answer of NVML in a snapshot.
+/// How long to wait for NVML before the first line.
 constexpr Duration kWatchPatience = std::chrono::seconds{5};
 
+/// The line for users: devices, "no GPU", or why it is not known.
 std::string line_of(const SeenUse& seen, const Report& report) {
     if (!seen.devices.empty())
         return devices_text(seen.devices, report);
@@ -28,7 +29,7 @@ std::string line_of(const SeenUse& seen, const Report& report) {
                : phrase("not known: {doubts}", {{"doubts", doubts_text(seen.doubts)}});
 }
 
-/// One process that is looked at for as long as it runs.
+/// Watches one process for as long as it runs.
 class Watching {
 public:
     Watching(Context& context, const Report& report, EventLoop& loop)
@@ -43,7 +44,7 @@ public:
                  "",     [this](const std::vector<watch::DeviceUse>& uses) { looked(uses); }} {}
 
     [[nodiscard]] bool is_done() const { return is_done_; }
-    /// Errors: NotFound, NotAuthorized.
+    /// The exit code. Errors: NotFound if there is no such process, NotAuthorized.
     [[nodiscard]] Result<ExitCode> finish() {
         if (is_live_)
             print("\n");
@@ -53,17 +54,20 @@ public:
     }
 
 private:
+    // Called after each look.
     void looked(const std::vector<watch::DeviceUse>& uses) {
         const auto& watcher = watch_.watcher();
         const SeenUse seen{.devices = uses, .doubts = watcher.doubts()};
         if (watcher.running() == 0)
             return ended();
+        // The process can't be inspected, and no driver reports that it uses a device.
         if (!watcher.sees_root() && uses.empty() && watch_.is_settled())
             return give_up({ErrorCode::NotAuthorized,
                             fmt::format("watch: you have no permission to look into process {}; "
                                         "the user that it runs as has, and root",
                                         pid_)});
         const auto now = clock_.monotonic();
+        // NVML needs a while. Until then the first line would be incomplete.
         const bool is_ready = watch_.is_settled() || now >= until_;
         if (!is_ready || (told_at_ && now - *told_at_ < kBetween))
             return;
@@ -72,6 +76,7 @@ private:
         is_done_ = is_once_;
     }
 
+    /// Prints a line; on a terminal it replaces the previous one.
     void show(const SeenUse& seen) {
         if (context_.wants_json()) {
             print_document(seen);
@@ -85,7 +90,7 @@ private:
         std::fflush(stdout);
     }
 
-    /// A stream has a document on each line.
+    /// Prints a document; in a stream each one is on its own line.
     void print_document(const SeenUse& seen) {
         Value document;
         document["pid"] = static_cast<int>(pid_);
@@ -98,6 +103,7 @@ private:
             print(json_line(document) + "\n");
     }
 
+    /// The process has ended, or never existed if nothing was printed yet.
     void ended() {
         if (!told_at_)
             return give_up(
@@ -128,7 +134,7 @@ Result<ExitCode> run_watch(Context& context) {
     const auto loop = TRY(SystemLoop::create());
     TRY(loop->stop_on_signals());
     Watching watching{context, report, *loop};
-    // An interrupt ends it early, and well.
+    // An interrupt is the normal way to end it.
     (void)loop->run_until([&watching] { return watching.is_done(); });
     return watching.finish();
 }
