@@ -15,7 +15,7 @@ namespace {
 
 using engine::KnowledgeFolders;
 
-/// One document that is in use. What a document does not say is empty.
+/// A data file in use. Members that the file does not have are empty.
 struct DocumentStatus {
     std::string document = {};
     knowledge::Origin from = knowledge::Origin::BuiltIn;
@@ -28,13 +28,14 @@ struct DocumentStatus {
 RECORD_MEMBERS(DocumentStatus, document, from, file, version, issued, expires, expired)
 
 struct KnowledgeStatus {
-    std::string version = {};  ///< of the newest set
+    std::string version = {};  ///< of the newest set of data files
     knowledge::Origin from = knowledge::Origin::BuiltIn;
     std::vector<DocumentStatus> documents = {};
     std::vector<Reason> ignored = {};
 };
 RECORD_MEMBERS(KnowledgeStatus, version, from, documents, ignored)
 
+/// The status of one data file.
 DocumentStatus status_of(const std::string& name,
                          const knowledge::StoredDocument& document,
                          WallTime now) {
@@ -46,7 +47,8 @@ DocumentStatus status_of(const std::string& name,
                           .expires = head.expires};
     if (!document.path.empty())
         status.file = document.path;
-    // A consumer's dates are those of its builds.
+    // An application's file has the dates of its builds, which matter more than the dates of the
+    // file.
     if (name.starts_with("consumers/"))
         if (const auto product = parse_product(document.json)) {
             status.version = product->version;
@@ -58,6 +60,7 @@ DocumentStatus status_of(const std::string& name,
     return status;
 }
 
+/// The status of all data files in those folders.
 KnowledgeStatus status_in(const KnowledgeFolders& folders, WallTime now) {
     auto loaded = engine::knowledge_in(folders);
     KnowledgeStatus status{.version = text_of(loaded.library->version()),
@@ -68,17 +71,20 @@ KnowledgeStatus status_in(const KnowledgeFolders& folders, WallTime now) {
     return status;
 }
 
+/// The date of an instant such as "2026-11-27T10:00:00Z"; "-" without one.
 std::string day_of(const std::optional<std::string>& instant) {
     constexpr std::size_t kDay = 10;
     return scrubbed(instant.value_or("-").substr(0, kDay));
 }
 
+/// Prints the status as a table or as JSON.
 Result<ExitCode> show(const Arguments& arguments, const KnowledgeFolders& folders, WallTime now) {
     const auto status = status_in(folders, now);
     if (arguments.json != JsonMode::Off) {
         print_json(arguments, to_value(status));
         return ExitCode::Answered;
     }
+    // The verb runs without a client, so it has no Context with a screen.
     auto screen = screen_of(STDOUT_FILENO, arguments.colour);
     print(fmt::format("knowledge {} ({})\n\n", status.version, name_of(status.from)));
     Table table{{{.title = "DOCUMENT", .may_shrink = true},
@@ -99,6 +105,7 @@ Result<ExitCode> show(const Arguments& arguments, const KnowledgeFolders& folder
     return ExitCode::Answered;
 }
 
+/// Prints the result of an action: JSON, or `text` unless --quiet was given.
 Result<ExitCode> told(const Arguments& arguments,
                       const std::string& version,
                       const std::optional<std::string>& key,
@@ -122,6 +129,7 @@ Result<ExitCode> run_knowledge(const Arguments& arguments) {
         return show(arguments, folders, now);
     if (action == "rollback") {
         TRY(engine::roll_back(folders));
+        // Read the folders again to find out what is in use now.
         const auto library = engine::knowledge_in(folders).library;
         const auto version = text_of(library->version());
         return told(
@@ -130,6 +138,7 @@ Result<ExitCode> run_knowledge(const Arguments& arguments) {
                    {{"version", version}, {"origin", std::string{name_of(library->origin())}}}) +
                 "\n");
     }
+    // verify and update: both check the bundle, and update installs it.
     const auto bundle = TRY(engine::checked_bundle(*arguments.knowledge.file, folders, now));
     const auto& version = bundle.bundle.head.version;
     if (action == "update")
@@ -146,6 +155,7 @@ Result<ExitCode> run_knowledge(const Arguments& arguments) {
                     "\n");
 }
 
+/// verify and update need a file; status and rollback take none.
 Status check_knowledge(Arguments& arguments) {
     const auto& knowledge = arguments.knowledge;
     const bool takes_file = knowledge.action == "update" || knowledge.action == "verify";

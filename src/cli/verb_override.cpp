@@ -12,11 +12,13 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// A value of a rule as text.
 std::string rule_word(const Value& value) {
     const auto* text = value.as_string();
     return text ? *text : json_line(value);
 }
 
+/// A value or list of values as text.
 std::string words_of(const Value& value) {
     const auto* names = value.as_array();
     if (!names)
@@ -27,11 +29,12 @@ std::string words_of(const Value& value) {
     return words;
 }
 
-/// "prefer vulkan, cuda; strict; variants: only cpu"
+/// A rule as text: "prefer vulkan, cuda; strict; variants: only cpu".
 std::string rule_words(const Value& rule) {
     std::string words;
     for (const auto& member : *rule.as_object()) {
         words += words.empty() ? member.key : "; " + member.key;
+        // A flag that is true is shown by its name.
         if (member.value.is_object())
             words += ": " + rule_words(member.value);
         else if (member.value.as_bool() != true)
@@ -57,6 +60,7 @@ Result<ExitCode> list_overrides(Context& context) {
     return ExitCode::Answered;
 }
 
+/// Reports that an override was set or cleared, or that there was none to clear.
 Result<ExitCode> done(Context& context, const char* what, bool happened) {
     const auto& consumer = *context.arguments.overriding.consumer;
     if (context.wants_json()) {
@@ -79,6 +83,7 @@ Result<ExitCode> run_override(Context& context) {
     const auto& consumer = *arguments.overriding.consumer;
     if (arguments.overriding.action == "clear")
         return done(context, "cleared", TRY(context.client.clear_override(consumer)));
+    // Rules are stored with ids, which stay valid when the order of GPUs changes.
     auto wanted = arguments;
     TRY(name_gpus_by_id(context, wanted.select.request));
     TRY(context.client.set_override(consumer, override_rule_of(wanted)));

@@ -33,6 +33,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// The words separated by commas.
 std::string joined(const std::vector<std::string>& words) {
     std::string text;
     for (const auto& word : words)
@@ -40,7 +41,7 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-/// "file https://…", "oci ghcr.io/…"
+/// The artifact's type and location: "file https://…", "oci ghcr.io/…".
 std::string artifact_words(const Value& artifact) {
     std::string text;
     if (const auto* type = artifact.at("type").as_string())
@@ -53,7 +54,7 @@ std::string artifact_words(const Value& artifact) {
     return text;
 }
 
-/// Why there is no variant. Which system it is may be what nobody knows, as of many a capture.
+/// Why there is no variant. The machine's platform may be unknown, as in many captures.
 std::string_view refusal_words(const Recommendation& answer) {
     if (answer.status != RecommendStatus::NoPlatform)
         return "nothing fits";
@@ -63,6 +64,7 @@ std::string_view refusal_words(const Recommendation& answer) {
                       : "nothing for a machine like this";
 }
 
+/// The first line: the variant and its GPUs, or the refusal.
 std::string headline(const Recommendation& answer, const Report* report, const Screen& screen) {
     if (!answer.variant)
         return toned(screen, Tone::Bad, refusal_words(answer)) + "\n";
@@ -78,7 +80,7 @@ std::string headline(const Recommendation& answer, const Report* report, const S
            "\n";
 }
 
-/// What is not known of the variant that is taken.
+/// The facts about the chosen variant that are unknown; "" if its verdict is certain.
 std::string doubts(const Recommendation& answer, const Screen& screen) {
     for (const auto& candidate : answer.candidates)
         if (answer.verdict == Verdict::Uncertain && candidate.variant == answer.variant)
@@ -87,7 +89,7 @@ std::string doubts(const Recommendation& answer, const Screen& screen) {
     return "";
 }
 
-/// The remark on the variant that is taken.
+/// The manifest's note on the chosen variant.
 std::string note_on(const Recommendation& answer) {
     for (const auto& candidate : answer.candidates)
         if (candidate.variant == answer.variant && candidate.note)
@@ -95,8 +97,8 @@ std::string note_on(const Recommendation& answer) {
     return "";
 }
 
-/// "cu130 on NVIDIA H200 (pci:0000:00:06.0)", where to get it, what comes next, and warnings.
-/// `report` names the GPUs; null leaves their ids. Pure.
+/// "cu130 on NVIDIA H200 (pci:0000:00:06.0)", where to get it, alternatives, notes and warnings.
+/// `report` is used for the names of GPUs; without it (null) their ids are printed. Pure.
 std::string recommendation_text(const Recommendation& answer,
                                 const Report* report,
                                 const Screen& screen) {
@@ -115,7 +117,7 @@ std::string recommendation_text(const Recommendation& answer,
     return text + warnings_text(answer.warnings, screen);
 }
 
-/// Every variant with a sentence, then what helps at that place. Pure.
+/// Every variant with a sentence, then the fixes that help at `place`. Pure.
 std::string variants_text(const Recommendation& answer,
                           const ReasonPlace& place,
                           const Screen& screen) {
@@ -137,16 +139,16 @@ std::string variants_text(const Recommendation& answer,
     return text + fixes_text(fixes, screen);
 }
 
-/// A mask is the caller's; the answer is about the hardware.
+/// Warns about variables that hide GPUs from this shell, because the answer is about all GPUs.
 void warn_of_masks(const Arguments& arguments) {
     for (const auto name : hiding_variables())
         if (std::getenv(std::string{name}.c_str()))
             remark(arguments, fmt::format("{} is set here; the answer is for all GPUs", name));
 }
 
-/// The text of a file or of a pipe; "-" is standard input. A pipe gives it once only.
+/// The text of a manifest: a file, a pipe, or "-" for standard input. A pipe can be read only once.
 Result<std::string> manifest_text(const std::string& path) {
-    // Not RootedFiles: that reads regular files alone, and a caller's pipe is a manifest too.
+    // Not RootedFiles, which reads only regular files: a manifest may also come from a pipe.
     const UniqueFd fd{path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
                                   : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)};
     if (!fd)
@@ -154,17 +156,18 @@ Result<std::string> manifest_text(const std::string& path) {
     return read_to_end(fd, path, kMaxManifest);
 }
 
-/// The text of the manifest that the command line names, or nothing for the installed one.
+/// The text of the manifest that the command line names; empty for the installed one.
 Result<std::string> given_text(const RecommendArguments& arguments) {
     if (!arguments.manifest)
         return std::string{};
     auto text = TRY(manifest_text(*arguments.manifest));
+    // An empty text would select the installed manifest.
     if (trimmed(text).empty())
         return Error{ErrorCode::Malformed, *arguments.manifest + ": empty"};
     return text;
 }
 
-/// The answer by a manifest's text or, without one, by the installed one of the product.
+/// The recommendation based on a manifest's text, or on the installed manifest if it is empty.
 Result<Recommendation> recommended_by(Context& context,
                                       const std::string& text,
                                       const Value& request) {
@@ -175,7 +178,7 @@ Result<Recommendation> recommended_by(Context& context,
     return answer;
 }
 
-/// The artifact of a variant that somebody wants whatever the verdict, and what speaks against it.
+/// Prints the artifact of a variant that the user forces, and a remark if it was rejected.
 Result<ExitCode> print_forced(Context& context,
                               const Recommendation& answer,
                               const std::string& text) {
@@ -190,6 +193,7 @@ Result<ExitCode> print_forced(Context& context,
     if (!variant || candidate == answer.candidates.end())
         return Error{ErrorCode::InvalidRequest,
                      fmt::format("--force: there is no variant '{}' here", scrubbed(name, 64))};
+    // The answer as if the variant had been chosen.
     auto forced = answer;
     forced.variant = variant->name;
     forced.artifact = variant->artifact;
@@ -225,7 +229,8 @@ void print_names(const Recommendation& answer, bool all) {
             print(scrubbed(name) + "\n");
 }
 
-/// What nobody could choose is not the answer: it goes to standard error.
+/// Explains on standard error why no variant fits. It is not an answer, so standard output stays
+/// empty.
 void explain_nothing(const Context& context, const Recommendation& answer) {
     const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
     const auto report = context.client.report();
@@ -263,6 +268,7 @@ Result<ExitCode> run_recommend(Context& context) {
     const auto& arguments = context.arguments;
     const auto text = TRY(given_text(arguments.recommend));
     auto request = arguments.recommend.request;
+    // Variables by which the application uses more GPUs affect the answer.
     if (const auto switches = switches_here(arguments.recommend.product); !switches.empty())
         request["environment"] = to_value(switches);
     const auto answer = TRY(recommended_by(context, text, request));
@@ -281,7 +287,8 @@ Result<ExitCode> run_recommend(Context& context) {
         explain_nothing(context, answer);
         return ExitCode::NoMatch;
     }
-    // For the GPUs' names and what helps here: without it their ids do, and what usually helps.
+    // The report is only for the names of GPUs and for fixes that fit this machine. Without it, ids
+    // and general fixes are printed.
     const auto report = context.client.report();
     print(recommendation_text(answer, report ? &*report : nullptr, context.screen));
     const bool explains = arguments.recommend.request.at("explain").as_bool() == true;

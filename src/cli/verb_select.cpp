@@ -13,6 +13,7 @@ namespace gpuprobe::inline cli {
 namespace {
 
 Result<ExitCode> run_select(Context& context) {
+    // JSON always contains the candidates.
     const auto decision =
         TRY(choose(context, context.wants_json() || context.arguments.select.explains()));
     if (!decision.backend)
@@ -27,7 +28,8 @@ Result<ExitCode> run_select(Context& context) {
     }
     const bool explains = context.arguments.select.explains();
     const bool is_short = !explains && decision.warnings.empty();
-    // For the GPUs' names and what helps here: without it their ids do, and what usually helps.
+    // The report is only for the names of GPUs and for fixes that fit this machine. Without it, ids
+    // and general fixes are printed.
     const auto report = is_short ? context.client.gpus() : context.client.report();
     print(decision_text(decision, report ? &*report : nullptr, context.screen));
     if (is_short)

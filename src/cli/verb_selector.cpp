@@ -16,6 +16,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// The architecture that is meant without --platform.
 constexpr std::string_view kUsualArch = "x86_64";
 
 std::string platform_names(const Manifest& manifest) {
@@ -25,7 +26,7 @@ std::string platform_names(const Manifest& manifest) {
     return names;
 }
 
-/// The one that is named, else that of the usual machine.
+/// The named platform of the manifest. Without a name: x86_64 with a C library other than musl.
 Result<const VariantPlatform*> platform_of(const Manifest& manifest, const std::string& name) {
     const auto found =
         std::ranges::find_if(manifest.platforms, [&name](const VariantPlatform& platform) {
@@ -41,6 +42,7 @@ Result<const VariantPlatform*> platform_of(const Manifest& manifest, const std::
     return &*found;
 }
 
+/// The named variant. Errors: InvalidRequest, listing the variants.
 Result<const Variant*> variant_of(const VariantPlatform& platform, const std::string& name) {
     if (const auto* variant = find_variant(platform, name))
         return variant;
@@ -53,6 +55,8 @@ Result<const Variant*> variant_of(const VariantPlatform& platform, const std::st
                {{"name", scrubbed(name, 64)}, {"platform", platform.key}, {"names", names}})};
 }
 
+/// The query for --verdict: it matches machines that exported the verdict that the variant runs.
+/// Errors: NoMatch if the orchestrator has no verdicts, or none for such a name.
 Result<FleetQuery> verdict_query(const SelectorEngine& engine,
                                  const Manifest& manifest,
                                  const Variant& variant) {
@@ -61,6 +65,7 @@ Result<FleetQuery> verdict_query(const SelectorEngine& engine,
     return FleetQuery{.text = engine.ask_verdict(manifest.name, variant.name)};
 }
 
+/// The query, based on the needs of the variant or on exported verdicts.
 Result<FleetQuery> query_of(const Arguments& arguments) {
     const auto& fleet = arguments.fleet;
     const auto& engine = *selector_engine(fleet.engine);
@@ -76,6 +81,7 @@ Result<FleetQuery> query_of(const Arguments& arguments) {
     return engine.ask(*need, rules, fleet.features);
 }
 
+/// The texts of remarks as a JSON array.
 Value texts_of(const std::vector<ExportRemark>& remarks) {
     Value::Array list;
     for (const auto& remark : remarks)
@@ -83,6 +89,7 @@ Value texts_of(const std::vector<ExportRemark>& remarks) {
     return Value{std::move(list)};
 }
 
+/// Prints the query as JSON. It is null if it would be weaker than allowed.
 void print_query(const Arguments& arguments, const FleetQuery& query, bool is_given) {
     Value document{Value::Object{}};
     document["engine"] = arguments.fleet.engine;
@@ -92,6 +99,7 @@ void print_query(const Arguments& arguments, const FleetQuery& query, bool is_gi
     print_json(arguments, document);
 }
 
+/// Explains on standard error how the query differs from the variant's needs.
 void tell(const Arguments& arguments, const FleetQuery& query, bool is_given) {
     for (const auto& weaker : query.weaker)
         remark(arguments, phrase(is_given ? "not asked: {what}" : "cannot be asked: {what}",
@@ -103,6 +111,7 @@ void tell(const Arguments& arguments, const FleetQuery& query, bool is_given) {
     remark(arguments, "--allow-weaker asks without it; --verdict asks what the machines said");
 }
 
+/// Prints the query, unless the orchestrator can't express a need and --allow-weaker was not given.
 Result<ExitCode> run_selector(const Arguments& arguments) {
     const auto query = TRY(query_of(arguments));
     const bool is_given = query.weaker.empty() || arguments.fleet.allows_weaker;
@@ -127,7 +136,8 @@ Status check_selector(Arguments& arguments) {
     return Done{};
 }
 
-/// Of one node a line of words between commas, of several lines or plus signs.
+/// Reads the features of all nodes: words separated by commas, lines or spaces. Duplicates are
+/// removed.
 Status take_features(Arguments& arguments, const std::string& word) {
     std::string text{word};
     std::ranges::replace_if(
@@ -138,6 +148,7 @@ Status take_features(Arguments& arguments, const std::string& word) {
     return Done{};
 }
 
+/// All orchestrators, separated by spaces.
 const std::string& engine_names() {
     static const std::string names = [] {
         std::string text;
@@ -148,6 +159,7 @@ const std::string& engine_names() {
     return names;
 }
 
+/// The text of the help page, with a line for each orchestrator.
 const std::string& about_selector() {
     static const std::string page = [] {
         std::string text = R"(

@@ -18,22 +18,26 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// The hash and size in the manifest.
 struct Expected {
     std::string sha256 = {};
     std::optional<std::uint64_t> size = {};
 };
 
+/// The hash and size of the file.
 struct Found {
     std::string sha256 = {};
     std::uint64_t size = 0;
 };
 
+/// This machine's architecture, such as "x86_64".
 std::string machine() {
     utsname names = {};
     return ::uname(&names) == 0 ? names.machine : "";
 }
 
-/// The variant for this machine; or of the only platform that has it.
+/// The variant with that name for this machine's architecture, or else for the only platform that
+/// has it.
 Result<const Variant*> chosen_variant(const Manifest& manifest, const std::string& name) {
     std::vector<const Variant*> found;
     const auto here = machine();
@@ -51,7 +55,8 @@ Result<const Variant*> chosen_variant(const Manifest& manifest, const std::strin
                         {{"name", scrubbed(name, 64)}})};
 }
 
-/// Manifests with a hash that is a placeholder are refused when they are read.
+/// The hash and size that the manifest has for a variant. Placeholders need not be checked here,
+/// because the parser of manifests refuses them.
 Result<Expected> expected_of(const Variant& variant) {
     const auto* hash = variant.artifact.at("sha256").as_string();
     if (!hash)
@@ -62,7 +67,7 @@ Result<Expected> expected_of(const Variant& variant) {
 
 using File = CHandle<FILE, std::fclose>;
 
-/// Reads the file once, piece by piece, whatever its size.
+/// Hashes a file of any size, in blocks.
 Result<Found> hashed(const std::string& path) {
     const File file{std::fopen(path.c_str(), "rbe")};
     if (!file)
@@ -80,6 +85,7 @@ Result<Found> hashed(const std::string& path) {
     return found;
 }
 
+/// How the file differs from the manifest; "" if it does not.
 std::string difference(const Expected& expected, const Found& found) {
     if (expected.size && *expected.size != found.size)
         return phrase(
