@@ -239,6 +239,8 @@ std::vector<std::string> program_words(std::vector<std::string>& words) {
 
 }  // namespace
 
+/// In three steps: take the program's words away, let CLI11 parse the rest by the tables, and check
+/// the result as a whole. CLI11 reports problems by exceptions.
 Parsed parse_arguments(const std::vector<std::string>& all_words, bool is_terminal) {
     auto words = all_words;
     Arguments arguments;

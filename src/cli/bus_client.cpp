@@ -57,6 +57,7 @@ PolkitAgent::PolkitAgent() {
     (void)::poll(&closed, 1, kPatienceMilliseconds);
 }
 
+/// Ends the agent with the call that needed it.
 PolkitAgent::~PolkitAgent() {
     if (pid_ < 0)
         return;

@@ -42,8 +42,8 @@ const Option* option_called(const Place& place, std::string_view word) {
     return nullptr;
 }
 
-/// Stores a global option, because they say which daemon or machine to ask for names. Invalid
-/// values are ignored: a completion does not report errors.
+/// Stores a global option, because those options determine which daemon or machine is asked for
+/// names. Invalid values are ignored: a completion does not report errors.
 void take(Arguments& arguments, const Option& option, std::string_view value) {
     const auto& groups = global_options();
     for (const auto& group : groups)
@@ -158,6 +158,8 @@ Completion completion_of(const std::vector<std::string>& words) {
     return completion;
 }
 
+/// The names come from a data file or from the machine, so they are looked up after
+/// completion_of().
 std::vector<Offer> offers_of(const Completion& completion, const std::vector<Offer>& names) {
     std::vector<Offer> offers;
     for (const auto& name : names)

@@ -76,6 +76,7 @@ DirectClient::DirectClient(std::unique_ptr<SystemLoop> loop, std::unique_ptr<Lau
 }
 
 Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options) {
+    // The source of all facts: a capture or this machine.
     auto source =
         options.replay ? TRY(engine::replayed_machine(*options.replay)) : engine::live_machine();
     auto launcher = TRY(launcher_for(options));
@@ -88,6 +89,7 @@ Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options)
             !options.has_cache || options.replay ? std::nullopt : why_nothing_is_kept();
         why && options.slow)
         options.slow(phrase("nothing is kept for the next command: {why}", {{"why", *why}}));
+    // The methods of `call` read files of the same machine as the engine.
     client->files_ = source.files;
     client->engine_ = engine::Engine::create(std::move(source), *client->loop_, *client->launcher_,
                                              client->clock_, engine_options(options));
@@ -107,7 +109,7 @@ Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options)
         return turned.error();
     if (options.slow && options.patience)
         tell_given_up(engine.report(), options);
-    engine.on_slow({});  // the caller's objects may not exist any longer
+    engine.on_slow({});  // the caller's objects may no longer exist
     return std::unique_ptr<Client>{std::move(client)};
 }
 

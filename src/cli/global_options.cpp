@@ -93,6 +93,7 @@ std::vector<Option> source_options() {
          .value = {.name = "SECONDS"},
          .help = "with --direct: how long a driver may take; 5 without it",
          .take = [](Arguments& arguments, const std::string& word) -> Status {
+             // Ten minutes at most.
              const auto seconds = parse_number<int>(word);
              if (!seconds || *seconds < 1 || *seconds > kMostPatience)
                  return Error{ErrorCode::InvalidRequest, word + ": not a number from 1 to 600"};

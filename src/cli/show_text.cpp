@@ -351,6 +351,7 @@ std::size_t FactList::label_width() const {
     return width;
 }
 
+/// Long texts are wrapped under themselves.
 std::string FactList::text(const Screen& screen, std::size_t width) const {
     if (facts_.empty())
         return "";

@@ -327,6 +327,7 @@ std::string status_text(const Report& report,
                         const std::vector<Finding>& findings,
                         const Decision* choice,
                         const Screen& screen) {
+    // The sections collect their fixes in `hints`, which come last.
     const auto in_the_way = obstacles(report, findings);
     Hints hints;
     auto text =

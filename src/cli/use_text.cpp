@@ -158,6 +158,7 @@ std::string doubts_text(const std::set<Doubt>& doubts) {
 std::string devices_text(const std::vector<DeviceUse>& devices, const Report& report) {
     std::vector<std::string> groups;
     std::vector<std::string> alike;  // devices used through the same APIs, which are named once
+    // Devices that were used through the same APIs form a group, which ends where the APIs differ.
     for (std::size_t place = 0; place < devices.size(); ++place) {
         const auto& use = devices[place];
         alike.push_back(device_text(use, report));

@@ -12,7 +12,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// Standard input to its end. Errors: TooLarge, Io.
+/// Reads standard input until its end. Errors: TooLarge, Io.
 Result<std::string> standard_input() {
     std::string text;
     std::string block(65536, '\0');
@@ -30,6 +30,8 @@ Result<std::string> standard_input() {
     }
 }
 
+/// The parameters as a JSON object. Errors: InvalidRequest; for standard input, also TooLarge and
+/// Io.
 Result<Value> parameters_of(const CallArguments& arguments) {
     auto text = arguments.parameters;
     if (text == "-")
@@ -42,7 +44,8 @@ Result<Value> parameters_of(const CallArguments& arguments) {
     return parameters;
 }
 
-/// A name that the document lacks is put in front.
+/// The error document. Errors of org.varlink.service have no name in their parameters, so it is
+/// added.
 Value failure_with_name(const MethodAnswer& answer, const Value& details) {
     Value failure{Value::Object{}};
     if (details.find("name") == nullptr)
@@ -56,6 +59,7 @@ Value failure_with_name(const MethodAnswer& answer, const Value& details) {
 
 Result<ExitCode> run_call(Context& context) {
     const auto& arguments = context.arguments.call;
+    // "Select" is short for "org.gpuprobe.Select".
     const bool has_interface = arguments.method.find('.') != std::string::npos;
     const MethodCall call{
         .method = (has_interface ? "" : std::string{kInterface} + ".") + arguments.method,
@@ -68,6 +72,7 @@ Result<ExitCode> run_call(Context& context) {
         return ExitCode::Answered;
     }
     print_json(context.arguments, failure_with_name(answer, document));
+    // An unknown name is an error of org.varlink.service: the call was wrong.
     const auto* name = document.at("name").as_string();
     const auto code = name ? bus::error_code(*name) : std::nullopt;
     return exit_code_of(code.value_or(ErrorCode::InvalidRequest), false);

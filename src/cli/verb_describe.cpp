@@ -6,7 +6,8 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// The GPU of that id as the document has it.
+/// The GPU with that id in the document; null if there is none. Not from the Report, which lacks
+/// members that this program does not know.
 const Value* gpu_in(const Value& document, const std::string& id) {
     if (const auto* gpus = document.at("gpus").as_array())
         for (const auto& gpu : *gpus)
@@ -24,6 +25,7 @@ Result<ExitCode> run_describe(Context& context) {
     const auto report = TRY(record_from<Report>(document));
     const ComputeView view{report};
     const auto* gpu = TRY(pick_gpu(view, context.arguments.gpus.front()));
+    // Partitions are not in the document in the form of a GPU.
     if (unit_of(*gpu))
         print_json(context.arguments, to_value(*gpu));
     else if (const auto* found = gpu_in(document, gpu->id))

@@ -3,7 +3,7 @@
 
 namespace gpuprobe::inline cli {
 
-/// Answered while the command line is read: it asks for nothing to be done.
+/// Has no implementation: parse_arguments() prints the help.
 Verb help_verb() {
     return {
         .name = "help",

@@ -14,6 +14,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// The table of accelerators; "" if there are none. An empty line separates it from the GPUs.
 std::string accelerators_text(const Report& report, const Screen& screen) {
     Table table{{{.title = "ACCELERATOR"},
                  {.title = "NAME", .may_shrink = true},
@@ -35,7 +36,8 @@ std::string accelerators_text(const Report& report, const Screen& screen) {
     return text.empty() || report.gpus.empty() ? text : "\n" + text;
 }
 
-/// One line per GPU with the index by which verbs know it; "" without GPUs. Pure.
+/// The tables of GPUs and accelerators. The first column is the index that verbs accept; "" without
+/// devices. Pure.
 std::string list_text(const Report& report, const Screen& screen) {
     Table table{{{.title = "#", .is_right_aligned = true},
                  {.title = "GPU"},
@@ -55,6 +57,8 @@ std::string list_text(const Report& report, const Screen& screen) {
                    {.text = driver_title(gpu.driver, screen)},
                    backends_cell(gpu, screen)});
     };
+    // Below each GPU come its partitions: the usable ones with all columns, then the others with
+    // their state.
     const ComputeView view{report};
     for (std::size_t index = 0; index < report.gpus.size(); ++index) {
         const auto& gpu = report.gpus[index];
@@ -78,6 +82,7 @@ std::string list_text(const Report& report, const Screen& screen) {
 
 Result<ExitCode> run_list(Context& context) {
     if (context.wants_json()) {
+        // From the document, so that members that this program does not know are kept.
         const auto document = TRY(context.client.document());
         Value list{Value::Object{}};
         list["generation"] = document.at("generation");

@@ -17,9 +17,11 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-constexpr std::chrono::seconds kRestart{30};  ///< in which a daemon that is upgraded is back
+/// A daemon that is being upgraded returns within this time.
+constexpr std::chrono::seconds kRestart{30};
 constexpr std::chrono::milliseconds kBetweenCalls{250};
 
+/// "14:03:59" in the local time zone.
 std::string local_time(WallTime at) {
     const auto seconds = std::chrono::time_point_cast<std::chrono::seconds>(at);
     return fmt::format("{:%H:%M:%S}",
@@ -36,6 +38,7 @@ void print_change(const Context& context, const Change& change) {
     std::fflush(stdout);
 }
 
+/// Connects to the named daemon, or to the socket, or to the system bus.
 Result<std::unique_ptr<Client>> open_any_daemon(const Arguments& arguments) {
     if (arguments.bus)
         return BusClient::open(*arguments.bus);
@@ -43,8 +46,8 @@ Result<std::unique_ptr<Client>> open_any_daemon(const Arguments& arguments) {
     return daemon || arguments.socket ? std::move(daemon) : BusClient::open("system");
 }
 
-/// A daemon that left, as in an upgrade, is back soon. Errors: Unavailable where it is not,
-/// Cancelled on an interrupt.
+/// Waits for a daemon that has ended, for instance during an upgrade. Errors: Unavailable if it
+/// does not return in time, Cancelled on an interrupt.
 Result<std::unique_ptr<Client>> wait_for_daemon(const Arguments& arguments) {
     const auto patience = arguments.patience ? std::chrono::seconds{*arguments.patience} : kRestart;
     for (auto waited = std::chrono::milliseconds{0};; waited += kBetweenCalls) {
@@ -56,16 +59,17 @@ Result<std::unique_ptr<Client>> wait_for_daemon(const Arguments& arguments) {
     }
 }
 
+/// Prints the differences between the known report and the new one.
 void tell_changes(const Context& context, Client& client, Report& known) {
     auto next = client.report();
     if (!next)
-        return;  // the daemon is leaving: watch() is about to say so
+        return;  // the daemon is ending; watch() will return an error
     for (const auto& change : changes_between(known, *next))
         print_change(context, change);
     known = std::move(*next);
 }
 
-/// Until the source ends for good.
+/// Prints changes until the source ends for good.
 Status follow(const Context& context, Report& known) {
     const bool may_come_back = context.client.info().kind == "daemon";
     auto* client = &context.client;
@@ -75,19 +79,22 @@ Status follow(const Context& context, Report& known) {
         if (ended || ended.error().code != ErrorCode::Unavailable || !may_come_back)
             return ended;
         remark(context.arguments, "the daemon has ended; waiting for it to come back");
+        // `again` keeps the new client alive; changes since the old one ended are printed first.
         again = TRY(wait_for_daemon(context.arguments));
         client = again.get();
         tell_changes(context, *client, known);
     }
 }
 
-/// Each line is a document of its own whatever the JSON mode: a stream has no end to indent to.
+/// With JSON, each line is a separate document in every mode, because a stream can't be indented as
+/// a whole.
 Result<ExitCode> run_monitor(Context& context) {
     auto known = TRY(context.client.report());
     if (!context.wants_json())
         remark(context.arguments, plural(known.gpus.size(), "watching {number} GPU; Ctrl-C ends it",
                                          "watching {number} GPUs; Ctrl-C ends it"));
     const auto ended = follow(context, known);
+    // An interrupt is the normal end.
     if (!ended && ended.error().code == ErrorCode::Cancelled)
         return ExitCode::Answered;
     return ended ? Result<ExitCode>{ExitCode::Answered} : ended.error();

@@ -5,6 +5,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// Prints names, one per line or as a JSON object with one member.
 ExitCode list(const Context& context, const char* what, const std::vector<std::string>& names) {
     if (context.wants_json()) {
         Value document{Value::Object{}};
@@ -27,6 +28,7 @@ Result<ExitCode> list_products(Context& context) {
 
 }  // namespace
 
+/// Lists the applications of select and env.
 Verb consumers_verb() {
     return {.name = "consumers",
             .overview = {{"consumers", "the names that select and env know"}},
@@ -37,6 +39,7 @@ The consumer profiles that select and env know.
             .run = list_consumers};
 }
 
+/// Lists the applications of recommend.
 Verb products_verb() {
     return {.name = "products",
             .overview = {{"products", "the names that recommend knows"}},

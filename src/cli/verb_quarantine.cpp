@@ -12,6 +12,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// Why a driver is in quarantine, with the note of its last probe.
 std::string reason_of(const QuarantinedProbe& probe) {
     return phrase("{why}[: {note}]",
                   {{"why", harm_words(probe.why, probe.times)}, {"note", probe.note}});
@@ -39,6 +40,7 @@ Result<ExitCode> list_quarantines(Context& context) {
     return ExitCode::Answered;
 }
 
+/// The filter for Client::clear_quarantine().
 Value filter_of(const QuarantineArguments& arguments) {
     Value filter{Value::Object{}};
     if (arguments.api)
@@ -66,6 +68,8 @@ Result<ExitCode> run_quarantine(Context& context) {
     return ExitCode::Answered;
 }
 
+/// "clear" needs an API or a driver or --all, so that an incomplete command does not clear
+/// everything.
 Status check_quarantine(Arguments& arguments) {
     const auto& quarantine = arguments.quarantine;
     const bool names_one = quarantine.api || quarantine.driver;

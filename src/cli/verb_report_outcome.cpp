@@ -9,6 +9,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// Adds a member if it was given.
 void add(Value& outcome, const char* key, const std::optional<std::string>& text) {
     if (text)
         outcome[key] = *text;
@@ -23,6 +24,7 @@ Result<ExitCode> run_report_outcome(Context& context) {
     add(outcome, "variant", arguments.outcome.variant);
     add(outcome, "family", arguments.outcome.family);
     add(outcome, "detail", arguments.outcome.detail);
+    // At most one: take_gpu_used() refuses more.
     for (const auto& id : TRY(gpu_ids(context, arguments.outcome.gpus)))
         outcome["gpu"] = id;
     TRY(context.client.report_outcome(outcome));

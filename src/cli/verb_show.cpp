@@ -16,6 +16,7 @@ namespace {
 
 using Accelerators = std::vector<const Accelerator*>;
 
+/// Prints one device as its own document, several as lists.
 void print_documents(const Context& context,
                      const std::vector<const Gpu*>& gpus,
                      const Accelerators& accelerators) {
@@ -31,7 +32,7 @@ void print_documents(const Context& context,
     print_json(context.arguments, document);
 }
 
-/// By its id, its PCI address or the path of one of its nodes.
+/// The accelerator with that id, PCI address or device node; null if there is none.
 const Accelerator* accelerator_meant(const Report& report, std::string_view selector) {
     const auto address = parse_text(selector, std::type_identity<PciAddress>{});
     const auto found = std::ranges::find_if(report.accelerators, [&](const Accelerator& one) {
@@ -41,7 +42,7 @@ const Accelerator* accelerator_meant(const Report& report, std::string_view sele
     return found == report.accelerators.end() ? nullptr : &*found;
 }
 
-/// A captured machine is shown as of its capture.
+/// The time relative to which ages are shown: now, or the time of the capture.
 WallTime time_of(const Report& report) {
     return report.source == ReportSource::Replay && report.created ? *report.created
                                                                    : SystemClock{}.wall();
@@ -49,6 +50,7 @@ WallTime time_of(const Report& report) {
 
 Result<ExitCode> run_show(Context& context) {
     auto report = TRY(context.client.report());
+    // The daemon's report may contain old power and temperature values of accelerators.
     if (context.client.info().kind == "daemon")
         engine::refresh_accelerators(RootedFiles{}, report);
     const ComputeView view{report};
@@ -66,6 +68,7 @@ Result<ExitCode> run_show(Context& context) {
     }
     const auto found = own_findings(report);
     for (std::size_t i = 0; i < gpus.size(); ++i) {
+        // Free memory is read again for whole GPUs only.
         auto gpu = *gpus[i];
         if (!unit_of(gpu))
             TRY(context.client.refresh_memory(gpu));

@@ -13,7 +13,7 @@ Result<ExitCode> run_status(Context& context) {
         return ExitCode::Answered;
     }
     const auto report = TRY(context.client.report());
-    // Without it the screen says what works, and not what is chosen.
+    // If there is no decision, the screen shows only which backends work.
     const auto choice = context.client.select("default", Value{Value::Object{}});
     print(status_text(report, own_findings(report), choice ? &*choice : nullptr, context.screen));
     return ExitCode::Answered;

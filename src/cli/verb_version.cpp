@@ -11,6 +11,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
+/// "gpuprobed 0.1.0 (feature, …)".
 std::string text_of_daemon(const ClientInfo& info) {
     std::string features;
     for (const auto& feature : info.features)
@@ -24,6 +25,7 @@ Result<ExitCode> run_version(const Arguments& arguments) {
     const bool asks_daemon = !arguments.is_direct && !arguments.replay;
     std::optional<ClientInfo> daemon;
     if (asks_daemon) {
+        // The bus comes first, because only there the daemon lists its features.
         auto client = arguments.socket ? SocketClient::open(arguments.socket)
                                        : BusClient::open(arguments.bus.value_or("system"));
         if (!client && !arguments.socket && !arguments.bus)
@@ -31,6 +33,7 @@ Result<ExitCode> run_version(const Arguments& arguments) {
                 client = std::move(other);
         if (client)
             daemon = (*client)->info();
+        // A daemon that the user named must answer; otherwise none is needed.
         else if (arguments.bus || arguments.socket)
             return client.error();
     }
