@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-// The methods by name, with what each takes and answers, are in interface.d.ts, which is made from the daemon's own
-// description of them.
+// The methods with their parameters and answers are in interface.d.ts, which is generated from the daemon's interface
+// description.
 import type { Methods, RecommendRequest, SelectRequest } from "./interface.js";
 
 export * from "./interface.js";
 
-/** Where the daemon listens. */
+/** The path of the socket on which the daemon listens. */
 export const SOCKET: string;
 
-/** There is no answer. */
+/** The base of all errors of this package: there is no answer. */
 export class Failure extends Error {}
-/** Nobody answers: neither the daemon nor gpuprobectl. */
+/** Neither the daemon nor gpuprobectl answers. */
 export class Unavailable extends Failure {}
-/** No answer in time. */
+/** There was no answer within the timeout. */
 export class TimedOut extends Failure {}
-/** The question was understood and is not answered. */
+/** The call was answered with an error. */
 export class Refused extends Failure {
   constructor(name: string, details: { [member: string]: unknown; message?: string });
-  /** As on D-Bus, "org.gpuprobe.GpuProbe1.Error.NoMatch". */
+  /** The D-Bus name, such as "org.gpuprobe.GpuProbe1.Error.NoMatch". */
   readonly refusal: string;
-  /** All that was said, with the candidates of a selection. */
+  /** The whole error, including the candidates of a selection. */
   readonly details: { [member: string]: unknown; message?: string };
 }
 /** Nothing on this machine satisfies the request. */
 export class NoMatch extends Refused {}
-/** No consumer, product or GPU of that name. */
+/** There is no application or GPU with that name. */
 export class UnknownName extends Refused {}
-/** A key or a word of the request is wrong. */
+/** A key or value of the request is invalid. */
 export class InvalidRequest extends Refused {}
-/** Only administrators may do that. */
+/** Only administrators are allowed to do that. */
 export class NotAuthorized extends Refused {}
 
 type Taken<Name extends keyof Methods> = Methods[Name]["parameters"];
@@ -36,35 +36,35 @@ type Answered<Name extends keyof Methods> = Promise<Methods[Name]["answer"]>;
 type Stream<Name extends keyof Methods> = AsyncGenerator<Methods[Name]["answer"], void, void>;
 
 export interface ClientOptions {
-  /** Where the daemon listens; else $GPUPROBE_SOCKET, else SOCKET. */
+  /** The path of the daemon's socket; the default is $GPUPROBE_SOCKET or SOCKET. */
   socket?: string;
-  /** Milliseconds that a call may take, 25000 unless told; null: for ever. */
+  /** Milliseconds for each call; the default is 25000; null: no limit. */
   timeout?: number | null;
   /** Never run gpuprobectl. */
   daemonOnly?: boolean;
 }
 
-/** One connection, made when it is first needed and again when the daemon was restarted. Calls wait for one another.
- *  Every answer may be rejected with Refused, Unavailable, TimedOut, and Failure for what is no answer. */
+/** A client with one connection, which is opened at the first call and again after a restart of the daemon. Calls run
+ *  one after the other. Every call may reject with Refused, Unavailable, TimedOut, or Failure for an invalid answer. */
 export class Client {
   constructor(options?: ClientOptions);
   close(): void;
-  /** Any method of org.gpuprobe, or of another interface by its full name. */
+  /** Calls any method of org.gpuprobe, or of another interface by its full name. */
   call<Name extends keyof Methods>(method: Name, parameters?: Taken<Name>): Answered<Name>;
   call(method: `${string}.${string}`, parameters?: object): Promise<{ [member: string]: unknown }>;
-  /** All answers of a method that has several, on a connection of its own. */
+  /** Yields all answers of a method with several answers, on a separate connection. */
   stream<Name extends keyof Methods>(method: Name, parameters?: Taken<Name>): Stream<Name>;
-  /** Now and after each change of the report, until the daemon leaves: Unavailable. */
+  /** Yields now and after each change of the report. Unavailable when the daemon ends. */
   changes(): Stream<"Subscribe">;
-  /** Asks the drivers again: the progress from 0 to 1, then the rest. gpuprobectl tells the rest alone. */
+  /** Probes the drivers again. Yields the progress from 0 to 1, then the result; without a daemon, only the result. */
   probe(request?: Taken<"Probe">): Stream<"Probe">;
   describe(): Answered<"Describe">;
   gpus(): Answered<"ListGpus">;
   select(consumer?: string, request?: SelectRequest): Answered<"Select">;
   recommend(product: string, request?: RecommendRequest & { manifest?: string | null }): Answered<"Recommend">;
-  /** need, margin: bytes; model: the text of a gpuprobe.model/1. */
+  /** need and margin are in bytes; model is the text of a gpuprobe.model/1. */
   plan(need: number | null, more?: Omit<Taken<"Plan">, "need">): Answered<"Plan">;
-  /** Without an environment: that of this process. */
+  /** The environment defaults to the one of this process. */
   diagnose(environment?: { [variable: string]: string | undefined }): Answered<"Diagnose">;
   query(terms: string[], more?: { gpus?: string[] | null }): Answered<"Query">;
   memory(gpu: string): Answered<"GetMemory">;

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks gpuprobe which GPUs this machine has, and which backend to use. Answers are the documents that
-// `gpuprobectl -j` prints. The daemon is asked on its socket; where none answers, `gpuprobectl --direct` asks the
-// machine, unless daemonOnly was given.
+// A client that asks gpuprobe which GPUs this machine has and which backend to use. Answers are the documents that
+// `gpuprobectl -j` prints. The client asks the daemon on its socket. If no daemon answers, it runs
+// `gpuprobectl --direct`, unless daemonOnly is set.
 import { spawn } from "node:child_process";
 import { createConnection } from "node:net";
 
 export const SOCKET = "/run/gpuprobe/org.gpuprobe";
 const PROGRAM = "gpuprobectl";
 const MAX_ANSWER = 64 << 20; // bytes; a report has some hundred thousand
-const MAX_VALUES = 1 << 20; // in an answer
+const MAX_VALUES = 1 << 20; // values in an answer
 const MAX_LEVELS = 64;
 const USUAL_TIMEOUT = 25_000; // milliseconds
-const LONGEST_TIMER = 2 ** 31 - 1; // milliseconds; a longer one ends at once
+const LONGEST_TIMER = 2 ** 31 - 1; // milliseconds; a timer with a longer delay fires at once
 
 // Failures -----------------------------------------------------------------------------------------------------
 
-/** There is no answer. */
+/** The base of all errors of this package: there is no answer. */
 export class Failure extends Error {}
 
-/** Nobody answers: neither the daemon nor gpuprobectl. */
+/** Neither the daemon nor gpuprobectl answers. */
 export class Unavailable extends Failure {}
 
-/** No answer in time. */
+/** There was no answer within the timeout. */
 export class TimedOut extends Failure {}
 
-/** The question was understood and is not answered. */
+/** The call was answered with an error. */
 export class Refused extends Failure {
   constructor(name, details) {
     const { message } = details;
@@ -37,13 +37,13 @@ export class Refused extends Failure {
 /** Nothing on this machine satisfies the request. */
 export class NoMatch extends Refused {}
 
-/** No consumer, product or GPU of that name. */
+/** There is no application or GPU with that name. */
 export class UnknownName extends Refused {}
 
-/** A key or a word of the request is wrong. */
+/** A key or value of the request is invalid. */
 export class InvalidRequest extends Refused {}
 
-/** Only administrators may do that. */
+/** Only administrators are allowed to do that. */
 export class NotAuthorized extends Refused {}
 
 for (const kind of [Failure, Unavailable, TimedOut, Refused, NoMatch, UnknownName, InvalidRequest, NotAuthorized])
@@ -67,7 +67,7 @@ function refusal(name, details) {
 /** The connection ended before the answer did. */
 class Ended extends Error {}
 
-// What goes over the socket ------------------------------------------------------------------------------------
+// Messages of the socket ---------------------------------------------------------------------------------------
 
 const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -78,7 +78,7 @@ function callText(method, parameters, more) {
   return JSON.stringify(more ? { ...call, more } : call) + "\0";
 }
 
-/** Throws for what would take more memory than an answer needs. What is not JSON may pass. */
+/** Throws if parsing would take more memory than any answer needs. Does not detect invalid JSON. */
 function checkSize(bytes) {
   const [QUOTE, BACKSLASH] = [0x22, 0x5c];
   let [levels, values, isText] = [0, 0, false];
@@ -94,10 +94,10 @@ function checkSize(bytes) {
   }
 }
 
-/** JSON.stringify() writes half of a pair of surrogates as an escape. */
+/** Whether a text has an unpaired surrogate, which JSON.stringify() writes as an escape. */
 const hasHalfPair = (document) => /(?<!\\)(\\\\)*\\ud[89a-f]/.test(JSON.stringify(document));
 
-/** One JSON object. Throws Failure for any other bytes, and for what is too much: every answer is read here. */
+/** Parses one JSON object. Every answer is read here. Throws Failure for other data and for too much of it. */
 function documentFrom(bytes) {
   let document;
   try {
@@ -112,7 +112,7 @@ function documentFrom(bytes) {
   return document;
 }
 
-/** The answer, and whether another one follows. Throws Refused, and Failure for what is not an answer. */
+/** The answer, and whether another one follows. Throws Refused for an error, Failure for an invalid answer. */
 function answerFrom(bytes, takesMore) {
   const reply = documentFrom(bytes);
   const error = reply.error ?? null;
@@ -130,13 +130,13 @@ function answerFrom(bytes, takesMore) {
   return { answer: parameters, continues };
 }
 
-/** Blocks of bytes that end with a NUL, as they come. */
+/** Splits a stream of blocks into messages that end with a NUL. */
 class Messages {
   #blocks = [];
   #size = 0;
   whole = [];
 
-  /** Throws Failure where one is longer than an answer can be. */
+  /** Adds a block. Throws Failure if a message is longer than an answer can be. */
   add(block) {
     for (let end = block.indexOf(0); end >= 0; end = block.indexOf(0)) {
       this.#keep(block.subarray(0, end));
@@ -159,7 +159,7 @@ class Messages {
   }
 }
 
-/** One connection. It keeps the process alive only while somebody waits. */
+/** A connection to the daemon. It keeps the process alive only while a call waits for a message. */
 class Connection {
   #socket;
   #messages = new Messages();
@@ -199,17 +199,17 @@ class Connection {
     });
   }
 
-  /** Whether nothing has come that nobody asked for. */
+  /** Whether no unexpected data has arrived. */
   isEmpty() {
     return this.#messages.isEmpty();
   }
 
-  /** Whether another call may be made on it. */
+  /** Whether the connection can be used for another call. */
   isFit() {
     return !this.#problem && this.isEmpty();
   }
 
-  /** Whoever waits, or comes later, hears of the problem. */
+  /** Closes the connection. The call that waits, and all later ones, fail with the problem. */
   close(problem = new Failure("the client was closed")) {
     this.#problem ??= problem;
     this.#socket.destroy();
@@ -223,7 +223,7 @@ class Connection {
       return this.close(problem);
     }
     this.#wake();
-    if (this.#messages.whole.length > 0) this.#socket.pause(); // until they are wanted
+    if (this.#messages.whole.length > 0) this.#socket.pause(); // until the messages are read
   }
 
   #wake() {
@@ -238,7 +238,7 @@ class Connection {
   }
 }
 
-// gpuprobectl where there is no daemon -------------------------------------------------------------------------
+// gpuprobectl, if no daemon answers ----------------------------------------------------------------------------
 
 function answerOfProgram(text) {
   let answer;
@@ -278,15 +278,15 @@ function answerFromProgram(method, parameters, signal) {
         done(answerOfProgram(output.whole[0]));
       }),
     );
-    child.stdin.on("error", () => {}); // it ended before it read all: its answer says why
+    child.stdin.on("error", () => {}); // it ended before it had read everything: its answer has the reason
     child.stdin.end(JSON.stringify(parameters ?? {}));
   });
 }
 
 // The client ---------------------------------------------------------------------------------------------------
 
-/** One connection, made when it is first needed and again when the daemon was restarted. Calls wait for one
- *  another. */
+/** A client with one connection, which is opened at the first call and again after a restart of the daemon. Calls run
+ *  one after the other. */
 export class Client {
   #path;
   #timeout;
@@ -294,7 +294,7 @@ export class Client {
   #connection = null;
   #turn = Promise.resolve();
 
-  /** timeout: milliseconds that a call may take; null: for ever. */
+  /** timeout: milliseconds for each call; null: no limit. */
   constructor({ socket, timeout = USUAL_TIMEOUT, daemonOnly = false } = {}) {
     this.#path = socket || process.env.GPUPROBE_SOCKET || SOCKET;
     this.#timeout = timeout;
@@ -306,14 +306,14 @@ export class Client {
     this.#connection = null;
   }
 
-  /** Any method of org.gpuprobe: "Query". Rejects with Refused, Unavailable, TimedOut. */
+  /** Calls any method of org.gpuprobe, such as "Query". Rejects with Refused, Unavailable, TimedOut. */
   async call(method, parameters) {
     const answer = this.#turn.then(() => this.#answer(method, parameters));
     this.#turn = answer.catch(() => {});
     return answer;
   }
 
-  /** All answers of a method that has several, on a connection of its own. */
+  /** Yields all answers of a method with several answers, on a separate connection. */
   async *stream(method, parameters) {
     let connection;
     try {
@@ -338,58 +338,58 @@ export class Client {
     }
   }
 
-  /** {"generation", "state"}, now and after each change of the report, until the daemon leaves: Unavailable. */
+  /** Yields {"generation", "state"} now and after each change of the report. Unavailable when the daemon ends. */
   changes() {
     return this.stream("Subscribe");
   }
 
-  /** Asks the drivers again: {"progress"} from 0 to 1, then {"generation", "probes"}. gpuprobectl tells the last one
-   *  alone. */
+  /** Probes the drivers again. Yields {"progress"} from 0 to 1, then {"generation", "probes"}; without a daemon, only
+   *  the latter. */
   probe(request = {}) {
     return this.stream("Probe", request);
   }
 
-  /** The report on the machine. */
+  /** Returns the report about the machine. */
   describe() {
     return this.call("Describe");
   }
 
-  /** {"generation", "gpus"}: every GPU, the default one first. */
+  /** Returns {"generation", "gpus"}: every GPU, the default one first. */
   gpus() {
     return this.call("ListGpus");
   }
 
-  /** The backend that the consumer should use here. Rejects with NoMatch. */
+  /** Chooses the backend that the application should use here. Rejects with NoMatch. */
   select(consumer = "default", request = {}) {
     return this.call("Select", { consumer, request });
   }
 
-  /** Which of a product's variants to install here; its status says why there is none. */
+  /** Chooses the variant of an application to install here. If none fits, the answer's status has the reason. */
   recommend(product, { manifest = null, ...request } = {}) {
     return this.call("Recommend", { product, manifest, request });
   }
 
-  /** Whether so many bytes, or with null a model, fit on each GPU, and on several together. */
+  /** Whether a number of bytes, or with null a model, fits on each GPU, and on several together. */
   plan(need, more = {}) {
     return this.call("Plan", { need, ...more });
   }
 
-  /** Why a GPU is not used, and what helps. Without an environment: that of this process. */
+  /** Why a GPU is not used, and how to fix it. The environment defaults to the one of this process. */
   diagnose(environment = process.env) {
     return this.call("Diagnose", { environment });
   }
 
-  /** Whether terms hold, on each GPU: ["driver>=550"]. */
+  /** Whether terms such as "driver>=550" are true for each GPU. */
   query(terms, { gpus = null } = {}) {
     return this.call("Query", { terms, gpus });
   }
 
-  /** The memory of the GPU with that id, read now. */
+  /** The memory of the GPU with that id, read at the time of the call. */
   memory(gpu) {
     return this.call("GetMemory", { gpu });
   }
 
-  /** How a choice went: "ok" or "failed"; choice: backend, variant or family, gpu, detail. */
+  /** Reports how a choice worked out: "ok" or "failed". choice: backend, variant or family, gpu, detail. */
   reportOutcome(consumer, outcome, choice = {}) {
     return this.call("ReportOutcome", { consumer, outcome, ...choice });
   }
@@ -412,7 +412,7 @@ export class Client {
       if (!(problem instanceof Ended)) throw problem;
       if (!wasConnected) throw new Unavailable(problem.message, { cause: problem });
     }
-    return this.#askDaemon(text, signal); // it was restarted
+    return this.#askDaemon(text, signal); // the daemon was restarted: connect again
   }
 
   async #exchange(text, signal) {
@@ -426,14 +426,14 @@ export class Client {
       if (!connection.isEmpty()) throw new Failure("the answer is not valid: something follows it");
       return answerFrom(reply, false).answer;
     } catch (problem) {
-      if (!(problem instanceof Refused)) this.close(); // what comes later would be taken for the next answer
+      if (!(problem instanceof Refused)) this.close(); // a late reply would be mistaken for the next answer
       throw problem;
     } finally {
       signal.removeEventListener("abort", giveUp);
     }
   }
 
-  /** `work` is handed the signal that ends it. */
+  /** Runs `work` with a signal that aborts it at the timeout. */
   async #inTime(work) {
     const controller = new AbortController();
     const late = () => controller.abort(new TimedOut(`no answer in ${this.#timeout} ms`));
