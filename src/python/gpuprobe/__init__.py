@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asks gpuprobe which GPUs this machine has, and which backend to use.
+"""A client that asks gpuprobe which GPUs this machine has and which backend to use.
 
-Answers are the documents that `gpuprobectl -j` prints. The daemon is asked on its socket; where none answers,
-`gpuprobectl --direct` asks the machine, unless `daemon_only` was given.
+Answers are the documents that `gpuprobectl -j` prints. The client asks the daemon on its socket. If no daemon answers,
+it runs `gpuprobectl --direct`, unless `daemon_only` is set.
 """
 from ._asyncio import AsyncClient
 from ._client import Client

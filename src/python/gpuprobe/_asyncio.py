@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class AsyncClient(Questions):
-    """As Client, with methods to be awaited. Tasks may share it; their calls wait for one another."""
+    """The same as Client, but with coroutines. Tasks may share a client; their calls run one after the other."""
 
     def __init__(self, socket: Optional[str] = None, *, timeout: Optional[float] = 25.0,
                  daemon_only: bool = False) -> None:
@@ -39,7 +39,7 @@ class AsyncClient(Questions):
         self._timeout = timeout
         self._daemon_only = daemon_only
         self._connection: Optional[_Connection] = None
-        self._lock: Optional[asyncio.Lock] = None  # made in the loop that uses it
+        self._lock: Optional[asyncio.Lock] = None  # created in the loop that uses it
 
     async def __aenter__(self) -> "AsyncClient":
         return self
@@ -53,7 +53,7 @@ class AsyncClient(Questions):
         self._connection = None
 
     async def call(self, method: str, parameters: Optional[Mapping[str, Any]] = None) -> Answer:
-        """Any method of org.gpuprobe: "Query". Raises Failure: Refused, Unavailable, TimedOut."""
+        """Calls any method of org.gpuprobe, such as "Query". Raises Failure: Refused, Unavailable, TimedOut."""
         self._lock = self._lock or asyncio.Lock()
         async with self._lock:
             try:
@@ -66,13 +66,14 @@ class AsyncClient(Questions):
     _ask = call
 
     async def changes(self) -> AsyncIterator[SubscribeAnswer]:
-        """{"generation", "state"}, now and after each change of the report, until the daemon leaves: Unavailable."""
+        """Yields {"generation", "state"} now and after each change of the report. Raises Unavailable when the daemon
+        ends."""
         async for change in self._stream(await self._connect(), "Subscribe"):
             yield change
 
     async def probe(self, **request: Unpack[ProbeParameters]) -> AsyncIterator[ProbeAnswer]:
-        """Asks the drivers again: {"progress"} from 0 to 1, then {"generation", "probes"}. gpuprobectl tells the last
-        one alone."""
+        """Probes the drivers again. Yields {"progress"} from 0 to 1, then {"generation", "probes"}; without a daemon,
+        only the latter."""
         try:
             connection = await self._connect()
         except Unavailable:
@@ -100,7 +101,7 @@ class AsyncClient(Questions):
         try:
             return await asyncio.wait_for(answer, self._timeout)
         except asyncio.TimeoutError:
-            self.close()  # what comes later would be taken for the next answer
+            self.close()  # a late reply would be mistaken for the next answer
             raise TimedOut("no answer in time") from None
 
     async def _connect(self) -> "_Connection":
@@ -119,7 +120,7 @@ class AsyncClient(Questions):
             if not was_connected:
                 raise Unavailable("the daemon ended the connection") from problem
         try:
-            return await self._exchange(text)  # it was restarted
+            return await self._exchange(text)  # the daemon was restarted: connect again, once
         except _ENDED as problem:
             raise Unavailable("the daemon ended the connection") from problem
 
@@ -129,7 +130,7 @@ class AsyncClient(Questions):
             try:
                 await connection.send(text)
             except BrokenPipeError:
-                pass  # a daemon that refuses says why before it has read all
+                pass  # a daemon may refuse, with a reason, before it has read everything
             reply = await connection.receive()
             if not connection.is_empty():
                 raise Failure("the answer is not valid: something follows it")
@@ -157,7 +158,7 @@ class AsyncClient(Questions):
 
 
 class _Connection:
-    """As that of the client that waits."""
+    """A connection to the daemon, as in the blocking client."""
 
     def __init__(self, opened: socket.socket) -> None:
         self._messages = Messages()

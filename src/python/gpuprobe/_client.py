@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client that waits."""
+"""The blocking client."""
 from __future__ import annotations
 
 import contextlib
@@ -35,8 +35,8 @@ _ENDED = (ConnectionResetError, BrokenPipeError)
 
 
 class Client(Questions):
-    """One connection, made when it is first needed and again when the daemon was restarted. Threads may share it;
-    their calls wait for one another. timeout: seconds that a call may take; None: for ever."""
+    """A client with one connection, which is opened at the first call and again after a restart of the daemon. Threads
+    may share a client; their calls run one after the other. timeout: seconds for each call; None: no limit."""
 
     def __init__(self, socket: Optional[str] = None, *, timeout: Optional[float] = 25.0,
                  daemon_only: bool = False) -> None:
@@ -57,7 +57,7 @@ class Client(Questions):
             self._drop()
 
     def call(self, method: str, parameters: Optional[Mapping[str, Any]] = None) -> Answer:
-        """Any method of org.gpuprobe: "Query". Raises Failure: Refused, Unavailable, TimedOut."""
+        """Calls any method of org.gpuprobe, such as "Query". Raises Failure: Refused, Unavailable, TimedOut."""
         with self._lock:
             try:
                 return self._call_daemon(call_text(method, parameters))
@@ -69,12 +69,13 @@ class Client(Questions):
     _ask = call
 
     def changes(self) -> Iterator[SubscribeAnswer]:
-        """{"generation", "state"}, now and after each change of the report, until the daemon leaves: Unavailable."""
+        """Yields {"generation", "state"} now and after each change of the report. Raises Unavailable when the daemon
+        ends."""
         yield from self._stream(self._connect(None), "Subscribe")
 
     def probe(self, **request: Unpack[ProbeParameters]) -> Iterator[ProbeAnswer]:
-        """Asks the drivers again: {"progress"} from 0 to 1, then {"generation", "probes"}. gpuprobectl tells the last
-        one alone."""
+        """Probes the drivers again. Yields {"progress"} from 0 to 1, then {"generation", "probes"}; without a daemon,
+        only the latter."""
         try:
             connection = self._connect(None)
         except Unavailable:
@@ -99,7 +100,7 @@ class Client(Questions):
     def _connect(self, deadline: Optional[float]) -> "_Connection":
         try:
             return _Connection(self._path, deadline)
-        except TimedOut:  # which is an OSError, too
+        except TimedOut:  # it is an OSError too, so it must not reach the next clause
             raise
         except OSError as problem:
             raise Unavailable(f"{self._path}: {problem.strerror or problem}") from problem
@@ -120,7 +121,7 @@ class Client(Questions):
             if not was_connected:
                 raise Unavailable("the daemon ended the connection") from problem
         try:
-            return self._exchange(text, deadline)  # it was restarted
+            return self._exchange(text, deadline)  # the daemon was restarted: connect again, once
         except _ENDED as problem:
             raise Unavailable("the daemon ended the connection") from problem
 
@@ -130,14 +131,14 @@ class Client(Questions):
             try:
                 connection.send(text, deadline)
             except BrokenPipeError:
-                pass  # a daemon that refuses says why before it has read all
+                pass  # a daemon may refuse, with a reason, before it has read everything
             reply = connection.receive(deadline)
             if not connection.is_empty():
                 raise Failure("the answer is not valid: something follows it")
             return answer_from(reply)[0]
         except Refused:
             raise
-        except BaseException:  # what comes later would be taken for the next answer
+        except BaseException:  # a late reply would be mistaken for the next answer
             self._drop()
             raise
 
@@ -153,8 +154,8 @@ class Client(Questions):
 
 
 class _Connection:
-    """Each deadline is an instant of time.monotonic(); None: never. Raises _ENDED, TimedOut, and Unavailable for other
-    errors of the socket."""
+    """A connection to the daemon. Deadlines are instants of time.monotonic(); None: no deadline. Raises _ENDED,
+    TimedOut, and Unavailable for other errors of the socket."""
 
     def __init__(self, path: str, deadline: Optional[float]) -> None:
         self._messages = Messages()
@@ -199,7 +200,7 @@ class _Connection:
         return message
 
     def _is_connected(self, path: str, deadline: Optional[float]) -> bool:
-        """False while the daemon's queue is full."""
+        """Tries to connect. Returns False while the daemon's queue of connections is full."""
         self._set_timeout(deadline)
         try:
             self._socket.connect(path)
@@ -210,7 +211,7 @@ class _Connection:
         return True
 
     def _set_timeout(self, deadline: Optional[float]) -> None:
-        """Of what remains: the daemon has one time for a whole answer, not for each piece of it."""
+        """Limits the next operation to the remaining time: the limit is for a whole answer, not for each block."""
         left = None if deadline is None else deadline - time.monotonic()
         if left is not None and left <= 0:
             raise TimedOut("no answer in time")

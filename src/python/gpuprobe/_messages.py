@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes over the socket, and what comes back."""
+"""The messages of the socket: calls, answers and errors."""
 from __future__ import annotations
 
 import json
@@ -35,30 +35,30 @@ else:
 SOCKET = "/run/gpuprobe/org.gpuprobe"
 PROGRAM = "gpuprobectl"
 MAX_ANSWER = 64 << 20  # bytes; a report has some hundred thousand
-MAX_VALUES = 1 << 20  # in an answer
+MAX_VALUES = 1 << 20  # values in an answer
 MAX_LEVELS = 64
-MAX_DIGITS = 32  # of a whole number
+MAX_DIGITS = 32  # digits of a whole number
 
 Answer = Dict[str, Any]
 
 
 class Failure(Exception):
-    """There is no answer."""
+    """The base of all errors of this package: there is no answer."""
 
 
 class Unavailable(Failure):
-    """Nobody answers: neither the daemon nor gpuprobectl."""
+    """Neither the daemon nor gpuprobectl answers."""
 
 
 class TimedOut(Failure, TimeoutError):
-    """No answer in time."""
+    """There was no answer within the timeout."""
 
 
 class Refused(Failure):
-    """The question was understood and is not answered.
+    """The call was answered with an error.
 
-    name: as on D-Bus, "org.gpuprobe.GpuProbe1.Error.NoMatch"; details: all that was said, with the candidates of a
-    selection."""
+    name: the D-Bus name, such as "org.gpuprobe.GpuProbe1.Error.NoMatch"; details: the whole error, including the
+    candidates of a selection."""
 
     def __init__(self, name: str, details: Answer) -> None:
         message = details.get("message")
@@ -72,15 +72,15 @@ class NoMatch(Refused):
 
 
 class UnknownName(Refused):
-    """No consumer, product or GPU of that name."""
+    """There is no application or GPU with that name."""
 
 
 class InvalidRequest(Refused):
-    """A key or a word of the request is wrong."""
+    """A key or value of the request is invalid."""
 
 
 class NotAuthorized(Refused):
-    """Only administrators may do that."""
+    """Only administrators are allowed to do that."""
 
 
 _KINDS = {
@@ -114,15 +114,15 @@ def call_text(method: str, parameters: Optional[Mapping[str, Any]], more: bool =
 
 
 class Messages:
-    """Texts that end with a NUL, out of blocks of bytes."""
+    """Splits a stream of blocks into messages that end with a NUL."""
 
     def __init__(self) -> None:
-        self._blocks: List[bytes] = []  # of the message that has no end yet
+        self._blocks: List[bytes] = []  # of the incomplete message
         self._size = 0
         self._whole: Deque[bytes] = deque()
 
     def add(self, block: bytes) -> None:
-        """Raises Failure for a message that is too large."""
+        """Adds a block. Raises Failure if a message is too large."""
         *ends, rest = block.split(b"\0")
         for end in ends:
             self._keep(end)
@@ -145,7 +145,7 @@ class Messages:
 
 
 def is_fit(connection: socket.socket) -> bool:
-    """Whether the connection has neither ended nor brought something that nobody asked for."""
+    """Whether the connection can be used again: it is open, and no unexpected data has arrived."""
     connection.setblocking(False)
     try:
         connection.recv(1, socket.MSG_PEEK)
@@ -186,7 +186,7 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def _check_levels(document: Answer) -> None:
-    level: List[Any] = [document]  # the objects and lists on it
+    level: List[Any] = [document]  # the objects and lists at this depth
     for _ in range(MAX_LEVELS):
         level = [inner for each in level for inner in (each.values() if isinstance(each, dict) else each)
                  if isinstance(inner, (dict, list))]
@@ -195,7 +195,7 @@ def _check_levels(document: Answer) -> None:
 
 
 def document_from(text: bytes) -> Answer:
-    """One JSON object. Raises Failure for any other bytes, and for what is too much: every answer is read here."""
+    """Parses one JSON object. Every answer is read here. Raises Failure for other data and for too much of it."""
     if sum(text.count(sign) for sign in (b",", b"[", b"{")) > MAX_VALUES:
         raise Failure(f"the answer has more than {MAX_VALUES} values")
     try:
@@ -204,7 +204,7 @@ def document_from(text: bytes) -> Answer:
             raise ValueError("it is not an object")
         _check_levels(document)
         if _SURROGATE.search(text.decode()):
-            json.dumps(document, ensure_ascii=False).encode()  # raises for half of a pair
+            json.dumps(document, ensure_ascii=False).encode()  # raises for an unpaired surrogate
     except (ValueError, RecursionError) as problem:
         reason = "it is nested too deeply" if isinstance(problem, RecursionError) else problem
         raise Failure(f"the answer is not valid: {reason}") from None
@@ -212,7 +212,7 @@ def document_from(text: bytes) -> Answer:
 
 
 def answer_from(text: bytes, takes_more: bool = False) -> Tuple[Answer, bool]:
-    """The document, and whether another one follows. Raises Refused, and Failure for what is not an answer."""
+    """The document, and whether another one follows. Raises Refused for an error, Failure for an invalid answer."""
     reply = document_from(text)
     error, parameters, continues = (reply.get(name) for name in ("error", "parameters", "continues"))
     if error is not None and parameters is None:
@@ -246,58 +246,58 @@ def answer_of_program(text: bytes) -> Answer:
 
 
 class Questions:
-    """The parameters of each method; a client says how they are sent."""
+    """The methods of org.gpuprobe with their parameters. Clients implement _ask()."""
 
     def _ask(self, method: str, parameters: Optional[Mapping[str, Any]] = None) -> Any:
         raise NotImplementedError
 
     @question
     def describe(self) -> DescribeAnswer:
-        """The report on the machine."""
+        """Returns the report about the machine."""
         return self._ask("Describe")
 
     @question
     def gpus(self) -> ListGpusAnswer:
-        """{"generation", "gpus"}: every GPU, the default one first."""
+        """Returns {"generation", "gpus"}: every GPU, the default one first."""
         return self._ask("ListGpus")
 
     @question
     def select(self, consumer: str = "default", **request: Unpack[SelectRequest]) -> SelectAnswer:
-        """The backend that the consumer should use here. Keys of the request are written with underscores:
+        """Chooses the backend that the application should use here. Keys of the request are written with underscores:
         min_memory. Raises NoMatch."""
         return self._ask("Select", {"consumer": consumer, "request": request})
 
     @question
     def recommend(self, product: str, manifest: Optional[str] = None,
                   **request: Unpack[RecommendRequest]) -> RecommendAnswer:
-        """Which of a product's variants to install here; its status says why there is none."""
+        """Chooses the variant of an application to install here. If none fits, the answer's status has the reason."""
         return self._ask("Recommend", {"product": product, "manifest": manifest, "request": request})
 
     @question
     def plan(self, need: Optional[int] = None, *, margin: Optional[int] = None, gpus: Optional[List[str]] = None,
              request: Optional[PlanRequest] = None, model: Optional[str] = None) -> PlanAnswer:
-        """Whether so many bytes, or a model (the text of a gpuprobe.model/1), fit on each GPU, and on several together."""
+        """Whether a number of bytes or a model (the text of a gpuprobe.model/1) fits on each GPU and on several."""
         return self._ask("Plan", {"need": need, "margin": margin, "gpus": gpus, "request": request, "model": model})
 
     @question
     def diagnose(self, environment: Optional[Mapping[str, str]] = None) -> DiagnoseAnswer:
-        """Why a GPU is not used, and what helps. Without an environment: that of this process."""
+        """Why a GPU is not used, and how to fix it. The environment defaults to the one of this process."""
         return self._ask("Diagnose", {"environment": dict(os.environ if environment is None else environment)})
 
     @question
     def query(self, *terms: str, gpus: Optional[List[str]] = None) -> QueryAnswer:
-        """Whether terms hold, on each GPU: "driver>=550"."""
+        """Whether terms such as "driver>=550" are true for each GPU."""
         return self._ask("Query", {"terms": list(terms), "gpus": gpus})
 
     @question
     def memory(self, gpu: str) -> GetMemoryAnswer:
-        """The memory of the GPU with that id, read now."""
+        """The memory of the GPU with that id, read at the time of the call."""
         return self._ask("GetMemory", {"gpu": gpu})
 
     @question
     def report_outcome(self, consumer: str, outcome: str, *, backend: Optional[str] = None,
                        variant: Optional[str] = None, family: Optional[str] = None, gpu: Optional[str] = None,
                        detail: Optional[str] = None) -> ReportOutcomeAnswer:
-        """How a choice went: "ok" or "failed"."""
+        """Reports how a choice worked out: "ok" or "failed"."""
         return self._ask("ReportOutcome", {"consumer": consumer, "outcome": outcome, "backend": backend,
                                            "variant": variant, "family": family, "gpu": gpu, "detail": detail})

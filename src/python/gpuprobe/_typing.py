@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For checkers of types alone: a question is asked in one way of both clients, and AsyncClient's is to be awaited."""
+"""Only for type checkers: both clients share the methods of Questions, but AsyncClient's must be awaited."""
 from typing import Any, Awaitable, Callable, Generic, TypeVar, overload
 
 from typing_extensions import Concatenate, ParamSpec
