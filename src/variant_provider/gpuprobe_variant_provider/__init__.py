@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which wheel variants for NVIDIA, AMD and Intel GPUs this machine runs.
+"""The wheel variants for NVIDIA, AMD and Intel GPUs that this machine can run.
 
-Nvidia, Amd and Intel are plugins as variantlib loads them (wheelnext/variantlib@c3f54f38, variantlib/protocols.py), with the
-namespaces, features and values of nvidia-, amd- and intel-variant-provider; what they know is gpuprobe's report. Only GPUs
-that a program can use count.
+Nvidia, Amd and Intel are plugins for variantlib (wheelnext/variantlib@c3f54f38, variantlib/protocols.py). They have the
+namespaces, features and values of nvidia-, amd- and intel-variant-provider, but take all facts from gpuprobe's report. Only
+GPUs that a program can use count.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Version = Tuple[int, int]
 
 @dataclass(frozen=True)
 class FeatureConfig:
-    """One feature; its values from the best to the least."""
+    """A feature with its values, best first."""
 
     name: str
     values: List[str]
@@ -31,7 +31,7 @@ class FeatureConfig:
 
 @functools.lru_cache(maxsize=1)
 def _report() -> Optional[Report]:
-    """An installer asks three plugins for one answer; a machine that nobody can tell of runs no variant."""
+    """The report, cached because an installer calls three plugins. None (no variant fits) if gpuprobe does not answer."""
     try:
         with gpuprobe.Client() as client:
             return client.describe()
@@ -45,7 +45,7 @@ def _usable(report: Report, backend: str) -> List[Report]:
 
 
 def _runtime(report: Report, api: str, key: str) -> Optional[Version]:
-    """(12, 8) of "12.8": of the library that answered."""
+    """The version of the API's library that answered, as (12, 8) for "12.8"."""
     return _version((report["runtimes"].get(api) or {}).get(key))
 
 
@@ -61,14 +61,14 @@ def _once(values: Iterable[Optional[str]]) -> List[str]:
 
 
 class _Plugin:
-    """What variantlib calls."""
+    """The interface that variantlib calls."""
 
     namespace: str
-    is_aot_plugin = False  # another machine, other answers
+    is_aot_plugin = False  # the values depend on the machine
 
     @classmethod
     def of(cls, report: Report) -> List[FeatureConfig]:
-        """What the machine of a report runs."""
+        """The features that the machine in a report supports."""
         raise NotImplementedError
 
     @classmethod
@@ -101,7 +101,7 @@ class Nvidia(_Plugin):
 
     @classmethod
     def _versions(cls, lowest: Version, highest: Version) -> List[str]:
-        """All from the highest to the lowest, and each major version alone after its minor ones."""
+        """All versions from the highest to the lowest; each major version follows its minor versions."""
         values = []
         for major in range(highest[0], lowest[0] - 1, -1):
             last = highest[1] if major == highest[0] else cls.LAST_MINOR
@@ -144,7 +144,7 @@ class Intel(_Plugin):
     """Source: wheelnext/intel-variant-provider@9516bd28, intel_variant_provider/plugin.py and devices.py."""
 
     namespace = "intel"
-    # Each IP version that the provider knows, with the one whose code it also runs.
+    # Each IP version that the provider knows, with the base version whose kernels it runs too.
     BASES = {
         "35.11.0": None, "35.10.4": None, "30.5.4": "30.0.4", "30.4.4": "30.0.4", "30.3.1": "30.0.4", "30.1.0": "30.0.4",
         "30.0.4": None, "20.4.4": "20.1.0", "20.2.0": "20.1.0", "20.1.0": None, "12.74.4": None, "12.71.4": "12.70.4",
@@ -168,5 +168,5 @@ PLUGINS = (Nvidia, Amd, Intel)
 
 
 def properties(report: Report) -> Dict[str, Dict[str, List[str]]]:
-    """Namespace, feature and values, all from the best to the least: the form of static-properties."""
+    """Namespace → feature → values, best first: the format of static-properties."""
     return {plugin.namespace: {config.name: config.values for config in plugin.of(report)} for plugin in PLUGINS}

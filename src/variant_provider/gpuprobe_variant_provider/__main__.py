@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""python3 -m gpuprobe_variant_provider: the variants that this machine runs, as a static list."""
+"""python3 -m gpuprobe_variant_provider: prints the variants that this machine can run as a static list."""
 import argparse
 import json
 import os
@@ -11,8 +11,8 @@ import gpuprobe
 
 from . import properties
 
-# Whose answer each namespace stands for. Source of the form: astral-sh/uv, branch charlie/wheel-variant@dd4562af,
-# crates/uv-variants/src/variant_lock.rs; one that is not in the list is an error there, so that none is left out.
+# The provider that each namespace replaces. Source of the format: astral-sh/uv, branch charlie/wheel-variant@dd4562af,
+# crates/uv-variants/src/variant_lock.rs. A missing provider is an error there, so all of them are listed.
 PROVIDERS = {
     "nvidia": ("nvidia-variant-provider==0.0.2", "nvidia_variant_provider.plugin:NvidiaVariantPlugin"),
     "amd": ("amd-variant-provider==0.0.2", "amd_variant_provider.plugin:AMDVariantPlugin"),
@@ -30,7 +30,7 @@ def toml_from(found: Dict[str, Dict[str, List[str]]]) -> str:
 
 
 def write(path: str, text: str) -> None:
-    """So that no reader sees a part of it; readable for everybody."""
+    """Writes the file atomically. Everybody may read it."""
     folder = os.path.dirname(os.path.abspath(path))
     with tempfile.NamedTemporaryFile("w", dir=folder, prefix=".", encoding="utf-8", delete=False) as file:
         try:
