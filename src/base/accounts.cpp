@@ -9,9 +9,13 @@
 namespace gpuprobe::inline base {
 namespace {
 
+/// Space for the strings of one entry. A larger entry is treated as unknown.
 constexpr std::size_t kBuffer = 16384;
+/// A directory service may list the accounts of a whole company.
 constexpr std::size_t kMaxAccounts = 65536;
 
+/// The account of a user id. getpwuid_r() may report an unknown id as success with no entry, or as
+/// an error, depending on the name service.
 std::optional<Account> account_of(uid_t id) {
     std::vector<char> buffer(kBuffer);
     passwd entry = {};
@@ -35,6 +39,7 @@ std::optional<std::string> home_of(uid_t id) {
 
 std::vector<Account> accounts() {
     std::vector<Account> all;
+    // getpwent() keeps its position in a global: this must not run in two threads.
     ::setpwent();
     while (all.size() < kMaxAccounts)
         if (const auto* entry = ::getpwent())

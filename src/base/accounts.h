@@ -7,14 +7,16 @@
 
 #include <sys/types.h>
 
-/// Names of accounts as this machine knows them (nsswitch.conf(5)); the portable program, which can
-/// load nothing, knows those of /etc/passwd and /etc/group.
+/// Names of accounts, from the name services of this machine (nsswitch.conf(5)). The portable
+/// program cannot load those services and reads /etc/passwd and /etc/group instead.
 namespace gpuprobe::inline base {
 
 inline constexpr uid_t kRoot = 0;
-/// Accounts below are of the system. Source: login.defs(5), UID_MIN.
+/// First user id of a human user; ids below it, apart from root, are system accounts. Source:
+/// login.defs(5), UID_MIN.
 inline constexpr uid_t kFirstPerson = 1000;
 
+/// The name of a user or group; nullopt if the id has no entry.
 std::optional<std::string> user_name(uid_t id);
 std::optional<std::string> group_name(gid_t id);
 
@@ -23,7 +25,8 @@ struct Account {
     uid_t uid = 0;
     std::string home = {};
 };
-/// All accounts that can be listed: those of a directory service are often left out. At most 65536.
+/// All accounts that can be enumerated, at most 65536. Directory services such as LDAP often do not
+/// support enumeration; their accounts are then missing.
 std::vector<Account> accounts();
 /// The home folder of a user; nullopt for an unknown user.
 std::optional<std::string> home_of(uid_t id);

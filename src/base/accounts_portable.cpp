@@ -3,13 +3,15 @@
 #include "base/files.h"
 #include "base/parse.h"
 
+// A statically linked program cannot load NSS modules, so this file reads the two files itself.
 namespace gpuprobe::inline base {
 namespace {
 
 constexpr Bytes kMaxFile = mib(1);
 constexpr std::size_t kMaxAccounts = 65536;
 
-/// Source: passwd(5) and group(5): name, password, number.
+/// The name of entry `id` in passwd(5) or group(5): both have name, password and number as their
+/// first three columns.
 std::optional<std::string> name_in(const char* path, std::uint32_t id) {
     const auto text = RootedFiles{}.read(path, kMaxFile);
     if (!text)
@@ -28,6 +30,7 @@ std::optional<std::string> user_name(uid_t id) {
     return name_in("/etc/passwd", id);
 }
 
+// Columns of passwd(5): name, password, user id, group id, comment, home folder, shell.
 std::vector<Account> accounts() {
     std::vector<Account> all;
     const auto text = RootedFiles{}.read("/etc/passwd", kMaxFile);

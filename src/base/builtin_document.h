@@ -5,9 +5,9 @@
 
 namespace gpuprobe::inline base {
 
-/// A JSON file as it was at build time (cmake/embed_json.cmake).
+/// A JSON file that was embedded at build time (cmake/embed_json.cmake).
 struct BuiltinDocument {
-    std::string_view name = {};  ///< of the file, without ".json"
+    std::string_view name = {};  ///< the file's name without ".json"
     std::string_view json = {};
 };
 

@@ -23,7 +23,7 @@
 namespace gpuprobe::inline base {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as the kernel: path_resolution(7)
+constexpr int kMaxLinks = 40;  // the kernel's limit: path_resolution(7)
 constexpr std::size_t kMaxFolderEntries = 65536;
 constexpr Bytes kMaxLine = kib(4);
 
@@ -31,6 +31,7 @@ using Directory = CHandle<DIR, closedir>;
 
 std::string text_of_errno(int number) {
     char buffer[128] = {};
+    // The GNU variant, which may return a constant string instead of filling the buffer.
     return strerror_r(number, buffer, sizeof buffer);
 }
 
@@ -60,17 +61,18 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
     return Done{};
 }
 
-/// Of a file that is being written: its name, this, and six letters.
+/// Temporary files are called like the file, followed by this and six random characters.
 constexpr std::string_view kUnfinished = ".new-";
 
-/// The prefix of a file's temporary names: in the same folder, or hidden in another one.
+/// The prefix under which all temporary names of a file start. In another folder they begin with a
+/// dot.
 std::string unfinished_name(const std::string& file, const std::string& elsewhere) {
     const auto name = file.substr(file.find_last_of('/') + 1);
     const auto beside = elsewhere == folder_of(file) ? file : elsewhere + "/." + name;
     return beside + std::string{kUnfinished};
 }
 
-/// Removes what writers left that were killed; whoever still writes holds a lock.
+/// Removes temporary files that killed writers left behind. A live writer holds a lock on its file.
 void sweep(const std::string& folder, const std::string& prefix) {
     const Directory names{::opendir(folder.c_str())};
     if (!names)
@@ -85,10 +87,12 @@ void sweep(const std::string& folder, const std::string& prefix) {
     }
 }
 
-/// A file that is written before it has its name.
+/// A temporary file with its content complete, before it is renamed to its final name. It is
+/// deleted unless it was renamed.
 class Unfinished {
 public:
-    /// `file_path` and `elsewhere` lead through open folders; `path` is for errors.
+    /// `file_path` and `elsewhere` are paths through opened folders (open_folder.h). `path` is the
+    /// path that errors show.
     static Result<Unfinished> write(const std::string& elsewhere,
                                     const std::string& file_path,
                                     const std::string& path,
@@ -100,7 +104,7 @@ public:
         file.fd_.reset(::mkostemp(file.name_.data(), O_CLOEXEC));
         if (!file.fd_)
             return errno_error(path, errno);
-        // Without it, somebody may take it for a remnant.
+        // Hold a lock so that sweep() in another process does not take the file for a leftover.
         (void)::flock(file.fd_.get(), LOCK_EX | LOCK_NB);
         TRY(write_all(file.fd_.get(), content, path));
         if (::fchmod(file.fd_.get(), mode) != 0)
@@ -116,7 +120,7 @@ public:
             ::unlink(name_.c_str());
     }
 
-    /// False with errno, as for the next.
+    /// flush() and name() return false and set errno on failure.
     [[nodiscard]] bool flush() const { return ::fsync(fd_.get()) == 0; }
     [[nodiscard]] bool name(const std::string& path) {
         has_name_ = ::rename(name_.c_str(), path.c_str()) == 0;
@@ -155,6 +159,8 @@ RootedFiles::RootedFiles(std::string root) : root_{std::move(root)} {
 }
 
 Result<std::string> RootedFiles::real_path(std::string_view path) const {
+    // Resolve piece by piece, as path_resolution(7) describes: `done` is the resolved part,
+    // `rest` the part that is still to be resolved, to which each link adds its target.
     std::deque<std::string> rest;
     for (const auto piece : split(path, '/'))
         rest.emplace_back(piece);
@@ -183,11 +189,13 @@ Result<std::string> RootedFiles::real_path(std::string_view path) const {
             return errno_error(path, ELOOP);
         const auto target = TRY(read_link(here));
         done.pop_back();
+        // An absolute target starts at the root of the tree, not at the machine's.
         if (target.starts_with('/'))
             done.clear();
         const auto pieces = split(target, '/');
         rest.insert(rest.begin(), pieces.begin(), pieces.end());
     }
+    // The loop above accepts missing pieces; report them here.
     auto resolved = joined();
     struct stat info = {};
     if (::lstat((root_ + resolved).c_str(), &info) != 0)
@@ -221,7 +229,7 @@ Result<std::string> read_to_end(const UniqueFd& fd, std::string_view path, Bytes
 
 Result<std::string> RootedFiles::read(std::string_view path, Bytes limit) const {
     const auto real = TRY(outside(path));
-    // O_NONBLOCK: a FIFO in a captured tree must not stop the reader.
+    // O_NONBLOCK: opening a FIFO in a captured tree must not block.
     const UniqueFd fd{::open(real.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
     if (!fd)
         return errno_error(path, errno);
@@ -253,6 +261,7 @@ Result<std::vector<std::string>> RootedFiles::list(std::string_view path) const 
 
 Result<std::string> RootedFiles::link_target(std::string_view path) const {
     const auto slash = path.find_last_of('/');
+    // Resolve the folder only: the last piece is the link itself.
     const auto folder = TRY(outside(slash == 0 ? "/" : path.substr(0, slash)));
     auto target = read_link(folder + std::string{path.substr(slash)});
     if (!target)
@@ -296,7 +305,7 @@ Status write_atomically_from(const std::string& elsewhere,
     const UniqueFd folder{
         ::open(folder_of(place.path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     if (folder)
-        (void)::fsync(folder.get());  // best effort: the file itself is whole either way
+        (void)::fsync(folder.get());  // best effort: the file is complete either way
     return Done{};
 }
 
@@ -313,7 +322,7 @@ Result<UniqueFd> lock_file(const std::string& path, Duration patience) {
     if (!fd)
         return errno_error(path, errno);
     int problem = 0;
-    (void)succeeds_within(patience, [&] {  // it may also fail for good
+    (void)succeeds_within(patience, [&] {  // ends at any other error, too
         problem = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
         return problem != EWOULDBLOCK;
     });

@@ -16,46 +16,47 @@
 
 namespace gpuprobe::inline base {
 
-/// What stat(2) says, as far as anyone here needs it.
+/// The fields of stat(2) that this project uses.
 struct FileStatus {
     mode_t mode = 0;  ///< type and permission bits
     uid_t uid = 0;
     gid_t gid = 0;
-    dev_t device = 0;  ///< st_rdev: the device a node stands for
+    dev_t device = 0;  ///< st_rdev: the device that a device node refers to
     ino_t inode = 0;
     Bytes size = {};
     WallTime modified = {};
 };
 
-/// The files of one machine, seen from its root: the running one, or a captured one.
+/// A read-only view of the files of one machine, either the running one or a captured tree.
 ///
-/// Paths are absolute within that root, and symbolic links never lead out of it.
-/// Every Error's text is "path: reason".
+/// Paths are absolute within that tree, and symbolic links never lead out of it. The text of each
+/// Error is "path: reason".
 class FileSystem {
 public:
     virtual ~FileSystem() = default;
 
-    /// The whole file. Errors: NotFound, PermissionDenied, TooLarge over `limit`, Io (not a regular
-    /// file too).
+    /// The content of a whole file. Errors: NotFound, PermissionDenied, TooLarge if it is larger
+    /// than `limit`, Io (also if it is not a regular file).
     [[nodiscard]] virtual Result<std::string> read(std::string_view path, Bytes limit) const = 0;
-    /// The names in a folder but "." and "..", sorted by byte. Errors: NotFound, PermissionDenied,
-    /// Io.
+    /// The names in a folder except "." and "..", sorted by byte. Errors: NotFound,
+    /// PermissionDenied, Io; TooLarge for more than 65536 entries.
     [[nodiscard]] virtual Result<std::vector<std::string>> list(std::string_view path) const = 0;
-    /// Where a symbolic link points, unresolved. Errors: NotFound, Io when it is none.
+    /// The target of a symbolic link, unresolved. Errors: NotFound; Io if it is not a link.
     [[nodiscard]] virtual Result<std::string> link_target(std::string_view path) const = 0;
-    /// The path with every link resolved, within the root. Errors: NotFound, Io for a loop.
+    /// The path with all links resolved, within the root. Errors: NotFound; Io for a loop of links.
     [[nodiscard]] virtual Result<std::string> real_path(std::string_view path) const = 0;
-    /// Follows links. Opens nothing. Errors: NotFound, PermissionDenied, Io.
+    /// The status of a file, following links. Does not open the file. Errors: NotFound,
+    /// PermissionDenied, Io.
     [[nodiscard]] virtual Result<FileStatus> status(std::string_view path) const = 0;
 
     [[nodiscard]] bool exists(std::string_view path) const {
         return static_cast<bool>(status(path));
     }
-    /// One line of a small file without white space around it; nullopt when it can't be read.
+    /// The first line of a small file (4 KiB at most), trimmed; nullopt if it cannot be read.
     [[nodiscard]] std::optional<std::string> line(std::string_view path) const;
 };
 
-/// Files below a folder of this machine.
+/// The files below a folder of this machine.
 class RootedFiles final : public FileSystem {
 public:
     explicit RootedFiles(std::string root = "/");
@@ -67,35 +68,38 @@ public:
     [[nodiscard]] Result<FileStatus> status(std::string_view path) const override;
 
 private:
-    /// The path as the operating system knows it: links resolved within the root.
+    /// The path to pass to the operating system: below the root, with links resolved within it.
     [[nodiscard]] Result<std::string> outside(std::string_view path) const;
 
     std::string root_;  ///< without a final slash; empty for "/"
 };
 
-/// What a file has from here to its end. Errors: TooLarge over `limit`, Io; each names `path`.
+/// The rest of a file, from the current position to the end. Errors: TooLarge if it is larger than
+/// `limit`, Io. The texts contain `path`.
 Result<std::string> read_to_end(const UniqueFd& fd, std::string_view path, Bytes limit);
 
-/// Writes a file so that a reader sees the old or the new one, whatever happens in between: a
-/// temporary file beside it, fsync, rename, fsync of the folder. Errors: Io, PermissionDenied.
+/// Replaces a file atomically, also across a crash: readers see either the old or the new content.
+/// Writes a temporary file next to it, then calls fsync, rename, and fsync on the folder. Errors:
+/// Io, PermissionDenied.
 Status write_atomically(const std::string& path, std::string_view content, mode_t mode = 0644);
 
-/// The same without a flush, for what is made again where it is not as it should be.
+/// The same without fsync, for files that are simply made again if they were lost or damaged.
 Status write_scratch(const std::string& path, std::string_view content, mode_t mode = 0644);
 
-/// An Error for the current errno: "path: reason" with the code that fits.
+/// An Error "path: reason" with the code that fits an errno value.
 Error errno_error(std::string_view path, int number);
 
-/// write_atomically() with the temporary file in `elsewhere`, a folder of the same file system, for
-/// a reader who takes notice of whatever appears in the file's own. Errors: Io, PermissionDenied.
+/// Like write_atomically(), but with the temporary file in the folder `elsewhere` on the same file
+/// system. Use it if another program reacts to every file that appears in the target folder.
+/// Errors: Io, PermissionDenied.
 Status write_atomically_from(const std::string& elsewhere,
                              const std::string& path,
                              std::string_view content,
                              mode_t mode = 0644);
 
-/// A lock on a file, which is made where it is missing, that ends with this process; an empty one
-/// where another process has it for longer than `patience`. Errors: Io, NotFound, PermissionDenied,
-/// each "path: reason".
+/// Takes an exclusive lock on a file, which is created if it is missing. The lock is held until the
+/// descriptor is closed. Returns an empty descriptor if another process still holds the lock after
+/// `patience`. Errors: Io, NotFound, PermissionDenied, each with the text "path: reason".
 Result<UniqueFd> lock_file(const std::string& path, Duration patience = {});
 
 }  // namespace gpuprobe::inline base

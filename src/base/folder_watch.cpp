@@ -15,6 +15,7 @@
 namespace gpuprobe::inline base {
 namespace {
 
+/// A file counts as written when it is closed, so that readers never see half of it.
 constexpr std::uint32_t kEvents =
     IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ONLYDIR;
 
@@ -42,6 +43,7 @@ Result<std::unique_ptr<FolderWatch>> FolderWatch::begin(EventLoop& loop,
     UniqueFd fd{::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)};
     if (!fd)
         return Error{ErrorCode::Unavailable, errno_error("inotify", errno).text};
+    // Missing folders are expected: most administrators add no data files.
     for (const auto& folder : folders)
         (void)::inotify_add_watch(fd.get(), folder.c_str(), kEvents);
     return std::unique_ptr<FolderWatch>{
@@ -58,6 +60,7 @@ void FolderWatch::read_events() {
         if (count <= 0)
             break;
         std::string_view rest{buffer, static_cast<std::size_t>(count)};
+        // Each event is followed by a name, padded with NUL to `len` bytes. See inotify(7).
         while (rest.size() >= sizeof(inotify_event)) {
             inotify_event event = {};
             std::memcpy(&event, rest.data(), sizeof event);
@@ -65,6 +68,7 @@ void FolderWatch::read_events() {
             const auto padded = rest.substr(0, event.len);
             rest.remove_prefix(padded.size());
             const auto name = padded.substr(0, padded.find('\0'));
+            // After a queue overflow events were lost: assume a change.
             is_news = is_news || (event.mask & IN_Q_OVERFLOW) != 0 ||
                       std::ranges::any_of(endings_, [name](const std::string& ending) {
                           return name.ends_with(ending);
@@ -72,6 +76,7 @@ void FolderWatch::read_events() {
         }
     }
     if (is_news)
+        // Replaces a running timer, so a series of changes is reported once.
         settling_ = loop_.after(settle_, [this] { changed_(); });
 }
 

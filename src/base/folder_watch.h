@@ -12,11 +12,12 @@
 
 namespace gpuprobe::inline base {
 
-/// Tells when files with one of some endings have been written, moved or removed in some folders.
+/// Watches folders and reports when files with certain endings were written, moved or deleted.
 class FolderWatch {
 public:
-    /// `changed` is called once nothing has happened for `settle`. A folder that is not there when
-    /// the watch begins is not watched. Errors: Unavailable, when inotify can't be used.
+    /// `changed` is called after changes, once there has been no further change for `settle`.
+    /// Folders that do not exist at this time are not watched. Errors: Unavailable if inotify
+    /// cannot be used.
     static Result<std::unique_ptr<FolderWatch>> begin(EventLoop& loop,
                                                       const std::vector<std::string>& folders,
                                                       std::vector<std::string> endings,

@@ -8,6 +8,7 @@
 
 namespace gpuprobe::inline base {
 
+/// Deleter that calls a C function.
 template <auto release>
 struct Release {
     template <class T>
@@ -16,11 +17,11 @@ struct Release {
     }
 };
 
-/// Owner of a C object; `release` runs once.
+/// Owner of a C object; calls `release` once at the end.
 template <class T, auto release>
 using CHandle = std::unique_ptr<T, Release<release>>;
 
-/// Owner of a file descriptor; -1 is empty.
+/// Owner of a file descriptor; -1 means empty.
 class UniqueFd {
 public:
     UniqueFd() = default;

@@ -19,14 +19,15 @@
 namespace gpuprobe::inline base {
 namespace {
 
-constexpr int kMaxLinksOnTheWay = 40;  // as the kernel: path_resolution(7)
+constexpr int kMaxLinksOnTheWay = 40;  // the kernel's limit: path_resolution(7)
 constexpr Bytes kMaxMap = kib(64);
 
-/// How the kernel shows owners that have no number in this user namespace. Source:
+/// User id that the kernel reports for owners without a mapping in this user namespace. Source:
 /// user_namespaces(7), /proc/sys/kernel/overflowuid.
 constexpr uid_t kUnmapped = 65534;
 
-/// Whether 65534 is a user here, and not only the sign for owners of another namespace.
+/// Whether 65534 is a real user in this namespace. Otherwise it only stands for unmapped owners. A
+/// uid_map that cannot be read counts as a real user, which is the cautious answer.
 bool is_unmapped_a_user() {
     const auto map = RootedFiles{}.read("/proc/self/uid_map", kMaxMap);
     if (!map)
@@ -41,13 +42,14 @@ bool is_unmapped_a_user() {
     return false;
 }
 
-/// An owner who may do with our files what they like anyway.
+/// Whether the owner is root or us, or cannot be another user of this namespace. Root can change
+/// our files in any case.
 bool is_trusted(uid_t owner) {
     return owner == kRoot || owner == ::geteuid() || (owner == kUnmapped && !is_unmapped_a_user());
 }
 
-/// Whether another user can change which entries the folder has. In a sticky one they can add
-/// entries, and remove only their own.
+/// Whether another user can replace entries of the folder. In a sticky folder other users can add
+/// entries, but remove only their own.
 bool is_open_to_others(const struct stat& folder) {
     const bool is_writable =
         (folder.st_mode & S_IWOTH) != 0 ||
@@ -55,14 +57,15 @@ bool is_open_to_others(const struct stat& folder) {
     return !is_trusted(folder.st_uid) || (is_writable && (folder.st_mode & S_ISVTX) == 0);
 }
 
-/// The path as it is looked up, piece by piece.
+/// Looks a path up piece by piece, with a descriptor for each folder, and checks each step.
 class Walk {
 public:
-    /// `told`: the path that errors name.
+    /// `told`: the path that errors show.
     Walk(const std::string& path, const std::string& told, FolderTrust trust, MissingFolder missing)
         : path_{path}, told_{told}, trust_{trust}, missing_{missing} {}
 
     Result<OpenFolder> to_its_end() {
+        // follow() puts the target of a link in front of the remaining pieces.
         TRY(start_at(path_.starts_with('/') ? "/" : "."));
         push(path_);
         while (!rest_.empty()) {
@@ -73,6 +76,7 @@ public:
         }
         if (trust_ == FolderTrust::Own && (info_.st_uid != ::geteuid() || is_shared_at_its_end()))
             return refusal("is not a folder of ours only");
+        // If another user can change the path, only the descriptor is reliable.
         auto way = is_open_ ? "/proc/self/fd/" + std::to_string(here_.get()) : path_;
         return OpenFolder{.descriptor = std::move(here_), .path = std::move(way)};
     }
@@ -83,15 +87,18 @@ private:
         return enter(UniqueFd{::open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC)});
     }
 
+    /// Adds pieces in front of those that are still to be looked up.
     void push(std::string_view path) {
         const auto pieces = split(path, '/');
         rest_.insert(rest_.begin(), pieces.begin(), pieces.end());
     }
 
+    /// Enters a folder or follows a link. Creates a missing folder if that was requested.
     Status step(const std::string& name) {
         auto next = opened(name);
         if (!next && errno == ENOENT && missing_ == MissingFolder::Make) {
             const mode_t mode = trust_ == FolderTrust::Own ? 0700 : 0755;
+            // EEXIST: another process was faster. The checks below apply to its folder as well.
             if (::mkdirat(here_.get(), name.c_str(), mode) != 0 && errno != EEXIST)
                 return errno_error(told_, errno);
             next = opened(name);
@@ -111,6 +118,7 @@ private:
         return UniqueFd{::openat(here_.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
     }
 
+    /// Follows a link, unless another user could have created it.
     Status follow(const UniqueFd& link, const struct stat& info) {
         if (!is_trusted(info.st_uid) || is_open_)
             return refusal("is a link that " + owner(is_open_ ? opener_ : info.st_uid) +
@@ -118,6 +126,8 @@ private:
         if (++links_ > kMaxLinksOnTheWay)
             return errno_error(told_, ELOOP);
         std::array<char, PATH_MAX> target = {};
+        // The empty path reads the link that was opened and checked, not its current
+        // replacement.
         const auto length = ::readlinkat(link.get(), "", target.data(), target.size());
         if (length < 0)
             return errno_error(told_, errno);
@@ -126,6 +136,7 @@ private:
         return text.starts_with('/') ? start_at("/") : Status{Done{}};
     }
 
+    /// Makes `folder` the current folder, and records whether other users can change the path.
     Status enter(UniqueFd folder) {
         if (!folder || ::fstat(folder.get(), &info_) != 0)
             return errno_error(told_, errno);
@@ -141,6 +152,7 @@ private:
         return Done{};
     }
 
+    /// Whether other users can create files in the current folder; a sticky bit does not help here.
     [[nodiscard]] bool is_shared_at_its_end() const {
         return is_open_to_others(info_) || (info_.st_mode & S_IWOTH) != 0;
     }
@@ -160,11 +172,11 @@ private:
     FolderTrust trust_;
     MissingFolder missing_;
     UniqueFd here_ = {};
-    struct stat info_ = {};  ///< of here_
+    struct stat info_ = {};  ///< status of here_
     std::deque<std::string> rest_ = {};
-    std::string seen_ = {};  ///< the path as far as it was looked up
-    bool is_open_ = false;   ///< a folder on the way is_open_to_others()
-    uid_t opener_ = 0;       ///< whose the first such folder is
+    std::string seen_ = {};  ///< the path as far as it has been looked up
+    bool is_open_ = false;   ///< is_open_to_others() is true for a folder on the path
+    uid_t opener_ = 0;       ///< owner of the first such folder
     int links_ = 0;
 };
 

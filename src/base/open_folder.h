@@ -6,57 +6,58 @@
 #include "base/handle.h"
 #include "base/result.h"
 
-/// Every file that this project creates or replaces (files.h, too) is reached through here, so that
-/// no other user can redirect it: gpuprobectl is also run by root, with the variables and in the
-/// folders of a user.
+/// Opens folders so that no other user can redirect the path. Every file that this project creates
+/// or replaces goes through these functions, including those in files.h. The reason: root also runs
+/// gpuprobectl with the environment of a user and in that user's folders.
 namespace gpuprobe::inline base {
 
-/// Whose folders a path may lead through.
+/// Which users' folders a path may pass through.
 enum class FolderTrust {
-    /// The path of a place of ours. The last folder must belong to us, and for root every folder on
-    /// the way must be closed to other users.
+    /// A path that this project chose. The last folder must belong to us. For root, no folder on
+    /// the path may be writable by other users.
     Own,
-    /// A path that our caller named. Folders of other users are entered, as whoever named the path
-    /// wants it.
+    /// A path that our caller named. It may pass through folders of other users, because the caller
+    /// wants that.
     Named,
 };
 
 enum class MissingFolder { Fail, Make };
 
-/// A folder that stays what it is while this lives, whatever other users do to its path.
+/// An open folder. Other users cannot exchange it while this object lives, even if they change the
+/// path that led to it.
 struct OpenFolder {
     UniqueFd descriptor = {};
-    /// Leads there: the path itself if no other user can change where it leads, else
+    /// A path to the folder: the original path if no other user can redirect it, otherwise
     /// "/proc/self/fd/N".
     std::string path = {};
 };
 
-/// Opens the folder at `path`. Folders that are made may be read by everybody, as the umask allows,
-/// and for FolderTrust::Own to us only.
+/// Opens the folder at `path`. Folders that this function creates are readable by everyone, subject
+/// to the umask; with FolderTrust::Own only by us.
 ///
-/// No link is followed that belongs to another user than root and us, or that is in a folder in
-/// which another user could have put it. Errors: NotFound, Io; PermissionDenied, also for what
-/// another user could redirect, with the folder or link at fault.
+/// A symbolic link is not followed if it belongs to a user other than root and us, or if it is in a
+/// folder in which another user could have created it. Errors: NotFound, Io; PermissionDenied, also
+/// if another user could redirect the path. The text names the folder or link at fault.
 Result<OpenFolder> open_folder(const std::string& path,
                                FolderTrust trust,
                                MissingFolder missing = MissingFolder::Fail);
 
-/// The path of the folder that a file is in: "." for a name without a slash.
+/// The folder part of a path: "." for a name without a slash.
 std::string folder_of(const std::string& path);
 
-/// A file's place, through its folder as FolderTrust::Named.
+/// The location of a file, whose folder was opened with FolderTrust::Named.
 struct FilePlace {
     OpenFolder folder = {};
-    std::string path = {};  ///< of the file, in folder.path
+    std::string path = {};  ///< the file's path, through folder.path
 
-    /// Errors: those of open_folder().
+    /// Errors: as open_folder().
     static Result<FilePlace> of(const std::string& path);
 };
 
-/// Gives a file another name, in the place of what has it. Errors: NotFound, Io, PermissionDenied.
+/// Renames a file and replaces an existing target. Errors: NotFound, Io, PermissionDenied.
 Status rename_file(const std::string& from, const std::string& to);
 
-/// A file that is not there is removed already. Errors: Io, PermissionDenied.
+/// Removes a file. A missing file is not an error. Errors: Io, PermissionDenied.
 Status remove_file(const std::string& path);
 
 }  // namespace gpuprobe::inline base

@@ -7,12 +7,14 @@
 
 namespace gpuprobe::inline base {
 
-/// How long a start waits for what a killed process of the same program held. The kernel closes its
-/// descriptors at once, but children that it had just started hold them until their own program
-/// runs, or until they have seen its end.
+/// How long a starting program waits for resources (locks, sockets, bus names) that a killed
+/// predecessor held. The kernel closes the predecessor's descriptors at once, but children that it
+/// had just started keep copies until they call execve(), or until they notice that their parent
+/// has exited.
 constexpr Duration kAfterPredecessor = std::chrono::seconds{2};
 
-/// Whether `attempt` succeeds, tried again and again within `patience`; at least once.
+/// Repeats `attempt` every 10 ms until it succeeds or `patience` has passed; tries at least once.
+/// Returns whether it succeeded.
 template <class Attempt>
 bool succeeds_within(Duration patience, Attempt attempt) {
     const auto late = std::chrono::steady_clock::now() + patience;
