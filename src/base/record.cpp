@@ -29,6 +29,7 @@ ReadProblem read_value(const Value& value, double& out) {
     return {};
 }
 
+// Sizes are bytes, durations and instants are microseconds.
 ReadProblem read_value(const Value& value, Bytes& out) {
     return read_value(value, out.count);
 }
@@ -47,6 +48,7 @@ ReadProblem read_value(const Value& value, WallTime& out) {
     return problem;
 }
 
+// known_ has every key that describe() visited.
 std::string RecordReader::unknown_key() const {
     const auto* members = value_.as_object();
     if (!members)
@@ -58,6 +60,7 @@ std::string RecordReader::unknown_key() const {
 }
 
 ReadProblem ReadProblem::in(std::string_view key) && {
+    // An index follows without a dot: "variants[3]", but "platforms.variants".
     const bool inner_is_member = !path.empty() && path.front() != '[';
     path = std::string{key} + (inner_is_member ? "." : "") + path;
     return std::move(*this);

@@ -14,13 +14,13 @@
 #include "base/result.h"
 #include "base/value.h"
 
-/// Plain structs to Value and back from one description.
+/// Converts plain structs to a Value and back, both from one description.
 ///
-/// A struct takes part by a line in its namespace that names each member once:
+/// A struct takes part through one line in its namespace that names each member once:
 ///
 ///     RECORD_MEMBERS(Node, path, accessible)
 ///
-/// Where a key is not called as its member, or the line would be too long, that is written out:
+/// Write describe() out if a key differs from its member's name, or if the line would be too long:
 ///
 ///     template <class Visitor>
 ///     void describe(Visitor& visit, Node& node) {
@@ -28,12 +28,13 @@
 ///         visit("accessible", node.accessible);
 ///     }
 ///
-/// An enumeration takes part by `constexpr auto names_of(Kind) -> EnumNames<Kind, N>`.
-/// A type that is a string outside (a PCI address) has `std::string text_of(const T&)` and
+/// An enumeration takes part through `constexpr auto names_of(Kind)`, which returns an array of
+/// EnumName<Kind>. A type that is written as a string (such as a PCI address) has
+/// `std::string text_of(const T&)` and
 /// `std::optional<T> parse_text(std::string_view, std::type_identity<T>)`.
 ///
-/// Written, every member is present and an empty optional is null. Read, a missing member leaves
-/// the default when the member is optional or a container, and is an error otherwise.
+/// Writing includes every member; an empty optional becomes null. Reading keeps a missing member's
+/// default if the member is an optional or a container, and fails otherwise.
 namespace gpuprobe::inline base {
 
 template <class E>
@@ -42,7 +43,8 @@ struct EnumName {
     std::string_view name;
 };
 
-/// The word for an enumerator, from the table that `names_of` returns.
+/// The word for an enumerator, from the table that names_of() returns; "unknown" if it is missing
+/// there.
 template <class E>
 constexpr std::string_view name_of(E value) {
     for (const auto& entry : names_of(E{}))
@@ -159,7 +161,7 @@ Value to_value(const T& object) {
 
 // Reading ---------------------------------------------------------------------------------------
 
-/// What is wrong with a document and where; empty when nothing is.
+/// A problem in a document, with the path of its location. Empty means no problem.
 struct ReadProblem {
     std::string reason = {};
     std::string path = {};
@@ -168,7 +170,7 @@ struct ReadProblem {
     ReadProblem(std::string what) : reason{std::move(what)} {}
     ReadProblem(const char* what) : reason{what} {}
     [[nodiscard]] bool empty() const { return reason.empty(); }
-    /// The same problem, seen from the container that holds the member `key` (or "[3]").
+    /// The same problem, seen from the container of the member `key` (or of the item "[3]").
     [[nodiscard]] ReadProblem in(std::string_view key) &&;
     [[nodiscard]] std::string text() const { return path.empty() ? reason : path + ": " + reason; }
 };
@@ -269,7 +271,7 @@ public:
             problem_ = std::move(problem).in(key);
     }
     [[nodiscard]] const ReadProblem& problem() const { return problem_; }
-    /// The first key of the document that no member claimed; empty when there is none.
+    /// The first key of the document that no member claimed; empty if all are known.
     [[nodiscard]] std::string unknown_key() const;
 
 private:
@@ -329,7 +331,7 @@ ReadProblem read_value(const Value& value, T& out) {
     return reader.problem();
 }
 
-/// A record from its value. Errors: Malformed, with the path of the member at fault.
+/// Reads a record from a value. Errors: Malformed, with the path of the member at fault.
 template <Described T>
 Result<T> record_from(const Value& value) {
     T object{};
@@ -339,7 +341,7 @@ Result<T> record_from(const Value& value) {
     return object;
 }
 
-/// The same, and a member that the record does not know is an error at the top level.
+/// The same, but also fails if the top level has a member that the record does not know.
 template <Described T>
 Result<T> strict_record_from(const Value& value) {
     if (!value.is_object())

@@ -7,28 +7,28 @@
 
 namespace gpuprobe::inline base {
 
-/// What kind of failure a caller may branch on. Each value maps to one D-Bus error name
-/// (src/service).
+/// Kinds of failure that a caller may branch on. Each value maps to one D-Bus error name
+/// (wire/error_names.h).
 enum class ErrorCode {
-    Io,                ///< the operating system said no; the text holds the errno string
+    Io,                ///< the operating system reported an error; the text holds the errno string
     NotFound,          ///< the named object does not exist
-    PermissionDenied,  ///< the object exists and may not be used
-    Malformed,         ///< a document that does not follow its format
-    TooLarge,          ///< a document or message over its limit
+    PermissionDenied,  ///< the object exists, but access to it was denied
+    Malformed,         ///< a document does not follow its format
+    TooLarge,          ///< a document or message is over its limit
     InvalidRequest,    ///< unknown key, wrong type or contradictory request
-    UnknownConsumer,   ///< no profile of that name
+    UnknownConsumer,   ///< no application of that name
     UnknownDevice,     ///< no device of that id
-    NoMatch,           ///< the request is valid and nothing satisfies it
-    WouldWake,         ///< the answer needs a sleeping device to wake
+    NoMatch,           ///< the request is valid, but nothing satisfies it
+    WouldWake,         ///< the answer would require waking a sleeping device
     ProbeFailed,       ///< a worker could not be started
-    TooManyRequests,   ///< a limit per caller
+    TooManyRequests,   ///< the caller is over one of its limits
     Cancelled,         ///< the caller or a shutdown ended the operation
-    NotAuthorized,     ///< the caller may not do this
-    Unavailable,       ///< a service that is needed does not answer
+    NotAuthorized,     ///< the caller has no permission for this
+    Unavailable,       ///< a required service does not answer
     Internal,          ///< none of the above
 };
 
-/// A failure to do what was asked: a code to branch on and a text "operation: object: reason".
+/// A failure: a code to branch on and a text "operation: object: reason".
 struct Error {
     ErrorCode code = ErrorCode::Internal;
     std::string text = {};
@@ -36,14 +36,14 @@ struct Error {
     Error(ErrorCode error_code, std::string error_text)
         : code{error_code}, text{std::move(error_text)} {}
 
-    /// The same failure with the place it happened in front of it.
+    /// The same failure, with `place` in front of the text.
     [[nodiscard]] Error in(std::string_view place) && {
         text.insert(0, std::string{place} + ": ");
         return std::move(*this);
     }
 };
 
-/// A value, or why there is none: an Error, or what a room has in its place.
+/// Either a value or a problem, which is an Error unless a component uses another type.
 template <class T, class Problem = Error>
 class [[nodiscard]] Result {
 public:
@@ -77,7 +77,8 @@ using Status = Result<Done>;
 
 }  // namespace gpuprobe::inline base
 
-/// The value of a Result, or return what it has in its place from the enclosing function.
+/// Evaluates to the value of a Result; on failure, returns its problem from the enclosing function.
+/// A GNU statement expression: C++ has no other way to return from within an expression.
 #define TRY(expression)                            \
     __extension__({                                \
         auto try_result_ = (expression);           \

@@ -7,7 +7,7 @@
 
 namespace gpuprobe::inline base {
 
-/// SHA-256 of what is added, piece by piece. Source: FIPS 180-4; the code is nettle's.
+/// SHA-256 over data that is added piece by piece. Source: FIPS 180-4; implemented by nettle.
 class Sha256 {
 public:
     Sha256();
@@ -16,7 +16,7 @@ public:
     Sha256& operator=(Sha256&&) noexcept;
 
     void add(std::string_view bytes);
-    /// 64 lower-case hexadecimal digits; starts again.
+    /// Returns the digest as 64 lower-case hexadecimal digits, and starts over.
     [[nodiscard]] std::string take();
 
 private:
@@ -24,7 +24,7 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// Of one text.
+/// The digest of one text.
 std::string sha256_of(std::string_view bytes);
 
 }  // namespace gpuprobe::inline base

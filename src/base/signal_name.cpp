@@ -13,6 +13,7 @@ struct SignalName {
     int number;
     std::string_view name;
 };
+// Real-time signals have no names. SIGIO is SIGPOLL, SIGIOT is SIGABRT.
 constexpr SignalName kSignals[] = {
     {SIGHUP, "SIGHUP"},   {SIGINT, "SIGINT"},       {SIGQUIT, "SIGQUIT"}, {SIGILL, "SIGILL"},
     {SIGTRAP, "SIGTRAP"}, {SIGABRT, "SIGABRT"},     {SIGBUS, "SIGBUS"},   {SIGFPE, "SIGFPE"},

@@ -5,7 +5,8 @@
 
 namespace gpuprobe::inline base {
 
-/// "SIGSEGV", or "signal 34" where it has no name. glibc has sigabbrev_np only since 2.32.
+/// The name of a signal: "SIGSEGV", or "signal 34" if it has no name. Replaces sigabbrev_np(),
+/// which glibc has only since 2.32.
 std::string signal_name(int number);
 
 }  // namespace gpuprobe::inline base

@@ -42,6 +42,7 @@ void Value::set_unsigned(std::uint64_t number) {
 }
 
 std::string_view Value::type_name() const {
+    // By index of the variant; both integer alternatives have the same name.
     constexpr std::string_view kNames[] = {"null",   "boolean", "integer", "integer",
                                            "number", "string",  "array",   "object"};
     return kNames[data_.index()];
@@ -58,6 +59,7 @@ std::optional<std::int64_t> Value::as_int() const {
 }
 
 std::optional<std::uint64_t> Value::as_unsigned() const {
+    // set_unsigned() uses this alternative only for numbers over 2^63 - 1.
     if (const auto* number = std::get_if<std::uint64_t>(&data_))
         return *number;
     const auto number = as_int();
@@ -85,6 +87,7 @@ const Value* Value::find(std::string_view key) const {
 }
 
 Value* Value::find(std::string_view key) {
+    // The cast is safe, because this object is mutable.
     return const_cast<Value*>(std::as_const(*this).find(key));
 }
 
@@ -112,8 +115,9 @@ void Value::push_back(Value item) {
 
 namespace {
 
-/// Member by member while the order is the same, which it nearly always is; then by key, through an
-/// index, because a driver may give thousands of facts in any order.
+/// Compares two objects. Compares member by member while both have the same order of keys, which is
+/// nearly always the case. Looks the rest up through an index, because a driver may report
+/// thousands of facts in any order.
 bool have_equal_members(const Value::Object& left, const Value::Object& right) {
     if (left.size() != right.size())
         return false;
@@ -135,6 +139,7 @@ bool have_equal_members(const Value::Object& left, const Value::Object& right) {
 
 namespace {
 
+/// The members sorted by key, without copying them.
 std::vector<const Value::Member*> members_by_key(const Value::Object& members) {
     std::vector<const Value::Member*> sorted;
     for (const auto& member : members)
@@ -143,6 +148,7 @@ std::vector<const Value::Member*> members_by_key(const Value::Object& members) {
     return sorted;
 }
 
+/// Compares lexicographically: by first key, its value, second key, and so on.
 std::strong_ordering compared(const Value::Object& left, const Value::Object& right) {
     const auto ours = members_by_key(left);
     const auto theirs = members_by_key(right);

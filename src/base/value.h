@@ -11,18 +11,18 @@
 
 namespace gpuprobe::inline base {
 
-/// A self-describing value: what JSON and a D-Bus variant have in common.
+/// A self-describing value: the common subset of JSON and D-Bus variants.
 ///
-/// It is the only form in which data crosses a border (worker frames, report, cache, captures,
-/// bus), so that no room but this one knows a JSON library. Objects keep the order in which members
-/// were added; equality of objects ignores that order.
+/// All data between processes and in files is a Value (worker frames, report, cache, captures,
+/// bus), so no other component needs to know a JSON library. Objects keep the order in which
+/// members were added, but comparing two objects ignores the order.
 class Value {
 public:
     struct Member;
     using Array = std::vector<Value>;
     using Object = std::vector<Member>;
 
-    // Defined out of line: Member is complete only below.
+    // Defined in the .cpp file, because Member is incomplete here.
     Value();
     ~Value();
     Value(const Value& other);
@@ -36,7 +36,8 @@ public:
     Value(unsigned number);
     Value(long number);
     Value(long long number);
-    /// Numbers that fit are kept signed, so that equal numbers compare equal.
+    /// Stored as signed if the number fits, so that equal numbers compare equal even if their
+    /// original types differ.
     Value(unsigned long number);
     Value(unsigned long long number);
     Value(double number);
@@ -49,10 +50,10 @@ public:
     [[nodiscard]] bool is_null() const { return data_.index() == 0; }
     [[nodiscard]] bool is_object() const { return std::holds_alternative<Object>(data_); }
     [[nodiscard]] bool is_string() const { return std::holds_alternative<std::string>(data_); }
-    /// The name of the held type: null, boolean, integer, number, string, array or object.
+    /// The name of the value's type: null, boolean, integer, number, string, array or object.
     [[nodiscard]] std::string_view type_name() const;
 
-    // Each is null or nullopt when the value has another type (or does not fit).
+    // These return nullptr or nullopt if the value has another type or does not fit.
     [[nodiscard]] std::optional<bool> as_bool() const;
     [[nodiscard]] std::optional<std::int64_t> as_int() const;
     [[nodiscard]] std::optional<std::uint64_t> as_unsigned() const;
@@ -63,14 +64,14 @@ public:
     [[nodiscard]] Array* as_array() { return std::get_if<Array>(&data_); }
     [[nodiscard]] Object* as_object() { return std::get_if<Object>(&data_); }
 
-    /// The member of that key; null when there is none or this is no object.
+    /// The member with that key; nullptr if there is none or if this is not an object.
     [[nodiscard]] const Value* find(std::string_view key) const;
     [[nodiscard]] Value* find(std::string_view key);
-    /// The member of that key, or a null value.
+    /// The member with that key, or a null value.
     [[nodiscard]] const Value& at(std::string_view key) const;
-    /// The member of that key, made when missing. Makes an object of a null value.
+    /// The member with that key, which is added if it is missing. A null value becomes an object.
     Value& operator[](std::string_view key);
-    /// Appends to an array. Makes an array of a null value.
+    /// Appends to an array. A null value becomes an array.
     void push_back(Value item);
 
     friend bool operator==(const Value& left, const Value& right);
@@ -97,8 +98,9 @@ struct Value::Member {
 
 bool operator==(const Value& left, const Value& right);
 
-/// A total order: by type, then by content; of objects by key, whatever the order of their members.
-/// What compares equal is the same value, but for -0.0 and NaN, which have places of their own.
+/// A total order: by type, then by content. Objects compare by sorted keys, regardless of the order
+/// of their members. Agrees with == except for doubles: -0.0 sorts before 0.0, and a NaN equals
+/// itself.
 std::strong_ordering operator<=>(const Value& left, const Value& right);
 
 }  // namespace gpuprobe::inline base

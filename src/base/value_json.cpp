@@ -16,8 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Builds a Value from parser events, so that depth and duplicate keys are checked before anything
-/// is allocated for them.
+/// Builds a Value from the parser's events, which allows checking depth and duplicate keys before
+/// memory is allocated for the content.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
 public:
     bool null() override { return add(Value{}); }
@@ -43,7 +43,8 @@ public:
     bool parse_error(std::size_t offset,
                      const std::string&,
                      const nlohmann::json::exception& reason) override {
-        // The library's text quotes the input; the offset says enough and echoes nothing.
+        // The library's message quotes the input. Report only the offset, so that nothing is
+        // echoed.
         problem_ = reason.id == 101 && offset == 0
                        ? "no document"
                        : path() + "not JSON at byte " + std::to_string(offset);
@@ -59,8 +60,8 @@ private:
         return false;
     }
 
-    /// Whether the innermost object lacks it. A few keys are compared each; of many that would cost
-    /// the square.
+    /// Whether the innermost object does not have the key yet. Small objects are searched linearly;
+    /// large ones get an index, because the linear search would take quadratic time.
     bool is_new_key(const std::string& name) {
         constexpr std::size_t kFew = 16;
         const auto& members = *open_.back()->as_object();
@@ -73,13 +74,15 @@ private:
         return keys.insert(name).second;
     }
 
-    /// Where the parser stands ("platforms.linux-x86_64.variants[3]: "), of a length that the input
-    /// does not choose.
+    /// The path of the current position ("platforms.linux-x86_64.variants[3]: "). Its length is
+    /// limited, because the input chooses the keys.
     [[nodiscard]] std::string path() const {
         constexpr std::size_t kMaxPath = 256;
         std::string path;
         for (std::size_t i = 0; i < open_.size() && path.size() <= kMaxPath; ++i) {
             const auto* items = open_[i]->as_array();
+            // An outer container already has the item that is being parsed; the innermost does
+            // not.
             const bool is_innermost = i + 1 == open_.size();
             if (items) {
                 path += "[" + std::to_string(items->size() - (is_innermost ? 0 : 1)) + "]";
@@ -92,7 +95,7 @@ private:
         return path.empty() ? path : scrubbed(path, kMaxPath) + ": ";
     }
 
-    /// Places a value and returns where it now lives.
+    /// Adds a value to the innermost open container. Returns its address there.
     Value* place(Value value) {
         if (open_.empty()) {
             root_ = std::move(value);
@@ -128,8 +131,9 @@ private:
     }
 
     Value root_ = {};
+    /// The containers around the current position, outermost first.
     std::vector<Value*> open_ = {};
-    /// The keys of each open container that has many.
+    /// For each open container: the index of its keys, empty while it has few.
     std::vector<std::unordered_set<std::string>> keys_ = {};
     std::string key_ = {};
     std::string problem_ = {};
@@ -161,7 +165,7 @@ Json to_json(const Value& value) {
     return nullptr;
 }
 
-/// "\\u202e", or two halves for a character beyond U+FFFF.
+/// "\\u202e", or a surrogate pair for a character above U+FFFF.
 std::string json_escape(char32_t point) {
     const auto unit = [](char32_t value) {
         constexpr std::string_view kDigits = "0123456789abcdef";
@@ -176,9 +180,10 @@ std::string json_escape(char32_t point) {
     return unit(0xD800 + ((point - kBeyond) >> 10U)) + unit(0xDC00 + (point & 0x3FFU));
 }
 
-/// The document with escapes for unprintable characters: it reads the same, and a terminal shows
-/// what is there. Such characters are inside of strings only.
+/// Replaces unprintable characters by escapes. The document keeps its meaning, and a terminal shows
+/// every character. Such characters occur only inside strings, where escapes are allowed.
 std::string with_escapes(std::string json) {
+    // Control characters below U+0020 were already escaped by the library.
     const auto is_plain = [](char c) { return c >= 0 && c != '\x7F'; };
     if (std::ranges::all_of(json, is_plain))
         return json;
@@ -206,6 +211,8 @@ Result<Value> parse_json(std::string_view text, Bytes limit) try {
     if (!nlohmann::json::sax_parse(text, &builder))
         return Error{ErrorCode::Malformed, builder.problem()};
     return builder.take();
+    // The parser reports problems through Builder::parse_error(); this is for anything it throws
+    // instead.
 } catch (const nlohmann::json::exception&) {
     return Error{ErrorCode::Malformed, "not JSON"};
 }

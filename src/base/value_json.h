@@ -10,21 +10,22 @@
 
 namespace gpuprobe::inline base {
 
-/// Deeper documents are refused: no format of ours nests more than a dozen levels.
+/// Maximum depth of nesting. No format of this project uses more than a dozen levels.
 constexpr int kMaxJsonDepth = 64;
 
-/// The value of one JSON document.
+/// Parses one JSON document.
 ///
-/// Errors: TooLarge over `limit`; Malformed with the path, for anything that is not one JSON
-/// document in UTF-8 (and with the byte offset), for a key that appears twice in one object, and
-/// below kMaxJsonDepth levels.
+/// Errors: TooLarge if the text is longer than `limit`; Malformed, with the path of the problem, if
+/// the text is not a single JSON document in UTF-8 (then also with the byte offset), if a key
+/// appears twice in an object, or if there are more than kMaxJsonDepth levels.
 Result<Value> parse_json(std::string_view text, Bytes limit);
 
-/// One line, no spaces. Bytes that are not UTF-8 become U+FFFD: it never fails. Characters that a
-/// terminal must not get (base/characters.h) are written as escapes, "\u202e".
+/// Writes the value on one line, without spaces. Never fails: bytes that are not UTF-8 become
+/// U+FFFD. Characters that are unsafe on a terminal (base/characters.h) are written as escapes,
+/// such as "\u202e".
 std::string json_line(const Value& value);
 
-/// Indented by two spaces, with a final newline.
+/// The same, indented by two spaces and with a final newline.
 std::string json_pretty(const Value& value);
 
 }  // namespace gpuprobe::inline base
