@@ -24,16 +24,17 @@ constexpr std::array<Unit, 10> kUnits{{{"", 1},
                                        {"MiB", mib(1).count},
                                        {"GiB", gib(1).count},
                                        {"TiB", gib(1024).count}}};
+/// More digits after the decimal point are rejected.
 constexpr std::size_t kMaxFractionDigits = 9;
 constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
 
-/// 0 for none.
+/// Bytes per unit, for a unit spelled exactly as in kUnits; 0 for an unknown unit.
 std::uint64_t exact_unit(std::string_view name) {
     const auto* unit = std::ranges::find(kUnits, name, &Unit::name);
     return unit == kUnits.end() ? 0 : unit->bytes;
 }
 
-/// 0 for none. A letter alone is binary.
+/// The same in any case. A single letter other than "B" is the binary unit: "G" is GiB.
 std::uint64_t typed_unit(std::string_view name) {
     auto wanted = lower_case(name);
     if (wanted.size() == 1 && wanted != "b")
@@ -44,6 +45,8 @@ std::uint64_t typed_unit(std::string_view name) {
     return 0;
 }
 
+/// The number in `digits` times the unit; nullopt if it is malformed, overflows, or has an unknown
+/// unit.
 std::optional<Bytes> whole_size(std::string_view digits, std::uint64_t unit) {
     const auto number = parse_number<std::uint64_t>(digits);
     if (!number || unit == 0 || *number > kMost / unit)
@@ -51,7 +54,8 @@ std::optional<Bytes> whole_size(std::string_view digits, std::uint64_t unit) {
     return Bytes{*number * unit};
 }
 
-/// `digits` behind the point, as a share of the unit, rounded down. At most 10^9 · 10^12 fits.
+/// Digits after the decimal point, as a share of the unit, rounded down. The largest product, 10^9
+/// · 10^12, fits in 64 bits.
 std::optional<Bytes> fraction_size(std::string_view digits, std::uint64_t unit) {
     const auto number = parse_number<std::uint64_t>(digits);
     if (!number || digits.size() > kMaxFractionDigits || unit == 1)
@@ -75,6 +79,8 @@ std::optional<Bytes> parse_size(std::string_view text) {
     const auto end = std::min(text.find_first_not_of("0123456789."), text.size());
     const auto number = text.substr(0, end);
     const auto unit = typed_unit(trimmed(text.substr(end)));
+    // The part before the decimal point and the part after it are converted separately, so that
+    // large sizes keep all their digits.
     const auto point = std::min(number.find('.'), number.size());
     const auto whole = whole_size(number.substr(0, point), unit);
     if (!whole || point == number.size())

@@ -24,12 +24,13 @@ constexpr Bytes gib(std::uint64_t n) {
     return Bytes{n << 30};
 }
 
-/// A size as documents have it: "8GiB", "8192 MiB", "8GB", "8000000000". nullopt for anything else
-/// and past 2^64: "8G" could be either.
+/// Parses a size in the notation of data files: "8GiB", "8192 MiB", "8GB", "8000000000". nullopt
+/// for anything else, for sizes of 2^64 and more, and for "8G", which could mean GB or GiB.
 std::optional<Bytes> size_from_text(std::string_view text);
 
-/// A size as people type it: as in documents, and case does not matter, "8 G" is binary, and a
-/// fraction is allowed with a unit. nullopt for anything else and past 2^64.
+/// Parses a size that a person typed. Accepts everything that size_from_text() accepts, in upper or
+/// lower case, and also single letters ("8 G" means GiB) and fractions with a unit ("1.5 GiB").
+/// nullopt for anything else and for sizes of 2^64 and more.
 std::optional<Bytes> parse_size(std::string_view text);
 
 }  // namespace gpuprobe::inline base

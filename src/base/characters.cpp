@@ -8,11 +8,12 @@
 namespace gpuprobe::inline base {
 namespace {
 
+/// U+FFFD in UTF-8.
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-/// No script in use puts more over one character.
+/// The most marks on one character. No script in use needs more.
 constexpr int kMostMarks = 4;
 
-/// Length in bytes of the well-formed character at the front; 0 when there is none.
+/// Length in bytes of the well-formed character at the start of the text; 0 if it is malformed.
 std::size_t well_formed_length(std::string_view text) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const auto in = [&](std::size_t i, unsigned low, unsigned high) {
@@ -21,13 +22,16 @@ std::size_t well_formed_length(std::string_view text) {
     const unsigned first = byte(0);
     if (first < 0x80)
         return 1;
+    // Two bytes. 0xC0 and 0xC1 would be overlong encodings of ASCII.
     if (first >= 0xC2 && first <= 0xDF)
         return in(1, 0x80, 0xBF) ? 2 : 0;
+    // Three bytes. The limits of the second byte exclude overlong encodings and surrogates.
     if (first >= 0xE0 && first <= 0xEF) {
         const unsigned low = first == 0xE0 ? 0xA0 : 0x80;
         const unsigned high = first == 0xED ? 0x9F : 0xBF;
         return in(1, low, high) && in(2, 0x80, 0xBF) ? 3 : 0;
     }
+    // Four bytes, up to U+10FFFF.
     if (first >= 0xF0 && first <= 0xF4) {
         const unsigned low = first == 0xF0 ? 0x90 : 0x80;
         const unsigned high = first == 0xF4 ? 0x8F : 0xBF;
@@ -36,24 +40,25 @@ std::size_t well_formed_length(std::string_view text) {
     return 0;
 }
 
+/// Whether one of the sorted ranges contains the character.
 template <std::size_t Count>
 bool holds(const std::array<CharacterRange, Count>& ranges, char32_t point) {
     const auto* after = std::ranges::upper_bound(ranges, point, {}, &CharacterRange::first);
     return after != ranges.begin() && point <= std::prev(after)->last;
 }
 
-/// Bytes of the ASCII at the front that every terminal shows as it is.
+/// Number of leading bytes that are printable ASCII, which every terminal shows unchanged.
 std::size_t plain_length(std::string_view text) {
     const auto end = std::ranges::find_if(text, [](char c) { return c < ' ' || c > '~'; });
     return static_cast<std::size_t>(end - text.begin());
 }
 
-/// The part of a text that has been made printable so far.
+/// Builds the printable form of a text, within a limit of bytes.
 class Shown {
 public:
     Shown(std::string_view kept, std::size_t limit) : kept_{kept}, limit_{limit} {}
 
-    /// False when the piece no longer fits.
+    /// Adds printable ASCII. Returns false if it had to be cut.
     bool add_plain(std::string_view text) {
         begin_character(0);
         const auto piece = text.substr(0, limit_ - clean_.size());
@@ -61,10 +66,12 @@ public:
         return piece.size() == text.size();
     }
 
+    /// Adds one character, or U+FFFD in its place. Returns false if it no longer fits.
     bool add(std::string_view bytes, std::optional<char32_t> point) {
         if (point && is_mark(*point))
             return add_mark(bytes);
         const bool is_kept = kept_.find(bytes) != std::string_view::npos;
+        // A kept control character has no glyph that a mark could be drawn over.
         begin_character(is_kept ? kMostMarks : 0);
         return append(is_kept || (point && !is_unprintable(*point)) ? bytes : kReplacement);
     }
@@ -77,7 +84,7 @@ private:
         is_over_ = false;
     }
 
-    /// Marks over the limit become one U+FFFD.
+    /// Adds a mark. The first mark over the limit becomes U+FFFD, the others are dropped.
     bool add_mark(std::string_view bytes) {
         if (is_over_)
             return true;
@@ -95,8 +102,9 @@ private:
     std::string_view kept_;
     std::size_t limit_;
     std::string clean_ = {};
-    int marks_ = kMostMarks;  ///< over the last character; at the start there is none
-    bool is_over_ = false;
+    // marks on the last character; the text starts without a character that could take one
+    int marks_ = kMostMarks;
+    bool is_over_ = false;  ///< the last character has had its U+FFFD for too many marks
 };
 
 }  // namespace

@@ -5,13 +5,13 @@
 
 namespace gpuprobe::inline base {
 
-/// An instant as reports carry it: since the epoch. Reports write it as integer microseconds.
+/// An instant, counted from the Unix epoch. Reports contain it as integer microseconds.
 using WallTime = std::chrono::sys_time<std::chrono::microseconds>;
 using Duration = std::chrono::microseconds;
-/// Monotonic time since an unnamed start.
+/// Monotonic time since an unspecified start.
 using MonotonicTime = Duration;
 
-/// Where time comes from; tests move it by hand.
+/// Source of time. Tests replace it with a clock that they advance by hand.
 class Clock {
 public:
     virtual ~Clock() = default;

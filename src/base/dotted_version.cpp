@@ -31,6 +31,7 @@ std::optional<Version> parse_text(std::string_view text, std::type_identity<Vers
 }
 
 std::string text_of(const Version& version) {
+    // Drop trailing zeros, but keep "580.0".
     std::size_t count = version.parts.size();
     while (count > 2 && version.parts[count - 1] == 0)
         --count;
@@ -43,6 +44,8 @@ std::string text_of(const Version& version) {
 std::optional<Version> leading_version(std::string_view text) {
     std::size_t end = 0;
     int dots = 0;
+    // Find the end of the version: the first character that is neither a digit nor a dot between
+    // digits, or the fourth such dot.
     while (end < text.size()) {
         const bool is_inner_dot =
             text[end] == '.' && end + 1 < text.size() && is_digit(text[end + 1]) && end > 0;

@@ -11,8 +11,8 @@
 
 namespace gpuprobe::inline base {
 
-/// A numeric dotted version of one to four parts: "580.65.06", "13.0". Compared part by part as
-/// numbers, so that 450.119 is newer than 450.80; a part that is not there counts as 0.
+/// A numeric dotted version of one to four parts: "580.65.06", "13.0". Versions are compared part
+/// by part as numbers, so 450.119 is newer than 450.80. A missing part counts as 0.
 struct Version {
     std::array<std::uint32_t, 4> parts = {};
 
@@ -21,20 +21,20 @@ struct Version {
     [[nodiscard]] std::uint32_t major() const { return parts[0]; }
 };
 
-/// Each part has one to nine digits; anything else is no version.
+/// Parses a version. Each part has one to nine digits; nullopt for anything else.
 std::optional<Version> parse_text(std::string_view text, std::type_identity<Version>);
-/// Without trailing parts of 0, but with at least two parts: "580.0".
+/// The version as text, without trailing parts of 0, but with at least two parts: "580.0".
 std::string text_of(const Version& version);
 
-/// The version that a text starts with ("6.8.0-45-generic", "580.159.04"), of which four parts
-/// count; nullopt when it starts with none.
+/// The version at the start of a text ("6.8.0-45-generic", "580.159.04"), of at most four parts.
+/// nullopt if the text does not start with a version.
 std::optional<Version> leading_version(std::string_view text);
 
-/// Below `below` and not below `min`, as far as they are given.
+/// A range of versions. Each bound is optional.
 struct VersionRange {
     std::optional<Version> min = {};
-    std::optional<Version> max = {};    ///< included
-    std::optional<Version> below = {};  ///< excluded
+    std::optional<Version> max = {};    ///< inclusive
+    std::optional<Version> below = {};  ///< exclusive
 
     [[nodiscard]] bool contains(const Version& version) const;
     bool operator==(const VersionRange&) const = default;

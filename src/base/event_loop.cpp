@@ -16,19 +16,21 @@ namespace {
 using SdEvent = CHandle<sd_event, sd_event_unref>;
 using SdSource = CHandle<sd_event_source, sd_event_source_disable_unref>;
 
-/// The state that sd-event's C callbacks receive. It lives as long as its handle.
+/// The data of one registration, which sd-event passes to the C callbacks below. It lives as long
+/// as its handle.
 class Source final : public EventSource {
 public:
     std::function<void(std::uint32_t)> ready = {};
     SdSource source = {};
 
-    /// The callable is copied to the stack first: it may destroy this object.
+    /// Runs a copy of the callable, because the callable may destroy this object.
     void run(std::uint32_t events) const {
         const auto call = ready;
         call(events);
     }
 };
 
+// Callbacks of sd-event. A negative return value would disable the source.
 int on_io(sd_event_source*, int, std::uint32_t events, void* data) {
     static_cast<const Source*>(data)->run(events);
     return 0;
@@ -46,6 +48,7 @@ int on_defer(sd_event_source*, void* data) {
     return 0;
 }
 
+/// The sd-event priority: smaller values run first.
 std::int64_t order_of(EventLoop::Priority priority) {
     switch (priority) {
         case EventLoop::Priority::Hardware:
@@ -64,6 +67,7 @@ std::int64_t order_of(EventLoop::Priority priority) {
 
 struct SystemLoop::Impl {
     SdEvent event = {};
+    /// Sources for SIGTERM and SIGINT.
     SdSource terminate = {};
     SdSource interrupt = {};
     Source hangup = {};
@@ -99,12 +103,14 @@ EventHandle SystemLoop::after(Duration delay, Callback due) {
     auto source = std::make_unique<Source>();
     source->ready = [due = std::move(due)](std::uint32_t) { due(); };
     sd_event_source* raw = nullptr;
+    // A delay in the past is due at once.
     const auto wait = static_cast<std::uint64_t>(std::max<Duration::rep>(delay.count(), 0));
     if (sd_event_add_time_relative(impl_->event.get(), &raw, CLOCK_MONOTONIC, wait,
                                    /*accuracy=*/1000, on_time, source.get()) < 0)
         return nullptr;
     source->source.reset(raw);
-    // A deadline must not wait behind a worker that never stops writing.
+    // Timers run before workers: otherwise a worker that never stops writing could starve a
+    // deadline.
     sd_event_source_set_priority(raw, order_of(Priority::Worker) - 1);
     return source;
 }
@@ -153,7 +159,8 @@ Status SystemLoop::stop_on_signals() {
         return errno_error("sigprocmask", errno);
     const auto add = [this](int signal, SdSource& into) {
         sd_event_source* raw = nullptr;
-        // Without a callback sd-event leaves the loop with the code 0 (its userdata).
+        // Without a callback, sd-event exits the loop with the code in userdata: nullptr, that is
+        // 0.
         const int added = sd_event_add_signal(impl_->event.get(), &raw, signal, nullptr, nullptr);
         into.reset(raw);
         return added;

@@ -10,25 +10,26 @@
 
 namespace gpuprobe::inline base {
 
-/// Something watched or waited for; it ends when this is destroyed, also from within its own
-/// callback.
+/// A registration with the event loop. Destroying it cancels the registration; it may be destroyed
+/// from within its own callback.
 class EventSource {
 public:
     virtual ~EventSource() = default;
 };
 using EventHandle = std::unique_ptr<EventSource>;
 
-/// One thread's wait for descriptors and time. Not thread-safe; callbacks must not throw.
+/// A single-threaded event loop for descriptors and timers. Not thread-safe. Callbacks must not
+/// throw.
 class EventLoop {
 public:
-    /// Sources that are ready together run in this order: hardware events before bus calls, so that
-    /// an answer never shows a state older than an event already received.
+    /// The order in which sources that are ready at the same time run. Hardware events run before
+    /// bus calls, so that a reply never shows a state older than an event already received.
     enum class Priority { Hardware, Worker, Normal, Idle };
     using Callback = std::function<void()>;
 
     virtual ~EventLoop() = default;
-    /// Runs `ready(revents)` whenever one of the epoll `events` holds for `fd`, which stays the
-    /// caller's.
+    /// Runs `ready(revents)` whenever one of the epoll `events` is pending on `fd`. The caller
+    /// keeps ownership of `fd`.
     [[nodiscard]] virtual EventHandle watch(int fd,
                                             std::uint32_t events,
                                             Priority priority,
@@ -40,10 +41,10 @@ public:
     [[nodiscard]] virtual MonotonicTime now() const = 0;
 };
 
-/// The real loop, on sd-event.
+/// The production loop, based on sd-event(3). In the portable program it is based on poll(2).
 class SystemLoop final : public EventLoop {
 public:
-    /// Errors: Internal, when the kernel gives no epoll descriptor.
+    /// Errors: Internal if the kernel cannot create an epoll descriptor.
     static Result<std::unique_ptr<SystemLoop>> create();
     ~SystemLoop() override;
 
@@ -57,14 +58,14 @@ public:
 
     /// Runs until stop(). Returns the code given to stop().
     Result<int> run();
-    /// Runs until `done` is true.
+    /// Runs until `done` returns true. It is checked after each event.
     Status run_until(const std::function<bool()>& done);
     void stop(int code);
-    /// Ends run() with code 0 on SIGTERM and SIGINT, which it blocks.
+    /// Ends run() with code 0 on SIGTERM and SIGINT. Blocks both signals for other handlers.
     Status stop_on_signals();
-    /// Runs `hung_up` on each SIGHUP, which it blocks.
+    /// Runs `hung_up` on each SIGHUP. Blocks the signal for other handlers.
     Status on_hangup(Callback hung_up);
-    /// Answers systemd's watchdog while the loop turns, where the unit asks for it.
+    /// Sends keep-alive messages to systemd's watchdog from the loop, if the unit has WatchdogSec=.
     Status feed_watchdog();
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// The loop on poll(2), for the one process of the portable program.
+// The event loop on poll(2), for the single process of the portable program.
 
 #include <algorithm>
 #include <cerrno>
@@ -19,6 +19,7 @@
 
 namespace gpuprobe::inline base {
 
+// Callers pass epoll events; poll(2) uses the same values on Linux.
 static_assert(POLLIN == EPOLLIN && POLLOUT == EPOLLOUT && POLLERR == EPOLLERR &&
               POLLHUP == EPOLLHUP && POLLPRI == EPOLLPRI);
 
@@ -26,24 +27,25 @@ namespace {
 
 using Ready = std::function<void(std::uint32_t)>;
 
-/// What is waited for: a descriptor, or where that is -1, a time.
+/// One registration: a descriptor to watch, or a timer if `fd` is -1.
 struct Wait {
     int fd = -1;
     short events = 0;
     MonotonicTime due = {};
-    int order = 0;  ///< the least runs first
+    int order = 0;  ///< smallest first
     Ready ready = {};
-    bool is_over = false;  ///< a time comes once
+    bool is_over = false;  ///< the timer has fired; timers fire once
 };
 using Waits = std::vector<Wait*>;
 
-/// A deadline comes before a worker that never stops writing.
+/// Timers (kTimeOrder) run after hardware events and before workers: otherwise a worker that never
+/// stops writing could starve a deadline.
 int order_of(EventLoop::Priority priority) {
     return priority == EventLoop::Priority::Hardware ? 0 : static_cast<int>(priority) + 1;
 }
 constexpr int kTimeOrder = 1;
 
-/// Is waited for as long as it lives.
+/// A registration that is in the list of waits as long as it lives.
 class Source final : public EventSource {
 public:
     Source(std::shared_ptr<Waits> waits, Wait wait)
@@ -55,7 +57,7 @@ public:
     ~Source() override { std::erase(*waits_, &wait_); }
 
 private:
-    std::shared_ptr<Waits> waits_;  // may outlive the loop
+    std::shared_ptr<Waits> waits_;  // shared, because a handle may outlive the loop
     Wait wait_;
 };
 
@@ -65,7 +67,7 @@ struct SystemLoop::Impl {
     std::shared_ptr<Waits> waits = std::make_shared<Waits>();
     UniqueFd signals = {};
     EventHandle interrupted = {};
-    std::optional<int> exit = {};
+    std::optional<int> exit = {};  ///< the code given to stop()
 
     [[nodiscard]] EventHandle add(Wait wait) {
         return std::make_unique<Source>(waits, std::move(wait));
@@ -74,7 +76,8 @@ struct SystemLoop::Impl {
     Status turn(MonotonicTime now);
 };
 
-/// Until the first time that is due, rounded up; -1 without one.
+/// Time until the earliest timer, rounded up to milliseconds; -1 if there is no timer. These are
+/// the values that poll(2) takes as its timeout.
 int SystemLoop::Impl::milliseconds_to_wait(MonotonicTime now) const {
     std::optional<MonotonicTime> first;
     for (const auto* wait : *waits)
@@ -86,7 +89,7 @@ int SystemLoop::Impl::milliseconds_to_wait(MonotonicTime now) const {
     return static_cast<int>(std::clamp<decltype(left)>(left, 0, std::numeric_limits<int>::max()));
 }
 
-/// Waits, and runs the first in order of what is ready.
+/// Waits until something is ready, and runs the first ready callback in priority order.
 Status SystemLoop::Impl::turn(MonotonicTime now) {
     std::vector<pollfd> polled;
     for (const auto* wait : *waits)
@@ -99,6 +102,7 @@ Status SystemLoop::Impl::turn(MonotonicTime now) {
     now = SystemClock{}.monotonic();
     Wait* next = nullptr;
     std::uint32_t events = 0;
+    // Pick the ready source with the smallest order; in a tie, the one that has waited longest.
     for (std::size_t i = 0; i < polled.size(); ++i) {
         auto& wait = *(*waits)[i];
         const bool is_due = wait.fd < 0 && !wait.is_over && wait.due <= now;
@@ -110,10 +114,10 @@ Status SystemLoop::Impl::turn(MonotonicTime now) {
     if (!next)
         return gpuprobe::Done{};
     next->is_over = next->fd < 0;
-    // Behind the others, which would else never have their turn.
+    // Move it to the end of the list, so that other sources of the same priority get their turn.
     std::erase(*waits, next);
     waits->push_back(next);
-    const auto ready = next->ready;  // may destroy its source
+    const auto ready = next->ready;  // a copy, because the callback may destroy its source
     ready(events);
     return gpuprobe::Done{};
 }
@@ -156,6 +160,7 @@ Result<int> SystemLoop::run() {
 
 Status SystemLoop::run_until(const std::function<bool()>& done) {
     while (!done()) {
+        // stop() was called: the condition will not become true any more.
         if (impl_->exit)
             return errno_error("event loop", ESTALE);
         TRY(impl_->turn(now()));
@@ -182,7 +187,7 @@ Status SystemLoop::stop_on_signals() {
     return gpuprobe::Done{};
 }
 
-/// Both are for the daemon.
+/// Only the daemon uses the next two functions, and the portable program does not contain it.
 Status SystemLoop::on_hangup(Callback) {
     return Error{ErrorCode::Internal, "SIGHUP: not in the portable program"};
 }

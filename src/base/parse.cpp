@@ -53,6 +53,7 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
     return std::ranges::find(words, word) != words.end();
 }
 
+// Not tolower(), which depends on the locale.
 std::string lower_case(std::string_view text) {
     std::string lower{text};
     for (char& c : lower)

@@ -10,7 +10,8 @@
 
 namespace gpuprobe::inline base {
 
-/// The number that the whole text is, in that base, without sign, space or prefix; else nullopt.
+/// Parses a number that makes up the whole text, in the given base, without sign (for unsigned
+/// types), space or prefix. nullopt for anything else.
 template <std::integral T>
 std::optional<T> parse_number(std::string_view text, int base = 10) {
     T number{};
@@ -29,24 +30,24 @@ std::optional<T> parse_hex(std::string_view text) {
     return parse_number<T>(text, 16);
 }
 
-/// Without white space at both ends.
+/// The text without white space at both ends.
 std::string_view trimmed(std::string_view text);
-/// The pieces between separators; an empty text has one empty piece.
+/// The pieces between separators. An empty text has one empty piece.
 std::vector<std::string_view> split(std::string_view text, char separator);
 template <std::same_as<std::string> T>
-void split(T&& text, char separator) = delete;  // the pieces of a text that is gone
-/// The pieces between runs of white space, none of them empty.
+void split(T&& text, char separator) = delete;  // would return views into a destroyed temporary
+/// The words between runs of white space; none is empty.
 std::vector<std::string_view> words(std::string_view text);
 template <std::same_as<std::string> T>
 void words(T&& text) = delete;
-/// The value of the first line "Key: value", as the kernel writes many facts, without white space
+/// The value of the first line "Key: value", the format of many files in /proc, without white space
 /// around it.
 std::optional<std::string_view> value_of_line(std::string_view text, std::string_view key);
 /// ASCII lower case; other bytes are kept.
 std::string lower_case(std::string_view text);
-/// One of the words is that word.
+/// Whether `words` contains `word`.
 bool contains(const std::vector<std::string>& words, std::string_view word);
-/// The words of a list or a set, with `between` between two.
+/// The words of a list or set, with `between` between them.
 template <class Words>
 std::string joined(const Words& words, std::string_view between) {
     std::string text;
@@ -55,8 +56,8 @@ std::string joined(const Words& words, std::string_view between) {
     return text;
 }
 
-/// The text on one line, as people, a bus and JSON may get it: printable (base/characters.h), and
-/// at most `limit` bytes, cut at a character.
+/// The text on one line, safe for terminals, the bus and JSON: made printable (base/characters.h)
+/// and cut at a character to at most `limit` bytes.
 std::string scrubbed(std::string_view text, std::size_t limit = 256);
 
 }  // namespace gpuprobe::inline base

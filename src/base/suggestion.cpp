@@ -8,9 +8,10 @@
 namespace gpuprobe::inline base {
 namespace {
 
+/// Longer words are not compared: the effort grows with the product of both lengths.
 constexpr std::size_t kMaxWord = 64;
 
-/// Optimal string alignment distance.
+/// Optimal string alignment distance: edit distance in which swapping two neighbors counts once.
 std::size_t distance(std::string_view left, std::string_view right) {
     std::vector<std::vector<std::size_t>> cost(left.size() + 1,
                                                std::vector<std::size_t>(right.size() + 1));
@@ -21,9 +22,11 @@ std::size_t distance(std::string_view left, std::string_view right) {
                 best = row + column;
                 continue;
             }
+            // Drop, insert, or change one letter.
             const bool same = left[row - 1] == right[column - 1];
             best = std::min({cost[row - 1][column] + 1, cost[row][column - 1] + 1,
                              cost[row - 1][column - 1] + (same ? 0U : 1U)});
+            // Swap two neighboring letters.
             if (row > 1 && column > 1 && left[row - 1] == right[column - 2] &&
                 left[row - 2] == right[column - 1])
                 best = std::min(best, cost[row - 2][column - 2] + 1);
@@ -39,11 +42,13 @@ std::optional<std::string> closest(std::string_view given, const std::vector<std
         return std::nullopt;
     const auto wanted = lower_case(given);
     std::optional<std::string> nearest;
+    // One mistake in three letters, and one in very short words.
     std::size_t least = std::max<std::size_t>(1, wanted.size() / 3) + 1;
     for (const auto& word : known) {
         if (word.size() > kMaxWord)
             continue;
         const auto steps = distance(wanted, lower_case(word));
+        // A distance as long as the word would replace all of its letters.
         if (steps < least && steps < word.size()) {
             least = steps;
             nearest = word;
