@@ -10,14 +10,14 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-constexpr std::size_t kMaxComment = 1024;   // as signify's COMMENTMAXLEN
+constexpr std::size_t kMaxComment = 1024;   // signify's own limit, COMMENTMAXLEN
 constexpr std::size_t kMaxSignature = 256;  // 100 characters are needed
 
 Error malformed(std::string_view place, std::string_view problem) {
     return {ErrorCode::Malformed, "bundle: " + scrubbed(place, 80) + ": " + std::string{problem}};
 }
 
-/// Takes a line off the front. Errors: Malformed for one that does not end within `limit`.
+/// Takes a line off the front of `text`. Errors: Malformed if it does not end within `limit`.
 Result<std::string_view> line_of(std::string_view& text, std::size_t limit, std::string_view what) {
     const auto end = text.substr(0, limit).find('\n');
     if (end == std::string_view::npos)
@@ -43,6 +43,7 @@ Result<SignedText> signed_text_in(std::string_view file) {
 
 namespace {
 
+/// Checks everything in the head that does not need the data files themselves.
 Status check_head(const BundleHead& head) {
     if (head.schema != kBundleSchema)
         return malformed("schema", "expected " + std::string{kBundleSchema});
@@ -58,20 +59,24 @@ Status check_head(const BundleHead& head) {
         const auto& name = head.documents[i].name;
         if (!is_document_name(name))
             return malformed(name, "not the name of a document");
+        // Strictly ascending names also rule out duplicates.
         if (i > 0 && name <= head.documents[i - 1].name)
             return malformed(name, "twice, or not in the order of names");
     }
     return Done{};
 }
 
-/// A document of this schema is read here; another one is for another version of the program.
+/// Checks that this version of the program can read the data file's schema. A different schema is
+/// meant for another version.
 Status check_schema(const std::string& name, std::string_view json) {
     auto known = compiled_in_text(name);
+    // A new cause or application has no built-in counterpart: it must have the schema of the
+    // others.
     if (known.empty())
         known =
             compiled_in_text(name.starts_with("causes/") ? "causes/access" : "consumers/default");
     const auto wanted = head_of(known);
-    if (!wanted)  // the sources of the rules, which only people read
+    if (!wanted)  // the list of sources of the rules has no schema; only people read it
         return Done{};
     const auto head = head_of(json);
     if (!head)
@@ -83,6 +88,8 @@ Status check_schema(const std::string& name, std::string_view json) {
 
 }  // namespace
 
+// Nothing in a bundle is trusted beyond its signature: sizes, hashes, names and schemas are
+// checked.
 Result<Bundle> bundle_from(std::string_view message,
                            const std::shared_ptr<const std::string>& text,
                            std::string_view path) {
@@ -96,6 +103,7 @@ Result<Bundle> bundle_from(std::string_view message,
     Bundle bundle{.head = std::move(*head)};
     bundle.set.version =
         *parse_text(std::string_view{bundle.head.version}, std::type_identity<Version>{});
+    // The data files follow without separators: cut them off by their sizes.
     for (const auto& entry : bundle.head.documents) {
         if (entry.bytes > rest.size())
             return malformed(entry.name, "cut short");
@@ -109,8 +117,10 @@ Result<Bundle> bundle_from(std::string_view message,
                                                                 .path = std::string{path},
                                                                 .text = text});
     }
+    // Unlisted bytes at the end would not be covered by any hash.
     if (!rest.empty())
         return malformed("documents", "more follows than the head says");
+    // The version is in the head and in the data file "release"; both must agree.
     const auto* release = bundle.set.documents.contains(kRelease)
                               ? &bundle.set.documents.find(kRelease)->second
                               : nullptr;

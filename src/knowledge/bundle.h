@@ -10,9 +10,9 @@
 #include "base/result.h"
 #include "knowledge/library.h"
 
-/// A bundle: one file with all documents of knowledge, signed. Two lines of a signature as
-/// signify(1) writes them with -e, one line of JSON that says what follows, and the documents, one
-/// behind the other. Nothing in it names a place to write to.
+/// A bundle: a single signed file with all data files of the knowledge base. It has two lines of a
+/// signature, as `signify -S -e` writes them (signify(1)), one line of JSON that lists the
+/// contents, and then the data files one after another. A bundle cannot name paths to write to.
 namespace gpuprobe::knowledge {
 
 constexpr std::string_view kBundleSchema = "gpuprobe.bundle/1";
@@ -20,21 +20,22 @@ constexpr Bytes kMaxBundle = mib(16);
 constexpr Bytes kMaxBundleHead = kib(256);
 constexpr std::size_t kMaxBundleDocuments = 1024;
 
-/// What each of signify's files begins with.
+/// The first words of each file of signify.
 constexpr std::string_view kUntrustedComment = "untrusted comment: ";
 
 struct BundleEntry {
     std::string name = {};
-    std::string sha256 = {};  ///< of its text
+    std::string sha256 = {};  ///< digest of the data file's text
     std::uint64_t bytes = 0;
 };
 
 struct BundleHead {
     std::string schema = {};
-    std::string version = {};  ///< numbers between dots; only ever rises
+    std::string version = {};  ///< numbers between dots; increases with each release
     std::string issued = {};
     std::string expires = {};
-    std::vector<BundleEntry> documents = {};  ///< sorted by name, as they follow
+    /// sorted by name, in the order in which the texts follow
+    std::vector<BundleEntry> documents = {};
 };
 
 struct Bundle {
@@ -42,18 +43,18 @@ struct Bundle {
     DocumentSet set = {};
 };
 
-/// The two lines of a signature and what they sign. Errors: Malformed.
+/// The signature of a file, and the message that it covers. Errors: Malformed.
 struct SignedText {
     std::string_view signature = {};  ///< in base64
     std::string_view message = {};
 };
 Result<SignedText> signed_text_in(std::string_view file);
 
-/// Reads a message, whose signature somebody else has checked. Each document is of its size and
-/// hash, of the schema that this program reads, and called as a document may be called.
+/// Reads a message whose signature was checked before. Each data file must have the size and the
+/// hash given in the head, the schema that this program reads, and a valid name.
 ///
-/// Errors: TooLarge over one of the limits; Malformed, with the member or document at fault.
-/// `text` is what `message` is part of; the set keeps it.
+/// `message` is a part of `text`, which the returned set keeps alive. Errors: TooLarge over one of
+/// the limits; Malformed, with the member or data file at fault.
 Result<Bundle> bundle_from(std::string_view message,
                            const std::shared_ptr<const std::string>& text,
                            std::string_view path);

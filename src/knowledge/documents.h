@@ -12,20 +12,20 @@
 
 namespace gpuprobe::knowledge {
 
-/// JSON files as they were at build time, sorted by name (cmake/embed_json.cmake). Which are in use
-/// says `Library`. Of data/knowledge itself:
+/// JSON files that were embedded at build time (cmake/embed_json.cmake), sorted by name. `Library`
+/// decides which data files are in use. These are the files directly in data/knowledge.
 std::span<const BuiltinDocument> builtin_knowledge();
-/// Why a GPU is not used: data/knowledge/causes.
+/// Reasons why a GPU is not used: data/knowledge/causes.
 std::span<const BuiltinDocument> builtin_causes();
-/// How well-known programs choose, and their builds: data/knowledge/consumers.
+/// How well-known applications choose backends, and their variants: data/knowledge/consumers.
 std::span<const BuiltinDocument> builtin_consumers();
-/// Tables of facts about toolkits, drivers and architectures, each with its sources: data/rules.
+/// Facts about toolkits, drivers and architectures, each with its sources: data/rules.
 std::span<const BuiltinDocument> builtin_rules();
 
 constexpr Bytes kMaxDocument = kib(512);
 
-/// A document as a record, which has its member `schema`.
-/// Errors: Malformed for another schema too; TooLarge.
+/// Reads a data file as a record that has the member `schema`. Errors: Malformed, also for another
+/// schema; TooLarge.
 template <class Document>
 Result<Document> document_from(std::string_view json, std::string_view schema) {
     const auto value = TRY(parse_json(json, kMaxDocument));

@@ -16,7 +16,7 @@ constexpr std::string_view kCauses = "causes";
 constexpr Bytes kMaxHead = kib(8);
 constexpr std::size_t kMaxName = 64;
 
-/// Where each folder of documents is compiled in.
+/// A folder of data files, and the function that returns the built-in ones.
 struct Folder {
     std::string_view name;
     std::span<const BuiltinDocument> (*documents)();
@@ -30,7 +30,8 @@ std::string name_in(std::string_view folder, std::string_view name) {
     return folder.empty() ? std::string{name} : std::string{folder} + "/" + std::string{name};
 }
 
-/// A file's name that neither is hidden nor leads anywhere.
+/// Whether a file name is free of slashes and special characters, is not hidden, and is not too
+/// long.
 bool is_plain_name(std::string_view name) {
     constexpr std::string_view kMarks = "._-";
     return !name.empty() && name.size() <= kMaxName && name.front() != '.' &&
@@ -40,11 +41,14 @@ bool is_plain_name(std::string_view name) {
            });
 }
 
-/// The text before the first value that is an object or a list, as an object of its own.
+/// The members before the first object or list, as a JSON object. This avoids parsing large files
+/// completely to read their version.
 std::string head_text(std::string_view json) {
     std::size_t comma = 0;
     bool is_inside = false;
     const auto start = json.find('{');
+    // A small scanner that knows strings and escapes. `comma` is the end of the last complete
+    // member.
     for (auto at = start; at < std::min<std::size_t>(json.size(), kMaxHead.count); ++at) {
         const char c = json[at];
         if (is_inside && c == '\\')
@@ -69,7 +73,7 @@ void describe(Visitor& visit, DocumentHead& head) {
     visit("version", head.version);
     visit("issued", head.issued);
     visit("expires", head.expires);
-    std::optional<std::string> serial;  // of the rules, which answers carry
+    std::optional<std::string> serial;  // the rules call their version "serial"; answers include it
     visit("serial", serial);
     if (!head.version)
         head.version = serial;
@@ -92,12 +96,14 @@ std::optional<WallTime> instant_of(std::string_view text) {
             return std::nullopt;
         parts[i] = *part;
     }
+    // The digits were checked above; check the characters between them.
     const std::string_view form = "0000-00-00T00:00:00Z";
     for (std::size_t i = 0; i < text.size(); ++i)
         if (form[i] != '0' && form[i] != text[i])
             return std::nullopt;
     using namespace std::chrono;
     const year_month_day date{year{static_cast<int>(parts[0])}, month{parts[1]}, day{parts[2]}};
+    // A leap second is written as :60.
     if (!date.ok() || parts[3] > 23 || parts[4] > 59 || parts[5] > 60)
         return std::nullopt;
     return WallTime{sys_days{date} + hours{parts[3]} + minutes{parts[4]} + seconds{parts[5]}};
@@ -112,6 +118,7 @@ bool is_document_name(std::string_view name) {
            is_plain_name(name.substr(slash + 1));
 }
 
+// A linear search: there are about a hundred files, and this runs once per file and start.
 std::string_view compiled_in_text(std::string_view name) {
     const auto slash = name.find('/');
     const bool has_folder = slash != std::string_view::npos;
@@ -125,12 +132,13 @@ std::string_view compiled_in_text(std::string_view name) {
 
 namespace {
 
+/// The global: null at no time, so that current() can return a reference.
 std::shared_ptr<const Library>& library_in_use() {
     static std::shared_ptr<const Library> library = Library::compiled_in();
     return library;
 }
 
-/// Some ten, each once.
+/// The functions of on_forget(), about ten; each is registered once.
 std::vector<void (*)()>& forgetting() {
     static std::vector<void (*)()> all;
     return all;
@@ -160,6 +168,7 @@ void Library::use(std::shared_ptr<const Library> library) {
     library_in_use() = std::move(library);
 }
 
+// Starts with the built-in files. add() then puts other sets on top of them.
 Library::Library() {
     for (const auto& folder : kFolders)
         for (const auto& document : folder.documents())
@@ -176,6 +185,7 @@ bool Library::add(const DocumentSet& set) {
         return false;
     ageing_.reset();
     version_ = set.version;
+    // All files of a set have the same origin.
     for (const auto& [name, document] : set.documents) {
         origin_ = document.origin;
         documents_[name] = document;
@@ -197,6 +207,7 @@ const StoredDocument* Library::find(std::string_view name) const {
 }
 
 std::map<std::string, const StoredDocument*> Library::below(std::string_view folder) const {
+    // The map is sorted, so the files of a folder are one range.
     const auto prefix = std::string{folder} + "/";
     std::map<std::string, const StoredDocument*> found;
     for (auto at = documents_.lower_bound(prefix);
@@ -205,9 +216,11 @@ std::map<std::string, const StoredDocument*> Library::below(std::string_view fol
     return found;
 }
 
+// Reads the heads of all files, which takes time; expired() caches the result.
 std::vector<Library::Ageing> Library::ageing() const {
     std::vector<Ageing> found;
     for (const auto& [name, document] : documents_) {
+        // Recommendations report expired data files of applications themselves.
         if (name.starts_with(kConsumers))
             continue;
         const auto head = head_of(document.json).value_or({});

@@ -15,11 +15,11 @@
 #include "base/record.h"
 #include "base/result.h"
 
-/// The documents of knowledge that are in use, and where each is from: docs/knowledge.md.
+/// The data files in use (the knowledge base), and the origin of each: docs/knowledge.md.
 namespace gpuprobe::knowledge {
 
-/// Where a document is from. Of the first three the newest is used, as a whole; a document of the
-/// administrator's stands over it by its name.
+/// Origin of a data file. The newest of the first three origins is used as a whole. A data file of
+/// the administrator replaces any other with the same name.
 enum class Origin { BuiltIn, Package, Bundle, Administrator };
 constexpr auto names_of(Origin) {
     return std::to_array<EnumName<Origin>>({{Origin::BuiltIn, "built-in"},
@@ -28,7 +28,7 @@ constexpr auto names_of(Origin) {
                                             {Origin::Administrator, "etc"}});
 }
 
-/// The members of a document before its first object or list. `expires` and `issued` are a day
+/// The members of a data file before its first object or list. `expires` and `issued` are a day
 /// ("2026-11-22") or an instant ("2026-11-22T00:00:00Z").
 struct DocumentHead {
     std::string schema = {};
@@ -36,69 +36,72 @@ struct DocumentHead {
     std::optional<std::string> issued = {};
     std::optional<std::string> expires = {};
 };
-/// Errors: Malformed where they are no JSON, or have no `schema`.
+/// Reads the head of a data file. Errors: Malformed if the head is not JSON or has no `schema`.
 Result<DocumentHead> head_of(std::string_view json);
 
-/// The instant at which a day or an instant of a document begins; nullopt for anything else.
+/// Parses a day or an instant as above. A day means its first instant, in UTC. nullopt for anything
+/// else.
 std::optional<WallTime> instant_of(std::string_view text);
 
-/// One document of a set.
+/// One data file of the knowledge base.
 struct StoredDocument {
     std::string_view json = {};
     Origin origin = Origin::BuiltIn;
-    std::string path = {};                         ///< of its file; empty for what is compiled in
-    std::shared_ptr<const std::string> text = {};  ///< what `json` is part of, if not compiled in
+    std::string path = {};  ///< path of its file; empty if built in
+    /// the buffer that contains `json`; null if built in
+    std::shared_ptr<const std::string> text = {};
 };
 
-/// A whole set of documents of one origin, by name: "chips", "causes/access", "consumers/torch".
+/// A complete set of data files from one origin, by name: "chips", "causes/access",
+/// "consumers/torch".
 struct DocumentSet {
     Version version = {};
     std::map<std::string, StoredDocument, std::less<>> documents = {};
 };
 
-/// What a document that is in use has outlived.
+/// A data file that is in use and past its expiry date.
 struct ExpiredDocument {
     std::string name = {};
     std::optional<std::string> issued = {};
     std::string expired = {};
 };
 
-/// The name of a set's own document, which has the version of all.
+/// The data file that describes a whole set. Its version is the version of the set.
 constexpr std::string_view kRelease = "release";
 constexpr std::string_view kReleaseSchema = "gpuprobe.knowledge/1";
 
-/// Whether a document may be called so: as one that is compiled in, or a further one of
-/// "consumers/" or "causes/". No such name leads out of a folder.
+/// Whether a data file may have this name: the name of a built-in file, or a new one in
+/// "consumers/" or "causes/". Such a name never leads out of its folder.
 bool is_document_name(std::string_view name);
 
-/// Which documents are in use. Not for several threads at once.
+/// The knowledge base. Not thread-safe.
 class Library {
 public:
-    /// Those in use: what is compiled in, until use() was called.
+    /// The knowledge base in use: the built-in one until use() is called.
     static const std::shared_ptr<const Library>& current();
-    /// From now on these. Whoever keeps a reference to a table's row must not do so across this.
+    /// Replaces the knowledge base in use. Invalidates all references to rows of tables.
     static void use(std::shared_ptr<const Library> library);
 
-    /// What is compiled in; always the same one.
+    /// The built-in knowledge base; always the same object.
     static const std::shared_ptr<const Library>& compiled_in();
     Library();
-    /// A set that is newer takes the place of the whole set so far, but of documents that it lacks.
-    /// Returns whether it was newer.
+    /// Replaces data files by a newer set; files that the set lacks are kept. Returns
+    /// false and does nothing if the set is not newer.
     bool add(const DocumentSet& set);
-    /// One document over all sets. Errors: Malformed for a name that is none.
+    /// Adds or replaces one data file. Errors: Malformed if the name is invalid.
     Status add(std::string_view name, StoredDocument document);
 
-    /// Null where there is none.
+    /// The data file of that name, or nullptr.
     [[nodiscard]] const StoredDocument* find(std::string_view name) const;
-    /// Those whose names start with `folder` and "/", by the rest of their names.
+    /// The data files in a folder, by name without the folder.
     [[nodiscard]] std::map<std::string, const StoredDocument*> below(std::string_view folder) const;
     [[nodiscard]] const std::map<std::string, StoredDocument, std::less<>>& all() const {
         return documents_;
     }
     [[nodiscard]] const Version& version() const { return version_; }
     [[nodiscard]] Origin origin() const { return origin_; }
-    /// The documents that have expired by then, by name. Those of consumers are not among them:
-    /// their products say it where they are asked for.
+    /// The data files that have expired at `now`, sorted by name. Those of applications are left
+    /// out: recommendations for the application report it themselves.
     [[nodiscard]] std::vector<ExpiredDocument> expired(WallTime now) const;
 
 private:
@@ -112,20 +115,21 @@ private:
     Version version_ = {};
     Origin origin_ = Origin::BuiltIn;
     std::map<std::string, StoredDocument, std::less<>> documents_ = {};
-    mutable std::optional<std::vector<Ageing>> ageing_ = {};  ///< read when it is asked for
+    mutable std::optional<std::vector<Ageing>> ageing_ = {};  ///< computed on first use
 };
 
-/// The text of a document as it is compiled in; empty where there is none.
+/// The text of a built-in data file; empty if the name is unknown.
 std::string_view compiled_in_text(std::string_view name);
 
-/// Frees what was made of documents; it is made again when it is asked for. Whoever keeps a
-/// reference to a table's row must not do so across this.
+/// Frees everything that was computed from data files; it is computed again when needed.
+/// Invalidates all references to rows of tables.
 void forget_tables();
-/// Has forget_tables() call that, too.
+/// Registers a function that forget_tables() calls.
 void on_forget(void (*forget)());
 
-/// What `make(library)` makes of the documents in use. Kept until others are in use, or until
-/// forget_tables(); there is one for each `make`.
+/// Returns `make(library)` for the knowledge base in use. The result is cached until another one is
+/// put in use or until forget_tables(). There is one cache per type of `make`, so each call needs
+/// its own lambda.
 template <class Make>
 const auto& made_of_documents(Make make) {
     static std::shared_ptr<const Library> of;
@@ -144,8 +148,8 @@ const auto& made_of_documents(Make make) {
     return made.emplace(make(*of));
 }
 
-/// What `Table::from` makes of a document that is in use; where that is malformed, of the one that
-/// is compiled in.
+/// Reads a data file into a table with `Table::from`. Falls back to the built-in file if the data
+/// file in use is malformed.
 template <class Table>
 Table table_of(const Library& library, std::string_view name) {
     const auto* document = library.find(name);
@@ -155,8 +159,8 @@ Table table_of(const Library& library, std::string_view name) {
     return std::move(read).value_or({});
 }
 
-/// The table that is made of one document. It stays as it is where the text of that one is the same
-/// in the documents that are used now.
+/// The table of one data file in use. If another knowledge base is put in use whose data file has
+/// the same text in memory, the table is kept.
 template <class Table>
 const Table& table_in_use(std::string_view name) {
     struct Kept {
@@ -177,7 +181,8 @@ const Table& table_in_use(std::string_view name) {
     if (!kept.table || text.data() != kept.text.data() || text.size() != kept.text.size())
         kept.table = table_of<Table>(*library, name);
     kept.text = text;
-    kept.of = library;  // last: until here the text before is at its place
+    // assigned last: keeps the old text alive until the comparison above is done
+    kept.of = library;
     return *kept.table;
 }
 

@@ -8,7 +8,7 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-/// Takes `word` off the front of `text`.
+/// Takes `word` off the front of `text`. Returns false if `text` does not start with it.
 bool take(std::string_view& text, std::string_view word) {
     const bool is_there = text.starts_with(word);
     if (is_there)
@@ -16,7 +16,7 @@ bool take(std::string_view& text, std::string_view word) {
     return is_there;
 }
 
-/// Takes a string with its quotes off the front of `text`.
+/// Takes a quoted string off the front of `text`.
 std::optional<std::string_view> take_string(std::string_view& text) {
     if (!take(text, "\""))
         return std::nullopt;
@@ -28,7 +28,8 @@ std::optional<std::string_view> take_string(std::string_view& text) {
     return content;
 }
 
-/// Printable ASCII in lines, without an escape.
+/// Whether the text is printable ASCII and newlines only, without backslashes. A quote then always
+/// ends a string.
 bool is_plain(std::string_view text) {
     return std::ranges::all_of(
         text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~' && c != '\\'); });
@@ -77,13 +78,15 @@ Line next_line(std::string_view& text) {
 
 namespace {
 
-/// One that says nothing else.
+/// Whether the line consists of `text` only.
 bool is_just(const Line& line, std::string_view text) {
     return line.text == text && !line.has_comma;
 }
 
-/// Takes a table's lines off `text`, and the bracket after them, behind which there may be a comma.
+/// Takes the lines of a table off the front of `text`, including the closing bracket. `has_comma`:
+/// whether a comma follows the bracket.
 std::string_view take_rows(std::string_view& text, bool& has_comma) {
+    // The result is a view from the first row to the line before the bracket.
     const auto* start = text.data();
     const auto* end = start;
     for (Line line; !text.empty() && line.text != "]"; has_comma = line.has_comma) {
@@ -103,10 +106,12 @@ std::optional<DocumentLines> DocumentLines::of(std::string_view json) {
     auto line = next_line(json);
     for (; line.text != "}"; line = next_line(json)) {
         const auto key = take_string(line.text);
+        // Each member must follow a comma, and names must be unique.
         if (!key || !take(line.text, ": ") || !has_comma || document.members_.find(*key) ||
             document.tables_.find(*key))
             return std::nullopt;
         has_comma = line.has_comma;
+        // A member is either a table or a string.
         if (is_just(line, "[")) {
             const auto rows = take_rows(json, has_comma);
             if (!document.tables_.add(*key, rows))

@@ -12,17 +12,18 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-// Source: signify's signify.c, struct sig and struct pubkey: algorithm, key number, key or
-// signature.
+// Layout of keys and signatures: algorithm, key number, key or signature. Source: signify.c, struct
+// sig and struct pubkey.
 constexpr std::string_view kAlgorithm = "Ed";
 constexpr std::size_t kNumberSize = 8;
 constexpr std::string_view kExpires = "expires ";
 
 static_assert(ED25519_KEY_SIZE == 32 && ED25519_SIGNATURE_SIZE == 64);
 
-/// What base64 stands for, if it is that many bytes and starts with the algorithm's name.
+/// Decodes base64. nullopt if the result does not have the expected size or another algorithm.
 template <std::size_t Size>
 std::optional<std::array<std::uint8_t, Size>> decoded(std::string_view base64) {
+    // A little larger than the result, because the decoder may write a partial group more.
     std::array<std::uint8_t, Size + 8> bytes = {};
     if (base64.size() != BASE64_ENCODE_RAW_LENGTH(Size))
         return std::nullopt;
@@ -54,6 +55,7 @@ Result<PublicKey> public_key_from(std::string_view text, std::string_view name) 
     const auto* number = bytes->data() + kAlgorithm.size();
     std::ranges::copy_n(number, kNumberSize, key.number.begin());
     std::ranges::copy_n(number + kNumberSize, ED25519_KEY_SIZE, key.bytes.begin());
+    // The expiry date is our own convention: signify ignores the comment.
     const auto at = lines[0].find(kExpires);
     if (at == std::string_view::npos)
         return key;
@@ -71,8 +73,10 @@ Result<const PublicKey*> signer_of(const SignedText& text,
     if (!bytes)
         return Error{ErrorCode::Malformed, "bundle: signature: not one of Ed25519"};
     const std::span number{bytes->data() + kAlgorithm.size(), kNumberSize};
+    // An expired key counts only if no valid key made the signature, and gets its own message.
     const auto* expired = static_cast<const PublicKey*>(nullptr);
     for (const auto& key : keys) {
+        // The key number is only a hint that saves calculations; the signature decides.
         if (!std::ranges::equal(key.number, number) ||
             !ed25519_sha512_verify(key.bytes.data(), text.message.size(),
                                    reinterpret_cast<const std::uint8_t*>(text.message.data()),

@@ -12,23 +12,23 @@
 #include "base/result.h"
 #include "knowledge/bundle.h"
 
-/// Signatures of bundles: Ed25519 (RFC 8032) in the files of signify(1). The arithmetic is
-/// nettle's; a program that installs no bundle does not link this.
+/// Signatures of bundles: Ed25519 (RFC 8032) in the file format of signify(1), implemented by
+/// nettle. Only programs that install bundles link this code.
 namespace gpuprobe::knowledge {
 
-/// Who may sign bundles, as signify-openbsd -G writes it: a comment, and a line of base64. Where
-/// the comment has "expires YYYY-MM-DD", the key counts until then.
+/// A key that may sign bundles, from a file of `signify-openbsd -G`: a comment, and a line of
+/// base64. If the comment contains "expires YYYY-MM-DD", the key is valid until then.
 struct PublicKey {
-    std::string name = {};  ///< of its file
+    std::string name = {};  ///< name of its file
     std::array<std::uint8_t, 8> number = {};
     std::array<std::uint8_t, 32> bytes = {};
     std::optional<WallTime> expires = {};
 };
-/// Errors: Malformed.
+/// Reads a key file. Errors: Malformed.
 Result<PublicKey> public_key_from(std::string_view text, std::string_view name);
 
-/// The key that signed it. Errors: NotAuthorized, where none of the keys did, or one that has
-/// expired by `now`; Malformed for what is no signature.
+/// The key that made the signature. Errors: NotAuthorized if none of the keys made it, or if the
+/// key has expired at `now`; Malformed if it is not a signature.
 Result<const PublicKey*> signer_of(const SignedText& text,
                                    std::span<const PublicKey> keys,
                                    WallTime now);
