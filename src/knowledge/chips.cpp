@@ -12,6 +12,7 @@ namespace gpuprobe::knowledge {
 namespace {
 
 constexpr std::string_view kChipsSchema = "gpuprobe.chips/1";
+/// The ids of a row that covers the rest of its class.
 constexpr std::string_view kAllOthers = "*";
 
 struct ChipsDocument {
@@ -28,7 +29,7 @@ struct IdRange {
     std::uint16_t last = 0;
 };
 
-/// "73a0" or "73a0-73a5".
+/// Parses "73a0" or "73a0-73a5".
 std::optional<IdRange> range_from(std::string_view text) {
     const auto dash = text.find('-');
     const auto first = parse_hex<std::uint16_t>(text.substr(0, dash));
@@ -39,6 +40,7 @@ std::optional<IdRange> range_from(std::string_view text) {
     return IdRange{.first = *first, .last = *last};
 }
 
+/// Finds the row whose member `key` is `word` by binary search; returns nullptr if it is missing.
 const Chip* found(const std::vector<Chip>& sorted,
                   std::optional<std::string> Chip::*key,
                   std::string_view word) {
@@ -47,7 +49,8 @@ const Chip* found(const std::vector<Chip>& sorted,
     return row != sorted.end() && *(*row.*key) == word ? &*row : nullptr;
 }
 
-/// Errors: Malformed for a row without the member or with another's.
+/// Sorts rows by the member `key`. Errors: Malformed if a row lacks it or if two rows share a
+/// value.
 Status sort_by(std::optional<std::string> Chip::*key, const char* table, std::vector<Chip>& rows) {
     for (const auto& row : rows)
         if (!(row.*key))
@@ -71,7 +74,7 @@ namespace {
 
 RECORD_MEMBERS(ChipsDocument, schema, version, makers, chips, compatibles, drivers)
 
-/// nullopt for what is not written as it is here.
+/// Reads the table in its usual layout, one row per line; nullopt for any other layout.
 std::optional<ChipsDocument> lines_of(std::string_view json) {
     const auto lines = DocumentLines::of(json);
     if (!lines)
@@ -103,6 +106,8 @@ const Chips& Chips::current() {
 }
 
 Result<Chips> Chips::from(std::string_view json) {
+    // The reader of lines is five times as fast and handles the file as we ship it. The JSON
+    // reader handles everything else and reports errors.
     auto lines = json.size() <= kMaxDocument.count ? lines_of(json) : std::nullopt;
     auto document =
         lines ? *std::move(lines) : TRY(document_from<ChipsDocument>(json, kChipsSchema));
@@ -116,6 +121,7 @@ Result<Chips> Chips::from(std::string_view json) {
     return chips;
 }
 
+// Builds the indices and rejects tables in which a look-up would have two answers.
 Status Chips::index() {
     for (std::size_t row = 0; row < makers_.size(); ++row)
         for (const auto vendor : words(makers_[row].vendors)) {
@@ -124,6 +130,7 @@ Status Chips::index() {
                 return Error{ErrorCode::Malformed,
                              "makers: " + makers_[row].maker + ": vendors: " + std::string{vendor}};
         }
+    // Device ids: collect the ranges of all rows, sort them, and reject overlaps.
     for (std::uint32_t row = 0; row < chips_.size(); ++row)
         TRY(index_row(row));
     std::ranges::sort(ranges_, {}, [](const Range& range) {
@@ -145,6 +152,7 @@ Status Chips::index_row(std::uint32_t row) {
     const auto vendor = parse_hex<std::uint16_t>(chip.vendor.value_or(""));
     if (!vendor)
         return bad("vendor");
+    // A row for the rest of a class has its own index, by vendor and class.
     if (chip.ids == kAllOthers) {
         const auto key = std::pair{*vendor, chip.pci_class.value_or("")};
         return key.second.size() == 4 && classes_.emplace(key, row).second ? Status{Done{}}
@@ -180,6 +188,7 @@ const Chip* Chips::find(std::string_view vendor,
     if (!vendor_id)
         return nullptr;
     if (device_id) {
+        // The candidate is the last range that starts at or before the device id.
         const auto after = std::ranges::upper_bound(ranges_, std::pair{*vendor_id, *device_id}, {},
                                                     [](const Range& range) {
                                                         return std::pair{range.vendor, range.first};
@@ -190,6 +199,7 @@ const Chip* Chips::find(std::string_view vendor,
                 return &chips_[range.row];
         }
     }
+    // The class code has six digits; rows give class and subclass only.
     return find_class(*vendor_id, pci_class.substr(0, 4));
 }
 
@@ -199,6 +209,7 @@ const Chip* Chips::find_class(std::uint16_t vendor, std::string_view pci_class) 
 }
 
 const Chip* Chips::find_compatible(std::span<const std::string> compatible) const {
+    // The device tree lists the most specific string first.
     for (const auto& word : compatible)
         if (const auto* chip = found(compatibles_, &Chip::compatible, word))
             return chip;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kContexts = "contexts";
 constexpr std::string_view kContextsSchema = "gpuprobe.contexts/1";
-/// More than any board of today has would be no context's.
+/// Limit for plausibility: no driver's context is this large.
 constexpr std::uint64_t kMaxContextMib = 8192;
 
 struct ContextsDocument {
@@ -37,6 +37,7 @@ Status check(const ContextSize& row) {
 const Contexts& Contexts::current() {
     return made_of_documents([](const Library& library) {
         auto contexts = table_of<Contexts>(library, kContexts);
+        // A newer data file may list fewer backends than this program knows.
         contexts.add_missing(table_of<Contexts>(*Library::compiled_in(), kContexts));
         return contexts;
     });

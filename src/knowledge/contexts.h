@@ -11,22 +11,24 @@
 #include "base/record.h"
 #include "base/result.h"
 
-/// What a process takes of a GPU's memory before its first buffer: data/knowledge/contexts.json.
+/// GPU memory that a process uses before it allocates its first buffer:
+/// data/knowledge/contexts.json.
 namespace gpuprobe::knowledge {
 
-/// Where the sizes of one backend are from.
+/// Origin of the sizes of a backend.
 struct ContextSource {
-    std::optional<std::string> machine = {};  ///< null: nobody measured it
+    std::optional<std::string> machine = {};  ///< null: not measured
     std::optional<std::string> driver = {};
     std::string how = {};
     bool operator==(const ContextSource&) const = default;
 };
 RECORD_MEMBERS(ContextSource, machine, driver, how)
 
-/// In MiB.
+/// Memory per process and GPU for one backend, in MiB.
 struct ContextSize {
     std::string backend = {};
-    std::uint64_t context_mib = 0;  ///< the driver's, as `measure` measures it
+    /// the driver's context, as the probe stage "measure" measures it
+    std::uint64_t context_mib = 0;
     std::uint64_t program_mib = 0;  ///< kernels and workspaces that llama.cpp adds
     ContextSource source = {};
     bool operator==(const ContextSize&) const = default;
@@ -38,13 +40,13 @@ RECORD_MEMBERS(ContextSize, backend, context_mib, program_mib, source)
 
 class Contexts {
 public:
-    /// What is in use, until another library is: of a backend that the document in use leaves out,
-    /// the row that is compiled in.
+    /// The table of the knowledge base in use; valid until another one is put in use. Backends that
+    /// its data file leaves out have their built-in rows.
     static const Contexts& current();
-    /// Errors: Malformed, TooLarge, with the row and member at fault. Which backends there are is
-    /// for the caller to know.
+    /// Reads contexts.json. Does not check whether the backends exist; the caller does. Errors:
+    /// Malformed, TooLarge, with the row and member at fault.
     static Result<Contexts> from(std::string_view json);
-    /// By the backend's word; null where nothing is known, and nothing counted.
+    /// The row of a backend, by its name. nullptr if nothing is known; then count nothing.
     [[nodiscard]] const ContextSize* find(std::string_view backend) const;
     [[nodiscard]] const std::vector<ContextSize>& rows() const { return rows_; }
 

@@ -16,6 +16,7 @@ struct DriversDocument {
     std::vector<DriverFiles> drivers = {};
 };
 
+/// Whether the row is about the driver. A row name that ends with "*" is a prefix.
 bool is_about(const DriverFiles& row, std::string_view driver) {
     const std::string_view name = row.driver;
     return name.ends_with('*') ? driver.starts_with(name.substr(0, name.size() - 1))
@@ -40,6 +41,7 @@ const Drivers& Drivers::current() {
 
 Result<Drivers> Drivers::from(std::string_view json) {
     auto document = TRY(document_from<DriversDocument>(json, kDriversSchema));
+    // A unit of 0 would turn every reading into 0.
     for (const auto& row : document.drivers)
         if (row.memory_unit == 0U || row.power_unit == 0U)
             return Error{ErrorCode::Malformed,

@@ -10,7 +10,8 @@ namespace gpuprobe::knowledge {
 namespace {
 
 constexpr std::string_view kPlacesSchema = "gpuprobe.distributions/1";
-constexpr int kMaxKinship = 8;  // rows that are like one another: a row at fault ends a search
+// Limit for chains of `like`. It ends the search if a faulty file has a cycle.
+constexpr int kMaxKinship = 8;
 
 struct PlacesDocument {
     std::string schema = {};
@@ -19,7 +20,7 @@ struct PlacesDocument {
     std::vector<Engine> engines = {};
 };
 
-/// "12" is a version of "12", and of "12.4".
+/// Whether `version` is `wanted` or one of its minor versions: both "12" and "12.4" match "12".
 bool is_version(std::string_view wanted, std::string_view version) {
     return version == wanted ||
            (version.starts_with(wanted) && version.substr(wanted.size()).starts_with('.'));
@@ -33,6 +34,8 @@ bool fits(const Distribution& row,
            (!row.variant || *row.variant == variant);
 }
 
+/// Rank of a row: one for a variant beats one for a version, which beats one for the whole
+/// distribution.
 int precision(const Distribution& row) {
     return (row.version ? 1 : 0) + (row.variant ? 2 : 0);
 }
@@ -86,6 +89,7 @@ const Distribution* Places::find(std::string_view id,
 const Engine* Places::engine(std::string_view kind, std::string_view kernel) const {
     const Engine* best = nullptr;
     for (const auto& row : engines_)
+        // A row for a certain kernel beats a general one.
         if (row.container.value_or(row.id) == kind && kernel.ends_with(row.kernel.value_or("")) &&
             (!best || row.kernel))
             best = &row;
@@ -101,11 +105,14 @@ const std::string* Places::told(const Distribution& row,
                                 std::map<std::string, std::string> Distribution::*what,
                                 const std::string& key,
                                 std::string_view version) const {
+    // Try the row, then the row it is like, and so on. The version only counts if both
+    // distributions use the same version numbers.
     const auto* place = &row;
     for (int i = 0; place && i < kMaxKinship; ++i) {
         const auto found = (place->*what).find(key);
         if (found != (place->*what).end())
             return &found->second;
+        // "mesa-vulkan.amd" falls back to "mesa-vulkan".
         const auto general = (place->*what).find(key.substr(0, key.find('.')));
         if (general != (place->*what).end())
             return &general->second;

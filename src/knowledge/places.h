@@ -9,62 +9,69 @@
 
 #include "base/result.h"
 
-/// Which package has what on which distribution, and how a container is given a GPU:
+/// Package names of each distribution, and how to give a container access to a GPU:
 /// data/knowledge/distributions.json.
 namespace gpuprobe::knowledge {
 
-/// Something that a distribution's packages bring.
+/// A piece of software that some package of a distribution provides.
 struct PackageRole {
-    std::string says = {};     ///< "the Vulkan loader"
-    bool is_for_host = false;  ///< of the kernel: never of a container
-    /// The only processor that it is made for, as `uname -m` has it; none: any.
+    std::string says = {};     ///< display name: "the Vulkan loader"
+    bool is_for_host = false;  ///< belongs to the kernel and is never installed in a container
+    /// The only processor architecture that it exists for, as in `uname -m`; missing: all of them.
     std::optional<std::string> machine = {};
 };
 
+/// A row for a distribution, or for one version or variant of it.
 struct Distribution {
-    std::string id = {};    ///< ID of os-release(5), or a name that other rows are `like`
-    std::string name = {};  ///< for people
-    std::optional<std::string> version = {};  ///< VERSION_ID or its first part; none: any
-    std::optional<std::string> variant = {};  ///< VARIANT_ID; none: any
-    std::optional<std::string> like = {};     ///< the row that has what this one lacks
-    /// VERSION_ID counts as that one's does, so that its row of the same version is meant.
+    std::string id = {};    ///< ID of os-release(5), or a name for other rows to refer to in `like`
+    std::string name = {};  ///< display name
+    std::optional<std::string> version = {};  ///< VERSION_ID or its first part; missing: any
+    std::optional<std::string> variant = {};  ///< VARIANT_ID; missing: any
+    /// the row to continue with if this one lacks something
+    std::optional<std::string> like = {};
+    /// True if VERSION_ID is the same as the other distribution's (see `like`), so that its row for
+    /// this version applies.
     std::optional<bool> has_same_versions = {};
-    /// Commands by what they do: "install", "purge", "owner", "initramfs",
-    /// "kernel-add", "kernel-remove". "{}" stands for their object.
+    /// Commands by purpose: "install", "purge", "owner", "initramfs", "kernel-add",
+    /// "kernel-remove". "{}" is replaced by the package or other object.
     std::map<std::string, std::string> commands = {};
-    std::map<std::string, std::string> packages = {};  ///< by role; "" where there is none
-    std::map<std::string, std::string> notes = {};     ///< by role: what else is to be known
-    /// What "{machine}" stands for in the names of packages, by `uname -m`.
+    /// by role; "" if the distribution has no such package
+    std::map<std::string, std::string> packages = {};
+    std::map<std::string, std::string> notes = {};  ///< by role: further advice
+    /// Replacements for "{machine}" in package names, by `uname -m`.
     std::map<std::string, std::string> machines = {};
-    /// Packages can't be installed into the running system: what to do in their place.
+    /// For systems into which packages cannot be installed at run time: the advice to give instead.
     std::optional<std::string> image = {};
 };
 
-/// A container's kind, or a sandbox's: how it is given a device.
+/// A kind of container or sandbox, and how to give it access to a device.
 struct Engine {
     std::string id = {};
     std::string name = {};
-    std::optional<std::string> container = {};         ///< the kind whose row it is; none: its id
-    std::optional<std::string> kernel = {};            ///< how the kernel's release ends; none: any
+    /// the kind of container that the row is about; missing: its id
+    std::optional<std::string> container = {};
+    /// suffix of the kernel release; missing: any kernel
+    std::optional<std::string> kernel = {};
     std::map<std::string, std::string> commands = {};  ///< "nvidia", "node", "group", "mig" …
 };
 
 class Places {
 public:
-    /// What is in use, until another library is.
+    /// The table of the knowledge base in use; valid until another one is put in use.
     static const Places& current();
-    /// Errors: Malformed, TooLarge, with the row and member at fault.
+    /// Reads distributions.json. Errors: Malformed, TooLarge, with the row and member at fault.
     static Result<Places> from(std::string_view json);
 
-    /// The row that fits best; nullptr where none does.
+    /// The most specific row for a distribution, or nullptr.
     [[nodiscard]] const Distribution* find(std::string_view id,
                                            std::string_view version,
                                            std::string_view variant) const;
-    /// Of a kind of container or sandbox, under that kernel; nullptr where no row fits.
+    /// The row for a kind of container or sandbox under a kernel release, or nullptr.
     [[nodiscard]] const Engine* engine(std::string_view kind, std::string_view kernel) const;
     [[nodiscard]] const PackageRole* role(std::string_view id) const;
-    /// Of this row, or of those that it is like; nullptr where none tells. A key "mesa-vulkan.amd"
-    /// is a "mesa-vulkan" where nothing more exact is told. `version` is that of the machine.
+    /// The entry `key` of the map `what`, from this row or from the rows that it is `like`, or
+    /// nullptr. A key "mesa-vulkan.amd" falls back to "mesa-vulkan". `version` is the VERSION_ID of
+    /// the machine.
     [[nodiscard]] const std::string* told(const Distribution& row,
                                           std::map<std::string, std::string> Distribution::*what,
                                           const std::string& key,

@@ -12,7 +12,7 @@ namespace gpuprobe::knowledge {
 namespace {
 
 constexpr std::string_view kSelectorsSchema = "gpuprobe.selectors/1";
-constexpr std::string_view kGgml = "ggml";  // names devices of other APIs
+constexpr std::string_view kGgml = "ggml";  // ggml uses its own names for devices of other APIs
 
 struct SelectorsDocument {
     std::string schema = {};
@@ -24,7 +24,7 @@ Error malformed(const std::string& where, const std::string& what) {
     return Error{ErrorCode::Malformed, "selectors: " + where + ": " + what};
 }
 
-/// All that is read by the readers of an API; of every API without one.
+/// All variables that the readers of an API read. An empty `api` means all APIs.
 std::set<std::string> read_below(const std::vector<Reader>& readers, std::string_view api) {
     std::set<std::string> names;
     for (const auto& reader : readers)
@@ -33,6 +33,7 @@ std::set<std::string> read_below(const std::vector<Reader>& readers, std::string
     return names;
 }
 
+/// Checks that some reader reads each variable, and that its value is allowed.
 Status check(const std::string& where,
              const Variables& variables,
              const std::set<std::string>& known) {
@@ -45,6 +46,7 @@ Status check(const std::string& where,
     return Done{};
 }
 
+/// Checks that a data file may name the reader's variables (variables.h).
 Status check_names(const Reader& reader) {
     auto names = reader.reads;
     for (const auto& [name, form] : reader.lists)
@@ -61,12 +63,15 @@ Status check(const SelectorsDocument& document) {
         if (!names.insert(reader.name).second)
             return malformed(reader.name, "named twice");
         TRY(check_names(reader));
+        // A reader hides GPUs through its own variables only.
         TRY(check(reader.name, reader.hide, {reader.reads.begin(), reader.reads.end()}));
     }
     for (const auto& row : document.use) {
+        // ggml's names may be combined with variables of any API.
         const auto known = read_below(document.readers, row.api == kGgml ? "" : row.api);
         TRY(check("use: " + row.api, row.variables, known));
         TRY(check("use: " + row.api, row.environment, known));
+        // Exactly one of the two must be given.
         if (row.variables.empty() == !row.argument.has_value())
             return malformed("use: " + row.api, "expected either variables or an argument");
     }

@@ -11,12 +11,14 @@
 #include "base/record.h"
 #include "base/result.h"
 
-/// How programs are told which GPUs to use, and which not: data/knowledge/selectors.json.
+/// Variables that restrict programs to certain GPUs, or hide GPUs from them:
+/// data/knowledge/selectors.json.
 namespace gpuprobe::knowledge {
 
-/// Stable: names the device, on this machine and after a restart. Index: counts devices, which
-/// holds only in the environment that comes with it and until the hardware or a driver changes.
-/// Part: leaves fewer devices than there are, and perhaps more than are meant.
+/// How reliably a selector identifies a GPU. Stable: identifies the device on this machine, even
+/// after a restart. Index: a position in a list of devices. It is valid only together with its
+/// environment and until the hardware or a driver changes. Part: reduces the number of devices, but
+/// may leave more than the intended ones.
 enum class SelectorKind { Stable, Index, Part };
 constexpr std::array<EnumName<SelectorKind>, 3> names_of(SelectorKind) {
     return {{{SelectorKind::Stable, "stable"},
@@ -24,18 +26,18 @@ constexpr std::array<EnumName<SelectorKind>, 3> names_of(SelectorKind) {
              {SelectorKind::Part, "part"}}};
 }
 
-/// How the value of a variable says which GPUs a program may use.
+/// Syntax of a variable that lists the GPUs a program may use.
 enum class ListForm {
-    CudaIds,         ///< positions, or the start of a UUID; ends with the first that is neither
-    HipIds,          ///< the same; empty counts as unset
-    RocrIds,         ///< the same; empty is none
-    PciRanks,        ///< positions in order of PCI address; empty counts as unset
-    Backends,        ///< "backend:devices;backend:devices", with "!" for those taken away
-    Numbers,         ///< positions; without any there is no GPU
-    Manifests,       ///< paths of drivers' manifests, or of folders with some
-    OlderManifests,  ///< the same, and not looked at where VK_DRIVER_FILES is set
-    DriversOff,      ///< patterns of manifests that are left out
-    DriversOn,       ///< patterns of the only manifests that are not
+    CudaIds,         ///< positions or prefixes of UUIDs; ends at the first item that is neither
+    HipIds,          ///< the same; an empty value counts as unset
+    RocrIds,         ///< the same; an empty value hides all GPUs
+    PciRanks,        ///< positions in order of PCI address; an empty value counts as unset
+    Backends,        ///< "backend:devices;backend:devices", with "!" for excluded ones
+    Numbers,         ///< positions; an empty list hides all GPUs
+    Manifests,       ///< paths of driver manifests, or of folders with manifests
+    OlderManifests,  ///< the same; ignored if VK_DRIVER_FILES is set
+    DriversOff,      ///< patterns of manifests to leave out
+    DriversOn,       ///< patterns of the only manifests to use
     PciIds,          ///< "vendor:device!"
     PrimeIds,        ///< the same, or "pci-0000_03_00_0!"
 };
@@ -54,40 +56,46 @@ constexpr std::array<EnumName<ListForm>, 12> names_of(ListForm) {
              {ListForm::PrimeIds, "prime-ids"}}};
 }
 
-/// Variable → template over facts of GPUs (policy/selector_facts.h).
+/// Variable name → template over facts of GPUs (policy/selector_facts.h).
 using Variables = std::map<std::string, std::string>;
 
-/// A library that looks at variables to learn which GPUs it may use.
+/// A library that reads variables to find out which GPUs it may use.
 struct Reader {
-    std::string name = {};  ///< in profiles: "cuda", "ggml-vulkan"
+    std::string name = {};  ///< as in data files: "cuda", "ggml-vulkan"
     std::string api = {};   ///< a word of report/api_table.h, "opengl" or "container"
     std::vector<std::string> reads = {};
-    Variables hide = {};                         ///< values under which it has no GPU at all
-    std::map<std::string, ListForm> lists = {};  ///< how a variable says which GPUs are left
-    std::vector<std::string> reaches = {};  ///< APIs whose drivers of the same vendor `hide` hides
+    Variables hide = {};  ///< values that hide all GPUs from it
+    /// variables that list the remaining GPUs, with their syntax
+    std::map<std::string, ListForm> lists = {};
+    /// APIs of which `hide` also hides the drivers of the same vendor
+    std::vector<std::string> reaches = {};
 };
 
-/// One way to make programs use some GPUs and no others.
+/// One way to restrict programs to certain GPUs.
 struct UseRow {
-    std::string api = {};  ///< as a reader's, or "ggml" for its names of devices
+    std::string api = {};  ///< as in Reader, or "ggml" for device names in ggml's notation
     SelectorKind kind = SelectorKind::Stable;
-    Variables variables = {};                  ///< what selects; none for an argument
-    std::optional<std::string> argument = {};  ///< for programs that take it as a word
-    Variables environment = {};                ///< what must be set beside it
+    /// the variables to set; empty if `argument` is used
+    Variables variables = {};
+    /// for programs that take the selection as an argument
+    std::optional<std::string> argument = {};
+    /// further variables that the selection needs to be valid
+    Variables environment = {};
 };
 
 class Selectors {
 public:
-    /// What is in use, until another library is.
+    /// The table of the knowledge base in use; valid until another one is put in use.
     static const Selectors& current();
-    /// Errors: Malformed, TooLarge, with the row and member at fault: a variable that no reader of
-    /// the API reads, a reader twice.
+    /// Reads selectors.json. Errors: Malformed, TooLarge, with the row and member at fault. It is
+    /// an error if a row sets a variable that no reader of its API reads, or if a reader is listed
+    /// twice.
     static Result<Selectors> from(std::string_view json);
 
     [[nodiscard]] const std::vector<Reader>& readers() const { return readers_; }
-    /// In the order in which those of one API are to be preferred.
+    /// The rows, sorted by preference within each API.
     [[nodiscard]] const std::vector<UseRow>& uses() const { return uses_; }
-    /// nullptr for a word that is no reader.
+    /// The reader of that name, or nullptr.
     [[nodiscard]] const Reader* find(std::string_view name) const;
 
 private:

@@ -18,6 +18,7 @@ struct SetupDocument : SetupWords {
 
 RECORD_MEMBERS(SetupDocument, schema, modules, command_line, parameters, nvidia_parameters)
 
+/// Checks that parameters have the form MODULE.PARAMETER and cannot lead out of /sys/module.
 Status check(const SetupDocument& document) {
     for (const auto& parameter : document.parameters)
         if (const auto dot = parameter.find('.');
@@ -36,6 +37,7 @@ const SetupWords& SetupWords::current() {
 Result<SetupWords> SetupWords::from(std::string_view json) {
     auto document = TRY(document_from<SetupDocument>(json, kSetupSchema));
     TRY(check(document));
+    // has_module() uses binary search.
     std::ranges::sort(document.modules);
     return SetupWords{std::move(document)};
 }

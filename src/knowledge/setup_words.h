@@ -7,22 +7,23 @@
 
 #include "base/result.h"
 
-/// What a report keeps of how the kernel was set up: data/knowledge/setup.json. The rest of it may
-/// tell what is nobody's business.
+/// The parts of the kernel's configuration that a report includes: data/knowledge/setup.json.
+/// Everything else is left out because it may be private.
 namespace gpuprobe::knowledge {
 
 struct SetupWords {
-    /// Of graphics drivers and accelerators, and those that keep a device for guests; sorted, with
-    /// "_" for "-".
+    /// Modules of graphics drivers and accelerators, and modules that reserve a device for guests.
+    /// Sorted, with "_" instead of "-".
     std::vector<std::string> modules = {};
-    std::vector<std::string> command_line = {};  ///< how words of the kernel's command line begin
-    std::vector<std::string> parameters = {};    ///< of modules: "amdgpu.gttsize"
-    /// Of /proc/driver/nvidia/params, which has NVIDIA's parameters without "NVreg_".
+    std::vector<std::string> command_line = {};  ///< prefixes of words on the kernel's command line
+    std::vector<std::string> parameters = {};    ///< module parameters: "amdgpu.gttsize"
+    /// Names in /proc/driver/nvidia/params, which lists NVIDIA's parameters without the prefix
+    /// "NVreg_".
     std::vector<std::string> nvidia_parameters = {};
 
-    /// What is in use, until another library is.
+    /// The table of the knowledge base in use; valid until another one is put in use.
     static const SetupWords& current();
-    /// Errors: Malformed, TooLarge, with the member at fault.
+    /// Reads setup.json. Errors: Malformed, TooLarge, with the member at fault.
     static Result<SetupWords> from(std::string_view json);
     [[nodiscard]] bool has_module(std::string_view name) const;
 };

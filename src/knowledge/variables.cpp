@@ -9,9 +9,8 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-/// Variables that choose among GPUs and load nothing that the machine would not load without them.
-/// Sources: those of data/knowledge/selectors.json and of the documents in
-/// data/knowledge/consumers.
+/// Variables that choose between GPUs and do not load anything that would not be loaded without
+/// them. Sources: see data/knowledge/selectors.json and the data files in data/knowledge/consumers.
 constexpr auto kSelecting = std::to_array<std::string_view>({
     "ASAHI_VISIBLE_DEVICES",
     "ASCEND_RT_VISIBLE_DEVICES",
@@ -49,10 +48,10 @@ constexpr auto kSelecting = std::to_array<std::string_view>({
     "__VK_LAYER_NV_optimus",
 });
 
-/// A variable that makes a loader open a file, and the facts that may be its value.
+/// A variable that makes a loader open a file, and the facts that its value may consist of.
 struct LoadingVariable {
     std::string_view name;
-    std::string_view facts;  ///< between spaces; policy/selector_facts.h
+    std::string_view facts;  ///< separated by spaces; defined in policy/selector_facts.h
 };
 constexpr auto kLoading = std::to_array<LoadingVariable>({
     {"OCL_ICD_VENDORS", "opencl_vendor"},
@@ -61,15 +60,15 @@ constexpr auto kLoading = std::to_array<LoadingVariable>({
     {"__GLX_VENDOR_LIBRARY_NAME", "glx_offload"},
 });
 
-/// A path without anything behind it: the loader finds no driver.
+/// A path that does not exist: the loader finds no driver.
 constexpr std::string_view kNowhere = "/nonexistent";
 
-/// Of libraries and runtimes that several applications are built from.
+/// Prefixes of libraries and runtimes that several applications are built on.
 constexpr auto kSharedPrefixes =
     std::to_array<std::string_view>({"CUPY_", "GGML_", "JAX_", "LLAMA_", "OLLAMA_", "ORT_",
                                      "PYTORCH_", "TF_", "TORCH_", "VLLM_", "WGPU_", "WHISPER_"});
 
-/// The words that a name may have behind an application's prefix. None of them is about files,
+/// Words that may follow an application's prefix in a variable name. None of them is about files,
 /// folders, libraries, addresses, commands or options.
 constexpr std::string_view kGpuWords =
     " ACCELERATOR ADAPTER BACKEND BACKENDS BATCH CAPABILITY COUNT CPU CUDA DEVICE DEVICES DISABLE "
@@ -77,12 +76,13 @@ constexpr std::string_view kGpuWords =
     "MEMORY META METAL NAME NO OPENCL OPENGL ORDER ORDINAL PLATFORM PLATFORMS POWER PREF PREFER "
     "ROCM SELECT SELECTOR SIZE SPLIT SYCL TYPE USE UUID VENDOR VISIBLE VK VULKAN WEBGPU WGPU ";
 
-/// "STABLE_DIFFUSION_CPP_" of "stable-diffusion.cpp"; empty for a name that no variable begins
-/// with.
+/// The variable prefix of an application: "STABLE_DIFFUSION_CPP_" for "stable-diffusion.cpp". Empty
+/// if no variable name can start that way.
 std::string prefix_of(std::string_view application) {
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     std::string prefix;
     for (const char c : application) {
+        // Clearing bit 0x20 makes an ASCII letter upper-case.
         const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
         prefix += is_letter ? static_cast<char>(c & ~0x20) : is_digit(c) ? c : '_';
     }
@@ -90,7 +90,8 @@ std::string prefix_of(std::string_view application) {
     return is_usable ? prefix + "_" : std::string{};
 }
 
-/// A number counts like the word before it: "GPU_0", "GPU0".
+/// Whether a word is about GPUs. A number at its end is ignored ("GPU0"), and a number is accepted
+/// as a word ("GPU_0").
 bool is_gpu_word(std::string_view word) {
     const auto letters = word.substr(0, word.find_last_not_of("0123456789") + 1);
     return letters.empty()
@@ -98,6 +99,7 @@ bool is_gpu_word(std::string_view word) {
                : kGpuWords.find(" " + std::string{letters} + " ") != std::string_view::npos;
 }
 
+/// Whether the name is the prefix followed by words about GPUs only.
 bool is_about_gpus(std::string_view name, std::string_view prefix) {
     return !prefix.empty() && name.starts_with(prefix) &&
            std::ranges::all_of(split(name.substr(prefix.size()), '_'), is_gpu_word);
@@ -125,10 +127,12 @@ std::optional<std::string> variable_problem(std::string_view name, std::string_v
            "GPU";
 }
 
+// Only variables that load files restrict their values.
 std::optional<std::string> value_problem(std::string_view name, std::string_view text) {
     const auto* row = loading(name);
     if (!row || text == kNowhere)
         return std::nullopt;
+    // The whole value must be one placeholder, so that a data file cannot add a path to it.
     const auto facts = split(row->facts, ' ');
     const bool is_found_here = std::ranges::any_of(
         facts, [text](std::string_view fact) { return text == "{" + std::string{fact} + "}"; });
