@@ -7,7 +7,7 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// Embeds texts.
+/// A model that computes embeddings of texts.
 constexpr Architecture encoder(std::string_view name) {
     return {.name = name, .has_cache = false, .is_encoder = true, .ties_output = false};
 }
@@ -16,13 +16,13 @@ constexpr Architecture encoder_without_positions(std::string_view name) {
     row.has_positions = false;
     return row;
 }
-/// Writes all tokens of a text at once, by diffusion.
+/// A diffusion model, which writes all tokens of a text at once.
 constexpr Architecture diffusion(std::string_view name) {
     return {.name = name, .has_cache = false};
 }
 
-/// Source: src/models, llama_model::create_memory (src/llama-model.cpp) and src/llama-context.cpp
-/// (Grok) of llama.cpp v0.5.0.
+/// Sources: src/models, llama_model::create_memory (src/llama-model.cpp) and src/llama-context.cpp
+/// (for Grok) of llama.cpp v0.5.0.
 constexpr auto kArchitectures = std::to_array<Architecture>({
     encoder_without_positions("bert"),
     {.name = "cohere2", .projects_late = true},

@@ -6,36 +6,42 @@
 
 namespace gpuprobe::inline plan {
 
-/// Where the rows of the tokens whose logits are wanted are taken: before the last network, behind
-/// it, or behind the norm of the output. In the reserved graph they are all rows.
+/// The place at which the graph extracts the rows of tokens whose logits are wanted: in the last
+/// layer before its feed-forward network, after the last layer, or after the output norm. The
+/// reserved graph extracts the rows of all tokens.
+/// graph extracts the rows of all tokens.
 enum class RowsTaken { InLastLayer, BehindLayers, BehindNorm };
 
-/// What llama.cpp does with models of one architecture, where neither keys nor tensors tell.
+/// Properties of an architecture in llama.cpp that neither the keys nor the tensors of a file show.
 struct Architecture {
+    /// Value of general.architecture.
     std::string_view name = {};
-    bool has_cache = true;           ///< no: what computes a whole text at once
-    bool is_encoder = false;         ///< attends to its batch alone, and predicts no token
-    bool ties_output = true;         ///< without an output of its own it has the embedding for one
-    bool has_positions = true;       ///< queries and keys are turned by position
-    bool has_position_bias = false;  ///< of each score, in place of turning
+    bool has_cache = true;           ///< false: the model computes a whole text at once
+    bool is_encoder = false;         ///< attends only to its batch and predicts no token
+    bool ties_output = true;         ///< a model without an output tensor uses its embedding
+    bool has_positions = true;       ///< queries and keys are rotated by position (RoPE)
+    bool has_position_bias = false;  ///< attention scores get a bias by position instead
     bool has_flash_attention = true;
-    bool has_state_everywhere = false;  ///< each layer attends and keeps a state
-    bool has_index_values = false;      ///< an indexer keeps values too, and chooses for each head
-    bool has_lone_networks = false;     ///< layers without heads of keys are networks alone
-    bool has_lightning_attention = false;  ///< recurrent layers keep keys · keys for each head
-    std::uint64_t attention_interval = 0;  ///< every so many layers one attends; 0: all
-    bool weighs_input = false;             ///< LayerWork::weighs_input
+    bool has_state_everywhere = false;  ///< each layer has both attention and a state
+    bool has_index_values = false;      ///< the indexer also caches values, and selects per head
+    bool has_lone_networks = false;     ///< layers without key heads are feed-forward networks only
+    bool has_lightning_attention = false;  ///< recurrent layers keep a keys × keys matrix per head
+    std::uint64_t attention_interval = 0;  ///< one of this many layers attends; 0: all
+    bool weighs_input = false;             ///< see LayerWork::weighs_input
     RowsTaken rows_taken = RowsTaken::InLastLayer;
-    /// What rows are taken of is an output too, for models that predict the tokens after the next.
+    /// The tensor from which rows are extracted is an output of the graph as well. This is so for
+    /// models that predict several tokens ahead.
     bool keeps_last = false;
-    /// What takes the place of the mask of the whole context leaves too little of it for the
-    /// logits. It is counted to the end then, which is never too little.
+    /// Count the mask of the full context until the end of the graph. In llama.cpp another tensor
+    /// takes over a part of the mask's memory, and the remainder is too small for the logits.
+    /// Counting it until the end never underestimates.
     bool holds_mask = false;
-    /// Beside a network that reads the same, the product of attention is made after the network.
+    /// In layers with parallel attention and feed-forward network, the output projection of
+    /// attention is computed after the network.
     bool projects_late = false;
 };
 
-/// By general.architecture; one that has no row does what most do.
+/// The row of an architecture; most architectures have none and get the default.
 const Architecture& architecture_named(std::string_view name);
 
 }  // namespace gpuprobe::inline plan

@@ -10,6 +10,7 @@
 namespace gpuprobe::inline plan {
 namespace {
 
+/// Columns: id, name, numbers per block, bytes per block.
 constexpr std::array<GgmlType, 35> kTypes = {{
     {0, "f32", 1, 4},         {1, "f16", 1, 2},         {2, "q4_0", 32, 18},
     {3, "q4_1", 32, 20},      {6, "q5_0", 32, 22},      {7, "q5_1", 32, 24},

@@ -18,7 +18,7 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// Walks through bytes, little-endian. Each read is nullopt at the end, and nothing is read then.
+/// A little-endian reader. If too few bytes are left, it returns nullopt and reads nothing.
 class ByteCursor {
 public:
     explicit ByteCursor(std::string_view bytes) : bytes_{bytes} {}
@@ -72,10 +72,11 @@ enum Type : std::uint32_t {
     kInt64 = 11,
     kFloat64 = 12,
 };
-/// By type; 0 where the size is not fixed.
+/// Size of a value by type; 0 if the size is not fixed.
 constexpr std::array<std::uint8_t, 13> kWidths = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
 
-/// Reads once through a window, whose end is an error only where the file ends too.
+/// Reads a header in one pass through a window. Reaching the end of the window is an error only if
+/// it is also the end of the file.
 class Reader {
 public:
     Reader(std::string_view window, Bytes file_size)
@@ -84,7 +85,8 @@ public:
     Result<std::optional<Gguf>> read();
 
 private:
-    // Each: success, or why reading stops; `needs_more_` tells the two kinds of stop apart.
+    // Each of these returns success or the reason to stop. `needs_more_` is set if the reason is
+    // the end of the window.
     Status header();
     Status values();
     Status value(const std::string& key);
@@ -105,6 +107,7 @@ private:
     [[nodiscard]] Error malformed(std::string_view reason) const;
     Error at_the_end();
 
+    /// Position of a tensor's data, relative to the start of the data section.
     struct Place {
         std::string name = {};
         std::uint64_t offset = 0;
@@ -112,11 +115,13 @@ private:
     };
 
     ByteCursor cursor_;
+    /// Whether the window contains the whole file.
     bool is_whole_ = false;
     Bytes file_size_ = {};
     bool needs_more_ = false;
     std::uint64_t tensor_count_ = 0;
     std::uint64_t key_count_ = 0;
+    /// Keys read so far, later names of tensors.
     std::set<std::string> seen_ = {};
     std::vector<Place> places_ = {};
     Gguf gguf_ = {};
@@ -167,6 +172,7 @@ Status Reader::header() {
     if (*magic != kMagic)
         return Error{ErrorCode::Malformed, "byte 0: not a GGUF file"};
     const auto version = TRY(take<std::uint32_t>());
+    // A small version number read in the wrong byte order has only zeros in its low half.
     const bool is_swapped = version != 0 && (version & 0xffffU) == 0;
     if (is_swapped)
         return malformed("a big-endian GGUF file, and only little-endian ones are read");
@@ -179,7 +185,7 @@ Status Reader::header() {
     return Done{};
 }
 
-/// A whole number or a boolean; 0 for a float, which nobody asks for.
+/// Reads an integer or a boolean. Other 8-byte types are read as integers as well.
 Result<std::int64_t> Reader::take_integer(std::uint32_t type) {
     switch (type) {
         case kUint8:
@@ -209,6 +215,7 @@ bool is_integer(std::uint32_t type) {
     return type < kWidths.size() && kWidths.at(type) != 0 && type != kFloat32 && type != kFloat64;
 }
 
+// Texts have their own lengths, so a list of texts cannot be skipped in one step.
 Status Reader::skip_texts(std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i)
         (void)TRY(take_text(kMaxGgufHeader.count, "a text"));
@@ -224,6 +231,8 @@ Status Reader::list(const std::string& key) {
         return malformed(key + " holds values of unknown type " + std::to_string(type));
     if (type == kString)
         return skip_texts(count);
+    // Skip lists of floats and long lists. The product saturates, so a huge count only means the
+    // end of the file.
     if (!is_integer(type) || count > kMaxGgufListItems) {
         if (!cursor_.take_bytes(product(count, kWidths.at(type))))
             return at_the_end();
@@ -258,6 +267,7 @@ Status Reader::value(const std::string& key) {
 Status Reader::values() {
     for (std::uint64_t i = 0; i < key_count_; ++i) {
         const auto raw = TRY(take_text(kMaxGgufKeyBytes, "a key"));
+        // Keys appear in messages: accept only keys that scrubbing leaves unchanged.
         const auto key = scrubbed(raw, kMaxGgufKeyBytes);
         if (key.empty() || key != raw)
             return malformed("a key that is no text");
@@ -289,6 +299,7 @@ Status Reader::tensor() {
 }
 
 Status Reader::tensors() {
+    // From here on seen_ collects names of tensors, which may equal keys.
     gguf_.keys = std::exchange(seen_, {});
     for (std::uint64_t i = 0; i < tensor_count_; ++i)
         TRY(tensor());
@@ -307,6 +318,7 @@ Result<std::uint32_t> Reader::alignment() {
 
 Status Reader::tensors_within_file() {
     const auto step = TRY(alignment());
+    // The data section starts at the next multiple of the alignment.
     const auto start = (cursor_.position() + step - 1) / step * step;
     std::uint64_t total = 0;
     for (const auto& place : places_) {
@@ -318,6 +330,7 @@ Status Reader::tensors_within_file() {
                              ", and the file at " + std::to_string(file_size_.count));
         total = sum(total, place.size.count);
     }
+    // Each tensor is inside the file, but together they are larger than it.
     if (sum(start, total) > file_size_.count && !places_.empty())
         return malformed("the tensors overlap");
     return Done{};
@@ -332,6 +345,7 @@ Result<std::optional<Gguf>> Reader::read() {
     }();
     if (done)
         return std::optional{std::move(gguf_)};
+    // Not an error: the caller has more of the file.
     if (needs_more_)
         return std::optional<Gguf>{};
     return done.error();

@@ -12,6 +12,7 @@ constexpr std::string_view kSuffix = ".gguf";
 constexpr std::string_view kOf = "-of-";
 constexpr std::size_t kDigits = 5;
 
+/// The number with leading zeros, as in file names of parts.
 std::string digits(std::uint32_t number) {
     const auto text = std::to_string(number);
     return std::string(kDigits - std::min(kDigits, text.size()), '0') + text;
@@ -21,7 +22,7 @@ Error mismatch(std::string text) {
     return {ErrorCode::Malformed, std::move(text)};
 }
 
-/// By the parts' own account.
+/// Checks each part's own statement of its number and of the number of parts.
 Status check_numbers(const std::vector<Gguf>& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const auto count = parts[i].number("split.count").value_or(1);
@@ -36,6 +37,7 @@ Status check_numbers(const std::vector<Gguf>& parts) {
 }  // namespace
 
 std::optional<GgufPart> gguf_part(std::string_view file_name) {
+    // The ending has a fixed length: "-00002-of-00005.gguf".
     const auto tail = 1 + kDigits + kOf.size() + kDigits + kSuffix.size();
     if (file_name.size() <= tail || !file_name.ends_with(kSuffix))
         return std::nullopt;

@@ -19,7 +19,7 @@ Error malformed(std::string_view where, std::string_view reason) {
             "model: " + scrubbed(where, kMaxGgufNameBytes) + ": " + std::string{reason}};
 }
 
-/// Whole numbers and booleans; as of a file, nullopt for what is kept by its key alone.
+/// An integer or boolean. nullopt for other types; as in a file, only their key is kept then.
 std::optional<std::int64_t> integer_of(const Value& value) {
     if (const auto flag = value.as_bool())
         return *flag ? 1 : 0;
@@ -39,6 +39,7 @@ std::optional<GgufValue> list_of(const Value::Array& items) {
     return GgufValue{std::move(numbers)};
 }
 
+/// The value as the reader of files would keep it, with the same limits.
 std::optional<GgufValue> kept(const Value& value) {
     if (const auto* text = value.as_string())
         return text->size() > kMaxGgufTextBytes ? std::nullopt : std::optional<GgufValue>{*text};
@@ -49,6 +50,7 @@ std::optional<GgufValue> kept(const Value& value) {
     return std::nullopt;
 }
 
+// The limits are the same as for a file.
 Status read_metadata(const Value& metadata, Gguf& gguf) {
     const auto* members = metadata.as_object();
     if (!members)
@@ -65,7 +67,7 @@ Status read_metadata(const Value& metadata, Gguf& gguf) {
     return Done{};
 }
 
-/// One of `tensors`, as the file lists it.
+/// One item of `tensors`, with the fields that a file lists.
 struct TensorRecord {
     std::string name = {};
     std::string type = {};
@@ -85,6 +87,7 @@ Status read_tensors(const Value& tensors, Gguf& gguf) {
         if (!record)
             return malformed("tensors[" + std::to_string(gguf.tensors.size()) + "]",
                              record.error().text);
+        // Names appear in messages: accept only names that scrubbing leaves unchanged.
         auto name = scrubbed(record->name, kMaxGgufNameBytes);
         if (name != record->name || !seen.insert(name).second)
             return malformed(name, "a tensor's name that is no text, too long or there twice");
@@ -122,6 +125,8 @@ Result<Model> model_from_document(std::string_view json) {
     return model;
 }
 
+// Copy only keys of the model's own architecture and a few general ones: other metadata may be long
+// or private.
 Value model_document_of(const Gguf& gguf) {
     const auto own = gguf.text("general.architecture").value_or("") + ".";
     Value metadata{Value::Object{}};
@@ -129,6 +134,7 @@ Value model_document_of(const Gguf& gguf) {
         if (!key.starts_with(own) && std::ranges::find(kGeneral, key) == kGeneral.end())
             continue;
         const auto found = gguf.values.find(key);
+        // A key whose value was skipped is written as null, because its presence counts.
         metadata[key] = found == gguf.values.end() ? Value{} : value_of(found->second);
     }
     Value::Array tensors;

@@ -6,17 +6,17 @@
 #include "base/value.h"
 #include "plan/model.h"
 
-/// A model without its file: what a client of the daemon sends, as the daemon opens nobody's files
-/// (docs/plan.md, "A model as a document").
+/// A model without its file, as JSON. Clients send it to the daemon, because the daemon does not
+/// open files of users (docs/plan.md, "A model as a document").
 namespace gpuprobe::inline plan {
 
 constexpr Bytes kMaxModelDocument = mib(1);
 
-/// Errors: TooLarge over that size; Malformed, with the path, for what is no gpuprobe.model/1, and
-/// over a limit of plan/gguf.h; as model_of().
+/// Reads a document. Errors: TooLarge over that size; Malformed, with the path, if it is not a
+/// gpuprobe.model/1, or if it is over a limit of plan/gguf.h; otherwise as model_of().
 Result<Model> model_from_document(std::string_view json);
 
-/// What model_of() reads of a header.
+/// Writes the document: exactly the parts of a header that model_of() reads.
 Value model_document_of(const Gguf& gguf);
 
 }  // namespace gpuprobe::inline plan

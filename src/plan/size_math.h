@@ -7,8 +7,8 @@
 
 #include "base/bytes.h"
 
-/// Sizes that a file claims, added and multiplied without wrapping: what is too large stays the
-/// largest, which fits nowhere.
+/// Sums and products of sizes that come from a file. They saturate instead of wrapping: the result
+/// of an overflow is the largest number, which fits into no memory.
 namespace gpuprobe::inline plan {
 
 constexpr std::uint64_t kTooMany = std::numeric_limits<std::uint64_t>::max();
@@ -28,7 +28,7 @@ constexpr Bytes sum(Bytes left, Bytes right) {
     return Bytes{sum(left.count, right.count)};
 }
 
-/// Zero where `right` is more.
+/// The difference, or zero if `right` is larger.
 constexpr Bytes difference(Bytes left, Bytes right) {
     return Bytes{left < right ? 0 : left.count - right.count};
 }
