@@ -13,17 +13,19 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// More experts at once than any model has: their results are added one by one.
+/// Limit for experts used per token; no model uses that many. Their results are added one by one,
+/// so a huge number would take long.
 constexpr std::uint64_t kMaxExpertsUsed = 1024;
 
-/// The tensors of one layer by what follows "blk.N.".
+/// The tensors of one layer, by the part of their names after "blk.N.".
 using Tensors = std::map<std::string_view, const GgufTensor*>;
 
 constexpr std::string_view kEncoder = "enc.";
 constexpr std::string_view kDecoder = "dec.";
 constexpr std::string_view kBlock = "blk.";
 
-/// "4.attn_q.weight" of "blk.4.attn_q.weight", and of "dec.blk.4.attn_q.weight" (T5).
+/// The name after "blk.": "4.attn_q.weight" for "blk.4.attn_q.weight" and also for
+/// "dec.blk.4.attn_q.weight" (T5).
 std::optional<std::string_view> name_in_block(std::string_view tensor) {
     if (tensor.starts_with(kEncoder) || tensor.starts_with(kDecoder))
         tensor.remove_prefix(kEncoder.size());
@@ -32,7 +34,8 @@ std::optional<std::string_view> name_in_block(std::string_view tensor) {
     return tensor.substr(kBlock.size());
 }
 
-/// Of a layer with two halves the decoder's.
+/// Sorts tensors by layer. In models with an encoder and a decoder only the decoder's tensors are
+/// used.
 std::vector<Tensors> tensors_by_layer(const Gguf& gguf, std::size_t layers) {
     const bool has_decoder = std::ranges::any_of(
         gguf.tensors, [](const GgufTensor& tensor) { return tensor.name.starts_with(kDecoder); });
@@ -47,7 +50,7 @@ std::vector<Tensors> tensors_by_layer(const Gguf& gguf, std::size_t layers) {
     return sorted;
 }
 
-/// The length of a tensor's rows; 0 where it is not there.
+/// The row length of a tensor; 0 if the tensor is missing.
 std::uint64_t width_of(const Tensors& tensors, std::string_view name) {
     const auto found = tensors.find(name);
     return found == tensors.end() ? 0 : std::min(found->second->width, kMaxWidth);
@@ -58,6 +61,7 @@ std::uint64_t rows_of(const Tensors& tensors, std::string_view name) {
     return found == tensors.end() ? 0 : std::min(found->second->rows, kMaxWidth);
 }
 
+/// Sets the sizes of attention: heads, gate, and the ranks and lengths of latent attention.
 void describe_attention(const Keys& keys,
                         const Tensors& tensors,
                         std::size_t layer,
@@ -66,9 +70,11 @@ void describe_attention(const Keys& keys,
     work.heads = keys.of_layer("attention.head_count", layer, 0);
     work.is_fused = tensors.contains("attn_qkv.weight") && shape.key_heads > 0;
     const auto queries = work.heads * shape.key_length;
+    // A gate makes the query matrix twice as high.
     work.has_gate = queries > 0 && rows_of(tensors, "attn_q.weight") == 2 * queries;
     work.latent_rank = keys.width("attention.kv_lora_rank");
     work.query_rank = keys.width("attention.q_lora_rank");
+    // A header with tensors shows whether queries are really compressed.
     if (!tensors.empty())
         work.query_rank = width_of(tensors, "attn_q_b.weight");
     work.query_length = keys.width("attention.key_length_mla", keys.width("attention.key_length"));
@@ -77,7 +83,8 @@ void describe_attention(const Keys& keys,
     work.rope_length = keys.width("rope.dimension_count");
 }
 
-/// Of the layers that have one. Those that compress have said so already.
+/// Sets the sizes of an indexer, if the layer has one. Layers that compress tokens have set theirs
+/// already (model.cpp).
 void describe_indexer(const Keys& keys,
                       const Tensors& tensors,
                       const Architecture& architecture,
@@ -93,17 +100,19 @@ void describe_indexer(const Keys& keys,
     shape.work.index_choice = keys.width("attention.indexer.top_k");
 }
 
+/// Sets the form and the widths of the feed-forward network or of the experts.
 void describe_forward(const Keys& keys,
                       const Tensors& tensors,
                       std::size_t layer,
                       LayerWork& work) {
     const auto inner = keys.of_layer("feed_forward_length", layer, 0);
-    if (tensors.size() < 2) {  // a header without the layer's tensors
+    if (tensors.size() < 2) {  // a header without the layer's tensors: rely on the keys
         work.inner = inner;
         return;
     }
     work.inner = width_of(tensors, "ffn_down.weight");
     if (!tensors.contains("ffn_gate.weight") && work.inner > 0)
+        // Without a gate tensor, the gate is either part of the up tensor or missing.
         work.form = rows_of(tensors, "ffn_up.weight") == 2 * work.inner ? ForwardForm::Fused
                                                                         : ForwardForm::Plain;
     work.expert_inner = width_of(tensors, "ffn_down_exps.weight");
@@ -116,11 +125,13 @@ void describe_forward(const Keys& keys,
     work.has_fused_experts = tensors.contains("ffn_gate_up_exps.weight");
 }
 
+/// Whether the layer is a delta net. Models differ in how they name its tensors.
 bool is_delta_net(const Tensors& tensors) {
     return tensors.contains("ssm_ba.weight") || tensors.contains("ssm_beta_alpha.weight") ||
            tensors.contains("ssm_beta.weight") || tensors.contains("ssm_alpha.weight");
 }
 
+/// Distinguishes the kinds of recurrent layers by keys that only one kind has.
 Recurrence recurrence_of(const Keys& keys,
                          const Tensors& tensors,
                          const Architecture& architecture) {
@@ -135,6 +146,7 @@ Recurrence recurrence_of(const Keys& keys,
     return keys.width("ssm.group_count") > 0 ? Recurrence::Mamba2 : Recurrence::Mamba;
 }
 
+/// Sets the sizes of a recurrent layer.
 void describe_recurrence(const Keys& keys,
                          const Tensors& tensors,
                          const Architecture& architecture,
@@ -146,6 +158,7 @@ void describe_recurrence(const Keys& keys,
     work.inner_size = keys.width("ssm.inner_size");
     work.state_size = keys.width("ssm.state_size");
     work.groups = keys.width("ssm.group_count");
+    // Kimi's delta attention has its own keys.
     if (const auto length = keys.width("kda.head_dim")) {
         work.inner_size = product(work.heads, length);
         work.state_size = length;
@@ -155,11 +168,13 @@ void describe_recurrence(const Keys& keys,
         work.inner_size = product(work.heads, keys.width("attention.key_length"));
     work.time_step_rank = keys.width("ssm.time_step_rank");
     const auto kernel = keys.width("ssm.conv_kernel", keys.width("shortconv.l_cache"));
+    // A convolution over k tokens reads k - 1 tokens from before the batch.
     work.kernel = kernel > 0 ? kernel - 1 : 0;
     if (work.recurrence == Recurrence::Rwkv)
         work.form = ForwardForm::Plain;
 }
 
+/// Derives from the tensors where the layer has norms, and whether it is parallel.
 void describe_norms(const Tensors& tensors, LayerWork& work) {
     if (tensors.size() < 2)
         return;
@@ -174,12 +189,13 @@ void describe_norms(const Tensors& tensors, LayerWork& work) {
     work.is_parallel = work.has_first_norm && !work.has_second_norm && !has_post && work.inner > 0;
 }
 
-constexpr std::uint64_t kBytesOfState = 4;  ///< kept in f32
+constexpr std::uint64_t kBytesOfState = 4;  ///< the state is kept in f32
 
 std::uint64_t without_one(std::uint64_t number) {
     return number > 0 ? number - 1 : 0;
 }
 
+/// Numbers in the state of one layer and stream.
 std::uint64_t state_numbers(const Keys& keys, const Architecture& architecture) {
     const auto width = keys.width("embedding_length");
     if (const auto head = keys.width("wkv.head_size"))  // RWKV
@@ -188,7 +204,7 @@ std::uint64_t state_numbers(const Keys& keys, const Architecture& architecture) 
         return product(width, cache - 1);
     const auto heads = keys.of_layer("attention.head_count", 0, 0);
     const auto kernel = without_one(keys.width("ssm.conv_kernel"));
-    if (const auto length = keys.width("kda.head_dim"))  // Kimi: three convolutions, then the state
+    if (const auto length = keys.width("kda.head_dim"))  // Kimi: three convolutions and the state
         return product(heads, length, sum(product(3, kernel), length));
     if (architecture.has_lightning_attention) {
         const auto length = keys.width("attention.key_length", heads > 0 ? width / heads : 0);
@@ -200,12 +216,14 @@ std::uint64_t state_numbers(const Keys& keys, const Architecture& architecture) 
     return sum(product(kernel, sum(inner, groups)), product(state, inner));
 }
 
+/// The pattern of windows of an architecture.
 struct Period {
     std::string_view architecture = {};
-    std::uint64_t layers = 0;  ///< of which one sees all; 0: none does
+    std::uint64_t layers = 0;  ///< one of this many layers sees the whole context; 0: none does
+    /// That layer is the first of each period, not the last.
     bool is_dense_first = false;
-    std::uint64_t window = 0;      ///< where the file is silent
-    std::uint64_t only_model = 0;  ///< of so many layers; others have no windows
+    std::uint64_t window = 0;      ///< size if the file does not give one
+    std::uint64_t only_model = 0;  ///< only models with this many layers have windows
 };
 constexpr auto kPeriods = std::to_array<Period>(
     {{.architecture = "gemma2", .layers = 2, .window = 4096},
@@ -225,7 +243,7 @@ constexpr auto kPeriods = std::to_array<Period>(
      {.architecture = "plamo3", .layers = 8},
      {.architecture = "smallthinker", .layers = 4, .is_dense_first = true}});
 
-/// Tokens that Llama 4 sees at once, where the file is silent. Source: src/models/llama4.cpp.
+/// Window of Llama 4 if the file does not give one, in tokens. Source: src/models/llama4.cpp.
 constexpr std::uint64_t kChunk = 8192;
 
 const Period* known_period(std::string_view architecture) {
@@ -274,6 +292,7 @@ bool is_recurrent(const Keys& keys,
                   std::uint64_t heads) {
     if (keys.width("wkv.head_size") > 0)
         return true;
+    // Most specific first: an explicit list, then rules of architectures, then an interval.
     if (keys.has("attention.recurrent_layers"))
         return keys.of_layer("attention.recurrent_layers", layer, 0) != 0;
     if (architecture.has_lone_networks)
@@ -294,6 +313,7 @@ WindowPattern window_pattern(const Keys& keys, std::string_view architecture, st
         pattern.window = keys.number("attention.chunk_size").value_or(kChunk);
     if (pattern.window == 0)
         return pattern;
+    // The file's pattern takes precedence over the known one of the architecture.
     const auto* list = keys.list(kPattern);
     if (list && !list->empty()) {
         for (std::size_t i = 0; i < layers; ++i)

@@ -10,17 +10,18 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// Tokens that an encoder takes, where the file is silent.
+/// Tokens in the output of an encoder, if the file does not specify it.
 constexpr std::uint64_t kUsualEncoding = 512;
 
-/// Looked up by token, on the CPU. Source: LLM_TENSOR_TOKEN_EMBD and its like are input tensors,
-/// which llama.cpp never offloads.
+/// Whether a tensor is a look-up table, which stays on the CPU. Source: llama.cpp treats
+/// LLM_TENSOR_TOKEN_EMBD and similar tensors as input tensors, which it never offloads.
 bool is_embedding(std::string_view tensor) {
     return tensor.starts_with("token_embd") || tensor.starts_with("per_layer_token_embd") ||
            tensor.starts_with("token_types") || tensor.starts_with("position_embd");
 }
 
-/// Sorts the weights by where they go. Errors: Malformed for a layer behind the last.
+/// Adds up the weights by where they are loaded. Errors: Malformed for a layer number that is too
+/// high.
 Status weigh(const Gguf& gguf, Model& model) {
     Bytes token_embedding;
     bool has_output = false;
@@ -51,26 +52,29 @@ Status weigh(const Gguf& gguf, Model& model) {
     const auto has = [&](std::string_view name) {
         return std::ranges::find(gguf.tensors, name, &GgufTensor::name) != gguf.tensors.end();
     };
-    // Alone it is the norm of the output, under another name (LFM2).
+    // Without an output norm, this tensor is the output norm under another name (LFM2).
     model.has_embedding_norm =
         has("token_embd_norm.weight") && (has("output_norm.weight") || !model.has_logits);
     model.has_position_rows = has("position_embd.weight");
-    if (!has_output &&
-        architecture_named(model.architecture)
-            .ties_output)  // tied: the matrix is used at both ends, and is on both sides then
+    if (!has_output && architecture_named(model.architecture)
+                           // tied embedding: the matrix is used at both ends, and both the host and
+                           // the GPU have a copy
+                           .ties_output)
         model.output = sum(model.output, token_embedding);
     return Done{};
 }
 
-/// With latent attention the cache holds one compressed row per token; its values are read from it.
+/// Whether the cache has one compressed row per token (latent attention). Values are then read from
+/// that row.
 bool has_latent_cache(const Keys& keys) {
     return keys.width("attention.kv_lora_rank") > 0 &&
            (keys.has("attention.key_length_mla") ||
             keys.of_layer("attention.head_count_kv", 0, 0) == 1);
 }
 
-/// One row of keys, of which values are a view. What is being compressed is kept in f32, twice; by
-/// fours it overlaps. Source: llama_kv_cache_dsv4 of llama.cpp v0.5.0.
+/// The cache of a layer that compresses tokens (DeepSeek V4): one row of keys, of which values are
+/// a view. The tokens that are still to be compressed are kept in f32, twice. With a compression of
+/// 4, adjacent groups overlap. Source: llama_kv_cache_dsv4 of llama.cpp v0.5.0.
 void shape_compressed(const Keys& keys, std::size_t index, LayerShape& layer) {
     constexpr std::uint64_t kOverlapping = 4;
     constexpr std::uint64_t kFloats = 2 * 4;
@@ -85,6 +89,7 @@ void shape_compressed(const Keys& keys, std::size_t index, LayerShape& layer) {
         product(kFloats, 2 * kOverlapping, product(2, sum(layer.key_length, layer.index_length)))};
 }
 
+/// Sets the cache of a layer with attention.
 void shape_attention(
     const Keys& keys, std::size_t index, bool is_windowed, std::uint64_t heads, LayerShape& layer) {
     const auto per_head = keys.width("embedding_length") /
@@ -102,13 +107,15 @@ void shape_attention(
         return shape_compressed(keys, index, layer);
     layer.key_length = keys.width("attention.key_length", per_head);
     layer.value_length = keys.width("attention.value_length", per_head);
+    // The heads of windowed layers may have another size.
     if (is_windowed) {
         layer.key_length = keys.width("attention.key_length_swa", layer.key_length);
         layer.value_length = keys.width("attention.value_length_swa", layer.value_length);
     }
 }
 
-/// The layers before the next-token ones, of which the last may read the caches of others.
+/// Numbers of layers from the first: those before the layers for next-token prediction, and of
+/// these, those with their own cache. The remaining layers may read the caches of others.
 struct LayerKinds {
     std::size_t used = 0;
     std::size_t with_cache = 0;
@@ -120,6 +127,7 @@ LayerKinds kinds_of(const Keys& keys, std::size_t layers) {
         .with_cache = used - std::min<std::size_t>(keys.width("attention.shared_kv_layers"), used)};
 }
 
+/// Sets the kind, the cache and the state of each layer.
 void shape_layers(const Keys& keys, Model& model) {
     const auto pattern = window_pattern(keys, model.architecture, model.layers.size());
     const auto& architecture = architecture_named(model.architecture);
@@ -127,6 +135,7 @@ void shape_layers(const Keys& keys, Model& model) {
     const auto kinds = kinds_of(keys, model.layers.size());
     for (std::size_t i = 0; i < model.layers.size(); ++i) {
         const auto queries = keys.of_layer("attention.head_count", i, 0);
+        // Without grouped-query attention there are as many key heads as query heads.
         const auto heads = keys.of_layer("attention.head_count_kv", i, queries);
         auto& layer = model.layers[i];
         layer.is_unused = i >= kinds.used;
@@ -163,12 +172,14 @@ Result<std::uint64_t> layers_of(const Keys& keys) {
     return *layers;
 }
 
-/// What is not known is not taken for nothing: a model without heads would have no cache.
+/// Checks that essential sizes are present. A missing size must not count as 0: a model without
+/// heads would appear to need no cache.
 Status check_widths(const Keys& keys, const Model& model) {
     constexpr std::string_view kWidth = "embedding_length";
     constexpr std::string_view kHeads = "attention.head_count";
     if (!keys.has(kWidth))
         return not_a_model(keys.name_of(kWidth) + " is missing");
+    // A purely recurrent model has no heads.
     if (recurrent_state(keys, architecture_named(model.architecture)).count > 0)
         return Done{};
     if (!keys.has(kHeads))
@@ -207,6 +218,7 @@ Result<Model> model_of(const Gguf& gguf) {
     shape_layers(keys, model);
     TRY(weigh(gguf, model));
     describe_work(gguf, keys, model);
+    // A header without tensors may still give the size of the vocabulary.
     if (const auto words = keys.number("vocab_size"); words && !model.vocabulary)
         model.vocabulary = std::min(*words, kMaxWidth);
     TRY(keys.check());

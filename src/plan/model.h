@@ -16,108 +16,114 @@ namespace gpuprobe::inline plan {
 
 constexpr std::uint64_t kMaxLayers = kMaxGgufListItems;
 
-/// What a layer that keeps a state computes; None: it attends.
+/// The computation of a recurrent layer. None: the layer attends.
 enum class Recurrence { None, Mamba, Mamba2, ShortConvolution, DeltaNet, Rwkv, Lightning };
 
-/// How the two halves of a feed-forward network lie in the file.
+/// How a file stores the two inner matrices of a feed-forward network.
 enum class ForwardForm {
-    Gated,  ///< gate and up are two tensors
-    Fused,  ///< one tensor holds both
-    Plain,  ///< there is no gate
+    Gated,  ///< gate and up are separate tensors
+    Fused,  ///< one tensor contains both
+    Plain,  ///< without a gate
 };
 
-/// What one layer computes, as far as it takes memory.
+/// The parts of a layer's computation that determine its memory.
 struct LayerWork {
-    std::uint64_t heads = 0;         ///< of queries
-    bool is_fused = false;           ///< queries, keys and values come from one product
-    bool has_gate = false;           ///< queries come with a gate of their size
-    bool has_positions = true;       ///< queries and keys are turned by position
-    bool has_position_bias = false;  ///< scores are moved by it
-    bool crosses = false;            ///< a second attention reads what an encoder said (T5)
+    std::uint64_t heads = 0;         ///< number of query heads
+    bool is_fused = false;           ///< queries, keys and values come from one matrix product
+    bool has_gate = false;           ///< queries come with a gate of the same size
+    bool has_positions = true;       ///< queries and keys are rotated by position (RoPE)
+    bool has_position_bias = false;  ///< attention scores get a bias by position
+    bool crosses = false;            ///< a second attention reads the output of an encoder (T5)
     bool has_first_norm = true;
     bool has_second_norm = true;
-    bool has_sum_norms = false;  ///< behind what attention and network add, not before them (BERT)
-    bool is_network = false;     ///< there is neither attention nor a state
-    bool is_parallel = false;    ///< attention and feed-forward read the same
+    /// norms after the additions instead of before the computations (BERT)
+    bool has_sum_norms = false;
+    bool is_network = false;   ///< only a feed-forward network, without attention or state
+    bool is_parallel = false;  ///< attention and feed-forward network read the same input
 
-    std::uint64_t index_heads = 0;   ///< of an indexer, which chooses what attention reads
-    std::uint64_t index_choice = 0;  ///< tokens that it chooses
+    /// heads of an indexer, which selects the tokens that attention reads
+    std::uint64_t index_heads = 0;
+    std::uint64_t index_choice = 0;  ///< number of tokens that the indexer selects
 
-    std::uint64_t latent_rank = 0;   ///< of MLA; 0: none
+    std::uint64_t latent_rank = 0;   ///< of latent attention (MLA); 0: other attention
     std::uint64_t query_rank = 0;    ///< 0: queries are not compressed
-    std::uint64_t query_length = 0;  ///< of MLA, of one head
-    std::uint64_t value_length = 0;  ///< of MLA, of one head
+    std::uint64_t query_length = 0;  ///< per head, for latent attention
+    std::uint64_t value_length = 0;  ///< per head, for latent attention
     std::uint64_t rope_length = 0;
 
     ForwardForm form = ForwardForm::Gated;
-    std::uint64_t inner = 0;  ///< width of the dense network; 0: none
+    /// width of the dense network; 0 if there is only a mixture of experts
+    std::uint64_t inner = 0;
     std::uint64_t experts = 0;
     std::uint64_t experts_used = 0;
     std::uint64_t expert_inner = 0;
     std::uint64_t shared_inner = 0;
     bool has_fused_experts = false;
-    bool weighs_input = false;  ///< what experts read is multiplied, not what they say
+    /// the router's weights are applied to the input of experts, not to their output
+    bool weighs_input = false;
 
     Recurrence recurrence = Recurrence::None;
     std::uint64_t inner_size = 0;
     std::uint64_t state_size = 0;
     std::uint64_t groups = 0;
-    std::uint64_t kernel = 0;  ///< tokens before the batch that a convolution reads
+    std::uint64_t kernel = 0;  ///< earlier tokens that a convolution reads
     std::uint64_t time_step_rank = 0;
     bool operator==(const LayerWork&) const = default;
 };
 
-/// What one layer keeps per token of context, and what of fixed size.
+/// The memory that one layer needs: weights, numbers per token of context, and state of fixed size.
 struct LayerShape {
     Bytes weights = {};
-    Bytes largest = {};              ///< of its tensors
-    std::uint64_t key_heads = 0;     ///< 0: no cache
+    Bytes largest = {};              ///< size of its largest tensor
+    std::uint64_t key_heads = 0;     ///< 0: the layer has no cache
     std::uint64_t key_length = 0;    ///< numbers per head
-    std::uint64_t value_length = 0;  ///< 0 where values are a view of the keys (MLA)
-    /// Numbers per token that an indexer keeps in a cache of its own; 0: there is none.
+    std::uint64_t value_length = 0;  ///< 0 if values are a view of the keys (MLA)
+    /// Numbers per token in the separate cache of an indexer; 0 without an indexer.
     std::uint64_t index_length = 0;
-    bool has_index_values = false;  ///< as many values as keys
-    /// Keys of so many tokens become one, beside a cache of the last tokens (DeepSeek V4); 0: none.
+    bool has_index_values = false;  ///< the indexer caches as many values as keys
+    /// This many tokens are compressed into one row of keys, next to a cache of the most recent
+    /// tokens (DeepSeek V4); 0: no compression.
     std::uint64_t compression = 0;
-    bool is_cached = false;  ///< has a place in the cache, of no width perhaps (Deci)
+    bool is_cached = false;  ///< has an entry in the cache, possibly of width 0 (Deci)
     bool is_windowed = false;
     bool is_recurrent = false;
-    /// Predicts the tokens after the next, for which the runtime loads it as another model.
+    /// Predicts the tokens after the next one. The runtime loads such layers as a separate model.
     bool is_unused = false;
-    Bytes state = {};  ///< per stream, whatever the context
+    Bytes state = {};  ///< per stream; does not grow with the context
     LayerWork work = {};
     bool operator==(const LayerShape&) const = default;
 };
 
-/// A model as far as its memory goes.
+/// A model, reduced to the facts that determine its memory.
 struct Model {
     std::optional<std::string> name = {};
     std::string architecture = {};
     std::vector<LayerShape> layers = {};
-    Bytes embedding = {};  ///< weights that stay with the CPU
-    Bytes output = {};     ///< weights behind the last layer, a copy of the embedding too
+    Bytes embedding = {};  ///< weights that stay in host memory
+    Bytes output = {};     ///< weights after the last layer, including a copy of a tied embedding
     std::uint64_t embedding_length = 0;  ///< numbers per token
     std::optional<std::uint64_t> vocabulary = {};
     std::optional<std::uint64_t> trained_context = {};
-    std::uint64_t widest_values = 0;  ///< numbers per token in the layer that has most
+    std::uint64_t widest_values = 0;  ///< numbers per token in the layer with the most values
     std::uint64_t window = 0;         ///< tokens that a windowed layer sees
-    bool attends_batch = false;       ///< and no cache
+    bool attends_batch = false;       ///< attends to its own batch, without a cache
     bool has_logits = true;
-    std::uint64_t encoded = 0;        ///< tokens that an encoder has said, for layers that cross
-    bool has_embedding_norm = false;  ///< right behind the embedding, by the CPU
-    bool has_position_rows = false;   ///< added to the embedding, from a matrix of positions
-    bool has_layer_norm = false;      ///< and no RMS norm
-    std::uint64_t deep_layers = 0;    ///< that add an input of their own (Qwen3-VL)
-    std::uint64_t extra_width = 0;    ///< of embeddings that each layer has besides (Gemma 3n)
+    /// tokens in the encoder's output, for layers with cross-attention
+    std::uint64_t encoded = 0;
+    bool has_embedding_norm = false;  ///< directly after the embedding, computed by the CPU
+    bool has_position_rows = false;   ///< rows of a position matrix are added to the embedding
+    bool has_layer_norm = false;      ///< layer norms instead of RMS norms
+    std::uint64_t deep_layers = 0;    ///< first layers that each add a further input (Qwen3-VL)
+    /// width of the additional embeddings of all layers (Gemma 3n)
+    std::uint64_t extra_width = 0;
     std::vector<Reason> notes = {};
 };
 
 /// The model that a header describes.
 ///
-/// Errors: InvalidRequest for a file that holds no language model (a projector, an adapter, a
-/// vocabulary); Malformed when a value is not of its key's type, or out of range, or contradicts
-/// another.
-/// Sources: src/llama-arch.cpp (keys), src/llama-hparams.cpp and src/models (what they mean) of
+/// Errors: InvalidRequest if the file is not a language model (but a projector, an adapter or a
+/// vocabulary); Malformed if a value has the wrong type, is out of range, or contradicts another
+/// one. Sources: src/llama-arch.cpp (keys), src/llama-hparams.cpp and src/models (their meaning) of
 /// llama.cpp, as of August 2026.
 Result<Model> model_of(const Gguf& gguf);
 

@@ -26,6 +26,7 @@ std::uint64_t Keys::of_layer(std::string_view key,
     const auto* numbers = list(key);
     if (!numbers)
         return width(key, otherwise);
+    // A list that is too short or has a negative item is a fault of the file.
     if (layer < numbers->size() && (*numbers)[layer] >= 0)
         return std::min(static_cast<std::uint64_t>((*numbers)[layer]), kMaxWidth);
     complain(key, "has no whole number from 0 for layer " + std::to_string(layer));

@@ -11,11 +11,12 @@
 
 namespace gpuprobe::inline plan {
 
-/// More than any of these is an error of the file: heads, lengths and widths of a layer.
+/// Limit for heads, lengths and widths of a layer. A larger number means that the file is faulty.
 constexpr std::uint64_t kMaxWidth = 1U << 24U;
 
-/// The values of one architecture: "llama.block_count" by "block_count". What is there and is not
-/// what was asked for is remembered, so that nobody takes it for missing.
+/// Reads the values of one architecture by short keys: "block_count" for "llama.block_count". If a
+/// value exists but has the wrong type, the problem is remembered for check(), so that the value is
+/// not mistaken for a missing one.
 class Keys {
 public:
     Keys(const Gguf& gguf, std::string architecture)
@@ -28,18 +29,19 @@ public:
         return prefix_ + std::string{key};
     }
     [[nodiscard]] bool has(std::string_view key) const;
-    /// A whole number from 0.
+    /// A non-negative integer; nullopt if it is missing.
     [[nodiscard]] std::optional<std::uint64_t> number(std::string_view key) const;
+    /// The same, limited to kMaxWidth, with a default.
     [[nodiscard]] std::uint64_t width(std::string_view key, std::uint64_t otherwise = 0) const;
     [[nodiscard]] const std::vector<std::int64_t>* list(std::string_view key) const {
         return gguf_.list(name_of(key));
     }
-    /// A number for each layer: of a list, or the same for all.
+    /// A layer's number: from a list with one item per layer, or a single number for all layers.
     [[nodiscard]] std::uint64_t of_layer(std::string_view key,
                                          std::size_t layer,
                                          std::uint64_t otherwise) const;
 
-    /// Errors: Malformed, with the first key that was read and is not what it should be.
+    /// Reports the first value that had the wrong type. Errors: Malformed.
     [[nodiscard]] Status check() const;
 
 private:
