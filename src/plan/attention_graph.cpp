@@ -3,20 +3,21 @@
 
 namespace gpuprobe::inline plan {
 
-/// Keys and values of a quantized cache are turned by a Hadamard matrix, and queries with them.
+/// Rotation of keys and values of a quantized cache by a Hadamard matrix, and of queries to match.
 Tensor ComputeGraph::rotated(const GgmlType& type, std::uint64_t numbers, Tensor tensor) {
-    constexpr std::uint64_t kTurned = 64;  // the length of a head has to be a multiple of it
+    constexpr std::uint64_t kTurned = 64;  // the length of a head must be a multiple of this
     if (type.block == 1 || numbers % kTurned != 0)
         return tensor;
     return memory_.result(floats(numbers), {tensor});
 }
 
-/// By position. The first operation on a view of a product, as heads are, has a place of its own.
+/// Rotation by position (RoPE). The first operation on a view of a product, such as heads are, does
+/// not work in place.
 Tensor ComputeGraph::turned(const LayerWork& work, std::uint64_t numbers, Tensor tensor) {
     return work.has_positions ? memory_.result(floats(numbers), {tensor, positions_}) : tensor;
 }
 
-/// Into the cache, at the rows that the inputs tell.
+/// Writes to the cache, at the rows that the inputs specify.
 void ComputeGraph::store(const LayerShape& layer, Tensor key, std::optional<Tensor> value) {
     const auto& rows = rows_.at(layer.is_windowed ? 1 : 0);
     memory_.read({key, rows[0]});
@@ -24,13 +25,15 @@ void ComputeGraph::store(const LayerShape& layer, Tensor key, std::optional<Tens
         memory_.read({*value, rows[1]});
 }
 
+// The usual attention: queries, keys and values come from three matrices, or from one if they are
+// fused.
 Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto queries = product(work.heads, layer.key_length);
     const auto keys = product(layer.key_heads, layer.key_length);
     const auto values = product(layer.key_heads, layer.value_length);
     Tensor query = 0;
-    Tensor both = 0;  ///< queries, and their gate
+    Tensor both = 0;  ///< queries and their gate
     Tensor value = 0;
     Tensor key = 0;
     if (work.is_fused) {
@@ -43,7 +46,7 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
         query = rotated(
             run_.keys, queries,
             work.has_gate ? memory_.result(floats(queries), {both}) : turned(work, queries, both));
-        // Where some layers have windows, keys come before values (build_attn in llama-graph.cpp).
+        // If some layers have windows, keys come before values (build_attn in llama-graph.cpp).
         const auto make_value = [&] {
             value = rotated(run_.values, values, memory_.result(floats(values), {normed}));
         };
@@ -56,6 +59,7 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
     }
     const auto out = product(work.heads, layer.value_length);
     Tensor result = 0;
+    // Without a cache, attention reads keys and values directly.
     if (model_.attends_batch) {
         result = attended_directly(layer, {.query = query,
                                            .key = key,
@@ -73,8 +77,8 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
     return projects_late(work) ? result : memory_.result(floats(width()), {result});
 }
 
-/// Source: ggml_cuda_flash_attn_ext_get_alloc_size in ggml/src/ggml-cuda/fattn.cu of llama.cpp at
-/// 00a2d609.
+/// Extra memory for a quantized cache that flash attention converts to f16. Source:
+/// ggml_cuda_flash_attn_ext_get_alloc_size in ggml/src/ggml-cuda/fattn.cu of llama.cpp at 00a2d609.
 std::uint64_t ComputeGraph::widened(const LayerShape& layer, std::uint64_t cells) const {
     if (!run_.widens_cache)
         return 0;
@@ -86,7 +90,7 @@ std::uint64_t ComputeGraph::widened(const LayerShape& layer, std::uint64_t cells
         run_.streams, kHalfBytes);
 }
 
-/// The mask of what an indexer chooses: it scores each token that is cached.
+/// The mask of the tokens that an indexer selects. The indexer scores every cached token.
 Tensor ComputeGraph::chosen(const LayerShape& layer,
                             const Sources& read,
                             std::uint64_t cells,
@@ -97,21 +101,24 @@ Tensor ComputeGraph::chosen(const LayerShape& layer,
     const auto turned = memory_.result(query, {memory_.result(query, read)});
     const auto score = memory_.result(product(cells, tokens_, kFloatBytes), {turned, mask});
     const auto order = memory_.result(choice, {memory_.result(choice, {score})});
-    // A mask of nothing, and the sum of both: what the score leaves is too small for them.
+    // An empty mask, and the sum of it and the original one. The memory of the score is too small
+    // for them.
     return memory_.result(product(2, size), {order, mask, score});
 }
 
-/// The same for blocks of tokens, and for each head of the indexer.
+/// The same for blocks of tokens, and separately for each head of the indexer.
 Tensor ComputeGraph::chosen_by_head(const LayerShape& layer, std::uint64_t cells, Tensor mask) {
     const auto one = product(cells, tokens_, kFloatBytes);
     const auto all = product(layer.work.index_heads, one);
     const auto turned = memory_.result(all, {memory_.result(all, {})});
+    // The layers share one copy of the mask in f32.
     if (!float_mask_)
         float_mask_ = memory_.result(one, {mask});
     return memory_.result(all / 2, {memory_.in_place(all, {turned, *float_mask_})});
 }
 
-/// The scores of every head for every token, where there is no flash attention.
+/// Attention to the cache. Without flash attention, the graph contains the scores of each head for
+/// each token.
 Tensor ComputeGraph::attended(const LayerShape& layer,
                               Tensor queries,
                               std::uint64_t values,
@@ -128,7 +135,8 @@ Tensor ComputeGraph::attended(const LayerShape& layer,
         return memory_.result(sum(floats(values), widened(layer, all)), {queries, mask});
     const auto size = floats(product(all, work.heads));
     Sources sources;
-    // Values are a view of the keys, or lie as flash attention wants them: the product does not.
+    // The matrix product needs a copy of the values if they are a view of the keys, or if they are
+    // stored for flash attention.
     if (layer.value_length == 0)
         sources.push_back(memory_.result(product(all, work.latent_rank, kHalfBytes), {}));
     else if (run_.flash_attention)
@@ -142,13 +150,13 @@ Tensor ComputeGraph::attended(const LayerShape& layer,
     return layer.value_length == 0 ? sums : memory_.result(floats(values), {sums});
 }
 
-/// By what the distances of tokens say for each head.
+/// Adds a bias to the scores, which depends on the distance of tokens and on the head.
 Tensor ComputeGraph::biased(std::uint64_t size, Tensor scores) {
     const auto bias = memory_.result(size, {memory_.result(size, {buckets_})});
     return memory_.in_place(size, {scores, bias});
 }
 
-/// Attention to keys and values that are there at once, and in no cache.
+/// Attention to keys and values of the same batch, without a cache.
 Tensor ComputeGraph::attended_directly(const LayerShape& layer, const DirectAttention& all) {
     const auto keys = product(layer.key_heads, layer.key_length, all.tokens, kFloatBytes);
     const auto values = product(layer.key_heads, layer.value_length, all.tokens, kFloatBytes);
@@ -156,6 +164,7 @@ Tensor ComputeGraph::attended_directly(const LayerShape& layer, const DirectAtte
     if (run_.flash_attention && !all.has_bias)
         return memory_.result(out, {all.query, memory_.result(keys / 2, {all.key}),
                                     memory_.result(values / 2, {all.value}), all.mask});
+    // Without flash attention: a transposed copy of the values, and the scores.
     const auto turned = memory_.result(values, {all.value});
     const auto size = floats(product(all.tokens, layer.work.heads));
     auto scores = memory_.result(size, {all.query, all.key});
@@ -165,7 +174,7 @@ Tensor ComputeGraph::attended_directly(const LayerShape& layer, const DirectAtte
     return memory_.result(out, {memory_.result(out, {weights, turned})});
 }
 
-/// Attention to what an encoder has said.
+/// Attention to the output of an encoder.
 Tensor ComputeGraph::crossed(const LayerShape& layer, Tensor normed) {
     const auto numbers = product(layer.key_heads, layer.key_length, model_.encoded, kFloatBytes);
     const auto query =
@@ -179,13 +188,14 @@ Tensor ComputeGraph::crossed(const LayerShape& layer, Tensor normed) {
                                                                       .tokens = model_.encoded})});
 }
 
-/// Latent attention as it is cached: queries are taken into the space of the latent rows.
+/// Latent attention with a cache of latent rows: queries are projected into their space.
 Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto turned = difference(Bytes{layer.key_length}, Bytes{work.latent_rank}).count;
     const auto low =
         work.query_rank > 0 ? memory_.result(floats(work.query_rank), {normed}) : normed;
     const auto query = memory_.result(floats(product(work.heads, work.query_length)), {low});
+    // The part of the query for the latent row, and the part that is rotated by position.
     const auto absorbed = memory_.result(floats(product(work.heads, work.latent_rank)), {query});
     const auto part = memory_.result(floats(product(work.heads, turned)), {query});
     const auto queries =
@@ -193,6 +203,7 @@ Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
     const auto both = memory_.result(floats(layer.key_length), {normed});
     const auto compressed = memory_.result(floats(work.latent_rank), {both});
     const auto position = memory_.result(floats(turned), {both});
+    // The cache gets one row per token: the latent part and the rotated part.
     store(layer, memory_.result(floats(layer.key_length), {compressed, position}), {});
     const auto sums =
         attended(layer, queries, product(work.heads, work.latent_rank), {normed, low});
@@ -201,7 +212,7 @@ Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
     return memory_.result(floats(width()), {values});
 }
 
-/// Latent attention whose cache holds every head.
+/// Latent attention with a cache of all heads.
 Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto heads = layer.key_heads;
@@ -215,6 +226,7 @@ Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
         memory_.result(floats(product(heads, sum(plain, layer.value_length))), {compressed});
     const auto value = memory_.result(floats(product(heads, layer.value_length)), {wide});
     const auto position = memory_.result(floats(work.rope_length), {both});
+    // All heads use the same rotated part of the key.
     const auto repeated = memory_.result(floats(product(heads, work.rope_length)), {position});
     store(layer, memory_.result(floats(product(heads, layer.key_length)), {wide, repeated}), value);
     const auto sums = attended(layer, query, product(work.heads, layer.value_length), {normed});

@@ -9,7 +9,7 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// CUDA's; Vulkan's is 16 to 256, the CPU's 32 (get_alignment of the buffer types).
+/// Alignment of CUDA. Vulkan has 16 to 256, the CPU 32 (get_alignment of the buffer types).
 constexpr std::uint64_t kAlignment = 128;
 
 }  // namespace
@@ -21,7 +21,8 @@ Bytes ComputeGraph::bytes(const Part& part) {
         stream_ = layer(i, i + 1 == used);
     if (has_extra_)
         memory_.read({extra_});
-    // The norm itself has no weights: the device before makes it.
+    // The device before this one computes the norm itself, because a norm without its weights needs
+    // nothing from this device.
     const bool is_behind = part.first >= used;
     if (part.has_output || part.last >= used) {
         const auto taken = architecture_.rows_taken;
@@ -37,22 +38,25 @@ Bytes ComputeGraph::bytes(const Part& part) {
     return memory_.peak(kAlignment);
 }
 
-/// Inputs, of the stream and for caches that the part has. What is copied for a pipeline stays
-/// until the end (ggml_backend_sched_split_graph flags it as output).
+/// Creates the inputs: of the stream, and for the caches of the part. Inputs that are copied for a
+/// pipeline stay until the end (ggml_backend_sched_split_graph marks them as outputs).
 void ComputeGraph::prepare(const Part& part) {
     copies_ = part.copies;
-    // The CPU has room for those who bring embeddings instead of tokens, too.
+    // The CPU also reserves space for embeddings as input, which a caller may pass instead of
+    // tokens.
     const auto row = floats(width());
     const auto wide = floats(product(width(), sum(1, model_.deep_layers)));
     stream_ = input(part.is_host ? wide : row);
     const bool is_later = part.first > 0;
     const auto end = std::min(part.last, used_layers());
     const auto layers = std::span{model_.layers}.first(end).subspan(std::min(part.first, end));
-    // A norm is made by the device before, which does not know its weights; the stream comes too.
+    // The device before this one computes the norm of the first layer, which does not need the
+    // layer's weights. The stream is then an input as well.
     if (is_later && !layers.empty() && layers.front().work.has_first_norm)
         normed_ = stream_;
     positions_ = input(product(tokens_, kFloatBytes));
-    // Those of the kind of layer that comes first come first, as the graph is walked.
+    // There are inputs for full and for windowed layers. They are created in the order in which the
+    // graph reaches the first layer of each kind.
     const auto attends = [](const LayerShape& layer) { return layer.key_heads > 0; };
     const auto first = std::ranges::find_if(layers, attends);
     const bool is_first_windowed = first != layers.end() && first->is_windowed;
@@ -75,7 +79,7 @@ void ComputeGraph::prepare(const Part& part) {
         prepare_extra(part);
 }
 
-/// What the embedding becomes before the first layer.
+/// Operations between the embedding and the first layer.
 void ComputeGraph::embed(const Part& part) {
     const auto row = floats(width());
     if (part.is_host)
@@ -88,7 +92,8 @@ void ComputeGraph::embed(const Part& part) {
         stream_ = norm(stream_);
 }
 
-/// The first device makes the embeddings that each layer has besides; others are given theirs.
+/// The additional embeddings of all layers (Gemma 3n). The first device computes them; the others
+/// get their layers' parts as inputs.
 void ComputeGraph::prepare_extra(const Part& part) {
     if (part.first > 0) {
         const auto one = model_.extra_width / std::max<std::size_t>(model_.layers.size(), 1);
@@ -103,6 +108,7 @@ void ComputeGraph::prepare_extra(const Part& part) {
     has_extra_ = true;
 }
 
+// In a pipeline each input exists several times, and none of the copies is freed.
 Tensor ComputeGraph::input(std::uint64_t bytes) {
     for (std::uint64_t i = 1; i < copies_; ++i)
         (void)memory_.input(bytes);
@@ -112,12 +118,14 @@ Tensor ComputeGraph::input(std::uint64_t bytes) {
     return tensor;
 }
 
-/// What layers like this one read beside the stream.
+/// Creates the inputs for layers like this one, apart from the stream: rows of the cache, masks,
+/// and the output of an encoder.
 void ComputeGraph::prepare_cache(const LayerShape& one) {
     if (!model_.attends_batch) {
         const auto values = std::max<std::uint64_t>(model_.widest_values, 1);
         rows_.at(one.is_windowed ? 1 : 0) = {
             input(product(tokens_, kIndexBytes)),
+            // Without flash attention values are stored transposed: each number has its own index.
             input(product(run_.flash_attention ? 1 : values, tokens_, kIndexBytes))};
     }
     masks_.at(one.is_windowed ? 1 : 0) = input(product(cells(one), tokens_, mask_number()));
@@ -131,6 +139,7 @@ void ComputeGraph::prepare_cache(const LayerShape& one) {
     }
 }
 
+// norm → attention or recurrence → add → norm → feed-forward network → add
 Tensor ComputeGraph::layer(std::size_t index, bool is_last) {
     const auto row = floats(width());
     const auto& layer = model_.layers[index];
@@ -140,6 +149,7 @@ Tensor ComputeGraph::layer(std::size_t index, bool is_last) {
         normed = memory_.in_place(row, {*std::exchange(normed_, std::nullopt)});
     else if (work.has_first_norm)
         normed = norm(stream_);
+    // The last layer continues only with the tokens whose logits are wanted.
     const bool takes_rows = is_last && architecture_.rows_taken == RowsTaken::InLastLayer;
     auto mix = mixed(layer, normed);
     if (work.is_parallel)
@@ -159,7 +169,7 @@ Tensor ComputeGraph::layer(std::size_t index, bool is_last) {
     return index < model_.deep_layers ? memory_.in_place(row, {sum, input_}) : sum;
 }
 
-/// Attention and network read the same, and are added.
+/// A parallel layer: attention and network read the same input, and both results are added.
 Tensor ComputeGraph::joined(const LayerShape& layer, Tensor mix, Tensor normed, bool takes_rows) {
     const auto row = floats(width());
     const bool is_late = projects_late(layer.work);
@@ -177,6 +187,7 @@ Tensor ComputeGraph::joined(const LayerShape& layer, Tensor mix, Tensor normed, 
     return memory_.in_place(row, {sum, mix});
 }
 
+// Attention, a recurrence, or both (Falcon-H1 has attention next to Mamba-2).
 Tensor ComputeGraph::mixed(const LayerShape& layer, Tensor normed) {
     if (layer.work.is_network)
         return feed_forward(layer, normed);
@@ -207,6 +218,7 @@ Tensor ComputeGraph::mixed(const LayerShape& layer, Tensor normed) {
     return has_both ? memory_.in_place(floats(width()), {attended, recurrent}) : attended;
 }
 
+// A mixture of experts may have a shared expert next to it, which is a dense network.
 Tensor ComputeGraph::feed_forward(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     if (work.experts == 0)
@@ -222,6 +234,7 @@ Tensor ComputeGraph::dense(std::uint64_t inner, const LayerWork& work, Tensor no
     if (work.form == ForwardForm::Fused)
         return memory_.result(floats(width()),
                               {memory_.result(size, {memory_.result(product(2, size), {normed})})});
+    // The activation and the product of gate and up are one operation with its own result.
     const auto up = memory_.result(size, {normed});
     if (work.form == ForwardForm::Plain)
         return memory_.result(floats(width()), {up});
@@ -232,6 +245,7 @@ Tensor ComputeGraph::dense(std::uint64_t inner, const LayerWork& work, Tensor no
 Tensor ComputeGraph::experts(const LayerWork& work, Tensor normed) {
     const auto row = floats(width());
     const auto inner = floats(product(work.experts_used, work.expert_inner));
+    // The router: scores, sorted experts, and the weights of the selected ones.
     const auto scores = memory_.result(floats(work.experts), {normed});
     const auto order = memory_.result(floats(work.experts), {scores});
     const auto weights = memory_.result(floats(work.experts_used), {scores, order});
@@ -246,12 +260,13 @@ Tensor ComputeGraph::experts(const LayerWork& work, Tensor normed) {
         const auto up = memory_.result(inner, {tokens, order});
         active = memory_.result(inner, {gate, up});
     }
+    // Results of the selected experts, weighted and added up.
     const auto down = memory_.result(product(work.experts_used, row), {active, order});
     const auto weighted = memory_.in_place(product(work.experts_used, row), {down, weights});
     if (work.experts_used < 2)
         return memory_.result(row, {weighted});
     auto total = memory_.result(row, {weighted, weighted});
-    constexpr std::uint64_t kAlike = 4;  // more of the same take no more
+    constexpr std::uint64_t kAlike = 4;  // more additions of the same size need no more memory
     for (std::uint64_t i = 2; i < std::min(work.experts_used, kAlike); ++i)
         total = memory_.in_place(row, {total, weighted});
     return total;

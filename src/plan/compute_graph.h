@@ -13,7 +13,7 @@
 #include "plan/need.h"
 #include "plan/size_math.h"
 
-/// Of compute.cpp alone, and of the files that hold its parts.
+/// Internal to compute.cpp, attention_graph.cpp and recurrence_graph.cpp.
 namespace gpuprobe::inline plan {
 
 using Tensor = GraphMemory::Tensor;
@@ -21,20 +21,21 @@ using Sources = std::vector<Tensor>;
 
 constexpr std::uint64_t kFloatBytes = 4;
 constexpr std::uint64_t kHalfBytes = 2;
-constexpr std::uint64_t kIndexBytes = 8;  ///< rows of the cache are addressed by 64 bits
+constexpr std::uint64_t kIndexBytes = 8;  ///< rows of the cache have 64-bit indices
 
-/// What one attention reads that has no cache.
+/// The inputs of an attention without a cache.
 struct DirectAttention {
     Tensor query = 0;
     Tensor key = 0;
     Tensor value = 0;
     Tensor mask = 0;
-    std::uint64_t tokens = 0;  ///< of keys and values
-    bool has_bias = false;     ///< by position
+    std::uint64_t tokens = 0;  ///< number of keys and values
+    bool has_bias = false;     ///< scores get a bias by position
 };
 
-/// The graph of one part. Operations that work in place on what nobody else reads (biases, scales,
-/// rotations, norms of one head, activations) take nothing and are left out.
+/// The compute graph of one part of a model. Operations that work in place on a tensor without
+/// other readers (biases, scales, rotations, norms of a head, activations) need no memory and are
+/// left out.
 class ComputeGraph {
 public:
     ComputeGraph(const Model& model, const RunShape& run)
@@ -43,10 +44,11 @@ public:
           architecture_{architecture_named(model.architecture)},
           tokens_{tokens_of(run)} {}
 
+    /// Builds the graph and returns the memory that it needs.
     Bytes bytes(const Part& part);
 
 private:
-    /// Rows of so many numbers, one for each token.
+    /// Size of a tensor with a row of `numbers` floats per token.
     [[nodiscard]] std::uint64_t floats(std::uint64_t numbers) const {
         return product(numbers, tokens_, kFloatBytes);
     }
@@ -54,11 +56,11 @@ private:
         return run_.flash_attention ? kHalfBytes : kFloatBytes;
     }
     [[nodiscard]] std::uint64_t width() const { return model_.embedding_length; }
-    /// Tokens that a layer attends to, beside compressed ones.
+    /// Number of tokens that a layer attends to, without compressed ones.
     [[nodiscard]] std::uint64_t cells(const LayerShape& layer) const {
         return model_.attends_batch ? tokens_ : cells_of(layer.is_windowed, model_, run_);
     }
-    /// Next-token layers are the last.
+    /// Number of layers before those for next-token prediction, which come last.
     [[nodiscard]] std::size_t used_layers() const {
         const auto unused = std::ranges::find(model_.layers, true, &LayerShape::is_unused);
         return static_cast<std::size_t>(unused - model_.layers.begin());
@@ -74,6 +76,7 @@ private:
                                      : memory_.in_place(floats(width()), {tensor});
     }
 
+    // Inputs, in the order in which llama.cpp creates them.
     void prepare(const Part& part);
     void prepare_cache(const LayerShape& one);
     void embed(const Part& part);
@@ -89,11 +92,13 @@ private:
     }
     Tensor input(std::uint64_t bytes);
     Tensor layer(std::size_t index, bool is_last);
+    // Kinds of layers. Each takes the normalized input and returns the result that is added to the
+    // stream.
     Tensor mixed(const LayerShape& layer, Tensor normed);
     Tensor attention(const LayerShape& layer, Tensor normed);
     Tensor latent(const LayerShape& layer, Tensor normed);
     Tensor expanded(const LayerShape& layer, Tensor normed);
-    /// `read` is what an indexer reads.
+    /// `read`: the tensors that an indexer reads.
     Tensor attended(const LayerShape& layer,
                     Tensor queries,
                     std::uint64_t values,
@@ -123,22 +128,23 @@ private:
     std::uint64_t tokens_ = 0;
     GraphMemory memory_ = {};
     Tensor positions_ = 0;
-    std::array<Tensor, 2> masks_ = {};  ///< of layers that see all, and of windowed ones
-    /// Likewise, where keys and values go in the cache.
+    std::array<Tensor, 2> masks_ = {};  ///< of layers that see everything, and of windowed layers
+    /// In the same order: the rows of the cache to which keys and values are written.
     std::array<std::array<Tensor, 2>, 2> rows_ = {};
-    Tensor decays_ = 0;   ///< of scores by distance, for lightning attention; 0: none yet
-    Tensor buckets_ = 0;  ///< of distances, for a bias by position
-    Tensor encoded_ = 0;  ///< what an encoder has said
+    Tensor decays_ = 0;   ///< weights by distance, for lightning attention; 0 if not created yet
+    Tensor buckets_ = 0;  ///< buckets of distances, for a bias by position
+    Tensor encoded_ = 0;  ///< output of the encoder
     Tensor encoded_mask_ = 0;
-    std::uint64_t copies_ = 1;           ///< of each input
-    std::optional<Tensor> normed_ = {};  ///< of the first layer, where another device made it
-    Tensor input_ = 0;                   ///< of the first layer, and of deep ones
-    Tensor stream_ = 0;                  ///< what the next layer adds to
-    Tensor extra_ = 0;                   ///< embeddings of each layer's own (Gemma 3n)
+    std::uint64_t copies_ = 1;  ///< of each input
+    /// normalized input of the first layer, if another device computes it
+    std::optional<Tensor> normed_ = {};
+    Tensor input_ = 0;   ///< input of the first layer, and of deep layers
+    Tensor stream_ = 0;  ///< the residual stream, to which the next layer adds
+    Tensor extra_ = 0;   ///< additional embeddings of all layers (Gemma 3n)
     bool has_extra_ = false;
-    std::optional<Tensor> float_mask_ = {};   ///< of indexers that choose for each head
-    std::optional<Tensor> first_value_ = {};  ///< of RWKV
-    std::vector<Tensor> kept_ = {};           ///< inputs that are never freed
+    std::optional<Tensor> float_mask_ = {};   ///< mask in f32, for indexers that select per head
+    std::optional<Tensor> first_value_ = {};  ///< value of the first RWKV layer
+    std::vector<Tensor> kept_ = {};           ///< tensors that are never freed
 };
 
 }  // namespace gpuprobe::inline plan

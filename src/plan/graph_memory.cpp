@@ -11,7 +11,7 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// Free blocks by offset; behind the last tensor everything is free.
+/// Free blocks by offset, and the end of the used memory, after which everything is free.
 class Blocks {
 public:
     explicit Blocks(std::uint64_t alignment) : alignment_{alignment} {}
@@ -20,6 +20,7 @@ public:
         return sum(bytes, alignment_ - 1) / alignment_ * alignment_;
     }
 
+    /// Takes the smallest block that is large enough; of equal ones the last, as ggml does.
     std::uint64_t take(std::uint64_t bytes) {
         auto best = free_.end();
         for (auto block = free_.begin(); block != free_.end(); ++block)
@@ -38,6 +39,7 @@ public:
         return offset;
     }
 
+    /// Frees a block and merges it with its free neighbors.
     void give(std::uint64_t offset, std::uint64_t bytes) {
         auto next = free_.lower_bound(offset);
         if (next != free_.begin()) {
@@ -98,8 +100,7 @@ void GraphMemory::read(const std::vector<Tensor>& sources) {
 }
 
 Bytes GraphMemory::peak(std::uint64_t alignment) const {
-    constexpr auto kMaxTensor = 1ULL
-                                << 44U;  // what is larger fits nowhere, and sums stay far from 2^64
+    constexpr auto kMaxTensor = 1ULL << 44U;  // fits nowhere; keeps sums far below 2^64
     if (std::ranges::any_of(steps_, [](const Step& step) { return step.bytes > kMaxTensor; }))
         return Bytes{kTooMany};
     Blocks blocks{alignment};
@@ -110,12 +111,14 @@ Bytes GraphMemory::peak(std::uint64_t alignment) const {
     for (Tensor i = 0; i < steps_.size(); ++i) {
         const auto& step = steps_[i];
         const auto* source = sources_.data() + step.first_source;
+        // Reuse the memory of a source that has no other reader.
         for (std::size_t k = 0; step.may_reuse && !place[i] && k < step.sources; ++k)
             if (place[source[k]] && readers[source[k]] == 1 &&
                 steps_[source[k]].bytes == step.bytes)
                 std::swap(place[i], place[source[k]]);
         if (!place[i] && step.has_result)
             place[i] = blocks.take(blocks.rounded(step.bytes));
+        // Free sources that were read for the last time.
         for (std::size_t k = 0; k < step.sources; ++k) {
             const auto read = source[k];
             if (--readers[read] == 0 && place[read]) {

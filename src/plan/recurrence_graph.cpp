@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/compute_graph.h"
 
+// Recurrent layers. Each function follows the operations of one graph in src/models of llama.cpp,
+// which also explain the mathematics. Names of variables: `tail` is the input from before the batch
+// that a convolution reads, `joined` the batch together with it.
 namespace gpuprobe::inline plan {
 
+// Mamba: projection, convolution, selection of the step, scan, and a gate.
 Tensor ComputeGraph::mamba(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto inner = floats(work.inner_size);
@@ -22,6 +26,7 @@ Tensor ComputeGraph::mamba(const LayerShape& layer, Tensor normed) {
     return memory_.result(floats(width()), {memory_.result(inner, {gate, summed})});
 }
 
+// Mamba-2: one projection gives everything, including gate and steps.
 Tensor ComputeGraph::mamba2(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto inner = floats(work.inner_size);
@@ -40,6 +45,7 @@ Tensor ComputeGraph::mamba2(const LayerShape& layer, Tensor normed) {
     return memory_.result(floats(width()), {memory_.result(inner, {gate, summed})});
 }
 
+// LFM2: a gated convolution over a few tokens.
 Tensor ComputeGraph::short_convolution(const LayerShape& layer, Tensor normed) {
     const auto row = floats(width());
     const auto three = memory_.result(product(3, row), {normed});
@@ -50,6 +56,8 @@ Tensor ComputeGraph::short_convolution(const LayerShape& layer, Tensor normed) {
     return memory_.result(row, {memory_.in_place(row, {convolved, three})});
 }
 
+// MiniMax-01: linear attention. `before` is the contribution of the state, `within` the attention
+// inside the batch, weighted by distance.
 Tensor ComputeGraph::lightning(const LayerShape& layer, Tensor normed) {
     const auto inner = floats(layer.work.inner_size);
     const auto scores = floats(product(layer.work.heads, tokens_));
@@ -61,12 +69,15 @@ Tensor ComputeGraph::lightning(const LayerShape& layer, Tensor normed) {
     const auto within = memory_.result(inner, {value, weighed});
     const auto summed = memory_.in_place(inner, {before, within});
     const auto faded = memory_.result(inner, {memory_.result(inner, {all})});
+    // The new state is written to the cache.
     memory_.read({memory_.result(layer.state.count, {faded, value})});
     const auto gate = memory_.result(inner, {normed});
     const auto turned = memory_.result(inner, {summed});
     return memory_.result(floats(width()), {memory_.in_place(inner, {turned, gate})});
 }
 
+// Gated delta net: convolution, queries and keys for each head, then one fused operation that
+// returns the output and the new state.
 Tensor ComputeGraph::delta_net(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto inner = floats(work.inner_size);
@@ -85,6 +96,8 @@ Tensor ComputeGraph::delta_net(const LayerShape& layer, Tensor normed) {
     return memory_.result(floats(width()), {memory_.in_place(inner, {scaled, gate})});
 }
 
+// RWKV: mixes each token with the one before it in six ways, from which everything else is
+// computed.
 Tensor ComputeGraph::rwkv(const LayerShape& layer, Tensor normed) {
     constexpr std::uint64_t kMixes = 6;
     const auto row = floats(width());
@@ -98,7 +111,7 @@ Tensor ComputeGraph::rwkv(const LayerShape& layer, Tensor normed) {
     const auto rate = memory_.result(row, {mixes});
     const auto value = memory_.result(row, {mixes});
     if (!first_value_)
-        first_value_ = value;  // later layers mix theirs with it
+        first_value_ = value;  // later layers mix their values with it
     memory_.read({*first_value_});
     const auto scaled = memory_.result(row, {key});
     const auto unit = memory_.result(row, {scaled});
