@@ -18,8 +18,8 @@ constexpr auto kBackends = std::to_array<BackendTraits>(
      {.backend = "sycl", .lists_by_units = true},
      {.backend = "vulkan", .pipeline_copies = 4, .reorders = true}});
 
-/// Whether CUDA's kernels know the shape: heads of one of these lengths, keys and values alike or
-/// in one of the pairs of latent attention.
+/// Whether CUDA's kernels support the shape: heads with one of these lengths and equal lengths of
+/// keys and values, or one of the pairs of lengths of latent attention.
 bool knows_heads(const LayerShape& layer) {
     constexpr std::array<std::uint64_t, 8> kLengths = {40, 64, 72, 80, 96, 112, 128, 256};
     const auto ratio = layer.work.heads / std::max<std::uint64_t>(layer.key_heads, 1);
@@ -39,7 +39,7 @@ bool knows_heads(const LayerShape& layer) {
     }
 }
 
-/// Whether CUDA's kernels, as they are built by default, know the types of the cache.
+/// Whether CUDA's kernels, with default build options, support the cache types.
 bool knows_types(const RunShape& run) {
     constexpr auto kKnown = std::to_array<std::string_view>({"f32", "f16", "bf16", "q8_0", "q4_0"});
     const auto is_known = [&](const GgmlType& type) {
@@ -60,6 +60,7 @@ const BackendTraits& backend_traits(std::string_view backend) {
 Bytes context_memory(const Gpu& gpu, std::string_view backend) {
     const auto* known = knowledge::Contexts::current().find(backend);
     const auto view = gpu.backends.find(std::string{backend});
+    // A measurement on this machine is better than the table.
     const auto measured = view != gpu.backends.end() && view->second.measurement
                               ? view->second.measurement->context
                               : std::nullopt;
@@ -68,6 +69,7 @@ Bytes context_memory(const Gpu& gpu, std::string_view backend) {
 }
 
 std::string_view backend_for(const Gpu& gpu) {
+    // First pass: backends known to work. Second pass: backends that have not been tried.
     for (const bool takes_unknown : {false, true})
         for (const auto& api : kApis) {
             const auto found = gpu.backends.find(std::string{api.backend});
@@ -83,6 +85,7 @@ bool uses_flash_attention(FlashAttention wish,
                           std::string_view backend) {
     if (wish == FlashAttention::Off || !architecture_named(model.architecture).has_flash_attention)
         return false;
+    // Quantized values can only be read by flash attention.
     const bool needs_it = run.values.block > 1;
     if (wish == FlashAttention::On || needs_it || !backend_traits(backend).limits_heads)
         return true;

@@ -9,7 +9,7 @@
 #include "plan/need.h"
 #include "report/report.h"
 
-/// What llama.cpp does differently from backend to backend, as far as memory goes.
+/// Differences between llama.cpp's backends that affect memory.
 namespace gpuprobe::inline plan {
 
 enum class FlashAttention { Auto, On, Off };
@@ -19,34 +19,34 @@ constexpr std::array<EnumName<FlashAttention>, 3> names_of(FlashAttention) {
 }
 
 struct BackendTraits {
-    std::string_view backend = {};  ///< as kApis has it
-    /// Several GPUs work like a pipeline, each with so many copies of its inputs.
-    /// Source: GGML_SCHED_MAX_COPIES of ggml/src/ggml-backend.cpp.
+    std::string_view backend = {};  ///< as in kApis
+    /// Several GPUs form a pipeline, with this many copies of each input. Source:
+    /// GGML_SCHED_MAX_COPIES in ggml/src/ggml-backend.cpp.
     std::uint64_t pipeline_copies = 1;
-    /// It puts a graph into another order before it is reserved, which on several GPUs took up to
-    /// one row of the stream more than without. Source: ggml_vk_graph_optimize of ggml-vulkan.cpp.
+    /// Reorders a graph before memory is reserved. On several GPUs this took up to one batch of the
+    /// stream more. Source: ggml_vk_graph_optimize in ggml-vulkan.cpp.
     bool reorders = false;
-    bool lists_by_units = false;  ///< several GPUs: runtime_order.h
-    bool widens_cache = false;    ///< RunShape::widens_cache
-    bool limits_heads = false;    ///< flash attention is for some lengths of a head only
+    bool lists_by_units = false;  ///< lists GPUs by compute units (plan.cpp)
+    bool widens_cache = false;    ///< see RunShape::widens_cache
+    bool limits_heads = false;    ///< flash attention supports only some head lengths
 };
 
-/// By the backend's word. A backend without a row does what the CPU does.
+/// The row of a backend. A backend without a row behaves like the CPU.
 const BackendTraits& backend_traits(std::string_view backend);
 
-/// What a process takes of `gpu` before its first buffer: the driver's context, as it was measured
-/// on this machine or else as knowledge::Contexts know it, with the program's kernels and
-/// workspaces. Nothing where neither is known.
+/// GPU memory that a process needs on `gpu` before its first buffer. It is the sum of the driver's
+/// context, measured on this machine or else from knowledge::Contexts, and the program's kernels
+/// and workspaces. Unknown parts count as 0.
 Bytes context_memory(const Gpu& gpu, std::string_view backend);
 
-/// The backend that a program would use on `gpu`: the first in the order of the API table that is
-/// usable, or that nobody has tried; empty when there is none.
+/// The backend that a program would use on `gpu`: the first usable one in the order of the API
+/// table, or else the first that has not been tried. Empty if all are known to fail.
 std::string_view backend_for(const Gpu& gpu);
 
-/// Whether flash attention is used. `Auto` is what llama.cpp decides when a context is made: it is
-/// on where the device computes it for every layer (src/llama-context.cpp; for CUDA and HIP
-/// ggml_cuda_get_best_fattn_kernel in ggml/src/ggml-cuda/fattn.cu at 00a2d609), and wherever values
-/// are quantized. Grok has none.
+/// Whether flash attention is used. `Auto` follows the decision of llama.cpp when it creates a
+/// context: on if the device supports it for every layer (src/llama-context.cpp; for CUDA and HIP
+/// ggml_cuda_get_best_fattn_kernel in ggml/src/ggml-cuda/fattn.cu at 00a2d609), and on if values
+/// are quantized. Grok does not support it.
 bool uses_flash_attention(FlashAttention wish,
                           const Model& model,
                           const RunShape& run,

@@ -19,14 +19,14 @@ bool is_quantized(const GgmlType& type) {
     return type.block > 1;
 }
 
-/// Values are a view of the keys, in the same cache.
+/// Whether the cache holds keys only, of which values are a view.
 bool has_keys_alone(const Model& model) {
     return std::ranges::any_of(model.layers, [](const LayerShape& layer) {
         return layer.key_heads > 0 && layer.value_length == 0;
     });
 }
 
-/// Flash attention reads the cache head by head.
+/// Checks that each head is a whole number of blocks: flash attention reads the cache head by head.
 Status check_heads(const Model& model, const GgmlType& type, Length length, std::string_view what) {
     for (const auto& layer : model.layers)
         if (layer.key_heads > 0 && layer.*length % type.block != 0)
@@ -48,6 +48,7 @@ Status check_cache_types(const RunShape& run, FlashAttention wish) {
 Status check_cache_types(const Model& model, const RunShape& run, FlashAttention wish) {
     const bool has_flash = architecture_named(model.architecture).has_flash_attention;
     TRY(check_cache_types(run, wish));
+    // Only flash attention can read quantized values.
     if (is_quantized(run.values) && !has_flash)
         return refused("values in " + std::string{run.values.name} +
                        " need flash attention, which " + model.architecture +
@@ -55,6 +56,7 @@ Status check_cache_types(const Model& model, const RunShape& run, FlashAttention
     if (run.keys.id != run.values.id && has_keys_alone(model))
         return refused("this model reads values from its keys: one type for both, " +
                        std::string{run.keys.name} + " or " + std::string{run.values.name});
+    // The checks below are about flash attention.
     if (wish == FlashAttention::Off || !has_flash)
         return Done{};
     TRY(check_heads(model, run.keys, &LayerShape::key_length, "keys"));

@@ -8,12 +8,13 @@
 
 namespace gpuprobe::inline plan {
 
-/// Whether the types go with the wish, whatever the model. Errors: InvalidRequest.
+/// Checks whether the types are compatible with the flash-attention setting, for any model. Errors:
+/// InvalidRequest.
 Status check_cache_types(const RunShape& run, FlashAttention wish);
 
-/// Whether llama.cpp makes a context of the model with these types of the cache. Errors:
-/// InvalidRequest, with types that it takes.
-/// Source: llama_init_from_model in src/llama-context.cpp of llama.cpp v0.5.0.
+/// Checks whether llama.cpp accepts these cache types for the model. Errors: InvalidRequest; the
+/// text suggests types that it accepts. Source: llama_init_from_model in src/llama-context.cpp of
+/// llama.cpp v0.5.0.
 Status check_cache_types(const Model& model, const RunShape& run, FlashAttention wish);
 
 }  // namespace gpuprobe::inline plan

@@ -14,12 +14,13 @@ std::uint64_t tokens_of(const RunShape& run) {
 
 namespace {
 
+/// Rounded up to llama.cpp's step for contexts.
 std::uint64_t rounded_cells(std::uint64_t tokens) {
     constexpr std::uint64_t kStep = 256;
     return sum(tokens, kStep - 1) / kStep * kStep;
 }
 
-/// Of keys, for each token or for those that are compressed into one.
+/// The cache of an indexer: rows for each token, or for each compressed group.
 Bytes index_of(const LayerShape& layer, const RunShape& run) {
     const auto keys = row_bytes(run.keys, layer.index_length);
     const auto values = row_bytes(run.values, layer.has_index_values ? layer.index_length : 0);
@@ -44,12 +45,15 @@ std::uint64_t compressed_cells(std::uint64_t compression, const RunShape& run) {
 }
 
 Bytes cache_of(const LayerShape& layer, const Model& model, const RunShape& run) {
+    // A recurrent layer has a state instead of a cache.
     if (!layer.is_cached)
         return Bytes{product(layer.state.count, run.streams)};
     const auto cells =
         sum(cells_of(layer.is_windowed, model, run), compressed_cells(layer.compression, run));
     const auto keys = row_bytes(run.keys, product(layer.key_heads, layer.key_length));
     const auto values =
+        // Values are stored transposed without flash attention, which requires the same width in
+        // all layers.
         row_bytes(run.values, !run.flash_attention ? model.widest_values
                                                    : product(layer.key_heads, layer.value_length));
     const auto rows = sum(Bytes{product(sum(keys, values).count, cells)}, index_of(layer, run));

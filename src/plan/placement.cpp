@@ -11,7 +11,7 @@ namespace gpuprobe::inline plan {
 namespace {
 
 constexpr std::uint64_t kContextStep = 256;
-/// Longer than any model of today is trained for.
+/// Limit if the trained context is unknown. No model of today is trained for a longer one.
 constexpr std::uint64_t kLongestContext = 1ULL << 24U;
 
 /// A tenth more, rounded up.
@@ -23,13 +23,13 @@ Bytes counted(Bytes size, bool spare) {
     return spare ? with_spare(size) : size;
 }
 
-/// The largest size that is within the budget, with a tenth more where spare is wanted.
+/// The largest size that fits into the slot's budget; with `spare`, after adding a tenth to it.
 Bytes room_of(const Slot& slot, bool spare) {
     return spare ? Bytes{product(slot.budget.count / 11, 10) + slot.budget.count % 11 * 10 / 11}
                  : slot.budget;
 }
 
-/// One piece over all slots: what counts is the sum of what each has room for.
+/// Places bytes without a model: only the sum of what the slots can hold matters.
 Placement pour(const Load& load, const std::vector<Slot>& slots, bool spare) {
     Placement placement{.used = std::vector<Bytes>(slots.size()),
                         .pieces = std::vector<std::uint64_t>(slots.size())};
@@ -42,7 +42,7 @@ Placement pour(const Load& load, const std::vector<Slot>& slots, bool spare) {
     return placement;
 }
 
-/// For each slot the pieces from the one before it up to here, as parts of one.
+/// The upper end of each slot's range, as a fraction of all pieces.
 std::vector<float> borders_of(const std::vector<Slot>& slots) {
     std::vector<float> borders;
     float total = 0;
@@ -54,7 +54,7 @@ std::vector<float> borders_of(const std::vector<Slot>& slots) {
     return borders;
 }
 
-/// Weights, cache and computation of one device.
+/// Weights, cache and compute buffer of one device.
 Bytes part_bytes(const Load& load, const Part& part) {
     if (part.first == part.last && !part.has_output)
         return {};
@@ -66,13 +66,14 @@ Bytes part_bytes(const Load& load, const Part& part) {
     return sum(bytes, compute_of(*load.model, load.run, part));
 }
 
-/// Of the stream between layers, for a whole batch.
+/// Size of the stream between layers, for a whole batch.
 Bytes row_of(const Load& load) {
     return Bytes{product(load.model->embedding_length, tokens_of(load.run), sizeof(float))};
 }
 
-/// Long batches of layers that stay with the host are computed by the first GPU, for which one
-/// matrix at a time is copied. Source: op_offload in ggml/src/ggml-backend.cpp.
+/// Size of the matrix that is copied for layers on the host: long batches of such layers are
+/// computed by the first GPU, which gets one matrix at a time. Source: op_offload in
+/// ggml/src/ggml-backend.cpp.
 Bytes copied_matrix(const Load& load, std::uint64_t offloaded) {
     constexpr std::uint64_t kLongBatch = 32;
     Bytes largest;
@@ -83,6 +84,7 @@ Bytes copied_matrix(const Load& load, std::uint64_t offloaded) {
     return tokens_of(load.run) >= kLongBatch && offloaded > 0 ? largest : Bytes{};
 }
 
+/// Whether each slot's budget is large enough for its part.
 bool holds(const Placement& placement, const std::vector<Slot>& slots, bool spare) {
     for (std::size_t i = 0; i < slots.size(); ++i)
         if (counted(placement.used[i], spare) > slots[i].budget)
@@ -100,12 +102,14 @@ Placement split_layers(const Load& load, const std::vector<Slot>& slots, std::ui
     Placement placement{.used = std::vector<Bytes>(slots.size()),
                         .pieces = std::vector<std::uint64_t>(slots.size())};
     const auto borders = borders_of(slots);
+    // Assign each piece to the slot in whose range its position falls.
     const auto start = load.pieces() - offloaded;
     for (std::uint64_t piece = start; piece < load.pieces(); ++piece) {
         const auto at = static_cast<float>(piece - start) / static_cast<float>(offloaded);
         const auto slot = std::ranges::upper_bound(borders, at) - borders.begin();
         ++placement.pieces[std::min(static_cast<std::size_t>(slot), slots.size() - 1)];
     }
+    // Then add up the memory. llama.cpp uses a pipeline only if everything is offloaded.
     const bool is_pipeline = slots.size() > 1 && start == 0;
     auto next = start;
     for (std::size_t i = 0; i < slots.size(); ++i) {
@@ -130,6 +134,7 @@ Placement split_layers(const Load& load, const std::vector<Slot>& slots, std::ui
 Placement place(const Load& load, const std::vector<Slot>& slots, bool spare) {
     if (!load.model)
         return pour(load, slots, spare);
+    // Often everything fits. Otherwise find the largest number by bisection.
     auto best = split_layers(load, slots, load.pieces());
     if (holds(best, slots, spare))
         return best;
@@ -168,6 +173,7 @@ Fit fit_of(const Load& load, const std::vector<Slot>& slots) {
 }
 
 std::vector<Slot> best_split(const Load& load, const std::vector<Slot>& slots) {
+    // Keep the default split if it works: it needs no option.
     if (fit_of(load, slots) == Fit::Fits)
         return slots;
     auto by_room = slots;
@@ -189,6 +195,7 @@ std::optional<std::uint64_t> max_context_of(Load load, const std::vector<Slot>& 
     const auto longest =
         std::min(load.model->trained_context.value_or(kLongestContext), kLongestContext);
     std::uint64_t good = 0;
+    // Bisection over multiples of 256: `good` fits, `bad` does not.
     std::uint64_t bad = longest / kContextStep + 1;
     while (bad - good > 1) {
         const auto middle = good + (bad - good) / 2;

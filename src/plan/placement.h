@@ -10,52 +10,58 @@
 
 namespace gpuprobe::inline plan {
 
-/// A GPU as far as placing goes.
+/// A GPU, reduced to the facts that placement needs.
 struct Slot {
     Bytes budget = {};
+    /// The driver's context. Counts only if the slot gets something.
     Bytes overhead = {};
-    float weight = 0;  ///< its part of the layers among all; all zero: alike
+    /// its share of the layers relative to the other slots; if all are zero, equal shares
+    float weight = 0;
 };
 
-/// What is to be placed: a model with the way it runs, or so many bytes that may be cut anywhere.
+/// The load to place: a model and the way it is run, or a number of bytes that may be split
+/// anywhere.
 struct Load {
     const Model* model = nullptr;
     RunShape run = {};
     std::uint64_t pipeline_copies = 1;
     bool is_reordered = false;  ///< BackendTraits::reorders
-    Bytes bytes = {};           ///< without a model
+    Bytes bytes = {};           ///< used if there is no model
 
-    /// Layers and the output.
+    /// Number of pieces: the layers and the output.
     [[nodiscard]] std::uint64_t pieces() const;
 };
 
-/// Where the pieces went, by slot.
+/// The result of a placement, by slot.
 struct Placement {
     std::vector<Bytes> used = {};
     std::vector<std::uint64_t> pieces = {};
     bool is_complete = false;
 };
 
-/// `offloaded` pieces over the slots as llama.cpp splits layers: counted from the output, each slot
-/// the share of its weight, in the order of the slots, the output behind the last layer.
-/// Source: llama_model_base::load_tensors in src/llama-model.cpp of llama.cpp v0.5.0.
+/// Places the last `offloaded` pieces, the way llama.cpp splits layers: the slots in their order
+/// get shares by weight, and the output comes after the last layer. Source:
+/// llama_model_base::load_tensors in src/llama-model.cpp of llama.cpp v0.5.0.
 Placement split_layers(const Load& load, const std::vector<Slot>& slots, std::uint64_t offloaded);
 
-/// The most pieces that the slots hold, placed. With `spare` every size counts a tenth more. Bytes
-/// without a model fill one slot after the other.
+/// Places as many pieces as the slots can hold. With `spare`, each size counts a tenth more. Bytes
+/// without a model fill one slot after another.
 Placement place(const Load& load, const std::vector<Slot>& slots, bool spare);
 
-/// The slots with their weights, or, where those do not hold everything, with the weights by what
-/// each has left beside the computation, if more fits then: what a user would give --tensor-split.
+/// The slots with the weights that hold the most layers: either the given weights, or weights by
+/// the memory that each slot has left after the compute buffer, if more fits then. The latter is
+/// the split that a user would pass as --tensor-split.
 std::vector<Slot> best_split(const Load& load, const std::vector<Slot>& slots);
 
-/// What all of it takes in one slot.
+/// Memory for the complete load in one slot.
 Bytes whole_of(const Load& load, const Slot& slot);
 
+/// Whether the complete load fits into the slots.
 Fit fit_of(const Load& load, const std::vector<Slot>& slots);
 
-/// The largest context, a multiple of 256, at which everything fits with a tenth to spare; at most
-/// the one that the model was trained for, where that is known. nullopt: not even 256.
+/// The largest context, in steps of 256, at which everything fits with a tenth to spare. It is
+/// limited to the context for which the model was trained, if that is known. nullopt if not even
+/// 256 fits.
 std::optional<std::uint64_t> max_context_of(Load load, const std::vector<Slot>& slots);
 
 }  // namespace gpuprobe::inline plan

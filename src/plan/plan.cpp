@@ -19,13 +19,13 @@
 namespace gpuprobe::inline plan {
 namespace {
 
-/// Null where the API gives the GPU no position.
+/// A GPU in the view of an API; nullptr if the API gives it no position.
 const ApiView* view_of(const Gpu& gpu, std::string_view api) {
     const auto found = gpu.apis.find(std::string{api});
     return found != gpu.apis.end() && found->second.index ? &found->second : nullptr;
 }
 
-/// Whether one driver has them all.
+/// Whether a single driver lists all of the GPUs.
 bool are_of_one_list(const std::vector<const Gpu*>& gpus, std::string_view api) {
     const auto* first = gpus.empty() ? nullptr : view_of(*gpus.front(), api);
     return first && std::ranges::all_of(gpus, [&](const Gpu* gpu) {
@@ -34,19 +34,20 @@ bool are_of_one_list(const std::vector<const Gpu*>& gpus, std::string_view api) 
            });
 }
 
-/// The fact is known of a device that Level Zero has told of.
+/// Number of execution units. Only Level Zero reports it.
 std::uint64_t units_of(const Gpu* gpu, std::string_view api) {
     return fact(view_of(*gpu, api)->device, facts::kExecutionUnits).value_or(0);
 }
 
-/// The GPUs in the order in which llama.cpp lists them, told to use these: by the position that the
-/// API's driver gives each. SYCL's backend has one of its own. As they came where it is not known.
-/// `gpus` are borrowed.
+/// Sorts GPUs into the order in which llama.cpp lists them if it is restricted to them, which is
+/// the order of positions in the API's driver. SYCL's backend has its own order. If the order is
+/// unknown, it stays unchanged. The caller keeps ownership of the GPUs.
 ///
-/// Source: CUDA, ROCm and Vulkan keep the order of the driver, or of the variable that names them
-/// (data/knowledge/selectors.json). SYCL's is dev_mgr of ggml/src/ggml-sycl/dpct/helper.hpp,
-/// ggml-org/llama.cpp at 0746c0d13b7b: the device of gpu_selector_v, then those with more compute
-/// units, of what Level Zero lists by address once ZE_ENABLE_PCI_ID_DEVICE_ORDER is set.
+/// Source: CUDA, ROCm and Vulkan keep the order of the driver, or of the variable that lists the
+/// GPUs (data/knowledge/selectors.json). SYCL: dev_mgr in ggml/src/ggml-sycl/dpct/helper.hpp,
+/// ggml-org/llama.cpp at 0746c0d13b7b. The device of gpu_selector_v comes first, then the others by
+/// descending compute units, from the list of Level Zero, which is sorted by address if
+/// ZE_ENABLE_PCI_ID_DEVICE_ORDER is set.
 std::vector<const Gpu*> in_runtime_order(std::string_view backend, std::vector<const Gpu*> gpus) {
     const auto* api = find_api_of_backend(backend);
     if (!api || !are_of_one_list(gpus, api->word))
@@ -63,25 +64,28 @@ std::vector<const Gpu*> in_runtime_order(std::string_view backend, std::vector<c
     return gpus;
 }
 
+/// A GPU that takes part in the plan.
 struct Candidate {
     const Gpu* gpu = nullptr;
     Budget budget = {};
-    std::string_view backend = {};  ///< that it is used through when it is alone
+    std::string_view backend = {};  ///< used if the GPU is planned by itself
     Slot slot = {};
 };
 
-/// What the consumer uses the GPU through; null where there is none, or nothing is known.
+/// The application's backends for the GPU; nullptr without an application or if nothing is known.
 const std::vector<std::string>* backends_of(const PlanRequest& request, const Gpu& gpu) {
     const auto found = request.backends.find(gpu.id);
     return found == request.backends.end() || found->second.empty() ? nullptr : &found->second;
 }
 
+/// The backend for a GPU by itself.
 std::string_view backend_on(const PlanRequest& request, const Gpu& gpu) {
     const auto* accepted = backends_of(request, gpu);
     return accepted ? std::string_view{accepted->front()} : backend_for(gpu);
 }
 
-/// Beside others. A consumer uses each GPU through what it prefers there, and no GPU twice.
+/// Whether the GPU can be part of a set of that backend. An application uses each GPU only through
+/// its preferred backend there, so that a GPU is not used twice.
 bool can_use(const PlanRequest& request, const Gpu& gpu, std::string_view backend) {
     if (const auto* accepted = backends_of(request, gpu))
         return accepted->front() == backend;
@@ -89,14 +93,14 @@ bool can_use(const PlanRequest& request, const Gpu& gpu, std::string_view backen
     return found != gpu.backends.end() && found->second.usable.value_or(false);
 }
 
-/// Every backend that there is to ask about said no.
+/// Whether every known backend was reported as unusable.
 bool computes_nothing(const Gpu& gpu) {
     return !gpu.backends.empty() && std::ranges::all_of(gpu.backends, [](const auto& entry) {
         return entry.second.usable.has_value() && !*entry.second.usable;
     });
 }
 
-/// How the model runs on a backend.
+/// The way in which the model is run on a backend.
 RunShape run_on(const PlanRequest& request, std::string_view backend) {
     auto run = request.run;
     if (!request.model)
@@ -136,6 +140,7 @@ std::vector<Candidate> candidates_of(const PlanRequest& request, const Report& r
     return candidates;
 }
 
+/// The load for a backend: the model with the backend's traits, or just bytes.
 Load load_of(const PlanRequest& request, std::string_view backend) {
     if (!request.model)
         return {.bytes = request.need.value_or(Bytes{})};
@@ -145,6 +150,7 @@ Load load_of(const PlanRequest& request, std::string_view backend) {
             .is_reordered = backend_traits(backend).reorders};
 }
 
+/// Number of layers that fit, without a reserve.
 std::optional<LayerCount> layers_of(const Load& load, const std::vector<Slot>& slots) {
     if (!load.model)
         return std::nullopt;
@@ -157,6 +163,7 @@ std::optional<std::uint64_t> context_of(const Load& load, const std::vector<Slot
     return load.model ? max_context_of(load, slots) : std::nullopt;
 }
 
+/// Adds reasons for a bad or uncertain fit.
 void explain(const Candidate& candidate, GpuPlan& plan) {
     if (!candidate.budget.available) {
         plan.reasons.push_back(because("memory-unknown", {{"need", to_value(plan.need)}}));
@@ -180,6 +187,7 @@ GpuPlan plan_of(const PlanRequest& request, const Candidate& candidate) {
                  .need = whole_of(load, candidate.slot),
                  .overhead = candidate.slot.overhead,
                  .flash_attention = load.run.flash_attention};
+    // Memory does not matter if the GPU cannot compute.
     if (computes_nothing(*candidate.gpu)) {
         plan.fit = Fit::No;
         plan.reasons.push_back(because("not-usable"));
@@ -207,8 +215,8 @@ void put_in_runtime_order(std::string_view backend, Candidates& members) {
     });
 }
 
-/// Those that one backend drives; without the integrated ones where a discrete one is among them
-/// and nobody was named.
+/// The GPUs that one backend can use together. Integrated GPUs are left out if there is a discrete
+/// one and the request does not name GPUs.
 Candidates members_of(const PlanRequest& request,
                       const std::vector<Candidate>& all,
                       std::string_view backend) {
@@ -216,6 +224,7 @@ Candidates members_of(const PlanRequest& request,
     for (const auto& candidate : all)
         if (can_use(request, *candidate.gpu, backend))
             members.push_back(&candidate);
+    // A MIG instance cannot be combined with other devices.
     std::erase_if(members, [](const Candidate* member) { return stands_alone(*member->gpu); });
     const bool has_discrete = std::ranges::any_of(
         members, [](const Candidate* member) { return member->gpu->kind == GpuKind::Discrete; });
@@ -228,7 +237,8 @@ Candidates members_of(const PlanRequest& request,
     return members;
 }
 
-/// Units may share their board's memory, so that together they have no more than that.
+/// Limits the budget of a partition. Partitions may share the memory of their board and together
+/// cannot use more than that.
 Slot within_board(Slot slot,
                   const Candidates& members,
                   const Candidate& member,
@@ -257,6 +267,7 @@ SetPlan set_of(const PlanRequest& request,
         slots.push_back(within_board(slot_of(request, *member, backend), members, *member, whole));
         is_known = is_known && member->budget.bytes;
     }
+    // An explicit split replaces the weights; GPUs without a number get nothing.
     for (std::size_t i = 0; i < slots.size() && !request.tensor_split.empty(); ++i)
         slots[i].weight = i < request.tensor_split.size() ? request.tensor_split[i] : 0;
     if (request.model && request.tensor_split.empty())
@@ -264,7 +275,7 @@ SetPlan set_of(const PlanRequest& request,
     set.flash_attention = load.run.flash_attention;
     set.fit = fit_of(load, slots);
     if (set.fit == Fit::No && !is_known)
-        set.fit = Fit::Unknown;  // what is not known could be enough
+        set.fit = Fit::Unknown;  // the unknown memory could be enough
     set.layers = layers_of(load, slots);
     set.max_context = context_of(load, slots);
     const auto placement = place(load, slots, set.fit == Fit::Fits);
@@ -283,6 +294,7 @@ std::vector<SetPlan> sets_of(const PlanRequest& request,
         std::ranges::sort(right);
         return left == right;
     };
+    // One set per backend, unless an earlier backend uses the same GPUs.
     for (const auto& api : kApis) {
         const auto members = api.splits_models ? members_of(request, candidates, api.backend)
                                                : std::vector<const Candidate*>{};
@@ -297,7 +309,7 @@ std::vector<SetPlan> sets_of(const PlanRequest& request,
     return sets;
 }
 
-/// Without GPUs a matrix that is used at both ends is there once: counting it twice errs upwards.
+/// If the CPU computes everything, a tied matrix exists only once. Counting it twice overestimates.
 HostPlan host_plan_of(const PlanRequest& request, const HostMemory& memory) {
     HostPlan plan{.available = memory.available, .need = request.need.value_or(Bytes{})};
     if (request.model) {
@@ -324,6 +336,7 @@ Budget budget_of(const GpuMemory& memory, const HostMemory& host, Bytes margin) 
         budget.available = bytes;
         budget.source = source;
     };
+    // The first known reading counts.
     take(memory.free, BudgetSource::Free);
     take(memory_for_use(memory).value,
          memory.allocatable ? BudgetSource::Allocatable : BudgetSource::Physical);
@@ -342,6 +355,7 @@ bool Plan::is_possible() const {
 
 Plan planned(const PlanRequest& request, const Report& report) {
     Plan result;
+    // In this view, partitions of a divided GPU appear as GPUs.
     const ComputeView view{report};
     const auto candidates = candidates_of(request, view.report());
     for (const auto& candidate : candidates)
@@ -349,6 +363,7 @@ Plan planned(const PlanRequest& request, const Report& report) {
     result.together = sets_of(request, candidates, report);
     result.host = host_plan_of(request, report.host.memory);
     if (request.model) {
+        // The needs by purpose are shown for the first GPU's backend, or for the CPU.
         const auto backend = candidates.empty() ? std::string_view{} : candidates.front().backend;
         const auto run = run_on(request, backend);
         result.need = need_of(*request.model, run, candidates.empty());

@@ -19,7 +19,7 @@
 /// arguments.
 namespace gpuprobe::inline plan {
 
-/// Which reading a budget rests on.
+/// The reading on which a budget is based.
 enum class BudgetSource { Free, Allocatable, Physical };
 constexpr std::array<EnumName<BudgetSource>, 3> names_of(BudgetSource) {
     return {{{BudgetSource::Free, "free"},
@@ -27,27 +27,29 @@ constexpr std::array<EnumName<BudgetSource>, 3> names_of(BudgetSource) {
              {BudgetSource::Physical, "physical"}}};
 }
 
-/// What a program may take of one GPU.
+/// Memory of one GPU that a program may use.
 struct Budget {
-    std::optional<Bytes> available = {};      ///< before the margin; null when nothing is known
+    /// before subtracting the margin; null if nothing is known
+    std::optional<Bytes> available = {};
     std::optional<BudgetSource> source = {};  ///< of `available`
-    std::optional<Bytes> bytes = {};          ///< with the margin taken off
-    bool is_shared_with_host = false;         ///< bounded by the host's free memory
+    std::optional<Bytes> bytes = {};          ///< after subtracting the margin
+    bool is_shared_with_host = false;         ///< limited by the host's free memory
     bool operator==(const Budget&) const = default;
 };
 RECORD_MEMBERS(Budget, available, source, bytes, is_shared_with_host)
 
-/// llama.cpp leaves this much free per device when it fits a model itself (common/fit.cpp).
+/// llama.cpp keeps this much free per device when it fits a model itself (common/fit.cpp).
 constexpr Bytes kDefaultMargin = mib(1024);
 
-/// Free memory less the margin; what can be allocated, or what is on the board, where nobody tells
-/// what is free. Unified memory is the host's: never more than that has available. An AMD carve-out
-/// is the GPU's own, and the report bounds the rest of it already.
+/// The free memory minus the margin. If no driver reports the free memory, the allocatable memory
+/// or the memory on the board is used instead. Unified memory belongs to the host, so the host's
+/// available memory is a limit. The carve-out of an AMD GPU belongs to the GPU only, and the report
+/// already limits the rest.
 Budget budget_of(const GpuMemory& memory, const HostMemory& host, Bytes margin);
 
 enum class Fit {
     Fits,   ///< with a tenth to spare
-    Tight,  ///< by the estimate, and the estimate may be wrong by more than what is left
+    Tight,  ///< fits according to the estimate, whose error may be larger than the remaining memory
     No,
     Unknown,  ///< the GPU's memory is not known
 };
@@ -56,25 +58,27 @@ constexpr std::array<EnumName<Fit>, 4> names_of(Fit) {
         {{Fit::Fits, "fits"}, {Fit::Tight, "tight"}, {Fit::No, "no"}, {Fit::Unknown, "unknown"}}};
 }
 
-/// A model, or so many bytes of whatever.
+/// A request: a model, or a number of bytes for any purpose.
 struct PlanRequest {
     std::optional<Model> model = {};
-    std::optional<Bytes> need = {};  ///< when there is no model
+    std::optional<Bytes> need = {};  ///< used without a model
     RunShape run = {};
-    std::optional<std::uint64_t> micro_batch = {};          ///< bounds run.batch
-    FlashAttention flash_attention = FlashAttention::Auto;  ///< decides run.flash_attention
-    std::vector<float> tensor_split = {};        ///< parts of several GPUs; empty: by free memory
-    std::optional<Bytes> context_overhead = {};  ///< of the driver; null: context_memory()
+    std::optional<std::uint64_t> micro_batch = {};          ///< upper limit of run.batch
+    FlashAttention flash_attention = FlashAttention::Auto;  ///< determines run.flash_attention
+    std::vector<float> tensor_split = {};  ///< shares of several GPUs; empty: by free memory
+    /// the driver's context; null: use context_memory()
+    std::optional<Bytes> context_overhead = {};
     Bytes margin = kDefaultMargin;
-    std::vector<std::string> gpus = {};  ///< ids; none: all that compute
-    /// Whoever asks leaves of these the GPUs that select() accepts for it, and says through which
-    /// backends (calls/plan_call.h).
+    std::vector<std::string> gpus = {};  ///< ids; empty: all GPUs that can compute
+    /// The caller resolves this application: it reduces the GPUs to those that select() accepts for
+    /// it, and fills in `backends` (calls/plan_call.h).
     std::optional<std::string> consumer = {};
-    /// Our names, best first, by a GPU's id. A GPU without an entry is used through whatever works.
+    /// Our backend names for each GPU id, best first. For other GPUs, any working backend is used.
     std::map<std::string, std::vector<std::string>> backends = {};
 };
 
-/// Counted as llama.cpp's --n-gpu-layers does: from the last one, the output being one of them.
+/// Number of offloaded layers, counted as llama.cpp's --n-gpu-layers does: from the last one,
+/// including the output.
 struct LayerCount {
     std::uint64_t offloaded = 0;
     std::uint64_t total = 0;
@@ -82,34 +86,35 @@ struct LayerCount {
 };
 RECORD_MEMBERS(LayerCount, offloaded, total)
 
-/// One GPU alone.
+/// The plan for a single GPU.
 struct GpuPlan {
     std::string gpu = {};  ///< id
     std::optional<std::string> name = {};
     Fit fit = Fit::Unknown;
     Budget budget = {};
     std::optional<Bytes> physical = {};  ///< memory on the board
-    Bytes need = {};                     ///< all of it on this GPU
-    Bytes overhead = {};                 ///< the driver's part of `need`
+    Bytes need = {};                     ///< for everything on this GPU
+    Bytes overhead = {};                 ///< the driver's context, included in `need`
     bool flash_attention = false;
-    std::optional<LayerCount> layers = {};          ///< null without a model or a budget
-    std::optional<std::uint64_t> max_context = {};  ///< at which all of it `fits`; null: at none
-    std::vector<Reason> reasons = {};               ///< why `fit` is not better, or less than sure
+    std::optional<LayerCount> layers = {};  ///< null without a model or a budget
+    /// largest context at which everything `fits`; null if none does
+    std::optional<std::uint64_t> max_context = {};
+    std::vector<Reason> reasons = {};  ///< why `fit` is not better or not certain
     bool operator==(const GpuPlan&) const = default;
 };
 RECORD_MEMBERS(GpuPlan, gpu, name, fit, budget, physical, need, overhead, flash_attention, layers,
                max_context, reasons)
 
-/// The part of one GPU in a split.
+/// The share of one GPU in a split.
 struct Share {
     std::string gpu = {};
-    Bytes need = {};  ///< with what each GPU pays
+    Bytes need = {};  ///< including the overhead of each GPU
     std::uint64_t layers = 0;
     bool operator==(const Share&) const = default;
 };
 RECORD_MEMBERS(Share, gpu, need, layers)
 
-/// Several GPUs together, through one backend.
+/// The plan for several GPUs that one backend uses together.
 struct SetPlan {
     std::string backend = {};
     std::vector<std::string> gpus = {};  ///< in the order in which the runtime lists them
@@ -122,7 +127,7 @@ struct SetPlan {
 };
 RECORD_MEMBERS(SetPlan, backend, gpus, fit, flash_attention, layers, max_context, shares)
 
-/// All of it in the host's memory, computed by the CPU.
+/// The plan for the host: everything in its memory, computed by the CPU.
 struct HostPlan {
     Fit fit = Fit::Unknown;
     std::optional<Bytes> available = {};
@@ -131,22 +136,23 @@ struct HostPlan {
 };
 RECORD_MEMBERS(HostPlan, fit, available, need)
 
+/// The complete answer.
 struct Plan {
-    std::optional<Need> need = {};       ///< the parts; null without a model
-    bool has_flash_attention = false;    ///< in `need`
-    std::vector<GpuPlan> gpus = {};      ///< in the report's order
-    std::vector<SetPlan> together = {};  ///< one per backend that at least two GPUs share
+    std::optional<Need> need = {};       ///< by purpose; null without a model
+    bool has_flash_attention = false;    ///< assumed in `need`
+    std::vector<GpuPlan> gpus = {};      ///< in the order of the report
+    std::vector<SetPlan> together = {};  ///< one for each backend that can use at least two GPUs
     HostPlan host = {};
     std::vector<Reason> notes = {};
     bool operator==(const Plan&) const = default;
 
-    /// Some GPU or set holds it, tightly perhaps.
+    /// Whether the load fits on some GPU or set, even if tightly.
     [[nodiscard]] bool is_possible() const;
 };
 RECORD_MEMBERS(Plan, need, ("flash_attention", has_flash_attention), gpus, together, host, notes)
 
-/// GPUs that only display are left out, and integrated ones out of sets when a discrete one is in;
-/// both take part when the request names them.
+/// Answers a request. Leaves out GPUs that can only display. Sets leave out integrated GPUs if they
+/// contain a discrete one. Both are included if the request names them.
 Plan planned(const PlanRequest& request, const Report& report);
 
 }  // namespace gpuprobe::inline plan

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kMaxMib = 1ULL << 32U;
 constexpr std::size_t kMaxGpus = 128;
 
-/// A number within limits; of text, "32k" is 32 · 1024.
+/// Reads a number within limits. In a text, "32k" means 32 · 1024.
 ReadProblem read_number(const Value& value,
                         std::uint64_t least,
                         std::uint64_t most,
@@ -45,6 +45,7 @@ ReadProblem read_mib(const Value& value, std::uint64_t least, std::optional<Byte
     return problem;
 }
 
+/// Reads a list of strings, or one string with commas.
 ReadProblem read_words(const Value& value, std::vector<std::string>& out) {
     if (const auto* text = value.as_string()) {
         for (const auto piece : split(*text, ','))
@@ -61,6 +62,7 @@ ReadProblem read_gpus(const Value& value, PlanRequest& request) {
     return problem;
 }
 
+/// Reads one type for keys and values, or one type for each.
 ReadProblem read_cache_types(const Value& value, PlanRequest& request) {
     std::vector<std::string> types;
     if (auto problem = read_words(value, types); !problem.empty())
@@ -94,7 +96,7 @@ ReadProblem read_tensor_split(const Value& value, PlanRequest& request) {
     if (parts.size() > kMaxGpus)
         return "more than 128 parts";
     for (const auto& part : parts) {
-        // Not from_chars(), which libc++ 19 does not have for these.
+        // std::from_chars() for floating-point numbers is missing in libc++ 19.
         std::istringstream text{part};
         text.imbue(std::locale::classic());
         float number = 0;
@@ -196,6 +198,7 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
      [](const Value& v, PlanRequest& r) { return read_mib(v, 0, r.context_overhead); }},
 };
 
+/// Whether a key makes sense only for a model.
 bool is_about_a_model(const Value::Member& member) {
     return member.key != "need-mib" && member.key != "gpus" && member.key != "consumer" &&
            member.key != "margin-mib";
@@ -215,6 +218,8 @@ Result<PlanRequest> plan_request_from(const Value& object) {
         return Error{ErrorCode::InvalidRequest,
                      "request: need-mib is the whole need: of the others only gpus, consumer and "
                      "margin-mib go with it"};
+    // As in llama.cpp, the micro-batch is the number of tokens computed at once, limited by the
+    // batch.
     if (request.micro_batch)
         request.run.batch = object.find("batch") ? std::min(request.run.batch, *request.micro_batch)
                                                  : *request.micro_batch;

@@ -8,13 +8,14 @@
 
 namespace gpuprobe::inline plan {
 
-/// What plan asks, in the order of the help (docs/plan.md, "The request").
+/// The keys of a plan request, in the order of the help text (docs/plan.md, "The request").
 std::span<const RequestKey> plan_keys();
 
-/// A request from its named values, without its model; `gpus` are selectors as they were given.
+/// Reads a request from named values, without its model. `gpus` contains the selectors as they were
+/// given.
 ///
-/// Errors: InvalidRequest, with the key at fault; keys that are about a model beside need-mib; a
-/// quantized cache of values where flash attention is off, which llama.cpp refuses.
+/// Errors: InvalidRequest, with the key at fault. Also refused: keys about a model together with
+/// need-mib, and quantized values in the cache with flash attention off, which llama.cpp refuses.
 Result<PlanRequest> plan_request_from(const Value& object);
 
 }  // namespace gpuprobe::inline plan
