@@ -10,7 +10,8 @@ namespace {
 
 constexpr const char* kDriver = "org.freedesktop.DBus";
 
-/// Errors: NotAuthorized without a user. A list of groups of another type counts as none.
+/// Reads a reply of GetConnectionCredentials. Errors: NotAuthorized if it has no user. A list of
+/// groups with an unexpected type is ignored.
 Result<Credentials> credentials_from(const Dictionary& facts) try {
     const auto uid = facts.find("UnixUserID");
     if (uid == facts.end())
@@ -42,6 +43,7 @@ const Credentials* Callers::known(const std::string& sender) {
     const auto known = place_.find(sender);
     if (known == place_.end())
         return nullptr;
+    // Most recently used first: keep() drops the last one.
     known_.splice(known_.begin(), known_, known->second);
     return &known->second->credentials;
 }
@@ -59,6 +61,7 @@ std::size_t Callers::waiting() const {
 }
 
 void Callers::keep(const std::string& sender, const Credentials& credentials) {
+    // A user in a great many groups would make the cache large.
     const bool is_large = credentials.groups && credentials.groups->size() > kMaxKnownGroups;
     if (is_large || known(sender))
         return;
@@ -73,6 +76,7 @@ void Callers::keep(const std::string& sender, const Credentials& credentials) {
 void Callers::credentials_of(const std::string& sender, Answer answer) {
     auto& waiting = asked_[sender];
     waiting.push_back(std::move(answer));
+    // A query for this sender is already running.
     if (waiting.size() > 1)
         return;
     const auto reply = [this, sender](ReplyError problem, const Dictionary& facts) {
@@ -94,6 +98,7 @@ void Callers::credentials_of(const std::string& sender, Answer answer) {
 }
 
 void Callers::answer_all(const std::string& sender, const Result<Credentials>& credentials) {
+    // Extract first: an answer may start a new query for the same sender.
     const auto waiting = asked_.extract(sender);
     for (const auto& answer : waiting.mapped())
         (void)attempt([&] { answer(credentials); });

@@ -19,40 +19,43 @@
 
 namespace gpuprobe::bus {
 
-/// What the bus recorded of a process when it connected. The process may have changed since.
+/// The credentials of a process, as the bus recorded them when it connected. They may have changed
+/// since.
 struct Credentials {
     uid_t uid = 0;
     std::optional<pid_t> pid = {};
-    /// The primary one too; nullopt where the bus or the kernel does not tell.
+    /// Includes the primary group; nullopt if the bus or the kernel does not report groups.
     std::optional<std::vector<std::uint32_t>> groups = {};
 };
 
-/// Finds out which user is behind a name on the bus. It asks the bus asynchronously, because
-/// waiting would hold up all other calls.
+/// Looks up the user behind a name on the bus. Queries to the bus are asynchronous, because waiting
+/// would delay all other calls.
 ///
-/// The answer for a unique name stays true as long as the bus lives: names are not reused, and
-/// credentials are those of the moment of connecting. So the kMaxKnown last callers are remembered.
-/// Source: D-Bus specification, "Unique Connection Name" and GetConnectionCredentials.
+/// The result for a unique name stays valid as long as the bus runs: the bus does not reuse names,
+/// and it records credentials when a process connects. The last kMaxKnown callers are therefore
+/// cached. Source: D-Bus specification, "Unique Connection Name" and GetConnectionCredentials.
 class Callers {
 public:
     static constexpr std::size_t kMaxKnown = 1024;
-    static constexpr std::size_t kMaxKnownGroups = 1024;  ///< with more one is asked about anew
+    static constexpr std::size_t kMaxKnownGroups = 1024;  ///< callers in more groups are not cached
 
     explicit Callers(sdbus::IConnection& connection);
     ~Callers();
 
-    /// nullptr when credentials_of() has to ask. Valid until the next call of any function here.
+    /// The cached credentials of a sender; nullptr if credentials_of() must query the bus. Valid
+    /// until the next call of any of these functions.
     [[nodiscard]] const Credentials* known(const std::string& sender);
-    /// How many of its calls wait for the bus.
+    /// Number of calls from a sender that wait for the bus.
     [[nodiscard]] std::size_t waiting(const std::string& sender) const;
     [[nodiscard]] std::size_t waiting() const;  ///< of all senders
     using Answer = std::function<void(const Result<Credentials>&)>;
-    /// Calls `answer` once, never from within unless the bus cannot be asked. The bus is asked once
-    /// for all who wait for the same name.
-    /// Errors, in the callback: NotAuthorized when the bus does not say (the caller left). After
-    /// this object is gone, the callback is destroyed unused.
+    /// Queries the credentials and calls `answer` exactly once. The call happens later, except if
+    /// the bus cannot be queried at all. Several requests for one name share a query. Errors,
+    /// passed to `answer`: NotAuthorized if the bus does not know the name (the caller has left);
+    /// Unavailable if the bus cannot be queried. If this object is destroyed first, `answer` is
+    /// never called.
     void credentials_of(const std::string& sender, Answer answer);
-    /// The same for the user alone; never calls `answer` from within.
+    /// The same for the user id only.
     void uid_of(const std::string& sender, std::function<void(Result<uid_t>)> answer);
 
 private:
@@ -64,9 +67,10 @@ private:
 
     void answer_all(const std::string& sender, const Result<Credentials>& credentials);
 
-    std::list<Known> known_ = {};  ///< who called last first
-    std::unordered_map<std::string_view, std::list<Known>::iterator> place_ = {};  ///< in known_
-    std::map<std::string, std::vector<Answer>> asked_ = {};  ///< who waits for the bus, by sender
+    std::list<Known> known_ = {};  ///< most recent caller first
+    /// positions in known_
+    std::unordered_map<std::string_view, std::list<Known>::iterator> place_ = {};
+    std::map<std::string, std::vector<Answer>> asked_ = {};  ///< waiting requests, by sender
     std::unique_ptr<sdbus::IProxy> bus_;
 };
 

@@ -19,11 +19,12 @@
 namespace gpuprobe::bus {
 namespace {
 
-/// The most values that a call may hold: elements of arrays, members of entries and contents of
+/// The most values in a call: array elements, members of dictionary entries and contents of
 /// variants, in all arguments together. No method needs more.
 constexpr int kMaxElements = 4096;
 
-/// Arrays and structs may nest 32 levels each. Source: D-Bus Specification, "Valid Signatures".
+/// Arrays and structs may each be nested 32 levels deep. Source: D-Bus Specification, "Valid
+/// Signatures".
 constexpr int kMaxNesting = 64;
 
 bool is_container(char type) {
@@ -31,12 +32,13 @@ bool is_container(char type) {
            type == SD_BUS_TYPE_DICT_ENTRY;
 }
 
+/// Number of values in a message, and their approximate size.
 struct Contents {
     int values = 0;
     std::size_t bytes = 0;
 };
 
-/// Reads a value that is no container, and returns its size; nullopt if the message is malformed.
+/// Skips a value that is not a container and returns its size; nullopt if the message is malformed.
 std::optional<std::size_t> skipped(sd_bus_message* message, char type) {
     if (type != SD_BUS_TYPE_STRING && type != SD_BUS_TYPE_OBJECT_PATH &&
         type != SD_BUS_TYPE_SIGNATURE)
@@ -48,8 +50,8 @@ std::optional<std::size_t> skipped(sd_bus_message* message, char type) {
     return std::strlen(text);
 }
 
-/// Adds what is left of the current container of `message` to `found`. False if that is more than
-/// kMaxElements values. A malformed value ends the count early: whoever reads it next reports it.
+/// Adds the remaining contents of the current container to `found`. Returns false if there are more
+/// than kMaxElements values. Stops early at a malformed value: the next reader reports it.
 // NOLINTNEXTLINE(misc-no-recursion): as deep as kMaxNesting
 bool count(sd_bus_message* message, Contents& found, int nesting) {
     char type = 0;
@@ -74,12 +76,12 @@ bool count(sd_bus_message* message, Contents& found, int nesting) {
     return true;
 }
 
-/// What the body of `message` holds; nullopt for more than kMaxElements values, or if they nest
-/// deeper than the bus lets anybody. It looks no further than that, and leaves the message at its
+/// Measures the body of a message; nullopt if it has more than kMaxElements values, or if it is
+/// nested more deeply than the bus allows. Stops at that limit, and rewinds the message to its
 /// start.
 ///
-/// sdbus-c++ makes a message of each variant before a method sees its arguments. A call of the 32
-/// MiB that a bus carries would take two GiB and twenty seconds.
+/// This check is necessary because sdbus-c++ makes a message of each variant before a method gets
+/// its arguments. A call of 32 MiB, which a bus accepts, would take 2 GiB and twenty seconds.
 std::optional<Contents> contents_of(sd_bus_message* message) {
     Contents found;
     const bool fits = count(message, found, 0);
@@ -87,11 +89,12 @@ std::optional<Contents> contents_of(sd_bus_message* message) {
     return fits ? std::optional{found} : std::nullopt;
 }
 
-/// Of what was sent and the bus has not read. Whatever is in there goes out before the next answer,
-/// and a busy bus reads 2 KiB of each connection in turn (dbus-daemon 1.14,
-/// dbus-transport-socket.c, max_bytes_read_per_iteration); sd-bus asks the kernel for 8 MiB.
+/// Size of the send buffer. Its contents go out before the next reply, and a busy bus reads 2 KiB
+/// per connection and turn (dbus-daemon 1.14, dbus-transport-socket.c,
+/// max_bytes_read_per_iteration). The default of sd-bus, 8 MiB, would delay replies too much.
 constexpr int kSendBuffer = 32 * 1024;
 
+/// Opens a connection to `where`, see Connection::open().
 std::unique_ptr<sdbus::IConnection> connect(const std::string& where) {
     if (where == "system")
         return sdbus::createSystemBusConnection();
@@ -100,10 +103,10 @@ std::unique_ptr<sdbus::IConnection> connect(const std::string& where) {
     return sdbus::createSessionBusConnectionWithAddress(where);
 }
 
-/// Answers Peer.GetMachineId on a machine without an id, as containers are: sd-bus, which answers
-/// it elsewhere, has the whole turn fail here instead of the call. Both ask the same function,
-/// which remembers an id. Sources: systemd, src/libsystemd/sd-bus/sd-bus.c, process_message and
-/// process_builtin; sd_id128_get_machine(3), "Errors".
+/// Answers Peer.GetMachineId on machines without an id, such as containers. In this case sd-bus
+/// does not fail only the call but the whole turn of the loop. sd-bus uses the same function as
+/// this one, which caches the id. Sources: systemd, src/libsystemd/sd-bus/sd-bus.c, process_message
+/// and process_builtin; sd_id128_get_machine(3), "Errors".
 int answer_without_id(sd_bus_message* message, void* /*data*/, sd_bus_error* /*problem*/) {
     sd_id128_t id;
     if (sd_bus_message_is_method_call(message, "org.freedesktop.DBus.Peer", "GetMachineId") <= 0 ||
@@ -116,8 +119,9 @@ int answer_without_id(sd_bus_message* message, void* /*data*/, sd_bus_error* /*p
 
 using Message = CHandle<sd_bus_message, sd_bus_message_unref>;
 
-/// A call that nobody has sent, like one of `sender` with that serial as far as answers to it go:
-/// a call that is kept until then costs a kilobyte. nullptr without memory.
+/// A substitute for a call from `sender` with this serial, to which a reply can be sent. Keeping
+/// the original calls until they are refused would take a kilobyte each. nullptr if memory is
+/// short.
 Message call_like(sd_bus* bus, const std::string& sender, std::uint32_t serial) {
     sd_bus_message* made = nullptr;
     if (sd_bus_message_new_method_call(bus, &made, nullptr, "/", nullptr, "Refused") < 0)
@@ -129,7 +133,8 @@ Message call_like(sd_bus* bus, const std::string& sender, std::uint32_t serial) 
     return call;
 }
 
-/// nullopt for any other message. It is left at its start.
+/// The property write in a message; nullopt for any other message. Rewinds the message to its
+/// start.
 std::optional<PropertyWrite> write_in(sd_bus_message* message) {
     if (sd_bus_message_is_method_call(message, "org.freedesktop.DBus.Properties", "Set") <= 0 ||
         sd_bus_message_has_signature(message, "ssv") <= 0)
@@ -152,6 +157,7 @@ std::optional<PropertyWrite> write_in(sd_bus_message* message) {
 }  // namespace
 
 void Refusals::add(const std::string& sender, std::uint32_t serial, const Error& error) {
+    // The queue is full: delay nothing, so that memory stays limited.
     if (count_ >= kMax)
         return send_(sender, serial, error);
     auto& waiting = waiting_.try_emplace(sender, Sender{.error = error}).first->second;
@@ -170,11 +176,12 @@ void Refusals::send_some() {
         pause_ = loop_.after(kPause, [this] { send_some(); });
 }
 
-/// One sender after the other.
+/// Refuses one call of the next sender, in turn.
 void Refusals::send_next() {
     auto next = waiting_.upper_bound(last_);
     if (next == waiting_.end())
         next = waiting_.begin();
+    // Continue after the sender that was served last, so that all senders get equal shares.
     last_ = next->first;
     const auto serial = next->second.serials.front();
     const auto error = next->second.error;
@@ -188,6 +195,7 @@ void Refusals::send_next() {
 Result<std::unique_ptr<Connection>> Connection::open(const std::string& where,
                                                      EventLoop& loop) try {
     auto connection = std::unique_ptr<Connection>{new Connection{connect(where), loop}};
+    // The send buffer belongs to the socket, so setting it through the duplicate is enough.
     const int own = ::fcntl(poll_wish(*connection->bus_).fd, F_DUPFD_CLOEXEC, 0);
     if (own < 0)
         return errno_error("bus " + where, errno);
@@ -207,19 +215,20 @@ Connection::Connection(std::unique_ptr<sdbus::IConnection> bus, EventLoop& loop)
                     refuse(sender, serial, error);
                 },
                 [this] { return !congested(); }} {
-    // Filters go with the connection. They run before whatever else handles a message, and the one
-    // that was added last runs first.
+    // Filters are removed together with the connection. They run before any other handler; the last
+    // one added runs first.
     for (const auto filter : {take_write, answer_without_id, refuse_too_much, refuse_unadmitted})
         (void)sd_bus_add_filter(raw_, nullptr, filter, this);
 }
 
-/// The library waits until the bus has taken everything, which takes minutes where somebody floods
-/// it. Whoever waits for an answer learns from the bus that there is none.
+/// sdbus-c++ flushes when it closes the connection, which takes minutes if the bus is flooded.
+/// Without a flush, clients that wait for a reply get an error from the bus.
 Connection::~Connection() {
     if (congested())
         sd_bus_close(raw_);
 }
 
+// The following are filters for sd-bus: 1 means that the message was handled, 0 passes it on.
 int Connection::refuse_too_much(sd_bus_message* message, void* self, sd_bus_error* /*problem*/) {
     if (sd_bus_message_is_method_call(message, nullptr, nullptr) <= 0)
         return 0;
@@ -242,6 +251,7 @@ int Connection::take_write(sd_bus_message* message, void* self, sd_bus_error* /*
     const auto write = connection.decide_write_ ? write_in(message) : std::nullopt;
     if (!write)
         return 0;
+    // Keeps the call alive for a reply that may come later.
     const std::shared_ptr<sd_bus_message> call{sd_bus_message_ref(message), sd_bus_message_unref};
     const bool is_taken = connection.decide_write_(*write, [&connection, call](const Status& done) {
         if (done)
@@ -268,6 +278,7 @@ int Connection::refuse_unadmitted(sd_bus_message* message, void* self, sd_bus_er
     if (admitted)
         return 0;
     std::uint64_t serial = 0;
+    // A caller that expects no reply is ignored without an answer.
     if (sd_bus_message_get_expect_reply(message) > 0 &&
         sd_bus_message_get_cookie(message, &serial) >= 0)
         connection.refusals_.add(sender, static_cast<std::uint32_t>(serial), admitted.error());
@@ -287,6 +298,7 @@ void Connection::admit_by(std::function<Status(const std::string&)> admit,
     handled_ = std::move(handled);
 }
 
+// Input may already be in sd-bus's queue (then its deadline is in the past) or still in the socket.
 bool Connection::has_input() const {
     bool has = false;
     (void)attempt([&] {
@@ -298,6 +310,7 @@ bool Connection::has_input() const {
     return has;
 }
 
+// Only a name with an owner is worth waiting for; a denial is final.
 Status Connection::own_name(const std::string& name, Duration patience) {
     Status owned = Done{};
     (void)succeeds_within(patience, [&] {
@@ -311,8 +324,8 @@ Status Connection::request_name(const std::string& name) try {
     bus_->requestName(ServiceName{name});
     return Done{};
 } catch (const sdbus::Error& problem) {
-    // sd_bus_request_name(3) says EEXIST for a name with an owner, and EACCES for a denied one,
-    // which the library turns into org.freedesktop.DBus.Error.FileExists and AccessDenied.
+    // sd_bus_request_name(3) returns EEXIST for an owned name and EACCES for a denied one.
+    // sdbus-c++ turns them into org.freedesktop.DBus.Error.FileExists and AccessDenied.
     const std::string& kind = problem.getName();
     const bool denied = kind.ends_with(".AccessDenied");
     return Error{denied ? ErrorCode::NotAuthorized : ErrorCode::Unavailable,
@@ -329,6 +342,7 @@ void Connection::start(std::function<void(const std::string&)> lost) {
 void Connection::step() {
     const auto start = loop_.now();
     has_read_ = true;
+    // Start the timer with the first message after a pause.
     if (used_ && !use_)
         use_ = loop_.after(kUse, [this] {
             use_.reset();
@@ -337,6 +351,8 @@ void Connection::step() {
     if (turn_)
         turn_();
     try {
+        // Limit the turn by messages and by time, because sources of higher priority may be
+        // waiting.
         for (int left = kMessagesPerTurn; left > 0 && loop_.now() - start < kTurn; --left)
             if (!handle_one())
                 break;
@@ -346,7 +362,7 @@ void Connection::step() {
     update();
 }
 
-/// False when there was none.
+/// Handles one message. Returns false if the queue was empty.
 bool Connection::handle_one() {
     const auto start = loop_.now();
     const bool handled = process(*bus_);
@@ -355,6 +371,8 @@ bool Connection::handle_one() {
     return handled;
 }
 
+// Renews the watch and the timer after each change: sd-bus may want to write, or to be called at
+// another time.
 void Connection::update() {
     if (!lost_ || loss_)
         return;
@@ -365,6 +383,7 @@ void Connection::update() {
     } catch (const std::exception& problem) {
         return lose(problem.what());
     }
+    // The end of congestion is reported once.
     if (std::exchange(was_congested_, congested()) && !was_congested_ && taken_)
         taken_();
 }
@@ -373,13 +392,14 @@ void Connection::watch(const PollWish& wish) {
     if (ready_ && wish.events == watched_)
         return;
     watched_ = wish.events;
-    ready_.reset();  // first: epoll takes a descriptor once
+    ready_.reset();  // before the new watch: epoll accepts a descriptor only once
     ready_ = loop_.watch(socket_.get(), wish.events, EventLoop::Priority::Normal,
                          [this](std::uint32_t) { step(); });
 }
 
 void Connection::schedule(const PollWish& wish) {
     const auto now = loop_.now();
+    // A deadline in the past means that messages are waiting in sd-bus's queue.
     const bool at_once = wish.deadline && *wish.deadline <= now;
     const auto at = at_once ? std::nullopt : wish.deadline;
     if (!wish.deadline) {
@@ -397,6 +417,7 @@ void Connection::schedule(const PollWish& wish) {
     due_ = at_once ? loop_.defer(run) : loop_.after(*at - now, run);
 }
 
+// sd-bus queues messages that the socket did not accept.
 std::size_t Connection::untaken() const {
     std::uint64_t count = 0;
     return sd_bus_get_n_queued_write(raw_, &count) < 0 ? 0 : static_cast<std::size_t>(count);
@@ -405,6 +426,7 @@ std::size_t Connection::untaken() const {
 void Connection::lose(const std::string& reason) {
     ready_.reset();
     due_.reset();
+    // Deferred, because `lost` may destroy this object while its functions are still on the stack.
     loss_ = loop_.defer([this, reason] {
         const auto tell = std::exchange(lost_, nullptr);
         if (tell)

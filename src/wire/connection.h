@@ -18,32 +18,33 @@
 
 namespace gpuprobe::bus {
 
-/// Calls that are refused, but not at once.
+/// Queue of refused calls, which are answered with a delay.
 ///
-/// Whoever keeps as many calls on their way as the bus allows sends the next one when one is
-/// answered. A refusal costs so little that such a client, answered at once, would have the bus and
-/// the daemon do nothing else. The bus lets a connection wait for a limited number of answers (128
-/// on a system bus, dbus-daemon(1), max_replies_per_connection), so a client whose refusals come
-/// late sends no more than come.
+/// A client may keep as many calls pending as the bus allows, and send another one after each
+/// reply. Refusing is so cheap that such a client would keep the bus and the daemon busy if
+/// refusals were sent at once. The bus limits the number of pending replies per connection (128 on
+/// a system bus; dbus-daemon(1), max_replies_per_connection). Delayed refusals therefore slow the
+/// client down to our pace.
 class Refusals {
 public:
-    static constexpr std::size_t kMax = 65'536;  ///< with more they are sent at once
+    static constexpr std::size_t kMax = 65'536;  ///< further refusals are sent at once
+    /// Number of refusals that are sent after each pause.
     static constexpr std::size_t kAtOnce = 10;
     static constexpr Duration kPause = std::chrono::milliseconds{10};
 
     using Send =
         std::function<void(const std::string& sender, std::uint32_t serial, const Error& error)>;
-    /// `may_send`: asked before each pause's end; nothing is sent where it says no.
+    /// `may_send` is called before each refusal; while it returns false, nothing is sent.
     Refusals(EventLoop& loop, Send send, std::function<bool()> may_send)
         : loop_{loop}, send_{std::move(send)}, may_send_{std::move(may_send)} {}
 
-    /// To be answered with `error`, some time later.
+    /// Schedules the refusal of a call with `error`.
     void add(const std::string& sender, std::uint32_t serial, const Error& error);
     [[nodiscard]] std::size_t size() const { return count_; }
 
 private:
     struct Sender {
-        Error error;                             ///< the last one, for all of them
+        Error error;                             ///< the most recent one; all calls get it
         std::deque<std::uint32_t> serials = {};  ///< never empty
     };
     void send_some();
@@ -53,12 +54,12 @@ private:
     Send send_;
     std::function<bool()> may_send_;
     std::map<std::string, Sender> waiting_ = {};
-    std::size_t count_ = 0;  ///< of serials in waiting_
-    std::string last_ = {};  ///< who was answered last
+    std::size_t count_ = 0;  ///< number of serials in waiting_
+    std::string last_ = {};  ///< sender that was answered last
     EventHandle pause_ = {};
 };
 
-/// A call that sets a property to a text.
+/// A call that sets a property to a string.
 struct PropertyWrite {
     std::string sender = {};
     std::string interface = {};
@@ -66,57 +67,62 @@ struct PropertyWrite {
     std::string text = {};
 };
 
-/// One connection to a bus, driven by the event loop. It handles few messages per turn, so that
-/// sources with a higher priority get their turn in between.
+/// A connection to a bus, driven by the event loop. It handles only a few messages at a time, so
+/// that sources of higher priority can run in between.
 class Connection {
 public:
-    /// `where`: "system", "session" or a D-Bus address. Errors: Unavailable.
+    /// Connects to `where`: "system", "session" or a D-Bus address. Errors: Unavailable.
     static Result<std::unique_ptr<Connection>> open(const std::string& where, EventLoop& loop);
     ~Connection();
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    /// Errors: Unavailable when the name has an owner for longer than `patience`, NotAuthorized
-    /// when the bus denies it. The text holds name and reason.
+    /// Requests a bus name. Errors: Unavailable if another process still owns the name after
+    /// `patience`; NotAuthorized if the bus denies it. The text contains the name and the reason.
     Status own_name(const std::string& name, Duration patience = {});
     [[nodiscard]] sdbus::IConnection& bus() { return *bus_; }
 
-    /// Starts to handle messages. When the bus is gone, `lost` is called once, from the loop; it
-    /// may destroy this object.
+    /// Starts handling messages. If the connection is lost, calls `lost` once, from the loop;
+    /// `lost` may destroy this object.
     void start(std::function<void(const std::string& reason)> lost);
-    /// `used` is called kUse after a message came, once for all that come meanwhile.
+    /// Registers a function that runs kUse after a message; messages in between do not trigger it
+    /// again.
     void on_use(std::function<void()> used) { used_ = std::move(used); }
     static constexpr Duration kUse = std::chrono::seconds{2};
     static constexpr int kMessagesPerTurn = 64;
-    static constexpr Bytes kMaxCall = mib(2);                        ///< as on the socket
-    static constexpr Duration kTurn = std::chrono::milliseconds{1};  ///< no message after it
-    /// `admit` judges each call by its sender before anything else is read of it; an error is the
-    /// answer, as late as Refusals has it. `handled` learns how long a message took.
+    /// the same limit as on the socket
+    static constexpr Bytes kMaxCall = mib(2);
+    /// after this time, no further message is handled in this turn
+    static constexpr Duration kTurn = std::chrono::milliseconds{1};
+    /// Registers two functions. `admit` checks the sender of each call before the rest of the call
+    /// is read; its error is sent to the caller through Refusals. `handled` receives the time that
+    /// each message took.
     void admit_by(std::function<Status(const std::string& sender)> admit,
                   std::function<void(Duration)> handled);
-    /// Asks `decide` about each PropertyWrite, before sd-bus does: sd-bus lets every caller write
-    /// on a connection that it trusts, which is each one but the system bus's. `decide` returns
-    /// false to leave a call to sd-bus; otherwise it calls `done` once, perhaps later.
+    /// Registers a function for property writes. It runs before sd-bus handles them, because sd-bus
+    /// lets every caller write on a connection that it trusts, which is any except the system bus.
+    /// `decide` returns false to leave a call to sd-bus; otherwise it must call `done` once,
+    /// possibly later.
     using WriteDone = std::function<void(const Status&)>;
     void on_write(std::function<bool(const PropertyWrite&, WriteDone done)> decide) {
         decide_write_ = std::move(decide);
     }
-    /// `taken` is called when the bus has taken all that untaken() counted.
+    /// Registers a function that runs when the bus has accepted everything that untaken() counted.
     void on_taken(std::function<void()> taken) { taken_ = std::move(taken); }
-    /// `turn` is called before each reading.
+    /// Registers a function that runs before messages are read.
     void before_reading(std::function<void()> turn) { turn_ = std::move(turn); }
-    /// Messages that were sent and that the bus has not taken.
+    /// Number of outgoing messages that the bus has not accepted yet.
     [[nodiscard]] std::size_t untaken() const;
-    /// Whether there is a message that has not been handled.
+    /// Whether there is a message to handle.
     [[nodiscard]] bool has_input() const;
-    /// To be called after sending something outside of a bus handler.
+    /// Must be called after sending something outside of a bus handler.
     void update();
-    /// About how many bytes the call holds that is being handled: its texts, and a word for each
-    /// other value.
+    /// Approximate size in bytes of the call that is being handled: its strings, plus eight bytes
+    /// for each other value.
     [[nodiscard]] std::size_t call_size() const { return call_size_; }
-    /// Whether messages have been read: before that nobody has been told of any object.
+    /// Whether any message has been read. Before that, no client has seen any object.
     [[nodiscard]] bool has_read() const { return has_read_; }
-    /// True while the bus does not accept what was sent.
+    /// Whether the bus is not accepting our messages at the moment.
     [[nodiscard]] bool congested() const { return untaken() > 0; }
 
 private:
@@ -133,7 +139,7 @@ private:
     void lose(const std::string& reason);
 
     std::unique_ptr<sdbus::IConnection> bus_;
-    sd_bus* raw_;  ///< bus_'s
+    sd_bus* raw_;  ///< owned by bus_
     EventLoop& loop_;
     std::function<void(const std::string&)> lost_ = {};
     std::function<Status(const std::string&)> admit_ = {};
@@ -145,13 +151,13 @@ private:
     bool has_read_ = false;
     std::size_t call_size_ = 0;
     Refusals refusals_;
-    /// The bus's socket once more: sd-bus closes its own when the bus is lost, and its number may
-    /// be somebody else's when the watch ends.
+    /// A duplicate of the bus connection's socket. sd-bus closes its own descriptor when the
+    /// connection is lost, and its number may be reused before the watch ends.
     UniqueFd socket_ = {};
     EventHandle ready_ = {};
-    std::uint32_t watched_ = 0;  ///< the events of ready_
+    std::uint32_t watched_ = 0;  ///< events that ready_ waits for
     EventHandle due_ = {};
-    std::optional<MonotonicTime> due_at_ = {};  ///< when due_ runs; nullopt: in the next turn
+    std::optional<MonotonicTime> due_at_ = {};  ///< time at which due_ runs; nullopt: at once
     EventHandle loss_ = {};
     std::function<void()> used_ = {};
     EventHandle use_ = {};

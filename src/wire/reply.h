@@ -11,10 +11,10 @@
 
 namespace gpuprobe::bus {
 
-/// The reply that the caller of an asynchronous method waits for. It is sent exactly once. A reply
-/// that is destroyed unsent sends Error.Cancelled, because sdbus-c++ would let the caller wait.
+/// The pending reply of an asynchronous method. It is sent exactly once. Destroying it unsent sends
+/// Error.Cancelled, because sdbus-c++ would leave the caller waiting.
 ///
-/// It is for the loop's thread alone, and must not outlive its connection.
+/// For the loop's thread only. Must not outlive its connection.
 template <class... Results>
 class Reply {
 public:
@@ -26,14 +26,14 @@ public:
     void send(const Results&... results) {
         if (!result_)
             return;
-        // A descriptor is duplicated on its way, which may be one too many.
+        // Sending a descriptor duplicates it, which may exceed the limit of open files.
         const auto sent = attempt([&] { result_->returnResults(results...); });
         if (sent)
             result_.reset();
         else
             fail(Error{ErrorCode::Internal, "the answer could not be sent"});
     }
-    /// The value, or why there is none.
+    /// Sends a value or an error.
     template <class T>
     void give(const Result<T>& result) {
         if (!result)
@@ -52,12 +52,13 @@ private:
     std::optional<sdbus::Result<Results...>> result_;
 };
 
-/// Replies that wait for what may end after their connection, as the engine's work does: they go
-/// down with this.
+/// Replies that wait for an operation which may outlive their connection, such as work of the
+/// engine. They are cancelled when this object is destroyed.
 template <class... Results>
 class WaitingReplies {
 public:
-    /// What gives the reply a result, once; and nothing where this has gone meanwhile.
+    /// Stores a reply. Returns a function that sends a result to it once, and does nothing if this
+    /// object has been destroyed.
     auto hold(Reply<Results...> reply) {
         const auto number = ++last_;
         held_->emplace(number, std::move(reply));

@@ -18,19 +18,19 @@
 #define GPUPROBE_SDBUS_2 1
 #endif
 
-/// The differences between sdbus-c++ 1.x (Debian 12) and 2.x (Debian 13) that matter here. The rest
-/// is written the same for both: generated adaptors and proxies, `sdbus::Variant{x}` and
+/// Hides the differences between sdbus-c++ 1.x (Debian 12) and 2.x (Debian 13) that matter here.
+/// Everything else is source-compatible: generated adaptors and proxies, `sdbus::Variant{x}` and
 /// `.get<T>()`. Source: sdbus-c++, docs/using-sdbus-c++.md, "Migrating to sdbus-c++ v2".
 namespace gpuprobe::bus {
 
-/// a{sv}
+/// A dictionary of variants: a{sv}.
 using Dictionary = std::map<std::string, sdbus::Variant>;
 
 #ifdef GPUPROBE_SDBUS_2
 using ErrorName = sdbus::Error::Name;
 using ServiceName = sdbus::ServiceName;
 using PropertyName = sdbus::PropertyName;
-/// What a reply handler of a proxy gets in front of the results.
+/// The first parameter of a proxy's reply handler, before the results.
 using ReplyError = std::optional<sdbus::Error>;
 #else
 using ErrorName = std::string;
@@ -58,11 +58,12 @@ inline void add_object_manager(sdbus::IConnection& connection, const std::string
 #endif
 }
 
-/// When a connection wants to be processed.
+/// The events and the time for which a connection wants to be processed.
 struct PollWish {
     int fd = -1;
-    std::uint32_t events = 0;                    ///< of poll(2)
-    std::optional<MonotonicTime> deadline = {};  ///< absolute; in the past when there is work now
+    std::uint32_t events = 0;  ///< as for poll(2)
+    /// absolute time; in the past if there is work now
+    std::optional<MonotonicTime> deadline = {};
 };
 
 inline PollWish poll_wish(const sdbus::IConnection& connection) {
@@ -79,7 +80,7 @@ inline PollWish poll_wish(const sdbus::IConnection& connection) {
             .deadline = none ? std::nullopt : std::optional<MonotonicTime>{deadline}};
 }
 
-/// Handles at most one message. Throws sdbus::Error when the bus is gone.
+/// Handles at most one message. Throws sdbus::Error if the connection is lost.
 inline bool process(sdbus::IConnection& connection) {
 #ifdef GPUPROBE_SDBUS_2
     return connection.processPendingEvent();
@@ -88,7 +89,7 @@ inline bool process(sdbus::IConnection& connection) {
 #endif
 }
 
-/// The unique name of whoever's call is being handled; "" outside of a call.
+/// The unique name of the current caller; "" outside of a call.
 inline std::string current_sender(const sdbus::IObject& object) {
 #ifdef GPUPROBE_SDBUS_2
     const auto message = object.getCurrentlyProcessedMessage();
@@ -100,7 +101,8 @@ inline std::string current_sender(const sdbus::IObject& object) {
 #endif
 }
 
-/// The message of sd-bus within one of the library's, borrowed: the library has no accessor.
+/// The sd-bus message inside a message of sdbus-c++, which has no accessor for it. The result is
+/// borrowed.
 inline sd_bus_message* raw_message(const sdbus::Message& message) {
     struct Opened : sdbus::Message {
         static void* of(const sdbus::Message& closed) { return closed.*(&Opened::msg_); }
@@ -108,7 +110,7 @@ inline sd_bus_message* raw_message(const sdbus::Message& message) {
     return static_cast<sd_bus_message*>(Opened::of(message));
 }
 
-/// The call that is being handled, borrowed until it has been; nullptr outside of a call.
+/// The call that is being handled; valid until it has been handled. nullptr outside of a call.
 inline sd_bus_message* current_call(const sdbus::IObject& object) {
 #ifdef GPUPROBE_SDBUS_2
     const auto message = object.getCurrentlyProcessedMessage();
@@ -119,12 +121,12 @@ inline sd_bus_message* current_call(const sdbus::IObject& object) {
 #endif
 }
 
-/// Whether a call lets polkit ask its user for a password.
+/// Whether the caller allows polkit to ask its user for a password.
 inline bool allows_questions(sd_bus_message* call) {
     return call != nullptr && sd_bus_message_get_allow_interactive_authorization(call) > 0;
 }
 
-/// A call that polkit may ask its user about, if `may_ask`.
+/// Creates a method call. With `may_ask`, polkit may ask the user for a password.
 inline sdbus::MethodCall method_call(sdbus::IProxy& proxy,
                                      const std::string& interface,
                                      const std::string& method,
@@ -138,7 +140,7 @@ inline sdbus::MethodCall method_call(sdbus::IProxy& proxy,
     return call;
 }
 
-/// Makes the call; `done` learns how it ended, later.
+/// Sends a call. `done` is called later, with nullptr on success.
 inline void call_later(sdbus::IProxy& proxy,
                        const sdbus::MethodCall& call,
                        std::chrono::microseconds patience,
@@ -161,21 +163,21 @@ inline void call_later(sdbus::IProxy& proxy,
 #endif
 }
 
-/// A proxy on a connection that someone else drives.
+/// A proxy on a connection that is driven elsewhere.
 inline std::unique_ptr<sdbus::IProxy> make_proxy(sdbus::IConnection& connection,
                                                  const std::string& service,
                                                  const std::string& path) {
     return sdbus::createProxy(connection, ServiceName{service}, sdbus::ObjectPath{path});
 }
 
-/// What sdbus-c++ calls its connection, for what sd-bus offers and sdbus-c++ does not.
+/// The sd-bus connection, for functions of sd-bus that sdbus-c++ does not offer.
 inline sd_bus* raw_connection(sdbus::IConnection& connection) {
     const auto proxy = make_proxy(connection, "org.freedesktop.DBus", "/org/freedesktop/DBus");
     const auto call = method_call(*proxy, "org.freedesktop.DBus.Peer", "Ping", false);
     return sd_bus_message_get_bus(raw_message(call));
 }
 
-/// The signature inside a variant, such as "a{sv}".
+/// The signature of a variant's content, such as "a{sv}".
 inline std::string signature_in(const sdbus::Variant& variant) {
 #ifdef GPUPROBE_SDBUS_2
     const char* signature = variant.peekValueType();
