@@ -13,7 +13,8 @@ constexpr NamedError kNames[] = {
     {ErrorCode::Io, "Failed"},
     {ErrorCode::NotFound, "NotFound"},
     {ErrorCode::PermissionDenied, "PermissionDenied"},
-    {ErrorCode::Malformed, "MalformedManifest"},  // the only documents that callers send
+    // manifests are the only documents that callers send
+    {ErrorCode::Malformed, "MalformedManifest"},
     {ErrorCode::TooLarge, "TooLarge"},
     {ErrorCode::InvalidRequest, "InvalidRequest"},
     {ErrorCode::UnknownConsumer, "UnknownConsumer"},

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 
-/// The names of our errors, on the bus and on the socket.
+/// Names of this project's errors, on the bus and on the socket.
 namespace gpuprobe::bus {
 
 struct NamedError {
@@ -15,9 +15,9 @@ struct NamedError {
     std::string_view name;
 };
 
-/// "org.gpuprobe.GpuProbe1.Error.NoMatch"
+/// The full name of an error: "org.gpuprobe.GpuProbe1.Error.NoMatch".
 std::string error_name(ErrorCode code);
-/// The code behind one of our names; nullopt for any other name.
+/// The code of an error name; nullopt for names of other projects.
 std::optional<ErrorCode> error_code(std::string_view name);
 
 }  // namespace gpuprobe::bus

@@ -10,8 +10,8 @@ namespace {
 
 constexpr Bytes kMaxMessage = kib(4);
 
-/// Standard errors that mean "nobody there" or "you may not". Source: D-Bus specification and
-/// dbus/dbus-protocol.h.
+/// Standard errors for a missing service, a denied access, and wrong arguments. Source: D-Bus
+/// specification and dbus/dbus-protocol.h.
 constexpr NamedError kForeign[] = {
     {ErrorCode::Unavailable, "org.freedesktop.DBus.Error.ServiceUnknown"},
     {ErrorCode::Unavailable, "org.freedesktop.DBus.Error.NameHasNoOwner"},
@@ -25,9 +25,9 @@ constexpr NamedError kForeign[] = {
     {ErrorCode::InvalidRequest, "org.freedesktop.DBus.Error.InvalidArgs"},
 };
 
-/// How the names of errors begin with which a bus and the service manager behind it say that a
-/// service cannot be started: disabled, masked, failed, not permitted. Source:
-/// dbus/dbus-protocol.h, DBUS_ERROR_SPAWN_*; systemd, src/libsystemd/sd-bus/bus-common-errors.h.
+/// Prefixes of the errors with which a bus and the service manager report that a service cannot be
+/// started: disabled, masked, failed, not permitted. Source: dbus/dbus-protocol.h,
+/// DBUS_ERROR_SPAWN_*; systemd, src/libsystemd/sd-bus/bus-common-errors.h.
 constexpr std::string_view kNotStarted[] = {"org.freedesktop.DBus.Error.Spawn.",
                                             "org.freedesktop.systemd1."};
 

@@ -8,17 +8,18 @@
 #include "wire/error_names.h"
 #include "wire/sdbus.h"
 
-/// Our errors on the bus, and the door at which exceptions stop.
+/// Conversion of errors to and from the bus, and guards against exceptions.
 namespace gpuprobe::bus {
 
-/// The error as a reply carries it: text valid for the bus, bounded.
+/// The error for a reply, with a valid and short text.
 sdbus::Error sdbus_error(const Error& error);
-/// A peer's or the library's error as ours. Names that are not ours become Unavailable when they
-/// say that nobody answers, NotAuthorized for AccessDenied, else Internal.
+/// Converts an error from a peer or from sdbus-c++. Names of other projects become Unavailable if
+/// the service is missing, NotAuthorized for AccessDenied, InvalidRequest for InvalidArgs, and
+/// otherwise Internal.
 Error error_from(const sdbus::Error& error);
 
-/// Runs the body of a bus method or property. sdbus-c++ 1.2 catches sdbus::Error and nothing else:
-/// any other exception would end the process.
+/// Runs the body of a bus method or property. sdbus-c++ 1.2 catches only sdbus::Error; any other
+/// exception would end the process.
 template <class Body>
 auto guard(Body&& body) -> decltype(body()) try {
     return body();
@@ -30,8 +31,8 @@ auto guard(Body&& body) -> decltype(body()) try {
     throw sdbus_error(Error{ErrorCode::Internal, "unexpected exception"});
 }
 
-/// Runs something that sends and has nobody to tell: true when it went out. A connection that broke
-/// is noticed where the connection is driven.
+/// Runs something that sends. Returns false if it failed; no caller can be informed of the error. A
+/// broken connection is detected where the connection is driven.
 template <class Body>
 bool attempt(Body&& body) noexcept try {
     body();

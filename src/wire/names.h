@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Names and paths on the bus. A build may choose another bus name, GPUPROBE_BUS_NAME; interfaces
-/// and paths always stay the same.
+/// Names and paths on the bus. The bus name can be changed at build time (GPUPROBE_BUS_NAME);
+/// interfaces and paths cannot.
 namespace gpuprobe::bus {
 
 constexpr const char* kBusName = GPUPROBE_BUS_NAME;

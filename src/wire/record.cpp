@@ -3,6 +3,7 @@
 
 namespace gpuprobe::bus {
 
+// "duration_usec" → "DurationUsec": each word gets a capital, and underscores disappear.
 std::string bus_key(std::string_view key) {
     std::string camel;
     bool starts_word = true;
@@ -18,6 +19,7 @@ std::string bus_key(std::string_view key) {
 }
 
 sdbus::ObjectPath DictionaryWriter::path_of(const std::string& id) const {
+    // "/" means no object: D-Bus has no empty path.
     return sdbus::ObjectPath{spelling_.path_of ? spelling_.path_of(id) : "/"};
 }
 
@@ -43,6 +45,7 @@ sdbus::Variant DictionaryWriter::variant_of(const std::map<std::string, std::str
     return sdbus::Variant{clean};
 }
 
+// Reasons get display texts in addition to their code, so that clients need no catalog of texts.
 Dictionary DictionaryWriter::dictionary_of(const Reason& reason) const {
     Dictionary entry{{"Code", sdbus::Variant{bus_text(reason.code)}}};
     if (spelling_.add_words)
@@ -68,6 +71,7 @@ void DictionaryReader::read(const sdbus::Variant& variant,
 }
 
 std::string DictionaryReader::id_of(const std::string& path) const {
+    // A GPU may have disappeared since the reply was sent.
     const auto found = ids_.find(path);
     return found == ids_.end() ? path : found->second;
 }

@@ -16,39 +16,42 @@
 #include "wire/text.h"
 #include "wire/value.h"
 
-/// Records and dictionaries, a{sv}, by the same description as records and JSON (base/record.h).
+/// Converts records to dictionaries (a{sv}) and back. It uses the same descriptions as the
+/// conversion to JSON (base/record.h).
 ///
-/// Keys are spelled as D-Bus spells them: "duration_usec" is "DurationUsec". The type of a member
-/// follows from its type in C++: text, enumerations and what is text outside `s`, bool `b`, signed
+/// Keys are written in D-Bus's style: "duration_usec" becomes "DurationUsec". The D-Bus type of a
+/// member follows from its C++ type: text, enumerations and textual types `s`, bool `b`, signed
 /// integers, durations and instants `x`, std::uint32_t `u`, other unsigned integers and sizes `t`,
 /// double `d`, lists `as` or `aa{sv}`, maps of text `a{ss}`, records and other maps `a{sv}`, and
-/// Value as variant_from() has it. The ids of GPUs, members called `gpu` and `gpus`, are object
-/// paths. What is unknown is left out.
+/// Value as in variant_from(). Ids of GPUs, that is members called `gpu` and `gpus`, are object
+/// paths. Unknown members are left out.
 namespace gpuprobe::bus {
 
-/// "duration_usec" → "DurationUsec".
+/// Converts a key: "duration_usec" → "DurationUsec".
 std::string bus_key(std::string_view key);
 
+/// Whether the member with this key holds ids of GPUs.
 inline bool names_gpus(std::string_view key) {
     return key == "gpu" || key == "gpus";
 }
 
-/// What the record says that a reason is a member of; empty where it does not.
+/// The GPU and backend of the record that contains a reason; empty if it has none.
 struct ReasonOwner {
     std::string gpu = {};
     std::string backend = {};
 };
 
-/// What a record alone does not tell, borrowed while it is written.
+/// Information that is not part of a record. It must live as long as the writer.
 struct Spelling {
     std::function<std::string(const std::string& id)> path_of = {};
-    /// Adds what a reason says to people: "Text", and "Fix" where something helps.
+    /// Adds display texts of a reason: "Text", and also "Fix" if there is one.
     std::function<void(const Reason&, const ReasonOwner&, Dictionary&)> add_words = {};
 };
 
+/// A visitor that writes a record's members into a dictionary.
 class DictionaryWriter {
 public:
-    /// `left_out`: keys of members that this answer does without.
+    /// `left_out`: keys of members to omit.
     explicit DictionaryWriter(const Spelling& spelling, std::vector<std::string_view> left_out = {})
         : spelling_{spelling}, left_out_{std::move(left_out)} {}
 
@@ -62,7 +65,7 @@ public:
     Dictionary take() { return std::move(dictionary_); }
 
 private:
-    /// Whose reasons follow.
+    /// Remembers the owner of the reasons that follow.
     void note(std::string_view key, const std::optional<std::string>& member) {
         if (key == "gpu")
             owner_.gpu = member.value_or("");
@@ -161,11 +164,11 @@ std::vector<Dictionary> dictionaries_of(const std::vector<T>& records,
     return list;
 }
 
-/// Object path to GPU id.
+/// Object path → GPU id.
 using GpuIds = std::map<std::string, std::string>;
 
-/// Reads a dictionary into a record. It ignores keys that it does not know and leaves as they are
-/// the members whose key is missing. Throws sdbus::Error for another type than the interface's.
+/// A visitor that reads members from a dictionary. Ignores unknown keys and keeps the defaults of
+/// missing members. Throws sdbus::Error if a member has an unexpected type.
 class DictionaryReader {
 public:
     DictionaryReader(const Dictionary& dictionary, const GpuIds& ids)
@@ -226,7 +229,8 @@ private:
     const GpuIds& ids_;
 };
 
-/// What the dictionary says; a GPU that is gone meanwhile keeps its path.
+/// The record in a dictionary. If a GPU has disappeared in the meantime, its path is kept instead
+/// of its id.
 template <Described T>
 T record_of(const Dictionary& dictionary, const GpuIds& ids = {}) {
     T record{};

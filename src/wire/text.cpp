@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-/// One character at the start of a text: its length in bytes, 0 when the first byte starts none.
+/// The first character of a text. `length` is 0 if it is malformed.
 struct Character {
     std::size_t length = 0;
     char32_t code = 0;
@@ -21,6 +21,7 @@ bool is_allowed(char32_t code) {
     return code != 0 && code <= 0x10FFFF && !surrogate && !non_character;
 }
 
+/// Length in bytes according to the first byte; 0 if no character can start with it.
 std::size_t announced_length(std::uint8_t lead) {
     if (lead < 0x80)
         return 1;
@@ -46,11 +47,13 @@ Character first_character(std::string_view text) {
             return {};
         code = (code << 6) | (bits & 0x3FU);
     }
+    // An overlong encoding.
     if (code < kSmallest[length])
         return {};
     return {.length = length, .code = code};
 }
 
+/// Whether the byte is ASCII but not NUL; a text of such bytes is valid as it is.
 bool is_plain(char byte) {
     return static_cast<signed char>(byte) > 0;
 }

@@ -8,15 +8,15 @@
 
 namespace gpuprobe::bus {
 
-/// No string that we put on the bus is longer.
+/// Limit for every string that we put on the bus.
 constexpr Bytes kMaxText = kib(256);
 
-/// The text as a bus message may carry it: each byte or character that is not allowed becomes
-/// U+FFFD, and what is over `limit` bytes is cut off at a character.
+/// Makes a text valid for a bus message: each invalid byte or character becomes U+FFFD, and the
+/// text is cut at a character to at most `limit` bytes.
 ///
-/// sd-bus refuses more than the specification does: NUL, what is not UTF-8, surrogates and the
-/// non-characters (U+FDD0–FDEF and the last two of each plane). Source: D-Bus specification,
-/// "Valid Strings"; systemd src/basic/utf8.c, unichar_is_valid.
+/// sd-bus is stricter than the specification. It refuses NUL, invalid UTF-8, surrogates and
+/// noncharacters (U+FDD0–FDEF and the last two of each plane). Source: D-Bus specification, "Valid
+/// Strings"; systemd src/basic/utf8.c, unichar_is_valid.
 std::string bus_text(std::string_view text, Bytes limit = kMaxText);
 
 }  // namespace gpuprobe::bus

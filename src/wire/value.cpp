@@ -10,7 +10,7 @@ namespace {
 
 // Receiving -------------------------------------------------------------------------------------
 
-/// How much a message may hold.
+/// Limits for the contents of a message.
 struct Limits {
     ErrorCode code = ErrorCode::InvalidRequest;
     int depth = kMaxReceivedDepth;
@@ -25,7 +25,7 @@ constexpr Limits kOfAnswers{.code = ErrorCode::Malformed,
                             .text = mib(8),
                             .has_nulls = true};
 
-/// Reads one message; counts what it holds.
+/// Converts one message, and counts its values.
 class Reader {
 public:
     explicit Reader(const Limits& limits) : limits_{limits} {}
@@ -58,6 +58,7 @@ private:
             TRY(count());
             items.push_back(TRY(item(element, depth + 1)));
         }
+        // variant_from() writes null as an empty array of variants.
         if (std::is_same_v<T, sdbus::Variant> && items.empty() && limits_.has_nulls)
             return Value{};
         return Value{std::move(items)};
@@ -96,6 +97,7 @@ Result<Value> Reader::read(const Members& members, int depth) {
     return Value{std::move(object)};
 }
 
+// a{ss} cannot contain other containers, so there is no depth to check.
 Result<Value> Reader::string_map(const sdbus::Variant& variant) {
     Value::Object members;
     for (const auto& [key, content] : variant.get<std::map<std::string, std::string>>()) {
@@ -131,6 +133,7 @@ Result<Value> Reader::container(const std::string& type, const sdbus::Variant& v
 
 Result<Value> Reader::read(const sdbus::Variant& variant, int depth) {
     const std::string type = signature_in(variant);
+    // Basic types have one letter, containers have more.
     if (type.size() != 1)
         return container(type, variant, depth);
     switch (type.front()) {
@@ -166,7 +169,7 @@ Result<Value> Reader::read(const sdbus::Variant& variant, int depth) {
     }
 }
 
-/// What the library throws on a message that contradicts its own signature.
+/// Runs `read`. sdbus-c++ throws if a message contradicts its own signature.
 Result<Value> guarded(const auto& read, ErrorCode code) try {
     return read();
 } catch (const sdbus::Error& problem) {
@@ -179,6 +182,7 @@ sdbus::Variant variant_at(const Value& value, int depth);
 
 Members members_at(const Value& object, int depth) {
     Members members;
+    // Content beyond the limits is omitted, because a shortened report is better than none.
     const auto* all = object.as_object();
     if (!all || depth >= kMaxDepth)
         return members;
@@ -199,6 +203,7 @@ sdbus::Variant array_of(const Value::Array& items, const auto& convert) {
 }
 
 sdbus::Variant array_variant(const Value::Array& items, int depth) {
+    // The common types first; an empty array counts as strings. Too deep in, only strings are kept.
     if (depth >= kMaxDepth || std::ranges::all_of(items, &Value::is_string))
         return array_of<std::string>(items, [](const Value& item) {
             return item.is_string() ? bus_text(*item.as_string()) : std::string{};
@@ -243,6 +248,7 @@ sdbus::Message& operator<<(sdbus::Message& message, const Members& members) {
     return message;
 }
 
+// sdbus-c++ would read into a std::map, which loses the order of the members.
 sdbus::Message& operator>>(sdbus::Message& message, Members& members) {
     if (!message.enterContainer("{sv}"))
         return message;
@@ -251,6 +257,7 @@ sdbus::Message& operator>>(sdbus::Message& message, Members& members) {
         message >> key >> variant;
         message.exitDictEntry();
     }
+    // enterDictEntry() sets the failure flag at the end of the array.
     message.clearFlags();
     message.exitContainer();
     return message;
@@ -262,6 +269,7 @@ Result<Value> value_from(const sdbus::Variant& variant) {
 
 Result<Value> value_from(const Dictionary& dictionary) {
     Members members;
+    // The dictionary's own order is alphabetical; the caller's order is lost by now.
     members.list.assign(dictionary.begin(), dictionary.end());
     return guarded([&] { return Reader{kOfRequests}.read(members, 0); }, kOfRequests.code);
 }

@@ -7,7 +7,7 @@
 namespace gpuprobe::varlink {
 namespace {
 
-/// As it stands in the message; null is as good as nothing.
+/// The members of a call as they are in the message. A null counts as a missing member.
 struct CallMembers {
     std::string method = {};
     Value parameters = {};
@@ -16,11 +16,13 @@ struct CallMembers {
 };
 RECORD_MEMBERS(CallMembers, method, parameters, more, oneway)
 
-/// Whether the text of a JSON document has more than kMaxValues members and items. It is counted
-/// before anything is made of them.
+/// Whether a JSON text has more than kMaxValues members and items. Counting in the text avoids
+/// allocating memory for them.
 bool holds_too_much(std::string_view message) {
     std::size_t count = 0;
     bool is_text = false;
+    // Each value but the first follows a comma or an opening bracket outside of strings. This may
+    // count one too many for an empty container, which does not matter.
     for (std::size_t at = 0; at < message.size() && count <= kMaxValues; ++at) {
         const char c = message[at];
         if (c == '"')
@@ -50,7 +52,8 @@ Result<Call> call_from(std::string_view message) {
     return call;
 }
 
-/// A string that grows by itself takes up to twice its size.
+/// Appends bytes, growing by a quarter. std::string would double its capacity, which is too much
+/// for large messages.
 void MessageReader::append(std::string_view bytes) {
     constexpr std::size_t kLarge = kib(64).count;
     const auto size = text_.size() + bytes.size();
@@ -64,12 +67,14 @@ void MessageReader::append(std::string_view bytes) {
 }
 
 Status MessageReader::add(std::string_view bytes) {
+    // Drop the messages that next() has returned.
     if (start_ > 0) {
         text_.erase(0, start_);
         known_ -= start_;
         start_ = 0;
     }
     append(bytes);
+    // Only the first message must be within the limit; more messages may follow it.
     const auto first_end = text_.find('\0', known_);
     const auto first = first_end == std::string::npos ? text_.size() : first_end;
     if (first > kMaxMessage.count)
@@ -91,6 +96,7 @@ std::optional<std::string_view> MessageReader::next() {
 
 void MessageReader::release() {
     constexpr std::size_t kWorthIt = kib(1).count;
+    // Moving the rest costs time: only do it if most of the memory is unused.
     if (text_.capacity() <= kWorthIt || text_.capacity() <= 4 * size())
         return;
     text_ = text_.substr(start_);
@@ -106,6 +112,7 @@ std::string reply(std::string_view error, std::string_view document, bool contin
     if (!error.empty())
         text.append("\"error\":\"").append(error).append("\",");
     text.append("\"parameters\":").append(document);
+    // Varlink omits `continues` if it is false.
     text += continues ? ",\"continues\":true}" : "}";
     text += '\0';
     return text;

@@ -9,40 +9,41 @@
 #include "base/result.h"
 #include "base/value.h"
 
-/// The daemon's side of Varlink: JSON objects that end with a NUL, over a stream.
-/// Source: varlink.org, "Method Call".
+/// The server side of Varlink: JSON objects, each terminated by NUL, over a stream. Source:
+/// varlink.org, "Method Call".
 namespace gpuprobe::varlink {
 
-/// The most that a call may hold: a manifest of 1 MiB needs some more when it is quoted.
+/// The largest call: quoting a manifest of 1 MiB needs some more space.
 constexpr Bytes kMaxMessage = mib(2);
-/// The most values that a call may hold. No method needs more; 2 MiB of them would take 80 MiB.
+/// The most values in a call. No method needs more; 2 MiB of values would take 80 MiB of memory.
 constexpr std::size_t kMaxValues = 4096;
 
 struct Call {
     std::string method = {};
     Value parameters = Value{Value::Object{}};
-    bool more = false;    ///< the caller takes several answers
-    bool oneway = false;  ///< the caller wants no answer
+    bool more = false;    ///< the caller accepts several replies
+    bool oneway = false;  ///< the caller does not want a reply
 };
 
-/// Members that Varlink does not define are ignored. Errors: Malformed, with the reason, also for
-/// more than kMaxValues.
+/// Parses a call. Ignores members that Varlink does not define. Errors: Malformed, with the reason;
+/// also for more than kMaxValues values.
 Result<Call> call_from(std::string_view message);
 
-/// Messages out of bytes that come in pieces.
+/// Splits a stream of bytes into messages.
 class MessageReader {
 public:
-    /// Errors: TooLarge when a message is over the limit; then nothing more can be read.
+    /// Adds bytes. Errors: TooLarge if a message is over the limit; the stream cannot be used after
+    /// that.
     Status add(std::string_view bytes);
-    /// The next whole message without its NUL, or nullopt. It is valid until the next call of a
-    /// function that is not const.
+    /// The next complete message without its NUL, or nullopt. Valid until the next call of a
+    /// non-const function.
     std::optional<std::string_view> next();
-    /// To be called when the message that next() returned is no longer needed: gives back the
-    /// memory of a large one.
+    /// Frees the memory of a large message. To be called when the message that next() returned is
+    /// no longer needed.
     void release();
-    /// What add() was given and next() has not returned.
+    /// Number of bytes that next() has not returned yet.
     [[nodiscard]] std::size_t size() const { return text_.size() - start_; }
-    /// The memory that it takes.
+    /// Memory used, in bytes.
     [[nodiscard]] std::size_t memory() const { return text_.capacity(); }
 
 private:
@@ -50,11 +51,10 @@ private:
 
     std::string text_ = {};
     std::size_t start_ = 0;  ///< of the next message
-    std::size_t known_ = 0;  ///< there is no NUL between start_ and this
+    std::size_t known_ = 0;  ///< the text between start_ and this position has no NUL
 };
 
-/// A message with an answer. `error` is empty unless the call failed; `document` is a JSON object
-/// on one line.
+/// Writes a reply. `error` is empty if the call succeeded; `document` is a JSON object on one line.
 std::string reply(std::string_view error, std::string_view document, bool continues);
 
 }  // namespace gpuprobe::varlink
