@@ -18,16 +18,16 @@
 
 #include <gpuprobe/gpuprobe.h>
 
-/// Asks gpuprobe from C++, over the library of gpuprobe.h. Link with -lgpuprobe; all else is in
-/// this header.
+/// A C++ client of gpuprobe, based on the library of gpuprobe.h. Link with -lgpuprobe; the rest is
+/// in this header.
 namespace gpuprobe::api {
 
-/// What was refused, or why nobody could be asked.
+/// An error: the request was refused, or there is no reply.
 class [[gnu::visibility("default")]] Failure : public std::runtime_error {
 public:
     Failure(std::string name, const std::string& text)
         : std::runtime_error{text}, name_{std::move(name)} {}
-    /// As on the bus: "org.gpuprobe.GpuProbe1.Error.UnknownConsumer".
+    /// Name of the error, as on D-Bus: "org.gpuprobe.GpuProbe1.Error.UnknownConsumer".
     [[nodiscard]] const std::string& name() const {
         return name_;
     }
@@ -36,72 +36,76 @@ private:
     std::string name_;
 };
 
-/// What only the caller knows. docs/consumers.md, "The request", says what each key means.
+/// Information about the application for a selection. docs/consumers.md, "The request", explains
+/// each key.
 struct Request {
-    std::optional<std::vector<std::string>> built = {};  ///< backends compiled in; absent: any
+    /// backends compiled into the application; absent: any
+    std::optional<std::vector<std::string>> built = {};
     std::vector<std::string> prefer = {};
     std::vector<std::string> only = {};
     std::vector<std::string> deny = {};
-    std::vector<std::string> gpus = {};     ///< ids
+    std::vector<std::string> gpus = {};     ///< ids of GPUs
     std::vector<std::string> require = {};  ///< predicates: "vulkan>=1.2"
     std::optional<std::string> backend = {};
-    std::optional<std::uint64_t> min_memory = {};  ///< bytes, of each GPU
+    std::optional<std::uint64_t> min_memory = {};  ///< bytes, on each GPU
     std::optional<bool> strict = {};
 };
 
-/// One backend on one GPU, or on none, and what became of it.
+/// One backend on one GPU, or without a GPU, and the result of checking it.
 struct Candidate {
     std::string backend = {};
     std::optional<std::string> gpu = {};
     std::string verdict = {};               ///< "accepted", "rejected" or "unknown"
-    std::vector<std::string> reasons = {};  ///< codes: docs/reasons.md
+    std::vector<std::string> reasons = {};  ///< codes, see docs/reasons.md
 };
 
-/// The answer to "which backend?".
+/// The result of select(): the backend to use.
 struct Choice {
-    std::string backend = {};            ///< the consumer's name of it
-    std::vector<std::string> gpus = {};  ///< ids, best first; none for the CPU
+    std::string backend = {};            ///< the application's name for it
+    std::vector<std::string> gpus = {};  ///< ids, best first; empty for the CPU
     std::map<std::string, std::string> environment = {};
-    std::map<std::string, std::string> answers = {};  ///< what else the consumer's profile answers
-    std::vector<std::string> messages = {};           ///< the consumer's own texts
-    std::string summary = {};  ///< "requested=auto detected=[cuda,cpu] selected=cuda"
+    /// further values from the application's profile
+    std::map<std::string, std::string> answers = {};
+    std::vector<std::string> messages = {};  ///< the application's own texts
+    std::string summary = {};                ///< "requested=auto detected=[cuda,cpu] selected=cuda"
     std::uint64_t generation = 0;
     std::vector<Candidate> candidates = {};
 };
 
-/// What only the caller knows of an installation. docs/variants.md says what each key means.
+/// Information about an installation for a recommendation. docs/variants.md explains each key.
 struct RecommendRequest {
     std::vector<std::string> prefer = {};
     std::vector<std::string> only = {};
-    std::vector<std::string> exclude = {};       ///< after a failure: "family:cuda"
-    std::optional<std::uint64_t> need_mib = {};  ///< MiB, of each GPU
+    /// patterns of variants to leave out, for example after a failure: "family:cuda"
+    std::vector<std::string> exclude = {};
+    std::optional<std::uint64_t> need_mib = {};  ///< MiB, on each GPU
     std::optional<bool> require_verified = {};
 };
 
-/// The answer to "which of a product's variants?".
+/// The result of recommend(): the variant to install.
 struct Recommendation {
-    std::string status = {};  ///< why there is no variant
+    std::string status = {};  ///< explains a missing variant
     std::optional<std::string> variant = {};
-    std::string verdict = {};                  ///< of the variant, as a candidate's
-    std::optional<std::string> artifact = {};  ///< JSON: what the manifest says of it
+    std::string verdict = {};                  ///< of the variant, as in Candidate
+    std::optional<std::string> artifact = {};  ///< the manifest's information about it, as JSON
     std::map<std::string, std::string> environment = {};
     std::vector<std::string> gpus = {};      ///< ids
-    std::vector<std::string> fallback = {};  ///< variants to try after it, in this order
+    std::vector<std::string> fallback = {};  ///< variants to try next, in this order
     std::optional<std::string> hint = {};
     std::uint64_t generation = 0;
 };
 
-/// Why a GPU is not used, and what helps.
+/// A reason why a GPU is not used, and a remedy.
 struct Finding {
     std::string id = {};
     std::string severity = {};  ///< "ok", "info", "warning" or "error"
     std::optional<std::string> gpu = {};
     std::string sentence = {};
     std::optional<std::string> fix = {};
-    std::vector<std::string> commands = {};  ///< that carry out the fix
+    std::vector<std::string> commands = {};  ///< commands that carry out the fix
 };
 
-/// The report at one moment.
+/// The state of the report at one moment.
 struct Change {
     std::uint64_t generation = 0;
     std::string state = {};
@@ -109,8 +113,8 @@ struct Change {
 
 namespace detail {
 
-/// JSON that is read with the library, and borrowed. Each function reads it once, however many
-/// items it has.
+/// A view of JSON text, read with the library's functions. Each function reads the text once,
+/// regardless of the number of items.
 class Json {
 public:
     explicit Json(const char* text) : text_{text} {}
@@ -124,7 +128,7 @@ public:
     [[nodiscard]] std::uint64_t number(const std::string& pointer) const {
         return std::strtoull(word(pointer).c_str(), nullptr, 10);
     }
-    /// Calls `take` with each item of an array or member of an object, and the member's key.
+    /// Calls `take` for each item of an array or member of an object, with the member's key.
     template <class Take>
     void each(const std::string& pointer, const Take& take) const {
         const char* at = nullptr;
@@ -158,7 +162,7 @@ private:
     const char* text_;
 };
 
-/// An answer, which owns its text.
+/// A reply, which owns its text.
 class Document {
 public:
     explicit Document(std::string text) : text_{std::move(text)} {}
@@ -202,7 +206,7 @@ inline std::string json_of(bool truth) {
     return truth ? "true" : "false";
 }
 
-/// A JSON object, without the members that a caller has not set.
+/// Builds a JSON object from the members that the caller has set.
 class Object {
 public:
     template <class Value>
@@ -271,12 +275,12 @@ inline Failure failure_of(int code, const Document& document) {
 
 }  // namespace detail
 
-/// Asks the daemon, and connects again when that was restarted; without one it runs gpuprobectl.
-/// May be used by several threads at once.
+/// A client of the daemon. It reconnects if the daemon was restarted, and runs gpuprobectl if there
+/// is no daemon. Thread-safe.
 class [[gnu::visibility("default")]] Client {
 public:
-    /// `where`: "system" for the usual socket, or the path of one. `flags`: GPUPROBE_DAEMON_ONLY,
-    /// or 0. Throws Failure.
+    /// `where`: "system" for the default socket, or a path. `flags`: GPUPROBE_DAEMON_ONLY or 0.
+    /// Throws Failure.
     explicit Client(const std::string& where = "system", unsigned flags = 0) {
         ::gpuprobe_client* opened = nullptr;
         const int code =
@@ -286,8 +290,8 @@ public:
             throw detail::failure_of(code == -EINVAL ? -ECONNREFUSED : code, detail::Document{""});
     }
 
-    /// The backend that `consumer` should use here; nullopt when nothing will do. Throws Failure:
-    /// UnknownConsumer, InvalidRequest, Unavailable.
+    /// Returns the backend that the application `consumer` should use on this machine, or nullopt
+    /// if none is suitable. Throws Failure: UnknownConsumer, InvalidRequest, Unavailable.
     std::optional<Choice> select(const std::string& consumer, const Request& request = {}) {
         auto choice = explain(consumer, request);
         if (choice.backend.empty())
@@ -295,8 +299,8 @@ public:
         return choice;
     }
 
-    /// The same with what became of each candidate, also when nothing will do: the backend is then
-    /// empty. Throws Failure as select() does.
+    /// The same, with the result for each candidate, even if no backend is suitable (`backend` is
+    /// empty then). Throws Failure like select().
     Choice explain(const std::string& consumer, const Request& request = {}) {
         char* text = nullptr;
         const int code = ::gpuprobe_select(client_.get(), consumer.c_str(),
@@ -316,8 +320,8 @@ public:
                 .candidates = detail::candidates_in(json, root + "/candidates")};
     }
 
-    /// Which of a product's variants to install here; without one, `status` says why. Throws
-    /// Failure: NotFound, InvalidRequest, Unavailable.
+    /// Returns the variant of a product to install on this machine. If there is no variant,
+    /// `status` explains why. Throws Failure: NotFound, InvalidRequest, Unavailable.
     Recommendation recommend(const std::string& product, const RecommendRequest& request = {}) {
         const auto document = answer([&](char** json) {
             return ::gpuprobe_recommend(client_.get(), product.c_str(),
@@ -335,7 +339,7 @@ public:
                 .generation = json.number("/generation")};
     }
 
-    /// What `gpuprobectl doctor` finds. Throws Failure.
+    /// Returns the findings of `gpuprobectl doctor`. Throws Failure.
     std::vector<Finding> diagnose() {
         const auto document =
             answer([&](char** json) { return ::gpuprobe_diagnose(client_.get(), json); });
@@ -351,13 +355,13 @@ public:
         return findings;
     }
 
-    /// The report as JSON (data/schema/report.schema.json). Throws Failure.
+    /// Returns the report as JSON (data/schema/report.schema.json). Throws Failure.
     std::string describe() {
         return answer([&](char** json) { return ::gpuprobe_describe(client_.get(), json); }).text();
     }
 
-    /// Any method of the interface, "Plan", "ListGpus" or "Query"; parameters and answer are JSON,
-    /// which gpuprobe_value() reads. Throws Failure.
+    /// Calls any method of the interface, such as "Plan", "ListGpus" or "Query". Parameters and
+    /// reply are JSON, which gpuprobe_value() can read. Throws Failure.
     std::string call(const std::string& method, const std::string& parameters = "{}") {
         return answer([&](char** json) {
                    return ::gpuprobe_call(client_.get(), method.c_str(), parameters.c_str(), json);
@@ -365,14 +369,15 @@ public:
             .text();
     }
 
-    /// How long a call may take: 25 seconds at first; negative: for ever. Probes may take minutes.
+    /// Sets the time limit of a call. The default is 25 seconds; a negative value means no limit.
+    /// Probes may take minutes.
     void set_timeout(std::chrono::milliseconds time) {
         ::gpuprobe_set_timeout(
             client_.get(), static_cast<int>(std::clamp<std::int64_t>(time.count(), -1, INT_MAX)));
     }
 
-    /// Follows the report: a descriptor to poll for reading, which stays the client's. Called
-    /// again, it begins anew. Throws Failure: Unavailable without a daemon.
+    /// Starts to follow the report. Returns a descriptor to poll for reading, which the client
+    /// owns. Calling it again starts over. Throws Failure: Unavailable without a daemon.
     int watch() {
         const int descriptor = ::gpuprobe_watch(client_.get());
         if (descriptor < 0)
@@ -380,8 +385,8 @@ public:
         return descriptor;
     }
 
-    /// What has happened since, without waiting; the first is the present state. Call it until it
-    /// returns nullopt. Throws Failure: Unavailable when the daemon has left.
+    /// Returns the next change without waiting, starting with the current state. Call it until it
+    /// returns nullopt. Throws Failure: Unavailable if the daemon has left.
     std::optional<Change> next_change() {
         char* text = nullptr;
         const int code = ::gpuprobe_watch_next(client_.get(), &text);
@@ -398,7 +403,7 @@ private:
     struct Close {
         void operator()(::gpuprobe_client* client) const { ::gpuprobe_close(client); }
     };
-    /// Throws Failure for whatever is no answer.
+    /// Throws Failure if the call failed.
     template <class Ask>
     static detail::Document answer(const Ask& ask) {
         char* json = nullptr;

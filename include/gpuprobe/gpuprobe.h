@@ -2,42 +2,43 @@
 #ifndef GPUPROBE_GPUPROBE_H
 #define GPUPROBE_GPUPROBE_H
 
-/* Asks gpuprobe which GPUs this machine has and which backend to use. Link with -lgpuprobe, which
- * needs libc alone.
+/* A C client of gpuprobe, which finds out which GPUs this machine has and which backend an
+ * application should use. Link with -lgpuprobe, which depends only on libc.
  *
- * Questions and answers are JSON. An answer has the bytes that `gpuprobectl -j` prints for the same
- * question: docs/integrating.md, docs/consumers.md and data/schema say what its members mean. Sizes
- * are in bytes, times in microseconds; null means that something is not known.
+ * Requests and replies are JSON. A reply is byte for byte what `gpuprobectl -j` prints for the same
+ * request; docs/integrating.md, docs/consumers.md and data/schema explain its members. Sizes are in
+ * bytes, times in microseconds. null means that a value is unknown.
  *
- * The daemon is asked on its socket. Where none answers, `gpuprobectl --direct` is run, which asks
- * the machine in a process of its own; it is looked up in PATH.
+ * The library calls the daemon through its socket. If there is no daemon, it runs `gpuprobectl
+ * --direct`, which probes the machine in a process of its own. gpuprobectl must be in PATH.
  *
- * Functions that may fail return 0, or the negative of an errno. These say why an answer was
- * refused; each function names those that it may return:
+ * Functions that can fail return 0 on success, or a negative errno value. The following mean that
+ * the request was refused. Each function lists the ones that it returns.
  *   -ENODATA       nothing on this machine satisfies the request
- *   -EINVAL        a parameter, a key or a word of the request is wrong; or an argument is NULL
- *   -ENOENT        no consumer or product of that name
+ *   -EINVAL        a parameter, a key or a word of the request is invalid, or an argument is NULL
+ *   -ENOENT        no application or product of that name
  *   -ENODEV        no such GPU
  *   -EBADMSG       the manifest is malformed
- *   -EACCES        only administrators may do that
- *   -EBUSY         a sleeping GPU would have to wake
- *   -ECANCELED     given up
- * These say why there is none, and may come of whatever is asked:
- *   -ECONNREFUSED  nobody answers: neither the daemon nor gpuprobectl
- *   -ECONNRESET    the daemon ended the connection before it had answered
- *   -ETIMEDOUT     no answer in time
+ *   -EACCES        only administrators may do this
+ *   -EBUSY         a sleeping GPU would have to wake up
+ *   -ECANCELED     the operation was cancelled
+ * The following mean that there is no reply. Any call can return them.
+ *   -ECONNREFUSED  neither the daemon nor gpuprobectl can be reached
+ *   -ECONNRESET    the daemon closed the connection before it replied
+ *   -ETIMEDOUT     no reply within the time limit
  *   -EAGAIN        too many requests
- *   -E2BIG         the question or the answer is too large: over 64 MiB, or an answer of over
+ *   -E2BIG         the request or the reply is larger than 64 MiB, or the reply has more than
  *                  1,048,576 values
- *   -EOPNOTSUPP    the daemon has no such method
- *   -EPROTO        what came is no answer
- *   -ENOMEM        no memory
- *   -EMFILE        this process has no descriptor left; -ENFILE: the machine has none
- *   -EIO           anything else that the daemon, or gpuprobectl, could not do
- * A socket that is none, such as a loop of links (-ELOOP), gives the error of connect(2).
+ *   -EOPNOTSUPP    the daemon does not have this method
+ *   -EPROTO        the reply is malformed
+ *   -ENOMEM        out of memory
+ *   -EMFILE        this process has too many open files; -ENFILE: the system has
+ *   -EIO           any other failure of the daemon or of gpuprobectl
+ * A path that is not a usable socket, such as a loop of links (-ELOOP), causes the error of
+ * connect(2).
  *
- * All functions may be called by several threads at once, with the same client too; calls with one
- * client wait for one another. None uses signals or global state. */
+ * All functions are thread-safe, even with a shared client: calls with the same client wait for one
+ * another. The library uses neither signals nor global state. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -51,82 +52,92 @@ extern "C" {
 
 #define GPUPROBE_SOCKET "/run/gpuprobe/org.gpuprobe"
 
-/* Of gpuprobe_open(): gpuprobectl is not run; without a daemon calls fail. */
+/* Flag for gpuprobe_open(): never run gpuprobectl. Without a daemon, calls fail. */
 #define GPUPROBE_DAEMON_ONLY 1u
 
 typedef struct gpuprobe_client gpuprobe_client;
 
-/* Makes a client, which connects when it is first used and again when the daemon was restarted.
- * socket: a path, or NULL for that in the variable GPUPROBE_SOCKET of the environment, and
- * GPUPROBE_SOCKET without one. With GPUPROBE_DAEMON_ONLY it connects at once. *client is to be
- * closed by the caller, and NULL on failure. Errors: -EINVAL for a path that is empty or too long,
- * and for other flags; -ENOMEM; with GPUPROBE_DAEMON_ONLY -ECONNREFUSED, whatever the reason. */
+/* Creates a client. It connects on first use, and reconnects if the daemon was restarted. socket: a
+ * path, or NULL to use the environment variable GPUPROBE_SOCKET or, if that is not set, the macro
+ * GPUPROBE_SOCKET. With the flag GPUPROBE_DAEMON_ONLY, connects immediately. On success the caller
+ * must close *client; on failure it is NULL. Errors: -EINVAL for an empty or too long path and for
+ * unknown flags; -ENOMEM; with GPUPROBE_DAEMON_ONLY, -ECONNREFUSED for every failure to connect. */
 GPUPROBE_PUBLIC int gpuprobe_open(gpuprobe_client** client, const char* socket, unsigned flags);
-/* NULL is allowed. No other call with this client may be running. */
+/* Closes a client; NULL is allowed. No other call with this client may be in progress. */
 GPUPROBE_PUBLIC void gpuprobe_close(gpuprobe_client* client);
-/* How long a call may take, in milliseconds: 25,000 at first; negative: for ever. Probes may take
- * minutes. */
+/* Sets the time limit of a call in milliseconds. The default is 25,000; a negative value means no
+ * limit. Probes may take minutes. */
 GPUPROBE_PUBLIC void gpuprobe_set_timeout(gpuprobe_client* client, int milliseconds);
 
-/* Each sets *json to text that the caller frees with gpuprobe_free(), on failure too: then it is
- * {"error":…}, or NULL where nothing was answered. json may be NULL. -EINVAL where client is NULL.
+/* The following functions set *json to a text, which the caller must free with gpuprobe_free(). On
+ * failure it is {"error":…}, or NULL if there was no reply. json may be NULL. All return -EINVAL if
+ * client is NULL.
  *
- * The report on the machine (data/schema/report.schema.json), as this user may see it. */
+ * Gets the report on this machine (data/schema/report.schema.json), as far as this user may see
+ * it. */
 GPUPROBE_PUBLIC int gpuprobe_describe(gpuprobe_client* client, char** json);
-/* The backend that a consumer should use here. consumer: NULL for "default". request: an object as
- * docs/consumers.md has it ({"built":["cuda","cpu"]}), or NULL. Errors: -ENODATA, -EINVAL, -ENOENT,
- * -ENODEV for a GPU that the request names. */
+/* Selects the backend that an application should use on this machine. consumer: name of the
+ * application, or NULL for "default". request: an object as in docs/consumers.md
+ * ({"built":["cuda","cpu"]}), or NULL. Errors: -ENODATA, -EINVAL, -ENOENT, and -ENODEV for a GPU in
+ * the request. */
 GPUPROBE_PUBLIC int gpuprobe_select(gpuprobe_client* client,
                                     const char* consumer,
                                     const char* request,
                                     char** json);
-/* Which of a product's variants to install here. request: as docs/variants.md has it, or NULL. An
- * answer without a variant is an answer: its status says why. Errors: -EINVAL, -ENOENT, -EBADMSG
- * for a product whose installed manifest is malformed. */
+/* Recommends the variant of a product to install on this machine. request: an object as in
+ * docs/variants.md, or NULL. If no variant is suitable, the call succeeds and the reply's status
+ * gives the reason. Errors: -EINVAL, -ENOENT, -EBADMSG if the product's installed manifest is
+ * malformed. */
 GPUPROBE_PUBLIC int gpuprobe_recommend(gpuprobe_client* client,
                                        const char* product,
                                        const char* request,
                                        char** json);
-/* Why a GPU is not used, and what helps, as `gpuprobectl doctor`. */
+/* Finds out why GPUs are not used, and what helps, like `gpuprobectl doctor`. */
 GPUPROBE_PUBLIC int gpuprobe_diagnose(gpuprobe_client* client, char** json);
-/* Any method of the interface: "Query" or "org.gpuprobe.Query". parameters: an object, or NULL.
- * Errors: all of the list; -EINVAL also where the parameters are no object. */
+/* Calls any method of the interface: "Query" or "org.gpuprobe.Query". parameters: an object, or
+ * NULL. Errors: all listed above; -EINVAL also if the parameters are not an object. */
 GPUPROBE_PUBLIC int gpuprobe_call(gpuprobe_client* client,
                                   const char* method,
                                   const char* parameters,
                                   char** json);
 
-/* Follows the report. Returns a descriptor to poll for reading, or a negative errno; it stays the
- * client's. Called again, it begins anew. Errors: -EINVAL for NULL; without a daemon there is
- * nothing to follow: -ECONNREFUSED; -ECONNRESET, -ETIMEDOUT, -ENOMEM, -EMFILE, -ENFILE. */
+/* Starts to follow the report. Returns a descriptor to poll for reading, which the client owns, or
+ * a negative errno value. Calling it again starts over. Errors: -EINVAL if client is NULL;
+ * -ECONNREFUSED without a daemon, because gpuprobectl cannot follow the report; -ECONNRESET,
+ * -ETIMEDOUT, -ENOMEM, -EMFILE, -ENFILE. */
 GPUPROBE_PUBLIC int gpuprobe_watch(gpuprobe_client* client);
-/* What has happened since, without waiting: 1 with *json set to {"generation":…,"state":…}, which
- * the caller frees; 0 when there is nothing. Call it until it returns 0. The first is the present
- * state. Errors: -ECONNRESET when the daemon has left, or was not followed; -EINVAL for NULL; what
- * the daemon refused, with its text in *json: -EAGAIN, -EOPNOTSUPP, -EIO; -EPROTO, -E2BIG,
- * -ENOMEM. */
+/* Gets the next change without waiting; the first call gets the current state. Returns 1 and sets
+ * *json to {"generation":…,"state":…}, which the caller must free; returns 0 if nothing has
+ * changed. Call it until it returns 0. Errors: -ECONNRESET if the daemon has left or
+ * gpuprobe_watch() was not called; -EINVAL if an argument is NULL; -EAGAIN, -EOPNOTSUPP and -EIO if
+ * the daemon refused, with its message in *json; -EPROTO, -E2BIG, -ENOMEM. */
 GPUPROBE_PUBLIC int gpuprobe_watch_next(gpuprobe_client* client, char** json);
 
+/* Frees a text that a function of this library returned; NULL is allowed. */
 GPUPROBE_PUBLIC void gpuprobe_free(char* text);
 
-/* Reads JSON, for programs without a library for it. A pointer is one of RFC 6901:
- * "/candidates/0/backend"; "" is the whole. A text is read as far as its answer needs, and nothing
- * behind the value that it starts with. What is not JSON in UTF-8 is not there: a cut escape, half
- * of a pair of surrogates, or more than 64 levels. The answer of a call is all JSON.
+/* The following functions read JSON, for programs without a JSON library. A pointer is a JSON
+ * pointer (RFC 6901): "/candidates/0/backend"; "" means the whole text. A text is read only as far
+ * as needed, and never beyond the value at its start. Malformed parts count as missing: text that
+ * is not JSON in UTF-8, incomplete escapes, half of a surrogate pair, or more than 64 levels. The
+ * reply of a call is always valid JSON.
  *
- * The text of a string, or anything else as JSON; to be freed with gpuprobe_free(). NULL when there
- * is nothing, or null, or no memory, and for a string that holds U+0000, which would end it. */
+ * Returns the text of a string, or any other value as JSON. The caller must free it with
+ * gpuprobe_free(). Returns NULL if the value is missing or null, if memory is short, and for a
+ * string that contains U+0000, which would end the text. */
 GPUPROBE_PUBLIC char* gpuprobe_value(const char* json, const char* pointer);
-/* How many items an array has, or members an object; -1 for anything else. */
+/* Returns the number of an array's items or an object's members, or -1 for other values. */
 GPUPROBE_PUBLIC long gpuprobe_count(const char* json, const char* pointer);
-/* The key of an object's member, counted from 0; to be freed with gpuprobe_free(). NULL when there
- * is none, or no memory, and for a key that holds U+0000. */
+/* Returns the key of an object's member; index counts from 0. The caller must free it with
+ * gpuprobe_free(). Returns NULL if there are fewer members, if memory is short, and for a key that
+ * contains U+0000. */
 GPUPROBE_PUBLIC char* gpuprobe_key(const char* json, const char* pointer, long index);
-/* Returns each item of an array, or the value of each member of an object, in turn, and NULL after
- * the last. It is a part of `json`, for the functions above: gpuprobe_value(item, "/backend"). *at
- * is NULL for the first, and belongs to this function from then on. *key: as of gpuprobe_key(), and
- * NULL for an item; key may be NULL. All together take as long as one reading of the whole, which
- * indices do not. */
+/* Iterates over an array or object. Returns the next item of the array or the value of the next
+ * member of the object, and NULL after the last one. The result points into `json` and can be
+ * passed to the functions above: gpuprobe_value(item, "/backend"). Set *at to NULL before the first
+ * call; after that, do not change it. *key is set as by gpuprobe_key(), and to NULL for an array;
+ * key may be NULL. A complete iteration reads the text once, while access by index reads it again
+ * for each item. */
 GPUPROBE_PUBLIC const char* gpuprobe_each(const char* json,
                                           const char* pointer,
                                           const char** at,

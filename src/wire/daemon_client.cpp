@@ -22,16 +22,16 @@ constexpr const char* kJob = "org.gpuprobe.GpuProbe1.Job";
 constexpr const char* kProperties = "org.freedesktop.DBus.Properties";
 constexpr const char* kObjectManager = "org.freedesktop.DBus.ObjectManager";
 constexpr Bytes kMaxReportText = mib(8);
-/// sd-bus's own.
+/// The default timeout of sd-bus.
 constexpr auto kPatience = std::chrono::seconds{25};
 constexpr auto kProbePatience = std::chrono::minutes{5};
-/// Longer than the daemon gives polkit to find a password.
+/// Longer than the time that the daemon gives polkit to get a password.
 constexpr auto kPatienceWithPeople = std::chrono::minutes{3};
 
 using Changed = std::map<std::string, sdbus::Variant>;
 using Interfaces = std::map<std::string, Changed>;
 
-/// Whatever sdbus-c++ throws as an Error; `body` returns a Result.
+/// Calls `body`, which returns a Result, and turns exceptions of sdbus-c++ into Errors.
 template <class Body>
 auto at_the_door(Body&& body) -> decltype(body()) try {
     return body();
@@ -39,15 +39,16 @@ auto at_the_door(Body&& body) -> decltype(body()) try {
     return error_from(problem);
 }
 
+/// Activates the signal handlers of a proxy.
 void finish_registration(sdbus::IProxy& proxy) {
 #ifdef GPUPROBE_SDBUS_2
-    (void)proxy;  // version 2 registers a handler at once
+    (void)proxy;  // version 2 registers handlers immediately
 #else
     proxy.finishRegistration();
 #endif
 }
 
-/// The whole memory file, from its start.
+/// Reads a whole memory file. pread() ignores the file position, which the daemon shares with us.
 Result<std::string> content_of(int fd) {
     std::string text;
     std::array<char, 16384> block{};
@@ -65,7 +66,7 @@ Result<std::string> content_of(int fd) {
     }
 }
 
-/// One of ListOverrides.
+/// An entry of ListOverrides.
 struct ListedOverride {
     Value rule = Value{Value::Object{}};
     WallTime set_at = {};
@@ -73,7 +74,7 @@ struct ListedOverride {
 };
 RECORD_MEMBERS(ListedOverride, rule, ("set_at_usec", set_at), ("set_by_uid", set_by))
 
-/// What one probe call waits for.
+/// The state of a running probe() call.
 struct Waiting {
     std::optional<Status> answer = {};
     std::unique_ptr<sdbus::IProxy> job = {};
@@ -88,7 +89,7 @@ struct DaemonClient::Impl {
     [[nodiscard]] std::unique_ptr<sdbus::IProxy> proxy(const std::string& path) const {
         return make_proxy(connection->bus(), kBusName, path);
     }
-    /// A call of the manager that needs leave, and its answer.
+    /// Makes a call to the manager that may require authorization, and returns its reply.
     template <class... Words>
     sdbus::MethodReply call_with_leave(const std::string& method, const Words&... words) const {
         auto call = method_call(*root, kManager, method, may_ask);
@@ -105,14 +106,15 @@ struct DaemonClient::Impl {
     [[nodiscard]] GpuIds gpu_ids() const;
     Result<std::vector<sdbus::ObjectPath>> paths_of(const std::vector<std::string>& ids) const;
     void follow_job(Waiting& waiting, const std::string& path, const Interfaces& added);
-    /// Turns the loop until `done`. Errors: Unavailable when the bus is lost.
+    /// Runs the loop until `done` returns true. Errors: Unavailable if the bus connection is lost;
+    /// Cancelled on a signal.
     Status turn_until(const std::function<bool()>& done);
 
     SystemLoop& loop;
     std::unique_ptr<Connection> connection = {};
     std::unique_ptr<sdbus::IProxy> root = {};
     Value properties = {};
-    bool may_ask = false;  ///< polkit, its user
+    bool may_ask = false;  ///< polkit may ask the user for a password
 };
 
 void DaemonClient::Impl::load_properties() {
@@ -123,10 +125,11 @@ void DaemonClient::Impl::load_properties() {
         .storeResultsTo(all);
     properties = Value{Value::Object{}};
     for (const auto& [name, variant] : all)
-        if (auto value = value_from(variant))  // one of an unknown type is left out
+        if (auto value = value_from(variant))  // members of unknown types are left out
             properties[name] = std::move(value).value();
 }
 
+/// Adds the ids of a divided GPU's partitions.
 void add_units(const sdbus::Variant& units, GpuIds& ids) {
     using Units = std::map<sdbus::ObjectPath, Dictionary>;
     if (signature_in(units) != "a{oa{sv}}")
@@ -136,6 +139,7 @@ void add_units(const sdbus::Variant& units, GpuIds& ids) {
             ids.emplace(path, id->second.get<std::string>());
 }
 
+// The bus identifies GPUs by object paths. Their ids, and those of partitions, are properties.
 GpuIds DaemonClient::Impl::gpu_ids() const {
     std::map<sdbus::ObjectPath, Interfaces> objects;
     root->callMethod("GetManagedObjects").onInterface(kObjectManager).storeResultsTo(objects);
@@ -152,11 +156,13 @@ GpuIds DaemonClient::Impl::gpu_ids() const {
     return ids;
 }
 
+// The reverse direction, for requests that name GPUs by their ids.
 Result<std::vector<sdbus::ObjectPath>> DaemonClient::Impl::paths_of(
     const std::vector<std::string>& ids) const {
     std::vector<sdbus::ObjectPath> paths;
     if (ids.empty())
         return paths;
+    // The daemon identifies GPUs by object paths, users by ids.
     const auto known = gpu_ids();
     for (const auto& id : ids) {
         const auto found =
@@ -171,8 +177,9 @@ Result<std::vector<sdbus::ObjectPath>> DaemonClient::Impl::paths_of(
 Status DaemonClient::Impl::turn_until(const std::function<bool()>& done) {
     std::optional<std::string> lost;
     connection->start([&lost](const std::string& reason) { lost = reason; });
+    // run_until() fails if a signal stops the loop.
     const auto turned = loop.run_until([&] { return lost || done(); });
-    connection->start(nullptr);  // nobody waits any more
+    connection->start(nullptr);  // stop watching for the loss of the bus
     if (!turned)
         return Error{ErrorCode::Cancelled, "interrupted"};
     if (lost)
@@ -180,7 +187,7 @@ Status DaemonClient::Impl::turn_until(const std::function<bool()>& done) {
     return Done{};
 }
 
-/// Progress of the job that our own call started; a job of someone else is none of our business.
+/// Reports progress of the job that our own call started. Jobs of other users are ignored.
 void DaemonClient::Impl::follow_job(Waiting& waiting,
                                     const std::string& path,
                                     const Interfaces& added) {
@@ -244,6 +251,7 @@ Result<Decision> DaemonClient::select(const std::string& consumer, const Value& 
             .storeResultsTo(answer);
         auto decision = record_of<Decision>(answer, impl_->gpu_ids());
         decision.consumer = consumer;
+        // D-Bus has no null: an empty string means no backend.
         if (decision.backend == "")
             decision.backend.reset();
         return decision;
@@ -297,6 +305,7 @@ Status DaemonClient::probe(const ProbeRequest& wanted, const Progress& progress)
         const auto paths = TRY(impl_->paths_of(wanted.gpus));
         Waiting waiting{.progress = progress};
         const auto caller = impl_->proxy(kRootPath);
+        // Subscribe before the call, so that the job's signals are not missed.
         caller->uponSignal("InterfacesAdded")
             .onInterface(kObjectManager)
             .call([&](const sdbus::ObjectPath& path, const Interfaces& added) {
@@ -310,6 +319,7 @@ Status DaemonClient::probe(const ProbeRequest& wanted, const Progress& progress)
             options.emplace("force", sdbus::Variant{true});
         auto call = method_call(*caller, kManager, "Probe", impl_->may_ask);
         call << paths << wanted.apis << options;
+        // Asynchronous, because a blocking call would not deliver progress signals.
         call_later(*caller, call, kProbePatience, [&waiting](const sdbus::Error* error) {
             waiting.answer = error ? Status{error_from(*error)} : Status{Done{}};
         });
@@ -373,6 +383,7 @@ Status DaemonClient::watch(const std::function<void()>& changed) {
         finish_registration(*manager);
         const auto names =
             make_proxy(impl_->connection->bus(), "org.freedesktop.DBus", "/org/freedesktop/DBus");
+        // The daemon leaves when its name loses its owner.
         names->uponSignal("NameOwnerChanged")
             .onInterface("org.freedesktop.DBus")
             .call(
@@ -380,6 +391,7 @@ Status DaemonClient::watch(const std::function<void()>& changed) {
                     has_left = has_left || (name == kBusName && owner.empty());
                 });
         finish_registration(*names);
+        // Changes that arrive while `changed` runs are reported once, in the next round.
         while (!has_left) {
             TRY(impl_->turn_until([&] { return is_changed || has_left; }));
             if (std::exchange(is_changed, false))

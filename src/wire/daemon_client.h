@@ -19,69 +19,71 @@
 
 namespace gpuprobe::bus {
 
-/// The daemon, seen from a program that asks one thing at a time. Every call waits for its answer.
-/// Common errors: Unavailable when nobody answers, NotAuthorized when the bus or the daemon
-/// refuses.
+/// A blocking client of the daemon for command-line programs. Each call waits for its reply. Common
+/// errors: Unavailable if there is no reply; NotAuthorized if the bus or the daemon refuses.
 class DaemonClient {
 public:
     using Progress = std::function<void(double)>;
 
-    /// `where`: "system", "session" or a D-Bus address. May start the daemon. The loop is turned by
-    /// probe() and watch() and must outlive the client.
+    /// Connects to `where`: "system", "session" or a D-Bus address. This may start the daemon.
+    /// probe() and watch() run the loop, which must outlive the client.
     static Result<std::unique_ptr<DaemonClient>> connect(const std::string& where,
                                                          SystemLoop& loop);
     ~DaemonClient();
 
-    /// From now on polkit may ask the user of this process for a password when a call needs
-    /// permission. Such a call waits for three minutes at most.
+    /// Allows polkit to ask the user of this process for a password if a call needs permission.
+    /// Such a call then waits for up to three minutes.
     void allow_questions();
 
-    /// The properties of the manager as they were at connect(): "Version", "Features",
-    /// "Generation", "State" …
+    /// The properties of the manager at the time of connect(): "Version", "Features", "Generation",
+    /// "State" …
     [[nodiscard]] const Value& properties() const;
 
-    /// The report as JSON, of at most 8 MiB. Errors: TooLarge, TooManyRequests.
+    /// The report as JSON, of 8 MiB at most. Errors: TooLarge, TooManyRequests.
     Result<std::string> report_json();
 
-    /// With `explain` in the request also the candidates, and a decision without a backend where
-    /// nothing matches. Errors: UnknownConsumer, InvalidRequest; NoMatch without `explain`.
+    /// Selects a backend. If the request contains `explain`, the decision also has the candidates,
+    /// and an unsatisfiable request gives a decision without a backend instead of an error. Errors:
+    /// UnknownConsumer, InvalidRequest; NoMatch without `explain`.
     Result<Decision> select(const std::string& consumer, const Value& request);
 
-    /// The names that select() and recommend() know, sorted.
+    /// The applications that select() and recommend() know, sorted by name.
     Result<std::vector<std::string>> consumers();
     Result<std::vector<std::string>> products();
 
-    /// What is wrong, as JSON; the daemon brings its report up to date for it. Errors: TooLarge,
+    /// The findings of the doctor as JSON. The daemon updates its report first. Errors: TooLarge,
     /// TooManyRequests.
     Result<std::string> diagnosis();
 
-    /// The memory of the GPU with that id, read now. Errors: UnknownDevice, TooManyRequests.
+    /// The memory of a GPU, read now. Errors: UnknownDevice, TooManyRequests.
     Result<GpuMemory> memory(const std::string& gpu);
 
-    /// One that recommends nothing is an answer too; the candidates come with `explain` in the
-    /// request. Errors: NotFound for a product, Malformed and TooLarge for a manifest,
-    /// InvalidRequest.
+    /// Recommends a variant. The recommendation may be empty. It has the candidates if the request
+    /// contains `explain`. Errors: NotFound for an unknown product; Malformed and TooLarge for a
+    /// manifest; InvalidRequest.
     Result<Recommendation> recommend(const std::string& product,
                                      const std::string& manifest,
                                      const Value& request);
 
-    /// Asks the drivers again, waiting at most five minutes. What is measured may
-    /// take a second for each API of each GPU.
-    /// Errors: UnknownDevice, InvalidRequest, WouldWake, TooManyRequests, Cancelled.
+    /// Probes the drivers again and waits for up to five minutes. Measuring may take a second for
+    /// each API of each GPU. Errors: UnknownDevice, InvalidRequest, WouldWake, TooManyRequests,
+    /// Cancelled.
     Status probe(const ProbeRequest& wanted, const Progress& progress);
 
-    /// Errors: NotAuthorized, InvalidRequest, UnknownDevice, TooManyRequests.
+    /// Sets an application's override. Errors: NotAuthorized, InvalidRequest, UnknownDevice,
+    /// TooManyRequests.
     Status set_override(const std::string& consumer, const Value& rule);
-    /// False when there was none.
+    /// Returns false if the application had no override.
     Result<bool> clear_override(const std::string& consumer);
-    /// Consumer → rule, set_at_usec, set_by_uid.
+    /// All overrides: application → rule, set_at_usec, set_by_uid.
     Result<Value> overrides();
     Status report_outcome(const Value& outcome);
-    /// How many are asked again. Errors: NotAuthorized, InvalidRequest, TooManyRequests.
+    /// Releases the drivers that match the filter from quarantine and returns their number.
+    /// Errors: NotAuthorized, InvalidRequest, TooManyRequests.
     Result<std::uint32_t> clear_quarantine(const Value& filter);
 
-    /// Calls `changed` after each change of generation or state. Returns only when the daemon left
-    /// the bus: always an Error, Unavailable.
+    /// Calls `changed` after each change of generation or state. Returns only when the daemon has
+    /// left the bus, with the error Unavailable.
     Status watch(const std::function<void()>& changed);
 
 private:

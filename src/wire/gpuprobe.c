@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client of the daemon's socket, which links libc alone: libgpuprobe, and gpuprobectl's way to
-// the daemon.
+// The client of the daemon's socket. It needs only libc, and is both libgpuprobe and the client
+// inside gpuprobectl. include/gpuprobe/gpuprobe.h documents the public functions.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ extern char** environ;
 
 enum {
     kMaxAnswer = 64 << 20,  // bytes; a report has some hundred thousand
-    kMaxValues = 1 << 20,   // in an answer
+    kMaxValues = 1 << 20,   // values in a reply
     kUsualTimeout = 25000,  // milliseconds
 };
 
@@ -35,23 +35,24 @@ struct gpuprobe_client {
     struct sockaddr_un address;
     unsigned flags;
     int timeout;  // milliseconds
-    int call;     // descriptors, or -1
+    int call;     // descriptor of the connection for calls, or -1
+    // descriptor of the connection that follows the report, or -1
     int watch;
-    struct text* events;  // of watch, as far as they have come
+    struct text* events;  // data received on `watch` and not returned yet
 };
 
 // Text that grows -----------------------------------------------------------------------------
 
-// size < room, so that a NUL follows the bytes; all 0 while there are none. Whoever writes more
-// calls grow() first.
+// A growing buffer. size < room, so that there is always a NUL after the bytes. All members are 0
+// while the buffer is empty. Call grow() before writing.
 struct text {
     char* bytes;
     size_t size;  // at most kMaxAnswer
     size_t room;
-    size_t searched;  // there is no NUL before it
+    size_t searched;  // bytes before this position contain no NUL
 };
 
-// Makes room for that many bytes more and a NUL. Errors: -E2BIG, -ENOMEM.
+// Ensures space for `more` bytes and a NUL. Errors: -E2BIG, -ENOMEM.
 static int grow(struct text* text, size_t more) {
     if (more > kMaxAnswer || text->size + more > kMaxAnswer)
         return -E2BIG;
@@ -81,7 +82,7 @@ static int append_text(struct text* text, const char* more) {
     return append(text, more, strlen(more));
 }
 
-// The NUL that ends the first message; NULL if it has not come yet.
+// Returns the NUL at the end of the first message, or NULL if it has not arrived.
 static const char* end_of_message(struct text* text) {
     const size_t left = text->size - text->searched;
     const char* end = left > 0 ? memchr(text->bytes + text->searched, '\0', left) : NULL;
@@ -94,7 +95,7 @@ static void drop(struct text* text) {
     *text = (struct text){0};
 }
 
-// Appends the text as a JSON string.
+// Appends `plain` as a JSON string.
 static int append_quoted(struct text* text, const char* plain) {
     int done = append_text(text, "\"");
     for (; done == 0 && *plain; ++plain) {
@@ -112,6 +113,7 @@ static int append_quoted(struct text* text, const char* plain) {
 
 // Time ----------------------------------------------------------------------------------------
 
+// Milliseconds of the monotonic clock.
 static int64_t now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -122,7 +124,7 @@ static int64_t deadline_of(const gpuprobe_client* client) {
     return client->timeout < 0 ? INT64_MAX : now() + client->timeout;
 }
 
-// Waits for `events`. Errors: -ETIMEDOUT.
+// Waits until one of `events` occurs. Errors: -ETIMEDOUT.
 static int await(int descriptor, short events, int64_t deadline) {
     for (;;) {
         const int64_t left = deadline == INT64_MAX ? -1 : deadline - now();
@@ -145,7 +147,8 @@ static void close_at(int* descriptor) {
     *descriptor = -1;
 }
 
-// A descriptor. A full queue of the daemon's is waited for. Errors: as connect(2).
+// Returns a connected descriptor. If the daemon's queue of connections is full, tries again until
+// the deadline. Errors: as connect(2).
 static int connect_to(const gpuprobe_client* client, int64_t deadline) {
     const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (descriptor < 0)
@@ -154,6 +157,7 @@ static int connect_to(const gpuprobe_client* client, int64_t deadline) {
            0) {
         const int problem = errno;
         if (problem == EINTR || (problem == EAGAIN && now() < deadline)) {
+            // Wait a millisecond: a full queue cannot be polled for.
             (void)poll(NULL, 0, 1);
             continue;
         }
@@ -180,7 +184,8 @@ static int send_all(int descriptor, const char* bytes, size_t size, int64_t dead
     return 0;
 }
 
-// Reads a block. 1: there was one. 0: not yet. Errors: -ECONNRESET at the end.
+// Reads a block. Returns 1 if there was data and 0 if there was not. Errors: -ECONNRESET at the end
+// of the stream.
 static int read_block(int descriptor, struct text* into) {
     const int grown = grow(into, 16384);
     if (grown < 0)
@@ -195,7 +200,8 @@ static int read_block(int descriptor, struct text* into) {
     return 1;
 }
 
-// Reads until a message is whole. Errors: -EPROTO if more than that came, which nobody asked for.
+// Reads until a message is complete. Errors: -EPROTO if more data follows, because there was only
+// one call.
 static int receive(int descriptor, struct text* into, int64_t deadline) {
     for (;;) {
         int got = await(descriptor, POLLIN, deadline);
@@ -211,8 +217,9 @@ static int receive(int descriptor, struct text* into, int64_t deadline) {
 
 // Answers -------------------------------------------------------------------------------------
 
+// Errors of the daemon and of Varlink, and their errno codes. Others are -EIO.
 static const struct {
-    const char* name;  // the last part of an error's name
+    const char* name;  // the error's name after its last dot
     int code;
 } kCodes[] = {
     {"NoMatch", -ENODATA},
@@ -243,7 +250,8 @@ static int code_of_error(const char* name) {
     return -EIO;
 }
 
-// {"error":{…}}, as gpuprobectl prints it; the name goes first where the document has none.
+// Sets *json to {"error":{…}}, as gpuprobectl prints it. Puts the name in front if the document
+// does not contain it.
 static int put_failure(const char* name, const char* document, char** json) {
     struct text text = {0};
     struct gpuprobe_json_walk walk = {0};
@@ -269,7 +277,7 @@ static int put_failure(const char* name, const char* document, char** json) {
     return done;
 }
 
-// The members of a reply, each at its value; NULL for those that it does not have.
+// The members of a reply, as pointers to their values; NULL for missing members.
 struct reply {
     const char* error;
     const char* parameters;
@@ -277,7 +285,7 @@ struct reply {
     const char* continues;
 };
 
-// Errors: -EPROTO for what is no reply, -E2BIG for one of too many values.
+// Parses a reply. Errors: -EPROTO if it is malformed, -E2BIG if it has too many values.
 static int reply_from(const char* text, struct reply* reply) {
     size_t values = 0;
     struct gpuprobe_json_walk walk = {0};
@@ -294,7 +302,7 @@ static int reply_from(const char* text, struct reply* reply) {
                               : gpuprobe_json_key_is(&walk, "continues") ? &reply->continues
                                                                          : NULL;
         if (member && *member)
-            return -EPROTO;  // there twice
+            return -EPROTO;  // a duplicate member
         if (member && *walk.value != 'n')
             *member = walk.value;
         if (is_parameters)
@@ -307,8 +315,9 @@ static int reply_from(const char* text, struct reply* reply) {
     return is_right ? 0 : -EPROTO;
 }
 
-// The answer in a reply: 0 with its document, or the code of its error with that one's. *continues:
-// whether another reply follows; NULL if none may. Errors: as reply_from(), -ENOMEM.
+// Extracts the result of a reply. Returns 0 and the result as *json, or the code of an error and
+// its document as *json. Sets *continues to whether another reply follows; if `continues` is NULL,
+// such a reply is malformed. Errors: as reply_from(), -ENOMEM.
 static int unpack(const char* text, int* continues, char** json) {
     struct reply reply;
     const int problem = reply_from(text, &reply);
@@ -335,7 +344,7 @@ static int unpack(const char* text, int* continues, char** json) {
 
 // Without a daemon ----------------------------------------------------------------------------
 
-// A file in memory, at its start, to be read as standard input.
+// Returns a memory file with `content`, positioned at its start, for use as standard input.
 static int file_with(const char* content) {
     const int file = memfd_create("gpuprobe", MFD_CLOEXEC);
     if (file < 0)
@@ -358,6 +367,8 @@ static int file_with(const char* content) {
     return file;
 }
 
+// Runs gpuprobectl in direct mode, which does the same work as the daemon. It is found through
+// PATH.
 static int start_program(const char* method, int input, int output, pid_t* child) {
     char* words[] = {"gpuprobectl", "--direct", "-j", "-q", "call", (char*)(uintptr_t)method,
                      "-",           NULL};
@@ -372,7 +383,7 @@ static int start_program(const char* method, int input, int output, pid_t* child
     return problem == 0 ? 0 : -ECONNREFUSED;
 }
 
-// All that comes until the end.
+// Reads until the end of the stream.
 static int read_to_end(int descriptor, struct text* into, int64_t deadline) {
     for (;;) {
         int done = await(descriptor, POLLIN, deadline);
@@ -390,6 +401,7 @@ static int read_to_end(int descriptor, struct text* into, int64_t deadline) {
     }
 }
 
+// Reads the reply that gpuprobectl prints, and waits for its end. Kills it at the deadline.
 static int take_output(pid_t child, int output, int64_t deadline, char** json) {
     struct text text = {0};
     int done = read_to_end(output, &text, deadline);
@@ -400,12 +412,12 @@ static int take_output(pid_t child, int output, int64_t deadline, char** json) {
     size_t values = 0;
     const char* end = done == 0 && text.size > 0 ? gpuprobe_json_object(text.bytes, &values) : NULL;
     if (done == 0 && (!end || values > kMaxValues))
-        done = -ECONNREFUSED;  // gpuprobectl is not there, or does not know this
+        done = -ECONNREFUSED;  // gpuprobectl is missing, or does not know this method
     if (done < 0) {
         drop(&text);
         return done;
     }
-    text.bytes[end - text.bytes] = '\0';  // in place of the end of the line
+    text.bytes[end - text.bytes] = '\0';  // replaces the newline at the end
     *json = text.bytes;
     char* name = gpuprobe_value(text.bytes, "/error/name");
     const int code = name ? code_of_error(name) : 0;
@@ -413,6 +425,7 @@ static int take_output(pid_t child, int output, int64_t deadline, char** json) {
     return code;
 }
 
+// Makes a call through gpuprobectl.
 static int call_program(const gpuprobe_client* client,
                         const char* method,
                         const char* parameters,
@@ -436,10 +449,12 @@ static int call_program(const gpuprobe_client* client,
 
 // Calls ---------------------------------------------------------------------------------------
 
+// Whether an error of connect(2) means that this user cannot reach a daemon.
 static int is_absence(int code) {
     return code == -ENOENT || code == -ECONNREFUSED || code == -EACCES || code == -ENOTDIR;
 }
 
+// Writes a call as a Varlink message. `flags`: further members, or "".
 static int put_call(struct text* text,
                     const char* method,
                     const char* parameters,
@@ -453,27 +468,28 @@ static int put_call(struct text* text,
     return done < 0 ? done : append(text, "", 1);
 }
 
-// One try on one connection.
+// Makes one attempt on the current connection.
 static int exchange(gpuprobe_client* client,
                     const struct text* question,
                     int64_t deadline,
                     char** json) {
     struct text reply = {0};
     int code = send_all(client->call, question->bytes, question->size, deadline);
-    // A daemon that refuses says why before it has read all.
+    // If the daemon refuses a message, it replies before having read all of it. Sending then fails,
+    // but the reply is there.
     if (code == 0 || code == -EPIPE)
         code = receive(client->call, &reply, deadline);
     if (code == 0)
         code = unpack(reply.bytes, NULL, json);
-    // A connection is used again only after a reply that says what it means.
+    // Keep the connection only after a complete, valid reply.
     if (code < 0 && !*json)
         close_at(&client->call);
     drop(&reply);
     return code;
 }
 
-// Closes a connection that has ended, and one on which something came that nobody asked for: it
-// would be taken for the next answer.
+// Closes the connection if it has ended, or if there is unexpected data on it, which would be
+// mistaken for the next reply.
 static void drop_unfit(gpuprobe_client* client) {
     char byte;
     if (client->call < 0)
@@ -486,7 +502,8 @@ static void drop_unfit(gpuprobe_client* client) {
 static int call_daemon(gpuprobe_client* client, const struct text* question, char** json) {
     const int64_t deadline = deadline_of(client);
     drop_unfit(client);
-    // A connection of before may have ended with the daemon: then once more.
+    // If the connection was open before, the daemon may have restarted in the meantime: try once
+    // more.
     const int tries = client->call >= 0 ? 2 : 1;
     int code = -ECONNRESET;
     for (int i = 0; i < tries && (code == -ECONNRESET || code == -EPIPE); ++i) {
@@ -502,6 +519,7 @@ static int call_daemon(gpuprobe_client* client, const struct text* question, cha
     return code == -EPIPE ? -ECONNRESET : code;
 }
 
+// Calls the daemon, or gpuprobectl if there is no daemon and the caller allows it.
 static int call_locked(gpuprobe_client* client,
                        const char* method,
                        const char* parameters,
@@ -529,7 +547,7 @@ int gpuprobe_call(gpuprobe_client* client,
         return -EINVAL;
     const int size =
         snprintf(name, sizeof name, "%s%s", strchr(method, '.') ? "" : "org.gpuprobe.", method);
-    if (size >= (int)sizeof name || *method == '-')  // which gpuprobectl takes for an option
+    if (size >= (int)sizeof name || *method == '-')  // gpuprobectl would take it for an option
         return -EINVAL;
     const char* given = parameters ? parameters : "{}";
     size_t values = 0;
@@ -545,7 +563,7 @@ int gpuprobe_call(gpuprobe_client* client,
     return code;
 }
 
-// A call with a name and a request.
+// Makes a call with a name (if given) and a request (if given).
 static int call_with(gpuprobe_client* client,
                      const char* method,
                      const char* key,
@@ -599,6 +617,7 @@ int gpuprobe_diagnose(gpuprobe_client* client, char** json) {
 
 // Following -----------------------------------------------------------------------------------
 
+// Opens a second connection, on which the daemon sends a reply for each change.
 static int watch_locked(gpuprobe_client* client) {
     struct text question = {0};
     const int64_t deadline = deadline_of(client);
@@ -634,6 +653,7 @@ static int next_locked(gpuprobe_client* client, char** json) {
         return -ECONNRESET;
     int got = 1;
     const char* end = end_of_message(events);
+    // Return a message that is already in the buffer before reading more.
     for (; got > 0 && !end; end = end_of_message(events))
         got = read_block(client->watch, events);
     if (!end) {
@@ -644,9 +664,11 @@ static int next_locked(gpuprobe_client* client, char** json) {
     int continues = 0;
     const int code = unpack(events->bytes, &continues, json);
     const size_t used = (size_t)(end - events->bytes) + 1;
+    // Remove the message from the buffer; others may follow it.
     memmove(events->bytes, events->bytes + used, events->size - used);
     events->size -= used;
     events->searched = 0;
+    // The daemon has ended the subscription.
     if (!continues)
         close_at(&client->watch);
     return code < 0 ? code : 1;

@@ -14,14 +14,14 @@ enum {
 
 // Characters ----------------------------------------------------------------------------------
 
-// A character of a string. It never needs more bytes in UTF-8 than the document has for it, which
-// is why a string's text fits where the string does:
+// A character of a string. Its UTF-8 form is never longer than its form in the document, so the
+// text of a string always fits into the space of the string:
 //   in the document           bytes   in UTF-8
 //   itself                    n       n
 //   \n and the like           2       1
 //   \u0000 to \uffff          6       1 to 3
 //   a pair, \ud800\udc00 ...  12      4
-// read_character() makes every one of them, and asserts it.
+// read_character() reads all characters, and asserts this.
 struct character {
     size_t written;  // bytes in the document
     size_t size;     // bytes in UTF-8, at most `written`
@@ -32,7 +32,7 @@ static int is_surrogate(uint32_t code) {
     return code >= 0xd800 && code < 0xe000;
 }
 
-// The four hexadecimal digits at `at`; -1 if there are fewer.
+// Returns the value of the four hexadecimal digits at `at`, or -1 if there are fewer.
 static int32_t code_unit(const char* at) {
     int32_t number = 0;
     for (int i = 0; i < 4; ++i) {
@@ -57,9 +57,10 @@ static void put_utf8(uint32_t code, struct character* character) {
     character->size = more + 1;
 }
 
-// An escape of a UTF-16 code unit, or of a pair of them.
+// Reads an escaped UTF-16 code unit, or a pair of them.
 static int read_unicode_escape(const char* at, struct character* character) {
     const int32_t unit = code_unit(at + 2);
+    // The second half of a surrogate pair cannot come first.
     if (unit < 0 || (unit >= 0xdc00 && is_surrogate((uint32_t)unit)))
         return 0;
     uint32_t code = (uint32_t)unit;
@@ -75,6 +76,7 @@ static int read_unicode_escape(const char* at, struct character* character) {
     return 1;
 }
 
+// Reads an escape. The table has each letter after the backslash, followed by its character.
 static int read_escape(const char* at, struct character* character) {
     static const char plain[] = "\"\"\\\\//b\bf\fn\nr\rt\t";
     if (at[1] == 'u')
@@ -88,7 +90,7 @@ static int read_escape(const char* at, struct character* character) {
     return 0;
 }
 
-// Source: RFC 3629, section 3.
+// Reads an unescaped character, and checks that it is well-formed. Source: RFC 3629, section 3.
 static int read_utf8(const char* at, struct character* character) {
     static const uint32_t smallest[] = {0, 0x80, 0x800, 0x10000};
     const unsigned char lead = (unsigned char)*at;
@@ -109,8 +111,8 @@ static int read_utf8(const char* at, struct character* character) {
     return 1;
 }
 
-// The character at `at`, inside a string; 0 if there is none. No byte is read behind the first that
-// does not fit, so that a NUL ends it.
+// Reads the character at `at` inside a string. Returns 0 at the end of the string and for malformed
+// text. Reading stops at the first byte that does not fit, and therefore at a NUL.
 static int read_character(const char* at, struct character* character) {
     const int has = *at == '\\' ? read_escape(at, character) : read_utf8(at, character);
     assert(!has || character->size <= character->written);
@@ -123,6 +125,7 @@ const char* gpuprobe_json_start(const char* at) {
     return at + strspn(at, " \t\r\n");
 }
 
+// The functions below return the end of a value, or NULL if it is malformed.
 static const char* end_of_string(const char* at) {
     struct character character;
     if (*at++ != '"')
@@ -161,10 +164,11 @@ static const char* end_of_scalar(const char* at) {
         if (strncmp(at, words[i], strlen(words[i])) == 0)
             end = at + strlen(words[i]);
     end = end ? end : end_of_number(at);
-    return end && strchr(",]} \t\r\n", *end) ? end : NULL;  // a NUL is found, too
+    // strchr() also finds the NUL at the end
+    return end && strchr(",]} \t\r\n", *end) ? end : NULL;
 }
 
-// The value of the member whose key starts at `at`.
+// Returns the value of the member whose key starts at `at`.
 static const char* value_of_member(const char* at) {
     at = end_of_string(at);
     if (!at)
@@ -173,11 +177,13 @@ static const char* value_of_member(const char* at) {
     return *at == ':' ? gpuprobe_json_start(at + 1) : NULL;
 }
 
-// gpuprobe_json_end() for a value on that level. Adds to *values what the value holds.
+// gpuprobe_json_end() for a value at this level of nesting. Adds the number of values inside it to
+// *values.
 static const char* end_of_value(const char* at, int level, size_t* values) {
     if (*at != '{' && *at != '[')
         return end_of_scalar(at);
     const char close = *at == '{' ? '}' : ']';
+    // The limit keeps the recursion from exhausting the stack.
     if (level == kMaxDepth)
         return NULL;
     at = gpuprobe_json_start(at + 1);
@@ -218,8 +224,8 @@ char* gpuprobe_json_string(const char* at) {
     const char* end = end_of_string(at);
     if (!end)
         return NULL;
-    // Between the quotes are end - at - 2 bytes, which is enough for the text (see struct
-    // character); one more is for the NUL.
+    // There are end - at - 2 bytes between the quotes, which is enough for the text (see struct
+    // character). One more byte is for the NUL.
     char* text = malloc((size_t)(end - at) - 1);
     char* out = text;
     struct character character = {0};
@@ -250,8 +256,8 @@ int gpuprobe_json_step(struct gpuprobe_json_walk* walk, const char* container) {
     return walk->end != NULL;
 }
 
-// Whether the member's key is the text of `size` bytes at `name`: as it is, or as a part of a
-// pointer, where ~1 is a slash and ~0 a tilde. Source: RFC 6901, section 4.
+// Returns whether the member's key equals the `size` bytes at `name`. With `is_part`, `name` is a
+// part of a JSON pointer, in which ~1 means a slash and ~0 a tilde. Source: RFC 6901, section 4.
 static int key_is(const struct gpuprobe_json_walk* walk,
                   const char* name,
                   size_t size,
@@ -281,7 +287,8 @@ int gpuprobe_json_key_is(const struct gpuprobe_json_walk* walk, const char* name
     return key_is(walk, name, strlen(name), 0);
 }
 
-// The index that a part of a pointer names; -1 if it names none. Leading zeros are not allowed.
+// Returns the index in a part of a pointer, or -1 if it is not an index. Leading zeros are not
+// allowed.
 static long index_of(const char* part, size_t size) {
     long index = 0;
     if (size == 0 || size > 9 || (*part == '0' && size > 1) || strspn(part, "0123456789") < size)
@@ -291,7 +298,7 @@ static long index_of(const char* part, size_t size) {
     return index;
 }
 
-// The item or member that a part of a pointer names; NULL if there is none.
+// Returns the item or member for a part of a pointer, or NULL.
 static const char* member_of(const char* container, const char* part, size_t size) {
     struct gpuprobe_json_walk walk = {0};
     long left = index_of(part, size);
@@ -301,6 +308,7 @@ static const char* member_of(const char* container, const char* part, size_t siz
     return NULL;
 }
 
+// Returns the value at a pointer, or NULL. Values before it are checked only as far as needed.
 static const char* find(const char* json, const char* pointer) {
     if (!json || !pointer)
         return NULL;
@@ -313,7 +321,7 @@ static const char* find(const char* json, const char* pointer) {
     return *pointer == '\0' ? at : NULL;
 }
 
-// The same for an array or object that is JSON to its end.
+// The same for an array or object, which must be valid to its end.
 static const char* find_container(const char* json, const char* pointer) {
     const char* at = find(json, pointer);
     return at && (*at == '{' || *at == '[') && gpuprobe_json_end(at) ? at : NULL;
@@ -356,6 +364,8 @@ const char* gpuprobe_each(const char* json, const char* pointer, const char** at
         *key = NULL;
     if (!at)
         return NULL;
+    // *at is the end of the previous value. Whether it was a member follows from the text after the
+    // comma.
     if (*at) {
         const char* comma = gpuprobe_json_start(*at);
         const int is_member = *comma == ',' && value_of_member(gpuprobe_json_start(comma + 1));
