@@ -68,6 +68,7 @@ std::optional<Bytes> fraction_size(std::string_view digits, std::uint64_t unit) 
 
 }  // namespace
 
+// A number without a unit is in bytes.
 std::optional<Bytes> size_from_text(std::string_view text) {
     text = trimmed(text);
     const auto digits = std::min(text.find_first_not_of("0123456789"), text.size());

@@ -3,6 +3,7 @@
 
 namespace gpuprobe::inline base {
 
+// The wall clock may jump; use monotonic() to measure durations.
 WallTime SystemClock::wall() const {
     return std::chrono::time_point_cast<std::chrono::microseconds>(
         std::chrono::system_clock::now());

@@ -16,6 +16,7 @@ bool is_digit(char c) {
 
 }  // namespace
 
+// "580.65.06" has the parts 580, 65 and 6: leading zeros have no meaning.
 std::optional<Version> parse_text(std::string_view text, std::type_identity<Version>) {
     Version version;
     const auto pieces = split(text, '.');
@@ -47,6 +48,7 @@ std::optional<Version> leading_version(std::string_view text) {
     // Find the end of the version: the first character that is neither a digit nor a dot between
     // digits, or the fourth such dot.
     while (end < text.size()) {
+        // A dot counts only between digits: "6.8." and "6.8.x" end after the 8.
         const bool is_inner_dot =
             text[end] == '.' && end + 1 < text.size() && is_digit(text[end + 1]) && end > 0;
         if (is_inner_dot && ++dots == 4)

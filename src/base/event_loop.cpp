@@ -65,7 +65,9 @@ std::int64_t order_of(EventLoop::Priority priority) {
 
 }  // namespace
 
+// Members are destroyed in reverse order: the sources before the loop.
 struct SystemLoop::Impl {
+    /// The loop of sd-event.
     SdEvent event = {};
     /// Sources for SIGTERM and SIGINT.
     SdSource terminate = {};
@@ -92,6 +94,7 @@ EventHandle SystemLoop::watch(int fd,
     auto source = std::make_unique<Source>();
     source->ready = std::move(ready);
     sd_event_source* raw = nullptr;
+    // On failure the caller gets no handle, and the callback never runs.
     if (sd_event_add_io(impl_->event.get(), &raw, fd, events, on_io, source.get()) < 0)
         return nullptr;
     source->source.reset(raw);
@@ -130,6 +133,7 @@ MonotonicTime SystemLoop::now() const {
 }
 
 Result<int> SystemLoop::run() {
+    // The code given to sd_event_exit(), or a negative errno value.
     const int code = sd_event_loop(impl_->event.get());
     if (code < 0)
         return errno_error("event loop", -code);
@@ -157,6 +161,7 @@ Status SystemLoop::stop_on_signals() {
     sigaddset(&signals, SIGINT);
     if (sigprocmask(SIG_BLOCK, &signals, nullptr) != 0)
         return errno_error("sigprocmask", errno);
+    // The signals must be blocked before sd-event can receive them through a signalfd.
     const auto add = [this](int signal, SdSource& into) {
         sd_event_source* raw = nullptr;
         // Without a callback, sd-event exits the loop with the code in userdata: nullptr, that is
@@ -189,6 +194,7 @@ Status SystemLoop::on_hangup(Callback hung_up) {
 }
 
 Status SystemLoop::feed_watchdog() {
+    // Does nothing if the unit does not ask for a watchdog.
     const int fed = sd_event_set_watchdog(impl_->event.get(), 1);
     if (fed < 0)
         return errno_error("watchdog", -fed);

@@ -91,6 +91,8 @@ int SystemLoop::Impl::milliseconds_to_wait(MonotonicTime now) const {
 
 /// Waits until something is ready, and runs the first ready callback in priority order.
 Status SystemLoop::Impl::turn(MonotonicTime now) {
+    // Timers have the descriptor -1, which poll(2) ignores. Indices of `polled` and `waits` are the
+    // same.
     std::vector<pollfd> polled;
     for (const auto* wait : *waits)
         polled.push_back({.fd = wait->fd, .events = wait->events, .revents = 0});
@@ -99,6 +101,7 @@ Status SystemLoop::Impl::turn(MonotonicTime now) {
         return gpuprobe::Done{};
     if (count < 0)
         return errno_error("event loop", errno);
+    // poll(2) may have waited.
     now = SystemClock{}.monotonic();
     Wait* next = nullptr;
     std::uint32_t events = 0;
@@ -179,6 +182,7 @@ Status SystemLoop::stop_on_signals() {
     sigaddset(&signals, SIGINT);
     if (sigprocmask(SIG_BLOCK, &signals, nullptr) != 0)
         return errno_error("sigprocmask", errno);
+    // Read as a descriptor, so that a signal is handled between callbacks like any other event.
     impl_->signals = UniqueFd{::signalfd(-1, &signals, SFD_CLOEXEC)};
     if (!impl_->signals)
         return errno_error("signalfd", errno);

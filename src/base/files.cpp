@@ -44,11 +44,13 @@ Result<std::string> read_link(const std::string& path) {
     return target;
 }
 
+/// Whether the last piece of the path is a symbolic link.
 bool is_link(const std::string& path) {
     struct stat info = {};
     return ::lstat(path.c_str(), &info) == 0 && S_ISLNK(info.st_mode);
 }
 
+/// Writes everything, also if write(2) accepts only a part at a time.
 Status write_all(int fd, std::string_view content, const std::string& path) {
     while (!content.empty()) {
         const auto written = ::write(fd, content.data(), content.size());
@@ -139,6 +141,7 @@ private:
 
 Error errno_error(std::string_view path, int number) {
     auto code = ErrorCode::Io;
+    // A file instead of a folder in the middle of a path also means that the target does not exist.
     if (number == ENOENT || number == ENOTDIR)
         code = ErrorCode::NotFound;
     if (number == EACCES || number == EPERM)
@@ -204,6 +207,7 @@ Result<std::string> RootedFiles::real_path(std::string_view path) const {
 }
 
 Result<std::string> RootedFiles::outside(std::string_view path) const {
+    // The running machine: let the kernel resolve the path.
     if (root_.empty())
         return std::string{path};
     return root_ + TRY(real_path(path));
@@ -221,6 +225,7 @@ Result<std::string> read_to_end(const UniqueFd& fd, std::string_view path, Bytes
         if (count == 0)
             return text;
         text.append(buffer, static_cast<std::size_t>(count));
+        // The size from fstat() is not reliable: files in /proc and /sys report 0 or one page.
         if (text.size() > limit.count)
             return Error{ErrorCode::TooLarge,
                          std::string{path} + ": over " + std::to_string(limit.count) + " bytes"};
@@ -247,6 +252,7 @@ Result<std::vector<std::string>> RootedFiles::list(std::string_view path) const 
     if (!folder)
         return errno_error(path, errno);
     std::vector<std::string> names;
+    // readdir() has no stable order; the names are sorted below.
     while (const auto* entry = ::readdir(folder.get())) {
         const std::string_view name{entry->d_name};
         if (name == "." || name == "..")
@@ -294,6 +300,7 @@ Status write_atomically_from(const std::string& elsewhere,
                              std::string_view content,
                              mode_t mode) {
     const auto place = TRY(FilePlace::of(path));
+    // rename(2) works only within one file system, so both folders must be on the same one.
     const bool is_beside = elsewhere == folder_of(path);
     std::optional<OpenFolder> other;
     if (!is_beside)
@@ -326,6 +333,7 @@ Result<UniqueFd> lock_file(const std::string& path, Duration patience) {
         problem = ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
         return problem != EWOULDBLOCK;
     });
+    // Another process holds the lock.
     if (problem == EWOULDBLOCK)
         return UniqueFd{};
     if (problem != 0)

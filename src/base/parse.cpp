@@ -19,6 +19,7 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
+// Adjacent separators give an empty piece between them.
 std::vector<std::string_view> split(std::string_view text, char separator) {
     std::vector<std::string_view> pieces;
     for (;;) {
@@ -42,6 +43,7 @@ std::vector<std::string_view> words(std::string_view text) {
 
 std::optional<std::string_view> value_of_line(std::string_view text, std::string_view key) {
     for (const auto line : split(text, '\n')) {
+        // The first colon ends the key; values may contain more of them.
         const auto colon = line.find(':');
         if (colon != std::string_view::npos && trimmed(line.substr(0, colon)) == key)
             return trimmed(line.substr(colon + 1));
@@ -62,6 +64,7 @@ std::string lower_case(std::string_view text) {
     return lower;
 }
 
+// Without kept control characters, newlines are replaced as well.
 std::string scrubbed(std::string_view text, std::size_t limit) {
     return printable(text, {}, limit);
 }

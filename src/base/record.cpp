@@ -21,6 +21,7 @@ ReadProblem read_value(const Value& value, bool& out) {
     return {};
 }
 
+// Integers are accepted as well: JSON does not distinguish 1 from 1.0.
 ReadProblem read_value(const Value& value, double& out) {
     const auto number = value.as_double();
     if (!number)

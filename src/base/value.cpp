@@ -82,6 +82,7 @@ const Value* Value::find(std::string_view key) const {
     const auto* members = as_object();
     if (!members)
         return nullptr;
+    // A linear search: most objects are small.
     const auto found = std::ranges::find(*members, key, &Member::key);
     return found == members->end() ? nullptr : &found->value;
 }
@@ -97,6 +98,7 @@ const Value& Value::at(std::string_view key) const {
     return member ? *member : kNull;
 }
 
+// Throws if the value is neither null nor an object, which is a programming error.
 Value& Value::operator[](std::string_view key) {
     if (is_null())
         data_ = Object{};
@@ -121,11 +123,14 @@ namespace {
 bool have_equal_members(const Value::Object& left, const Value::Object& right) {
     if (left.size() != right.size())
         return false;
+    // The common prefix with the same keys in the same order.
     const auto [rest, other] =
         std::ranges::mismatch(left, right, {}, &Value::Member::key, &Value::Member::key);
     for (auto l = left.begin(), r = right.begin(); l != rest; ++l, ++r)
         if (l->value != r->value)
             return false;
+    // Objects of equal size with unique keys are equal if each key of one has the same value in the
+    // other.
     std::unordered_map<std::string_view, const Value*> values;
     for (auto r = other; r != right.end(); ++r)
         values.emplace(r->key, &r->value);
@@ -173,6 +178,7 @@ std::strong_ordering operator<=>(const Value& left, const Value& right) {
     return std::visit(
         [&right]<class T>(const T& held) -> std::strong_ordering {
             const auto& other = std::get<T>(right.data_);
+            // strong_order() gives NaN a place, which <=> of doubles does not.
             if constexpr (std::is_same_v<T, double>)
                 return std::strong_order(held, other);
             else if constexpr (std::is_same_v<T, Value::Object> || std::is_same_v<T, Value::Array>)

@@ -123,6 +123,7 @@ Result<Chips> Chips::from(std::string_view json) {
 
 // Builds the indices and rejects tables in which a look-up would have two answers.
 Status Chips::index() {
+    // Vendors: a PCI vendor id may belong to one vendor only.
     for (std::size_t row = 0; row < makers_.size(); ++row)
         for (const auto vendor : words(makers_[row].vendors)) {
             const auto id = parse_hex<std::uint16_t>(vendor);
@@ -149,6 +150,7 @@ Status Chips::index_row(std::uint32_t row) {
     const auto bad = [&](const char* member) {
         return Error{ErrorCode::Malformed, "chips[" + std::to_string(row) + "]." + member};
     };
+    // Each row in this table must name a PCI vendor.
     const auto vendor = parse_hex<std::uint16_t>(chip.vendor.value_or(""));
     if (!vendor)
         return bad("vendor");

@@ -21,6 +21,7 @@ struct ContextsDocument {
 };
 RECORD_MEMBERS(ContextsDocument, schema, backends)
 
+/// Checks a row. Its origin must be documented, because the numbers cannot be verified.
 Status check(const ContextSize& row) {
     const auto problem = row.backend.empty()                ? "backend: missing"
                          : row.context_mib > kMaxContextMib ? "context_mib: too large"

@@ -53,6 +53,7 @@ Result<Drivers> Drivers::from(std::string_view json) {
 }
 
 const DriverFiles* Drivers::find(std::string_view driver) const {
+    // The first matching row counts, so rows with a full name must precede prefixes.
     const auto row = std::ranges::find_if(
         rows_, [driver](const DriverFiles& files) { return is_about(files, driver); });
     return row == rows_.end() ? nullptr : &*row;

@@ -26,6 +26,7 @@ bool is_version(std::string_view wanted, std::string_view version) {
            (version.starts_with(wanted) && version.substr(wanted.size()).starts_with('.'));
 }
 
+/// Whether the row applies. A row without version or variant applies to all of them.
 bool fits(const Distribution& row,
           std::string_view id,
           std::string_view version,
@@ -45,6 +46,7 @@ int precision(const Distribution& row) {
 template <class Visitor>
 void describe(Visitor& visit, PackageRole& role) {
     visit("says", role.says);
+    // Optional in the data file; false if missing.
     std::optional<bool> is_for_host;
     visit("on_host", is_for_host);
     role.is_for_host = is_for_host.value_or(false);
@@ -66,6 +68,7 @@ const Places& Places::current() {
     return table_in_use<Places>("distributions");
 }
 
+// Rows are not checked against one another: a wrong `like` only ends a search early.
 Result<Places> Places::from(std::string_view json) {
     auto document = TRY(document_from<PlacesDocument>(json, kPlacesSchema));
     Places places;

@@ -60,12 +60,14 @@ Status check_names(const Reader& reader) {
 Status check(const SelectorsDocument& document) {
     std::set<std::string> names;
     for (const auto& reader : document.readers) {
+        // find() needs unique names.
         if (!names.insert(reader.name).second)
             return malformed(reader.name, "named twice");
         TRY(check_names(reader));
         // A reader hides GPUs through its own variables only.
         TRY(check(reader.name, reader.hide, {reader.reads.begin(), reader.reads.end()}));
     }
+    // A variable that no library reads would have no effect; reject it as a typing mistake.
     for (const auto& row : document.use) {
         // ggml's names may be combined with variables of any API.
         const auto known = read_below(document.readers, row.api == kGgml ? "" : row.api);
