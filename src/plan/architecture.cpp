@@ -75,6 +75,7 @@ constexpr auto kArchitectures = std::to_array<Architecture>({
     {.name = "t5encoder", .is_encoder = true, .has_positions = false, .has_position_bias = true},
     encoder("wavtokenizer-dec"),
 });
+/// The default: a decoder with a cache and rotary positions.
 constexpr Architecture kMostArchitectures{};
 
 }  // namespace

@@ -22,6 +22,7 @@ constexpr auto kBackends = std::to_array<BackendTraits>(
 /// keys and values, or one of the pairs of lengths of latent attention.
 bool knows_heads(const LayerShape& layer) {
     constexpr std::array<std::uint64_t, 8> kLengths = {40, 64, 72, 80, 96, 112, 128, 256};
+    // Query heads per key head. Some kernels exist only for certain ratios.
     const auto ratio = layer.work.heads / std::max<std::uint64_t>(layer.key_heads, 1);
     const auto values = layer.value_length == 0 ? layer.work.latent_rank : layer.value_length;
     switch (layer.key_length) {

@@ -26,6 +26,7 @@ public:
     [[nodiscard]] std::uint64_t position() const { return position_; }
     [[nodiscard]] std::uint64_t left() const { return bytes_.size() - position_; }
 
+    /// Reads an integer byte by byte, which works on hosts of either byte order.
     template <std::unsigned_integral T>
     std::optional<T> take() {
         const auto raw = take_bytes(sizeof(T));
@@ -146,6 +147,7 @@ Result<T> Reader::take() {
 }
 
 Result<std::string_view> Reader::take_text(std::uint64_t limit, std::string_view what) {
+    // The limit is checked before the bytes are touched: a length is only a claim of the file.
     const auto length = TRY(take<std::uint64_t>());
     if (length > limit)
         return malformed(std::string{what} + " of " + std::to_string(length) + " bytes");
@@ -188,6 +190,7 @@ Status Reader::header() {
 /// Reads an integer or a boolean. Other 8-byte types are read as integers as well.
 Result<std::int64_t> Reader::take_integer(std::uint32_t type) {
     switch (type) {
+        // Signed types are read as unsigned bytes and then reinterpreted.
         case kUint8:
             return static_cast<std::int64_t>(TRY(take<std::uint8_t>()));
         case kInt8:
@@ -211,6 +214,7 @@ Result<std::int64_t> Reader::take_integer(std::uint32_t type) {
     }
 }
 
+/// Whether values of the type can be stored as integers.
 bool is_integer(std::uint32_t type) {
     return type < kWidths.size() && kWidths.at(type) != 0 && type != kFloat32 && type != kFloat64;
 }
@@ -222,6 +226,7 @@ Status Reader::skip_texts(std::uint64_t count) {
     return Done{};
 }
 
+// A list has the type and the number of its items, then the items.
 Status Reader::list(const std::string& key) {
     const auto type = TRY(take<std::uint32_t>());
     const auto count = TRY(take<std::uint64_t>());
@@ -245,6 +250,7 @@ Status Reader::list(const std::string& key) {
     return Done{};
 }
 
+// A value has its type, then its content. Every value must at least be skipped correctly.
 Status Reader::value(const std::string& key) {
     const auto type = TRY(take<std::uint32_t>());
     if (type == kArray)
@@ -282,6 +288,7 @@ Status Reader::tensor() {
     const auto name = scrubbed(TRY(take_text(kMaxGgufNameBytes, "a tensor's name")));
     if (!seen_.insert(name).second)
         return malformed("the tensor " + name + " appears twice");
+    // A tensor has name, number of dimensions, shape, type, and offset.
     const auto dimensions = TRY(take<std::uint32_t>());
     if (dimensions == 0 || dimensions > kMaxGgufDimensions)
         return malformed(name + " has " + std::to_string(dimensions) + " dimensions");
@@ -389,6 +396,7 @@ Result<GgufTensor> tensor_of(std::string name,
     if (shape.front() % type->block != 0)
         return Error{ErrorCode::Malformed,
                      name + " has rows that end within a block of " + std::string{type->name}};
+    // The product saturates, so an absurd shape gives an absurd size, which fits nowhere.
     std::uint64_t rows = 1;
     for (std::size_t i = 1; i < shape.size(); ++i)
         rows = product(rows, shape[i]);

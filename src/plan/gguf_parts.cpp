@@ -25,6 +25,7 @@ Error mismatch(std::string text) {
 /// Checks each part's own statement of its number and of the number of parts.
 Status check_numbers(const std::vector<Gguf>& parts) {
     for (std::size_t i = 0; i < parts.size(); ++i) {
+        // In the metadata, parts are counted from 0.
         const auto count = parts[i].number("split.count").value_or(1);
         const auto number = parts[i].number("split.no").value_or(0);
         if (count != parts.size() || number != i)
@@ -60,6 +61,7 @@ Result<Gguf> joined(std::vector<Gguf> parts) {
     if (parts.empty())
         return mismatch("no part");
     TRY(check_numbers(parts));
+    // The first part has the metadata of the whole model.
     auto whole = std::move(parts.front());
     std::set<std::string> names;
     for (const auto& tensor : whole.tensors)

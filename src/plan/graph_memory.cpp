@@ -26,6 +26,7 @@ public:
         for (auto block = free_.begin(); block != free_.end(); ++block)
             if (block->second >= bytes && (best == free_.end() || block->second <= best->second))
                 best = block;
+        // No free block is large enough: extend the used memory.
         if (best == free_.end()) {
             const auto offset = end_;
             end_ = sum(end_, bytes);
@@ -54,6 +55,7 @@ public:
             bytes += next->second;
             free_.erase(next);
         }
+        // A block at the end is not kept: the used memory shrinks.
         if (offset + bytes == end_)
             end_ = offset;
         else
@@ -103,6 +105,7 @@ Bytes GraphMemory::peak(std::uint64_t alignment) const {
     constexpr auto kMaxTensor = 1ULL << 44U;  // fits nowhere; keeps sums far below 2^64
     if (std::ranges::any_of(steps_, [](const Step& step) { return step.bytes > kMaxTensor; }))
         return Bytes{kTooMany};
+    // Replay the steps: first all inputs, then each result in turn.
     Blocks blocks{alignment};
     std::vector<std::optional<std::uint64_t>> place(steps_.size());
     auto readers = readers_;

@@ -58,6 +58,7 @@ Status read_metadata(const Value& metadata, Gguf& gguf) {
     if (members->size() > kMaxGgufKeys)
         return malformed("metadata", "more than 4096 keys");
     for (const auto& member : *members) {
+        // GGUF has no values that are objects.
         if (member.key.empty() || member.value.is_object())
             return malformed("metadata", "a value that is no number, text or list");
         gguf.keys.insert(member.key);
@@ -119,6 +120,7 @@ Result<Model> model_from_document(std::string_view json) {
     Gguf gguf;
     TRY(read_metadata(root->at("metadata"), gguf));
     TRY(read_tensors(root->at("tensors"), gguf));
+    // From here on, the document is treated like the header of a file.
     auto model = model_of(gguf);
     if (!model)
         return std::move(model).error().in("model");

@@ -10,6 +10,7 @@ bool Keys::has(std::string_view key) const {
 }
 
 std::optional<std::uint64_t> Keys::number(std::string_view key) const {
+    // A value that exists but is not a number is a fault of the file, not a missing value.
     const auto number = gguf_.number(name_of(key));
     if (!number && has(key))
         complain(key, "is no whole number from 0");

@@ -35,6 +35,7 @@ std::uint64_t cells_of(bool is_windowed, const Model& model, const RunShape& run
     const auto all = rounded_cells(run.context);
     if (!is_windowed || run.keeps_whole_windows)
         return all;
+    // The window plus one batch, as described in the header.
     return std::min(all, rounded_cells(sum(model.window, run.batch)));
 }
 
@@ -68,6 +69,7 @@ Bytes cache_of(const Model& model, const RunShape& run) {
 }
 
 Need need_of(const Model& model, const RunShape& run, bool is_host) {
+    // The estimate is for one device that computes everything.
     auto part = whole(model);
     part.is_host = is_host;
     Need need{.output = model.output,

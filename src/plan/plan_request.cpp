@@ -13,6 +13,7 @@
 namespace gpuprobe::inline plan {
 namespace {
 
+/// Limits that keep sums of sizes far from overflow.
 constexpr std::uint64_t kMaxMib = 1ULL << 32U;
 constexpr std::size_t kMaxGpus = 128;
 
@@ -24,6 +25,7 @@ ReadProblem read_number(const Value& value,
     auto number = value.as_unsigned();
     const auto* text = value.as_string();
     if (text) {
+        // A suffix "k" is common for contexts: "32k".
         const bool is_thousands = text->ends_with('k') || text->ends_with('K');
         const std::uint64_t unit = is_thousands ? 1024 : 1;
         number = parse_number<std::uint64_t>(
@@ -57,6 +59,7 @@ ReadProblem read_words(const Value& value, std::vector<std::string>& out) {
 
 ReadProblem read_gpus(const Value& value, PlanRequest& request) {
     auto problem = read_words(value, request.gpus);
+    // An empty list would otherwise mean all GPUs, which is probably not intended.
     if (problem.empty() && std::ranges::all_of(request.gpus, &std::string::empty))
         return "expected at least one GPU; leave it out if any will do";
     return problem;
@@ -98,6 +101,7 @@ ReadProblem read_tensor_split(const Value& value, PlanRequest& request) {
     for (const auto& part : parts) {
         // std::from_chars() for floating-point numbers is missing in libc++ 19.
         std::istringstream text{part};
+        // A locale could change the decimal point.
         text.imbue(std::locale::classic());
         float number = 0;
         if (!(text >> std::noskipws >> number) || !text.eof() || !std::isfinite(number) ||
@@ -108,6 +112,7 @@ ReadProblem read_tensor_split(const Value& value, PlanRequest& request) {
     return {};
 }
 
+/// All keys. The command line, the help text and the completion are generated from this table.
 constexpr ReadableKey<PlanRequest> kTable[] = {
     {{.key = "need-mib",
       .type = RequestType::Mebibytes,

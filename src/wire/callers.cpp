@@ -65,6 +65,7 @@ void Callers::keep(const std::string& sender, const Credentials& credentials) {
     const bool is_large = credentials.groups && credentials.groups->size() > kMaxKnownGroups;
     if (is_large || known(sender))
         return;
+    // Drop the caller that has been idle for longest.
     if (known_.size() >= kMaxKnown) {
         place_.erase(known_.back().sender);
         known_.pop_back();
@@ -79,6 +80,7 @@ void Callers::credentials_of(const std::string& sender, Answer answer) {
     // A query for this sender is already running.
     if (waiting.size() > 1)
         return;
+    // The proxy, and with it this handler, is destroyed together with this object.
     const auto reply = [this, sender](ReplyError problem, const Dictionary& facts) {
         const auto credentials =
             problem ? Error{ErrorCode::NotAuthorized, "the bus does not know the caller"}

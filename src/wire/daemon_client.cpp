@@ -132,6 +132,7 @@ void DaemonClient::Impl::load_properties() {
 /// Adds the ids of a divided GPU's partitions.
 void add_units(const sdbus::Variant& units, GpuIds& ids) {
     using Units = std::map<sdbus::ObjectPath, Dictionary>;
+    // A daemon of another version may send another type.
     if (signature_in(units) != "a{oa{sv}}")
         return;
     for (const auto& [path, unit] : units.get<Units>())
@@ -139,7 +140,7 @@ void add_units(const sdbus::Variant& units, GpuIds& ids) {
             ids.emplace(path, id->second.get<std::string>());
 }
 
-// The bus identifies GPUs by object paths. Their ids, and those of partitions, are properties.
+// The bus identifies GPUs by object paths. The ids of GPUs and partitions are properties.
 GpuIds DaemonClient::Impl::gpu_ids() const {
     std::map<sdbus::ObjectPath, Interfaces> objects;
     root->callMethod("GetManagedObjects").onInterface(kObjectManager).storeResultsTo(objects);
@@ -192,6 +193,7 @@ void DaemonClient::Impl::follow_job(Waiting& waiting,
                                     const std::string& path,
                                     const Interfaces& added) {
     const auto job = added.find(kJob);
+    // Follow only the first job, and only if the caller wants progress.
     if (waiting.job || job == added.end() || !waiting.progress)
         return;
     const auto starter = job->second.find("StartedByUid");
@@ -215,6 +217,7 @@ DaemonClient::~DaemonClient() = default;
 Result<std::unique_ptr<DaemonClient>> DaemonClient::connect(const std::string& where,
                                                             SystemLoop& loop) {
     auto impl = std::make_unique<Impl>(loop);
+    // Reading the properties starts the daemon if it is not running.
     impl->connection = TRY(Connection::open(where, loop));
     const auto asked = at_the_door([&]() -> Status {
         impl->root = impl->proxy(kRootPath);

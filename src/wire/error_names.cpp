@@ -32,6 +32,7 @@ constexpr NamedError kNames[] = {
 }  // namespace
 
 std::string error_name(ErrorCode code) {
+    // All codes have a name; "Internal" is only a precaution.
     const auto* entry = std::ranges::find(kNames, code, &NamedError::code);
     return std::string{kPrefix} + std::string{entry == std::end(kNames) ? "Internal" : entry->name};
 }

@@ -519,7 +519,7 @@ static int call_daemon(gpuprobe_client* client, const struct text* question, cha
     return code == -EPIPE ? -ECONNRESET : code;
 }
 
-// Calls the daemon, or gpuprobectl if there is no daemon and the caller allows it.
+// Calls the daemon. Without a daemon, calls gpuprobectl if the caller allows it.
 static int call_locked(gpuprobe_client* client,
                        const char* method,
                        const char* parameters,

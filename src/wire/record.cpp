@@ -50,6 +50,7 @@ Dictionary DictionaryWriter::dictionary_of(const Reason& reason) const {
     Dictionary entry{{"Code", sdbus::Variant{bus_text(reason.code)}}};
     if (spelling_.add_words)
         spelling_.add_words(reason, owner_, entry);
+    // D-Bus clients need no empty dictionary.
     if (const auto* detail = reason.detail.as_object(); detail && !detail->empty())
         entry.emplace("Detail", variant_from(reason.detail));
     return entry;

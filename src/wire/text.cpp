@@ -61,12 +61,14 @@ bool is_plain(char byte) {
 }  // namespace
 
 std::string bus_text(std::string_view text, Bytes limit) {
+    // Nearly all texts are short ASCII and need no decoding.
     if (text.size() <= limit.count && std::ranges::all_of(text, is_plain))
         return std::string{text};
     std::string clean;
     clean.reserve(std::min<std::size_t>(text.size(), limit.count));
     while (!text.empty()) {
         const auto character = first_character(text);
+        // Only the malformed byte is replaced; decoding continues with the next one.
         const auto length = std::max<std::size_t>(character.length, 1);
         const bool keep = character.length != 0 && is_allowed(character.code);
         const auto piece = keep ? text.substr(0, length) : kReplacement;

@@ -18,6 +18,7 @@ struct Limits {
     Bytes text = kMaxReceivedText;
     bool has_nulls = false;
 };
+/// Requests come from any user and are small; replies come from the daemon.
 constexpr Limits kOfRequests;
 constexpr Limits kOfAnswers{.code = ErrorCode::Malformed,
                             .depth = kMaxDepth,
@@ -87,17 +88,19 @@ Result<Value> Reader::read(const Members& members, int depth) {
     Value::Object object;
     for (const auto& [key, variant] : members.list) {
         TRY(count());
+        // Keys are as untrusted as values.
         if (key.size() > limits_.text.count)
             return refused("a key is too long");
         auto value = read(variant, depth + 1);
         if (!value)
+            // Errors contain the path of the value.
             return std::move(value).error().in(key);
         object.push_back(Value::Member{.key = key, .value = std::move(value).value()});
     }
     return Value{std::move(object)};
 }
 
-// a{ss} cannot contain other containers, so there is no depth to check.
+// a{ss} cannot contain other containers, so its depth needs no check.
 Result<Value> Reader::string_map(const sdbus::Variant& variant) {
     Value::Object members;
     for (const auto& [key, content] : variant.get<std::map<std::string, std::string>>()) {
