@@ -12,25 +12,28 @@
 #include "probe/target.h"
 #include "report/facts.h"
 
-/// What a worker process does. Nothing outside this room loads or calls a vendor library.
+/// The backends that a worker process runs. No code outside this component loads or calls a vendor
+/// library.
 namespace gpuprobe::backends {
 
-/// Where a backend's findings go, each as soon as it is known: what arrived before a crash is kept.
+/// Receives the results of a backend one by one, as soon as each is known, so that a crash of the
+/// driver loses only what comes after it.
 class Sink {
 public:
     virtual ~Sink() = default;
-    /// What is about to happen: "dlopen", "instance", "enumerate", "query". Named in a timeout's
-    /// note.
+    /// Announces the next step: "dlopen", "instance", "enumerate", "query". The note of a timeout
+    /// names it.
     virtual void phase(std::string_view name) = 0;
-    /// Facts about the API as a whole; an object. Later calls add members.
+    /// Facts about the API as a whole, as an object. Later calls add members.
     virtual void runtime(const Value& facts) = 0;
+    /// Facts about one device. After known(), a further call for the same device adds to its facts.
     virtual void device(const DeviceFacts& facts) = 0;
-    /// Every device has been told; what is told of one from here on adds to it. For a backend whose
-    /// driver is slow to tell what few wait for.
+    /// Every device has been reported; later calls of device() only add facts. Used by backends
+    /// whose driver takes long to report details that few clients need.
     virtual void known() {}
 };
 
-/// How the query ended, as far as the backend can tell from inside.
+/// The result of a stage, as far as the backend can determine it from inside the worker.
 struct Answer {
     Outcome outcome = Outcome::Answered;  ///< Answered, Absent or Failed
     std::optional<std::string> note = {};
@@ -42,45 +45,47 @@ using Asked = Result<T, Answer>;
 /// Absent, with the reason `no-device`.
 Answer without_devices(std::string note, Value::Object detail = {});
 
-/// Why a call, or a device, did not do what it was told: an answer about the driver, never an Error
-/// of ours.
+/// The reason why a call failed or a device refused to work. It describes the driver; an Error
+/// describes a failure of our code.
 struct Refusal {
-    std::string code = {};  ///< one of docs/reasons.md
+    std::string code = {};  ///< a code from docs/reasons.md
     std::string note = {};  ///< "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"
     Value detail = Value{Value::Object{}};
 };
-/// A value, or why there is none.
+/// A value, or the reason why there is no value.
 template <class T>
 using Attempt = Result<T, Refusal>;
-/// Of a call that returned `code`, which the API calls `words`: "CALL: WORDS", and the call and the
-/// code as detail.
+/// The refusal for a call that returned `code`; `words` is the API's name for that code. The note
+/// is "CALL: WORDS"; the detail has the call and the code.
 Refusal refused_call(std::string_view reason,
                      std::string_view call,
                      std::string_view words,
                      std::int64_t code);
+/// The answer that ends a stage because of a refusal.
 Answer answer_of(const Refusal& refusal, Outcome outcome = Outcome::Failed);
 
 class ComputeDevice;
-/// Makes a context on a device, ready for ComputeDevice::allocate.
+/// Creates a context on a device, ready for ComputeDevice::allocate().
 using OpenDevice = std::function<Attempt<std::unique_ptr<ComputeDevice>>()>;
-/// Is given each device of an API, and how to open it; false when it has seen enough.
+/// Called for each device of an API with a function that opens it. Returns false to stop the
+/// enumeration.
 using VisitDevice = std::function<bool(const DeviceFacts& facts, const OpenDevice& open)>;
 
-/// Asks about every device; runs nothing on any.
+/// Reports facts about every device; runs no code on any of them.
 using Query = Answer (*)(const ProbeTarget& target, Sink& sink);
-/// Goes through the devices of an API's driver.
+/// Calls `visit` for each device of an API's driver.
 using Enumerate = Answer (*)(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
-/// What an API can be asked to do.
+/// The stages that an API implements.
 struct Backend {
     std::string_view api;
-    Query query = nullptr;         ///< the stage "query"; null: the inventory knows it
-    Enumerate compute = nullptr;   ///< the devices of "verify" and "measure"; null: runs nothing
-    const char* device = nullptr;  ///< the one that is meant where the target names none
-    Query processes = nullptr;     ///< the stage "processes": who uses the devices
+    Query query = nullptr;         ///< stage "query"; null if the inventory has the facts
+    Enumerate compute = nullptr;   ///< devices of "verify" and "measure"; null if not supported
+    const char* device = nullptr;  ///< the device to use if the target names none
+    Query processes = nullptr;     ///< stage "processes": the processes that use each device
 };
 
-/// The registry: one line per API.
+/// All backends, one entry per API.
 std::span<const Backend> registry();
 
 }  // namespace gpuprobe::backends

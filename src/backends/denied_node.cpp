@@ -11,6 +11,7 @@
 namespace gpuprobe::backends {
 
 bool is_denied(const std::string& path, int error) {
+    // EPERM can have other causes; a control group is the cause if the mode would let us in.
     return error == EPERM && ::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
 }
 

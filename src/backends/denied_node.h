@@ -6,22 +6,25 @@
 
 #include "report/outcome.h"
 
-/// Nodes that a device control group denies, as containers and a unit's DeviceAllow= set it up. The
-/// node's mode lets us in then, and access(2) says so: only opening tells.
+/// Device nodes that a device control group denies, as set up by containers and by DeviceAllow= in
+/// a systemd unit. The file mode permits access in that case, and access(2) succeeds; only open(2)
+/// fails.
 namespace gpuprobe::backends {
 
-/// Opening it initialises no GPU. Source: open-gpu-kernel-modules, kernel-open/nvidia/nv.c.
+/// NVIDIA's control node. Opening it initializes no GPU. Source: open-gpu-kernel-modules,
+/// kernel-open/nvidia/nv.c.
 constexpr const char* kNvidiaControl = "/dev/nvidiactl";
 
-/// Whether opening `path` for reading and writing failed with `error` for that reason: EPERM, where
-/// a mode that shuts us out gives EACCES. Source: Linux, security/device_cgroup.c.
+/// Whether opening `path` for reading and writing failed with `error` because of a device control
+/// group. The control group gives EPERM; a restrictive file mode gives EACCES. Source: Linux,
+/// security/device_cgroup.c.
 bool is_denied(const std::string& path, int error);
 
 /// Opens a node for reading and writing. Returns a descriptor, or -1 with errno set.
 int open_for_use(const char* path);
 
-/// Adds `device-denied` when `node` is denied; opens it, so it is for nodes that wake nothing, and
-/// for those that a driver has just tried to open.
+/// Adds the reason `device-denied` if a device control group denies `node`. It opens the node, so
+/// use it only for nodes that wake no device, or that a driver has just tried to open.
 void add_denial(const std::string& node,
                 std::vector<Reason>& reasons,
                 int (*open_node)(const char* path) = open_for_use);

@@ -4,15 +4,16 @@
 #include "backends/backend.h"
 #include "backends/symbols.h"
 
-/// How every backend comes by its driver's functions.
+/// Loading a driver's library and looking up its functions, as every backend does it.
 namespace gpuprobe::backends {
 
-/// Tells the phase "dlopen" and loads. Absent when there is no such library, Failed when it does
-/// not load.
+/// Reports the phase "dlopen" and loads the library. The answer is Absent if there is no such
+/// library, Failed if it does not load.
 Asked<DynamicLibrary> open_library(const std::string& name, Sink& sink);
+/// The answer for a failed DynamicLibrary::open().
 Answer not_loaded(const Error& problem);
 
-/// The functions that a query calls. Failed when the library lacks one.
+/// The table of functions that a query calls. Failed if the library lacks one of them.
 template <class Table, class Source>
 Asked<Table> query_functions(const Source& source) {
     auto table = load<Table>(source);
@@ -21,8 +22,8 @@ Asked<Table> query_functions(const Source& source) {
     return *std::move(table);
 }
 
-/// The functions that run kernels on a device. Refusals: `api-refused` when there is none of a
-/// name.
+/// The table of functions that run kernels on a device. Refusals: `api-refused` if the library
+/// lacks one of them.
 template <class Table, class Source>
 Attempt<Table> compute_functions(const Source& source) {
     auto table = load<Table>(source);
@@ -31,13 +32,14 @@ Attempt<Table> compute_functions(const Source& source) {
     return *std::move(table);
 }
 
-/// The member "loader": the file that the library is.
+/// Runtime facts with the member "loader": the library's file, or its name if the file is unknown.
 Value runtime_of(const DynamicLibrary& library);
 
-/// Why a loader found nothing behind a manifest, where its library is to blame: Absent with
-/// `driver-missing` when it is not there, Failed with the linker's words when it does not load. A
-/// loader says the same for these as for a driver without a device. nullopt when the library loads,
-/// or none is named; it stays loaded, as the loader would have left it.
+/// The reason why a loader found no device for a manifest, if the manifest's library is the cause:
+/// Absent with `driver-missing` if the file does not exist, Failed with the dynamic linker's
+/// message if it does not load. Loaders return the same error for both as for a driver without a
+/// device. nullopt if the library loads or the target names no library. A library that loads stays
+/// loaded, as the loader would have left it.
 std::optional<Answer> without_library(const ProbeTarget& target);
 
 }  // namespace gpuprobe::backends

@@ -10,25 +10,27 @@
 
 namespace gpuprobe::backends {
 
-/// A function of a type that is yet to be said.
+/// A function pointer whose real type is not known yet; cast it before calling.
 using AnyFunction = void (*)();
 
-/// A vendor library, loaded at run time and never unloaded: drivers leave threads and exit handlers
-/// behind that a dlclose would pull the ground from.
+/// A vendor library, loaded at run time and never unloaded. Drivers leave threads and exit handlers
+/// behind, and a dlclose() would unmap their code.
 class DynamicLibrary {
 public:
-    /// `name`: the run-time soname ("libvulkan.so.1"), never the development link ("libcuda.so" is
-    /// a stub in toolkits), or a path.
-    /// Errors: NotFound when there is no such library; Io with the linker's words when there is one
-    /// that does not load (missing dependency, wrong class, executable stack refused).
+    /// Loads a library. `name` is a path or the run-time soname ("libvulkan.so.1"), never the
+    /// development link: in toolkits, "libcuda.so" is a stub.
+    /// Errors: NotFound if there is no such library; Io with the dynamic linker's message if the
+    /// library exists but does not load (missing dependency, wrong ELF class, executable stack
+    /// refused).
     static Result<DynamicLibrary> open(const std::string& name);
 
-    /// The function of that name; null when there is none. Tables of them: symbols.h.
+    /// The function of that name, or null if the library does not export it. For tables of
+    /// functions see symbols.h.
     [[nodiscard]] AnyFunction find(const char* function) const;
 
-    /// As it was asked for.
+    /// The name that was passed to open().
     [[nodiscard]] const std::string& name() const { return name_; }
-    /// The file that the dynamic linker took; nullopt when it does not say.
+    /// The file that the dynamic linker loaded; nullopt if it does not report one.
     [[nodiscard]] std::optional<std::string> path() const;
 
 private:
@@ -38,7 +40,8 @@ private:
     void* handle_ = nullptr;
 };
 
-/// What a refused dlopen means: NotFound only when the library asked for is itself not there.
+/// The error code for a failed dlopen(): NotFound only if the requested library itself is missing,
+/// Io for everything else.
 /// Source: glibc, elf/dl-load.c ("NAME: cannot open shared object file: No such file or directory")
 /// and musl, ldso/dynlink.c ("Error loading shared library NAME: No such file or directory").
 ErrorCode dlopen_failure(std::string_view name, std::string_view linker_message);

@@ -17,7 +17,8 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// A backend whose API has no row in report/api_table.h does not compile.
+/// The API's name. It is consteval so that a backend whose API has no row in report/api_table.h
+/// does not compile.
 consteval std::string_view word_of(Api api) {
     return info_of(api).word;
 }
@@ -25,6 +26,7 @@ consteval std::string_view word_of(Api api) {
 }  // namespace
 
 std::span<const Backend> registry() {
+    // Sorted by name. ROCm's query prefers the HSA runtime, but only HIP can compile kernels.
     static constexpr std::array kBackends = {
         Backend{.api = word_of(Api::Cpu), .compute = visit_cpu, .device = "index:0"},
         Backend{

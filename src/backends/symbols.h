@@ -9,26 +9,26 @@
 
 #include "backends/dynamic_library.h"
 
-/// What all C APIs share: tables of functions that are looked up at run time, calls that may be
-/// refused, and owners of handles.
+/// Helpers for C APIs that are loaded at run time: tables of functions, calls that return an error
+/// code, and owners of handles.
 namespace gpuprobe::backends {
 
-/// The functions of one API that are called. A table derives from this and declares each of them as
-/// a Symbol or an OptionalSymbol, with the name to look up; load() makes it.
+/// Base class for the functions that we call of one API. A table derives from it and declares each
+/// function as a Symbol or an OptionalSymbol, with the name to look up; load() creates the table.
 class SymbolTable {
 public:
     using Lookup = std::function<AnyFunction(const char* name)>;
     explicit SymbolTable(Lookup lookup) : lookup_{std::move(lookup)} {}
 
     [[nodiscard]] AnyFunction find(const char* name) const { return lookup_(name); }
-    /// The same for one that the table is of no use without.
+    /// Like find(), for a function that the table cannot do without.
     AnyFunction require(const char* name) {
         const auto function = find(name);
         if (!function && !missing_)
             missing_ = name;
         return function;
     }
-    /// The first function that is required and not there; null when all are.
+    /// The first required function that was not found; null if all were found.
     [[nodiscard]] const char* missing() const { return missing_; }
 
 private:
@@ -36,7 +36,8 @@ private:
     const char* missing_ = nullptr;
 };
 
-/// A function of a library, and the name that it was found by. Called like the pointer that it is.
+/// A function of a library and the name under which it was found. It is called like a function
+/// pointer.
 template <class Function>
 struct Symbol {
     const char* name = nullptr;
@@ -48,7 +49,7 @@ struct Symbol {
     operator Function*() const { return address; }
 };
 
-/// The first of the named functions that there is; null when there is none.
+/// The first of the named functions that the library has; null if it has none of them.
 template <class Function>
 struct OptionalSymbol : Symbol<Function> {
     OptionalSymbol(SymbolTable& table, std::convertible_to<const char*> auto... names) {
@@ -61,7 +62,8 @@ struct OptionalSymbol : Symbol<Function> {
     }
 };
 
-/// A table of functions, whole or not at all. Errors: NotFound, naming the function.
+/// A complete table of functions. Errors: NotFound with the name of the first function that is
+/// missing.
 template <std::derived_from<SymbolTable> Table>
 Result<Table> load(SymbolTable::Lookup lookup) {
     Table table{std::move(lookup)};
@@ -69,7 +71,7 @@ Result<Table> load(SymbolTable::Lookup lookup) {
         return Error{ErrorCode::NotFound, std::string{name} + ": no such function"};
     return table;
 }
-/// The same of a library, which the error names too.
+/// Loads the table from a library. The error also names the library.
 template <std::derived_from<SymbolTable> Table>
 Result<Table> load(const DynamicLibrary& library) {
     auto table = load<Table>([library](const char* name) { return library.find(name); });
@@ -78,8 +80,8 @@ Result<Table> load(const DynamicLibrary& library) {
     return table;
 }
 
-/// Calls a function whose success is 0. What `refuse` makes of its name and any other code is the
-/// error.
+/// Calls a function that returns 0 for success. For any other code, the error is the result of
+/// refuse(function name, code).
 template <class Refuse, class Code, class... Parameters>
 auto call(const Refuse& refuse,
           const Symbol<Code(Parameters...)>& function,
@@ -90,8 +92,8 @@ auto call(const Refuse& refuse,
     return Done{};
 }
 
-/// Owner of a handle that a function found at run time lets go of. What that function returns is
-/// dropped: there is nothing left to do about a refusal.
+/// Owner of a handle that is released by a function found at run time. The result of that function
+/// is ignored, because nothing can be done about a failed release.
 template <class Handle>
 class Owned {
 public:
@@ -118,7 +120,7 @@ public:
     explicit operator bool() const { return handle_ != Handle{}; }
 
 private:
-    Handle handle_ = {};  // an integer for some of Vulkan's on machines of 32 bits
+    Handle handle_ = {};  // some Vulkan handles are integers on 32-bit machines
     Release release_ = {};
 };
 

@@ -13,39 +13,41 @@
 #include "base/value.h"
 #include "report/pci_address.h"
 
-/// What drivers say, numbers and raw bytes and texts, in the form that facts carry.
+/// Conversion of the numbers, raw bytes and texts that drivers report into the form used in facts.
 namespace gpuprobe::backends {
 
-/// The number in that many lower-case digits, or more when it needs them.
+/// The number in lower-case hexadecimal, padded with zeros to at least `digits` digits.
 std::string hexadecimal(std::uint64_t number, std::size_t digits);
 
-/// Four lower-case digits: a PCI vendor or device id. nullopt for 0 and for what does not fit:
-/// Khronos gives vendors without PCI id numbers from 0x10000 on.
+/// A PCI vendor or device id as four lower-case digits. nullopt for 0 and for numbers of more than
+/// 16 bits: Khronos assigns numbers from 0x10000 to vendors without a PCI id.
 std::optional<std::string> pci_id_text(std::uint32_t id);
 
-/// Two lower-case digits a byte, in byte order; nullopt when every byte is zero, which is what
-/// drivers leave in place when they do not know.
+/// Two lower-case hexadecimal digits per byte, in byte order. nullopt if every byte is zero:
+/// drivers leave zeros for a value that they do not know.
 std::optional<std::string> hexadecimal_unless_zero(std::span<const std::uint8_t> bytes);
-/// 16 bytes in the same way, grouped 8-4-4-4-12; also zeros.
+/// A UUID: 16 bytes in hexadecimal, grouped 8-4-4-4-12. Accepts zeros.
 std::string uuid_text(std::span<const std::uint8_t, 16> bytes);
-/// The same; nullopt when every byte is zero.
+/// Like uuid_text(), but nullopt if every byte is zero.
 std::optional<std::string> canonical_uuid(std::span<const std::uint8_t, 16> bytes);
 
-/// "1.3.277" of 1, 3 and 277.
+/// A version text: "1.3.277" for 1, 3 and 277.
 std::string dotted(std::initializer_list<std::uint64_t> parts);
-/// "20.4.4" of Intel's packed IP version: 10 bits of architecture, 8 of release and, at the bottom,
-/// 6 of revision; nullopt for 0. Source: compute-runtime, shared/source/helpers/hw_ip_version.h.
+/// Intel's packed IP version as text ("20.4.4"): architecture in the top 10 bits, release in the
+/// next 8, revision in the lowest 6. nullopt for 0. Source: compute-runtime,
+/// shared/source/helpers/hw_ip_version.h.
 std::optional<std::string> intel_ip_text(std::uint32_t version);
-/// "12.4" of 12040. Source: CUDA Driver API, cuDriverGetVersion.
+/// A CUDA version as text: "12.4" for 12040. Source: CUDA Driver API, cuDriverGetVersion.
 std::string cuda_version_text(int version);
-/// "gfx90a" of "gfx90a:sramecc+:xnack-"; nullopt when the name is no AMD target.
+/// The gfx target in a device name: "gfx90a" for "gfx90a:sramecc+:xnack-". nullopt if the name is
+/// not an AMD target.
 std::optional<std::string> gfx_target_in(std::string_view name);
 
-/// A text up to its first NUL or to the end of its array, without white space around it; nullopt
-/// when nothing is left.
+/// The text up to the first NUL or the end of the array, scrubbed and without surrounding white
+/// space; nullopt if nothing is left.
 std::optional<std::string> clean_text(std::string_view raw);
-/// The text that a function writes into a buffer of a given length; nullopt when it returns
-/// anything but 0, or writes nothing.
+/// The text that a C function writes into a buffer. `write` receives the buffer and its length.
+/// nullopt if it returns anything but 0 or writes nothing.
 template <class Write>
 std::optional<std::string> written_text(const Write& write) {
     std::array<char, 256> buffer = {};
@@ -53,31 +55,34 @@ std::optional<std::string> written_text(const Write& write) {
         return std::nullopt;
     return clean_text(buffer.data());
 }
-/// What a compiler complained about first, cut to a line of a report.
+/// The first line of a compiler's log, shortened to fit into a report.
 std::string first_line(std::string_view log);
 
-/// nullopt when a number does not fit an address.
+/// A PCI address; nullopt if the bus, device or function number is out of range.
 std::optional<PciAddress> pci_address(std::uint32_t domain,
                                       std::uint32_t bus,
                                       std::uint32_t device,
                                       std::uint32_t function);
-/// The same for drivers that say zero where they do not know: all zeros are nullopt too.
+/// Like pci_address(), for drivers that report zeros for an unknown address: 0000:00:00.0 is
+/// nullopt too.
 std::optional<PciAddress> pci_address_unless_zero(std::uint32_t domain,
                                                   std::uint32_t bus,
                                                   std::uint32_t device,
                                                   std::uint32_t function);
 
-/// Null for 0, which is what drivers say where they do not know.
+/// The number as a value; null for 0, which drivers report for an unknown number.
 Value unless_zero(std::uint64_t number);
 
-/// An entry of a table that gives an API's numbers their words.
+/// An entry of a table that translates an API's numbers to words.
 struct NumberWord {
     std::int64_t number = 0;
     std::string_view word = {};
 };
+/// The word for a number; nullopt if the table does not have it.
 std::optional<std::string> word_for(std::span<const NumberWord> words, std::int64_t number);
+/// The word for a number, or the number in decimal if the table does not have it.
 std::string word_or_number(std::span<const NumberWord> words, std::uint32_t number);
-/// The words of the bits that are set, in the order of the table; other bits are left out.
+/// The words of the bits that are set, in the order of the table. Bits without a word are left out.
 Value words_of_bits(std::span<const NumberWord> words, std::uint64_t bits);
 
 }  // namespace gpuprobe::backends
