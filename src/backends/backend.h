@@ -52,7 +52,7 @@ struct Refusal {
     std::string note = {};  ///< "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY"
     Value detail = Value{Value::Object{}};
 };
-/// A value, or the reason why there is no value.
+/// A value, or the reason why it is missing.
 template <class T>
 using Attempt = Result<T, Refusal>;
 /// The refusal for a call that returned `code`; `words` is the API's name for that code. The note
@@ -73,7 +73,7 @@ using VisitDevice = std::function<bool(const DeviceFacts& facts, const OpenDevic
 
 /// Reports facts about every device; runs no code on any of them.
 using Query = Answer (*)(const ProbeTarget& target, Sink& sink);
-/// Calls `visit` for each device of an API's driver.
+/// Calls `visit` for each device that an API's driver lists.
 using Enumerate = Answer (*)(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 /// The stages that an API implements.

@@ -50,19 +50,21 @@ namespace {
 constexpr const char* kTegra = "/dev/nvmap";
 constexpr unsigned kCompares = BPF_JMP | BPF_JEQ | BPF_K;
 
-/// What seccomp(2) returns; -1 with errno. systemd's `@system-service` of 252 has prctl(2) alone.
+/// Loads a filter. Returns the result of seccomp(2): -1 with errno set on failure. Falls back to
+/// prctl(2), because `@system-service` of systemd 252 allows only that.
 int load(std::span<const sock_filter> program, unsigned flags) {
-    // Which it does not write to.
+    // sock_fprog has no const pointer, but the kernel only reads the program.
     const sock_fprog given{.len = static_cast<unsigned short>(program.size()),
                            .filter = const_cast<sock_filter*>(program.data())};
     (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     const auto loaded = ::syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, &given);
+    // prctl(2) has no flags, so it cannot replace a call with flags.
     if (loaded >= 0 || flags != 0)
         return static_cast<int>(loaded);
     return ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &given, 0, 0);
 }
 
-/// The program, for the process of this number.
+/// A copy of the program with kThisProcess replaced by the number of the given process.
 std::vector<sock_filter> addressed(std::span<const sock_filter> program, pid_t process) {
     std::vector<sock_filter> own{program.begin(), program.end()};
     for (auto& step : own)
@@ -71,15 +73,16 @@ std::vector<sock_filter> addressed(std::span<const sock_filter> program, pid_t p
     return own;
 }
 
-/// How many processes and threads a driver may start; a program that computes needs a thread for
-/// each processor, and compilers some processes. A driver that goes on for long gets more in time.
+/// Counts the processes or threads that a driver starts, against a limit. A program that computes
+/// on the CPU needs a thread per processor, and compilers need a few processes. The limit grows
+/// with time for drivers that run long.
 struct Starts {
     static constexpr unsigned kProcesses = 128;
     static constexpr unsigned kThreads = 1024;
     static constexpr unsigned kThreadsPerProcessor = 16;
     static constexpr unsigned kProcessesPerSecond = 1;
     static constexpr unsigned kThreadsPerSecond = 4;
-    /// After one part in so many of them, new ones run only while the processor is otherwise idle.
+    /// Beyond 1/kUsualShare of the limit, new ones run only while the processor is otherwise idle.
     static constexpr unsigned kUsualShare = 8;
 
     unsigned most = 0;
@@ -87,6 +90,7 @@ struct Starts {
     unsigned count = 0;
     MonotonicTime since = SystemClock{}.monotonic();
 
+    /// Counts one more; false if that would exceed the limit.
     [[nodiscard]] bool takes_another() {
         const auto seconds =
             std::chrono::floor<std::chrono::seconds>(SystemClock{}.monotonic() - since).count();
@@ -98,7 +102,8 @@ struct Starts {
     [[nodiscard]] bool is_usual() const { return count <= most / kUsualShare; }
 };
 
-/// Writes a line to the worker's output, where the reasons of a driver that fails are looked for.
+/// Writes a line to stderr; the formatted line must fit into 95 characters. The parent searches the
+/// worker's output for the reasons why a driver failed.
 template <class... Values>
 void print(const char* format, Values... values) {
     std::array<char, 96> line;
@@ -106,7 +111,7 @@ void print(const char* format, Values... values) {
     (void)!::write(STDERR_FILENO, line.data(), static_cast<std::size_t>(length));
 }
 
-/// Prints the number of a call once.
+/// Reports an unlisted system call, once per number.
 void print_unknown(int call) {
     static std::bitset<1024> printed;
     const auto number = static_cast<std::size_t>(call);
@@ -116,21 +121,25 @@ void print_unknown(int call) {
     print("system call %zu is not among those for drivers\n", number);
 }
 
-/// What two processes agree on before the driver is loaded; in memory that both share.
+/// The handshake between the worker and its supervisor before the driver is loaded. It is in memory
+/// that both processes share.
 struct Agreement {
     enum State : std::uint32_t { kStarting, kAble, kLoaded, kListening, kFailed };
     std::atomic<std::uint32_t> state = kStarting;
-    std::atomic<int> listener = -1;  ///< the descriptor that the kernel asks through
+    std::atomic<int> listener = -1;  ///< the descriptor that delivers the kernel's notifications
 
+    /// Moves to the next state and wakes the other process.
     void set(State next) {
         state = next;
         (void)::syscall(SYS_futex, &state, FUTEX_WAKE, 1, nullptr, nullptr, 0);
     }
-    /// The state that follows `known`, or kFailed if `other` has ended or takes 20 seconds, which
-    /// is more than any probe has.
+    /// Waits for the state to change from `known` and returns the new one. Returns kFailed if
+    /// process `other` has ended, or after 20 seconds, which is longer than the time limit of any
+    /// probe.
     [[nodiscard]] std::uint32_t after(State known, pid_t other) {
         constexpr int kTries = 2000;
         const timespec pause{.tv_sec = 0, .tv_nsec = 10'000'000};
+        // __WCLONE: the supervisor sends no signal when it ends (see start_supervisor).
         const auto has_ended = [other] {
             return other > 0 && ::waitpid(other, nullptr, WNOHANG | __WCLONE) != 0;
         };
@@ -142,23 +151,28 @@ struct Agreement {
 using SharedAgreement = std::unique_ptr<Agreement, void (*)(Agreement*)>;
 
 SharedAgreement new_agreement() {
+    // Shared, so that both processes see changes after the clone. Null if the mapping fails.
     void* const memory = ::mmap(nullptr, sizeof(Agreement), PROT_READ | PROT_WRITE,
                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     return {memory == MAP_FAILED ? nullptr : new (memory) Agreement,
             [](Agreement* made) { (void)::munmap(made, sizeof *made); }};
 }
 
-/// Answers for a driver's calls of which the kernel asks.
+/// Decides about the system calls for which the kernel sends a notification. `may_schedule`:
+/// whether the supervisor may change the scheduling of driver processes.
 class CallSupervisor {
 public:
     explicit CallSupervisor(bool may_schedule) : may_schedule_{may_schedule} {}
 
     [[nodiscard]] seccomp_notif_resp answer(const seccomp_notif& asked) {
         seccomp_notif_resp answer = {.id = asked.id, .val = 0, .error = -ENOSYS, .flags = 0};
+        // Unlisted calls fail with ENOSYS, as on an older kernel.
         if (!starts_something(asked.data.nr)) {
             print_unknown(asked.data.nr);
             return answer;
         }
+        // The others start a process or a thread: let the kernel continue the call while the limit
+        // allows it.
         const bool is_thread =
             asked.data.nr == __NR_clone && (asked.data.args[kCloneFlags] & CLONE_THREAD) != 0;
         auto& starts = is_thread ? threads_ : processes_;
@@ -168,6 +182,7 @@ public:
         if (!is_taken && !std::exchange(has_refused_, true))
             print("the driver started more than %u %s\n", starts.count,
                   is_thread ? "threads" : "processes");
+        // An unusual number: lower the priority of the caller, whose children inherit it.
         if (may_schedule_ && !starts.is_usual()) {
             constexpr sched_param kNone = {};
             (void)::sched_setscheduler(static_cast<pid_t>(asked.pid), SCHED_IDLE, &kNone);
@@ -176,6 +191,7 @@ public:
     }
 
 private:
+    /// Whether the call starts a process or a thread. Some architectures have only clone().
     static bool starts_something(int call) {
 #ifdef __NR_fork
         if (call == __NR_fork || call == __NR_vfork)
@@ -192,28 +208,31 @@ private:
                     .per_second = Starts::kThreadsPerSecond};
 };
 
-/// A newer kernel writes more than its headers here know.
+/// Buffer for a notification. A newer kernel may write more bytes than our headers declare.
 union Question {
     std::array<std::byte, 1024> all;
     seccomp_notif known;
 };
 
+/// The arguments of the supervisor process.
 struct Supervision {
     Agreement& agreement;
     pid_t worker = -1;
     bool may_schedule = false;
 };
 
-/// The table of descriptors is the worker's until this process has the listener. Then it keeps that
-/// and the output, and nothing else.
+/// The supervisor's side of the handshake. The supervisor shares the worker's table of descriptors
+/// until it has the listener. Then it gets its own table and keeps only the listener and stderr.
 bool take_listener(Agreement& agreement) {
-    // A kernel that lacks this call (before Linux 5.9) may not be able to let calls through (5.5).
+    // Kernels without close_range(2) (before Linux 5.9) may also lack
+    // SECCOMP_USER_NOTIF_FLAG_CONTINUE (5.5).
     if (::syscall(__NR_close_range, ~0U, ~0U, 0U) != 0)
         return false;
     agreement.set(Agreement::kAble);
-    constexpr pid_t kNobody = 0;  // the worker: its end is this process's, too
+    constexpr pid_t kNobody = 0;  // no need to watch the worker: its death kills this process
     if (agreement.after(Agreement::kAble, kNobody) != Agreement::kLoaded || agreement.listener < 0)
         return false;
+    // Unshare the table, put the listener on stdin and stderr on stdout, and close all others.
     constexpr auto kRest = static_cast<unsigned>(STDERR_FILENO) + 1;
     if (::syscall(__NR_close_range, ~0U, ~0U, CLOSE_RANGE_UNSHARE) != 0 ||
         ::dup2(agreement.listener, STDIN_FILENO) < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0 ||
@@ -223,12 +242,13 @@ bool take_listener(Agreement& agreement) {
     return true;
 }
 
-/// The main function of the process that answers for a driver's calls. It ends with the worker's
+/// The main function of the supervisor process. PR_SET_PDEATHSIG ends it together with the worker's
 /// first thread.
 int supervise_calls(void* passed) {
     const auto* supervision = static_cast<const Supervision*>(passed);
     (void)::prctl(PR_SET_NAME, "gpuprobe-calls", 0, 0, 0);
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    // If the worker died before the prctl, no signal comes; the changed parent shows it.
     if (::getppid() != supervision->worker || !take_listener(supervision->agreement)) {
         supervision->agreement.set(Agreement::kFailed);
         ::_exit(EXIT_FAILURE);
@@ -238,7 +258,8 @@ int supervise_calls(void* passed) {
     for (;;) {
         Question asked = {.all = {}};
         if (::ioctl(STDIN_FILENO, SECCOMP_IOCTL_NOTIF_RECV, &asked) != 0) {
-            // ENOENT: who asked has ended, or everybody has, and then again at once.
+            // ENOENT: the caller ended before we read its notification. Twice in a row means that
+            // no process with the filter is left.
             const bool has_gone = errno == ENOENT && std::exchange(is_gone, true);
             if (!has_gone && (errno == EINTR || errno == ENOENT))
                 continue;
@@ -250,12 +271,14 @@ int supervise_calls(void* passed) {
     }
 }
 
-/// Starts a process that the driver cannot reach: it can let calls through. No signal reports its
-/// end, so that a driver that waits for its children does not wait for this one (clone(2),
-/// "__WCLONE"). It starts before the filter is loaded: later, its own clone() would wait for it.
-/// -1 where none starts.
+/// Starts the supervisor: a process that the driver cannot reach, because it can permit system
+/// calls. It sends no signal when it ends, so a driver that waits for all its children does not
+/// wait for this one (clone(2), "__WCLONE"). It must start before the filter is loaded: after that,
+/// the clone() would wait for a supervisor that does not exist yet. Returns its process id; -1 on
+/// failure.
 pid_t start_supervisor(const Supervision& supervision) {
     alignas(std::max_align_t) static std::array<std::byte, std::size_t{64} << 10U> stack;
+    // The supervisor inherits this mask: signals sent to the process group must not end it.
     sigset_t all;
     sigset_t before;
     ::sigfillset(&all);
@@ -268,13 +291,14 @@ pid_t start_supervisor(const Supervision& supervision) {
     return is_able ? pid : -1;
 }
 
-/// Whether this process is in a namespace of processes that its parent is not in.
+/// Whether this process is in another PID namespace than its parent.
 bool is_alone() {
     return ::getppid() == 0;
 }
 
-/// Refuses what reaches beyond this process, with the errors that confine() tells; anything
-/// else is allowed. Errors: Internal, where the kernel or its container allows no filter.
+/// Loads the filter that refuses calls that reach beyond this process, with the errors listed at
+/// confine(). All other calls are allowed. Errors: Internal if the kernel or the container does not
+/// permit a filter.
 Status refuse_reaching_out() {
     const auto program =
         refusals({.is_alone = is_alone(), .is_tegra = ::access(kTegra, F_OK) == 0});
@@ -284,8 +308,8 @@ Status refuse_reaching_out() {
     return Done{};
 }
 
-/// Loads the list of known calls and has a process of our own asked about all others. False where
-/// that can't be; then nothing is loaded.
+/// Loads the list of known calls with a supervisor process that decides about all others. Returns
+/// false, with nothing loaded, if the system does not support that.
 bool allow_supervised_calls() {
     const auto agreement = new_agreement();
     const auto supervisor =
@@ -300,7 +324,8 @@ bool allow_supervised_calls() {
     if (listener < 0)
         return false;
     if (agreement->after(Agreement::kLoaded, supervisor) != Agreement::kListening) {
-        // A driver that could start no thread would give a wrong answer.
+        // The filter is already active. Without a supervisor the driver could not start a thread
+        // and would give a wrong result, so end here.
         print("%s\n", "the process that answers for system calls has ended");
         ::_exit(EX_TEMPFAIL);
     }
@@ -308,19 +333,21 @@ bool allow_supervised_calls() {
     return true;
 }
 
-/// Leaves this process, and whatever it starts, only the system calls of a list; any other fails
-/// with ENOSYS, as on an older kernel. Where the kernel can ask (Linux 5.9), the number of such a
-/// call is written to stderr once, so that a driver that fails without it says what it needs, and
-/// processes and threads are counted: Starts has the limits.
+/// Restricts this process and everything it starts to a list of known system calls; all others fail
+/// with ENOSYS, as on an older kernel. If the kernel supports notifications (Linux 5.9), a
+/// supervisor process writes the number of each other call to stderr once, so that the output of a
+/// driver that fails without the call shows the cause. The supervisor also limits the number of
+/// processes and threads; see Starts.
 ///
-/// Starts a process for that. Needs no_new_privs. Errors: Internal, where the kernel or its
-/// container allows no filter; nothing has changed then.
+/// Needs no_new_privs. Errors: Internal if the kernel or the container does not permit a filter;
+/// nothing has changed in that case.
 ///
-/// What confine() refuses is not on the list; where both filters say no, it is refused.
+/// Calls that refuse_reaching_out() refuses for all arguments are left off the list. Its refusals
+/// take precedence over a notification.
 ///
-/// Sources of the list: systemd.exec(5), the groups of `@system-service` without those of its
-/// members that change owners, users, keys, personality or the machine; and what lavapipe (Mesa
-/// 22.3), pocl 3.1 and NVIDIA's CUDA, NVML, Vulkan and OpenCL (580.159) were seen to call.
+/// Sources of the list: systemd.exec(5), the groups of `@system-service` without the members that
+/// change owners, users, keys, personality or the machine; and the calls made by lavapipe (Mesa
+/// 22.3), pocl 3.1 and NVIDIA's CUDA, NVML, Vulkan and OpenCL (580.159).
 Status allow_known_calls() {
     if (allow_supervised_calls())
         return Done{};
@@ -330,7 +357,8 @@ Status allow_known_calls() {
     return Done{};
 }
 
-// Headers of older systems lack the newer half: include/uapi/linux/landlock.h of Linux 6.15.
+// Landlock's interface, declared here because the headers of older systems lack its newer half.
+// Source: Linux 6.15, include/uapi/linux/landlock.h.
 struct Ruleset {
     std::uint64_t files = 0;
     std::uint64_t network = 0;
@@ -348,17 +376,20 @@ constexpr int kLogVersion = 7;
 constexpr std::uint64_t bit(int number) {
     return std::uint64_t{1} << static_cast<unsigned>(number);
 }
-/// Of files that are not folders: running them, reading them.
+/// Rights to execute and to read a file other than a folder.
 constexpr auto kReadFile = bit(0) | bit(2);
+/// The same, and to list a folder.
 constexpr auto kRead = kReadFile | bit(3);
 constexpr auto kWrite = bit(1);
 constexpr auto kTruncate = bit(14);
 constexpr auto kDeviceIoctl = bit(15);
-/// Removing and making of all kinds, renaming between folders.
+/// Rights to remove and to create files of all kinds except device nodes, and to rename between
+/// folders.
 constexpr auto kChange = bit(4) | bit(5) | bit(7) | bit(8) | bit(9) | bit(10) | bit(12) | bit(13);
-/// Making device nodes, which nobody may.
+/// The right to create device nodes, which is never granted.
 constexpr auto kMakeNode = bit(6) | bit(11);
 
+/// The rights that a version of Landlock added.
 struct Version {
     int since = 1;
     std::uint64_t files = 0;
@@ -369,14 +400,14 @@ constexpr std::array kVersions = {
     Version{.since = 1, .files = kRead | kWrite | kMakeNode | (kChange & ~bit(13))},
     Version{.since = 2, .files = bit(13)},
     Version{.since = 3, .files = kTruncate},
-    Version{.since = 4, .network = bit(0) | bit(1)},  // to bind and to connect TCP sockets
+    Version{.since = 4, .network = bit(0) | bit(1)},  // bind and connect TCP sockets
     Version{.since = 5, .files = kDeviceIoctl},
     Version{.since = 6, .scopes = bit(0) | bit(1)},  // abstract Unix sockets, signals
 };
 
-/// What drivers open in /dev; "*" stands for any end. Sources: the nodes that the kernel's DRM,
-/// accel, KFD and DMA-BUF heaps make; NVIDIA's README, "NVIDIA device nodes", with Tegra's; WSL's
-/// dxgkrnl; Arm's kbase, Qualcomm's kgsl, Imagination's pvrsrvkm.
+/// Entries of /dev that drivers open; a final "*" matches any rest. Sources: the nodes of the
+/// kernel's DRM, accel, KFD and DMA-BUF heaps; NVIDIA's README, "NVIDIA device nodes", and the
+/// nodes on Tegra; WSL's dxgkrnl; Arm's kbase, Qualcomm's kgsl, Imagination's pvrsrvkm.
 constexpr std::array<std::string_view, 20> kNodes = {
     "null",    "zero",      "full",    "random",  "urandom", "dri",    "accel",
     "kfd",     "dxg",       "nvidia*", "nvhost*", "nvmap",   "nvgpu",  "dma_heap",
@@ -389,11 +420,13 @@ bool is_driver_node(std::string_view name) {
     });
 }
 
-/// The rights that a rule may give to such a file; none for kinds that no driver opens.
+/// The rights that a Landlock rule may grant for this kind of file; 0 for kinds that no driver
+/// opens.
 std::uint64_t rights_of(const UniqueFd& file) {
     struct stat info = {};
     if (::fstat(file.get(), &info) != 0)
         return 0;
+    // The kernel rejects a rule that grants rights for folders on another kind of file.
     if (S_ISDIR(info.st_mode))
         return ~std::uint64_t{0};
     if (S_ISREG(info.st_mode) || S_ISCHR(info.st_mode))
@@ -401,7 +434,8 @@ std::uint64_t rights_of(const UniqueFd& file) {
     return 0;
 }
 
-/// Returns the place that the rule is about; empty where it is none of this machine's.
+/// Adds a rule that grants `access` to a path. Returns the opened path; empty if the path does not
+/// exist or cannot have these rights.
 UniqueFd allow(const UniqueFd& rules, const std::string& path, std::uint64_t access) {
     UniqueFd file{::open(path.c_str(), O_PATH | O_CLOEXEC)};
     const PathRule rule{.allowed = file ? access & rights_of(file) : 0, .folder = file.get()};
@@ -411,7 +445,8 @@ UniqueFd allow(const UniqueFd& rules, const std::string& path, std::uint64_t acc
     return file;
 }
 
-/// A file in a folder or below it; "" where it has none. The path of a file is its own.
+/// The path of some file in a folder or below it; "" for a folder without files. If `path`
+/// names a file, `path` itself.
 std::string file_below(const std::string& path) {
     std::error_code ignored;
     if (!std::filesystem::is_directory(path, ignored))
@@ -423,27 +458,30 @@ std::string file_below(const std::string& path) {
     return {};
 }
 
-/// Keeps the rule of a place below /proc: procfs makes another one, without the rule, once it has
-/// forgotten the first. An open file keeps the folders above it, and gives a driver no folder.
+/// Keeps the rule for a path below /proc alive. Landlock attaches a rule to an inode, and procfs
+/// drops unused inodes and later creates new ones without the rule. An open file also keeps the
+/// inodes of the folders above it, and does not give the driver a descriptor of a folder.
 void remember(const std::string& place) {
     const auto file = file_below(place);
     UniqueFd kept{file.empty() ? -1 : ::open(file.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC)};
     (void)kept.release();
 }
 
-/// The folder of this process is kept by that of its threads.
+/// Grants reading of readable_places(). /proc/self needs no remember(): allow_own_threads() keeps a
+/// folder below it open.
 void allow_reading(const UniqueFd& rules, const ProbeTarget& job) {
     for (const auto& place : readable_places(job, is_alone()))
         if (allow(rules, place, kRead) && place.starts_with("/proc/") && place != "/proc/self")
             remember(place);
 }
 
-/// CUDA names its threads there, and its cuInit is 304 where it may not (580.159 on an H200). The
-/// place stays open for remember()'s reason.
+/// Grants writing below /proc/self/task. CUDA names its threads there, and cuInit fails with 304 if
+/// it cannot (580.159 on an H200). The descriptor stays open for the reason given at remember().
 void allow_own_threads(const UniqueFd& rules, std::uint64_t access) {
     (void)allow(rules, "/proc/self/task", access).release();
 }
 
+/// Grants `access` to the device nodes that drivers open.
 void allow_nodes(const UniqueFd& rules, std::uint64_t access) {
     std::error_code ignored;
     for (auto node = std::filesystem::directory_iterator{"/dev", ignored};
@@ -452,6 +490,7 @@ void allow_nodes(const UniqueFd& rules, std::uint64_t access) {
             (void)allow(rules, node->path().string(), access);
 }
 
+/// All rights that this version of Landlock can restrict.
 Ruleset ruleset_of(int version) {
     Ruleset all;
     for (const auto& step : kVersions)
@@ -463,14 +502,14 @@ Ruleset ruleset_of(int version) {
     return all;
 }
 
-/// Leaves to this process, and to everything it starts, of all files only its current folder, the
-/// device nodes of GPUs' drivers, and readable_places() to read; forbids TCP; and keeps signals,
-/// tracing and abstract Unix sockets among its own. Of that, what this kernel's Landlock can do:
-/// files since Linux 5.13, truncation since 6.2, TCP since 6.7, other nodes' ioctls since 6.10,
-/// signals and sockets since 6.12. Needs no_new_privs.
+/// Restricts the files that this process and everything it starts can use to its current folder,
+/// the device nodes of GPU drivers, and readable_places() for reading. Also forbids TCP, and limits
+/// signals, tracing and abstract Unix sockets to the sandbox. Applies as much of that as the
+/// kernel's Landlock supports: files since Linux 5.13, truncation since 6.2, TCP since 6.7, ioctls
+/// of other nodes since 6.10, signals and sockets since 6.12. Needs no_new_privs.
 ///
-/// Returns the version of Landlock's interface. Errors: Unavailable, where there is none; Internal,
-/// where it refuses.
+/// Returns the version of Landlock's interface. Errors: Unavailable if the kernel has no Landlock;
+/// Internal if a call fails.
 ///
 /// Source: Linux, Documentation/userspace-api/landlock.rst.
 Result<int> confine_files(const ProbeTarget& job) {
@@ -483,6 +522,7 @@ Result<int> confine_files(const ProbeTarget& job) {
         static_cast<int>(::syscall(__NR_landlock_create_ruleset, &handled, sizeof handled, 0U))};
     if (!rules)
         return Error{ErrorCode::Internal, errno_error("Landlock", errno).text};
+    // A rule that cannot be added only reduces access, so failures of single rules are ignored.
     (void)allow(rules, ".", handled.files & ~kMakeNode);
     allow_own_threads(rules, handled.files & (kWrite | kTruncate));
     allow_nodes(rules, handled.files & (kRead | kWrite | kTruncate | kDeviceIoctl));
@@ -499,6 +539,7 @@ Confinement confine(const ProbeTarget& job) {
     Confinement holds;
     if (is_alone())
         holds.by.emplace_back(confinement::kNamespaces);
+    // Files first: the filters below do not allow the calls that set up Landlock.
     if (const auto version = confine_files(job))
         holds.by.push_back(std::string{confinement::kLandlock} + "-" + std::to_string(*version));
     else

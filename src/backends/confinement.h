@@ -8,29 +8,34 @@
 
 namespace gpuprobe::backends {
 
-/// What holds this process, and why the rest does not.
+/// The parts of the sandbox that are active in this process, and the reasons why others are
+/// missing.
 struct Confinement {
-    std::vector<std::string> by = {};  ///< "namespaces", "landlock-7", "no-reaching-out" …
-    std::vector<std::string> problems = {};
+    std::vector<std::string> by = {};        ///< "namespaces", "landlock-7", "no-reaching-out" …
+    std::vector<std::string> problems = {};  ///< error messages
 };
 
-/// Takes away from this process, and from everything it starts, what no driver needs and what
-/// reaches beyond it, whoever started it and where:
-///  - files: it reads only what drivers need (readable_places.h), and writes only to its current
-///    folder and drivers' nodes (Landlock);
-///  - the system calls that look into other processes, signal or schedule them, change the kernel,
-///    mounts, namespaces, key rings, the clock, and sockets of another family than AF_UNIX. They
-///    fail with EPERM. Calls with an older form whose arguments can be judged (clone3), and those
-///    that drivers try first but can do without (io_uring, the new mount calls), fail with ENOSYS;
-///  - every other system call that is not on a list.
-/// No call ever kills the process: what a driver falls back to is an answer, its death is not.
+/// Puts this process and everything it starts into a sandbox: removes access that no driver needs,
+/// and access to anything outside the process. Works the same for every caller and system:
+///  - files: the process reads only the files that drivers need (readable_places.h), and writes
+///    only to its current folder and to the drivers' device nodes (Landlock);
+///  - system calls that inspect, signal or schedule other processes, or that change the kernel,
+///    mounts, namespaces, key rings or the clock, and sockets of families other than AF_UNIX. They
+///    fail with EPERM. Calls that have an older form whose arguments a filter can check (clone3),
+///    and calls that drivers try first but can do without (io_uring, the new mount calls), fail
+///    with ENOSYS;
+///  - every system call outside the list of known calls.
+/// A filtered call fails but never kills the process: a driver that falls back to something else
+/// still gives a result, a killed driver does not.
 ///
-/// Executable memory, fork, exec and the NUMA calls stay: drivers compile, pocl runs the linker,
-/// ROCm binds memory. Needs no_new_privs or root, and a folder of its own to be in.
+/// Executable memory, fork, exec and the NUMA calls stay allowed: drivers compile code, pocl runs
+/// the linker, ROCm binds memory. Needs no_new_privs or root, and a private current folder.
 ///
-/// Source of what drivers can do without: measured with lavapipe (Mesa 22.3), pocl 3.1, CUDA and
-/// NVIDIA's Vulkan (580.159). What the kernel or its container refuses does not hold.
-/// `job`: whose driver is loaded next; without one, only what every driver may read is open.
+/// Which calls drivers can do without was measured with lavapipe (Mesa 22.3), pocl 3.1, CUDA and
+/// NVIDIA's Vulkan driver (580.159). Parts of the sandbox that the kernel or the container refuses
+/// are missing and listed in Confinement::problems.
+/// `job`: the job whose driver is loaded next. With an empty job, only the files that every driver
+/// may read are readable.
 Confinement confine(const ProbeTarget& job);
 
 }  // namespace gpuprobe::backends

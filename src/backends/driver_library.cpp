@@ -29,7 +29,7 @@ std::optional<Answer> without_library(const ProbeTarget& target) {
     if (library)
         return std::nullopt;
     auto answer = not_loaded(library.error());
-    // The manifest is installed but its library is not: a packaging mistake that the user can fix.
+    // The manifest is installed without its library: a packaging mistake that the user can fix.
     if (answer.outcome == Outcome::Absent)
         answer.reasons = {because("driver-missing", {{"driver", target.driver},
                                                      {"library", *target.library},

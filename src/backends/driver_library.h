@@ -7,8 +7,8 @@
 /// Loading a driver's library and looking up its functions, as every backend does it.
 namespace gpuprobe::backends {
 
-/// Reports the phase "dlopen" and loads the library. The answer is Absent if there is no such
-/// library, Failed if it does not load.
+/// Reports the phase "dlopen" and loads the library. The answer is Absent if the library
+/// is missing, Failed if it does not load.
 Asked<DynamicLibrary> open_library(const std::string& name, Sink& sink);
 /// The answer for a failed DynamicLibrary::open().
 Answer not_loaded(const Error& problem);

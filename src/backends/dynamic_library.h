@@ -10,7 +10,7 @@
 
 namespace gpuprobe::backends {
 
-/// A function pointer whose real type is not known yet; cast it before calling.
+/// A function pointer whose real type is still unknown; cast it before calling.
 using AnyFunction = void (*)();
 
 /// A vendor library, loaded at run time and never unloaded. Drivers leave threads and exit handlers
@@ -19,7 +19,7 @@ class DynamicLibrary {
 public:
     /// Loads a library. `name` is a path or the run-time soname ("libvulkan.so.1"), never the
     /// development link: in toolkits, "libcuda.so" is a stub.
-    /// Errors: NotFound if there is no such library; Io with the dynamic linker's message if the
+    /// Errors: NotFound if the library is missing; Io with the dynamic linker's message if the
     /// library exists but does not load (missing dependency, wrong ELF class, executable stack
     /// refused).
     static Result<DynamicLibrary> open(const std::string& name);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Writes the filters of system calls that hold a worker, in C++, when the worker is built: to make
-// them takes two milliseconds, which each worker would need before its driver. libseccomp's numbers
-// and ours are those of the processor that runs this: another processor's are made by an emulator.
+// Generates the worker's system-call filters as C++ source at build time. Compiling the filters
+// takes two milliseconds, which every worker would otherwise spend before loading its driver. The
+// call numbers depend on the processor that runs this program, so a cross build runs it in an
+// emulator.
 // Usage: gpuprobe-filter-programs FILE
 
 #include <array>
@@ -36,11 +37,12 @@ namespace {
 using Filter = CHandle<void, seccomp_release>;
 using File = CHandle<std::FILE, std::fclose>;
 
+/// Calls that are refused for all arguments.
 constexpr std::array kRefused = {
-    // Other processes.
+    // Access to other processes.
     SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(kcmp),
     SCMP_SYS(pidfd_getfd), SCMP_SYS(pidfd_send_signal), SCMP_SYS(process_madvise),
-    // The kernel's own code and what it watches.
+    // Kernel code, tracing and monitoring.
     SCMP_SYS(bpf), SCMP_SYS(perf_event_open), SCMP_SYS(userfaultfd), SCMP_SYS(init_module),
     SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(kexec_load),
     SCMP_SYS(kexec_file_load), SCMP_SYS(syslog), SCMP_SYS(lookup_dcookie), SCMP_SYS(acct),
@@ -49,15 +51,15 @@ constexpr std::array kRefused = {
     SCMP_SYS(mount), SCMP_SYS(umount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
     SCMP_SYS(unshare), SCMP_SYS(setns), SCMP_SYS(swapon), SCMP_SYS(swapoff),
     SCMP_SYS(name_to_handle_at), SCMP_SYS(open_by_handle_at),
-    // Who it is, and whose its files are. Refused here rather than unknown, since glibc has every
-    // thread call the first ones, the one that answers for unknown calls too.
+    // Users, groups and owners of files. They are refused here instead of being left off the list
+    // of known calls, because glibc makes every thread of a process perform the set*id calls.
     SCMP_SYS(setuid), SCMP_SYS(setgid), SCMP_SYS(setreuid), SCMP_SYS(setregid), SCMP_SYS(setresuid),
     SCMP_SYS(setresgid), SCMP_SYS(setgroups), SCMP_SYS(setfsuid), SCMP_SYS(setfsgid),
     SCMP_SYS(capset), SCMP_SYS(chown), SCMP_SYS(fchown), SCMP_SYS(lchown), SCMP_SYS(fchownat),
-    // Modes and times, which Landlock leaves alone.
+    // Modes and times of files, which Landlock does not restrict.
     SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat), SCMP_SYS(utime), SCMP_SYS(utimes),
     SCMP_SYS(utimensat), SCMP_SYS(futimesat),
-    // Sockets of others, which have names wherever their owners like.
+    // Sockets of other processes: their names can be anywhere.
     SCMP_SYS(connect), SCMP_SYS(sendmsg), SCMP_SYS(sendmmsg),
     // Keys.
     SCMP_SYS(add_key), SCMP_SYS(request_key), SCMP_SYS(keyctl),
@@ -66,9 +68,10 @@ constexpr std::array kRefused = {
     SCMP_SYS(clock_settime), SCMP_SYS(clock_adjtime), SCMP_SYS(adjtimex), SCMP_SYS(iopl),
     SCMP_SYS(ioperm), SCMP_SYS(vhangup)};
 
-/// What programs try first and can do without: what has no form that a filter can judge (clone3,
-/// openat2), and the requests of which a machine has a fixed number (io_setup). Those that the
-/// headers here do not know are unknown by their absence from the list of what is known.
+/// Calls that programs try first but can do without. Their arguments are behind a pointer, where a
+/// filter cannot check them (clone3, openat2), or they use up a resource that is limited for the
+/// whole machine (io_setup). Newer calls that our headers do not declare need no entry: they are
+/// not on the list of known calls.
 constexpr std::array kUnknown = {SCMP_SYS(clone3),         SCMP_SYS(io_uring_setup),
                                  SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
                                  SCMP_SYS(open_tree),      SCMP_SYS(move_mount),
@@ -81,39 +84,42 @@ constexpr std::array<scmp_datum_t, 7> kNamespaces = {CLONE_NEWUSER,  CLONE_NEWNS
                                                      CLONE_NEWNET,   CLONE_NEWIPC, CLONE_NEWUTS,
                                                      CLONE_NEWCGROUP};
 
-/// Requests that choose whom a descriptor signals, and the generation of a file.
+/// Requests that set the process signaled by a descriptor, or the generation of a file.
 constexpr std::array<scmp_datum_t, 3> kRequests = {FIOSETOWN, SIOCSPGRP, FS_IOC_SETVERSION};
-/// What changes a terminal, puts input into it as if its user had typed it, or takes it over. A
-/// descriptor to read is enough, and Landlock refuses them on other devices than a driver's since
-/// Linux 6.10 only. Source: ioctl_tty(2).
+/// Requests that change a terminal, insert input as if the user had typed it, or take the terminal
+/// over. A read-only descriptor is enough for them, and Landlock refuses them on devices other than
+/// a driver's only since Linux 6.10. Source: ioctl_tty(2).
 constexpr std::array<scmp_datum_t, 27> kTerminalRequests = {
     TCSETS,   TCSETA,     TCSETAW,   TCSETAF,     TCSBRK,      TCXONC,      TCFLSH,
     TIOCEXCL, TIOCNXCL,   TIOCSCTTY, TIOCSPGRP,   TIOCSTI,     TIOCSWINSZ,  TIOCMBIS,
     TIOCMBIC, TIOCMSET,   TIOCLINUX, TIOCCONS,    TIOCSSERIAL, TIOCPKT,     TIOCSETD,
     TCSBRKP,  TIOCSPTLCK, TIOCSIG,   TIOCVHANGUP, TIOCGPTPEER, TIOCSSOFTCAR};
-/// The same. On Tegra these numbers turn a group of channels on and off: NVGPU_TSG_IOCTL_ENABLE and
-/// _DISABLE of include/uapi/linux/nvgpu.h in NVIDIA's linux-nvgpu.
+/// More terminal requests, which must stay allowed on Tegra: there the same numbers enable and
+/// disable a group of channels (NVGPU_TSG_IOCTL_ENABLE and _DISABLE in NVIDIA's linux-nvgpu,
+/// include/uapi/linux/nvgpu.h).
 constexpr std::array<scmp_datum_t, 2> kTerminalRequestsButOnTegra = {TCSETSW, TCSETSF};
-/// Programs that the kernel runs on what a socket receives.
+/// Socket options that attach programs which the kernel runs on received data.
 constexpr std::array<scmp_datum_t, 4> kSocketPrograms = {
     SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF};
-/// Kinds of requests that change files and file systems, for which a descriptor to read is enough:
-/// attributes, generations, encryption, snapshots (Btrfs, bcachefs, OCFS2, F2FS, Ceph, CIFS). Then
-/// those that lead from a descriptor of a process (0xFF) or a namespace (0xB7) to other namespaces.
-/// Source: Documentation/userspace-api/ioctl/ioctl-number.rst of Linux 6.12 and its uapi headers;
-/// no driver of GPUs has one of these.
+/// Types (second byte of the number) of ioctl requests that change files and file systems even
+/// through a read-only descriptor: attributes, generations, encryption, snapshots (Btrfs, bcachefs,
+/// OCFS2, F2FS, Ceph, CIFS). The last two lead from a descriptor of a process (0xFF) or a namespace
+/// (0xB7) to other namespaces. No GPU driver uses any of these types. Source: Linux 6.12,
+/// Documentation/userspace-api/ioctl/ioctl-number.rst, and its uapi headers.
 constexpr std::array<scmp_datum_t, 10> kForeignKinds = {'f',  'X',  0x94, 0xBC, 'o',
                                                         0xF5, 0x97, 0xCF, 0xFF, 0xB7};
 constexpr scmp_datum_t kKind = 0xFF00;
 constexpr scmp_datum_t kIoprioProcess = 1;  // IOPRIO_WHO_PROCESS, ioprio_set(2)
 
-/// F_SETDELEG, Linux 6.19: whoever changes the folder waits for its holder.
+/// F_SETDELEG, Linux 6.19: a delegation makes other processes that change the folder wait for its
+/// holder.
 constexpr int kSetDelegation = 1024 + 16;
 
 constexpr std::uint32_t kDenied = SCMP_ACT_ERRNO(EPERM);
 constexpr scmp_datum_t kLowHalf = 0xFFFFFFFF;
 
-/// The first negative errno that one of the calls gave; 0 when none did.
+/// Collects the results of several calls: problem() is the first negative errno, or 0 if all calls
+/// succeeded.
 class Steps {
 public:
     void operator()(int result) {
@@ -126,8 +132,8 @@ private:
     int problem_ = 0;
 };
 
-/// CUDA makes a Unix socket and fails without; it connects to nobody. An address to send to is one
-/// more way to somebody.
+/// Refuses sockets of families other than AF_UNIX, sending to an address, and socket programs. Unix
+/// sockets must stay: CUDA creates one and fails otherwise, but does not connect it.
 void refuse_sockets(scmp_filter_ctx filter, Steps& step) {
     for (const int call : {SCMP_SYS(socket), SCMP_SYS(socketpair)})
         step(seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), call, 1,
@@ -139,8 +145,8 @@ void refuse_sockets(scmp_filter_ctx filter, Steps& step) {
                               SCMP_A2(SCMP_CMP_MASKED_EQ, kLowHalf, program)));
 }
 
-/// Refuses a mode that makes whoever runs a file its owner, where files are made; modes of files
-/// that are there are refused altogether.
+/// Refuses to create files with a set-user-ID or set-group-ID bit. Changing the mode of an existing
+/// file is refused completely (kRefused).
 void refuse_set_id(scmp_filter_ctx filter, Steps& step) {
     for (const scmp_datum_t bit : {S_ISUID, S_ISGID}) {
         const auto with = [bit](unsigned argument) {
@@ -149,6 +155,7 @@ void refuse_set_id(scmp_filter_ctx filter, Steps& step) {
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(creat), 1, with(1)));
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(mknod), 1, with(1)));
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(mknodat), 1, with(2)));
+        // The mode counts only if the call creates a file.
         for (const scmp_datum_t flag : {O_CREAT, O_TMPFILE}) {
             const auto made = [flag](unsigned argument) {
                 return SCMP_CMP(argument, SCMP_CMP_MASKED_EQ, flag, flag);
@@ -159,9 +166,10 @@ void refuse_set_id(scmp_filter_ctx filter, Steps& step) {
     }
 }
 
-/// Refuses what reaches another process of the same user: a signal to it, also by way of a
-/// descriptor (its owner is who gets SIGIO), a limit, a priority, a place in memory or on
-/// processors. A worker that sees none but its own processes may schedule its own threads.
+/// Refuses calls that affect other processes of the same user: signals (including those through a
+/// descriptor, whose owner receives SIGIO), limits, priorities, memory placement and CPU affinity.
+/// A worker in its own PID namespace (`is_alone`) cannot see other processes, so it may schedule
+/// its threads.
 void refuse_others(scmp_filter_ctx filter, bool is_alone, Steps& step) {
     constexpr scmp_datum_t self = kThisProcess;
     for (const int call :
@@ -172,6 +180,7 @@ void refuse_others(scmp_filter_ctx filter, bool is_alone, Steps& step) {
          {F_SETOWN, F_SETOWN_EX, F_SETSIG, F_NOTIFY, F_SETLEASE, kSetDelegation})
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(fcntl), 1,
                               SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, command)));
+    // A process id of 0 means the caller.
     for (const int call : {SCMP_SYS(prlimit64), SCMP_SYS(move_pages), SCMP_SYS(migrate_pages),
                            SCMP_SYS(get_robust_list)})
         step(seccomp_rule_add(filter, kDenied, call, 1, SCMP_A0(SCMP_CMP_NE, 0)));
@@ -180,25 +189,29 @@ void refuse_others(scmp_filter_ctx filter, bool is_alone, Steps& step) {
     for (const int call :
          {SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_setscheduler), SCMP_SYS(sched_setparam),
           SCMP_SYS(sched_setattr), SCMP_SYS(setpriority), SCMP_SYS(ioprio_set)}) {
+        // These two take a kind (process, group, user) before the id.
         const bool has_kind = call == SCMP_SYS(setpriority) || call == SCMP_SYS(ioprio_set);
         step(seccomp_rule_add(filter, kDenied, call, 1,
                               SCMP_CMP(has_kind ? 1U : 0U, SCMP_CMP_NE, 0)));
     }
-    // All processes of the user, or of a group.
+    // The other kinds affect all processes of a group or of the user.
     step(seccomp_rule_add(filter, kDenied, SCMP_SYS(setpriority), 1,
                           SCMP_A0(SCMP_CMP_NE, PRIO_PROCESS)));
     step(seccomp_rule_add(filter, kDenied, SCMP_SYS(ioprio_set), 1,
                           SCMP_A0(SCMP_CMP_NE, kIoprioProcess)));
 }
 
+/// Refuses ioctl requests. Only the low 32 bits are compared, because the kernel ignores the
+/// others.
 void refuse_requests(scmp_filter_ctx filter, std::span<const scmp_datum_t> requests, Steps& step) {
     for (const auto request : requests)
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(ioctl), 1,
                               SCMP_A1(SCMP_CMP_MASKED_EQ, kLowHalf, request)));
 }
 
+/// Adds all rules of the refusing filter.
 void refuse(scmp_filter_ctx filter, Surroundings around, Steps& step) {
-    // Our rules do not fit a program of another architecture, so none of its calls are allowed.
+    // The rules do not fit calls of another architecture (32-bit programs), so all of those fail.
     step(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)));
     for (const int call : kRefused)
         step(seccomp_rule_add(filter, kDenied, call, 0));
@@ -219,7 +232,7 @@ void refuse(scmp_filter_ctx filter, Surroundings around, Steps& step) {
     refuse_others(filter, around.is_alone, step);
 }
 
-// What is allowed, by what it is for, under libseccomp's names.
+// The allowed calls, grouped by purpose, under libseccomp's names.
 constexpr std::string_view kFiles =
     "access chdir close close_range copy_file_range creat dup dup2 dup3 faccessat faccessat2 "
     "fadvise64 fallocate fchdir fcntl fcntl64 fdatasync fgetxattr flock fstat fstat64 fstatat64 "
@@ -262,22 +275,25 @@ constexpr std::string_view kSockets =
     "accept accept4 bind getpeername getsockname getsockopt listen recv recvfrom recvmmsg recvmsg "
     "send sendto setsockopt shutdown socket socketpair";
 
-/// What starts processes and threads: confinement.cpp counts these.
+/// The calls that start processes and threads; the supervisor in confinement.cpp counts them.
 constexpr std::string_view kStarts = "clone fork vfork";
 
+/// Adds the rules for the known calls. With `counts_starts`, the calls that start processes and
+/// threads are left out, so that they send a notification.
 void allow_known(scmp_filter_ctx filter, bool counts_starts, Steps& step) {
     step(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)));
-    step(seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2));  // a tree: they are many
+    step(seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2));  // a binary tree
     for (const auto group : {kFiles, kMemory, kWaiting, kProcesses, kSockets,
                              counts_starts ? std::string_view{} : kStarts})
         for (const auto name : words(group)) {
             const int call = seccomp_syscall_resolve_name(std::string{name}.c_str());
-            if (call != __NR_SCMP_ERROR)  // no name of an older library
+            if (call != __NR_SCMP_ERROR)  // older versions of libseccomp lack some names
                 step(seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 0));
         }
 }
 
-/// The kernel's form. Empty where the library refuses.
+/// The filter as the kernel loads it; empty if libseccomp fails. libseccomp exports only to a file
+/// descriptor.
 std::vector<sock_filter> program_of(const Filter& filter) {
     const File file{std::tmpfile()};
     if (!file || seccomp_export_bpf(filter.get(), ::fileno(file.get())) != 0)
@@ -288,6 +304,7 @@ std::vector<sock_filter> program_of(const Filter& filter) {
     return program;
 }
 
+/// Prints the filter as a C++ array of that name. False if libseccomp failed.
 bool write_program(std::string_view name, const Filter& filter, const Steps& steps) {
     const auto program = steps.problem() == 0 ? program_of(filter) : std::vector<sock_filter>{};
     std::printf("constexpr std::array<sock_filter, %zu> %s = {{\n", program.size(), name.data());
@@ -337,7 +354,8 @@ std::span<const sock_filter> known_calls(bool asks) {
 )";
 
 bool write_all() {
-    // What the kernel of this machine can do is no matter: it is not the one that gets them.
+    // By default libseccomp uses only features of the running kernel, but the filters will
+    // run on another one.
     if (constexpr unsigned kNotifies = 5; seccomp_api_set(kNotifies) != 0)
         return false;
     std::printf("%s", kHead.data());

@@ -24,8 +24,8 @@ using Paths = std::vector<std::string>;
 
 constexpr Bytes kMaxLinkerCache = mib(8);
 
-/// Where systems keep programs and libraries. Sources: file-hierarchy(7); Nix, Guix, snapd,
-/// Flatpak; NVIDIA's driver folders of Container-Optimized OS and GKE.
+/// Folders in which systems keep programs and libraries. Sources: file-hierarchy(7); Nix, Guix,
+/// snapd, Flatpak; NVIDIA's driver folders on Container-Optimized OS and GKE.
 constexpr std::array kSystemFolders = {
     "/usr",
     "/usr/local",  // a link to /var/usrlocal where /usr is read-only
@@ -41,7 +41,7 @@ constexpr std::array kSystemFolders = {
     "/gnu/store",
     "/nix/store",
     "/.singularity.d/libs",
-    "/system",  // where Android's drivers are used
+    "/system",  // for Android drivers
     "/vendor",
     "/var/lib/flatpak/runtime",
     "/var/lib/snapd/lib",
@@ -51,9 +51,9 @@ constexpr std::array kSystemFolders = {
     "/home/kubernetes/bin/nvidia",
 };
 
-/// What drivers and the C library read of /etc; "*" stands for any end. Nothing there that only
-/// root may read. Sources: ld.so(8), nsswitch.conf(5), and the documentation of glvnd, of the
-/// Vulkan and OpenCL loaders, Mesa's drirc, NVIDIA's, AMD's and Intel's drivers.
+/// Entries of /etc that drivers and the C library read; a final "*" matches any rest. No entry is
+/// readable by root only. Sources: ld.so(8), nsswitch.conf(5), and the documentation of glvnd, the
+/// Vulkan and OpenCL loaders, Mesa's drirc, and the drivers from NVIDIA, AMD and Intel.
 constexpr std::array<std::string_view, 32> kOfEtc = {
     "ld.so.cache",
     "ld.so.conf",
@@ -89,7 +89,8 @@ constexpr std::array<std::string_view, 32> kOfEtc = {
     "udev/hwdb.bin",
 };
 
-/// Entries of /proc other than processes and files that only root may read. Source: proc(5).
+/// Entries of /proc other than the folders of processes and the files that only root may read.
+/// Source: proc(5).
 constexpr std::array kOfProc = {
     "/proc/self",    "/proc/buddyinfo", "/proc/bus/pci", "/proc/cgroups",     "/proc/cmdline",
     "/proc/cpuinfo", "/proc/devices",   "/proc/driver",  "/proc/filesystems", "/proc/interrupts",
@@ -97,25 +98,29 @@ constexpr std::array kOfProc = {
     "/proc/sys",     "/proc/uptime",    "/proc/version", "/proc/vmstat",      "/proc/zoneinfo",
 };
 
-/// Below /sys. Not debugfs, tracefs, what crashes left (pstore), and the firmware's variables and
-/// tables.
+/// Folders below /sys, without debugfs, tracefs, crash logs (pstore), and the variables and tables
+/// of the firmware.
 constexpr std::array kOfSys = {
     "/sys/bus",       "/sys/class",      "/sys/dev",
     "/sys/fs/cgroup", "/sys/hypervisor", "/sys/firmware/devicetree",
     "/sys/kernel/mm", "/sys/module",     "/sys/kernel/iommu_groups",
 };
 
-/// Variables that name files or folders end so; those that name our own folders begin otherwise.
+/// Endings of environment variables whose values are files or folders.
 constexpr std::array<std::string_view, 9> kPathVariables = {
     "_PATH", "_DIR", "_DIRS", "_FILES", "_FILENAMES", "_VENDORS", "_DRIVERS", "_ROOT", "_HOME"};
+/// Beginnings of variables that we set ourselves, to our own folders: we do not search them for
+/// paths.
 constexpr std::array<std::string_view, 4> kOwnVariables = {"XDG_", "POCL_CACHE_", "CUDA_CACHE_",
                                                            "OCL_ICD_VENDORS"};
 
+/// Whether a name matches a pattern of kOfEtc.
 bool fits(std::string_view name, std::string_view pattern) {
     return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1))
                                   : name == pattern;
 }
 
+/// The paths in a folder; none if the folder cannot be read.
 Paths children(const std::string& folder) {
     Paths found;
     std::error_code ignored;
@@ -129,12 +134,15 @@ void add(Paths& paths, const Paths& more) {
     paths.insert(paths.end(), more.begin(), more.end());
 }
 
+/// Adds the system's folders and the entries of /etc below `root` ("" or the host's root in a
+/// container).
 void add_system(const std::string& root, Paths& paths) {
     for (const auto* folder : kSystemFolders)
         paths.push_back(root + folder);
     for (const auto name : kOfEtc)
         if (!name.ends_with('*'))
             paths.push_back(root + "/etc/" + std::string{name});
+    // A Landlock rule needs an existing path, so expand the patterns now.
     for (const auto& path : children(root + "/etc"))
         if (std::ranges::any_of(kOfEtc, [&](std::string_view pattern) {
                 return pattern.ends_with('*') && fits(fs::path{path}.filename().string(), pattern);
@@ -142,7 +150,8 @@ void add_system(const std::string& root, Paths& paths) {
             paths.push_back(path);
 }
 
-/// Devices, without the firmware's tables, which hold serial numbers (/sys/class/dmi leads there).
+/// The readable part of /sys: kOfSys and the devices, without the firmware's DMI tables, which
+/// contain serial numbers (/sys/class/dmi links to them).
 Paths of_sys() {
     Paths paths{kOfSys.begin(), kOfSys.end()};
     for (const auto& path : children("/sys/devices"))
@@ -154,7 +163,8 @@ Paths of_sys() {
     return paths;
 }
 
-/// Of the host of a container that shows all of it there, only what is open on the host, too.
+/// The readable part of /run. Some containers mount the host's whole root at /run/host; only those
+/// of its folders are added that would be readable on the host.
 Paths of_run() {
     constexpr std::string_view kHost = "/run/host";
     Paths paths;
@@ -175,7 +185,8 @@ std::string folder_of(const std::string& path) {
     return fs::path{path}.parent_path().string();
 }
 
-/// Adds the files that are installed with one that the job, a variable or the linker cache names.
+/// Adds the install tree of a path that the job, a variable or the linker cache names. Relative and
+/// missing paths are ignored.
 void add_named(const std::string& path, Paths& paths) {
     if (!path.starts_with('/'))
         return;
@@ -191,7 +202,8 @@ void add_named(const std::string& path, Paths& paths) {
         paths.push_back(*real);
 }
 
-/// Whether a file is a library of an API: one in a system's folder may be a link out of it.
+/// Whether a file is the library of one of our APIs. Such a library in a system folder may be a
+/// link to a file outside it.
 bool is_of_an_api(std::string_view path) {
     const auto name = path.substr(path.rfind('/') + 1);
     return std::ranges::any_of(kApis, [name](const ApiInfo& api) {
@@ -201,7 +213,8 @@ bool is_of_an_api(std::string_view path) {
     });
 }
 
-/// Glibc's linker cache ends in the paths of all libraries, each with a NUL after it.
+/// Paths from glibc's linker cache, which ends in a table of NUL-terminated library paths: the
+/// APIs' libraries in system folders, and the folders of all libraries elsewhere.
 Paths named_by_linker_cache() {
     std::set<std::string> paths;
     const auto cache = RootedFiles{}.read("/etc/ld.so.cache", kMaxLinkerCache);
@@ -215,6 +228,7 @@ Paths named_by_linker_cache() {
     return {paths.begin(), paths.end()};
 }
 
+/// Whether the value of a variable of that name is a list of paths that drivers read.
 bool names_paths(std::string_view name) {
     return std::ranges::any_of(kPathVariables,
                                [name](std::string_view end) { return name.ends_with(end); }) &&
@@ -222,6 +236,7 @@ bool names_paths(std::string_view name) {
                                 [name](std::string_view start) { return name.starts_with(start); });
 }
 
+/// The paths in this process's environment variables, which the user may have set to find drivers.
 Paths named_by_variables() {
     Paths paths;
     for (char** entry = environ; entry && *entry; ++entry) {
@@ -234,7 +249,8 @@ Paths named_by_variables() {
     return paths;
 }
 
-/// How many of its first names make a path the home of a user; 0 if it is in no home.
+/// The number of leading path components that form a user's home folder; 0 if the path is
+/// outside of one. `names` are the components of an absolute path.
 std::size_t home_length(const Paths& names) {
     if (names.empty())
         return 0;
@@ -247,8 +263,8 @@ std::size_t home_length(const Paths& names) {
     return names[0] == "var" && names.size() > 1 && names[1] == "home" ? 3 : 0;
 }
 
-/// Whether a folder of so many names may be opened as a whole: it is none that people or the whole
-/// system share.
+/// Whether the folder of the first `count` components may be made readable as a whole. Home folders
+/// and folders shared by the whole system may not.
 bool is_of_one_program(const Paths& names, std::size_t count) {
     static const std::set<std::string> kShared = {"boot", "dev", "etc",  "export", "home", "media",
                                                   "mnt",  "nix", "proc", "root",   "run",  "srv",
@@ -262,6 +278,7 @@ bool is_of_one_program(const Paths& names, std::size_t count) {
         return false;
     if (count == 2 && names[0] == "run" && names[1] == "user")
         return false;
+    // Inside a home folder, "~/rocm" is acceptable, but "~/.local" holds files of many programs.
     const auto home = home_length(names);
     if (home == 0)
         return true;
@@ -269,6 +286,7 @@ bool is_of_one_program(const Paths& names, std::size_t count) {
     return count > home + (is_hidden ? 1U : 0U);
 }
 
+/// The absolute path of the first `count` components.
 std::string start_of(const Paths& names, std::size_t count) {
     std::string path;
     for (std::size_t i = 0; i < count; ++i)
@@ -287,9 +305,12 @@ std::string install_tree(const std::string& folder) {
             names.emplace_back(name);
     if (!is_of_one_program(names, names.size()))
         return {};
+    // For a Python package, the tree is the whole site-packages folder, which also holds the
+    // packages that it depends on.
     const auto packages = std::ranges::find(names, "site-packages");
     if (packages != names.end())
         return start_of(names, static_cast<std::size_t>(packages - names.begin()) + 1);
+    // The last component such as "lib" or "share" marks the tree: it is the folder above it.
     for (auto count = names.size(); count > 0; --count)
         if (kParts.contains(names[count - 1]) && is_of_one_program(names, count - 1))
             return start_of(names, count - 1);
@@ -304,13 +325,15 @@ std::vector<std::string> readable_places(const ProbeTarget& job, bool sees_only_
         paths.emplace_back("/proc");
     else
         paths.insert(paths.end(), kOfProc.begin(), kOfProc.end());
+    // Paths outside the fixed lists, expanded to the trees in which they are installed.
     auto named = named_by_linker_cache();
     add(named, named_by_variables());
     named.push_back(job.driver);
     named.push_back(job.library.value_or(""));
     for (const auto& path : named)
         add_named(path, paths);
-    if (const char* own = std::getenv("OCL_ICD_VENDORS"))  // in a folder that other workers use
+    // Only this path itself: the folder around it is shared with other workers.
+    if (const char* own = std::getenv("OCL_ICD_VENDORS"))
         paths.emplace_back(own);
     std::ranges::sort(paths);
     paths.erase(std::unique(paths.begin(), paths.end()), paths.end());

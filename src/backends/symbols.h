@@ -28,7 +28,7 @@ public:
             missing_ = name;
         return function;
     }
-    /// The first required function that was not found; null if all were found.
+    /// The first required function that is missing; null if all were found.
     [[nodiscard]] const char* missing() const { return missing_; }
 
 private:

@@ -55,7 +55,7 @@ std::optional<std::string> written_text(const Write& write) {
         return std::nullopt;
     return clean_text(buffer.data());
 }
-/// The first line of a compiler's log, shortened to fit into a report.
+/// The first line of a compiler log, shortened to fit into a report.
 std::string first_line(std::string_view log);
 
 /// A PCI address; nullopt if the bus, device or function number is out of range.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// gpuprobe-worker: asks one API, writes frames to descriptor 3 and leaves. It is started by
-// gpuprobed and gpuprobectl (probe/launcher.h); what it prints itself is for people who run it.
+// gpuprobe-worker: probes one API, writes frames to descriptor 3 and exits. It is started by
+// gpuprobed and gpuprobectl (probe/launcher.h); its text output is for people who run it directly.
 
 #include <algorithm>
 #include <array>
@@ -39,7 +39,7 @@ namespace gpuprobe::backends {
 namespace {
 
 constexpr int kFramesFd = 3;
-constexpr int kHighFd = 100;  // out of the way of drivers that guess at numbers
+constexpr int kHighFd = 100;  // out of the range of descriptors that drivers guess
 constexpr int kExitUsage = 2;
 
 constexpr std::string_view kHelp =
@@ -57,7 +57,7 @@ constexpr std::string_view kHelp =
     "With --socket it takes the question from the connection that systemd hands over, loads no\n"
     "driver itself, and starts another one of itself that does. Root and USER may ask.\n";
 
-/// Frames to the descriptor, each written whole before the backend goes on.
+/// Writes frames to a descriptor, each completely before the backend continues.
 class FrameSink final : public Sink {
 public:
     explicit FrameSink(UniqueFd fd) : fd_{std::move(fd)} {}
@@ -66,8 +66,9 @@ public:
     void runtime(const Value& facts) override { write(frames_.runtime(facts)); }
     void device(const DeviceFacts& facts) override { write(frames_.device(facts)); }
     void known() override { write(frames_.known()); }
-    /// Until nobody reads any more, or `patience` is over.
+    /// Waits until the reader closes its end, but at most for `patience`.
     void stay(std::chrono::milliseconds patience) const {
+        // With no events requested, poll() returns only for an error or a hang-up.
         pollfd end = {.fd = fd_.get(), .events = 0, .revents = 0};
         (void)::poll(&end, 1, static_cast<int>(patience.count()));
     }
@@ -83,7 +84,7 @@ private:
             if (written < 0 && errno == EINTR)
                 continue;
             if (written < 0)
-                ::_exit(EXIT_FAILURE);  // no one reads any more
+                ::_exit(EXIT_FAILURE);  // the reader is gone
             bytes.remove_prefix(static_cast<std::size_t>(written));
         }
     }
@@ -101,7 +102,8 @@ void print(std::FILE* stream, std::string_view text) {
     return kExitUsage;
 }
 
-/// The job that the arguments describe. Errors: InvalidRequest.
+/// The target that the arguments describe. Errors: InvalidRequest for an unknown option or a
+/// missing value.
 Result<ProbeTarget> target_from(std::span<char*> arguments) {
     ProbeTarget target{.api = arguments.front()};
     for (auto rest = arguments.subspan(1); !rest.empty(); rest = rest.subspan(2)) {
@@ -123,13 +125,14 @@ Result<ProbeTarget> target_from(std::span<char*> arguments) {
     return target;
 }
 
+/// The backend of an API; null for an unknown API.
 const Backend* backend_for(std::string_view api) {
     const auto found = std::ranges::find(registry(), api, &Backend::api);
     return found == registry().end() ? nullptr : &*found;
 }
 
-/// The frames' descriptor under a high number that no child of a driver inherits; where there are
-/// no such numbers (RLIMIT_NOFILE), under the next one.
+/// Moves descriptor 3 to a high number, or to the next free one if RLIMIT_NOFILE forbids high
+/// numbers. The copy is close-on-exec, so that no child of a driver inherits it.
 UniqueFd take_frames() {
     UniqueFd frames{::fcntl(kFramesFd, F_DUPFD_CLOEXEC, kHighFd)};
     if (!frames)
@@ -139,7 +142,8 @@ UniqueFd take_frames() {
     return frames;
 }
 
-/// What the backend says, whatever it throws.
+/// The backend's answer. An exception becomes a Failed answer, and so does an outcome that a
+/// backend must not return.
 Answer answer_of(const Backend& backend, const ProbeTarget& target, Sink& sink) try {
     auto answer = ask(backend, target, sink);
     const auto outcome = answer.outcome;
@@ -157,12 +161,14 @@ void list_apis() {
         print(stdout, std::string{backend.api} + "\n");
 }
 
+/// Prints the existing paths that a driver may read.
 void list_readable() {
     for (const auto& place : readable_places({}, ::getppid() == 0))
         if (::access(place.c_str(), F_OK) == 0)
             print(stdout, place + "\n");
 }
 
+/// Runs the socket mode of systemd's socket unit and returns the exit status.
 int serve(std::span<char*> options) {
     const auto served = serve_socket(options);
     if (served)
@@ -176,7 +182,8 @@ struct Job {
     ProbeTarget target = {};
 };
 
-/// What the arguments, of which there is one, ask for. Errors: InvalidRequest.
+/// The job that the arguments describe; there must be at least one argument. Errors:
+/// InvalidRequest.
 Result<Job> job_from(std::span<char*> arguments) {
     Job job{.target = TRY(target_from(arguments))};
     job.backend = backend_for(job.target.api);
@@ -187,41 +194,45 @@ Result<Job> job_from(std::span<char*> arguments) {
     return job;
 }
 
-/// A process that a driver may be loaded into.
+/// The state of a sandboxed process, into which a driver may be loaded.
 struct Held {
     UniqueFd frames = {};
     Confinement confinement = {};
 };
 
-/// Errors: InvalidRequest, where descriptor 3 is not open.
+/// Puts this process into the sandbox for a job. Errors: InvalidRequest if descriptor 3 is
+/// closed.
 Result<Held> hold(const ProbeTarget& job) {
     auto frames = take_frames();
     if (!frames)
         return Error{ErrorCode::InvalidRequest, "descriptor 3 is not open"};
-    // Exec resets it, so no one can set it for us. A dump of a vendor's crash only takes time.
+    // No core dumps: writing one after a driver crash only takes time. exec(2) resets the flag, so
+    // the parent cannot set it for us.
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     (void)std::signal(SIGPIPE, SIG_IGN);
     Held held{.frames = std::move(frames), .confinement = confine(job)};
     for (const auto& problem : held.confinement.problems)
-        (void)usage_error(problem);  // printed, and told where the probe fails
+        (void)usage_error(problem);  // the parent adds this output to a failed probe
     return held;
 }
 
+/// Runs the job's stage, writes its frames and ends the process. After a query, a worker may stay
+/// with its driver loaded (kStaysVariable) until the parent closes the pipe.
 [[noreturn]] void work(const Job& job, Held held) {
     const bool stays = job.target.stage == kQueryStage && std::getenv(kStaysVariable);
     FrameSink sink{std::move(held.frames)};
     sink.confined(held.confinement);
     const auto answer = answer_of(*job.backend, job.target, sink);
-    sink.phase(
-        "end");  // what a driver's threads do from here on is not blamed on the last question
+    // A crash or hang in a driver thread from here on must not be attributed to the last step.
+    sink.phase("end");
     sink.done(answer);
     if (stays && answer.outcome == Outcome::Answered)
         sink.stay(kStays);
-    // No destructor and no exit handler: drivers crash and hang in theirs.
+    // Skip destructors and exit handlers: drivers crash and hang in theirs.
     ::_exit(EXIT_SUCCESS);
 }
 
-/// What comes on stdin until it ends; nothing where that is too much.
+/// All of stdin, up to its end; empty if it is 16 KiB or more.
 std::string take_job() {
     std::array<char, 16384> job;
     std::size_t size = 0;
@@ -230,7 +241,7 @@ std::string take_job() {
     return {job.data(), size < job.size() ? size : 0};
 }
 
-/// Points into the text; nothing where its last one has no end.
+/// The NUL-terminated arguments in a text, as pointers into it; none if the last NUL is missing.
 std::vector<char*> arguments_in(std::string& text) {
     std::vector<char*> arguments;
     if (text.ends_with('\0'))
@@ -239,7 +250,8 @@ std::vector<char*> arguments_in(std::string& text) {
     return arguments;
 }
 
-/// Whoever prepared it may have no job for it after all.
+/// The mode --wait: enters the sandbox first, then reads the job from stdin, so that a worker can
+/// be started before its job is known. Succeeds without a job if stdin is empty.
 int wait_and_work(std::span<char*> more) {
     if (!more.empty())
         return usage_error(std::string{kWaitsForJob} + " stands alone");
@@ -247,6 +259,8 @@ int wait_and_work(std::span<char*> more) {
     auto held = hold({});
     if (!held)
         return usage_error(held.error().text);
+    // From here on the process waits. The driver gets /dev/null as stdin, opened before the
+    // sandbox.
     auto text = take_job();
     (void)::dup2(null.get(), STDIN_FILENO);
     auto arguments = arguments_in(text);
@@ -264,6 +278,7 @@ int run(std::span<char*> arguments) {
         return kExitUsage;
     }
     const std::string_view first = arguments.front();
+    // Options that print something and take no further arguments.
     if (first == "--help" || first == "--version" || first == "--list" || first == "--readable") {
         if (arguments.size() > 1)
             return usage_error(std::string{first} + " stands alone");
@@ -281,6 +296,7 @@ int run(std::span<char*> arguments) {
         return serve(arguments.subspan(1));
     if (first == kWaitsForJob)
         return wait_and_work(arguments.subspan(1));
+    // The usual case: one job, given by the arguments.
     const auto job = job_from(arguments);
     if (!job)
         return usage_error(job.error().text);
