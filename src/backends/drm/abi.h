@@ -11,16 +11,18 @@
 #include <libdrm/virtgpu_drm.h>
 #include <sys/ioctl.h>
 
-/// What Debian 12's libdrm-dev (2.4.114) lacks of the kernel's DRM interface: xe's header is newer,
-/// and nouveau's is not C++. Under names of our own, so that any header will do. Source of every
-/// layout and number: Linux, include/uapi/drm/, the file named at each.
+/// The parts of the DRM interface that libdrm-dev 2.4.114 (Debian 12) lacks: the header of
+/// xe is newer, and nouveau's header does not compile as C++. The names are ours, so they work with
+/// any version of the headers. Source of all layouts and numbers: Linux, include/uapi/drm/, in the
+/// file named at each namespace.
 namespace gpuprobe::backends::drm {
 
-/// A pointer as the kernel takes one in its structures.
+/// A pointer in the form that DRM structures use.
 inline std::uint64_t address_of(const void* object) {
     return reinterpret_cast<std::uintptr_t>(object);
 }
 
+/// The request number of a driver-specific ioctl that reads and writes a structure of that size.
 constexpr unsigned long read_write(unsigned number, std::size_t size) {
     return _IOC(_IOC_READ | _IOC_WRITE, 'd', DRM_COMMAND_BASE + number, size);
 }
@@ -29,7 +31,7 @@ namespace xe {  // xe_drm.h
 struct DeviceQuery {
     std::uint64_t extensions = 0;
     std::uint32_t query = 0;
-    std::uint32_t size = 0;  ///< 0 asks for it
+    std::uint32_t size = 0;  ///< 0: the kernel returns the needed size
     std::uint64_t data = 0;
     std::uint64_t reserved[2] = {};
 };
@@ -38,7 +40,7 @@ constexpr std::uint32_t kQueryMemoryRegions = 1;
 constexpr std::uint32_t kQueryConfig = 2;
 constexpr std::uint32_t kQueryGts = 3;
 
-/// Heads of drm_xe_query_mem_regions, drm_xe_query_config and drm_xe_query_gt_list.
+/// The common header of drm_xe_query_mem_regions, drm_xe_query_config and drm_xe_query_gt_list.
 struct Head {
     std::uint32_t count = 0;
     std::uint32_t padding = 0;
@@ -64,7 +66,7 @@ struct Gt {
     std::uint32_t reference_clock = 0;
     std::uint64_t near_regions = 0;
     std::uint64_t far_regions = 0;
-    /// 0 on hardware without GMD_ID, and on kernels that had no such member.
+    /// 0 on hardware without GMD_ID, and on kernels without this member.
     std::uint16_t ip_major = 0;
     std::uint16_t ip_minor = 0;
     std::uint16_t ip_revision = 0;

@@ -35,12 +35,13 @@ bool is_numbered(std::string_view name, std::string_view prefix) {
     return name.starts_with(prefix) && parse_number<unsigned>(name.substr(prefix.size()));
 }
 
+/// The name of the bus or class of a device ("pci"); empty if unknown.
 std::string subsystem_of(const FileSystem& files, const std::string& folder) {
     const auto target = files.link_target(folder + "/subsystem");
     return target ? std::string{name_of(*target)} : std::string{};
 }
 
-/// "226:128" and nothing else.
+/// The number in a folder's file `dev`; nullopt unless it has the form "226:128".
 std::optional<std::string> device_number(const FileSystem& files, const std::string& folder) {
     auto text = files.line(folder + "/dev");
     if (!text)
@@ -51,7 +52,8 @@ std::optional<std::string> device_number(const FileSystem& files, const std::str
     return is_pair ? text : std::nullopt;
 }
 
-/// The card node of the same device; a driver that only renders may have none.
+/// The device number of the card node of the same device. Drivers that only render may not have
+/// one.
 std::optional<std::string> primary_number(const FileSystem& files, const std::string& device) {
     const auto names = files.list(device + "/drm");
     if (!names)
@@ -62,14 +64,16 @@ std::optional<std::string> primary_number(const FileSystem& files, const std::st
     return std::nullopt;
 }
 
+/// A PCI id from a sysfs file ("0x10de") as four digits.
 std::optional<std::string> id_digits(const FileSystem& files, const std::string& path) {
     const auto text = files.line(path);
     const auto number = text ? parse_hex<std::uint32_t>(*text) : std::nullopt;
     return number ? pci_id_text(*number) : std::nullopt;
 }
 
-/// Climbs from the child that a bus inside the device made (virtio-gpu below virtio-pci, tegra's
-/// DRM device below host1x) to the device itself, keeping every folder on the way.
+/// Sets the node's id, PCI address and folders. Some DRM devices are children of the real device,
+/// created by a bus inside it (virtio-gpu below virtio-pci, tegra's DRM device below host1x). So
+/// this walks up to the real device and records every folder on the way.
 void find_device(const FileSystem& files, std::string folder, RenderNode& node) {
     for (int step = 0; step < kMaxParents; ++step) {
         node.folders.push_back(folder);
@@ -85,6 +89,7 @@ void find_device(const FileSystem& files, std::string folder, RenderNode& node) 
     }
 }
 
+/// The render node of that name; nullopt if its entry in sysfs is incomplete.
 std::optional<RenderNode> node_of(const FileSystem& files, const std::string& name) {
     const auto folder = std::string{kClass} + "/" + name;
     auto number = device_number(files, folder);
@@ -104,6 +109,7 @@ std::optional<RenderNode> node_of(const FileSystem& files, const std::string& na
 
 constexpr int kMaxRepeats = 64;
 
+/// A DRM node opened on the running system.
 class OpenedDevice final : public DrmDevice {
 public:
     explicit OpenedDevice(UniqueFd fd) : fd_{std::move(fd)} {}
@@ -115,6 +121,7 @@ public:
             if (errno != EINTR && errno != EAGAIN)
                 return errno;
         }
+        // Interrupted kMaxRepeats times in a row: give up instead of looping forever.
         return EINTR;
     }
 
@@ -128,6 +135,7 @@ bool is_the_device(const struct stat& info, const std::string& device_number) {
                device_number;
 }
 
+/// The error for an open(2) that failed with errno `number`.
 Error open_error(const std::string& path, int number) {
     if (is_denied(path, number))
         return Error{ErrorCode::NotAuthorized, path + ": denied by the device control group"};
@@ -144,6 +152,7 @@ DeviceFacts facts_from_sysfs(const RenderNode& node, std::uint32_t index) {
     return facts;
 }
 
+/// The reason to report for a node that could not be opened.
 Reason not_opened(const RenderNode& node, const Error& problem) {
     if (problem.code == ErrorCode::PermissionDenied)
         return because("no-permission", {{"node", node.path}, {"device", node.id}});
@@ -179,7 +188,7 @@ bool is_asleep(const FileSystem& files, const RenderNode& node) {
 
 Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,
                                                    const std::string& device_number) {
-    // Looked at before it is opened: opening may wake another device or hang on a pipe.
+    // Check the file before opening it: opening could wake another device, or hang on a pipe.
     struct stat info = {};
     if (::stat(path.c_str(), &info) != 0)
         return errno_error(path, errno);
@@ -197,10 +206,12 @@ Answer survey_drm(const FileSystem& files, const OpenDrmDevice& open, Sink& sink
     if (nodes.empty())
         return without_devices("/sys/class/drm: no render node", {{"api", "drm"}});
     sink.phase("query");
+    // One opened node is enough for Answered; problems of other nodes become reasons.
     Answer answer{.outcome = Outcome::Failed};
     std::uint32_t index = 0;
     for (const auto& node : nodes) {
         auto facts = facts_from_sysfs(node, index++);
+        // Do not wake a sleeping GPU only to describe it.
         if (is_asleep(files, node)) {
             answer.reasons.push_back(because("asleep", {{"device", node.id}}));
             continue;

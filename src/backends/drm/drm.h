@@ -14,39 +14,40 @@
 
 namespace gpuprobe::backends {
 
-/// A render node as sysfs shows it; nothing is opened.
+/// A render node as described by sysfs, without opening it.
 struct RenderNode {
     std::string path = {};                  ///< "/dev/dri/renderD128"
     std::string device_number = {};         ///< "226:128"
     std::string id = {};                    ///< "pci:0000:03:00.0", "platform:1040000.gpu"
-    std::vector<std::string> folders = {};  ///< of the device and of what it is part of, in sysfs
+    std::vector<std::string> folders = {};  ///< sysfs folders of the device and its parents
     DrmNodes drm = {};
     std::optional<PciAddress> pci = {};
     std::optional<std::string> vendor_id = {};
     std::optional<std::string> device_id = {};
 };
 
-/// Those of /sys/class/drm, by name, at most 64. Source: Linux, Documentation/gpu/drm-uapi.rst.
+/// The render nodes in /sys/class/drm, sorted by name, at most 64. Source: Linux,
+/// Documentation/gpu/drm-uapi.rst.
 std::vector<RenderNode> render_nodes(const FileSystem& files);
 
-/// Opening the node, or asking it, would wake the device: runtime power management has it down, or
-/// on its way there. Read it right before. Source: Linux, Documentation/ABI/testing/
-/// sysfs-devices-power, runtime_status.
+/// Whether opening or querying the node would wake the device, because runtime power management has
+/// suspended it or is about to. Call this right before opening the node. Source: Linux,
+/// Documentation/ABI/testing/sysfs-devices-power, runtime_status.
 bool is_asleep(const FileSystem& files, const RenderNode& node);
 
-/// What the kernel's own drivers say through render nodes: no library, less than a millisecond.
-/// Nodes of sleeping devices are not opened.
+/// Facts that the kernel drivers report through render nodes. Needs no library and takes less than
+/// a millisecond. Nodes of sleeping devices stay closed.
 Answer query_drm(const ProbeTarget& target, Sink& sink);
 
-/// Opens a character device, and only if it is the one that sysfs speaks of ("226:128"): a
-/// container may have put something else there. Errors: PermissionDenied; NotFound, also when it is
-/// something else; Io.
+/// Opens a character device, but only if it has the device number from sysfs ("226:128"): a
+/// container may have put another file there. Errors: PermissionDenied; NotAuthorized if a device
+/// control group denies it; NotFound, also for another file; Io.
 Result<std::unique_ptr<DrmDevice>> open_drm_device(const std::string& path,
                                                    const std::string& device_number);
 
 using OpenDrmDevice = std::function<Result<std::unique_ptr<DrmDevice>>(const RenderNode&)>;
 
-/// The same on given files, with nodes opened by `open`.
+/// Implements query_drm() for the given file system; `open` opens the nodes.
 Answer survey_drm(const FileSystem& files, const OpenDrmDevice& open, Sink& sink);
 
 }  // namespace gpuprobe::backends

@@ -14,16 +14,17 @@ namespace {
 
 constexpr std::uint64_t kHertzPerKilohertz = 1000;
 
-/// Source: amdgpu_drm.h, AMDGPU_VRAM_TYPE_*.
+/// The names of AMDGPU_VRAM_TYPE_*, by number. Source: amdgpu_drm.h.
 constexpr std::array<std::string_view, 13> kVramTypes = {
     "",     "gddr1", "ddr2",  "gddr3", "gddr4",  "gddr5", "hbm",
     "ddr3", "ddr4",  "gddr6", "ddr5",  "lpddr4", "lpddr5"};
 
+/// Runs a query of amdgpu. Returns 0 or an errno.
 template <class T>
 int amdgpu_query(const DrmDevice& device, std::uint32_t what, T& reply) {
     drm_amdgpu_info info = {};
     info.return_pointer = drm::address_of(&reply);
-    info.return_size = sizeof reply;  // the kernel writes no more
+    info.return_size = sizeof reply;  // the kernel writes at most this
     info.query = what;
     return device.ask(DRM_IOCTL_AMDGPU_INFO, &info);
 }
@@ -32,6 +33,7 @@ void add_amdgpu_device(const DrmDevice& device, DeviceFacts& facts) {
     drm_amdgpu_info_device info = {};
     if (const int problem = amdgpu_query(device, AMDGPU_INFO_DEV_INFO, info); problem != 0)
         return note_drm_error("AMDGPU_INFO_DEV_INFO", problem, facts);
+    // "Fusion" is AMD's old name for APUs.
     facts.type =
         info.ids_flags & AMDGPU_IDS_FLAGS_FUSION ? DeviceType::Integrated : DeviceType::Discrete;
     facts.extra["compute_units"] = unless_zero(info.cu_active_number);
@@ -48,6 +50,7 @@ void add_amdgpu_memory(const DrmDevice& device, DeviceFacts& facts) {
         return note_drm_error("AMDGPU_INFO_MEMORY", problem, facts);
     if (info.vram.total_heap_size > 0) {
         facts.memory = FactMemory{.total = Bytes{info.vram.total_heap_size}};
+        // The two numbers are read at different times, so usage may exceed the total.
         if (info.vram.heap_usage <= info.vram.total_heap_size)
             facts.memory->free = Bytes{info.vram.total_heap_size - info.vram.heap_usage};
     }
@@ -62,6 +65,7 @@ void add_amdgpu_facts(const DrmDevice& device, DeviceFacts& facts) {
     add_amdgpu_memory(device, facts);
 }
 
+/// A parameter of nouveau. If the call fails, notes the error and returns nullopt.
 std::optional<std::uint64_t> nouveau_parameter(const DrmDevice& device,
                                                std::uint64_t parameter,
                                                DeviceFacts& facts) {
@@ -73,7 +77,8 @@ std::optional<std::uint64_t> nouveau_parameter(const DrmDevice& device,
     return question.value;
 }
 
-/// A parameter that the kernel does not have is not known, and no error.
+/// A parameter of virtio-gpu. nullopt if this kernel lacks it; that counts as unknown, not as an
+/// error.
 std::optional<std::uint32_t> virtio_parameter(const DrmDevice& device, std::uint64_t parameter) {
     std::uint32_t value = 0;
     drm_virtgpu_getparam question{.param = parameter, .value = drm::address_of(&value)};
@@ -82,11 +87,13 @@ std::optional<std::uint32_t> virtio_parameter(const DrmDevice& device, std::uint
     return value;
 }
 
+/// A number as a boolean; null if unknown.
 Value flag(std::optional<std::uint32_t> value) {
     return value ? Value{*value != 0} : Value{};
 }
 
-/// Source: virtio specification 1.3, "GPU Device", capset ids, and Linux, virtgpu_drm.h.
+/// The names of the capability sets in a mask; bit N is set N. Source: virtio specification 1.3,
+/// "GPU Device", capset ids, and Linux, virtgpu_drm.h.
 Value capset_words(std::uint32_t mask) {
     constexpr std::array<std::string_view, 7> kWords = {
         "", "virgl", "virgl2", "gfxstream-vulkan", "venus", "cross-domain", "drm"};
@@ -117,7 +124,7 @@ void add_radeon_facts(const DrmDevice& device, DeviceFacts& facts) {
     drm_radeon_info usage = {};
     usage.request = RADEON_INFO_VRAM_USAGE;
     usage.value = drm::address_of(&used);
-    // The kernel has been seen to count more in use than there is.
+    // Some kernels report more memory in use than exists; treat that as unknown.
     if (device.ask(DRM_IOCTL_RADEON_INFO, &usage) == 0 && used <= memory.vram_size)
         facts.memory->free = Bytes{memory.vram_size - used};
 }
@@ -131,6 +138,7 @@ void add_virtio_facts(const DrmDevice& device, DeviceFacts& facts) {
     facts.extra["capsets"] = capsets ? capset_words(*capsets) : Value{};
 }
 
+/// vmwgfx answers no query of interest, but it only exists in virtual machines.
 void add_vmwgfx_facts(const DrmDevice&, DeviceFacts& facts) {
     facts.type = DeviceType::Virtual;
 }
@@ -139,7 +147,7 @@ struct Driver {
     std::string_view name;
     void (*add_facts)(const DrmDevice&, DeviceFacts&);
 };
-/// Those that can be asked for more than their version.
+/// The drivers that can report more than their version.
 constexpr std::array kDrivers = std::to_array<Driver>({
     {"amdgpu", add_amdgpu_facts},
     {"i915", add_i915_facts},
@@ -152,6 +160,8 @@ constexpr std::array kDrivers = std::to_array<Driver>({
 
 using Text = std::array<char, 128>;
 
+/// The text in a buffer. The kernel returns the full length of the text, which may exceed the
+/// buffer.
 std::optional<std::string> text(const Text& buffer, std::size_t claimed) {
     return clean_text({buffer.data(), std::min(claimed, buffer.size())});
 }
@@ -170,6 +180,7 @@ void add_driver_facts(const DrmDevice& device, std::string_view driver, DeviceFa
 }
 
 void add_drm_facts(const DrmDevice& device, DeviceFacts& facts) {
+    // The version call fills in two texts of our choice and three numbers.
     Text name = {};
     Text description = {};
     drm_version version = {};

@@ -5,26 +5,27 @@
 
 namespace gpuprobe::backends {
 
-/// An opened DRM node: what ioctl(2) does with it.
+/// An opened DRM node, which accepts ioctl requests.
 class DrmDevice {
 public:
     virtual ~DrmDevice() = default;
-    /// 0, or the number that errno had. An interrupted call is repeated.
+    /// Calls ioctl(2). Returns 0 or the errno. Repeats interrupted calls.
     [[nodiscard]] virtual int ask(unsigned long request, void* argument) const = 0;
 };
 
-/// Adds what the kernel's driver says: its name and version, and what that driver alone can be
-/// asked. `error` in `extra` names the call that was refused, and why.
+/// Adds the facts from the kernel driver: its name and version, and the driver-specific facts. If a
+/// call fails, `error` in `extra` has the call and the reason.
 void add_drm_facts(const DrmDevice& device, DeviceFacts& facts);
 
-/// The same for one driver, by the name that it gives itself; nothing for one that is not known.
+/// Adds only the driver-specific facts. `driver` is the name that the driver reports; unknown
+/// drivers add nothing.
 void add_driver_facts(const DrmDevice& device, std::string_view driver, DeviceFacts& facts);
 
-// Intel's two drivers (intel.cpp).
+// Facts from Intel's two drivers (intel.cpp).
 void add_i915_facts(const DrmDevice& device, DeviceFacts& facts);
 void add_xe_facts(const DrmDevice& device, DeviceFacts& facts);
 
-/// Sets `error` to "CALL: reason". The first one stands.
+/// Sets `error` to "CALL: reason", unless there is an earlier error. `number` is an errno.
 void note_drm_error(std::string_view call, int number, DeviceFacts& facts);
 
 }  // namespace gpuprobe::backends

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kMaxEntries = 64;
 constexpr std::uint16_t kOnDevice = 1;
 
-/// A copy of the bytes at an offset; nullopt when there are not as many.
+/// A copy of the object at an offset; nullopt if the bytes end before it does.
 template <class T>
 std::optional<T> part(std::span<const std::byte> bytes, std::size_t offset) {
     if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
@@ -25,7 +25,8 @@ std::optional<T> part(std::span<const std::byte> bytes, std::size_t offset) {
     return value;
 }
 
-/// The entries behind a head of that size, which begins with their number.
+/// The entries after a header of `head` bytes, whose first 32 bits are the number of entries.
+/// nullopt if there are more than kMaxEntries, or fewer bytes than entries.
 template <class Entry>
 std::optional<std::vector<Entry>> entries(std::span<const std::byte> bytes, std::size_t head) {
     const auto count = part<std::uint32_t>(bytes, 0);
@@ -44,7 +45,8 @@ std::optional<std::vector<Entry>> entries(std::span<const std::byte> bytes, std:
 using Reply = std::vector<std::byte>;
 constexpr std::size_t kMaxReply = 64 * 1024;
 
-/// Empty when the kernel refuses; it says how long its answer is when first asked.
+/// The reply of i915 to a query; empty if the kernel refuses. The first call returns the length of
+/// the reply, the second one fills it in.
 Reply i915_reply(const DrmDevice& device, std::uint64_t what, DeviceFacts& facts) {
     drm_i915_query_item item = {};
     item.query_id = what;
@@ -53,6 +55,7 @@ Reply i915_reply(const DrmDevice& device, std::uint64_t what, DeviceFacts& facts
     query.items_ptr = drm::address_of(&item);
     Reply reply;
     for (int pass = 0; pass < 2; ++pass) {
+        // The ioctl succeeds even if an item fails: then the item's length is a negative errno.
         int problem = device.ask(DRM_IOCTL_I915_QUERY, &query);
         if (problem == 0 && item.length < 0)
             problem = item.length > -4096 ? -item.length : EINVAL;
@@ -61,6 +64,7 @@ Reply i915_reply(const DrmDevice& device, std::uint64_t what, DeviceFacts& facts
             return {};
         }
         const auto length = static_cast<std::size_t>(item.length);
+        // The reply may have become shorter since the first call.
         if (pass == 1)
             reply.resize(std::min(length, reply.size()));
         if (pass == 1 || length == 0 || length > kMaxReply)
@@ -71,6 +75,7 @@ Reply i915_reply(const DrmDevice& device, std::uint64_t what, DeviceFacts& facts
     return reply;
 }
 
+/// The reply of xe to a query; empty if the kernel refuses. Two calls, as with i915.
 Reply xe_reply(const DrmDevice& device, std::uint32_t what, DeviceFacts& facts) {
     drm::xe::DeviceQuery query{.query = what};
     Reply reply;
@@ -87,6 +92,7 @@ Reply xe_reply(const DrmDevice& device, std::uint32_t what, DeviceFacts& facts) 
     return reply;
 }
 
+/// Adds the memory facts. A GPU with a region on the device is discrete.
 void add_regions(const std::vector<MemoryRegion>& regions, DeviceFacts& facts) {
     facts.memory = device_memory(regions);
     facts.extra["regions"] = value_of(regions);
@@ -106,6 +112,7 @@ std::optional<std::vector<MemoryRegion>> i915_regions(std::span<const std::byte>
         MemoryRegion region{.is_on_device = entry.region.memory_class == kOnDevice,
                             .instance = entry.region.memory_instance,
                             .size = entry.probed_size};
+        // Equal sizes mean that the kernel did not count: see MemoryRegion::free.
         if (entry.unallocated_size < entry.probed_size)
             region.free = entry.unallocated_size;
         regions.push_back(region);
@@ -122,6 +129,7 @@ std::optional<std::vector<MemoryRegion>> xe_regions(std::span<const std::byte> r
         MemoryRegion region{.is_on_device = entry.memory_class == kOnDevice,
                             .instance = entry.instance,
                             .size = entry.total_size};
+        // Likewise, 0 bytes in use means unknown.
         if (entry.used > 0 && entry.used <= entry.total_size)
             region.free = entry.total_size - entry.used;
         regions.push_back(region);
@@ -153,6 +161,7 @@ std::optional<FactMemory> device_memory(std::span<const MemoryRegion> regions) {
         if (!region.is_on_device)
             continue;
         memory.total->count += region.size;
+        // One region with unknown use makes the sum unknown.
         if (!region.free)
             memory.free.reset();
         if (memory.free)
@@ -175,7 +184,7 @@ Value value_of(std::span<const MemoryRegion> regions) {
 }
 
 void add_i915_facts(const DrmDevice& device, DeviceFacts& facts) {
-    // Kernels without this query had no cards with memory of their own; the type is then unknown.
+    // Kernels without this query supported only integrated GPUs; the type stays unknown there.
     const auto reply = i915_reply(device, DRM_I915_QUERY_MEMORY_REGIONS, facts);
     if (const auto regions = i915_regions(reply))
         add_regions(*regions, facts);

@@ -10,30 +10,31 @@
 
 #include "report/facts.h"
 
-/// What i915 and xe answer to a query, taken apart. None of these trusts a count or a length.
+/// Parsers for the query replies of i915 and xe. They check every count and length.
 namespace gpuprobe::backends {
 
-/// A stretch of memory that a GPU uses.
+/// A memory region that a GPU uses.
 struct MemoryRegion {
-    bool is_on_device = false;  ///< else the system's
+    bool is_on_device = false;  ///< false: system memory
     std::uint16_t instance = 0;
     std::uint64_t size = 0;
-    /// nullopt where the kernel did not count: without CAP_PERFMON it says that nothing is used.
+    /// nullopt if unknown: without CAP_PERFMON the kernel reports that nothing is used.
     std::optional<std::uint64_t> free = {};
     bool operator==(const MemoryRegion&) const = default;
 };
 
-/// nullopt when the bytes end before what they announce.
+/// The memory regions in a reply; nullopt if the reply is shorter than its header announces.
 std::optional<std::vector<MemoryRegion>> i915_regions(std::span<const std::byte> reply);
 std::optional<std::vector<MemoryRegion>> xe_regions(std::span<const std::byte> reply);
-/// nullopt when the flags are not there.
+/// Whether the GPU has dedicated memory, from the reply with the configuration; nullopt if the
+/// reply lacks the flags.
 std::optional<bool> xe_has_vram(std::span<const std::byte> reply);
-/// "20.4.4" of the first graphics GT; nullopt when the kernel does not say.
+/// The IP version of the first graphics GT ("20.4.4"); nullopt if the kernel does not report it.
 std::optional<std::string> xe_ip_version(std::span<const std::byte> reply);
 
-/// Sums over the regions on the device; nullopt without one.
+/// The sums over the regions on the device; nullopt without such a region.
 std::optional<FactMemory> device_memory(std::span<const MemoryRegion> regions);
-/// `[{"on_device", "instance", "size", "free"}]`
+/// The regions as a list of objects: `[{"on_device", "instance", "size", "free"}]`
 Value value_of(std::span<const MemoryRegion> regions);
 
 }  // namespace gpuprobe::backends
