@@ -21,22 +21,22 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// Threads that do one thing together, again and again.
+/// A pool of threads that repeatedly run the same job together.
 class Crew {
 public:
-    /// One for each processor that this process may run on, kMaxCrew at most,
-    /// fewer where no more threads can be had; the calling thread is one of them.
+    /// Starts one thread per processor that this process may use, at most kMaxCrew, fewer if the
+    /// system refuses more. The calling thread counts as one of them.
     Crew();
     ~Crew();
     Crew(const Crew&) = delete;
     Crew& operator=(const Crew&) = delete;
 
     [[nodiscard]] unsigned size() const { return static_cast<unsigned>(threads_.size()) + 1; }
-    /// Runs `job` once for each number below size(), each always on the same
-    /// thread, and waits.
+    /// Runs `job` once for each number below size() and waits. A number always runs on the same
+    /// thread.
     void run(const std::function<void(unsigned number)>& job);
 
-    static constexpr unsigned kMaxCrew = 256;  ///< a worker's unit allows 512 tasks
+    static constexpr unsigned kMaxCrew = 256;  ///< the systemd unit of workers allows 512 tasks
 
 private:
     void work(unsigned number);
@@ -50,8 +50,8 @@ private:
     std::vector<std::thread> threads_ = {};
 };
 
-/// Source: sched_getaffinity(2). It fails where there are more processors than
-/// the set holds.
+/// The number of processors that this process may use. sched_getaffinity(2) fails on machines with
+/// more processors than the set can hold; then the number of all processors.
 unsigned allowed_processors() {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -67,7 +67,7 @@ Crew::Crew() {
         for (unsigned number = 1; number < wanted; ++number)
             threads_.emplace_back([this, number] { work(number); });
     } catch (const std::system_error&) {
-        // Works with as many as there are.
+        // Continue with the threads that were started.
     }
 }
 
@@ -89,6 +89,7 @@ void Crew::run(const std::function<void(unsigned)>& job) {
         ++turn_;
     }
     changed_.notify_all();
+    // The calling thread does its share, then waits for the others.
     job(0);
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [this] { return busy_ == 0; });
@@ -99,6 +100,7 @@ void Crew::work(unsigned number) {
         const std::function<void(unsigned)>* job = nullptr;
         {
             std::unique_lock lock{mutex_};
+            // A new turn number means a new job.
             changed_.wait(lock, [&] { return is_over_ || turn_ != seen; });
             if (is_over_)
                 return;
@@ -112,6 +114,7 @@ void Crew::work(unsigned number) {
     }
 }
 
+/// The processor as a compute device. Its buffers are ordinary memory.
 class CpuDevice final : public ComputeDevice {
 public:
     CpuDevice()
@@ -126,8 +129,8 @@ public:
     Attempt<Done> run(const Work& work) override;
 
 private:
-    /// Left untouched until the threads use it, so that pages lie near the processor that works on
-    /// them.
+    /// Not initialized, so that the kernel allocates each page on the NUMA node of the thread that
+    /// first writes it.
     using Words = std::unique_ptr<std::uint32_t[]>;
 
     [[nodiscard]] std::span<std::uint32_t> words(Buffer buffer) {
@@ -170,6 +173,7 @@ Attempt<Done> CpuDevice::transfer(Direction direction,
 Attempt<Done> CpuDevice::run(const Work& work) {
     const auto from = words(work.from);
     const auto to = words(other(work.from));
+    // Thread N always gets the same range of groups, so it works on memory near its processor.
     const auto share_of = [&](unsigned number) {
         return static_cast<std::uint32_t>(std::uint64_t{work.groups} * number / crew_.size());
     };

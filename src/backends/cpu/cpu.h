@@ -9,14 +9,13 @@
 
 namespace gpuprobe::backends {
 
-/// The processor itself, measured in the same way as a GPU, so that the two can be compared. It has
-/// no query: the inventory knows it. Its one device is "index:0".
+/// Visits the processor, which is measured like a GPU so that the two can be compared. There is no
+/// query stage, because the inventory has the facts. The only device is "index:0".
 Answer visit_cpu(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
-/// The kernels of compute/device.h on the processor, for the groups from
-/// `first` to before `last`. There are no Fp16 and Int8: nothing that runs on
-/// every processor has them. cmake compiles the implementation for speed,
-/// whatever the rest is compiled for.
+/// Runs a kernel of compute/device.h on the processor, for the groups from `first` up to but not
+/// including `last`. Fp16 and Int8 are missing, because not every processor supports them. CMake
+/// always compiles the implementation for speed, regardless of the build type.
 void run_on_cpu(Kernel kernel,
                 std::span<const std::uint32_t> from,
                 std::span<std::uint32_t> to,

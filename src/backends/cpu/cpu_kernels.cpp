@@ -11,7 +11,7 @@ using Output = std::uint32_t*;
 
 constexpr std::uint32_t kGroupWords = kGroupThreads * kWordsPerThread;
 constexpr std::uint32_t kVectorWords = 4;
-/// What the threads of a group read side by side.
+/// The words that the threads of a group read in one step.
 constexpr std::uint32_t kRowWords = kGroupThreads * kVectorWords;
 
 void check(Input from, Output to, std::uint32_t words) {
@@ -27,6 +27,8 @@ void fill(Output to, std::uint32_t first, const KernelArguments& arguments) {
 }
 
 void read(Input from, Output to) {
+    // Sum by column in memory order, as the compiler can vectorize that. Then each thread adds its
+    // four columns.
     std::uint32_t sums[kRowWords] = {};
     for (std::uint32_t row = 0; row < kGroupWords; row += kRowWords)
         for (std::uint32_t i = 0; i < kRowWords; ++i)
@@ -37,8 +39,9 @@ void read(Input from, Output to) {
     }
 }
 
-// One step of each of the eight chains, and a thread for each lane. A macro, since the compiler
-// splits vectors before it inlines: code for wide units must be in one function.
+// One step of each of the eight chains; each vector lane is one kernel thread. This is a macro
+// because the compiler splits vectors before it inlines functions: code for wide vector units must
+// be in one function.
 #define GPUPROBE_STEP(b) \
     x0 = x0 * a + (b);   \
     x1 = x1 * a + (b);   \
@@ -48,6 +51,7 @@ void read(Input from, Output to) {
     x5 = x5 * a + (b);   \
     x6 = x6 * a + (b);   \
     x7 = x7 * a + (b);
+// Defines the Fp32 kernel for one group, for vectors of `bytes` bytes.
 #define GPUPROBE_FP32(name, attributes, bytes)                                                     \
     attributes void name(Output to, std::uint32_t first, const KernelArguments& arguments) {       \
         typedef float Lanes __attribute__((vector_size(bytes)));                                   \
@@ -72,6 +76,7 @@ void read(Input from, Output to) {
         }                                                                                          \
     }
 
+// 16 bytes for every processor; on x86-64 also wider ones, selected at run time.
 GPUPROBE_FP32(fp32_narrow, , 16)
 
 #if defined(__x86_64__)
@@ -81,6 +86,7 @@ GPUPROBE_FP32(fp32_avx512, __attribute__((target("avx512f"))), 64)
 
 using Fp32 = void (*)(Output, std::uint32_t, const KernelArguments&);
 
+/// The version of Fp32 with the widest vectors that this processor supports.
 Fp32 widest_fp32() {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx512f"))
@@ -102,6 +108,7 @@ void run_on_cpu(Kernel kernel,
     if (first >= last)
         return;
     const auto words_from = std::size_t{first} * kGroupWords;
+    // Groups are contiguous, so all of them can be copied at once.
     if (kernel == Kernel::Copy) {
         std::memcpy(to.data() + words_from, from.data() + words_from,
                     std::size_t{last - first} * kGroupBytes.count);

@@ -26,9 +26,8 @@ namespace {
 
 /// libpci, set up to read one sysfs tree and one id database.
 ///
-/// libpci reports errors through a callback that must not return; here it leaves the call that
-/// failed by longjmp. Only libpci's own C frames lie in between, so nothing is skipped that C++
-/// would have to clean up.
+/// libpci reports errors through a callback that must not return. Ours leaves the failed call with
+/// longjmp(). All frames in between are C code from libpci, so no C++ destructor is skipped.
 class PciLibrary {
 public:
     explicit PciLibrary(const PciSources& sources);
@@ -36,20 +35,21 @@ public:
     PciLibrary(const PciLibrary&) = delete;
     PciLibrary& operator=(const PciLibrary&) = delete;
 
-    /// Finds the devices. False when libpci gave up; then error() says why, and no other call is
-    /// allowed.
+    /// Finds the devices. False if libpci gave up; then error() has the reason, and no other call
+    /// is allowed.
     bool scan();
     /// The first of the devices; they are linked by `next`.
     [[nodiscard]] pci_dev* devices() const;
-    /// Reads class, ids, BARs and NUMA node of one device. False when libpci gave up.
+    /// Reads class, ids, BARs and NUMA node of one device. False if libpci gave up.
     bool fill(pci_dev& device);
 
-    /// A name from the database; nullopt when it has none, and for good once it turned out broken.
+    /// Names from the database; nullopt if it has no entry. After a broken database was detected,
+    /// always nullopt.
     std::optional<std::string> vendor_name(const pci_dev& device);
     std::optional<std::string> device_name(const pci_dev& device);
     std::optional<std::string> subsystem_name(const pci_dev& device);
 
-    /// The first thing libpci complained about; nullopt when it did not.
+    /// The first error that libpci reported; nullopt without an error.
     [[nodiscard]] const std::optional<std::string>& error() const { return error_; }
 
 private:
@@ -63,16 +63,17 @@ private:
     bool has_names_ = true;
 };
 
-// libpci hands its callbacks no context, so where to go and what was said live here. One worker has
-// one PciLibrary and one thread.
+// The target of the longjmp and the error message. They are global because libpci passes no context
+// to its callbacks; a worker has only one PciLibrary and one thread.
 std::jmp_buf failed_call;
 std::array<char, 256> failed_words;
 
 constexpr int kWanted = PCI_FILL_IDENT | PCI_FILL_CLASS | PCI_FILL_CLASS_EXT | PCI_FILL_SUBSYS |
                         PCI_FILL_BASES | PCI_FILL_SIZES | PCI_FILL_NUMA_NODE;
-// PCI_FILL_CAPS is left out for good: it reads the configuration space, which wakes the device.
+// Never add PCI_FILL_CAPS: it reads the configuration space, which wakes the device.
 
-// As libpci declares it: for clang the C++ attribute is no part of a function's type.
+// The error callback. Uses the GNU attribute as libpci does, because for clang the C++ attribute is
+// not part of a function type.
 __attribute__((noreturn)) void leave_call(char* format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -83,7 +84,8 @@ __attribute__((noreturn)) void leave_call(char* format, ...) {
 
 void ignore(char*, ...) {}
 
-/// Runs libpci code that may fail. `call` and this frame must hold nothing with a destructor.
+/// Runs libpci code that may fail. Neither `call` nor this frame may contain an object with a
+/// destructor.
 template <class Call>
 bool PciLibrary::guarded(Call call) {
     if (setjmp(failed_call) == 0) {
@@ -99,19 +101,20 @@ PciLibrary::PciLibrary(const PciSources& sources) : access_{pci_alloc()} {
     access_->error = leave_call;
     access_->warning = ignore;
     access_->debug = ignore;
-    // Only sysfs: the other methods poke at ports and /dev/mem.
+    // Use sysfs only: the other methods access I/O ports and /dev/mem.
     access_->method = PCI_ACCESS_SYS_BUS_PCI;
-    // Neither DNS nor its cache below $HOME.
+    // Disable lookups by DNS and their cache below $HOME.
     access_->id_lookup_mode = 0;
     std::string key = "sysfs.path";
     std::string path = sources.sysfs;
     pci_set_param(access_, key.data(), path.data());
     if (!sources.id_database.empty())
+        // libpci frees the copy.
         pci_set_name_list_path(access_, ::strdup(sources.id_database.c_str()), 1);
 }
 
 PciLibrary::~PciLibrary() {
-    // After a call that was left half-way its state can't be trusted; the worker ends anyway.
+    // After an aborted call the state of libpci is inconsistent, so leak it: the worker ends soon.
     if (error_)
         return;
     pci_access* const access = access_;
@@ -135,6 +138,7 @@ bool PciLibrary::fill(pci_dev& device) {
     return guarded([one] { pci_fill_info(one, kWanted); });
 }
 
+// Everything that the lambda uses is a plain pointer or number: see guarded().
 template <class... Ids>
 std::optional<std::string> PciLibrary::look_up(int what, Ids... ids) {
     if (!has_names_)
@@ -176,8 +180,8 @@ PciAddress address_of(const pci_dev& device) {
             .function = device.func};
 }
 
-/// The BARs that exist. The low bits of an address say what it is.
-/// Source: PCI Local Bus Specification 3.0, 6.2.5.1.
+/// The BARs that exist. The low bits of an address are flags: bit 0 for I/O ports, bit 3 for
+/// prefetchable memory. Source: PCI Local Bus Specification 3.0, 6.2.5.1.
 Value bars_of(const pci_dev& device) {
     Value::Array list;
     for (std::size_t i = 0; i < std::size(device.size); ++i) {
@@ -195,6 +199,7 @@ Value bars_of(const pci_dev& device) {
     return Value{std::move(list)};
 }
 
+/// The facts of one device; absent values become null.
 DeviceFacts facts_of(const pci_dev& device, PciLibrary& library) {
     DeviceFacts facts{
         .name = library.device_name(device),
@@ -218,7 +223,7 @@ DeviceFacts facts_of(const pci_dev& device, PciLibrary& library) {
     return facts;
 }
 
-/// The devices that may matter here, by address. False when libpci gave up on one.
+/// Selects the devices of relevant classes, sorted by address. False if libpci gave up on a device.
 bool select_devices(PciLibrary& library, std::vector<const pci_dev*>& chosen) {
     for (pci_dev* device = library.devices(); device; device = device->next) {
         if (!library.fill(*device))
@@ -245,7 +250,7 @@ bool is_gpu_class(std::uint16_t pci_class) {
 Answer query_pci_at(const PciSources& sources, Sink& sink) {
     sink.runtime(
         Value{Value::Object{{"loader", Value{"libpci.so.3"}}, {"version", Value{PCILIB_VERSION}}}});
-    // Without this folder libpci would end the process instead of answering.
+    // Without this folder, libpci would end the process instead of returning an error.
     if (!RootedFiles{}.exists(sources.sysfs + "/devices"))
         return {.outcome = Outcome::Absent, .note = "no PCI on this machine"};
     sink.phase("enumerate");

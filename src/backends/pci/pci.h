@@ -8,21 +8,22 @@
 
 namespace gpuprobe::backends {
 
-/// What libpci knows about display and accelerator functions: names, ids, BAR sizes.
+/// Reports the display and accelerator functions that libpci finds: names, ids, BAR sizes.
 ///
-/// Reads sysfs and the id database only: no configuration space (it wakes sleeping devices), no
-/// network, no cache file. A missing or broken database costs the names, never the devices.
-/// Absent: no PCI on this machine. Failed: libpci gave up, in its own words.
+/// Reads only sysfs and the id database, not the configuration space (which would wake sleeping
+/// devices), the network or a cache file. If the database is missing or broken, only the names are
+/// missing. Absent: this machine has no PCI. Failed: libpci gave up; the note is its message.
 Answer query_pci(const ProbeTarget& target, Sink& sink);
 
+/// The files that libpci reads.
 struct PciSources {
     std::string sysfs = "/sys/bus/pci";
-    std::string id_database = {};  ///< path of a pci.ids; "" for the one libpci was built with
+    std::string id_database = {};  ///< path of a pci.ids file; "" for libpci's default
 };
-/// The same from elsewhere.
+/// Like query_pci(), with other files.
 Answer query_pci_at(const PciSources& sources, Sink& sink);
 
-/// Whether a class (base class and subclass) may be a GPU, a display or an accelerator: 03xx
+/// Whether a class (base class and subclass) can be a GPU, a display or an accelerator: 03xx
 /// displays, 0b40 co-processors, 12xx processing accelerators, 1180 signal processors (some NPUs).
 /// Source: PCI Code and ID Assignment Specification 1.15.
 bool is_gpu_class(std::uint16_t pci_class);
