@@ -14,7 +14,8 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// Longer than any batch of the sampler's; what takes longer is not timed to the microsecond.
+/// How long to poll before sleeping in between. Longer than any batch of the sampler; longer work
+/// need not be timed to the microsecond.
 constexpr std::chrono::milliseconds kSpin{50};
 constexpr timespec kNap = {.tv_sec = 0, .tv_nsec = 20'000};
 
@@ -27,6 +28,8 @@ void nap() {
 ComputeLimits limits_from(const DeviceFacts& facts, const char* fp16_key) {
     const bool is_cpu = facts.type == DeviceType::Cpu;
     const auto told = facts.memory ? facts.memory->free : std::nullopt;
+    // The keys are the same for OpenCL, Level Zero and Vulkan; a missing fact leaves the limit
+    // unknown.
     const auto largest = facts.extra.at("max_memory_allocation_size").as_unsigned();
     return ComputeLimits{
         .free = is_cpu ? free_host_memory() : told,
@@ -46,13 +49,14 @@ std::optional<Bytes> free_host_memory() {
 
 Attempt<Done> wait_until(const std::function<Attempt<bool>()>& is_done, Waiting how) {
     using Steady = std::chrono::steady_clock;
-    // A nap is 50 µs longer otherwise; prctl(2), PR_SET_TIMERSLACK.
+    // Without this, the kernel extends every nap by up to 50 µs; prctl(2), PR_SET_TIMERSLACK.
     (void)::prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);
     const auto begin = Steady::now();
     while (!TRY(is_done())) {
         const auto waited = Steady::now() - begin;
         if (waited > max_wait(how))
             return dispatch_timed_out(how);
+        // Poll without sleeping at first, but let other threads run.
         if (how == Waiting::Sleeping || waited > kSpin)
             nap();
         else

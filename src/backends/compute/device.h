@@ -12,49 +12,52 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 
-/// One device that computes, whatever API it is reached by. The stages are written once, on this.
+/// An interface to a compute device that is the same for every API. The stages "verify" and
+/// "measure" are written once, using this interface.
 namespace gpuprobe::backends {
 
-/// What the kernels do; each API has them in its own language. `i` is the number of a word of 32
-/// bits, `a` and `b` are KernelArguments::factor and ::addend. Each of the last three gives one
-/// word a thread, the sum of its eight chains; expected.h says what it must be.
+/// The kernels, which every API implements in its own language. `i` is the index of a 32-bit word;
+/// `a` and `b` are KernelArguments::factor and ::addend. Each of the last three writes one word per
+/// thread, the sum of its eight chains; check.h computes the expected value.
 enum class Kernel {
-    Check,  ///< to[i] = from[i] * 3 + 1, one word a thread
-    Fill,   ///< to[i] = i * a + b, kWordsPerThread words a thread
-    Read,   ///< to[thread] = the sum of the thread's kWordsPerThread words of `from`
-    Copy,   ///< to[i] = from[i], kWordsPerThread words a thread
-    Fp32,   ///< x = x * a + b, then x = x * a + (b + 1), in fused steps of 32 bits
-    Fp16,   ///< x = x * a + b, in fused steps on pairs of 16 bits
-    Int8,   ///< x = dot(bytes of x, bytes of a) + b, in steps on four bytes
+    Check,  ///< to[i] = from[i] * 3 + 1, one word per thread
+    Fill,   ///< to[i] = i * a + b, kWordsPerThread words per thread
+    Read,   ///< to[thread] = the sum of kWordsPerThread words of `from`
+    Copy,   ///< to[i] = from[i], kWordsPerThread words per thread
+    Fp32,   ///< x = x * a + b, then x = x * a + (b + 1), as fused 32-bit operations
+    Fp16,   ///< x = x * a + b, as fused operations on pairs of 16-bit numbers
+    Int8,   ///< x = dot(bytes of x, bytes of a) + b, on four bytes at once
 };
 constexpr std::size_t kKernels = 7;
-/// What the kernels are called in every language.
+/// The kernels' function names, the same in every language.
 constexpr std::array<const char*, kKernels> kKernelNames = {"check", "fill", "read", "copy",
                                                             "fp32",  "fp16", "int8"};
 constexpr std::size_t index_of(Kernel kernel) {
     return static_cast<std::size_t>(kernel);
 }
-/// APIs build several kernels as one module. `modules` says by kernel which it is in; this is the
-/// index of the first kernel in the same one, which keeps the module for all of them.
+/// The index of the first kernel in the same module as `kernel`. APIs build several kernels as one
+/// module and store it at this index. `modules` has an identifier of the module for each kernel.
 template <class Modules>
 std::size_t first_in_module(const Modules& modules, Kernel kernel) {
     return static_cast<std::size_t>(std::ranges::find(modules, modules[index_of(kernel)]) -
                                     modules.begin());
 }
 
-/// Vulkan guarantees no more than 128 threads to a group. Source: Vulkan 1.3 specification,
-/// "Required Limits", maxComputeWorkGroupInvocations.
+/// Threads per group. Vulkan guarantees only 128. Source: Vulkan 1.3 specification, "Required
+/// Limits", maxComputeWorkGroupInvocations.
 constexpr std::uint32_t kGroupThreads = 128;
-/// Sixteen loads of sixteen bytes: the word that Read writes for them is under 2 % of the traffic.
+/// Sixteen loads of sixteen bytes. The one word that Read writes for them is less than 2 % of the
+/// traffic.
 constexpr std::uint32_t kWordsPerThread = 64;
-/// A group's words lie together, and its threads step through them side by side.
+/// Bytes per group. The words of a group are contiguous; its threads read adjacent words in each
+/// step.
 constexpr Bytes kGroupBytes{std::uint64_t{kGroupThreads} * kWordsPerThread * 4};
-/// Of the arithmetic kernels: independent chains a thread, and steps of each in a round.
+/// For the arithmetic kernels: independent chains per thread, and steps of each chain in a round.
 constexpr std::uint32_t kChains = 8;
 constexpr std::uint32_t kRoundSteps = 16;
 
 struct KernelArguments {
-    std::uint32_t rounds = 0;  ///< of the arithmetic kernels, each kRoundSteps steps
+    std::uint32_t rounds = 0;  ///< arithmetic kernels only: rounds of kRoundSteps steps
     std::int32_t factor = 0;
     std::int32_t addend = 0;
 };
@@ -68,24 +71,25 @@ constexpr std::size_t index_of(Buffer buffer) {
 }
 enum class Direction { ToDevice, ToHost };
 
-/// One submission: the same kernel `times` over, one after the other.
+/// One submission: the same kernel run `times` times in sequence.
 struct Work {
     Kernel kernel = Kernel::Check;
     std::uint32_t groups = 1;
     KernelArguments arguments = {};
-    Buffer from = Buffer::First;  ///< the kernel writes to the other one
+    Buffer from = Buffer::First;  ///< the kernel writes to the other buffer
     std::uint32_t times = 1;
 };
 
 struct ComputeLimits {
-    std::optional<Bytes> free = {};        ///< of device memory, now
-    std::optional<Bytes> max_buffer = {};  ///< the largest that one buffer may be
-    bool is_cpu = false;  ///< runs on the processor, which the waiting thread needs too
+    std::optional<Bytes> free = {};        ///< free device memory at this time
+    std::optional<Bytes> max_buffer = {};  ///< the largest size of a single buffer
+    bool is_cpu = false;  ///< runs on the processor and so competes with the waiting thread
     bool has_fp16 = false;
     bool has_int8 = false;
-    bool has_host_copies = true;  ///< its memory is not the host's own
+    bool has_host_copies = true;  ///< false if its memory is host memory
 };
 
+/// An opened device with two buffers, host memory for copies, and the kernels.
 class ComputeDevice {
 public:
     explicit ComputeDevice(const ComputeLimits& limits) : limits_{limits} {}
@@ -94,20 +98,22 @@ public:
     ComputeDevice& operator=(const ComputeDevice&) = delete;
 
     [[nodiscard]] const ComputeLimits& limits() const { return limits_; }
-    /// Two buffers of `size`, a multiple of kGroupBytes, and host memory of `staging` that the
-    /// device copies from and to. Once, before anything else.
+    /// Allocates two buffers of `size`, a multiple of kGroupBytes, and `staging` bytes of host
+    /// memory that the device copies from and to. Call it once, before anything else.
     virtual Attempt<Done> allocate(Bytes size, Bytes staging) = 0;
-    /// That host memory.
+    /// The host memory for copies.
     [[nodiscard]] std::span<std::byte> staging() { return staging_; }
-    /// Compiles. `run` does it where it has to; a stage that takes times calls this before.
+    /// Compiles the kernel. run() does it if necessary; a stage that measures times calls this
+    /// first.
     virtual Attempt<Done> prepare(Kernel kernel) = 0;
-    /// Between the starts of `buffer` and the staging memory, `times` over, and waits.
+    /// Copies `size` bytes between the starts of `buffer` and the staging memory, `times` times,
+    /// and waits for the end.
     virtual Attempt<Done> transfer(Direction direction,
                                    Buffer buffer,
                                    Bytes size,
                                    std::uint32_t times) = 0;
-    /// Submits and waits. What takes longer than max_wait is refused as `dispatch-timed-out`; none
-    /// of the device's memory may be touched after that.
+    /// Submits the work and waits for the end. Refusals: `dispatch-timed-out` if it takes longer
+    /// than max_wait(); the device's memory must not be touched after that.
     virtual Attempt<Done> run(const Work& work) = 0;
 
 protected:
@@ -115,7 +121,7 @@ protected:
     std::span<std::byte> staging_ = {};
 };
 
-/// Opens a device that has been made, and hands it over.
+/// Calls device->open(arguments…) and returns the device if that succeeds.
 template <class Device, class... Arguments>
 Attempt<std::unique_ptr<ComputeDevice>> opened(std::unique_ptr<Device> device,
                                                Arguments&&... arguments) {
@@ -123,31 +129,33 @@ Attempt<std::unique_ptr<ComputeDevice>> opened(std::unique_ptr<Device> device,
     return std::unique_ptr<ComputeDevice>{std::move(device)};
 }
 
-/// What a device's facts say of its limits; `fp16_key` is the fact that says whether it has halves.
-/// Free memory is the host's for a processor.
+/// The limits according to the device facts. `fp16_key` is the name of the fact for half precision.
+/// For a processor, the free memory is the host's.
 ComputeLimits limits_from(const DeviceFacts& facts, const char* fp16_key);
 
-/// What the host could give without swapping. Source: proc(5), /proc/meminfo, MemAvailable.
+/// The host memory that is available without swapping. Source: proc(5), /proc/meminfo,
+/// MemAvailable.
 std::optional<Bytes> free_host_memory();
 
+/// How to wait for a device.
 enum class Waiting {
-    Spinning,  ///< asks as fast as it can for a while: what is timed takes milliseconds
-    Sleeping,  ///< leaves the processor to the device, which is the processor
+    Spinning,  ///< polls as fast as possible for a while, because measured work takes milliseconds
+    Sleeping,  ///< leaves the processor to the device, which is the processor itself
 };
 constexpr Waiting waiting_for(bool is_cpu) {
     return is_cpu ? Waiting::Sleeping : Waiting::Spinning;
 }
 
-/// How long a submission may take. Drivers for processors compile at the first one, for seconds.
+/// The time limit of a submission. Drivers for processors compile for seconds during the first one.
 constexpr Duration max_wait(Waiting how) {
     return how == Waiting::Sleeping ? std::chrono::seconds{20} : std::chrono::seconds{2};
 }
 
-/// Asks `is_done` until it is true. Refusals: its own; `dispatch-timed-out` after max_wait. For
-/// APIs whose own waits have no limit.
+/// Calls `is_done` until it returns true. For APIs whose wait functions have no time limit.
+/// Refusals: any from `is_done`; `dispatch-timed-out` after max_wait().
 Attempt<Done> wait_until(const std::function<Attempt<bool>()>& is_done, Waiting how);
 
-/// The refusal where an API's own wait came to its limit before the kernel came to its end.
+/// The refusal for a kernel that did not end within max_wait().
 Refusal dispatch_timed_out(Waiting how);
 
 }  // namespace gpuprobe::backends

@@ -13,10 +13,11 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// Times below this may only show how coarse the clock is.
+/// The shortest time that is believed: shorter ones only show how coarse the clock is.
 constexpr Seconds kShortest{1e-9};
 constexpr std::uint32_t kMaxTimes = 100'000;
 
+/// The number of pieces in a batch of that length.
 std::uint32_t times_for(Seconds batch, Seconds piece) {
     const auto times = std::ceil(batch / std::max(piece, kShortest));
     return static_cast<std::uint32_t>(std::clamp(times, 1.0, double{kMaxTimes}));
@@ -30,19 +31,22 @@ Refusal too_slow(Seconds piece) {
                    .detail = std::move(detail)};
 }
 
-/// Copied in half a millisecond where copies are fastest; pinning more would take as long as
-/// measuring.
+/// Host memory for copies. The fastest machines copy it in half a millisecond; pinning more would
+/// take as long as measuring.
 constexpr Bytes kStaging = mib(32);
-constexpr Bytes kUnknownFree = mib(256);  // assumed where nobody says what is free
-/// Much larger than any cache, and a pass takes much longer than a launch: 0.2 ms on an H200.
+constexpr Bytes kUnknownFree = mib(256);  // assumed if the free memory is unknown
+/// Much larger than any cache, and large enough that a pass takes much longer than a launch: 0.2 ms
+/// on an H200.
 constexpr Bytes kMaxDeviceBuffer = gib(1);
-/// Workers have a gibibyte in all (systemd/gpuprobe-worker@.service).
+/// Smaller for processors: a worker may use one gibibyte in total
+/// (systemd/gpuprobe-worker@.service).
 constexpr Bytes kMaxHostBuffer = mib(256);
 
-constexpr std::uint32_t kPieceGroups = 64;            // of the smallest piece
-constexpr std::uint32_t kMaxArithmeticGroups = 8192;  // a million threads fill every GPU of today
+constexpr std::uint32_t kPieceGroups = 64;            // groups in the smallest piece
+constexpr std::uint32_t kMaxArithmeticGroups = 8192;  // a million threads fill every current GPU
 constexpr std::uint32_t kMaxSteps = 1U << 22;
-/// Longer than for a GPU: a processor's caches hold what it reads in a few milliseconds.
+/// Longer than for a GPU: the data that a processor reads in a few milliseconds fits into its
+/// caches.
 constexpr Seconds kHostMemoryPiece{0.02};
 constexpr Seconds kMaxHostPiece{2};
 constexpr Bytes kTransferPiece = kib(512);
@@ -59,7 +63,7 @@ Refusal miscomputed(std::string_view what) {
                    .detail = std::move(detail)};
 }
 
-/// One device's figures, one after the other.
+/// Measures one device, one figure after the other.
 class Measuring {
 public:
     Measuring(ComputeDevice& device, const std::function<void(std::string_view)>& phase)
@@ -74,6 +78,7 @@ private:
     using RateField = std::optional<std::uint64_t> Figures<std::uint64_t>::*;
     using SpreadField = std::optional<double> Figures<double>::*;
 
+    // The steps of take(), in this order except for launch(). Each stores its figures in measured_.
     Attempt<Done> allocate();
     Attempt<Done> memory();
     Attempt<Done> transfers();
@@ -82,15 +87,19 @@ private:
                              std::string_view name,
                              RateField rate,
                              SpreadField spread);
-    /// The same for a kernel that may not build although the device claims to support it.
+    /// Like arithmetic(), for a kernel that may fail to build although the device claims to support
+    /// it: that only adds a note.
     Attempt<Done> optional_arithmetic(Kernel kernel,
                                       std::string_view name,
                                       RateField rate,
                                       SpreadField spread);
     Attempt<Done> launch();
+    /// Measures a load and stores its rate and spread.
     Attempt<Done> keep(const Load& load, RateField rate, SpreadField spread);
 
+    /// The sum of all words in a buffer, as computed by the device. Overwrites the other buffer.
     [[nodiscard]] Attempt<std::uint32_t> sum_of(Buffer buffer);
+    /// The first words of the second buffer.
     Attempt<std::vector<std::uint32_t>> output(std::size_t words);
     Attempt<Done> check_arithmetic(Kernel kernel, std::string_view name, const Work& work);
 
@@ -107,12 +116,14 @@ Attempt<Measured> Measuring::take() {
     using Spreads = Figures<double>;
     (void)TRY(allocate());
     const auto begin = now();
+    // The first load also waits until the clocks are high; see Sampler.
     (void)TRY(arithmetic(Kernel::Fp32, "fp32", &Rates::fp32, &Spreads::fp32));
     (void)TRY(memory());
     if (device_.limits().has_fp16)
         (void)TRY(optional_arithmetic(Kernel::Fp16, "fp16", &Rates::fp16, &Spreads::fp16));
     if (device_.limits().has_int8)
         (void)TRY(optional_arithmetic(Kernel::Int8, "int8", &Rates::int8, &Spreads::int8));
+    // A processor needs no copies and has no launch time.
     if (device_.limits().has_host_copies) {
         (void)TRY(transfers());
         (void)TRY(launch());
@@ -140,11 +151,13 @@ Attempt<Done> Measuring::memory() {
     phase_("memory");
     for (const auto kernel : {Kernel::Fill, Kernel::Read, Kernel::Copy})
         (void)TRY(device_.prepare(kernel));
+    // Fill the first buffer with a pattern whose sum is known.
     const auto groups = static_cast<std::uint32_t>(size_.count / kGroupBytes.count);
     const KernelArguments pattern{.factor = static_cast<std::int32_t>(random_[0] | 1),
                                   .addend = static_cast<std::int32_t>(random_[1])};
     (void)TRY(device_.run(Work{
         .kernel = Kernel::Fill, .groups = groups, .arguments = pattern, .from = Buffer::Second}));
+    // `passes`: how often each byte crosses the memory bus (a copy reads and writes it).
     const auto load_of = [&](Kernel kernel, double passes) {
         return Load{.run =
                         [this, kernel](std::uint32_t size, std::uint32_t times) {
@@ -158,17 +171,20 @@ Attempt<Done> Measuring::memory() {
     using Rates = Figures<std::uint64_t>;
     using Spreads = Figures<double>;
     (void)TRY(keep(load_of(Kernel::Read, 1), &Rates::memory_read, &Spreads::memory_read));
+    // Check the results: a rate counts only if the kernel did its work.
     const auto wanted = filled_sum(size_.count / 4, pattern);
     if (TRY(sum_of(Buffer::First)) != wanted)
         return miscomputed("read");
     (void)TRY(keep(load_of(Kernel::Copy, 2), &Rates::memory_copy, &Spreads::memory_copy));
+    // The sum above overwrote the second buffer, and the last copy may have been a partial one.
     (void)TRY(device_.run(Work{.kernel = Kernel::Copy, .groups = groups}));
     if (TRY(sum_of(Buffer::Second)) != wanted)
         return miscomputed("copy");
     return Done{};
 }
 
-/// By Read, which leaves the sums of the threads in the other buffer.
+/// Runs Read, which writes the sums of the threads to the other buffer, and adds those up on the
+/// host.
 Attempt<std::uint32_t> Measuring::sum_of(Buffer buffer) {
     const auto groups = static_cast<std::uint32_t>(size_.count / kGroupBytes.count);
     (void)TRY(device_.run(Work{.kernel = Kernel::Read, .groups = groups, .from = buffer}));
@@ -210,6 +226,7 @@ Attempt<Done> Measuring::arithmetic(Kernel kernel,
     (void)TRY(device_.prepare(kernel));
     const auto limit = static_cast<std::uint32_t>(
         std::bit_floor(size_.count / (kGroupThreads * sizeof(std::uint32_t))));
+    // Larger pieces first use more groups, then more rounds with all groups.
     const auto max_groups = std::min(kMaxArithmeticGroups, limit);
     const auto work_of = [&](std::uint32_t size) {
         const auto groups = std::min(size * kPieceGroups, max_groups);
@@ -235,13 +252,14 @@ Attempt<Done> Measuring::optional_arithmetic(Kernel kernel,
                                              RateField rate,
                                              SpreadField spread) {
     const auto done = arithmetic(kernel, name, rate, spread);
+    // Only a failed build is tolerated; wrong results and timeouts end the measurement.
     if (done || done.error().code != "build-failed")
         return done;
     measured_.note = std::string{name} + ": " + done.error().note;
     return Done{};
 }
 
-/// Checks some of the threads, from the first group to the last.
+/// Checks the results of kSamples threads, spread evenly from the first to the last.
 Attempt<Done> Measuring::check_arithmetic(Kernel kernel, std::string_view name, const Work& work) {
     constexpr std::uint32_t kSamples = 8;
     const auto words = TRY(output(std::size_t{work.groups} * kGroupThreads));
@@ -263,8 +281,9 @@ Attempt<std::vector<std::uint32_t>> Measuring::output(std::size_t count) {
     return words;
 }
 
-/// Runs one group at a time and waits for it, since the round trip is what is measured. The kernel
-/// is one that is compiled already: compiling another would take longer than the measurement.
+/// Measures the round trip of a launch: runs one group at a time and waits for it. It uses a kernel
+/// that has already been compiled, because compiling another one would take longer than the
+/// measurement.
 Attempt<Done> Measuring::launch() {
     phase_("launch");
     const Load load{.run = [this](std::uint32_t, std::uint32_t times) -> Attempt<Done> {
@@ -283,14 +302,18 @@ Attempt<Done> Measuring::launch() {
 Attempt<Rate> Sampler::rate_of(const Load& load) {
     const auto piece = TRY(grow(load));
     const auto times = times_for(kBatch, piece);
+    // The first load warms up the device, and its batches before that do not count. For later
+    // loads, the two batches that agree count.
     std::vector<Seconds> batches;
     if (std::exchange(is_warm_, true))
         batches = TRY(ramp(load, times, std::min(kLaterRamp, ramp_left_)));
     else
         (void)TRY(ramp(load, times_for(kRampBatch, piece), ramp_left_));
+    // At least one batch, even if the time is up.
     while (batches.empty() || (batches.size() < kBatches && budget_left_ > Seconds{0}))
         batches.push_back(TRY(time_of(load, times)));
     is_hurried_ = is_hurried_ || batches.size() < kBatches;
+    // Sorted by time, so the first batch has the highest rate.
     std::ranges::sort(batches);
     const auto rate_in = [&](Seconds batch) { return load.units * size_ * times / batch.count(); };
     const auto median = rate_in(batches[batches.size() / 2]);
@@ -299,6 +322,7 @@ Attempt<Rate> Sampler::rate_of(const Load& load) {
 }
 
 Attempt<Seconds> Sampler::time_of(const Load& load, std::uint32_t times) {
+    // Try a slow piece twice: the first time, another process may have kept the host busy.
     Seconds took{};
     for (int attempt = 0; attempt < 2; ++attempt) {
         const auto begin = now_();
@@ -308,12 +332,12 @@ Attempt<Seconds> Sampler::time_of(const Load& load, std::uint32_t times) {
         if (took / times <= max_piece_)
             return took;
     }
-    return too_slow(took / times);  // twice in a row, so it was not the host that was busy
+    return too_slow(took / times);
 }
 
 Attempt<Seconds> Sampler::grow(const Load& load) {
     size_ = 1;
-    (void)TRY(load.run(size_, 1));  // drivers compile at the first
+    (void)TRY(load.run(size_, 1));  // not timed: drivers compile during the first run
     auto piece = TRY(time_of(load, 1));
     while (piece < load.piece && size_ < load.max_size && budget_left_ > Seconds{0}) {
         size_ *= 2;
@@ -325,6 +349,7 @@ Attempt<Seconds> Sampler::grow(const Load& load) {
 Attempt<std::vector<Seconds>> Sampler::ramp(const Load& load, std::uint32_t times, Seconds limit) {
     if (budget_left_ <= Seconds{0})
         return std::vector<Seconds>{};
+    // Compare each batch with the one before.
     auto before = TRY(time_of(load, times));
     for (;;) {
         const auto took = TRY(time_of(load, times));
@@ -339,6 +364,7 @@ Attempt<std::vector<Seconds>> Sampler::ramp(const Load& load, std::uint32_t time
 }
 
 Bytes buffer_size(const ComputeLimits& limits) {
+    // A power of two, within all limits, but large enough for one piece.
     auto size = std::min(limits.is_cpu ? kMaxHostBuffer : kMaxDeviceBuffer,
                          Bytes{limits.free.value_or(kUnknownFree).count / 8});
     if (limits.max_buffer)

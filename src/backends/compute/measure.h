@@ -15,57 +15,62 @@ namespace gpuprobe::backends {
 
 using Seconds = std::chrono::duration<double>;
 
-/// Something whose rate is wanted.
+/// Work whose rate is to be measured.
 struct Load {
-    /// Does a piece of that size so often, and waits for all of it.
+    /// Runs a piece of work of that size `times` times and waits for the end.
     std::function<Attempt<Done>(std::uint32_t size, std::uint32_t times)> run = {};
     std::uint32_t max_size = 1;  ///< a power of two
-    double units = 1;            ///< bytes, or operations, in a piece of size 1
-    Seconds piece{0.002};        ///< grown to at least this long
+    double units = 1;            ///< bytes or operations in a piece of size 1
+    Seconds piece{0.002};        ///< pieces are enlarged until they take this long
 };
 
-/// Units a second: the median of five batches, and how far they lie apart.
+/// Units per second: the median of five batches, and their spread.
 struct Rate {
     double median = 0;
     double spread = 0;  ///< (largest - smallest) / median
 };
 
-/// Takes rates. A piece starts tiny and doubles, because what is unknown may be slow; batches run
-/// until two agree, because clocks climb; then five are timed. After the first load, which has
-/// waited for the clocks, the two that agree are two of the five.
+/// Measures rates. A piece of work starts tiny and doubles, because an unknown device may be slow.
+/// Batches of pieces then run until two agree, because clocks need time to rise. Then five batches
+/// are timed. After the first load, when the clocks are high, the two batches that agree count as
+/// two of the five.
 class Sampler {
 public:
     using Now = std::function<Seconds()>;
-    /// `max_piece`: the longest that a piece may take; kMaxPiece keeps clear of watchdogs.
+    /// `max_piece`: the time limit of a piece; kMaxPiece stays well below the limits of watchdogs.
     explicit Sampler(Now now, Seconds max_piece = kMaxPiece)
         : now_{std::move(now)}, max_piece_{max_piece} {}
 
-    /// Refusals: those of the load; `too-slow` when a piece takes too long.
+    /// Measures the rate of a load. Refusals: any from the load; `too-slow` if a piece takes longer
+    /// than `max_piece`.
     Attempt<Rate> rate_of(const Load& load);
 
-    /// Whether kBudget ran out, and some load had fewer than five batches.
+    /// Whether kBudget ran out, so that some load had fewer than five batches.
     [[nodiscard]] bool is_hurried() const { return is_hurried_; }
-    /// The size that the last load was grown to.
+    /// The size of a piece of the last load.
     [[nodiscard]] std::uint32_t size() const { return size_; }
 
-    /// Sources of the limits: clpeak, src/common/common.h (clocks of mobile GPUs take 220–440 ms to
-    /// climb; Adreno's watchdog bites at 500 ms); our own on an H200: pieces of a millisecond are
-    /// within 2 % of what they tend to.
+    /// Sources of the limits: clpeak, src/common/common.h (the clocks of mobile GPUs take 220–440
+    /// ms to rise; Adreno's watchdog fires at 500 ms); measured on an H200: the rate of pieces of
+    /// one millisecond is within 2 % of the rate of long pieces.
     static constexpr Seconds kMaxPiece{0.1};
     static constexpr Seconds kBatch{0.005};
     static constexpr Seconds kRampBatch{0.01};
-    static constexpr Seconds kRamp{0.5};        ///< of all loads together
-    static constexpr Seconds kLaterRamp{0.05};  ///< of each after the first
-    /// Of all loads together. After it each takes one batch: what is measured is too busy, or too
-    /// slow, for more to be worth the wait.
+    static constexpr Seconds kRamp{0.5};        ///< for all loads together
+    static constexpr Seconds kLaterRamp{0.05};  ///< for each load after the first
+    /// The time for all loads together. After that, each load gets only one batch: the device is
+    /// too busy or too slow for more to be worth the wait.
     static constexpr Seconds kBudget{3};
-    static constexpr double kSteady = 0.03;
+    static constexpr double kSteady = 0.03;     ///< batches agree if they differ by less than this
     static constexpr std::size_t kBatches = 5;  ///< odd
 
 private:
+    /// The time of one batch of `times` pieces.
     Attempt<Seconds> time_of(const Load& load, std::uint32_t times);
+    /// Enlarges the piece until it takes Load::piece, and returns its time.
     Attempt<Seconds> grow(const Load& load);
-    /// Batches until two agree. Returns these; none where the time for it was up.
+    /// Runs batches until two agree and returns these two; an empty list if the time `limit` runs
+    /// out.
     Attempt<std::vector<Seconds>> ramp(const Load& load, std::uint32_t times, Seconds limit);
 
     Now now_;
@@ -77,8 +82,8 @@ private:
     std::uint32_t size_ = 1;
 };
 
-/// One number for each thing that is measured; null is what the API or the device cannot do.
-/// Rates are bytes or operations a second.
+/// One number for each quantity that is measured; null if the API or the device does not support
+/// it. Rates are in bytes or operations per second.
 template <class T>
 struct Figures {
     std::optional<T> memory_read = {};
@@ -88,7 +93,7 @@ struct Figures {
     std::optional<T> fp32 = {};
     std::optional<T> fp16 = {};
     std::optional<T> int8 = {};
-    std::optional<double> launch_usec = {};  ///< a tiny kernel, from submission to its end
+    std::optional<double> launch_usec = {};  ///< time of a tiny kernel, from submission to end
 };
 template <class Visitor, class T>
 void describe(Visitor& visit, Figures<T>& figures) {
@@ -102,23 +107,24 @@ void describe(Visitor& visit, Figures<T>& figures) {
     visit("launch_usec", figures.launch_usec);
 }
 
-/// The member `measured` of a device's facts.
+/// The member `measured` of the device facts.
 struct Measured {
     Figures<std::uint64_t> rates = {};
     Figures<double> spreads = {};       ///< (largest - smallest) / median of five
-    std::optional<Bytes> context = {};  ///< what the context took of the device's memory
-    Duration duration = {};             ///< of the measuring, without the driver's start
+    std::optional<Bytes> context = {};  ///< device memory used by the context
+    Duration duration = {};             ///< time of the measurement, without the driver's start
     std::optional<std::string> note = {};
 };
 Value value_of(const Measured& measured);
 
-/// Measures all that the device can. Refusals: those of the device and the sampler;
-/// `miscomputed` when a kernel gave wrong numbers: their rate would mean nothing. `phase` is told
-/// what comes next.
+/// Measures everything that the device supports. `phase` is called with the name of each step
+/// before it starts. Refusals: any from the device and the sampler; `miscomputed` if a kernel gives
+/// wrong results, because its rate would be meaningless.
 Attempt<Measured> measured(ComputeDevice& device,
                            const std::function<void(std::string_view)>& phase);
 
-/// How large each of the two buffers is: an eighth of what is free, so that both are a quarter.
+/// The size of each of the two buffers: at most an eighth of the free memory, so that both together
+/// use a quarter.
 Bytes buffer_size(const ComputeLimits& limits);
 
 }  // namespace gpuprobe::backends

@@ -4,7 +4,7 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// CUDA_ERROR_NOT_READY and hipErrorNotReady.
+/// The event has not been reached: CUDA_ERROR_NOT_READY and hipErrorNotReady.
 constexpr int kNotReady = 600;
 /// CU_EVENT_DISABLE_TIMING and hipEventDisableTiming.
 constexpr unsigned kDisableTiming = 2;
@@ -13,9 +13,11 @@ constexpr unsigned kDisableTiming = 2;
 
 Attempt<Done> RuntimeDevice::begin(Owned<void*> context) {
     context_ = std::move(context);
+    // Without timing: the event only marks the end of submitted work.
     void* event = nullptr;
     (void)TRY(tried(api_.create_event, &event, kDisableTiming));
     end_event_ = {event, api_.destroy_event};
+    // Ask again within the context: the context itself uses some of the memory.
     std::size_t free = 0;
     std::size_t total = 0;
     if (api_.memory_info(&free, &total) == 0)
@@ -39,6 +41,7 @@ Attempt<Done> RuntimeDevice::prepare(Kernel kernel) {
     auto& function = functions_[index_of(kernel)];
     if (function)
         return Done{};
+    // Kernels in the same module share it.
     auto& module = modules_[module_of(kernel)];
     if (!module) {
         const auto* const image = TRY(image_of(kernel));
@@ -54,6 +57,7 @@ Attempt<Done> RuntimeDevice::run(const Work& work) {
     auto* from = buffers_[index_of(work.from)].get();
     auto* to = buffers_[index_of(other(work.from))].get();
     auto arguments = work.arguments;
+    // The APIs take pointers to the arguments and copy them during the launch.
     std::array<void*, 5> parameters = {&from, &to, &arguments.rounds, &arguments.factor,
                                        &arguments.addend};
     auto* const function = functions_[index_of(work.kernel)];
@@ -69,6 +73,7 @@ Attempt<Done> RuntimeDevice::transfer(Direction direction,
                                       std::uint32_t times) {
     auto* const device = buffers_[index_of(buffer)].get();
     auto* const host = staging_.data();
+    // Asynchronous copies on the default stream, one wait for all.
     for (std::uint32_t i = 0; i < times; ++i) {
         if (direction == Direction::ToDevice)
             (void)TRY(tried(api_.to_device, device, host, size.count, nullptr));
@@ -78,7 +83,8 @@ Attempt<Done> RuntimeDevice::transfer(Direction direction,
     return finish();
 }
 
-/// Waits by asking an event: the wait for a whole context has no limit.
+/// Waits for all submitted work by polling an event: the functions that wait for a context have no
+/// time limit.
 Attempt<Done> RuntimeDevice::finish() {
     (void)TRY(tried(api_.record, end_event_.get(), nullptr));
     return wait_until(

@@ -8,8 +8,9 @@
 
 namespace gpuprobe::backends {
 
-/// What CUDA's driver and HIP's runtime have in common, which is all but the making of code. Zero
-/// is success. Sources: CUDA Driver API reference; HIP Runtime API reference.
+/// The functions that the CUDA driver and the HIP runtime have in common: everything but
+/// compilation. They return 0 for success. Sources: CUDA Driver API reference; HIP Runtime API
+/// reference.
 struct GpuRuntime {
     Symbol<int(std::size_t* free, std::size_t* total)> memory_info = {};
     Symbol<int(void**, std::size_t)> allocate = {};
@@ -39,7 +40,7 @@ struct GpuRuntime {
     Symbol<int(void* event)> query = {};
 };
 
-/// A device of such a runtime, in a context that is current.
+/// A device of CUDA or HIP, whose context is current on the calling thread.
 class RuntimeDevice : public ComputeDevice {
 public:
     RuntimeDevice(const GpuRuntime& api, const ComputeLimits& limits)
@@ -54,12 +55,15 @@ public:
     Attempt<Done> run(const Work& work) override;
 
 protected:
-    /// To be called when the context is current. It is let go of after all that was made in it.
+    /// Call this when the context is current. The context is released after everything that was
+    /// created in it.
     Attempt<Done> begin(Owned<void*> context = {});
 
-    /// The first kernel that is in the same module, whose image `image_of` makes.
+    /// The index of the first kernel in the same module (first_in_module()).
     [[nodiscard]] virtual std::size_t module_of(Kernel kernel) const = 0;
+    /// The image of that module, in the form that load_module accepts.
     virtual Attempt<const void*> image_of(Kernel kernel) = 0;
+    /// The refusal for a function that returned `code`.
     [[nodiscard]] virtual Refusal refusal(std::string_view function, int code) const = 0;
 
     template <class Function, class... Arguments>
@@ -72,12 +76,12 @@ private:
     Attempt<Done> finish();
 
     GpuRuntime api_;
-    // In this order: what comes later goes first.
+    // Keep this order: members are destroyed from last to first, so the context goes last.
     Owned<void*> context_ = {};
     Owned<void*> end_event_ = {};
     Owned<void*> host_ = {};
     std::array<Owned<void*>, 2> buffers_ = {};
-    std::array<Owned<void*>, kKernels> modules_ = {};  ///< at the first kernel in it
+    std::array<Owned<void*>, kKernels> modules_ = {};  ///< by module_of()
     std::array<void*, kKernels> functions_ = {};
 };
 

@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kMig = "uuid:MIG-";
 constexpr Bytes kMaxLine = kib(4);
 
-/// The number in one of a device's files.
+/// The number in a sysfs file; with base 16, "0x" is optional.
 std::optional<std::uint64_t> number_in(const FileSystem& files, const std::string& path, int base) {
     const auto text = files.read(path, kMaxLine);
     if (!text)
@@ -32,17 +32,18 @@ std::optional<std::uint64_t> number_in(const FileSystem& files, const std::strin
     return parse_number<std::uint64_t>(digits, base);
 }
 
-/// Of a kind of memory, by amdgpu's files of that name.
+/// The free memory of one kind, from amdgpu's files NAME_total and NAME_used.
 std::optional<Bytes> free_in(const FileSystem& files, const std::string& name) {
     const auto total = number_in(files, name + "_total", 10);
     const auto used = number_in(files, name + "_used", 10);
     return total && used && *used <= *total ? std::optional{Bytes{*total - *used}} : std::nullopt;
 }
 
-/// A context takes half a gibibyte; more was taken by somebody else meanwhile.
+/// The most that a context can plausibly use. A context needs about half a gibibyte; a larger
+/// difference includes memory that other processes allocated.
 constexpr Bytes kMostOfAContext = gib(2);
-/// NVML's figure of an idle H200 is 64 or 128 KiB another one from process to process (driver
-/// 580.159.04): what its own clients have.
+/// Differences up to this count as equal. NVML's value for an idle H200 varies by 64 or 128 KiB
+/// from process to process (driver 580.159.04): the memory of NVML's clients.
 constexpr Bytes kSame = mib(1);
 constexpr int kMostReadings = 20;
 constexpr std::chrono::milliseconds kBetweenReadings{50};
@@ -53,16 +54,17 @@ bool is_same(Bytes one, Bytes other) {
 
 constexpr std::string_view kIndex = "index:";
 
-/// 256 KiB to the device, and as much on it.
+/// Words to check: 256 KiB copied to the device, and as much output.
 constexpr std::size_t kWords = 65536;
 
-/// To let go of a device that still runs, or has fallen off the bus, would wait for it. The context
-/// ends with the process, and the kernel's driver cleans up.
+/// Leaks a device that still runs or has fallen off the bus, because releasing it would wait for
+/// it. The context ends with the process, and the kernel driver cleans up.
 void abandon_if_stuck(std::unique_ptr<ComputeDevice>& device, const Refusal& refusal) {
     if (refusal.code == "dispatch-timed-out" || refusal.code == "device-lost")
         (void)device.release();
 }
 
+/// Opens the device and runs the check, announcing each phase.
 Attempt<Check> check_of(const OpenDevice& open, Sink& sink) {
     sink.phase("context");
     auto device = TRY(open());
@@ -75,9 +77,11 @@ Attempt<Check> check_of(const OpenDevice& open, Sink& sink) {
     return check;
 }
 
+/// Opens the device and measures it, announcing each phase.
 Attempt<Measured> measured_by(const OpenDevice& open, Sink& sink, const ContextMeter& meter) {
     sink.phase("context");
     auto device = TRY(open());
+    // Read the meter before the buffers are allocated: then only the context makes the difference.
     if (meter.asks())
         sink.phase(kFreeMemoryPhase);
     const auto context = meter.taken();
@@ -89,7 +93,8 @@ Attempt<Measured> measured_by(const OpenDevice& open, Sink& sink, const ContextM
     return figures;
 }
 
-/// Not everybody who reads this may see a UUID.
+/// The answer for a target whose device is missing. It leaves out UUIDs, because not every reader
+/// of the report may see them.
 Answer device_not_found(const ProbeTarget& target) {
     const auto device = target.device.value_or("");
     const auto name = device.starts_with(kUuid) ? std::string{"of that UUID"} : device;
@@ -98,13 +103,14 @@ Answer device_not_found(const ProbeTarget& target) {
                   .reasons = {because("device-not-found", {{"device", name}})}};
 }
 
-/// Empty for a name that is no later stage's. What is measured begins here.
+/// The function of a later stage; empty for other names. For "measure", this creates the meter, so
+/// call it before the driver is loaded.
 DeviceStage later_stage(const ProbeTarget& target, Sink& started) {
     if (target.stage == "verify")
         return verify_device;
     if (target.stage != "measure")
         return {};
-    static const RootedFiles files;  // the meter reads them again
+    static const RootedFiles files;  // static because the meter keeps a reference
     started.phase(kFreeMemoryPhase);
     return [meter = context_meter_of(files, target)](DeviceFacts facts, const OpenDevice& open,
                                                      Sink& sink) {
@@ -121,6 +127,8 @@ Answer not_offered(const ProbeTarget& target) {
 }  // namespace
 
 ContextMeter::ContextMeter(Free free, const Pause& pause) : free_{std::move(free)} {
+    // Wait until two readings agree. If they never do, before_ stays empty and taken() has no
+    // result.
     auto last = free_ ? free_() : std::nullopt;
     for (int reading = 1; last && reading < kMostReadings; ++reading) {
         const auto now = free_();
@@ -157,13 +165,14 @@ ContextMeter context_meter_of(const FileSystem& files, const ProbeTarget& target
     if (!address)
         return {};
     const auto folder = "/sys/bus/pci/devices/" + text_of(*address);
-    // To ask NVML about another vendor's would wake NVIDIA's GPUs beside it.
+    // Do not query NVML about another vendor's GPU: that would wake NVIDIA GPUs in the same
+    // machine. If the vendor cannot be read, try NVML.
     constexpr std::uint64_t kNvidia = 0x10de;
     if (number_in(files, folder + "/vendor", 16).value_or(kNvidia) == kNvidia)
         return ContextMeter{[address = *address] { return nvml_free_memory(address); }};
     return ContextMeter{[&files, folder]() -> std::optional<Bytes> {
         const auto own = free_in(files, folder + "/mem_info_vram");
-        // Of the host's memory, from which an APU takes most of a context.
+        // Add the host memory that the GPU can use: an APU takes most of a context from there.
         const auto shared = free_in(files, folder + "/mem_info_gtt");
         return own ? std::optional{Bytes{own->count + shared.value_or(Bytes{}).count}} : own;
     }};
@@ -180,6 +189,7 @@ Answer ask(const Backend& backend, const ProbeTarget& target, Sink& sink) {
         return backend.query ? backend.query(target, sink) : not_offered(target);
     if (!backend.compute)
         return not_offered(target);
+    // An API with a single device, like the CPU, needs no device name.
     auto named = target;
     if (!named.device && backend.device)
         named.device = backend.device;
@@ -188,6 +198,7 @@ Answer ask(const Backend& backend, const ProbeTarget& target, Sink& sink) {
 
 Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink) {
     const auto check = check_of(open, sink);
+    // Report the facts even if the check failed: the note has the reason.
     facts.extra["check"] = to_value(check ? *check : Check{.note = check.error().note});
     sink.device(facts);
     return check ? Answer{} : answer_of(check.error());
@@ -225,6 +236,7 @@ Answer run_stage(Enumerate enumerate,
                  const DeviceStage& stage,
                  const ProbeTarget& target,
                  Sink& sink) {
+    // Visit devices until the wanted one is found, run the stage there and stop.
     std::optional<Answer> answer;
     auto enumerated =
         enumerate(target, sink, [&](const DeviceFacts& facts, const OpenDevice& open) {
@@ -235,6 +247,7 @@ Answer run_stage(Enumerate enumerate,
         });
     if (answer)
         return *std::move(answer);
+    // An enumeration that failed explains more than "not found".
     return enumerated.outcome == Outcome::Answered ? device_not_found(target) : enumerated;
 }
 

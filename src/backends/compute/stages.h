@@ -15,28 +15,29 @@
 /// The stages of a probe, written once for every API.
 namespace gpuprobe::backends {
 
-/// How a target names its device (ProbeTarget::device), before an address or a UUID.
+/// Prefixes of ProbeTarget::device, before an address or a UUID.
 constexpr std::string_view kPci = "pci:";
 constexpr std::string_view kUuid = "uuid:";
 
-/// How much less of a device's memory is free than when the meter was made: what a driver's context
-/// takes. Who else takes memory meanwhile is counted too, and so a GPU that others use is not
-/// measured; whose process has just ended is waited for, as long as a driver may take to give its
-/// memory back.
+/// Measures the device memory that a driver's context uses: the decrease of free memory since the
+/// meter was created. Memory that other processes allocate in the meantime would be counted too, so
+/// a GPU whose free memory keeps changing gives no result. A driver may need some time to return
+/// the memory of a process that has just ended; the constructor waits for that.
 class ContextMeter {
 public:
-    /// Free memory of the whole device; nullopt where nobody tells.
+    /// Free memory of the whole device; nullopt if unknown.
     using Free = std::function<std::optional<Bytes>()>;
     using Pause = std::function<void(std::chrono::milliseconds)>;
 
-    /// One that cannot tell.
+    /// A meter without a source of free memory.
     ContextMeter() = default;
-    /// Asks `free` until it says the same twice, and `pause`s in between: a second at most.
+    /// Calls `free` until it returns the same value twice, with `pause` in between: for a second at
+    /// most.
     explicit ContextMeter(Free free, const Pause& pause = sleep);
 
-    /// nullopt where nobody tells, or nothing was taken.
+    /// The memory that the context uses; nullopt if unknown or nothing.
     [[nodiscard]] std::optional<Bytes> taken() const;
-    /// Whether somebody tells, and has to be asked.
+    /// Whether there is a source of free memory, which taken() will query.
     [[nodiscard]] bool asks() const { return static_cast<bool>(free_); }
 
 private:
@@ -46,23 +47,23 @@ private:
     std::optional<Bytes> before_ = {};
 };
 
-/// What the worker is at while it asks for free memory: NVML may hang as any driver may.
+/// The phase in which the worker queries free memory: NVML may hang like any driver.
 constexpr std::string_view kFreeMemoryPhase = "free-memory";
 
-/// For the GPU that a later stage is about. NVML tells it of NVIDIA's and of a MIG instance,
-/// amdgpu's files of AMD's, nobody of others: i915 and xe keep it from those without privileges. To
-/// be made before the driver is loaded, since an instance of Vulkan takes memory too. `files` has
-/// to live on. Source: Documentation/gpu/amdgpu/driver-misc.rst of Linux (mem_info_vram_total,
-/// _used).
+/// A meter for the GPU of a later stage. NVML reports the free memory of NVIDIA GPUs and MIG
+/// instances, the sysfs files of amdgpu report it for AMD GPUs. Other GPUs have no source: i915
+/// and xe report it to privileged processes only. Create the meter before the driver is loaded,
+/// because a Vulkan instance uses memory too. `files` must outlive it. Source: Linux,
+/// Documentation/gpu/amdgpu/driver-misc.rst (mem_info_vram_total, _used).
 ContextMeter context_meter_of(const FileSystem& files, const ProbeTarget& target);
 
-/// "query", "verify", "measure" and kProcessesStage.
+/// Whether this is the name of a stage: "query", "verify", "measure" or kProcessesStage.
 bool is_stage(std::string_view stage);
 
-/// The stage that the target names. Failed with `stage-not-offered` where the backend lacks it.
+/// Runs the stage that the target names. Failed with `stage-not-offered` if the backend lacks it.
 Answer ask(const Backend& backend, const ProbeTarget& target, Sink& sink);
 
-/// The query of a backend whose devices can also compute: tells the facts of every device.
+/// The query of a backend whose devices can also compute: reports the facts of every device.
 template <Enumerate enumerate>
 Answer query_devices(const ProbeTarget& target, Sink& sink) {
     return enumerate(target, sink, [&](const DeviceFacts& facts, const OpenDevice&) {
@@ -71,26 +72,27 @@ Answer query_devices(const ProbeTarget& target, Sink& sink) {
     });
 }
 
-/// A later stage of one device whose facts are known. The facts go to the sink with the stage's own
-/// member, also when it failed.
+/// A later stage for one device whose facts are known. It sends the facts to the sink with a member
+/// for the stage, even if the stage fails.
 using DeviceStage = std::function<Answer(DeviceFacts facts, const OpenDevice& open, Sink& sink)>;
-/// Adds `check` (check.h). Answered when a kernel ran, whatever it computed.
+/// Adds `check` (check.h). The outcome is Answered if the kernel ran, even if its results are
+/// wrong.
 Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink);
-/// Adds `measured` (measure.h), null when nothing could be measured, with what the meter tells,
-/// which was made before the driver was asked anything.
+/// Adds `measured` (measure.h), including the memory that the meter reports; null if nothing could
+/// be measured. The meter must have been created before the driver was used.
 Answer measure_device_by(const ContextMeter& meter,
                          DeviceFacts facts,
                          const OpenDevice& open,
                          Sink& sink);
-/// Without what the context takes.
+/// Like measure_device_by(), without the memory that the context uses.
 Answer measure_device(DeviceFacts facts, const OpenDevice& open, Sink& sink);
 
-/// Whether these are the facts of the device that the target is about: "pci:0000:00:06.0" by its
-/// address, "index:N" by its position, "uuid:MIG-…" by its UUID. Anything else is none.
+/// Whether these facts belong to the target's device: "pci:0000:00:06.0" compares the address,
+/// "index:N" the position, "uuid:MIG-…" the UUID. Any other name matches no device.
 bool is_wanted(const ProbeTarget& target, const DeviceFacts& facts);
 
-/// The stage of the device that the target is about. Where the API's devices do not include it,
-/// Absent with `device-not-found`: another device's result in its place would be worse than none.
+/// Runs the stage for the target's device. Absent with `device-not-found` if the API does not list
+/// that device: the result of another device would be worse than no result.
 Answer run_stage(Enumerate enumerate,
                  const DeviceStage& stage,
                  const ProbeTarget& target,
