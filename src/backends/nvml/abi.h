@@ -3,9 +3,9 @@
 
 #include "backends/symbols.h"
 
-/// The part of libnvidia-ml.so.1 that is called. Source of every layout and number: NVML API
-/// Reference Guide, "Device Structs", "Device Queries" and "nvmlReturn_t"; the suffix is the ABI
-/// version.
+/// The part of libnvidia-ml.so.1 that we call. Source of all layouts and numbers: NVML API
+/// Reference Guide, "Device Structs", "Device Queries" and "nvmlReturn_t". The suffix of a function
+/// is its ABI version.
 namespace gpuprobe::backends::nvml {
 
 using Return = int;
@@ -45,7 +45,7 @@ struct MemoryV1 {
     unsigned long long used = 0;
 };
 
-/// Of a MIG instance; its memory in MiB.
+/// The resources of a MIG instance; memory in MiB.
 struct Attributes {
     unsigned multiprocessors = 0;
     unsigned copy_engines = 0;
@@ -59,25 +59,25 @@ struct Attributes {
 };
 static_assert(sizeof(Attributes) == 40);
 
-/// Per cent of the driver's last sampling period, a sixth of a second to a second.
+/// Percent of the last sampling period, which is between 1/6 second and 1 second.
 struct Utilization {
     unsigned gpu = 0;
     unsigned memory = 0;
 };
 
-/// What a process has on a device; the third version of the function fills in the same as the
-/// second, the first leaves out the instances.
+/// The memory of a process on a device. Versions 2 and 3 of the function fill in this layout;
+/// version 1 lacks the instances.
 struct ProcessInfo {
     unsigned pid = 0;
-    unsigned long long used = 0;  ///< bytes; all ones: not known
-    unsigned gpu_instance = 0;    ///< all ones: of the whole device
+    unsigned long long used = 0;  ///< bytes; all ones: unknown
+    unsigned gpu_instance = 0;    ///< all ones: the whole device
     unsigned compute_instance = 0;
 };
 static_assert(sizeof(ProcessInfo) == 24);
 constexpr unsigned long long kUsedNotKnown = ~0ULL;
 constexpr unsigned kNoInstance = ~0U;
 
-/// Why the clocks are lower than they could be: nvmlClocksEventReasons.
+/// The reasons why the clocks are reduced: nvmlClocksEventReasons.
 enum ClocksReason : unsigned long long {
     kSwPowerCap = 0x4,
     kHwSlowdown = 0x8,
@@ -87,22 +87,23 @@ enum ClocksReason : unsigned long long {
     kPowerBrake = 0x80,
 };
 
-/// Counted since the driver was started: NVML_VOLATILE_ECC; those of two bits or more.
+/// ECC counters: errors since the driver was loaded (NVML_VOLATILE_ECC), and uncorrected errors
+/// (two or more bits).
 constexpr int kVolatile = 0;
 constexpr int kUncorrected = 1;
 
-/// What of a virtual GPU's software is licensed; the fourth version of the function.
+/// A licensable software feature of a virtual GPU; version 4 of the function.
 struct LicensableFeature {
     int code = 0;
-    unsigned state = 0;  ///< not 0: it has its licence
+    unsigned state = 0;  ///< nonzero: licensed
     char info[128] = {};
     char product[128] = {};
-    unsigned enabled = 0;  ///< not 0: it is what this GPU is for
+    unsigned enabled = 0;  ///< nonzero: this GPU uses the feature
     unsigned expires[4] = {};
 };
 static_assert(sizeof(LicensableFeature) == 284);
 struct LicensableFeatures {
-    int is_supported = 0;  ///< not 0: on a virtual GPU
+    int is_supported = 0;  ///< nonzero: this is a virtual GPU
     unsigned count = 0;
     LicensableFeature features[3];
 };
@@ -120,7 +121,7 @@ struct Symbols : SymbolTable {
     Symbol<Return(Device, char*, unsigned)> uuid{*this, "nvmlDeviceGetUUID"};
     Symbol<Return(Device, PciInfo*)> pci_info{*this, "nvmlDeviceGetPciInfo_v3"};
     Symbol<Return(Device, MemoryV1*)> memory{*this, "nvmlDeviceGetMemoryInfo"};
-    // What newer drivers add.
+    // Functions that only newer drivers have.
     OptionalSymbol<Return(int*)> cuda_version{*this, "nvmlSystemGetCudaDriverVersion_v2"};
     OptionalSymbol<Return(const char*, Device*)> by_address{*this,
                                                             "nvmlDeviceGetHandleByPciBusId_v2"};

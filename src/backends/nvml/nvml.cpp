@@ -24,9 +24,9 @@ constexpr const char* kLibrary = "libnvidia-ml.so.1";
 constexpr unsigned kMaxDevices = 64;
 constexpr unsigned kMaxMigDevices = 64;
 constexpr unsigned long long kMaxInstanceMib = 1ULL << 30U;
-constexpr unsigned kMaxProcesses = 4096;  // of one device and kind
+constexpr unsigned kMaxProcesses = 4096;  // per device and kind
 
-/// The text that a query about the library or a device fills in.
+/// The text that a query about the library or about a device fills in.
 template <class Query, class... Subject>
 std::optional<std::string> text(const Query& query, Subject... subject) {
     return written_text([&](char* buffer, int size) {
@@ -34,7 +34,7 @@ std::optional<std::string> text(const Query& query, Subject... subject) {
     });
 }
 
-/// The number that an optional function fills in; null when it is missing or refuses.
+/// The number that an optional function fills in; null if the function is missing or fails.
 Value number(nvml::Return (*query)(Device, unsigned*), Device device) {
     unsigned value = 0;
     return query && query(device, &value) == kSuccess ? Value{value} : Value{};
@@ -44,6 +44,7 @@ void add_pci(const Symbols& api, Device device, DeviceFacts& facts) {
     nvml::PciInfo pci;
     if (api.pci_info(device, &pci) != kSuccess)
         return;
+    // The driver should have terminated the text; make sure.
     pci.bus_id[sizeof pci.bus_id - 1] = '\0';
     facts.pci = parse_text(std::string_view{pci.bus_id}, std::type_identity<PciAddress>{});
     facts.vendor_id = hexadecimal(pci.pci_device_id & 0xffffU, 4);
@@ -52,7 +53,8 @@ void add_pci(const Symbols& api, Device device, DeviceFacts& facts) {
     facts.extra["subsystem_device_id"] = hexadecimal(pci.pci_subsystem_id >> 16U, 4);
 }
 
-/// A GPU that shares the host's memory refuses, or says 0: then nothing is known here.
+/// Adds total and free memory. For a GPU that shares the host's memory, NVML fails or reports 0;
+/// then the memory stays unknown.
 void add_memory(const Symbols& api, Device device, DeviceFacts& facts) {
     nvml::MemoryV2 memory;
     memory.version = nvml::kMemoryV2;
@@ -61,6 +63,7 @@ void add_memory(const Symbols& api, Device device, DeviceFacts& facts) {
         facts.extra["memory_reserved"] = Value{memory.reserved};
         return;
     }
+    // Older drivers only have version 1, without the reserved memory.
     nvml::MemoryV1 first;
     if (api.memory(device, &first) == kSuccess && first.total > 0)
         facts.memory = FactMemory{.total = Bytes{first.total}, .free = Bytes{first.free}};
@@ -85,6 +88,7 @@ void add_attributes(const Symbols& api, Device instance, Value& entry) {
     entry["memory_size"] = to_value(mib(std::min(has.memory_mib, kMaxInstanceMib)));
 }
 
+/// The facts of one MIG instance.
 Value instance_entry(const Symbols& api, Device instance, unsigned slot) {
     Value entry;
     entry["index"] = slot;
@@ -99,7 +103,7 @@ Value instance_entry(const Symbols& api, Device instance, unsigned slot) {
     return entry;
 }
 
-/// The instances of a GPU in MIG mode, as far as they can be seen without privilege.
+/// Adds the instances of a GPU in MIG mode, as far as they are visible without privileges.
 void add_mig(const Symbols& api, Device device, DeviceFacts& facts) {
     unsigned current = 0;
     unsigned pending = 0;
@@ -112,26 +116,27 @@ void add_mig(const Symbols& api, Device device, DeviceFacts& facts) {
         return;
     for (unsigned slot = 0; slot < std::min(slots, kMaxMigDevices); ++slot) {
         Device instance = nullptr;
+        // A slot without an instance, or one that we may not see.
         if (api.mig_device(device, slot, &instance) != kSuccess)
             continue;
         facts.extra["mig_devices"].push_back(instance_entry(api, instance, slot));
     }
 }
 
-/// A GPU in MIG mode refuses.
+/// The utilization in percent; null for a GPU in MIG mode, which does not report it.
 Value utilization(const Symbols& api, Device device) {
     nvml::Utilization rates;
     return api.utilization && api.utilization(device, &rates) == kSuccess ? Value{rates.gpu}
                                                                           : Value{};
 }
 
-/// NVML counts in thousandths.
+/// A power in watts; NVML reports milliwatts.
 Value watts(nvml::Return (*query)(Device, unsigned*), Device device) {
     unsigned milliwatts = 0;
     return query && query(device, &milliwatts) == kSuccess ? Value{milliwatts / 1000} : Value{};
 }
 
-/// Null where NVML does not know; an empty list where nothing slows it down.
+/// The reasons for reduced clocks; null if unknown, an empty list for full clocks.
 Value slowdowns(const Symbols& api, Device device) {
     constexpr auto kWords = std::to_array<std::pair<unsigned long long, std::string_view>>(
         {{nvml::kSwPowerCap, "power-cap"},
@@ -150,7 +155,8 @@ Value slowdowns(const Symbols& api, Device device) {
     return found;
 }
 
-/// Of memory with ECC alone; GPUs before Ampere retire pages, later ones remap rows.
+/// Adds memory errors, which only memory with ECC reports. GPUs before Ampere retire pages, later
+/// ones remap rows.
 void add_memory_errors(const Symbols& api, Device device, DeviceFacts& facts) {
     unsigned long long errors = 0;
     if (api.ecc_errors &&
@@ -169,7 +175,8 @@ void add_memory_errors(const Symbols& api, Device device, DeviceFacts& facts) {
     }
 }
 
-/// Null where it is no virtual GPU, or nothing of it needs a licence.
+/// Whether all enabled features are licensed; null for a physical GPU, and for one that needs no
+/// license.
 Value licensed(const Symbols& api, Device device) {
     nvml::LicensableFeatures has;
     if (!api.licensable || api.licensable(device, &has) != kSuccess || has.is_supported == 0)
@@ -182,6 +189,7 @@ Value licensed(const Symbols& api, Device device) {
     return all;
 }
 
+/// The facts that most clients wait for.
 DeviceFacts device_facts(const Symbols& api, Device device, unsigned index) {
     DeviceFacts facts;
     facts.index = index;
@@ -197,7 +205,7 @@ DeviceFacts device_facts(const Symbols& api, Device device, unsigned index) {
     return facts;
 }
 
-/// What NVML takes as long for as for all of the others: the GPU's firmware is asked.
+/// The facts for which NVML queries the GPU's firmware. They take as long as all others together.
 DeviceFacts slow_facts(const Symbols& api, Device device, unsigned index) {
     DeviceFacts facts;
     facts.index = index;
@@ -213,8 +221,9 @@ DeviceFacts slow_facts(const Symbols& api, Device device, unsigned index) {
 
 using ListProcesses = nvml::Return (*)(Device, unsigned*, nvml::ProcessInfo*);
 
-/// Those that one function lists; nullopt where it cannot tell. The list may grow between two
-/// calls. A process of another PID namespace has no number here.
+/// The processes that a function lists; nullopt if it fails. The buffer is enlarged as often as
+/// necessary, because the list may grow between two calls. Processes outside our PID namespace have
+/// the id 0 and are left out.
 std::optional<std::vector<nvml::ProcessInfo>> listed(ListProcesses list, Device device) {
     std::vector<nvml::ProcessInfo> found(64);
     while (list) {
@@ -244,7 +253,7 @@ Value process_entry(const nvml::ProcessInfo& process, bool computes) {
     return entry;
 }
 
-/// Null where NVML tells of neither kind.
+/// The computing and the drawing processes on a device; null if NVML reports neither kind.
 Value processes_on(const Symbols& api, Device device) {
     const auto computing = listed(api.compute_processes, device);
     const auto drawing = listed(api.graphics_processes, device);
@@ -276,6 +285,7 @@ void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink)
     sink.runtime(runtime);
 }
 
+/// The reason code for an NVML error.
 const char* reason_of(nvml::Return code) {
     switch (code) {
         case nvml::kVersionMismatch:
@@ -288,6 +298,7 @@ const char* reason_of(nvml::Return code) {
     }
 }
 
+/// The answer for a failed call. Without driver or library, NVML is absent.
 Answer refused(const Symbols& api, const char* function, nvml::Return code) {
     const char* const words = api.error_string(code);
     const bool not_there = code == nvml::kDriverNotLoaded || code == nvml::kLibraryNotFound;
@@ -300,7 +311,8 @@ Answer refused(const Symbols& api, const char* function, nvml::Return code) {
 
 using FindDevice = OptionalSymbol<nvml::Return(const char*, Device*)> Symbols::*;
 
-/// What is free on the device that NVML has under that name.
+/// The free memory of one device, which `find` looks up by name. Loads and initializes NVML only
+/// for this.
 std::optional<Bytes> free_of(FindDevice find, const std::string& name) {
     const auto library = DynamicLibrary::open(kLibrary);
     const auto api = library ? std::optional{load<Symbols>(*library)} : std::nullopt;
@@ -321,7 +333,8 @@ struct Found {
     Device device = nullptr;
 };
 
-/// Those that NVML hands out, each told with `facts_of`. One lost GPU must not hide the others.
+/// Reports each device with `facts_of` and returns the devices. A device without a handle (a lost
+/// GPU) gets an error and must not hide the others.
 std::vector<Found> tell_each(const Symbols& api, unsigned count, FactsOf facts_of, Sink& sink) {
     const auto refuse = [&](const char* function, nvml::Return code) {
         return refused(api, function, code);
@@ -342,7 +355,7 @@ std::vector<Found> tell_each(const Symbols& api, unsigned count, FactsOf facts_o
     return found;
 }
 
-/// What `first` says of each device, then what `later` adds.
+/// Reports `first` for each device, then `later` as additional facts.
 Answer each_device(Sink& sink, FactsOf first, FactsOf later = nullptr) {
     const auto library = TRY(open_library(kLibrary, sink));
     const auto api = TRY(query_functions<Symbols>(library));
@@ -358,6 +371,8 @@ Answer each_device(Sink& sink, FactsOf first, FactsOf later = nullptr) {
     (void)TRY(call(refuse, api.count, &count));
     sink.phase("query");
     const auto found = tell_each(api, count, first, sink);
+    // Without `later`, this is all. Otherwise mark the device list as complete first: the rest is
+    // slow.
     if (!later)
         return Answer{};
     sink.known();

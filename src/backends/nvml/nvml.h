@@ -5,21 +5,22 @@
 
 namespace gpuprobe::backends {
 
-/// What the NVIDIA management library says: identity, memory with the reserve apart, compute
-/// capability, MIG. It needs no CUDA and takes no device memory; a tenth of cuInit's time on the
-/// machines measured.
+/// Reports the facts from the NVIDIA management library: identity, memory with the reserved part
+/// separately, compute capability, MIG. Needs no CUDA, uses no device memory, and took a tenth of
+/// the time of cuInit on the machines measured.
 Answer query_nvml(const ProbeTarget& target, Sink& sink);
 
-/// Who has a context on each device and how much of its memory: the fact `processes`, null where
-/// NVML does not tell. The ids are those of this process's PID namespace; a process outside it is
-/// left out (nvidia.ko translates them; open-gpu-kernel-modules, kernel-open/nvidia/os-interface.c,
-/// os_find_ns_pid) or, with an old driver, has the id of the first namespace.
+/// Reports the fact `processes`: the processes with a context on each device and the memory they
+/// use; null if NVML does not report them. The process ids belong to this process's PID namespace,
+/// and processes outside it are left out, because nvidia.ko translates the ids
+/// (open-gpu-kernel-modules, kernel-open/nvidia/os-interface.c, os_find_ns_pid). Old drivers report
+/// the ids of the initial namespace.
 Answer list_nvml_processes(const ProbeTarget& target, Sink& sink);
 
-/// What is free on the GPU at this address, and on no other: NVML takes some milliseconds for each
-/// that it is asked about. nullopt where it does not know.
+/// The free memory of the GPU at this address; nullopt if unknown. Queries only this GPU, because
+/// each one takes NVML some milliseconds.
 std::optional<Bytes> nvml_free_memory(const PciAddress& address);
-/// Of the MIG instance with that UUID.
+/// The free memory of the MIG instance with that UUID; nullopt if unknown.
 std::optional<Bytes> nvml_free_memory(const std::string& uuid);
 
 }  // namespace gpuprobe::backends
