@@ -11,8 +11,8 @@
 
 #include "backends/symbols.h"
 
-// What newer Vulkan headers declare and Debian 12's (1.3.239) do not, under names of our own so
-// that either header will do. Source: Vulkan registry, VK_KHR_cooperative_matrix (506) and
+// Declarations that Debian 12's Vulkan headers (1.3.239) lack. The names are ours, so they work
+// with newer headers too. Source: Vulkan registry, VK_KHR_cooperative_matrix (506) and
 // VK_KHR_shader_bfloat16 (141).
 namespace gpuprobe::backends {
 
@@ -58,19 +58,19 @@ using GetCooperativeMatrixProperties = VkResult(VKAPI_PTR*)(VkPhysicalDevice,
                                                             std::uint32_t*,
                                                             CooperativeMatrixProperties*);
 
-/// A function by the type of pointer that Vulkan's headers have for it.
+/// A function, given by the pointer type (PFN_…) in Vulkan's headers.
 template <class Pointer>
 using VulkanSymbol = Symbol<std::remove_pointer_t<Pointer>>;
 template <class Pointer>
 using OptionalVulkanSymbol = OptionalSymbol<std::remove_pointer_t<Pointer>>;
 
-/// What the loader exports; everything else is found through it.
+/// The one function that the loader exports by name; all others are looked up through it.
 struct LoaderEntry : SymbolTable {
     using SymbolTable::SymbolTable;
     VulkanSymbol<PFN_vkGetInstanceProcAddr> instance_function{*this, "vkGetInstanceProcAddr"};
 };
 
-/// What the loader offers without an instance.
+/// The functions that are available without an instance.
 struct LoaderSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     VulkanSymbol<PFN_vkCreateInstance> create_instance{*this, "vkCreateInstance"};
@@ -81,9 +81,10 @@ struct LoaderSymbols : SymbolTable {
                                                                  "vkEnumerateInstanceVersion"};
 };
 
-/// What an instance offers: to ask physical devices, and to make a logical one. Those ending in 2
-/// are core or an extension's, and null together on Vulkan 1.0 without
-/// VK_KHR_get_physical_device_properties2.
+/// The functions of an instance, which query physical devices and create a logical device. The
+/// functions whose names end in 2 come from Vulkan 1.1 or from
+/// VK_KHR_get_physical_device_properties2; on Vulkan 1.0 without that extension, all of them are
+/// null.
 struct InstanceSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     VulkanSymbol<PFN_vkEnumeratePhysicalDevices> devices{*this, "vkEnumeratePhysicalDevices"};
@@ -108,10 +109,11 @@ struct InstanceSymbols : SymbolTable {
     OptionalVulkanSymbol<GetCooperativeMatrixProperties> cooperative_matrices{
         *this, "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR"};
 
+    /// Whether queries accept pNext chains.
     [[nodiscard]] bool has_chains() const { return properties2 && features2 && memory2; }
 };
 
-/// What runs kernels on a logical device: all core since Vulkan 1.0.
+/// The functions that run kernels on a logical device, all of them in Vulkan 1.0.
 struct DeviceSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     VulkanSymbol<PFN_vkDestroyDevice> destroy_device{*this, "vkDestroyDevice"};

@@ -19,19 +19,20 @@ namespace {
 
 using Shader = std::span<const std::uint32_t>;
 
-/// By kernel.
+/// The shader of each kernel.
 const std::array<Shader, kKernels> kShaders = {shader_check, shader_fill, shader_read, shader_copy,
                                                shader_fp32,  shader_fp16, shader_int8};
 
-/// What was written before it is seen by what comes after it, on the host too.
+/// A barrier that makes all earlier writes visible to all later reads, including those on the host.
 constexpr VkMemoryBarrier kAllMemory = {VK_STRUCTURE_TYPE_MEMORY_BARRIER, nullptr,
                                         VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_MEMORY_READ_BIT,
                                         VK_ACCESS_MEMORY_WRITE_BIT | VK_ACCESS_MEMORY_READ_BIT};
 constexpr VkPipelineStageFlags kAllStages = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
 
+/// A buffer and its memory.
 struct Allocation {
     Owned<VkDeviceMemory> memory = {};
-    Owned<VkBuffer> buffer = {};  // after its memory: it goes first
+    Owned<VkBuffer> buffer = {};  // declared last, so that it is destroyed before its memory
 };
 
 class VulkanDevice final : public ComputeDevice {
@@ -65,16 +66,19 @@ private:
     Attempt<Done> make_layout();
     Attempt<Done> make_commands();
     Attempt<Done> make_sets();
-    /// Memory with the first set of these properties that the device has for the buffer.
+    /// A buffer with memory of the first set of properties in `wishes` that the device supports for
+    /// it.
     Attempt<Allocation> allocation(Bytes size, std::span<const VkMemoryPropertyFlags> wishes);
     [[nodiscard]] std::optional<std::uint32_t> memory_type(std::uint32_t allowed,
                                                            VkMemoryPropertyFlags wanted) const;
+    /// Starts recording commands.
     Attempt<Done> begin();
+    /// Records a barrier between the commands before and after it.
     void separate();
-    /// Submits what was recorded, and waits for it.
+    /// Submits the recorded commands and waits for their end.
     Attempt<Done> finish();
 
-    // In this order: what comes later goes first, the device last.
+    // Keep this order: members are destroyed from last to first, so the device goes last.
     LogicalDevice logical_;
     Waiting waiting_;
     VkPhysicalDeviceMemoryProperties memories_ = {};
@@ -83,8 +87,8 @@ private:
     Owned<VkDescriptorPool> set_pool_ = {};
     Owned<VkCommandPool> command_pool_ = {};
     Owned<VkFence> fence_ = {};
-    VkCommandBuffer commands_ = VK_NULL_HANDLE;  ///< the pool's
-    std::array<VkDescriptorSet, 2> sets_ = {};   ///< by Work::from; the pool's
+    VkCommandBuffer commands_ = VK_NULL_HANDLE;  ///< owned by its pool
+    std::array<VkDescriptorSet, 2> sets_ = {};   ///< by Work::from; owned by their pool
     std::array<Allocation, 2> buffers_ = {};
     Allocation host_ = {};
     std::array<Owned<VkPipeline>, kKernels> pipelines_ = {};
@@ -105,6 +109,7 @@ Attempt<Done> VulkanDevice::open() {
 }
 
 Attempt<Done> VulkanDevice::make_layout() {
+    // All shaders have the same interface: two storage buffers and the arguments as push constants.
     std::array<VkDescriptorSetLayoutBinding, 2> bindings = {};
     for (std::uint32_t i = 0; i < bindings.size(); ++i)
         bindings[i] = {i, VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 1, VK_SHADER_STAGE_COMPUTE_BIT,
@@ -128,6 +133,7 @@ Attempt<Done> VulkanDevice::make_layout() {
 }
 
 Attempt<Done> VulkanDevice::make_commands() {
+    // One command buffer, recorded again for each submission, and one fence to wait for it.
     VkCommandPoolCreateInfo pool{};
     pool.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO;
     pool.flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT;
@@ -166,6 +172,7 @@ Attempt<Allocation> VulkanDevice::allocation(Bytes size,
     made.buffer = TRY(make<VkBuffer>(vulkan().create_buffer, vulkan().destroy_buffer, info));
     VkMemoryRequirements needs{};
     vulkan().requirements(device(), made.buffer.get(), &needs);
+    // The memory must fit the buffer, so choose its type after the buffer was created.
     std::optional<std::uint32_t> type;
     for (const auto wish : wishes)
         type = type ? type : memory_type(needs.memoryTypeBits, wish);
@@ -182,11 +189,12 @@ Attempt<Allocation> VulkanDevice::allocation(Bytes size,
 Attempt<Done> VulkanDevice::allocate(Bytes size, Bytes staging) {
     constexpr std::array<VkMemoryPropertyFlags, 2> kOnDevice = {VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT,
                                                                 0};
-    // Every device has the second; reading from what is not cached is slow.
+    // Every device has memory of the second kind, but reading from uncached memory is slow.
     constexpr VkMemoryPropertyFlags kMapped =
         VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
     constexpr std::array<VkMemoryPropertyFlags, 2> kOnHost = {
         kMapped | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, kMapped};
+    // The second wish of 0 accepts any memory type.
     for (auto& buffer : buffers_)
         buffer = TRY(allocation(size, kOnDevice));
     host_ = TRY(allocation(staging, kOnHost));
@@ -197,7 +205,7 @@ Attempt<Done> VulkanDevice::allocate(Bytes size, Bytes staging) {
     return make_sets();
 }
 
-/// One for each way round.
+/// Creates two descriptor sets, one for each direction between the two buffers.
 Attempt<Done> VulkanDevice::make_sets() {
     const VkDescriptorPoolSize size{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 4};
     VkDescriptorPoolCreateInfo pool{};
@@ -233,6 +241,7 @@ Attempt<Done> VulkanDevice::prepare(Kernel kernel) {
     auto& pipeline = pipelines_[index_of(kernel)];
     if (pipeline)
         return Done{};
+    // The shader module is needed only until the pipeline is created.
     const auto words = kShaders[index_of(kernel)];
     VkShaderModuleCreateInfo code{};
     code.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
@@ -251,6 +260,7 @@ Attempt<Done> VulkanDevice::prepare(Kernel kernel) {
     const auto built = call(vulkan_refusal, vulkan().create_pipelines, device(),
                             VkPipelineCache{VK_NULL_HANDLE}, 1U, &info, nullptr, &made);
     if (!built) {
+        // An unspecific error here means that the driver could not compile the shader.
         auto refusal = built.error();
         if (refusal.code == "api-refused")
             refusal.code = "build-failed";
@@ -265,7 +275,7 @@ Attempt<Done> VulkanDevice::begin() {
     info.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO;
     info.flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT;
     (void)TRY(call(vulkan_refusal, vulkan().begin, commands_, &info));
-    separate();  // what the host wrote, from what reads it
+    separate();  // make the host's writes visible
     return Done{};
 }
 
@@ -284,6 +294,7 @@ Attempt<Done> VulkanDevice::run(const Work& work) {
                        &sets_[index_of(work.from)], 0, nullptr);
     vulkan().push(commands_, layout_.get(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof work.arguments,
                   &work.arguments);
+    // The barriers make the dispatches run in sequence.
     for (std::uint32_t i = 0; i < work.times; ++i) {
         vulkan().dispatch(commands_, work.groups, 1, 1);
         separate();
@@ -317,6 +328,7 @@ Attempt<Done> VulkanDevice::finish() {
     VkQueue queue = VK_NULL_HANDLE;
     vulkan().queue(device(), logical_.queue_family, 0, &queue);
     (void)TRY(call(vulkan_refusal, vulkan().submit, queue, 1U, &info, fence_.get()));
+    // vkWaitForFences has a time limit, so no polling is needed.
     const auto limit = std::chrono::nanoseconds{max_wait(waiting_)}.count();
     const auto waited =
         vulkan().wait(device(), 1, fence_.address(), VK_TRUE, static_cast<std::uint64_t>(limit));
@@ -327,6 +339,7 @@ Attempt<Done> VulkanDevice::finish() {
     return call(vulkan_refusal, vulkan().reset_fences, device(), 1U, fence_.address());
 }
 
+/// The smallest of the limits that apply to a storage buffer; nullopt if none is known.
 std::optional<Bytes> max_buffer(const DeviceFacts& facts) {
     std::optional<Bytes> least;
     for (const auto* key :
@@ -336,8 +349,9 @@ std::optional<Bytes> max_buffer(const DeviceFacts& facts) {
     return least;
 }
 
-/// Newer llvmpipes take all memory from one memfd, which is a file, and a worker's files end at
-/// 256 MiB (probe/spawn.cpp): two of these, and as much for the host's side, fit.
+/// The largest buffer for software renderers. Newer versions of llvmpipe take all memory from one
+/// memfd, and the file size limit of a worker (256 MiB, probe/spawn.cpp) applies to it. Two buffers
+/// of this size and the host memory fit into that.
 constexpr Bytes kMaxSoftwareBuffer = mib(64);
 
 ComputeLimits limits_of(const DeviceFacts& facts) {
@@ -354,6 +368,7 @@ ComputeLimits limits_of(const DeviceFacts& facts) {
 Attempt<std::unique_ptr<ComputeDevice>> open_vulkan(const PhysicalDevice& device,
                                                     const DeviceFacts& facts) {
     auto limits = limits_of(facts);
+    // Before the logical device is created, which uses memory itself.
     if (const auto free = TRY(nvidia_free_memory(facts)))
         limits.free = free;
     auto logical = TRY(make_logical_device(device, facts));

@@ -10,28 +10,30 @@
 
 namespace gpuprobe::backends {
 
-/// One physical device of an instance, and what asks it, which must outlive what is made of it.
+/// A physical device and the functions to query it. `vulkan` must outlive everything created from
+/// it.
 struct PhysicalDevice {
     const InstanceSymbols& vulkan;
     VkPhysicalDevice device = VK_NULL_HANDLE;
 };
 
-/// A VkDevice with the features that the kernels want and the device has, and one queue.
+/// A VkDevice with one queue and those features of the kernels that the device supports.
 struct LogicalDevice {
     DeviceSymbols vulkan;
     Owned<VkDevice> device = {};
     std::uint32_t queue_family = 0;
 };
 
-/// On the first family of queues that computes. Refusals: `no-compute-queue`; what vkCreateDevice
-/// says.
+/// Creates a logical device with a queue of the first queue family that can compute. Refusals:
+/// `no-compute-queue`; any error of vkCreateDevice.
 Attempt<LogicalDevice> make_logical_device(const PhysicalDevice& device, const DeviceFacts& facts);
 
-/// What a result that is no success means. Source: Vulkan 1.3 specification, "Return Codes".
+/// The refusal for a function that failed with `result`. Source: Vulkan 1.3 specification, "Return
+/// Codes".
 Refusal vulkan_refusal(std::string_view function, VkResult result);
 
-/// A logical device with one queue of its first family that computes, without a surface.
-/// Refusals: `no-compute-queue`, `out-of-memory`, `device-lost`, `api-refused`.
+/// Opens a device for computing: a logical device with one queue, without a surface. Refusals:
+/// `no-compute-queue`, `out-of-memory`, `device-lost`, `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_vulkan(const PhysicalDevice& device,
                                                     const DeviceFacts& facts);
 

@@ -17,6 +17,7 @@
 namespace gpuprobe::backends {
 namespace {
 
+/// The heaps that add up to the device's memory by a rule.
 std::vector<MemoryHeap> heaps_that_count(std::span<const MemoryHeap> heaps, HeapRule rule) {
     std::vector<MemoryHeap> chosen;
     for (const MemoryHeap& heap : heaps)
@@ -28,9 +29,10 @@ std::vector<MemoryHeap> heaps_that_count(std::span<const MemoryHeap> heaps, Heap
                               [](const auto& a, const auto& b) { return a.size < b.size; })};
 }
 
+/// The free memory in a heap; nullopt without a budget.
 std::optional<Bytes> free_in(const MemoryHeap& heap) {
-    // A heap's budget is never zero (VkPhysicalDeviceMemoryBudgetPropertiesEXT): zero was not
-    // filled in.
+    // The specification forbids a budget of zero (VkPhysicalDeviceMemoryBudgetPropertiesEXT), so
+    // zero means that the driver did not fill it in.
     if (!heap.budget || !heap.usage || heap.budget->count == 0)
         return std::nullopt;
     const std::uint64_t budget = std::min(heap.budget->count, heap.size.count);
@@ -42,6 +44,7 @@ std::optional<std::string> text_in(const char (&array)[size]) {
     return clean_text({array, size});
 }
 
+/// The VkDriverId; nullopt if unknown.
 std::optional<std::uint32_t> driver_id(const DeviceReply& reply) {
     if (!reply.driver || reply.driver->driverID == 0)
         return std::nullopt;
@@ -55,7 +58,8 @@ std::optional<PciAddress> pci_address(const DeviceReply& reply) {
     return pci_address_unless_zero(bus.pciDomain, bus.pciBus, bus.pciDevice, bus.pciFunction);
 }
 
-/// Linux device numbers are 12 bits and 20 bits wide.
+/// A device number as text ("226:128"); nullopt if absent or out of range. On Linux, the major
+/// number has 12 bits and the minor number 20 bits.
 std::optional<std::string> device_number(VkBool32 is_present,
                                          std::int64_t major,
                                          std::int64_t minor) {
@@ -87,6 +91,7 @@ Value heap_list(const DeviceReply& reply) {
     return Value{std::move(list)};
 }
 
+/// Adds the versions of the API and the driver. Unknown facts are null, so that all keys exist.
 void add_driver(const DeviceReply& reply, Value& extra) {
     const auto& properties = reply.properties;
     const auto id = driver_id(reply);
@@ -107,6 +112,7 @@ void add_driver(const DeviceReply& reply, Value& extra) {
 
 void add_identity(const DeviceReply& reply, Value& extra) {
     const auto* identity = reply.identity ? &*reply.identity : nullptr;
+    // The LUID counts only if the driver marks it as valid.
     const bool has_luid = identity && identity->deviceLUIDValid;
     extra["driver_uuid"] = identity ? to_value(canonical_uuid(identity->driverUUID)) : Value{};
     extra["luid"] = has_luid ? to_value(hexadecimal_unless_zero(identity->deviceLUID)) : Value{};
@@ -131,6 +137,7 @@ void add_queues(const DeviceReply& reply, Value& extra) {
     Value::Array list;
     bool has_async_compute = false;
     for (const VkQueueFamilyProperties& queue : reply.queues) {
+        // A family that computes without drawing can run in parallel with graphics.
         const bool computes = (queue.queueFlags & VK_QUEUE_COMPUTE_BIT) != 0;
         const bool draws = (queue.queueFlags & VK_QUEUE_GRAPHICS_BIT) != 0;
         has_async_compute = has_async_compute || (computes && !draws);
@@ -144,8 +151,8 @@ void add_queues(const DeviceReply& reply, Value& extra) {
     extra["queues"] = Value{std::move(list)};
 }
 
-/// What a feature structure says; false where the device is known not to have the feature, null
-/// where it could not be asked.
+/// A feature from a structure; false if the device is known to lack it, null if it could not be
+/// queried.
 template <class Structure>
 Value supported(const DeviceReply& reply,
                 const std::optional<Structure>& structure,
@@ -184,6 +191,7 @@ Value matrix_list(const std::vector<CooperativeMatrixProperties>& matrices) {
     return Value{std::move(list)};
 }
 
+/// Adds the number formats that shaders support.
 void add_numbers(const DeviceReply& reply, Value& extra) {
     extra["shader_float16"] =
         supported(reply, reply.float16_int8,
@@ -214,7 +222,7 @@ void add_numbers(const DeviceReply& reply, Value& extra) {
     extra["cooperative_matrix_shapes"] = reply.matrices ? matrix_list(*reply.matrices) : Value{};
 }
 
-/// Features by the names that the specification, and so manifests, give them.
+/// The features under their names in the specification, which manifests use too.
 Value named_features(const DeviceReply& reply, const Value& extra) {
     Value named{Value::Object{}};
     for (const CoreFeature& feature : webgpu_features())
@@ -232,8 +240,8 @@ Value named_features(const DeviceReply& reply, const Value& extra) {
     return named;
 }
 
-/// Adds what shaders may use on the device: subgroups, number formats, cooperative matrices, and
-/// WebGPU's verdict.
+/// Adds the features for shaders: subgroups, number formats, cooperative matrices, and the WebGPU
+/// level.
 void add_features(const DeviceReply& reply, Value& extra) {
     add_subgroup(reply, extra);
     add_numbers(reply, extra);
@@ -257,6 +265,7 @@ FactMemory device_memory(std::span<const MemoryHeap> heaps, HeapRule rule) {
     Bytes total;
     std::optional<Bytes> free = Bytes{};
     for (const MemoryHeap& heap : heaps_that_count(heaps, rule)) {
+        // A wrong size makes the whole sum meaningless.
         if (heap.size > kMaxPlausibleMemory)
             return {};
         total.count += heap.size.count;
@@ -271,6 +280,7 @@ FactMemory device_memory(std::span<const MemoryHeap> heaps, HeapRule rule) {
 
 std::vector<MemoryHeap> heaps_of(const DeviceReply& reply) {
     const auto& memory = reply.memory;
+    // The counts come from the driver; never read beyond the arrays.
     const auto count = std::min<std::uint32_t>(memory.memoryHeapCount, VK_MAX_MEMORY_HEAPS);
     const auto types = std::min<std::uint32_t>(memory.memoryTypeCount, VK_MAX_MEMORY_TYPES);
     std::vector<MemoryHeap> heaps;
@@ -295,6 +305,7 @@ bool is_software(const DeviceReply& reply) {
     if (reply.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU ||
         id == VK_DRIVER_ID_MESA_LLVMPIPE || id == VK_DRIVER_ID_GOOGLE_SWIFTSHADER)
         return true;
+    // With layered drivers (Venus, Dozen), only the name shows the renderer behind them.
     const auto name = lower_case(text_in(reply.properties.deviceName).value_or(""));
     return name.find("llvmpipe") != std::string::npos ||
            name.find("swiftshader") != std::string::npos ||
@@ -305,6 +316,7 @@ DeviceFacts facts_of(const DeviceReply& reply) {
     const auto& properties = reply.properties;
     const auto type = device_type(properties.deviceType);
     const auto vendor = pci_id_text(properties.vendorID);
+    // A device id has a meaning only together with a PCI vendor id.
     DeviceFacts facts{
         .index = reply.index,
         .name = text_in(properties.deviceName),

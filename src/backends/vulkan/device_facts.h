@@ -11,46 +11,48 @@
 
 namespace gpuprobe::backends {
 
-/// One entry of VkPhysicalDeviceMemoryProperties::memoryHeaps, with VK_EXT_memory_budget's view.
+/// One entry of VkPhysicalDeviceMemoryProperties::memoryHeaps, with its data from
+/// VK_EXT_memory_budget.
 struct MemoryHeap {
     Bytes size = {};
     bool is_device_local = false;
-    bool is_host_visible = false;      ///< some memory type in it can be mapped
-    std::optional<Bytes> budget = {};  ///< what this process may use now, all told
-    std::optional<Bytes> usage = {};   ///< what this process uses
+    bool is_host_visible = false;      ///< at least one memory type in it can be mapped
+    std::optional<Bytes> budget = {};  ///< the total that this process may use now
+    std::optional<Bytes> usage = {};   ///< the amount that this process uses
 };
 
-/// How a driver's heaps add up to a device's memory.
+/// How to compute a device's memory from the heaps that its driver reports.
 enum class HeapRule {
     SumLocal,      ///< disjoint device-local heaps (RADV and ANV with a small BAR)
-    LargestLocal,  ///< further device-local heaps are windows into the largest (NVIDIA)
-    SumAll,        ///< one memory that is split by policy only (integrated GPUs)
+    LargestLocal,  ///< other device-local heaps are windows into the largest (NVIDIA)
+    SumAll,        ///< a single memory that the driver splits by policy (integrated GPUs)
 };
 
-/// Sources: Mesa, radv_physical_device.c and anv_device.c; NVIDIA's 214–256 MiB window heap without
-/// resizable BAR; NVK's system heap, which is device-local only where there is no other.
+/// The rule for a type of device and a driver. Sources: Mesa, radv_physical_device.c and
+/// anv_device.c; NVIDIA's window heap of 214–256 MiB without resizable BAR; NVK's system heap,
+/// which is device-local only without another heap.
 HeapRule heap_rule(std::optional<DeviceType> type, std::optional<std::uint32_t> driver_id);
 
-/// Total and free memory by that rule. A heap larger than any memory makes both unknown, no
-/// matching heap too; a heap without budget makes `free` unknown. Free memory is budget less usage,
-/// never below zero: drivers let usage exceed the budget.
+/// Total and free memory by that rule. Free memory is budget minus usage, at least zero, because
+/// drivers let the usage exceed the budget. Both are unknown if a heap exceeds kMaxPlausibleMemory
+/// or no heap matches; `free` is unknown if a heap has no budget.
 FactMemory device_memory(std::span<const MemoryHeap> heaps, HeapRule rule);
 
-/// No device has more: a claim above it is a driver's mistake. 1 PiB.
+/// The largest size that is believed, 1 PiB: a larger one is a driver bug.
 constexpr Bytes kMaxPlausibleMemory = gib(1U << 20);
 
-/// What a device's reply says, as facts. Pure. docs/facts.md lists every key.
+/// The facts in a device's reply. A pure function. docs/facts.md lists every key.
 ///
-/// Whatever the device could not be asked, or answered with an impossible value, is null: an
-/// all-zero PCI address or UUID, a bus or device number off the scale, a vendor id that is none of
-/// PCI's. What it is known not to have is false.
+/// A fact is null if it could not be queried or has an impossible value: an all-zero PCI address or
+/// UUID, a bus or device number out of range, a vendor id that PCI does not assign. A feature that
+/// the device is known to lack is false.
 DeviceFacts facts_of(const DeviceReply& reply);
 
-/// The heaps with what else is known about each; at most VK_MAX_MEMORY_HEAPS.
+/// The memory heaps of a device, at most VK_MAX_MEMORY_HEAPS.
 std::vector<MemoryHeap> heaps_of(const DeviceReply& reply);
 
 /// Whether the device computes on the CPU. Sources: VkPhysicalDeviceType, VkDriverId 10 and 13;
-/// Venus and Dozen give away the software behind them only in the device's name.
+/// with Venus and Dozen, only the device name shows that a software renderer is behind them.
 bool is_software(const DeviceReply& reply);
 
 }  // namespace gpuprobe::backends

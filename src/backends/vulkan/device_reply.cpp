@@ -9,11 +9,12 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// Puts those structures into a pNext chain that the device offers.
+/// Builds a pNext chain of the structures that the device offers.
 class Chain {
 public:
     explicit Chain(const DeviceReply& reply) : reply_{reply} {}
 
+    /// Creates a zeroed structure in `slot` and adds it to the chain, if the device offers it.
     template <class Structure>
     void add(std::optional<Structure>& slot, VkStructureType type, const Origin& origin) {
         if (!reply_.offers(origin))
@@ -30,6 +31,7 @@ private:
     void* head_ = nullptr;
 };
 
+/// The device's extensions. Asks once with a large buffer instead of asking for the count first.
 std::optional<std::vector<std::string>> ask_extensions(const InstanceSymbols& vulkan,
                                                        VkPhysicalDevice device) {
     std::vector<VkExtensionProperties> list(kMaxExtensions);
@@ -50,6 +52,7 @@ std::vector<VkQueueFamilyProperties> ask_queues(const InstanceSymbols& vulkan,
     return queues;
 }
 
+/// Queries all properties that come in a pNext chain.
 void ask_properties(const InstanceSymbols& vulkan, VkPhysicalDevice device, DeviceReply& reply) {
     Chain chain{reply};
     chain.add(reply.identity, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_ID_PROPERTIES, origin::kIdentity);
@@ -75,6 +78,7 @@ void ask_properties(const InstanceSymbols& vulkan, VkPhysicalDevice device, Devi
     vulkan.properties2(device, &properties);
 }
 
+/// Queries all features that come in a pNext chain.
 void ask_features(const InstanceSymbols& vulkan, VkPhysicalDevice device, DeviceReply& reply) {
     Chain chain{reply};
     chain.add(reply.storage16, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_16BIT_STORAGE_FEATURES,
@@ -94,6 +98,7 @@ void ask_features(const InstanceSymbols& vulkan, VkPhysicalDevice device, Device
     vulkan.features2(device, &features);
 }
 
+/// Queries the memory budget. The heaps themselves are known already.
 void ask_memory(const InstanceSymbols& vulkan, VkPhysicalDevice device, DeviceReply& reply) {
     Chain chain{reply};
     chain.add(reply.budget, VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT,
@@ -104,10 +109,12 @@ void ask_memory(const InstanceSymbols& vulkan, VkPhysicalDevice device, DeviceRe
     vulkan.memory2(device, &memory);
 }
 
+/// Queries the supported sizes of cooperative matrices.
 void ask_matrices(const InstanceSymbols& vulkan, VkPhysicalDevice device, DeviceReply& reply) {
     const bool has_matrices = reply.matrix_feature && reply.matrix_feature->cooperativeMatrix;
     if (!has_matrices || !vulkan.cooperative_matrices)
         return;
+    // Every element of the array needs its structure type.
     CooperativeMatrixProperties blank{};
     blank.sType = kCooperativeMatrixPropertiesType;
     std::vector<CooperativeMatrixProperties> list(kMaxCooperativeMatrices, blank);
@@ -129,11 +136,13 @@ bool DeviceReply::lists(const char* extension) const {
 bool DeviceReply::offers(const Origin& origin) const {
     if (!has_chains)
         return false;
+    // An instance of an older version must not use newer core structures.
     const auto version = std::min(properties.apiVersion, instance_version);
     return (origin.core != 0 && version >= origin.core) || lists(origin.extension);
 }
 
 bool DeviceReply::lacks(const Origin& origin) const {
+    // Unlike offers(), this ignores the instance: it is about the device.
     const bool is_core = origin.core != 0 && properties.apiVersion >= origin.core;
     return extensions && !is_core && !lists(origin.extension);
 }
@@ -151,6 +160,8 @@ DeviceReply ask_device(const InstanceSymbols& vulkan,
     vulkan.memory(device, &reply.memory);
     reply.extensions = ask_extensions(vulkan, device);
     reply.queues = ask_queues(vulkan, device);
+    // Plain Vulkan 1.0: the rest stays nullopt. The extensions must be known before any chain is
+    // built.
     if (!reply.has_chains)
         return reply;
     ask_properties(vulkan, device, reply);

@@ -10,7 +10,7 @@
 
 namespace gpuprobe::backends {
 
-/// Where a structure comes from: an extension, and the version that made it core (0: none did).
+/// The origin of a structure: an extension, and the Vulkan version that includes it (0: none).
 struct Origin {
     const char* extension = nullptr;
     std::uint32_t core = 0;
@@ -34,17 +34,18 @@ inline constexpr Origin kCooperativeMatrix{"VK_KHR_cooperative_matrix", 0};
 inline constexpr Origin kBfloat16{"VK_KHR_shader_bfloat16", 0};
 }  // namespace origin
 
-/// All that one device said, as it said it. A structure that was not asked for is nullopt.
+/// All data that one device reported, unchanged. Structures that were skipped are nullopt.
 ///
-/// Counts inside are the driver's and may lie; the vectors are bounded.
+/// Counts inside the structures come from the driver and may be wrong; the lengths of the vectors
+/// are limited.
 struct DeviceReply {
     std::uint32_t index = 0;
     std::uint32_t instance_version = VK_API_VERSION_1_0;
-    bool has_chains = false;  ///< the …2 functions exist, so structures could be chained
+    bool has_chains = false;  ///< InstanceSymbols::has_chains()
     VkPhysicalDeviceProperties properties = {};
     VkPhysicalDeviceFeatures features = {};
     VkPhysicalDeviceMemoryProperties memory = {};
-    std::optional<std::vector<std::string>> extensions = {};  ///< sorted; nullopt when refused
+    std::optional<std::vector<std::string>> extensions = {};  ///< sorted; nullopt if refused
     std::vector<VkQueueFamilyProperties> queues = {};
     std::optional<std::vector<CooperativeMatrixProperties>> matrices = {};
 
@@ -65,16 +66,18 @@ struct DeviceReply {
     std::optional<ShaderBfloat16Features> bfloat16 = {};
     std::optional<VkPhysicalDeviceMemoryBudgetPropertiesEXT> budget = {};
 
+    /// Whether the device lists an extension.
     [[nodiscard]] bool lists(const char* extension) const;
-    /// The structure may be chained: the device lists its extension, or both device and instance
-    /// have the version that made it core. Chained otherwise, it stays zero: a false fact.
+    /// Whether a structure may be chained: the device lists its extension, or both device and
+    /// instance have the version that includes it. In a chain without support, the structure stays
+    /// zero, which would be a wrong fact.
     [[nodiscard]] bool offers(const Origin& origin) const;
-    /// The device is known not to have it, even where it could not be asked.
+    /// Whether the device certainly lacks a structure, even if it could not be queried.
     [[nodiscard]] bool lacks(const Origin& origin) const;
 };
 
-/// Everything a physical device says about itself. Creates no VkDevice and takes no memory on it.
-/// A structure is chained only where the device offers it, and is zero before each call.
+/// Queries everything that a physical device reports. Creates no VkDevice and uses no memory on the
+/// device. Chains only structures that the device offers, zeroed before the call.
 DeviceReply ask_device(const InstanceSymbols& vulkan,
                        VkPhysicalDevice device,
                        std::uint32_t index,
@@ -83,7 +86,7 @@ DeviceReply ask_device(const InstanceSymbols& vulkan,
 constexpr std::uint32_t kMaxQueueFamilies = 64;
 constexpr std::uint32_t kMaxCooperativeMatrices = 256;
 
-/// The names of a list that Vulkan hands out by count, sorted, at most `kMaxExtensions`.
+/// The names in a list of extensions, sorted.
 std::vector<std::string> extension_names(const std::vector<VkExtensionProperties>& extensions);
 constexpr std::uint32_t kMaxExtensions = 1024;
 

@@ -11,6 +11,7 @@
 namespace gpuprobe::backends {
 namespace {
 
+/// The reason code for a result.
 const char* reason_of(VkResult result) {
     switch (result) {
         case VK_ERROR_OUT_OF_HOST_MEMORY:
@@ -27,6 +28,7 @@ const char* reason_of(VkResult result) {
     }
 }
 
+/// The index of the first queue family that can compute.
 std::optional<std::uint32_t> compute_family(const PhysicalDevice& device) {
     std::vector<VkQueueFamilyProperties> families(kMaxQueueFamilies);
     auto count = kMaxQueueFamilies;
@@ -38,7 +40,8 @@ std::optional<std::uint32_t> compute_family(const PhysicalDevice& device) {
     return std::nullopt;
 }
 
-/// The extensions and features of the kernels for halves and bytes, where the device has them.
+/// The extensions and features that the kernels for 16-bit floats and bytes need, if the device has
+/// them.
 class Wishes {
 public:
     explicit Wishes(const DeviceFacts& facts) : facts_{facts} {
@@ -48,11 +51,12 @@ public:
         dot_.shaderIntegerDotProduct = VK_TRUE;
         want("shader_float16", origin::kFloat16Int8, half_);
         want("integer_dot_product", origin::kDotProduct, dot_);
-        // A device that lists it must be created with it;
+        // If a device lists this extension, it must be enabled;
         // VUID-VkDeviceCreateInfo-pProperties-04451.
         if (lists("VK_KHR_portability_subset"))
             extensions_.push_back("VK_KHR_portability_subset");
     }
+    /// Points `info` to this object, which must outlive the call of vkCreateDevice.
     void fill(VkDeviceCreateInfo& info) const {
         info.pNext = chain_;
         info.enabledExtensionCount = static_cast<std::uint32_t>(extensions_.size());
@@ -64,6 +68,8 @@ private:
         const auto* list = facts_.extra.at("extensions").as_array();
         return list && std::ranges::find(*list, Value{extension}) != list->end();
     }
+    /// Enables a feature if the device has it according to its facts, with its extension if the
+    /// device lists it.
     template <class Feature>
     void want(const char* fact, const Origin& origin, Feature& feature) {
         if (facts_.extra.at(fact).as_bool() != true)
@@ -102,6 +108,7 @@ Attempt<LogicalDevice> make_logical_device(const PhysicalDevice& device, const D
     VkDevice made = VK_NULL_HANDLE;
     (void)TRY(
         call(vulkan_refusal, device.vulkan.create_device, device.device, &info, nullptr, &made));
+    // Look the functions up for this device, which skips the loader's dispatch.
     const auto find = [made, function = device.vulkan.device_function](const char* name) {
         return function(made, name);
     };

@@ -32,6 +32,7 @@ Status write_all(int fd, std::string_view content) {
 }  // namespace
 
 std::optional<std::string> with_egl_library(std::string_view manifest) {
+    // Change only ICD.library_path and keep all other members.
     auto document = parse_json(manifest, kMaxDriverManifest);
     if (!document)
         return std::nullopt;
@@ -45,6 +46,7 @@ std::optional<std::string> with_egl_library(std::string_view manifest) {
 }
 
 std::optional<std::string> egl_manifest(const FileSystem& files, const std::string& path) {
+    // Without the kernel driver, the EGL library would find no device either.
     if (!files.exists("/proc/driver/nvidia"))
         return std::nullopt;
     const auto manifest = files.read(path, kMaxDriverManifest);
@@ -53,7 +55,7 @@ std::optional<std::string> egl_manifest(const FileSystem& files, const std::stri
 
 Result<TemporaryManifest> TemporaryManifest::create(std::string_view content) {
     const char* const folder = std::getenv("TMPDIR");
-    // The loader takes only files that end in .json.
+    // The loader accepts only files whose names end in .json.
     constexpr std::string_view kEnding = ".json";
     std::string path = std::string{folder && *folder ? folder : "/tmp"} + "/gpuprobe-XXXXXX";
     path += kEnding;
@@ -61,6 +63,7 @@ Result<TemporaryManifest> TemporaryManifest::create(std::string_view content) {
     if (!file)
         return errno_error(path, errno);
     TemporaryManifest manifest{path};
+    // If this fails, the destructor deletes the file.
     (void)TRY(write_all(file.get(), content));
     return manifest;
 }

@@ -9,21 +9,24 @@
 #include "base/files.h"
 #include "base/result.h"
 
-/// NVIDIA's Vulkan driver can be reached through two libraries. The installed manifest names
-/// libGLX_nvidia.so.0, which offers nothing on a machine without X libraries; the same driver
-/// behind libEGL_nvidia.so.0 works there. Source: NVIDIA/nvidia-container-toolkit issues 16, 191
-/// and 1952; seen on an H200 with driver 580.
+/// A fallback for NVIDIA's Vulkan driver, which has two entry libraries. The installed manifest
+/// names libGLX_nvidia.so.0, which lists no device on a machine without X libraries;
+/// libEGL_nvidia.so.0 loads the same driver and works there. Source:
+/// NVIDIA/nvidia-container-toolkit issues 16, 191 and 1952; seen on an H200 with driver 580.
 namespace gpuprobe::backends {
 
-/// The manifest with the EGL library in its place; nullopt when it does not name the GLX library.
+/// The manifest with the GLX library replaced by the EGL library; nullopt if it names another
+/// library.
 std::optional<std::string> with_egl_library(std::string_view manifest);
 
-/// That manifest for the driver at `path`, when the NVIDIA kernel driver is loaded too.
+/// The changed manifest for the manifest at `path`; nullopt unless the NVIDIA kernel driver is
+/// loaded.
 std::optional<std::string> egl_manifest(const FileSystem& files, const std::string& path);
 
-/// A file that exists until the end of the scope. Errors: Io.
+/// A manifest file that is deleted at the end of the scope.
 class TemporaryManifest {
 public:
+    /// Writes the file below $TMPDIR or /tmp. Errors: Io.
     static Result<TemporaryManifest> create(std::string_view content);
     TemporaryManifest(TemporaryManifest&& other) noexcept
         : path_{std::exchange(other.path_, std::string{})} {}

@@ -16,18 +16,19 @@ namespace {
 
 constexpr const char* kLoader = "libvulkan.so.1";
 
-/// Newest API that an instance is created for: the headers know no later one.
+/// The newest API version for which an instance is created: the headers support no later one.
 constexpr std::uint32_t kMaxInstanceVersion = VK_API_VERSION_1_3;
 constexpr const char* kPortability = "VK_KHR_portability_enumeration";
 constexpr const char* kProperties2 = "VK_KHR_get_physical_device_properties2";
 
-/// One probe's instance, and how it came about.
+/// The instance of a probe, and how it was created.
 struct Session {
     VkInstance instance = VK_NULL_HANDLE;
     std::uint32_t version = VK_API_VERSION_1_0;
     bool is_egl_fallback = false;
 };
 
+/// The instance extensions, sorted; empty if the query fails.
 std::vector<std::string> offered_extensions(const LoaderSymbols& loader) {
     std::vector<VkExtensionProperties> list(kMaxExtensions);
     auto count = kMaxExtensions;
@@ -45,9 +46,9 @@ std::uint32_t loader_version(const LoaderSymbols& loader) {
     return version;
 }
 
-/// An instance as a probe wants it: no layers, no surface extension (drivers would connect to a
-/// display), portability drivers included. It is never destroyed: teardown is where drivers crash,
-/// and the worker ends right after.
+/// Creates an instance for a probe: without layers, without surface extensions (drivers would
+/// connect to a display), and including portability drivers. It is never destroyed, because drivers
+/// crash during teardown and the worker ends right after.
 VkResult create_instance(const LoaderSymbols& loader, std::uint32_t version, VkInstance& instance) {
     const auto offered = offered_extensions(loader);
     std::vector<const char*> wanted;
@@ -70,8 +71,9 @@ VkResult create_instance(const LoaderSymbols& loader, std::uint32_t version, VkI
     return loader.create_instance(&info, nullptr, &instance);
 }
 
-/// Drivers without hardware answer with an error rather than an empty list: ANV and RADV with the
-/// first, the loader on their behalf with the second.
+/// The answer for a failed call. Drivers without hardware return an error instead of an empty list:
+/// ANV and RADV return VK_ERROR_INITIALIZATION_FAILED, the loader returns
+/// VK_ERROR_INCOMPATIBLE_DRIVER on their behalf.
 Answer refused(std::string_view function, VkResult result) {
     const auto name = result_name(result);
     auto refusal = refused_call("api-refused", function, name, result);
@@ -81,6 +83,7 @@ Answer refused(std::string_view function, VkResult result) {
     return answer_of(refusal);
 }
 
+/// Reports the facts about the loader.
 void tell_loader(const DynamicLibrary& library, const LoaderSymbols& loader, Sink& sink) {
     const auto version = loader_version(loader);
     Value facts{Value::Object{}};
@@ -91,8 +94,9 @@ void tell_loader(const DynamicLibrary& library, const LoaderSymbols& loader, Sin
     sink.runtime(facts);
 }
 
-/// The loader reads its driver list anew in each vkCreateInstance, so that a second try may name
-/// another manifest. The first result stands when there is nothing else to try.
+/// Tries again with the manifest that names NVIDIA's EGL library. The loader reads its list of
+/// drivers in each vkCreateInstance, so the second call may use another manifest. Returns the first
+/// result without such a manifest, or if the second try fails.
 VkResult retry_behind_egl(const FileSystem& files,
                           const LoaderSymbols& loader,
                           const ProbeTarget& target,
@@ -111,6 +115,7 @@ VkResult retry_behind_egl(const FileSystem& files,
     return second == VK_SUCCESS ? second : first;
 }
 
+/// Creates the instance, with the EGL fallback if the driver finds no device.
 VkResult open_session(const FileSystem& files,
                       const LoaderSymbols& loader,
                       const ProbeTarget& target,
@@ -122,6 +127,7 @@ VkResult open_session(const FileSystem& files,
     return retry_behind_egl(files, loader, target, result, session);
 }
 
+/// Reports that the fallback was used: applications need the other manifest too.
 void tell_fallback(const ProbeTarget& target, Sink& sink, Answer& answer) {
     sink.runtime(Value{Value::Object{{"icd", Value{"egl-fallback"}}}});
     Value detail{Value::Object{}};
@@ -135,6 +141,7 @@ Answer visit_devices(const InstanceSymbols& vulkan,
                      Sink& sink,
                      const VisitDevice& visit) {
     sink.phase("enumerate");
+    // One call with a large array; VK_INCOMPLETE means that there are more devices.
     std::vector<VkPhysicalDevice> devices(kMaxVulkanDevices);
     auto count = kMaxVulkanDevices;
     const VkResult result = vulkan.devices(session.instance, &count, devices.data());
@@ -166,6 +173,7 @@ Answer visit_vulkan_on(const FileSystem& files,
                        const VisitDevice& visit) {
     const auto library = TRY(open_library(kLoader, sink));
     const auto entry = TRY(query_functions<LoaderEntry>(library));
+    // All functions come from vkGetInstanceProcAddr, first without an instance.
     const auto functions_of = [get = entry.instance_function](VkInstance instance) {
         return [get, instance](const char* name) { return get(instance, name); };
     };
@@ -178,6 +186,7 @@ Answer visit_vulkan_on(const FileSystem& files,
     Session session;
     const VkResult result = open_session(files, loader, target, session);
     if (result != VK_SUCCESS)
+        // A missing driver library explains the failure better than the loader's error.
         return without_library(target).value_or(refused(loader.create_instance.name, result));
     const auto vulkan = TRY(query_functions<InstanceSymbols>(functions_of(session.instance)));
     Answer answer = visit_devices(vulkan, session, sink, visit);

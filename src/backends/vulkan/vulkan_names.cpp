@@ -31,6 +31,7 @@ constexpr std::array kResults = {
     NumberWord{VK_ERROR_NOT_PERMITTED_KHR, "VK_ERROR_NOT_PERMITTED"},
 };
 
+/// VkDriverId.
 constexpr std::array kDrivers = {
     NumberWord{1, "amd-proprietary"},
     NumberWord{2, "amd-open-source"},
@@ -62,6 +63,7 @@ constexpr std::array kDrivers = {
     NumberWord{28, "mesa-kosmickrisp"},
 };
 
+/// VkComponentTypeKHR. The large numbers come from extensions.
 constexpr std::array kComponents = {
     NumberWord{0, "float16"},
     NumberWord{1, "float32"},
@@ -79,6 +81,7 @@ constexpr std::array kComponents = {
     NumberWord{1000491003, "float8-e5m2"},
 };
 
+/// VkScopeKHR.
 constexpr std::array kScopes = {
     NumberWord{1, "device"},
     NumberWord{2, "workgroup"},
@@ -86,6 +89,7 @@ constexpr std::array kScopes = {
     NumberWord{5, "queue-family"},
 };
 
+/// VkQueueFlagBits. The plain numbers come from extensions.
 constexpr std::array kQueueFlags = {
     NumberWord{VK_QUEUE_GRAPHICS_BIT, "graphics"},
     NumberWord{VK_QUEUE_COMPUTE_BIT, "compute"},
@@ -131,6 +135,7 @@ std::string api_version_text(std::uint32_t version) {
 std::string driver_version_text(std::uint32_t version,
                                 std::uint32_t vendor_id,
                                 std::optional<std::uint32_t> driver_id) {
+    // Without a driver id, assume that an NVIDIA GPU has NVIDIA's driver.
     const bool is_proprietary =
         driver_id ? *driver_id == VK_DRIVER_ID_NVIDIA_PROPRIETARY : vendor_id == kNvidiaVendor;
     if (!is_proprietary || driver_id == kMesaNvk)
@@ -139,6 +144,7 @@ std::string driver_version_text(std::uint32_t version,
     const std::uint32_t minor = (version >> 14) & 0xff;
     const std::uint32_t secondary = (version >> 6) & 0xff;
     const std::uint32_t tertiary = version & 0x3f;
+    // NVIDIA writes "550.07" and leaves out trailing zeros.
     const auto two_digits = [](std::uint32_t n) { return (n < 10 ? "0" : "") + std::to_string(n); };
     const std::string text = std::to_string(major) + "." + two_digits(minor);
     if (secondary == 0 && tertiary == 0)

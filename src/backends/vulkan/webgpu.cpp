@@ -10,8 +10,9 @@ namespace {
 using F = VkPhysicalDeviceFeatures;
 using L = VkPhysicalDeviceLimits;
 
-/// The first kAlways are needed by every level, the next up to kCoreOnly by Core alone, the rest is
-/// texture compression: BC, or both others.
+/// The features, in three groups: the first kAlways are required by every level, the next up to
+/// index kCoreOnly only by Core. The rest is texture compression, of which a device needs BC or
+/// both others.
 constexpr std::size_t kAlways = 7;
 constexpr std::size_t kCoreOnly = kAlways + 4;
 constexpr std::array kFeatures = {
@@ -45,7 +46,7 @@ std::vector<std::string> missing_of(std::span<const CoreFeature> wanted, const F
 
 enum class Bound { AtLeast, AtMost };
 
-/// A limit by its name in the specification, and what each level wants of it.
+/// A limit with its name in the specification and the value that each level requires.
 struct CoreLimit {
     std::string_view name = {};
     double (*value)(const L&) = nullptr;
@@ -54,6 +55,7 @@ struct CoreLimit {
     Bound bound = Bound::AtLeast;
 };
 
+// Accessors, which make limits of different types comparable.
 template <auto member>
 double value_of(const L& limits) {
     return static_cast<double>(limits.*member);
@@ -64,7 +66,7 @@ double element_of(const L& limits) {
     return static_cast<double>((limits.*member)[index]);
 }
 
-/// Whether an attachment may have one sample a pixel, and four.
+/// 1 if an attachment can have both one and four samples per pixel, else 0.
 template <auto member>
 double has_samples(const L& limits) {
     constexpr VkSampleCountFlags kWanted = VK_SAMPLE_COUNT_1_BIT | VK_SAMPLE_COUNT_4_BIT;
@@ -73,7 +75,8 @@ double has_samples(const L& limits) {
 
 constexpr double kMiB = 1048576;
 
-/// Between stages a shader hands over 15 or 16 vectors of four components; two more are Dawn's own.
+/// Components passed between shader stages: 15 or 16 vectors of four, and two vectors that Dawn
+/// adds.
 constexpr double kComponentsCompatibility = 15 * 4 + 8;
 constexpr double kComponentsCore = 16 * 4 + 8;
 
@@ -140,7 +143,8 @@ bool is_enough(const CoreLimit& limit, double wanted, const L& limits) {
     return limit.bound == Bound::AtLeast ? value >= wanted : value <= wanted;
 }
 
-/// The size of the largest buffer: of its own where the device tells it, else of an allocation.
+/// The size of the largest buffer: the limit for buffers if the device reports it, else the limit
+/// for allocations.
 std::optional<std::uint64_t> max_buffer(const DeviceReply& reply) {
     if (reply.maintenance4)
         return reply.maintenance4->maxBufferSize;
@@ -149,12 +153,13 @@ std::optional<std::uint64_t> max_buffer(const DeviceReply& reply) {
     return std::nullopt;
 }
 
-/// What is in the way of both levels.
+/// The features and limits that a device lacks for both levels.
 std::vector<std::string> missing_always(const DeviceReply& reply) {
     const F& features = reply.features;
     std::vector<std::string> missing = missing_of(std::span{kFeatures}.first(kAlways), features);
     if (reply.properties.apiVersion < VK_API_VERSION_1_1)
         missing.emplace_back("Vulkan 1.1");
+    // WebGPU requires BC, or both ETC2 and ASTC.
     const bool has_compression = features.textureCompressionBC != VK_FALSE ||
                                  (features.textureCompressionETC2 != VK_FALSE &&
                                   features.textureCompressionASTC_LDR != VK_FALSE);
@@ -168,7 +173,7 @@ std::vector<std::string> missing_always(const DeviceReply& reply) {
     return missing;
 }
 
-/// What is in the way of Core alone.
+/// The features and limits that a device lacks only for Core.
 std::vector<std::string> missing_for_core(const DeviceReply& reply) {
     std::vector<std::string> missing =
         missing_of(std::span{kFeatures}.subspan(kAlways, kCoreOnly - kAlways), reply.features);
@@ -198,6 +203,7 @@ std::string_view word_of(WebGpuLevel level) {
 }
 
 WebGpuSupport webgpu_support(const DeviceReply& reply) {
+    // First list what prevents every level, then what only Core needs.
     WebGpuSupport support{.missing = missing_always(reply)};
     const bool is_possible = support.missing.empty();
     for (std::string& name : missing_for_core(reply))

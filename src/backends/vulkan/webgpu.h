@@ -11,13 +11,13 @@
 
 namespace gpuprobe::backends {
 
-/// A core feature of Vulkan 1.0 by its name in the specification.
+/// A core feature of Vulkan 1.0, with its name in the specification.
 struct CoreFeature {
     std::string_view name = {};
     VkBool32 VkPhysicalDeviceFeatures::*member = nullptr;
 };
 
-/// The Vulkan 1.0 features that a WebGPU implementation asks about.
+/// The Vulkan 1.0 features that a WebGPU implementation checks.
 std::span<const CoreFeature> webgpu_features();
 
 enum class WebGpuLevel { None, Compatibility, Core };
@@ -25,12 +25,12 @@ std::string_view word_of(WebGpuLevel level);
 
 struct WebGpuSupport {
     WebGpuLevel level = WebGpuLevel::None;
-    std::vector<std::string> missing = {};  ///< what keeps the device from Core
+    std::vector<std::string> missing = {};  ///< features and limits that Core still needs
 };
 
-/// Whether WebGPU can be built on this device: Core and Compatibility mode as Dawn draws the line.
-/// The size of the largest buffer counts only where it is known. Source: dawn 1e975e28f98a,
-/// src/dawn/native/vulkan/PhysicalDeviceVk.cpp (InitializeImpl and
+/// The WebGPU level that can be implemented on this device, with the requirements that Dawn has for
+/// Core and Compatibility mode. The size of the largest buffer counts only if it is known. Source:
+/// dawn 1e975e28f98a, src/dawn/native/vulkan/PhysicalDeviceVk.cpp (InitializeImpl and
 /// InitializeSupportedLimitsInternal) and src/dawn/native/Limits.cpp (columns compat and tier0).
 WebGpuSupport webgpu_support(const DeviceReply& reply);
 
