@@ -6,7 +6,7 @@
 #include "backends/compute/runtime_device.h"
 #include "backends/symbols.h"
 
-/// The part of libcuda.so.1 that is called. Source of every signature and number: CUDA Driver API
+/// The part of libcuda.so.1 that we call. Source of all signatures and numbers: CUDA Driver API
 /// reference, "Initialization", "Version Management", "Device Management" and "CUdevice_attribute".
 namespace gpuprobe::backends::cuda {
 
@@ -53,7 +53,8 @@ struct Symbols : SymbolTable {
     Symbol<CudaResult(int*)> device_count{*this, "cuDeviceGetCount"};
     Symbol<CudaResult(Device*, int)> device_get{*this, "cuDeviceGet"};
     Symbol<CudaResult(char*, int, Device)> name{*this, "cuDeviceGetName"};
-    /// The first form names the MIG instance where there is one; drivers before 11.4 lack it.
+    /// Version 2 returns the UUID of the MIG instance, if there is one. Drivers before CUDA 11.4
+    /// lack it.
     OptionalSymbol<CudaResult(Uuid*, Device)> uuid{*this, "cuDeviceGetUuid_v2", "cuDeviceGetUuid"};
     Symbol<CudaResult(std::size_t*, Device)> total_memory{*this, "cuDeviceTotalMem_v2"};
     Symbol<CudaResult(int*, int, Device)> attribute{*this, "cuDeviceGetAttribute"};
@@ -62,9 +63,9 @@ struct Symbols : SymbolTable {
 
 using Context = void*;  ///< CUcontext
 
-/// What runs kernels on a device. Source: the same reference, "Primary Context Management", "Module
+/// The functions that run kernels on a device. CUdeviceptr has the size of a pointer; the suffix
+/// _v2 marks the 64-bit ABI. Source: the same reference, "Primary Context Management", "Module
 /// Management", "Memory Management", "Event Management", "Execution Control" and "CUresult".
-/// CUdeviceptr is as wide as a pointer; the suffix _v2 is the ABI of 64 bits.
 struct ComputeSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<CudaResult(Context*, Device)> retain{*this, "cuDevicePrimaryCtxRetain"};
@@ -87,7 +88,7 @@ struct ComputeSymbols : SymbolTable {
                        .query = {*this, "cuEventQuery"}};
 };
 
-/// The words that the driver has for a code: "CUDA_ERROR_NO_DEVICE (100)".
+/// The driver's name for an error code, with the code: "CUDA_ERROR_NO_DEVICE (100)".
 std::string words_of(const Symbols& api, CudaResult code);
 
 }  // namespace gpuprobe::backends::cuda

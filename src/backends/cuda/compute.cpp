@@ -12,11 +12,12 @@ namespace {
 
 using Text = std::string_view (*)();
 
-/// By kernel; those with one text are in one module.
+/// The module text for each kernel. Kernels with the same text are in the same module.
 constexpr std::array<Text, kKernels> kTexts = {
     cuda_module_check, cuda_module_base, cuda_module_base, cuda_module_base,
     cuda_module_base,  cuda_module_fp16, cuda_module_int8};
 
+/// The reason code for an error during a later stage.
 const char* trial_reason(int code) {
     switch (code) {
         case 2:  // CUDA_ERROR_OUT_OF_MEMORY
@@ -33,7 +34,7 @@ const char* trial_reason(int code) {
             return "dispatch-timed-out";
         case 214:  // CUDA_ERROR_ECC_UNCORRECTABLE
         case 226:  // CUDA_ERROR_NVLINK_UNCORRECTABLE
-        case 700:  // CUDA_ERROR_ILLEGAL_ADDRESS: the context is of no use from here on
+        case 700:  // CUDA_ERROR_ILLEGAL_ADDRESS: the context is unusable from here on
         case 714:  // CUDA_ERROR_HARDWARE_STACK_ERROR
         case 719:  // CUDA_ERROR_LAUNCH_FAILED
             return "device-lost";
@@ -49,6 +50,7 @@ public:
                const ComputeLimits& limits)
         : RuntimeDevice{api.runtime, limits}, names_{names}, api_{api} {}
 
+    /// Retains the primary context of the device and makes it current on this thread.
     Attempt<Done> open(cuda::Device device) {
         cuda::Context context = nullptr;
         (void)TRY(tried(api_.retain, &context, device));
@@ -65,7 +67,7 @@ private:
     Attempt<const void*> image_of(Kernel kernel) override {
         return static_cast<const void*>(kTexts[index_of(kernel)]().data());
     }
-    /// By the name that the reference has for the function, which is that of the first ABI.
+    /// Reports the function under its name in the reference, without the ABI suffix.
     [[nodiscard]] Refusal refusal(std::string_view function, int code) const override {
         return refused_call(trial_reason(code), function.substr(0, function.find("_v2")),
                             cuda::words_of(names_, code), code);
@@ -75,7 +77,8 @@ private:
     cuda::ComputeSymbols api_;
 };
 
-/// Source: PTX ISA, the targets of fma.f16x2 and dp4a.
+/// The kernels that the device supports, by its compute capability. Source: PTX ISA, the targets of
+/// fma.f16x2 and dp4a.
 ComputeLimits limits_of(const DeviceFacts& facts) {
     const auto* text = facts.extra.at("compute_capability").as_string();
     const auto version = text ? leading_version(*text) : std::nullopt;
@@ -91,6 +94,7 @@ Attempt<std::unique_ptr<ComputeDevice>> open_cuda(const DynamicLibrary& library,
                                                   const cuda::Symbols& api,
                                                   cuda::Device device,
                                                   const DeviceFacts& facts) {
+    // Check for free memory first: creating the context needs half a gigabyte.
     (void)TRY(nvidia_free_memory(facts));
     const auto compute = TRY(compute_functions<cuda::ComputeSymbols>(library));
     return opened(std::make_unique<CudaDevice>(api, compute, limits_of(facts)), device);

@@ -10,16 +10,16 @@
 
 namespace gpuprobe::backends {
 
-/// The primary context of that device, as CUDA's own runtime would take it. The kernels are PTX, so
-/// that no toolkit is needed; the driver compiles them.
-/// Refusals: `compiler-missing`, `out-of-memory`, `device-lost`, `api-refused`.
+/// Opens a device with its primary context, the one that the CUDA runtime uses too. The kernels are
+/// PTX, which the driver compiles, so no toolkit is needed. Refusals: `compiler-missing`,
+/// `out-of-memory`, `device-lost`, `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_cuda(const DynamicLibrary& library,
                                                   const cuda::Symbols& api,
                                                   cuda::Device device,
                                                   const DeviceFacts& facts);
 
-/// The modules that kernels.ptx is made into, as texts that end in a NUL past their length.
-std::string_view cuda_module_check();  ///< Check alone
+/// The modules generated from kernels.ptx, as texts with a NUL after their last character.
+std::string_view cuda_module_check();  ///< only Check
 std::string_view cuda_module_base();   ///< Fill, Read, Copy, Fp32
 std::string_view cuda_module_fp16();
 std::string_view cuda_module_int8();

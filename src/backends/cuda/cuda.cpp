@@ -24,13 +24,14 @@ using cuda::Symbols;
 constexpr int kMaxDevices = 64;
 constexpr std::uint64_t kHertzPerKilohertz = 1000;
 
+/// A device attribute and the fact that it becomes.
 struct AttributeFact {
     Attribute attribute;
     std::string_view key;
-    std::uint64_t unit = 1;  ///< what one step of the attribute is, in the unit of the key
+    std::uint64_t unit = 1;  ///< factor from the attribute's unit to the fact's
 };
 
-/// Clocks are reported in kilohertz by the driver and kept in hertz.
+/// The attributes that are facts. The driver reports clocks in kilohertz; the facts are in hertz.
 constexpr std::array<AttributeFact, 15> kAttributes = {{
     {Attribute::MultiprocessorCount, "multiprocessors"},
     {Attribute::MaxThreadsPerBlock, "max_threads_per_block"},
@@ -49,6 +50,7 @@ constexpr std::array<AttributeFact, 15> kAttributes = {{
     {Attribute::MemoryPools, "memory_pools"},
 }};
 
+/// A device attribute; nullopt if the driver does not know it.
 std::optional<int> attribute(const Symbols& api, Attribute which, Device device) {
     int value = 0;
     if (api.attribute(&value, static_cast<int>(which), device) != kSuccess)
@@ -56,6 +58,7 @@ std::optional<int> attribute(const Symbols& api, Attribute which, Device device)
     return value;
 }
 
+/// The PCI address, which the driver reports as text.
 std::optional<PciAddress> pci_of(const Symbols& api, Device device) {
     const auto text =
         written_text([&](char* buffer, int size) { return api.pci_bus_id(buffer, size, device); });
@@ -72,6 +75,7 @@ void add_attributes(const Symbols& api, Device device, DeviceFacts& facts) {
         facts.type = *integrated != 0 ? DeviceType::Integrated : DeviceType::Discrete;
     for (const auto& fact : kAttributes) {
         const auto value = attribute(api, fact.attribute, device);
+        // Treat an impossible negative value as unknown.
         const bool known = value && *value >= 0;
         facts.extra[fact.key] =
             known ? Value{static_cast<unsigned long long>(*value) * fact.unit} : Value{};
@@ -85,7 +89,8 @@ DeviceFacts device_facts(const Symbols& api, Device device, int index) {
         written_text([&](char* buffer, int size) { return api.name(buffer, size, device); });
     facts.vendor_id = "10de";
     facts.pci = pci_of(api, device);
-    // As CUDA_VISIBLE_DEVICES has it. A MIG instance, which CUDA names so, has a UUID of its own.
+    // The form that CUDA_VISIBLE_DEVICES accepts. A MIG instance has a separate UUID; CUDA puts "
+    // MIG " into its name.
     const bool is_instance = facts.name && facts.name->find(" MIG ") != std::string::npos;
     cuda::Uuid uuid;
     if (api.uuid && api.uuid(&uuid, device) == kSuccess)
@@ -97,7 +102,7 @@ DeviceFacts device_facts(const Symbols& api, Device device, int index) {
     return facts;
 }
 
-/// What cuInit's refusals mean; the numbers and causes are in docs/facts.md.
+/// The reason code for a failure of cuInit. docs/facts.md has the numbers and causes.
 std::string_view init_reason(cuda::CudaResult code) {
     switch (code) {
         case cuda::kNoDevice:
@@ -113,6 +118,7 @@ std::string_view init_reason(cuda::CudaResult code) {
     }
 }
 
+/// The answer for a failed call. Without a device, or with a stub library, CUDA is absent.
 Answer refused(const Symbols& api, const char* function, cuda::CudaResult code) {
     const bool not_there = code == cuda::kNoDevice || code == cuda::kStubLibrary;
     auto answer =
@@ -122,6 +128,7 @@ Answer refused(const Symbols& api, const char* function, cuda::CudaResult code) 
     return answer;
 }
 
+/// Reports the library and the CUDA version that the driver supports.
 void send_runtime(const Symbols& api, const DynamicLibrary& library, Sink& sink) {
     auto runtime = runtime_of(library);
     int version = 0;
@@ -140,6 +147,7 @@ std::string cuda::words_of(const Symbols& api, CudaResult code) {
 }
 
 Answer visit_cuda(const ProbeTarget& target, Sink& sink, const VisitDevice& visit) {
+    // This must come before the driver is loaded, which reads the environment.
     start_only_wanted(target);
     const auto library = TRY(open_library("libcuda.so.1", sink));
     const auto api = TRY(query_functions<Symbols>(library));
@@ -155,6 +163,7 @@ Answer visit_cuda(const ProbeTarget& target, Sink& sink, const VisitDevice& visi
     sink.phase("query");
     for (int index = 0; index < std::clamp(count, 0, kMaxDevices); ++index) {
         Device device = 0;
+        // One broken device must not hide the others.
         if (api.device_get(&device, index) != kSuccess)
             continue;
         const auto facts = device_facts(api, device, index);

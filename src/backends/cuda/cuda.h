@@ -5,8 +5,8 @@
 
 namespace gpuprobe::backends {
 
-/// What the CUDA driver says after cuInit, without ever making a context (which would take about
-/// half a gigabyte of device memory on the machines measured). What opens a device takes its
+/// Visits the devices of the CUDA driver after cuInit, without creating a context, which would use
+/// about half a gigabyte of device memory on the machines measured. Only opening a device uses its
 /// primary context.
 Answer visit_cuda(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 

@@ -7,9 +7,10 @@
 #include "backends/compute/runtime_device.h"
 #include "backends/symbols.h"
 
-/// The part of libamdhip64.so.N that is called, the same in versions 5 to 7. Attributes and device
-/// properties are not: their numbers and layouts changed between those. Source of every signature
-/// and number: HIP Runtime API reference, "Device Management" and "hipError_t".
+/// The part of libamdhip64.so.N that we call, which is the same in versions 5 to 7. Attributes and
+/// device properties are left out, because their numbers and layouts changed between these
+/// versions. Source of all signatures and numbers: HIP Runtime API reference, "Device Management"
+/// and "hipError_t".
 namespace gpuprobe::backends::hip {
 
 using HipResult = int;
@@ -20,7 +21,7 @@ constexpr HipResult kNoDevice = 100;
 using Device = int;
 
 struct Uuid {
-    char bytes[16] = {};  ///< text: the digits behind "GPU-", without a final NUL
+    char bytes[16] = {};  ///< text: the digits after "GPU-", without a final NUL
 };
 
 struct Symbols : SymbolTable {
@@ -36,8 +37,8 @@ struct Symbols : SymbolTable {
     OptionalSymbol<HipResult(Uuid*, Device)> uuid{*this, "hipDeviceGetUuid"};  ///< since ROCm 5.2
 };
 
-/// What runs kernels on a device. Source: the same reference, "Module Management", "Memory
-/// Management" and "Event Management". The same in ROCm 5 to 7.
+/// The functions that run kernels on a device, the same in ROCm 5 to 7. Source: the same reference,
+/// "Module Management", "Memory Management" and "Event Management".
 struct ComputeSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<HipResult(int)> set_device{*this, "hipSetDevice"};
@@ -60,7 +61,7 @@ struct ComputeSymbols : SymbolTable {
 
 using Program = struct ProgramHandle*;
 
-/// The compiler that comes with the runtime, libhiprtc.so.N. Source: HIPRTC API reference.
+/// The compiler that is part of the runtime, libhiprtc.so.N. Source: HIPRTC API reference.
 struct CompilerSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<int(Program*,
@@ -78,20 +79,20 @@ struct CompilerSymbols : SymbolTable {
     Symbol<int(Program*)> destroy{*this, "hiprtcDestroyProgram"};
 };
 
-/// The words that the runtime has for a code: "hipErrorNoDevice (100)".
+/// The runtime's name for an error code, with the code: "hipErrorNoDevice (100)".
 std::string words_of(const Symbols& api, HipResult code);
 
 }  // namespace gpuprobe::backends::hip
 
-/// The part of libhsa-runtime64.so.1 that is called. Source of every signature and number: ROCm's
-/// rocr-runtime, inc/hsa.h and inc/hsa_ext_amd.h, and the HSA Runtime Programmer's Reference
-/// Manual 1.2, section 2.3.
+/// The part of libhsa-runtime64.so.1 that we call. Source of all signatures and numbers: ROCm's
+/// rocr-runtime, inc/hsa.h and inc/hsa_ext_amd.h, and the HSA Runtime Programmer's Reference Manual
+/// 1.2, section 2.3.
 namespace gpuprobe::backends::hsa {
 
 using Status = int;
 constexpr Status kSuccess = 0;
 constexpr Status kBreak = 1;  ///< a callback ended an iteration
-/// Also what hsa_init says where /dev/kfd is missing or closed to the caller.
+/// hsa_init also returns this if /dev/kfd is missing or the caller may not open it.
 constexpr Status kOutOfResources = 0x1008;
 
 struct Agent {
@@ -112,7 +113,7 @@ enum class SystemAttribute : int {
     BuildVersion = 0x200,  ///< const char*
 };
 
-/// hsa_agent_info_t and hsa_amd_agent_info_t; uint32_t unless said otherwise.
+/// hsa_agent_info_t and hsa_amd_agent_info_t; uint32_t unless noted otherwise.
 enum class Attribute : int {
     Name = 0,  ///< char[64]
     WavefrontSize = 6,

@@ -15,18 +15,21 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// Newest first; the library of the runtime itself had the compiler in it before ROCm 6.
+/// Libraries with the compiler, newest first. Before ROCm 6, the runtime library itself contained
+/// it.
 constexpr std::array kCompilers = {"libhiprtc.so.7",   "libhiprtc.so.6",
                                    "libhiprtc.so.5",   "/opt/rocm/lib/libhiprtc.so",
                                    "libamdhip64.so.6", "libamdhip64.so.5"};
 constexpr std::size_t kMaxLog = 65536;
 constexpr std::size_t kMaxCode = std::size_t{64} << 20;
 
-/// By kernel; those with one definition are in one module.
+/// The definition with which each kernel is built. Kernels with the same definition are in the same
+/// module.
 constexpr std::array<std::string_view, kKernels> kDefinitions = {
     "-DWITH_CHECK", "-DWITH_MEMORY", "-DWITH_MEMORY", "-DWITH_MEMORY",
     "-DWITH_FP32",  "-DWITH_FP16",   "-DWITH_INT8"};
 
+/// The first compiler library that loads and has all functions.
 std::optional<hip::CompilerSymbols> find_compiler() {
     for (const auto* name : kCompilers)
         if (const auto library = DynamicLibrary::open(name))
@@ -39,6 +42,7 @@ Refusal build_failed(std::string note) {
     return Refusal{.code = "build-failed", .note = std::move(note)};
 }
 
+/// The reason code for an error during a later stage.
 const char* reason_of(int code) {
     switch (code) {
         case 2:  // hipErrorOutOfMemory
@@ -58,17 +62,20 @@ const char* reason_of(int code) {
     }
 }
 
-/// A program of hiprtc's, and what it says.
+/// A program that hiprtc compiles.
 class Program {
 public:
     explicit Program(const hip::CompilerSymbols& api) : api_{api} {}
 
+    /// The code object for `source`, compiled for the current device. Refusals: `build-failed`.
     Attempt<std::vector<char>> compiled(const std::string& source, const char* definition) {
         hip::Program made = nullptr;
         const int refused = api_.create(&made, source.c_str(), "kernels.hip", 0, nullptr, nullptr);
+        // Take ownership before the check, so that a handle is released even after a failure.
         program_ = {made, [this](hip::Program program) { (void)api_.destroy(&program); }};
         if (refused != 0)
             return build_failed("hiprtcCreateProgram refused");
+        // Without an architecture option, hiprtc compiles for the current device.
         std::array options = {definition, "-O3"};
         if (api_.compile(made, options.size(), options.data()) != 0)
             return build_failed("hiprtcCompileProgram: " + first_line_of_log());
@@ -128,7 +135,7 @@ private:
     hip::Symbols names_;
     hip::ComputeSymbols api_;
     hip::CompilerSymbols compiler_;
-    /// By the first kernel in a module. The module may go on reading from it.
+    /// The code objects, by module_of(). They must stay: a loaded module may still read from them.
     std::array<std::vector<char>, kKernels> codes_ = {};
 };
 

@@ -9,15 +9,15 @@
 
 namespace gpuprobe::backends {
 
-/// A device of HIP's runtime, by its number there. The kernels are those of OpenCL C, which hiprtc
-/// compiles for the GPU at hand. There is none for bytes: HIP has no dot product that all GPUs
-/// take. Refusals: `compiler-missing` without libhiprtc; `out-of-memory`, `device-lost`,
-/// `api-refused`.
+/// Opens a device of the HIP runtime, by its number there. The kernels are the OpenCL C kernels
+/// with hip/preamble.hip; hiprtc compiles them for the GPU. The kernel for bytes fails to build on
+/// GPUs without a dot product instruction. Refusals: `compiler-missing` without libhiprtc;
+/// `out-of-memory`, `device-lost`, `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_hip(const DynamicLibrary& library,
                                                  const hip::Symbols& api,
                                                  hip::Device device);
 
-/// hip/preamble.hip, as it was when this was built.
+/// The text of hip/preamble.hip, embedded at build time.
 std::string_view hip_preamble();
 
 }  // namespace gpuprobe::backends

@@ -24,6 +24,7 @@ std::optional<PciAddress> pci_of(const hip::Symbols& api, int index) {
     return text ? parse_text(*text, std::type_identity<PciAddress>{}) : std::nullopt;
 }
 
+/// The UUID; nullopt if the runtime is too old to report it.
 std::optional<std::string> uuid_of(const hip::Symbols& api, hip::Device device) {
     hip::Uuid uuid;
     if (!api.uuid || api.uuid(&uuid, device) != hip::kSuccess)
@@ -31,6 +32,8 @@ std::optional<std::string> uuid_of(const hip::Symbols& api, hip::Device device) 
     return rocm_uuid(std::string_view{uuid.bytes, sizeof uuid.bytes});
 }
 
+/// The facts of a device. HIP reports fewer than HSA: the gfx target is only in device properties,
+/// whose layout depends on the version.
 DeviceFacts device_facts(const hip::Symbols& api, hip::Device device, int index) {
     DeviceFacts facts;
     facts.index = static_cast<std::uint32_t>(index);
@@ -46,6 +49,7 @@ DeviceFacts device_facts(const hip::Symbols& api, hip::Device device, int index)
     return facts;
 }
 
+/// The version that a function reports; nullopt if it fails.
 std::optional<std::string> version_by(hip::HipResult (*query)(int*)) {
     int version = 0;
     return query(&version) == hip::kSuccess ? hip_version_text(version) : std::nullopt;
@@ -59,6 +63,7 @@ void send_hip_runtime(const hip::Symbols& api, const DynamicLibrary& library, Si
     sink.runtime(runtime);
 }
 
+/// The answer for a failed call. Without a device, HIP is absent.
 Answer refused(const hip::Symbols& api, const char* function, hip::HipResult code) {
     const auto words = hip::words_of(api, code);
     if (code == hip::kNoDevice)
@@ -67,7 +72,7 @@ Answer refused(const hip::Symbols& api, const char* function, hip::HipResult cod
     return answer_of(refused_call(reason, function, words, code));
 }
 
-/// The devices of a HIP runtime that has been loaded.
+/// Visits the devices of a loaded HIP runtime.
 Answer visit_runtime(const DynamicLibrary& library, Sink& sink, const VisitDevice& visit) {
     const auto api = TRY(query_functions<hip::Symbols>(library));
     const auto refuse = [&](const char* function, hip::HipResult code) {
@@ -91,12 +96,14 @@ Answer visit_runtime(const DynamicLibrary& library, Sink& sink, const VisitDevic
     return Answer{};
 }
 
+/// A library and the function that visits devices through it.
 struct Candidate {
     const char* name;
     Answer (*visit)(const DynamicLibrary&, Sink&, const VisitDevice&);
 };
 
-/// Best first. ROCm's own packages do not always put their folder in the linker's path.
+/// The candidates, best first. The absolute path is for ROCm's own packages, which do not always
+/// add their folder to the linker's search path.
 constexpr std::array<Candidate, 5> kCandidates = {{
     {"libhsa-runtime64.so.1", visit_hsa},
     {"/opt/rocm/lib/libhsa-runtime64.so.1", visit_hsa},
@@ -105,9 +112,10 @@ constexpr std::array<Candidate, 5> kCandidates = {{
     {"libamdhip64.so.5", visit_runtime},
 }};
 
+/// The number of candidates at the beginning that use HSA.
 constexpr std::size_t kHsaCandidates = 2;
 
-/// Through the libraries that may be there: the first that loads answers.
+/// Visits devices through the first candidate that loads.
 Answer ask_first(std::span<const Candidate> candidates, Sink& sink, const VisitDevice& visit) {
     sink.phase("dlopen");
     std::string problem;
@@ -116,8 +124,8 @@ Answer ask_first(std::span<const Candidate> candidates, Sink& sink, const VisitD
         const auto library = DynamicLibrary::open(candidate.name);
         if (library)
             return candidate.visit(*library, sink, visit);
-        // The first name is the one that people know; but a library that is there and does not load
-        // says more.
+        // Report the first name, which people know, unless another library exists but does not
+        // load: that explains more.
         const bool is_broken = library.error().code != ErrorCode::NotFound;
         if (problem.empty() || (is_absent && is_broken))
             problem = library.error().text;

@@ -6,14 +6,16 @@
 
 namespace gpuprobe::backends {
 
-/// What ROCm says about AMD's GPUs: by the HSA runtime, which every ROCm program loads and which
-/// knows most; by the HIP runtime where that is missing. Memory is not touched.
+/// Visits AMD's GPUs through ROCm: through the HSA runtime, which every ROCm program loads and
+/// which reports the most facts, or through the HIP runtime if that is missing. Uses no device
+/// memory.
 Answer visit_rocm(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
-/// The same by the HIP runtime alone, which is what can compile: for the later stages.
+/// Visits the same GPUs only through the HIP runtime, which can compile kernels: for the later
+/// stages.
 Answer visit_hip(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
-/// The GPUs among the agents of an HSA runtime that has been loaded. It opens no device: what HSA
-/// runs would have to be compiled by the runtime above it.
+/// Visits the GPUs among the agents of a loaded HSA runtime. These devices cannot be opened for
+/// computing, because HSA has no compiler; that is in the HIP runtime.
 Answer visit_hsa(const DynamicLibrary& library, Sink& sink, const VisitDevice& visit);
 
 }  // namespace gpuprobe::backends

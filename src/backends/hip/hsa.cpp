@@ -18,12 +18,14 @@
 namespace gpuprobe::backends {
 namespace {
 
-constexpr std::size_t kMaxAgents = 256;  // processors count too
+constexpr std::size_t kMaxAgents = 256;  // including processors
 constexpr std::size_t kMaxPools = 64;
-constexpr std::size_t kMaxText = 256;  // the longest is 64
+constexpr std::size_t kMaxText = 256;  // the longest known text has 64 bytes
 constexpr std::uint64_t kHertzPerMegahertz = 1'000'000;
 constexpr const char* kKfd = "/dev/kfd";
 
+/// An agent attribute of type uint32_t, the fact that it becomes, and the factor between their
+/// units.
 struct AttributeFact {
     hsa::Attribute attribute;
     std::string_view key;
@@ -38,7 +40,8 @@ constexpr std::array<AttributeFact, 6> kAttributes = {{
     {hsa::Attribute::DriverNodeId, "kfd_node"},
 }};
 
-/// What an iteration found. It is filled by callbacks of C code, so nothing in it may throw.
+/// The items that an iteration found. C code calls add(), so it must not throw; hence the fixed
+/// size.
 template <class T, std::size_t limit>
 struct Found {
     std::array<T, limit> items = {};
@@ -55,6 +58,7 @@ struct Found {
 using Agents = Found<hsa::Agent, kMaxAgents>;
 using Pools = Found<hsa::MemoryPool, kMaxPools>;
 
+/// An attribute of an agent; nullopt if the runtime does not know it.
 template <class T>
 std::optional<T> attribute(const hsa::Symbols& api, hsa::Agent agent, hsa::Attribute which) {
     T value{};
@@ -63,6 +67,7 @@ std::optional<T> attribute(const hsa::Symbols& api, hsa::Agent agent, hsa::Attri
     return value;
 }
 
+/// A text attribute. The runtime does not take the size of the buffer, so use a generous one.
 std::optional<std::string> text(const hsa::Symbols& api, hsa::Agent agent, hsa::Attribute which) {
     const auto buffer = attribute<std::array<char, kMaxText>>(api, agent, which);
     return buffer ? clean_text({buffer->data(), buffer->size()}) : std::nullopt;
@@ -78,10 +83,11 @@ std::optional<T> pool_attribute(const hsa::Symbols& api,
     return value;
 }
 
-/// The largest global pool: fine and coarse pools are views of the same memory.
+/// The size of the largest global pool. The fine-grained and coarse-grained pools are views of the
+/// same memory, so they must not be added up.
 std::optional<Bytes> total_memory(const hsa::Symbols& api, hsa::Agent agent) {
     Pools pools;
-    (void)api.iterate_pools(agent, &Pools::add, &pools);  // what it found before it failed counts
+    (void)api.iterate_pools(agent, &Pools::add, &pools);  // after a failure, use the pools so far
     std::uint64_t largest = 0;
     for (std::size_t i = 0; i < pools.count; ++i) {
         const auto pool = pools.items[i];
@@ -98,11 +104,13 @@ void add_memory(const hsa::Symbols& api, hsa::Agent agent, DeviceFacts& facts) {
     if (!total)
         return;
     facts.memory = FactMemory{.total = total};
+    // Old runtimes lack this attribute; ignore impossible values.
     const auto free = attribute<std::uint64_t>(api, agent, hsa::Attribute::MemoryAvailable);
     if (free && *free <= total->count)
         facts.memory->free = Bytes{*free};
 }
 
+/// The type of a GPU; nullopt with old runtimes, which lack the attribute.
 std::optional<DeviceType> type_of(const hsa::Symbols& api, hsa::Agent agent) {
     const auto flags =
         attribute<std::array<std::uint8_t, 8>>(api, agent, hsa::Attribute::MemoryProperties);
@@ -134,7 +142,8 @@ DeviceFacts device_facts(const hsa::Symbols& api, hsa::Agent agent, std::uint32_
     return facts;
 }
 
-/// "1.14" and the build that the library was made by; ROCm's own version is a file beside it.
+/// Reports the version of the HSA interface ("1.14") and the library's build. The version of ROCm
+/// is in a separate file.
 void send_hsa_runtime(const hsa::Symbols& api, const DynamicLibrary& library, Sink& sink) {
     Value runtime{Value::Object{{"route", Value{"hsa"}}}};
     runtime["loader"] = runtime_of(library).at("loader");
@@ -154,6 +163,7 @@ void send_hsa_runtime(const hsa::Symbols& api, const DynamicLibrary& library, Si
     sink.runtime(runtime);
 }
 
+/// The answer for a failed call.
 Answer refused(const hsa::Symbols& api, const char* function, hsa::Status code) {
     const char* words = nullptr;
     (void)api.status_string(code, &words);  // leaves words null for unknown codes
@@ -163,7 +173,8 @@ Answer refused(const hsa::Symbols& api, const char* function, hsa::Status code) 
                                   code));
 }
 
-/// hsa_init says "out of resources" for a missing and for a closed /dev/kfd alike.
+/// The answer for a failed hsa_init. It returns "out of resources" both if /dev/kfd is missing and
+/// if it cannot be opened, so this checks which of them applies.
 Answer init_refused(const hsa::Symbols& api, const char* function, hsa::Status code) {
     auto answer = refused(api, function, code);
     if (code != hsa::kOutOfResources)
@@ -188,6 +199,7 @@ Answer visit_hsa(const DynamicLibrary& library, Sink& sink, const VisitDevice& v
     sink.phase("enumerate");
     Agents agents;
     const auto code = api.iterate_agents(&Agents::add, &agents);
+    // kBreak: there are more agents than we can store.
     if (code != hsa::kSuccess && code != hsa::kBreak)
         return refused(api, api.iterate_agents.name, code);
     sink.phase("query");
