@@ -3,7 +3,7 @@
 
 // Types and constants only: every function is looked up at run time.
 #define CL_TARGET_OPENCL_VERSION 300
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS  // clCreateCommandQueue: the only one that 1.2 has
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS  // for clCreateCommandQueue: 1.2 lacks its successor
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 
@@ -11,13 +11,13 @@
 
 namespace gpuprobe::backends {
 
-/// What Khronos's headers leave to the vendors. Sources: NVIDIA's cl_nv_device_attribute_query as
-/// clinfo's src/ext.h lists it.
+/// Numbers that Khronos's headers lack. Source: NVIDIA's cl_nv_device_attribute_query, as listed in
+/// clinfo's src/ext.h.
 constexpr cl_device_info kPciBusIdNv = 0x4008;
 constexpr cl_device_info kPciSlotIdNv = 0x4009;  ///< device << 3 | function
 constexpr cl_device_info kPciDomainIdNv = 0x400A;
 
-/// What a query calls of libOpenCL.so.1.
+/// The functions of libOpenCL.so.1 that a query calls.
 struct OpenClSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<decltype(clGetPlatformIDs)> platforms{*this, "clGetPlatformIDs"};
@@ -26,7 +26,7 @@ struct OpenClSymbols : SymbolTable {
     Symbol<decltype(clGetDeviceInfo)> device_info{*this, "clGetDeviceInfo"};
 };
 
-/// What runs kernels on a device; all of it since OpenCL 1.2.
+/// The functions that run kernels on a device, all of them in OpenCL 1.2.
 struct OpenClComputeSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<decltype(clCreateContext)> create_context{*this, "clCreateContext"};

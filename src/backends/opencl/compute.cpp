@@ -13,7 +13,7 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// Source: OpenCL 3.0 API, "Error Codes".
+/// The reason code for an error. Source: OpenCL 3.0 API, "Error Codes".
 const char* reason_of(cl_int error) {
     switch (error) {
         case CL_COMPILER_NOT_AVAILABLE:
@@ -38,7 +38,7 @@ Refusal refusal(std::string_view function, cl_int error) {
     return refused_call(reason_of(error), function, opencl_error_name(error), error);
 }
 
-/// By kernel: what it is built with; those with the same options are in one program.
+/// The compiler options for each kernel. Kernels with the same options are in the same program.
 constexpr std::array<std::string_view, kKernels> kOptions = {"-D WITH_CHECK",
                                                              "-D WITH_MEMORY",
                                                              "-D WITH_MEMORY",
@@ -63,7 +63,8 @@ public:
     Attempt<Done> run(const Work& work) override;
 
 private:
-    /// What a function makes that puts its error where its last argument points.
+    /// The object that a function creates, for functions that store their error through the last
+    /// argument.
     template <class Function, class Release, class... Arguments>
     auto made_by(const Symbol<Function>& create,
                  const Release& release,
@@ -77,19 +78,19 @@ private:
     Attempt<Owned<cl_program>> program(std::string_view options);
     [[nodiscard]] std::string log_of(cl_program program) const;
     Attempt<Done> set_arguments(cl_kernel kernel, const Work& work);
-    /// Waits for all that is in the queue.
+    /// Waits for everything in the queue.
     Attempt<Done> finish();
     Attempt<bool> is_complete(cl_event event);
 
     OpenClComputeSymbols api_;
     cl_device_id device_;
     Waiting waiting_;
-    // In this order: what comes later goes first.
+    // Keep this order: members are destroyed from last to first, so the context goes last.
     Owned<cl_context> context_ = {};
     Owned<cl_command_queue> queue_ = {};
     Owned<cl_mem> host_ = {};
     std::array<Owned<cl_mem>, 2> buffers_ = {};
-    std::array<Owned<cl_program>, kKernels> programs_ = {};  ///< at the first kernel in it
+    std::array<Owned<cl_program>, kKernels> programs_ = {};  ///< by first_in_module()
     std::array<Owned<cl_kernel>, kKernels> kernels_ = {};
 };
 
@@ -108,6 +109,7 @@ Attempt<Done> OpenClDevice::allocate(Bytes size, Bytes staging) {
     };
     for (auto& one : buffers_)
         one = TRY(buffer(CL_MEM_READ_WRITE, size));
+    // Host memory that the driver allocates, which it can pin for fast copies. It stays mapped.
     host_ = TRY(buffer(CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, staging));
     cl_int error = CL_SUCCESS;
     auto* const memory = api_.map(queue_.get(), host_.get(), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
@@ -140,13 +142,14 @@ Attempt<Owned<cl_program>> OpenClDevice::program(std::string_view options) {
         call(refusal, api_.build, made.get(), 1U, &device_, options.data(), nullptr, nullptr);
     if (built)
         return made;
+    // Add the compiler's first complaint to the error.
     auto problem = built.error();
     if (const auto line = log_of(made.get()); !line.empty())
         problem.note += ": " + line;
     return problem;
 }
 
-/// What its compiler complained about first.
+/// The first line of the compiler log.
 std::string OpenClDevice::log_of(cl_program program) const {
     std::string log(kMaxLog, '\0');
     std::size_t length = 0;
@@ -197,7 +200,7 @@ Attempt<Done> OpenClDevice::run(const Work& work) {
     return finish();
 }
 
-/// Waits by asking an event: clFinish has no limit.
+/// Polls an event after the last command, because clFinish has no time limit.
 Attempt<Done> OpenClDevice::finish() {
     cl_event event = nullptr;
     (void)TRY(call(refusal, api_.marker, queue_.get(), 0U, nullptr, &event));
@@ -210,7 +213,7 @@ Attempt<bool> OpenClDevice::is_complete(cl_event event) {
     cl_int state = CL_QUEUED;
     (void)TRY(call(refusal, api_.event_info, event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
                    &state, nullptr));
-    if (state < 0)  // the error of a command before it
+    if (state < 0)  // the error of an earlier command
         return refusal("a kernel", state);
     return state == CL_COMPLETE;
 }

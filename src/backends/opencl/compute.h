@@ -10,7 +10,7 @@
 
 namespace gpuprobe::backends {
 
-/// A context and a queue on that device. The library must outlive it.
+/// Opens a device with a context and a queue. The library must outlive it.
 /// Refusals: `no-compute-device`, `compiler-missing`, `out-of-memory`, `device-lost`,
 /// `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_opencl(const DynamicLibrary& library,

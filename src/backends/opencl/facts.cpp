@@ -35,25 +35,26 @@ bool lists(const Extensions& extensions, const char* name) {
            std::binary_search(extensions->begin(), extensions->end(), std::string{name});
 }
 
-/// Whether it is listed; null when the list was refused.
+/// Whether the extension is listed; null if the list is unknown.
 Value listed(const Extensions& extensions, const char* name) {
     return extensions ? Value{lists(extensions, name)} : Value{};
 }
 
-/// A size of zero means that it is not known.
+/// A size in bytes; drivers report 0 for an unknown size.
 std::optional<Bytes> bytes_in(std::optional<cl_ulong> size) {
     return size && *size != 0 ? std::optional{Bytes{*size}} : std::nullopt;
 }
 
 std::optional<std::string> name_of(const DeviceInfo& device, const Extensions& extensions) {
-    // CL_DEVICE_NAME is the compiler's target ("gfx90a:…") where AMD has a board name.
+    // On AMD, CL_DEVICE_NAME is the compiler's target ("gfx90a:…"), so prefer the board name.
     if (lists(extensions, "cl_amd_device_attribute_query"))
         if (auto board = device.text(CL_DEVICE_BOARD_NAME_AMD))
             return board;
     return device.text(CL_DEVICE_NAME);
 }
 
-/// AMD alone says what is free: two sizes in KiB, of all free memory and of the largest block.
+/// The free memory, which only AMD reports: two sizes in KiB, for all free memory and for the
+/// largest block.
 /// Source: cl_amd_device_attribute_query, CL_DEVICE_GLOBAL_FREE_MEMORY_AMD.
 std::optional<Bytes> free_memory(const DeviceInfo& device, const Extensions& extensions) {
     if (!lists(extensions, "cl_amd_device_attribute_query"))
@@ -64,6 +65,7 @@ std::optional<Bytes> free_memory(const DeviceInfo& device, const Extensions& ext
     return kib(sizes->front());
 }
 
+/// A UUID of the device or of its driver.
 std::optional<std::string> uuid_in(const DeviceInfo& device, cl_uint what) {
     using Uuid = std::array<std::uint8_t, CL_UUID_SIZE_KHR>;
     const auto bytes = device.value<Uuid>(what);
@@ -85,6 +87,7 @@ std::optional<std::string> device_id_of(const DeviceInfo& device, const Extensio
     return id ? pci_id_text(*id) : std::nullopt;
 }
 
+/// The supported versions of OpenCL C; null before OpenCL 3.0.
 Value version_list(const DeviceInfo& device) {
     const auto versions = device.list<cl_name_version>(CL_DEVICE_OPENCL_C_ALL_VERSIONS);
     if (!versions)
@@ -95,7 +98,8 @@ Value version_list(const DeviceInfo& device) {
     return Value{std::move(list)};
 }
 
-/// "SPIR-V_1.2" and the like, from OpenCL 3.0's list or the text that 2.1 had.
+/// The supported intermediate languages ("SPIR-V_1.2"), from the list of OpenCL 3.0 or the text of
+/// 2.1.
 Value il_list(const DeviceInfo& device) {
     const auto versions = device.list<cl_name_version>(CL_DEVICE_ILS_WITH_VERSION);
     if (!versions)
@@ -138,6 +142,7 @@ void add_limits(const DeviceInfo& device, Value& extra) {
     extra["svm_capabilities"] = svm ? svm_words(*svm) : Value{};
 }
 
+/// Adds the facts that come from vendor extensions; null without them.
 void add_vendor_facts(const DeviceInfo& device, const Extensions& extensions, Value& extra) {
     const auto name = device.text(CL_DEVICE_NAME);
     extra["device_name"] = to_value(name);
@@ -157,6 +162,7 @@ void add_vendor_facts(const DeviceInfo& device, const Extensions& extensions, Va
             extra["intel_ip"] = to_value(intel_ip_text(*ip));
 }
 
+/// Adds the extensions, and the capabilities that follow from them.
 void add_extensions(const Extensions& extensions, Value& extra) {
     extra["fp16"] = listed(extensions, "cl_khr_fp16");
     extra["fp64"] = listed(extensions, "cl_khr_fp64");
@@ -164,7 +170,8 @@ void add_extensions(const Extensions& extensions, Value& extra) {
     extra["extensions"] = extensions ? to_value(*extensions) : Value{};
 }
 
-/// NVIDIA has a query of its own, which still works where the deprecated one is gone.
+/// Whether the device shares the host's memory. NVIDIA's query also works if the deprecated
+/// standard one is gone.
 std::optional<bool> shares_memory(const DeviceInfo& device, const Extensions& extensions) {
     if (lists(extensions, "cl_nv_device_attribute_query"))
         if (const auto integrated = device.flag(CL_DEVICE_INTEGRATED_MEMORY_NV))
@@ -193,6 +200,7 @@ std::optional<PciAddress> amd_address(const DeviceInfo& device) {
     const auto topology = device.value<cl_device_topology_amd>(CL_DEVICE_TOPOLOGY_AMD);
     if (!topology || topology->raw.type != CL_DEVICE_TOPOLOGY_TYPE_PCIE_AMD)
         return std::nullopt;
+    // The header declares these fields as signed, but a bus may be above 127.
     const auto unsigned_of = [](cl_char number) {
         return static_cast<cl_uint>(static_cast<unsigned char>(number));
     };
@@ -253,6 +261,7 @@ std::optional<DeviceAddress> device_address(const DeviceInfo& device,
         std::string_view extension;
         std::optional<PciAddress> (*ask)(const DeviceInfo&);
     };
+    // In order of preference.
     constexpr Route kRoutes[] = {
         {"cl_khr_pci_bus_info", khronos_address},
         {"cl_nv_device_attribute_query", nvidia_address},
@@ -283,6 +292,7 @@ DeviceFacts opencl_facts(const DeviceInfo& device, std::uint32_t index, const Va
     const auto extensions = word_list(device.raw_text(CL_DEVICE_EXTENSIONS));
     const auto address = device_address(device, extensions.value_or(std::vector<std::string>{}));
     const auto vendor = device.value<cl_uint>(CL_DEVICE_VENDOR_ID);
+    // Queries of an extension are undefined unless the device lists it.
     const bool has_uuids = lists(extensions, "cl_khr_device_uuid");
     const auto unified = shares_memory(device, extensions);
     DeviceFacts facts{

@@ -14,24 +14,24 @@
 
 namespace gpuprobe::backends {
 
-// OpenCL's numbers as the words and texts that facts carry.
+// Conversion of OpenCL's numbers into the words and texts used in facts.
 
-/// "CL_DEVICE_NOT_FOUND"; "OpenCL error -77" for one that has no name here.
+/// The name of an error: "CL_DEVICE_NOT_FOUND", or "OpenCL error -77" for unknown numbers.
 std::string opencl_error_name(cl_int error);
 
-/// "3.0.0" of a packed cl_version: 10, 10 and 12 bits. Source: OpenCL 3.0 API, cl_version.
+/// A packed cl_version (10, 10 and 12 bits) as text: "3.0.0". Source: OpenCL 3.0 API, cl_version.
 std::string packed_version_text(cl_version version);
 
-/// "3.0" of "OpenCL 3.0 PoCL 3.1"; nullopt for anything else. Source: OpenCL 3.0 API,
-/// CL_DEVICE_VERSION: "OpenCL<space><major.minor><space><vendor-specific>".
+/// The API version in a version text: "3.0" for "OpenCL 3.0 PoCL 3.1"; nullopt for other forms.
+/// Source: OpenCL 3.0 API, CL_DEVICE_VERSION: "OpenCL<space><major.minor><space><vendor-specific>".
 std::optional<std::string> api_version_in(std::string_view text);
 
 /// The words for the set bits of CL_DEVICE_SVM_CAPABILITIES.
 Value svm_words(cl_device_svm_capabilities capabilities);
 
-/// One OpenCL object's answers: clGetDeviceInfo or clGetPlatformInfo of one handle.
+/// Reads the properties of one OpenCL object, with clGetDeviceInfo or clGetPlatformInfo.
 ///
-/// Whatever a driver refuses, or answers in another size than the specification's, is nullopt.
+/// A value is nullopt if the driver refuses it, or returns another size than the specification's.
 template <class Handle>
 class InfoReader {
 public:
@@ -48,11 +48,12 @@ public:
             return std::nullopt;
         return size == sizeof answer ? std::optional{answer} : std::nullopt;
     }
+    /// A cl_bool.
     [[nodiscard]] std::optional<bool> flag(cl_uint what) const {
         const auto answer = value<cl_bool>(what);
         return answer ? std::optional{*answer != CL_FALSE} : std::nullopt;
     }
-    /// An array of values, at most kMaxInfoSize bytes of them.
+    /// An array of values, at most kMaxInfoSize bytes.
     template <class T>
     [[nodiscard]] std::optional<std::vector<T>> list(cl_uint what) const {
         std::size_t size = 0;
@@ -65,12 +66,12 @@ public:
             return std::nullopt;
         return items;
     }
-    /// A text for a report; nullopt when refused or empty.
+    /// A text, cleaned for a report; nullopt if refused or empty.
     [[nodiscard]] std::optional<std::string> text(cl_uint what) const {
         const auto bytes = list<char>(what);
         return bytes ? clean_text({bytes->data(), bytes->size()}) : std::nullopt;
     }
-    /// The same up to its first NUL, as the driver wrote it; it may be anything but UTF-8.
+    /// A text up to its first NUL, exactly as the driver wrote it, so it may be invalid UTF-8.
     [[nodiscard]] std::optional<std::string> raw_text(cl_uint what) const {
         const auto bytes = list<char>(what);
         if (!bytes)
@@ -89,33 +90,34 @@ private:
 using DeviceInfo = InfoReader<cl_device_id>;
 using PlatformInfo = InfoReader<cl_platform_id>;
 
-/// The words of a text, scrubbed, sorted, each once, at most kMaxExtensionNames.
+/// The words of a text, scrubbed, sorted and without duplicates, at most kMaxExtensionNames.
 std::optional<std::vector<std::string>> word_list(const std::optional<std::string>& raw);
 constexpr std::size_t kMaxExtensionNames = 1024;
 
-/// Where an OpenCL device sits on PCI, and which extension says so.
+/// The PCI address of a device, and the extension that reported it.
 struct DeviceAddress {
     PciAddress address = {};
     std::string_view source = {};
 };
 
-/// From cl_khr_pci_bus_info, cl_nv_device_attribute_query or cl_amd_device_attribute_query, in this
-/// order, each asked only when it is in `extensions` (sorted). AMD's has no domain and its numbers
-/// pass through a signed char; NVIDIA's older drivers have no domain either: 0 then. An all-zero or
-/// impossible address is nullopt.
+/// The address from cl_khr_pci_bus_info, cl_nv_device_attribute_query or
+/// cl_amd_device_attribute_query, in this order. Each is queried only if it is in `extensions`
+/// (sorted). AMD's extension has no domain, and its numbers are of type signed char; NVIDIA's older
+/// drivers have no domain either. A missing domain counts as 0. nullopt for an all-zero or
+/// impossible address.
 /// Sources: Khronos OpenCL extension specifications; clinfo, src/clinfo.c; NVIDIA and AMD headers.
 std::optional<DeviceAddress> device_address(const DeviceInfo& device,
                                             const std::vector<std::string>& extensions);
 
-/// What one OpenCL device says about itself. docs/facts.md lists every key. Vendors' queries are
-/// asked only where their extension is listed. `platform` is an object whose members are added.
+/// The facts of one device. docs/facts.md lists every key. Queries of vendor extensions are used
+/// only if the device lists the extension. `platform` is an object whose members are added.
 DeviceFacts opencl_facts(const DeviceInfo& device, std::uint32_t index, const Value& platform);
 
 /// The members platform_name, platform_vendor and platform_version.
 Value platform_facts(const PlatformInfo& platform);
 
-/// Source: OpenCL 3.0 API, CL_DEVICE_TYPE. A GPU is integrated when it shares the host's memory,
-/// and of no known type when it does not say.
+/// The type of a device. A GPU is integrated if it shares the host's memory; nullopt for a GPU if
+/// that is unknown. Source: OpenCL 3.0 API, CL_DEVICE_TYPE.
 std::optional<DeviceType> opencl_device_type(std::optional<cl_device_type> type,
                                              std::optional<bool> shares_memory);
 

@@ -5,7 +5,7 @@
 
 namespace gpuprobe::backends {
 
-/// kernels.cl, as it was when this was built.
+/// The text of kernels.cl, embedded at build time.
 std::string_view opencl_kernels();
 
 }  // namespace gpuprobe::backends

@@ -14,11 +14,13 @@ namespace {
 
 constexpr const char* kLoader = "libOpenCL.so.1";
 
+/// The answer for a failed call.
 Answer failed(std::string_view function, cl_int error) {
     return {.outcome = Outcome::Failed,
             .note = std::string{function} + ": " + opencl_error_name(error)};
 }
 
+/// Reports the platforms; the version comes from the first one.
 void tell_platforms(const std::vector<Value>& platforms, Sink& sink) {
     Value facts{Value::Object{}};
     facts["platforms"] = to_value(platforms);
@@ -27,7 +29,7 @@ void tell_platforms(const std::vector<Value>& platforms, Sink& sink) {
     sink.runtime(facts);
 }
 
-/// A platform's devices; no device is an empty list. The error is the driver's.
+/// The devices of a platform, possibly none, and the driver's error code.
 struct DeviceList {
     std::vector<cl_device_id> devices = {};
     cl_int error = CL_SUCCESS;
@@ -38,6 +40,7 @@ DeviceList devices_of(const OpenClSymbols& opencl, cl_platform_id platform) {
     cl_uint count = 0;
     list.error = opencl.devices(platform, CL_DEVICE_TYPE_ALL, kMaxOpenClDevices,
                                 list.devices.data(), &count);
+    // A platform without devices counts as an empty list.
     if (list.error == CL_DEVICE_NOT_FOUND) {
         list.error = CL_SUCCESS;
         count = 0;
@@ -56,6 +59,8 @@ Answer visit_platforms(const OpenClSymbols& opencl,
         facts.push_back(platform_facts({opencl.platform_info, platform}));
     tell_platforms(facts, sink);
 
+    // Devices are numbered across platforms. A platform that fails must not hide the others; its
+    // error is reported at the end.
     std::uint32_t index = 0;
     cl_int first_error = CL_SUCCESS;
     for (std::size_t i = 0; i < platforms.size(); ++i) {
@@ -78,6 +83,7 @@ Answer visit_platforms(const OpenClSymbols& opencl,
 }  // namespace
 
 Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& visit) {
+    // This must come before the driver is loaded, which reads the environment.
     start_only_wanted(target);
     const auto library = TRY(open_library(kLoader, sink));
     const auto opencl = TRY(query_functions<OpenClSymbols>(library));
@@ -90,6 +96,7 @@ Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& vi
     std::vector<cl_platform_id> platforms(kMaxOpenClPlatforms);
     cl_uint count = 0;
     const cl_int error = opencl.platforms(kMaxOpenClPlatforms, platforms.data(), &count);
+    // The loader reports CL_PLATFORM_NOT_FOUND_KHR if the driver did not load or has no platform.
     if (error != CL_SUCCESS && error != CL_PLATFORM_NOT_FOUND_KHR)
         return failed(opencl.platforms.name, error);
     platforms.resize(error == CL_SUCCESS ? std::min(count, kMaxOpenClPlatforms) : 0);

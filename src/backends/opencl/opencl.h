@@ -5,14 +5,15 @@
 
 namespace gpuprobe::backends {
 
-/// Asks the platforms of one OpenCL driver about their devices of every type. Creates no context;
-/// what opens a device makes one with that device alone.
+/// Visits the devices of every type on the platforms of one OpenCL driver. Creates no context; only
+/// opening a device creates one, for that device.
 ///
-/// The environment must name that driver alone (OCL_ICD_VENDORS); without a driver in the target,
-/// only the loader is looked at. Absent: no loader, no .icd file, no platform, or no device.
+/// The environment must restrict the loader to that driver (OCL_ICD_VENDORS). Without a driver in
+/// the target, only the loader is checked. Absent: no loader, no .icd file, no platform, or no
+/// device.
 Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
 constexpr unsigned kMaxOpenClPlatforms = 16;
-constexpr unsigned kMaxOpenClDevices = 64;  ///< a platform
+constexpr unsigned kMaxOpenClDevices = 64;  ///< per platform
 
 }  // namespace gpuprobe::backends
