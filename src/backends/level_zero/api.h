@@ -8,16 +8,16 @@
 
 #include "backends/symbols.h"
 
-/// The part of libze_loader.so.1 that is called. Declared here because distributions have its
-/// headers for some processors only, and Debian 12's are older than half of this. Source of every
-/// layout and number: oneAPI Level Zero specification 1.11, and level-zero's include/ze_api.h,
-/// include/zes_api.h and include/loader/ze_loader.h.
+/// The part of libze_loader.so.1 that we call. It is declared here because distributions have the
+/// headers only for some processors, and the headers in Debian 12 lack half of these declarations.
+/// Source of all layouts and numbers: oneAPI Level Zero specification 1.11, and level-zero's
+/// include/ze_api.h, include/zes_api.h and include/loader/ze_loader.h.
 namespace gpuprobe::backends::ze {
 
 using Code = std::uint32_t;
 constexpr Code kSuccess = 0;
 constexpr Code kNotReady = 1;
-/// Also what initialisation says where no driver is installed, or none finds a device.
+/// Initialization also returns this if no driver is installed or no driver finds a device.
 constexpr Code kUninitialized = 0x78000001;
 
 using Driver = struct DriverHandle*;
@@ -94,7 +94,7 @@ struct DeviceProperties {
 };
 static_assert(sizeof(DeviceProperties) == 368);
 
-/// Chained to DeviceProperties, where the driver lists kIpVersionExtension.
+/// Chained to DeviceProperties if the driver lists kIpVersionExtension.
 struct IpVersionExt {
     Structure type = Structure::IpVersionExt;
     const void* next = nullptr;
@@ -156,7 +156,7 @@ struct ComponentVersion {
 };
 static_assert(sizeof(ComponentVersion) == 80);
 
-/// What a query calls.
+/// The functions that a query calls.
 struct Symbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<Code(std::uint32_t)> init{*this, "zeInit"};
@@ -170,7 +170,7 @@ struct Symbols : SymbolTable {
     Symbol<Code(Device, ModuleProperties*)> module_properties{*this, "zeDeviceGetModuleProperties"};
     Symbol<Code(Device, std::uint32_t*, MemoryProperties*)> memory_properties{
         *this, "zeDeviceGetMemoryProperties"};
-    // What newer loaders add; the first of these in 1.10.
+    // Functions that only newer loaders have; zeInitDrivers since 1.10.
     OptionalSymbol<Code(std::uint32_t*, Driver*, InitDriverTypeDesc*)> init_drivers{
         *this, "zeInitDrivers"};
     OptionalSymbol<Code(Device, PciExtProperties*)> pci_properties{*this,
@@ -185,7 +185,7 @@ using CommandList = struct CommandListHandle*;
 using Module = struct ModuleHandle*;
 using Kernel = struct KernelHandle*;
 
-/// ze_structure_type_t, of the descriptions below.
+/// ze_structure_type_t, for the descriptions below.
 enum class Description : std::uint32_t {
     OfQueueGroup = 0x6,
     OfContext = 0xd,
@@ -262,7 +262,7 @@ struct GroupCount {
     std::uint32_t z = 1;
 };
 
-/// What runs kernels on a device: all of it since 1.0.
+/// The functions that run kernels on a device, all of them since 1.0.
 struct ComputeSymbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<Code(Device, std::uint32_t*, QueueGroupProperties*)> queue_groups{
@@ -304,7 +304,8 @@ struct ComputeSymbols : SymbolTable {
         *this, "zeKernelSetArgumentValue"};
 };
 
-/// A list that is asked for its length first, at most `limit` long.
+/// Fills `items` by calling `query` twice, first for the length of the list. At most `limit` items.
+/// Returns the code of the last call; `items` is empty after an error of the second call.
 template <class Item, class Query>
 Code listed(const Query& query, std::uint32_t limit, std::vector<Item>& items) {
     std::uint32_t count = 0;
@@ -321,7 +322,7 @@ Code listed(const Query& query, std::uint32_t limit, std::vector<Item>& items) {
 
 }  // namespace gpuprobe::backends::ze
 
-/// System management, "Sysman API" in the specification.
+/// System management: the "Sysman API" of the specification.
 namespace gpuprobe::backends::zes {
 
 using ze::Code;
@@ -394,7 +395,7 @@ struct MemoryState {
 };
 static_assert(sizeof(MemoryState) == 40);
 
-/// Not there in a loader before 1.9, which has no zesInit.
+/// The functions of Sysman. A loader before 1.9 lacks zesInit, so the table does not load.
 struct Symbols : SymbolTable {
     using SymbolTable::SymbolTable;
     Symbol<Code(std::uint32_t)> init{*this, "zesInit"};

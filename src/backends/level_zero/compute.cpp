@@ -13,18 +13,18 @@ namespace gpuprobe::backends {
 namespace {
 
 constexpr std::uint32_t kMaxQueueGroups = 64;
-constexpr std::size_t kAlignment = 64;  // of a cache line
-/// Where nobody says what is free, this part of a GPU's memory is taken to be.
+constexpr std::size_t kAlignment = 64;  // a cache line
+/// If the free memory is unknown, 1/kSurelyFree of the total is assumed to be free.
 constexpr std::uint64_t kSurelyFree = 8;
 
 using Bytecode = std::span<const unsigned char> (*)();
-/// By kernel; those with one code are in one module.
+/// The module of each kernel. Kernels with the same bytecode are in the same module.
 constexpr std::array<Bytecode, kKernels> kBytecodes = {
     level_zero_module_check,  level_zero_module_memory, level_zero_module_memory,
     level_zero_module_memory, level_zero_module_fp32,   level_zero_module_fp16,
     level_zero_module_int8};
 
-/// Source: "ze_result_t".
+/// The reason code for an error. Source: "ze_result_t".
 const char* reason_of(ze::Code code) {
     switch (code) {
         case ze::kNotReady:
@@ -64,8 +64,9 @@ public:
     Attempt<Done> run(const Work& work) override;
 
 private:
+    /// The index of the first group of queues that can compute.
     [[nodiscard]] std::optional<std::uint32_t> compute_group() const;
-    /// Memory of the context.
+    /// Owner of memory that was allocated in the context.
     [[nodiscard]] Owned<void*> owned(void* memory) const {
         const auto release = [free = api_.free, context = context_.get()](void* one) {
             (void)free(context, one);
@@ -74,22 +75,22 @@ private:
     }
     Attempt<Owned<ze::Module>> build(Bytecode code);
     Attempt<Done> set_arguments(ze::Kernel kernel, const Work& work);
-    /// What is appended next begins when what was appended before has ended.
+    /// Appends a barrier: later commands start after earlier ones have ended.
     Attempt<Done> separate() {
         return call(refusal, api_.append_barrier, list_.get(), nullptr, 0U, nullptr);
     }
-    /// Executes what was appended, and waits for it.
+    /// Executes the appended commands and waits for their end.
     Attempt<Done> finish();
 
     ze::ComputeSymbols api_;
     ze::Device device_;
-    // In this order: what comes later goes first.
+    // Keep this order: members are destroyed from last to first, so the context goes last.
     Owned<ze::Context> context_ = {};
     Owned<ze::CommandQueue> queue_ = {};
     Owned<ze::CommandList> list_ = {};
     Owned<void*> host_ = {};
     std::array<Owned<void*>, 2> buffers_ = {};
-    std::array<Owned<ze::Module>, kKernels> modules_ = {};  ///< at the first kernel in it
+    std::array<Owned<ze::Module>, kKernels> modules_ = {};  ///< by first_in_module()
     std::array<Owned<ze::Kernel>, kKernels> kernels_ = {};
 };
 
@@ -207,6 +208,7 @@ Attempt<Done> LevelZeroDevice::finish() {
     auto* list = list_.get();
     (void)TRY(call(refusal, api_.close_list, list));
     (void)TRY(call(refusal, api_.execute, queue_.get(), 1U, &list, nullptr));
+    // zeCommandQueueSynchronize has a time limit, so no polling is needed.
     const auto limit = std::chrono::nanoseconds{max_wait(Waiting::Spinning)}.count();
     const auto code = api_.synchronize(queue_.get(), static_cast<std::uint64_t>(limit));
     if (code == ze::kNotReady)
@@ -216,7 +218,8 @@ Attempt<Done> LevelZeroDevice::finish() {
     return call(refusal, api_.reset_list, list);
 }
 
-/// An integrated GPU has what the host has.
+/// The free memory of a device: the host's for an integrated GPU, else according to Sysman, else a
+/// part of the total.
 std::optional<Bytes> free_memory_of(const DeviceFacts& facts) {
     if (facts.type == DeviceType::Integrated)
         return free_host_memory();
@@ -233,6 +236,7 @@ Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& li
                                                         ze::Device device,
                                                         const DeviceFacts& facts) {
     const auto api = TRY(compute_functions<ze::ComputeSymbols>(library));
+    // All devices here are GPUs or NPUs, so the waiting thread does not compete with them.
     auto limits = limits_from(facts, "fp16");
     limits.free = free_memory_of(facts);
     limits.is_cpu = false;

@@ -10,7 +10,8 @@
 
 namespace gpuprobe::backends {
 
-/// A context and a queue on that device, whose facts say what it can. The library must outlive it.
+/// Opens a device with a context and a queue; its capabilities come from `facts`. The library must
+/// outlive it.
 /// Refusals: `no-compute-queue`, `compiler-missing`, `build-failed`, `out-of-memory`,
 /// `device-lost`, `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& library,
@@ -18,8 +19,8 @@ Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& li
                                                         ze::Device device,
                                                         const DeviceFacts& facts);
 
-/// The modules of kernels.spvasm, as spirv-as made them when this was built.
-std::span<const unsigned char> level_zero_module_check();   ///< Check alone
+/// The modules of kernels.spvasm, assembled by spirv-as at build time.
+std::span<const unsigned char> level_zero_module_check();   ///< only Check
 std::span<const unsigned char> level_zero_module_memory();  ///< Fill, Read, Copy
 std::span<const unsigned char> level_zero_module_fp32();
 std::span<const unsigned char> level_zero_module_fp16();

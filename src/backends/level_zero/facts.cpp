@@ -17,19 +17,20 @@ using ze::Symbols;
 constexpr std::uint32_t kMaxMemories = 64;
 constexpr std::uint64_t kHertzPerMegahertz = 1'000'000;
 
+/// Adds the PCI address; old loaders lack the function.
 void add_pci(const Symbols& api, Device device, DeviceFacts& facts) {
     ze::PciExtProperties pci;
     if (api.pci_properties && api.pci_properties(device, &pci) == kSuccess)
         facts.pci = pci_address(pci.domain, pci.bus, pci.device, pci.function);
 }
 
-/// The sum of a device's memories: one of each tile.
+/// Adds the sum of the memories, of which each tile has one.
 void add_memory(const Symbols& api, Device device, DeviceFacts& facts) {
     std::vector<ze::MemoryProperties> memories;
     const auto query = [&](std::uint32_t* count, ze::MemoryProperties* list) {
         return api.memory_properties(device, count, list);
     };
-    (void)ze::listed(query, kMaxMemories, memories);  // none where it refuses
+    (void)ze::listed(query, kMaxMemories, memories);  // empty if it fails
     std::uint64_t total = 0;
     for (const auto& memory : memories)
         total += memory.total_size;
@@ -37,6 +38,7 @@ void add_memory(const Symbols& api, Device device, DeviceFacts& facts) {
         facts.memory = FactMemory{.total = Bytes{total}};
 }
 
+/// Adds the features that kernels can use; null if unknown.
 void add_modules(const Symbols& api, Device device, DeviceFacts& facts) {
     ze::ModuleProperties modules;
     const bool known = api.module_properties(device, &modules) == kSuccess;
@@ -50,6 +52,7 @@ void add_modules(const Symbols& api, Device device, DeviceFacts& facts) {
     facts.extra["integer_dot_product"] = flag(ze::kModuleDp4a);
 }
 
+/// Adds the number and kind of execution units.
 void add_shape(const ze::DeviceProperties& properties, DeviceFacts& facts) {
     const auto units = std::uint64_t{properties.slices} * properties.subslices_per_slice *
                        properties.eus_per_subslice;
@@ -61,7 +64,7 @@ void add_shape(const ze::DeviceProperties& properties, DeviceFacts& facts) {
     facts.extra["ecc"] = (properties.flags & ze::kDeviceEcc) != 0;
 }
 
-/// Source: ze_api.h, ze_result_t.
+/// The names of error codes. Source: ze_api.h, ze_result_t.
 constexpr std::array<NumberWord, 10> kCodes = {{
     {0x70000001, "ZE_RESULT_ERROR_DEVICE_LOST"},
     {0x70000002, "ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY"},
@@ -95,6 +98,7 @@ DeviceFacts level_zero_facts(const Symbols& api,
     facts.extra["driver_version"] = to_value(driver.driver_version);
     ze::DeviceProperties properties;
     ze::IpVersionExt ip;
+    // A driver that does not know a chained structure may reject the call.
     if (driver.knows_ip_version)
         properties.next = &ip;
     if (const auto code = api.device_properties(device, &properties); code != kSuccess) {
@@ -149,6 +153,7 @@ std::string level_zero_code_text(ze::Code code) {
 
 Answer level_zero_refusal(std::string_view api, std::string_view call, ze::Code code) {
     const auto refusal = refused_call("api-refused", call, level_zero_code_text(code), code);
+    // No driver is installed, or no driver found a device.
     if (code == ze::kUninitialized)
         return without_devices(refusal.note, {{"api", Value{api}}});
     return answer_of(refusal);

@@ -24,22 +24,23 @@ constexpr std::uint32_t kMaxDrivers = 16;
 constexpr std::uint32_t kMaxDevices = 64;
 constexpr std::size_t kMaxComponents = 16;
 
-/// The drivers of one kind, or why there are none.
+/// The drivers for one kind of device, or the failed call and its code.
 struct Drivers {
     std::vector<Driver> found = {};
     std::string_view call = {};
     ze::Code code = kSuccess;
 };
 
-/// Tells the driver, before it is loaded, to list each physical GPU once and in the order of PCI
-/// addresses: the order does not then depend on its opinion of speed. A caller's settings stand.
-/// Source: Level Zero specification, "Environment Variables".
+/// Configures the driver, before it is loaded, to list each physical GPU once and in the order of
+/// PCI addresses. By default, the order depends on the driver's estimate of speed. Existing
+/// settings are kept. Source: Level Zero specification, "Environment Variables".
 void prepare_environment() {
     constexpr int kKeepCallers = 0;
     (void)::setenv("ZE_FLAT_DEVICE_HIERARCHY", "COMPOSITE", kKeepCallers);
     (void)::setenv("ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1", kKeepCallers);
 }
 
+/// The drivers for one kind of device. Needs init_drivers, which loaders have since 1.10.
 Drivers drivers_of(const Symbols& api, std::uint32_t kind) {
     Drivers drivers{.call = api.init_drivers.name};
     ze::InitDriverTypeDesc wanted{.flags = kind};
@@ -50,7 +51,7 @@ Drivers drivers_of(const Symbols& api, std::uint32_t kind) {
     return drivers;
 }
 
-/// Loaders before 1.10.
+/// The GPU drivers, with a loader before 1.10.
 Drivers gpu_drivers_of_old_loader(const Symbols& api) {
     Drivers drivers{.call = api.init.name, .code = api.init(ze::kInitGpuOnly)};
     if (drivers.code != kSuccess)
@@ -60,6 +61,7 @@ Drivers gpu_drivers_of_old_loader(const Symbols& api) {
     return drivers;
 }
 
+/// Reports the version of the loader, which is one of several components.
 void send_loader_version(const Symbols& api, Sink& sink) {
     std::array<ze::ComponentVersion, kMaxComponents> components = {};
     std::size_t count = 0;
@@ -79,6 +81,7 @@ void send_loader_version(const Symbols& api, Sink& sink) {
     }
 }
 
+/// Whether the driver lists an extension.
 bool has_extension(const Symbols& api, Driver driver, std::string_view name) {
     constexpr std::uint32_t kMaxExtensions = 1024;
     std::vector<ze::ExtensionProperties> extensions;
@@ -92,6 +95,7 @@ bool has_extension(const Symbols& api, Driver driver, std::string_view name) {
     });
 }
 
+/// The facts about a driver.
 LevelZeroDriver described(const Symbols& api, Driver handle) {
     LevelZeroDriver driver;
     std::uint32_t version = 0;
@@ -104,7 +108,8 @@ LevelZeroDriver described(const Symbols& api, Driver handle) {
     return driver;
 }
 
-/// Devices of every driver, numbered on from `index`; false when `visit` has seen enough.
+/// Visits the devices of every driver, numbered from `index` on. False if `visit` stopped the
+/// enumeration.
 bool visit_devices(const Symbols& api,
                    const DynamicLibrary& library,
                    const Drivers& drivers,
@@ -115,6 +120,7 @@ bool visit_devices(const Symbols& api,
         const auto query = [&](std::uint32_t* count, ze::Device* list) {
             return api.device_get(handle, count, list);
         };
+        // A broken driver must not hide the devices of others.
         if (ze::listed(query, kMaxDevices, devices) != kSuccess)
             continue;
         const auto driver = described(api, handle);
@@ -127,6 +133,7 @@ bool visit_devices(const Symbols& api,
     return true;
 }
 
+/// Visits the GPUs and, with a loader that lists them separately, the NPUs.
 Answer visit_all(const Symbols& api,
                  const DynamicLibrary& library,
                  Sink& sink,
@@ -140,11 +147,13 @@ Answer visit_all(const Symbols& api,
     if (!visit_devices(api, library, gpus, devices, visit))
         return {};
     if (api.init_drivers) {
-        // After the GPUs, so that a bad NPU driver can not take their answers with it.
+        // NPUs come after the GPUs, so that a crash of an NPU driver loses no results of GPUs.
         sink.phase("npu");
         if (!visit_devices(api, library, drivers_of(api, ze::kDriverTypeNpu), devices, visit))
             return {};
     }
+    // A machine with only an NPU has no GPU driver (kUninitialized), which is fine if a device was
+    // found.
     if (gpus.code != kSuccess && (devices == 0 || gpus.code != ze::kUninitialized))
         return level_zero_refusal(kApi, gpus.call, gpus.code);
     return devices > 0 ? Answer{}

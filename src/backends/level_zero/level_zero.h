@@ -5,16 +5,17 @@
 
 namespace gpuprobe::backends {
 
-/// What Level Zero says about Intel's GPUs and, after them, NPUs. A GPU of several tiles is one
-/// device. Free memory is Sysman's to know (sysman.h).
+/// Visits Intel's GPUs, then its NPUs. A GPU with several tiles is one device. The free memory
+/// comes from query_level_zero_sysman().
 Answer visit_level_zero(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
 
-/// How much memory Level Zero's system management says is there and free. An API of its own,
-/// because a process that has initialised both this and the core API's old form of it crashes.
+/// Reports the total and free memory according to Level Zero's system management (Sysman). This is
+/// a separate API, because a process crashes if it initializes both Sysman and the old form of it
+/// in the core API.
 Answer query_level_zero_sysman(const ProbeTarget& target, Sink& sink);
 
-/// What is free on the GPU at this address; nullopt where Sysman does not know, as for whoever
-/// lacks CAP_PERFMON.
+/// The free memory of the GPU at this address according to Sysman; nullopt if unknown, for example
+/// without CAP_PERFMON.
 std::optional<Bytes> sysman_free_memory(const PciAddress& address);
 
 constexpr const char* kLevelZeroLoader = "libze_loader.so.1";

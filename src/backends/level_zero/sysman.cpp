@@ -18,15 +18,16 @@ constexpr std::uint32_t kMaxSysmanDrivers = 16;
 constexpr std::uint32_t kMaxSysmanDevices = 64;
 constexpr std::uint32_t kMaxMemoryModules = 64;
 
-/// Sums over the memories on the board; a state that is refused leaves its sum unknown.
+/// Sums over the memory modules on the device.
 struct Memory {
     std::uint64_t physical = 0;
     std::uint64_t size = 0;
     std::uint64_t free = 0;
-    bool has_state = true;  ///< of every module; without it size and free are no sums
+    bool has_state = true;  ///< false if any module has no state: size and free are incomplete
     zes::Health health = zes::Health::Unknown;
 };
 
+/// The word for a state of health.
 std::string_view health_word(zes::Health health) {
     constexpr std::array<std::string_view, 5> kWords = {"unknown", "ok", "degraded", "critical",
                                                         "replace"};
@@ -34,7 +35,7 @@ std::string_view health_word(zes::Health health) {
     return number < kWords.size() ? kWords[number] : kWords.front();
 }
 
-/// Keeps what is free on one device, and drops everything else.
+/// A sink that keeps the free memory of one device and drops everything else.
 class FreeMemorySink final : public Sink {
 public:
     explicit FreeMemorySink(const PciAddress& address) : address_{address} {}
@@ -52,6 +53,7 @@ private:
     std::optional<Bytes> free_ = {};
 };
 
+/// Adds a memory module to the sums, if it is on the device.
 void add_module(const zes::Symbols& api, zes::Memory module, Memory& sums) {
     zes::MemoryProperties properties;
     if (api.memory_properties(module, &properties) != zes::kSuccess ||
@@ -65,12 +67,13 @@ void add_module(const zes::Symbols& api, zes::Memory module, Memory& sums) {
     }
     sums.size += state.size;
     sums.free += state.free;
+    // The worst state counts; see zes::Health.
     sums.health = std::max(sums.health, state.health);
 }
 
-/// Without CAP_PERFMON the kernel calls everything free, so a GPU on which nothing is used has not
-/// been counted. Source: Linux, drivers/gpu/drm/i915/i915_query.c; oneapi-src/level-zero, issue
-/// 133.
+/// Adds the memory facts. Without CAP_PERFMON the kernel reports all memory as free, so if nothing
+/// is used, the free memory counts as unknown. Source: Linux, drivers/gpu/drm/i915/i915_query.c;
+/// oneapi-src/level-zero, issue 133.
 void add_memory(const zes::Symbols& api, zes::Device device, DeviceFacts& facts) {
     std::vector<zes::Memory> modules;
     const auto query = [&](std::uint32_t* count, zes::Memory* list) {
@@ -104,6 +107,7 @@ DeviceFacts device_facts(const zes::Symbols& api, zes::Device device, std::uint3
     } else {
         facts.extra["error"] = to_value(refused(api.device_properties.name, code).note);
     }
+    // Even without the other properties, the address identifies the device.
     zes::PciProperties pci;
     if (api.pci_properties(device, &pci) == zes::kSuccess)
         facts.pci = pci_address(pci.domain, pci.bus, pci.device, pci.function);
@@ -111,6 +115,7 @@ DeviceFacts device_facts(const zes::Symbols& api, zes::Device device, std::uint3
     return facts;
 }
 
+/// Reports the devices of all drivers.
 Answer query_devices_of(const zes::Symbols& api, Sink& sink) {
     sink.phase("instance");
     (void)TRY(call(refused, api.init, 0U));
@@ -126,8 +131,8 @@ Answer query_devices_of(const zes::Symbols& api, Sink& sink) {
         const auto query = [&](std::uint32_t* count, zes::Device* list) {
             return api.device_get(driver, count, list);
         };
-        (void)ze::listed(query, kMaxSysmanDevices,
-                         devices);  // a driver that refuses has no devices to list
+        // A driver that fails is treated as one without devices.
+        (void)ze::listed(query, kMaxSysmanDevices, devices);
         for (auto* const device : devices)
             sink.device(device_facts(api, device, index++));
     }
@@ -138,10 +143,12 @@ Answer query_devices_of(const zes::Symbols& api, Sink& sink) {
 }  // namespace
 
 Answer query_level_zero_sysman(const ProbeTarget&, Sink& sink) {
-    // The old form of this API in the same process is not supported (compute-runtime, SYSMAN.md).
+    // This variable enables the old form of Sysman, which must not be used in the same process
+    // (compute-runtime, SYSMAN.md).
     (void)::unsetenv("ZES_ENABLE_SYSMAN");
     const auto library = TRY(open_library(kLevelZeroLoader, sink));
     const auto api = load<zes::Symbols>(library);
+    // An old loader without Sysman.
     if (!api)
         return Answer{.outcome = Outcome::Absent, .note = api.error().text};
     sink.runtime(runtime_of(library));
@@ -150,6 +157,7 @@ Answer query_level_zero_sysman(const ProbeTarget&, Sink& sink) {
 
 std::optional<Bytes> sysman_free_memory(const PciAddress& address) {
     FreeMemorySink sink{address};
+    // A failure leaves the sink empty.
     (void)query_level_zero_sysman(ProbeTarget{.api = std::string{kSysman}}, sink);
     return sink.free();
 }
