@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What makes HIP of opencl/kernels.cl; the two are compiled as one text. The vectors are clang's own, since
-// those of HIP's headers are classes.
+// Definitions with which opencl/kernels.cl compiles as HIP; the two files are compiled as one text. The
+// vectors are clang's extended vectors, because the vectors in HIP's headers are classes.
 
 #define __kernel extern "C" __global__ __launch_bounds__(128)
 #define reqd_work_group_size(x, y, z) unused
@@ -18,16 +18,16 @@ typedef uint gpuprobe_uint4 __attribute__((ext_vector_type(4)));
 
 #define FUSED __builtin_fmaf
 
-// A product and a sum, which this compiler fuses, as HIP's own headers have it do for packed halves.
+// A product and a sum, which this compiler fuses. HIP's headers do the same for packed halves.
 typedef _Float16 gpuprobe_half2 __attribute__((ext_vector_type(2)));
 #define half _Float16
 #define half2 gpuprobe_half2
 #define PAIR(x, y) gpuprobe_half2{x, y}
 #define FUSED_PAIR(x, y, z) ((x) * (y) + (z))
 
-// Newer devices have the instruction that takes signed and unsigned bytes, older ones one for signed bytes;
-// on those with neither this does not compile, and they have no such rate. Source: LLVM,
-// clang/include/clang/Basic/BuiltinsAMDGPU.def, whose features __has_builtin heeds.
+// Newer devices have an instruction for signed and unsigned bytes, older ones have one for signed bytes. On
+// devices with neither, the kernel fails to compile and there is no rate for bytes. Source: LLVM,
+// clang/include/clang/Basic/BuiltinsAMDGPU.def; __has_builtin considers the device features listed there.
 #if __has_builtin(__builtin_amdgcn_sudot4)
 #define dot_4x8packed_ss_int(x, y) __builtin_amdgcn_sudot4(true, (int)(x), true, (int)(y), 0, false)
 #elif __has_builtin(__builtin_amdgcn_sdot4)

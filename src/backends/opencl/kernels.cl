@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of compute/device.h. The device's driver compiles those that are named by WITH_…:
-// checking takes one small kernel, and not every device has what halves and bytes need. 128 threads to a
-// group.
+// The kernels of compute/device.h, compiled by the device's driver. A definition WITH_… selects the kernels
+// to compile: a check needs only one small kernel, and some devices do not support halves or bytes. 128
+// threads per group.
 
-// Of C++, hip/preamble.hip makes what is not the same there.
+// For C++, hip/preamble.hip defines the parts that differ.
 #ifndef __cplusplus
 #define VECTOR(x, y, z, w) (uint4)(x, y, z, w)
 #define PAIR(x, y) (half2)(x, y)
 #define FUSED_PAIR fma
-// Where a fused step is slow, an unfused one gives the same: the numbers are small and whole.
+// If fused operations are slow, unfused ones give the same result, because the numbers are small integers.
 #ifdef FP_FAST_FMAF
 #define FUSED fma
 #else
@@ -23,7 +23,7 @@
 #define TO_VECTORS __global uint4* restrict to
 #define ARGUMENTS uint rounds, int factor, int addend
 
-// A thread's sixteen vectors lie 128 apart: neighbours read neighbours.
+// A thread's sixteen vectors are 128 vectors apart, so that adjacent threads read adjacent vectors.
 #define FIRST_VECTOR ((uint)get_group_id(0) * 2048u + (uint)get_local_id(0))
 #define FOR_EACH_VECTOR for (uint row = 0u, i = FIRST_VECTOR; row < 16u; ++row, i += 128u)
 
@@ -89,7 +89,7 @@ KERNEL fp32(FROM, TO, ARGUMENTS) {
 
 KERNEL fp16(FROM, TO, ARGUMENTS) {
     const uint thread = get_global_id(0);
-    // Both halves are the same, which the compiler must not know; cuda/kernels.ptx says why.
+    // Both halves have the same value, but the compiler must not know that; cuda/kernels.ptx has the reason.
     const int nothing = (int)(rounds >> 31);
     const half2 a = PAIR((half)factor, (half)(factor + nothing));
     const half2 b = PAIR((half)addend, (half)(addend + nothing));
@@ -105,7 +105,7 @@ KERNEL fp16(FROM, TO, ARGUMENTS) {
 #endif
 
 #ifdef WITH_INT8
-// OpenCL C specification, "Integer Dot Product Functions".
+// Source: OpenCL C specification, "Integer Dot Product Functions".
 #define INT8_NEXT(x) (uint)(dot_4x8packed_ss_int(x, (uint)factor) + addend)
 
 KERNEL int8(FROM, TO, ARGUMENTS) {

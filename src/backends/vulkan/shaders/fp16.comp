@@ -11,7 +11,7 @@
 
 void main() {
     const uint thread = gl_GlobalInvocationID.x;
-    // Both halves are the same, which the compiler must not know; cuda/kernels.ptx says why.
+    // Both halves have the same value, but the compiler must not know that; cuda/kernels.ptx has the reason.
     const int nothing = int(rounds >> 31);
     const f16vec2 a = f16vec2(vec2(float(factor), float(factor + nothing)));
     const f16vec2 b = f16vec2(vec2(float(addend), float(addend + nothing)));

@@ -6,8 +6,9 @@
 #define To uint
 #include "kernel.glsl"
 
-// OpSDotKHR on packed bytes, by its number: SPV_KHR_integer_dot_product, with the capabilities
-// DotProductInput4x8BitPackedKHR and DotProductKHR. The last operand is PackedVectorFormat4x8BitKHR.
+// OpSDotKHR on packed bytes, given by its number. It is in SPV_KHR_integer_dot_product and needs the
+// capabilities DotProductInput4x8BitPackedKHR and DotProductKHR. The last operand is
+// PackedVectorFormat4x8BitKHR.
 spirv_instruction(extensions = ["SPV_KHR_integer_dot_product"], capabilities = [6018, 6019], id = 4450)
 int signed_dot(int x, int y, spirv_literal int packing);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the kernels of compute/device.h have in common. `From` and `To` are the words, or the vectors of
-// four of them, that a kernel reads and writes.
+// The common part of the kernels of compute/device.h. `From` and `To` are the element types that a kernel
+// reads and writes: words, or vectors of four words.
 
 layout(local_size_x = 128) in;
 layout(set = 0, binding = 0, std430) readonly buffer Source {
@@ -15,7 +15,7 @@ layout(push_constant) uniform Arguments {
     int addend;
 };
 
-// A thread's sixteen vectors lie 128 apart: neighbours read neighbours.
+// A thread's sixteen vectors are 128 vectors apart, so that adjacent threads read adjacent vectors.
 #define FIRST_VECTOR (gl_WorkGroupID.x * 2048u + gl_LocalInvocationID.x)
 #define FOR_EACH_VECTOR for (uint row = 0u, i = FIRST_VECTOR; row < 16u; ++row, i += 128u)
 
