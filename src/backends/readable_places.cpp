@@ -28,7 +28,7 @@ constexpr Bytes kMaxLinkerCache = mib(8);
 /// snapd, Flatpak; NVIDIA's driver folders on Container-Optimized OS and GKE.
 constexpr std::array kSystemFolders = {
     "/usr",
-    "/usr/local",  // a link to /var/usrlocal where /usr is read-only
+    "/usr/local",  // a link to /var/usrlocal if /usr is read-only
     "/bin",
     "/sbin",
     "/lib",
