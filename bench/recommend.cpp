@@ -8,7 +8,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "policy/evaluate.h"
 
 namespace gpuprobe {

@@ -6,7 +6,7 @@ const _ = cockpit.gettext;
 
 const NEWS_MS = 8000;
 
-// By category, as base/characters.h has it for terminals: controls, formats that reorder or hide text, tags, private and
+// By category, as base/text.h has it for terminals: controls, formats that reorder or hide text, tags, private and
 // unassigned characters, line and paragraph separators.
 const UNPRINTABLE = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 const MANY_MARKS = /(\p{M}{4})\p{M}+/gu;

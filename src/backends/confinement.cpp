@@ -38,10 +38,9 @@
 
 #include "backends/filter_programs.h"
 #include "backends/readable_places.h"
-#include "base/clock.h"
 #include "base/files.h"
-#include "base/handle.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "report/confinement.h"
 
 namespace gpuprobe::backends {

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/handle.h"
+#include "base/files.h"
 
 namespace gpuprobe::backends {
 

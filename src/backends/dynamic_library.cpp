@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::backends {
 

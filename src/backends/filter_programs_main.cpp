@@ -28,8 +28,8 @@
 #include <unistd.h>
 
 #include "backends/filter_programs.h"
-#include "base/handle.h"
-#include "base/parse.h"
+#include "base/files.h"
+#include "base/text.h"
 
 namespace gpuprobe::backends {
 namespace {
@@ -329,7 +329,6 @@ bool write_known(std::string_view name, std::uint32_t unknown) {
 }
 
 constexpr std::string_view kHead = R"(// Made by backends/filter_programs_main.cpp.
-#include "backends/filter_programs.h"
 
 #include <array>
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <charconv>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::backends {
 namespace {

@@ -26,7 +26,7 @@
 #include "backends/compute/stages.h"
 #include "backends/confinement.h"
 #include "backends/readable_places.h"
-#include "base/handle.h"
+#include "base/files.h"
 #include "base/record.h"
 #include "base/version.h"
 #include "probe/frame.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/accounts.h"
 #include "base/files.h"
-#include "base/parse.h"
+#include "base/text.h"
 
 // A statically linked program cannot load NSS modules, so this file reads the two files itself.
 namespace gpuprobe::inline base {

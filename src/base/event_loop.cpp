@@ -8,7 +8,6 @@
 #include <systemd/sd-event.h>
 
 #include "base/files.h"
-#include "base/handle.h"
 
 namespace gpuprobe::inline base {
 namespace {

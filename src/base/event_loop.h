@@ -5,8 +5,8 @@
 #include <functional>
 #include <memory>
 
-#include "base/clock.h"
 #include "base/result.h"
+#include "base/units.h"
 
 namespace gpuprobe::inline base {
 

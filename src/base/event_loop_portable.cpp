@@ -15,7 +15,6 @@
 
 #include "base/event_loop.h"
 #include "base/files.h"
-#include "base/handle.h"
 
 namespace gpuprobe::inline base {
 

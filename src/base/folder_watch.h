@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/event_loop.h"
-#include "base/handle.h"
+#include "base/files.h"
 #include "base/result.h"
 
 namespace gpuprobe::inline base {

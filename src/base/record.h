@@ -9,9 +9,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/clock.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "base/value.h"
 
 /// Converts plain structs to a Value and back, both from one description.
@@ -365,7 +364,8 @@ Result<T> strict_record_from(const Value& value) {
     void describe(Visitor& visit, Type& record) { \
         RECORD_EXPAND(RECORD_VISIT(__VA_ARGS__))  \
     }
-// The preprocessor visits one more member each time that it scans the list again: 64 members at most.
+// The preprocessor visits one more member each time that it scans the list again: 64 members at
+// most.
 #define RECORD_VISIT(member, ...) \
     RECORD_ITEM(member)           \
     __VA_OPT__(RECORD_AGAIN RECORD_NOTHING(__VA_ARGS__))

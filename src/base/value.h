@@ -9,6 +9,9 @@
 #include <variant>
 #include <vector>
 
+#include "base/result.h"
+#include "base/units.h"
+
 namespace gpuprobe::inline base {
 
 /// A self-describing value: the common subset of JSON and D-Bus variants.
@@ -102,5 +105,23 @@ bool operator==(const Value& left, const Value& right);
 /// of their members. Agrees with == except for doubles: -0.0 sorts before 0.0, and a NaN equals
 /// itself.
 std::strong_ordering operator<=>(const Value& left, const Value& right);
+
+/// Maximum depth of nesting. No format of this project uses more than a dozen levels.
+constexpr int kMaxJsonDepth = 64;
+
+/// Parses one JSON document.
+///
+/// Errors: TooLarge if the text is longer than `limit`; Malformed, with the path of the problem, if
+/// the text is not a single JSON document in UTF-8 (then also with the byte offset), if a key
+/// appears twice in an object, or if there are more than kMaxJsonDepth levels.
+Result<Value> parse_json(std::string_view text, Bytes limit);
+
+/// Writes the value on one line, without spaces. Never fails: bytes that are not UTF-8 become
+/// U+FFFD. Characters that are unsafe on a terminal (base/text.h) are written as escapes,
+/// such as "\u202e".
+std::string json_line(const Value& value);
+
+/// The same, indented by two spaces and with a final newline.
+std::string json_pretty(const Value& value);
 
 }  // namespace gpuprobe::inline base

@@ -1,9 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
+#include <type_traits>
 
 namespace gpuprobe::inline base {
+
+/// A numeric dotted version of one to four parts: "580.65.06", "13.0". Versions are compared part
+/// by part as numbers, so 450.119 is newer than 450.80. A missing part counts as 0.
+struct Version {
+    std::array<std::uint32_t, 4> parts = {};
+
+    auto operator<=>(const Version&) const = default;
+    bool operator==(const Version&) const = default;
+    [[nodiscard]] std::uint32_t major() const { return parts[0]; }
+};
+
+/// Parses a version. Each part has one to nine digits; nullopt for anything else.
+std::optional<Version> parse_text(std::string_view text, std::type_identity<Version>);
+/// The version as text, without trailing parts of 0, but with at least two parts: "580.0".
+std::string text_of(const Version& version);
+
+/// The version at the start of a text ("6.8.0-45-generic", "580.159.04"), of at most four parts.
+/// nullopt if the text does not start with a version.
+std::optional<Version> leading_version(std::string_view text);
+
+/// A range of versions. Each bound is optional.
+struct VersionRange {
+    std::optional<Version> min = {};
+    std::optional<Version> max = {};    ///< inclusive
+    std::optional<Version> below = {};  ///< exclusive
+
+    [[nodiscard]] bool contains(const Version& version) const;
+    bool operator==(const VersionRange&) const = default;
+};
 
 /// The release, from the project's CMakeLists.txt.
 inline constexpr std::string_view kVersion = GPUPROBE_VERSION;

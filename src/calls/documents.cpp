@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "policy/term.h"
 #include "report/compute_view.h"
 #include "wire/error_names.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/accounts.h"
-#include "base/parse.h"
+#include "base/text.h"
 #include "calls/methods.h"
 #include "policy/causes.h"
 

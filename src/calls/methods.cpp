@@ -5,8 +5,8 @@
 #include <memory>
 #include <utility>
 
-#include "base/parse.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "calls/documents.h"
 #include "calls/here.h"
 #include "calls/interface_text.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "plan/cache_types.h"
 #include "plan/model_document.h"
 #include "plan/plan_request.h"

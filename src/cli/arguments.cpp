@@ -4,9 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include "base/parse.h"
 #include "base/record.h"
-#include "base/suggestion.h"
+#include "base/text.h"
 #include "cli/help.h"
 #include "cli/verb.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/units.h"
 #include "base/value.h"
 #include "cli/terminal.h"
 

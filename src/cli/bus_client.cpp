@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/handle.h"
-#include "base/value_json.h"
+#include "base/files.h"
+#include "base/value.h"
 #include "engine/live_memory.h"
 
 namespace gpuprobe::inline cli {

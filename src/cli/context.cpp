@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "cli/terminal.h"
 #include "explain/explain.h"
 

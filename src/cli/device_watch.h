@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/event_loop.h"
 #include "base/files.h"
+#include "base/units.h"
 #include "cli/arguments.h"
 #include "probe/launcher.h"
 #include "probe/supervisor.h"

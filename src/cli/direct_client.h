@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "base/clock.h"
 #include "base/event_loop.h"
+#include "base/units.h"
 #include "cli/client.h"
 #include "engine/engine.h"
 #include "probe/launcher.h"

@@ -9,8 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/files.h"
-#include "base/open_folder.h"
-#include "base/parse.h"
+#include "base/text.h"
 #include "explain/phrase.h"
 #include "policy/manifest.h"
 

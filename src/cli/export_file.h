@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "export/formats.h"
 
 /// Files in which exports are stored on this machine.

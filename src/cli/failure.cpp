@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "calls/documents.h"
 
 namespace gpuprobe::inline cli {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/parse.h"
+#include "base/text.h"
 #include "cli/verb.h"
 
 namespace gpuprobe::inline cli {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "cli/bench_text.h"
 #include "explain/explain.h"
 #include "explain/obstacles.h"

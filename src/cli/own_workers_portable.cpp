@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/parse.h"
+#include "base/text.h"
 #include "cli/own_workers.h"
 #include "cli/places.h"
 #include "explain/phrase.h"

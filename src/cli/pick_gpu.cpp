@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "explain/phrase.h"
 
 namespace gpuprobe::inline cli {

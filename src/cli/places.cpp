@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/accounts.h"
-#include "base/open_folder.h"
+#include "base/files.h"
 
 namespace gpuprobe::inline cli {
 namespace {

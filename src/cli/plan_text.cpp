@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "explain/explain.h"
 #include "explain/gpu_words.h"
 #include "explain/phrase.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/parse.h"
+#include "base/text.h"
 #include "probe/spawn.h"
 
 namespace gpuprobe::inline cli {

@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "base/event_loop.h"
-#include "base/handle.h"
+#include "base/files.h"
 #include "base/result.h"
 
 namespace gpuprobe::inline cli {

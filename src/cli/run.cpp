@@ -14,7 +14,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/bus_client.h"
 #include "cli/client.h"

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "base/parse.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "cli/measured_words.h"
 #include "explain/explain.h"
 #include "explain/gpu_words.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/units.h"
 #include "base/value.h"
 #include "explain/doctor.h"
 #include "explain/screen.h"

@@ -6,7 +6,7 @@
 
 #include <poll.h>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "calls/documents.h"
 #include "engine/live_memory.h"
 #include "wire/error_names.h"

@@ -3,7 +3,7 @@
 
 #include <gpuprobe/gpuprobe.h>
 
-#include "base/handle.h"
+#include "base/files.h"
 #include "cli/client.h"
 
 namespace gpuprobe::inline cli {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "cli/measured_words.h"
 #include "explain/gpu_words.h"
 #include "explain/obstacles.h"

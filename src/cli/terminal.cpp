@@ -18,8 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/characters.h"
-#include "base/parse.h"
+#include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/context.h"
 

@@ -40,7 +40,7 @@ private:
     bool is_shown_ = false;
 };
 
-/// The text without characters that could control a terminal: printable ones (base/characters.h),
+/// The text without characters that could control a terminal: printable ones (base/text.h),
 /// line feeds, tabs, and the escape sequences that this program writes itself are kept. All text
 /// output passes through here.
 std::string terminal_text(std::string_view text);

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "explain/gpu_words.h"
 #include "explain/phrase.h"
 #include "explain/sizes.h"

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "base/bytes.h"
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
+#include "base/units.h"
 
 namespace gpuprobe::inline cli {
 

@@ -3,7 +3,7 @@
 
 #include "base/files.h"
 #include "base/record.h"
-#include "base/value_json.h"
+#include "base/value.h"
 #include "cli/failure.h"
 #include "cli/verbs.h"
 #include "wire/error_names.h"

@@ -9,9 +9,9 @@
 #include <fmt/ranges.h>
 
 #include "base/files.h"
-#include "base/parse.h"
 #include "base/record.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "calls/documents.h"
 #include "calls/here.h"
 #include "cli/verbs.h"

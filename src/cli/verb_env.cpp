@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "cli/choice.h"
 #include "cli/gpu_environment.h"
 #include "cli/pick_gpu.h"

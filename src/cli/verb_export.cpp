@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "cli/context.h"
 #include "cli/export_file.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "cli/verbs.h"
 #include "engine/knowledge_update.h"
 #include "explain/explain.h"

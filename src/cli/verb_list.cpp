@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "cli/show_text.h"
 #include "cli/verbs.h"
 #include "explain/gpu_words.h"

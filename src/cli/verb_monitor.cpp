@@ -4,8 +4,8 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include "base/clock.h"
-#include "base/value_json.h"
+#include "base/units.h"
+#include "base/value.h"
 #include "cli/bus_client.h"
 #include "cli/report_changes.h"
 #include "cli/socket_client.h"

@@ -10,10 +10,9 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/handle.h"
 #include "base/record.h"
 #include "base/result.h"
-#include "base/value_json.h"
+#include "base/value.h"
 #include "calls/documents.h"
 #include "calls/plan_call.h"
 #include "cli/pick_gpu.h"

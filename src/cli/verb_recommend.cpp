@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "calls/here.h"
 #include "cli/choice.h"
 #include "cli/decision_text.h"

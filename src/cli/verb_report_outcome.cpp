@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "cli/choice.h"
 #include "cli/shared_options.h"
 #include "cli/verbs.h"

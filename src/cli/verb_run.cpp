@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/parse.h"
+#include "base/process.h"
 #include "base/record.h"
-#include "base/signal_name.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "cli/choice.h"
 #include "cli/device_watch.h"
 #include "cli/program.h"

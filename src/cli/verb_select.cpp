@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "calls/here.h"
 #include "cli/choice.h"
 #include "cli/decision_text.h"

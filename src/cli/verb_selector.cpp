@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "cli/recommendation.h"
 #include "cli/shared_options.h"
 #include "cli/verbs.h"

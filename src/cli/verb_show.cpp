@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "base/clock.h"
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "calls/here.h"
 #include "cli/pick_gpu.h"
 #include "cli/shared_options.h"

@@ -8,9 +8,8 @@
 #include <sys/utsname.h>
 
 #include "base/files.h"
-#include "base/handle.h"
-#include "base/parse.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "cli/recommendation.h"
 #include "cli/verbs.h"
 #include "explain/phrase.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "base/version.h"
 #include "cli/bus_client.h"
 #include "cli/socket_client.h"

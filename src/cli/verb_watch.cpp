@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/parse.h"
 #include "base/record.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "cli/device_watch.h"
 #include "cli/use_text.h"
 #include "cli/verbs.h"

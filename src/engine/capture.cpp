@@ -6,9 +6,9 @@
 
 #include <sys/stat.h>
 
-#include "base/open_folder.h"
-#include "base/parse.h"
-#include "base/value_json.h"
+#include "base/files.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "engine/redaction.h"
 #include "inventory/setup.h"
 #include "inventory/virtualization.h"

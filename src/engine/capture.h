@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/files.h"
+#include "base/units.h"
 #include "base/value.h"
 #include "engine/machine.h"
 #include "inventory/scan.h"

@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include "base/clock.h"
 #include "base/event_loop.h"
+#include "base/units.h"
 #include "engine/machine.h"
 #include "engine/probe_ledger.h"
 #include "engine/system_events.h"

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "engine/capture.h"
 #include "engine/publisher.h"
 #include "engine/queries.h"

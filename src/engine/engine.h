@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/event_loop.h"
 #include "base/files.h"
+#include "base/units.h"
 #include "engine/feedback.h"
 #include "engine/knowledge_folders.h"
 #include "engine/live_memory.h"

@@ -5,8 +5,8 @@
 #include <array>
 
 #include "base/accounts.h"
-#include "base/parse.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "policy/profile.h"
 #include "report/compute_view.h"
 #include "report/fact_key.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "inventory/slowdowns.h"
 #include "report/fact_key.h"
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "base/clock.h"
 #include "base/files.h"
+#include "base/units.h"
 #include "report/machine.h"
 #include "report/report.h"
 

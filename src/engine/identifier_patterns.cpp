@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/api_table.h"
 
 namespace gpuprobe::engine {

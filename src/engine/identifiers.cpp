@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/accounts.h"
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::engine {
 namespace {

@@ -4,9 +4,8 @@
 #include <algorithm>
 
 #include "base/files.h"
-#include "base/parse.h"
-#include "base/suggestion.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "knowledge/chips.h"
 #include "knowledge/contexts.h"
 #include "knowledge/documents.h"

@@ -2,8 +2,7 @@
 #include "engine/knowledge_update.h"
 
 #include "base/files.h"
-#include "base/open_folder.h"
-#include "base/parse.h"
+#include "base/text.h"
 #include "knowledge/signature.h"
 
 namespace gpuprobe::engine {

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "base/clock.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "engine/knowledge_folders.h"
 #include "knowledge/bundle.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/files.h"
+#include "base/units.h"
 #include "probe/target.h"
 #include "report/machine.h"
 #include "report/report.h"
@@ -30,8 +30,15 @@ struct LiveMemory {
     std::vector<MemoryReading> evidence = {};
     bool operator==(const LiveMemory&) const = default;
 };
-RECORD_MEMBERS(LiveMemory, kind, physical, allocatable, free, ("free_at_usec", free_at), source,
-               reasons, evidence)
+RECORD_MEMBERS(LiveMemory,
+               kind,
+               physical,
+               allocatable,
+               free,
+               ("free_at_usec", free_at),
+               source,
+               reasons,
+               evidence)
 
 /// Copies the current free memory into a report's memory. `now` is a LiveMemory, or its counterpart
 /// in the bus client.

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/parse.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "engine/live_memory.h"
 #include "inventory/linker_cache.h"
 #include "store/probe_cache.h"

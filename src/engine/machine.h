@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/files.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "engine/probe_results.h"
 #include "inventory/scan.h"
 #include "probe/target.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/probe_ledger.h"
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "engine/targets.h"
 #include "inventory/linker_cache.h"
 #include "report/api_table.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/sha256.h"
-#include "base/value_json.h"
+#include "base/value.h"
 #include "report/api_view.h"
 #include "report/fact_key.h"
 #include "report/trials.h"

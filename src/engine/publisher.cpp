@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/accounts.h"
-#include "base/value_json.h"
+#include "base/value.h"
 #include "engine/engine.h"
 #include "knowledge/library.h"
 #include "policy/gpu_order.h"

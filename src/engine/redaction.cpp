@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/accounts.h"
-#include "base/parse.h"
+#include "base/text.h"
 #include "engine/identifier_patterns.h"
 #include "report/fact_table.h"
 

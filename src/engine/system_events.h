@@ -5,9 +5,9 @@
 #include <memory>
 #include <optional>
 
-#include "base/clock.h"
 #include "base/event_loop.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "inventory/hardware_monitor.h"
 
 namespace gpuprobe::engine {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "inventory/linker_cache.h"
 #include "report/api_table.h"
 #include "report/api_view.h"

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/record.h"
+#include "base/units.h"
 #include "explain/explain.h"
 #include "policy/causes.h"
 #include "report/report.h"
@@ -31,8 +31,17 @@ struct Finding {
     bool is_for_host = false;  ///< run the commands on the host, not in this container or sandbox
     bool operator==(const Finding&) const = default;
 };
-RECORD_MEMBERS(Finding, id, severity, gpu, gpus, evidence, sentence, fix, commands,
-               ("safe", is_safe), ("on_host", is_for_host))
+RECORD_MEMBERS(Finding,
+               id,
+               severity,
+               gpu,
+               gpus,
+               evidence,
+               sentence,
+               fix,
+               commands,
+               ("safe", is_safe),
+               ("on_host", is_for_host))
 
 /// Facts that reports don't contain, because they are about the calling process instead of the
 /// machine, or have nothing to do with GPUs by themselves. A captured machine has none of them.
@@ -60,9 +69,18 @@ struct Surroundings {
     /// Lines of the kernel log about graphics drivers; empty if it can't be read.
     std::vector<std::string> kernel_log = {};
 };
-RECORD_MEMBERS(Surroundings, environment, ("layers", vulkan_layers), ("cdi", cdi_specs),
-               cdi_drivers, programs, ("door", has_door), ("wsl_libraries", has_wsl_libraries),
-               new_groups, ("no_group", has_no_group), security_label, kernel_log)
+RECORD_MEMBERS(Surroundings,
+               environment,
+               ("layers", vulkan_layers),
+               ("cdi", cdi_specs),
+               cdi_drivers,
+               programs,
+               ("door", has_door),
+               ("wsl_libraries", has_wsl_libraries),
+               new_groups,
+               ("no_group", has_no_group),
+               security_label,
+               kernel_log)
 
 /// All findings: first about the machine, then by device in the report's order. Equal findings of
 /// several devices are joined. Empty if no problem was found.

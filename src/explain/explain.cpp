@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "base/parse.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "explain/doctor.h"
 #include "explain/gpu_words.h"
 #include "explain/phrase.h"

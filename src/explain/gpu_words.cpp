@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "explain/sizes.h"
 #include "knowledge/chips.h"
 #include "report/api_table.h"

@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "explain/doctor.h"
 #include "explain/gpu_words.h"
 #include "explain/phrase.h"

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "base/parse.h"
-#include "base/signal_name.h"
+#include "base/process.h"
+#include "base/text.h"
 #include "explain/explain.h"
 #include "explain/phrase.h"
 #include "explain/sizes.h"

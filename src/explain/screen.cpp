@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/characters.h"
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::inline explain {
 namespace {

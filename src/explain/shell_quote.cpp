@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explain/shell_quote.h"
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::inline explain {
 namespace {

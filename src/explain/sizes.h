@@ -6,8 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/bytes.h"
-#include "base/clock.h"
+#include "base/units.h"
 
 namespace gpuprobe::inline explain {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "explain/screen.h"
 
 namespace gpuprobe::inline explain {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "export/exported_gpu.h"
 #include "export/formats.h"
 #include "export/instant_text.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "export/exported_gpu.h"
 #include "report/api_table.h"
 #include "report/libraries.h"

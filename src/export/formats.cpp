@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::inline exports {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/clock.h"
+#include "base/units.h"
 
 namespace gpuprobe::inline exports {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/parse.h"
+#include "base/text.h"
 #include "export/fleet_label.h"
 #include "export/formats.h"
 #include "export/instant_text.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "export/exported_gpu.h"
 #include "export/formats.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "export/exported_gpu.h"
 #include "export/formats.h"
 #include "export/verdicts.h"

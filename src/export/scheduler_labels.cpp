@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/value_json.h"
+#include "base/value.h"
 #include "export/fleet_label.h"
 #include "export/formats.h"
 

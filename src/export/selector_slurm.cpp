@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "export/exported_gpu.h"
 #include "export/selector.h"
 

@@ -3,7 +3,7 @@
 #include <set>
 #include <tuple>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "export/exported_gpu.h"
 #include "export/formats.h"
 #include "export/verdicts.h"

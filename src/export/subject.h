@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/units.h"
 #include "base/value.h"
 #include "policy/recommendation.h"
 #include "policy/rules.h"

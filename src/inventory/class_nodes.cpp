@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "inventory/device_folder.h"
 
 namespace gpuprobe::inline inventory {

@@ -6,7 +6,7 @@
 #include <map>
 #include <span>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::inline inventory {
 namespace {

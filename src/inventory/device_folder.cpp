@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "inventory/pci_ids.h"
 #include "report/fact_key.h"
 

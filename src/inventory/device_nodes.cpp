@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/accounts.h"
-#include "base/handle.h"
-#include "base/value_json.h"
+#include "base/files.h"
+#include "base/value.h"
 #include "inventory/scan.h"
 #include "inventory/sysfs.h"
 

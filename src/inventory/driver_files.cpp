@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "knowledge/drivers.h"
 #include "report/fact_key.h"
 #include "report/role.h"

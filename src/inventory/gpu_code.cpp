@@ -5,8 +5,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "base/handle.h"
-#include "base/parse.h"
+#include "base/files.h"
+#include "base/text.h"
 #include "inventory/object_file.h"
 
 namespace gpuprobe::inline inventory {

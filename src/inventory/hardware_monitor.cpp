@@ -8,7 +8,6 @@
 #include <sys/epoll.h>
 
 #include "base/files.h"
-#include "base/handle.h"
 #include "inventory/node_watch.h"
 #include "inventory/pci_functions.h"
 #include "inventory/sysfs.h"

@@ -4,7 +4,7 @@
 
 #include <sys/utsname.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "inventory/cpu.h"
 #include "inventory/jetson.h"
 #include "inventory/linker_cache.h"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/files.h"
-#include "base/parse.h"
+#include "base/text.h"
 #include "inventory/object_file.h"
 #include "report/libraries.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inventory/jetson.h"
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::inline inventory {
 

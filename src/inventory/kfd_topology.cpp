@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <map>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "inventory/amdgpu_sysfs.h"
 
 namespace gpuprobe::inline inventory {

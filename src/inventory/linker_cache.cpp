@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/libraries.h"
 
 namespace gpuprobe::inline inventory {

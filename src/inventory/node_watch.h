@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/event_loop.h"
-#include "base/handle.h"
+#include "base/files.h"
 #include "base/result.h"
 #include "inventory/hardware_monitor.h"
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/libraries.h"
 
 namespace gpuprobe::inline inventory {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/dotted_version.h"
-#include "base/handle.h"
+#include "base/files.h"
 #include "base/result.h"
+#include "base/version.h"
 #include "report/api_table.h"
 
 /// Reads from an ELF file which libraries a program or shared library needs and for which GPUs it

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "inventory/device_folder.h"
 
 namespace gpuprobe::inline inventory {

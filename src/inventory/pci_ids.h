@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/bytes.h"
+#include "base/units.h"
 
 namespace gpuprobe::inline inventory {
 

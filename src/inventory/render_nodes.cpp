@@ -5,8 +5,8 @@
 
 #include <libudev.h>
 
-#include "base/handle.h"
-#include "base/parse.h"
+#include "base/files.h"
+#include "base/text.h"
 
 namespace gpuprobe::inline inventory {
 namespace {

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "inventory/amdgpu_sysfs.h"
 #include "inventory/class_nodes.h"
 #include "inventory/device_folder.h"

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "knowledge/setup_words.h"
 
 namespace gpuprobe::inline inventory {

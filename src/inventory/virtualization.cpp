@@ -5,7 +5,7 @@
 #include <cstring>
 #include <vector>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "inventory/cpu.h"
 
 #if defined(__x86_64__) || defined(__i386__)

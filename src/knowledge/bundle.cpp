@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "base/parse.h"
 #include "base/sha256.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 
 namespace gpuprobe::knowledge {
 namespace {

@@ -5,9 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/clock.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "knowledge/library.h"
 
 /// A bundle: a single signed file with all data files of the knowledge base. It has two lines of a

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "knowledge/documents.h"
 #include "knowledge/library.h"
 #include "knowledge/row_lines.h"
@@ -67,8 +67,20 @@ Status sort_by(std::optional<std::string> Chip::*key, const char* table, std::ve
 
 RECORD_MEMBERS(Maker, maker, name, vendors, makes)
 
-RECORD_MEMBERS(Chip, vendor, ids, ("class", pci_class), compatible, driver, maker, chip, name, role,
-               kind, form, memory, architecture)
+RECORD_MEMBERS(Chip,
+               vendor,
+               ids,
+               ("class", pci_class),
+               compatible,
+               driver,
+               maker,
+               chip,
+               name,
+               role,
+               kind,
+               form,
+               memory,
+               architecture)
 
 namespace {
 

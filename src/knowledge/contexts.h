@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/record.h"
 #include "base/result.h"
+#include "base/units.h"
 
 /// GPU memory that a process uses before it allocates its first buffer:
 /// data/knowledge/contexts.json.

@@ -8,7 +8,7 @@
 
 #include "base/builtin_document.h"
 #include "base/record.h"
-#include "base/value_json.h"
+#include "base/value.h"
 
 namespace gpuprobe::knowledge {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/parse.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "knowledge/documents.h"
 
 namespace gpuprobe::knowledge {

@@ -10,10 +10,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/dotted_version.h"
 #include "base/record.h"
 #include "base/result.h"
+#include "base/units.h"
+#include "base/version.h"
 
 /// The data files in use (the knowledge base), and the origin of each: docs/knowledge.md.
 namespace gpuprobe::knowledge {

@@ -7,7 +7,7 @@
 #include <nettle/base64.h>
 #include <nettle/eddsa.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::knowledge {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/clock.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "knowledge/bundle.h"
 
 /// Signatures of bundles: Ed25519 (RFC 8032) in the file format of signify(1), implemented by

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::knowledge {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/bytes.h"
+#include "base/units.h"
 #include "plan/need.h"
 
 namespace gpuprobe::inline plan {

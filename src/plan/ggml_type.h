@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "base/bytes.h"
+#include "base/units.h"
 
 namespace gpuprobe::inline plan {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "plan/ggml_type.h"
 #include "plan/size_math.h"
 

@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "plan/ggml_type.h"
 
 namespace gpuprobe::inline plan {

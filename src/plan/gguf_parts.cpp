@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "plan/gguf.h"
 
 namespace gpuprobe::inline plan {

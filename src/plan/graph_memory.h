@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/units.h"
 
 namespace gpuprobe::inline plan {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "plan/architecture.h"
 #include "plan/size_math.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/units.h"
 #include "plan/architecture.h"
 #include "plan/gguf.h"
 #include "plan/model.h"

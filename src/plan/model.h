@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/record.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "plan/gguf.h"
 #include "report/outcome.h"
 

@@ -3,9 +3,9 @@
 
 #include <array>
 
-#include "base/parse.h"
 #include "base/record.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 
 namespace gpuprobe::inline plan {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/record.h"
+#include "base/units.h"
 #include "plan/ggml_type.h"
 #include "plan/model.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/units.h"
 #include "plan/plan.h"
 
 namespace gpuprobe::inline plan {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/record.h"
+#include "base/units.h"
 #include "plan/backend_traits.h"
 #include "plan/model.h"
 #include "plan/need.h"
@@ -102,8 +102,18 @@ struct GpuPlan {
     std::vector<Reason> reasons = {};  ///< why `fit` is not better or not certain
     bool operator==(const GpuPlan&) const = default;
 };
-RECORD_MEMBERS(GpuPlan, gpu, name, fit, budget, physical, need, overhead, flash_attention, layers,
-               max_context, reasons)
+RECORD_MEMBERS(GpuPlan,
+               gpu,
+               name,
+               fit,
+               budget,
+               physical,
+               need,
+               overhead,
+               flash_attention,
+               layers,
+               max_context,
+               reasons)
 
 /// The share of one GPU in a split.
 struct Share {

@@ -6,8 +6,8 @@
 #include <locale>
 #include <sstream>
 
-#include "base/parse.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "plan/cache_types.h"
 
 namespace gpuprobe::inline plan {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "base/bytes.h"
+#include "base/units.h"
 
 /// Sums and products of sizes that come from a file. They saturate instead of wrapping: the result
 /// of an overflow is the largest number, which fits into no memory.

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "knowledge/selectors.h"
 #include "policy/environment.h"
 #include "report/api_table.h"

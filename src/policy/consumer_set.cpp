@@ -7,10 +7,9 @@
 #include <set>
 #include <utility>
 
-#include "base/parse.h"
 #include "base/sha256.h"
-#include "base/suggestion.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "knowledge/library.h"
 #include "policy/rules.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/dotted_version.h"
+#include "base/version.h"
 #include "policy/truth.h"
 
 namespace gpuprobe::inline policy {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/units.h"
 
 namespace gpuprobe::inline policy {
 

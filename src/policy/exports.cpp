@@ -5,7 +5,7 @@
 #include <array>
 #include <set>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "policy/fact.h"
 #include "report/fact_key.h"
 

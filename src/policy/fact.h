@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/dotted_version.h"
+#include "base/units.h"
+#include "base/version.h"
 #include "policy/rules.h"
 #include "policy/truth.h"
 #include "report/api_table.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "policy/fact.h"
 
 namespace gpuprobe::inline policy {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "policy/environment.h"
 #include "policy/selector_facts.h"
 #include "report/api_table.h"

@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/parse.h"
-#include "base/suggestion.h"
+#include "base/text.h"
 #include "policy/computing_api.h"
 #include "report/libraries.h"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "policy/nearness.h"
 #include "policy/profile.h"
 #include "policy/term.h"

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "base/value.h"
 #include "policy/term.h"
 

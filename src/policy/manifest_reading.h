@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "policy/manifest.h"
 
 /// Functions that read parts of a manifest from their values. Each returns the problem, with the

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "policy/fact.h"
 #include "policy/profile.h"
 

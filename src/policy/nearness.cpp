@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/dotted_version.h"
+#include "base/version.h"
 #include "policy/fact.h"
 
 namespace gpuprobe::inline policy {

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "base/parse.h"
-#include "base/suggestion.h"
+#include "base/text.h"
 #include "policy/evaluate.h"
 #include "policy/profile.h"
 #include "policy/request_table.h"

@@ -7,7 +7,7 @@
 
 #include <fnmatch.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::inline policy {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "base/bytes.h"
-#include "base/parse.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "policy/term.h"
 #include "report/libraries.h"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "knowledge/variables.h"
 #include "policy/answers.h"
 #include "policy/environment.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/parse.h"
+#include "base/text.h"
 #include "policy/manifest_reading.h"
 #include "policy/recommend.h"
 #include "policy/request_table.h"

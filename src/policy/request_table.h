@@ -7,9 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/parse.h"
 #include "base/record.h"
-#include "base/suggestion.h"
+#include "base/text.h"
 #include "report/api_table.h"
 
 /// The keys that a request can contain. Each key is described once: requests and override rules are

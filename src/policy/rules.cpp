@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "base/parse.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "knowledge/documents.h"
 #include "knowledge/library.h"
 
@@ -41,7 +41,9 @@ struct CudaDriverTable {
     std::vector<ToolkitFloor> toolkits = {};
     std::vector<Branch> branches = {};
 };
-RECORD_MEMBERS(CudaDriverTable, ("mvc_floor", majors), ("exact_floor", toolkits),
+RECORD_MEMBERS(CudaDriverTable,
+               ("mvc_floor", majors),
+               ("exact_floor", toolkits),
                ("branch_to_cuda", branches))
 
 /// cuda_sm: a compute capability and the toolkits that compile for it.

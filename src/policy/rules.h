@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/builtin_document.h"
-#include "base/dotted_version.h"
 #include "base/result.h"
+#include "base/version.h"
 #include "policy/cuda_code.h"
 #include "policy/gfx.h"
 

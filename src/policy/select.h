@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/units.h"
 #include "policy/decision.h"
 #include "policy/experience.h"
 #include "policy/installed.h"

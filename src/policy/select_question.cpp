@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include "base/parse.h"
-#include "base/suggestion.h"
+#include "base/text.h"
 #include "policy/computing_api.h"
 #include "policy/messages.h"
 #include "policy/profile.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/bytes.h"
-#include "base/parse.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "policy/request_table.h"
 #include "policy/select.h"
 #include "policy/term.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/api_view.h"
 #include "report/compute_view.h"
 

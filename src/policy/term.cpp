@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <compare>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "policy/nearness.h"
 #include "report/libraries.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::inline policy {
 namespace {

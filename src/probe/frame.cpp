@@ -6,8 +6,8 @@
 
 #include <zlib.h>
 
-#include "base/parse.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 
 namespace gpuprobe::inline probe {
 namespace {

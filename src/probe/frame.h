@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
+#include "base/units.h"
 #include "report/facts.h"
 
 /// What a worker writes to its private descriptor.

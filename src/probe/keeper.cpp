@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/handle.h"
+#include "base/files.h"
 
 namespace gpuprobe::inline probe {
 namespace {

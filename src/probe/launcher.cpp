@@ -18,7 +18,7 @@
 #include <zlib.h>
 
 #include "base/files.h"
-#include "base/parse.h"
+#include "base/text.h"
 #include "probe/run_folder.h"
 #include "probe/spawn.h"
 #include "probe/worker_environment.h"

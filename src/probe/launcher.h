@@ -9,9 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
-#include "base/clock.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "probe/run_folder.h"
 #include "probe/spawn.h"
 #include "probe/target.h"

@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/handle.h"
+#include "base/files.h"
 #include "probe/driver_places.h"
 
 namespace gpuprobe::inline probe {

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "base/bytes.h"
+#include "base/units.h"
 
 namespace gpuprobe::inline probe {
 

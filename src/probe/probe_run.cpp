@@ -8,7 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::inline probe {
 namespace {

@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/open_folder.h"
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::inline probe {
 namespace {

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/parse.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "probe/spawn.h"
 #include "probe/worker_message.h"
 

@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-#include "base/handle.h"
+#include "base/files.h"
 #include "probe/launcher.h"
 
 /// The driver-free parent of a worker that systemd starts. It loads no driver, so that a crash hits

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/value_json.h"
+#include "base/value.h"
 #include "probe/worker_message.h"
 
 namespace gpuprobe::inline probe {

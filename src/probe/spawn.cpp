@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/bytes.h"
 #include "base/files.h"
+#include "base/units.h"
 #include "probe/keeper.h"
 
 namespace gpuprobe::inline probe {

@@ -6,7 +6,7 @@
 
 #include <sys/types.h>
 
-#include "base/handle.h"
+#include "base/files.h"
 #include "base/result.h"
 #include "probe/namespaces.h"
 

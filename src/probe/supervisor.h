@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "base/clock.h"
 #include "base/event_loop.h"
+#include "base/units.h"
 #include "probe/launcher.h"
 #include "probe/probe_run.h"
 #include "probe/target.h"

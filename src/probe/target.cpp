@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "base/parse.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "report/api_table.h"
 
 namespace gpuprobe::inline probe {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/files.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "report/facts.h"
 
 namespace gpuprobe::inline probe {

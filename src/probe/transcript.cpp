@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "base/parse.h"
-#include "base/signal_name.h"
+#include "base/process.h"
+#include "base/text.h"
 #include "probe/keeper.h"
 #include "report/fact_table.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/clock.h"
+#include "base/units.h"
 #include "probe/frame.h"
 #include "probe/launcher.h"
 #include "probe/target.h"

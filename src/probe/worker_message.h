@@ -10,10 +10,10 @@
 
 #include <sys/types.h>
 
-#include "base/bytes.h"
-#include "base/handle.h"
+#include "base/files.h"
 #include "base/record.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "probe/launcher.h"
 #include "probe/target.h"
 
@@ -40,8 +40,12 @@ struct WorkerNotice {
     WorkerEvent event = WorkerEvent::Started;
     WorkerExit exit = {};  ///< of one that has ended
 };
-RECORD_MEMBERS(WorkerNotice, event, ("code", exit.code), ("signal", exit.signal),
-               ("processor_time", exit.processor_time), ("peak_memory", exit.peak_memory))
+RECORD_MEMBERS(WorkerNotice,
+               event,
+               ("code", exit.code),
+               ("signal", exit.signal),
+               ("processor_time", exit.processor_time),
+               ("peak_memory", exit.peak_memory))
 
 struct Message {
     std::string text = {};

@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/driver_table.h"
 #include "report/fact_key.h"
 #include "report/uuid.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/api_table.h"
 #include "report/backend_view.h"
 #include "report/driver_table.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/api_table.h"
 #include "report/fact_key.h"
 #include "report/health.h"

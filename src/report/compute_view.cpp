@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/api_table.h"
 #include "report/fact_key.h"
 #include "report/trials.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/bytes.h"
+#include "base/units.h"
 #include "base/value.h"
 #include "report/fact_table.h"
 #include "report/facts.h"

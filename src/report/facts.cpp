@@ -5,7 +5,7 @@
 #include <span>
 #include <unordered_set>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/fact_table.h"
 
 namespace gpuprobe::inline report {
@@ -172,8 +172,21 @@ struct ProbeRecord {
     std::optional<WallTime> at = {};
     std::optional<std::vector<std::string>> confinement = {};
 };
-RECORD_MEMBERS(ProbeRecord, api, driver, stage, device, outcome, devices, runtime, note, phase,
-               ("duration_usec", duration), ("exit", exit_code), signal, reasons, ("at_usec", at),
+RECORD_MEMBERS(ProbeRecord,
+               api,
+               driver,
+               stage,
+               device,
+               outcome,
+               devices,
+               runtime,
+               note,
+               phase,
+               ("duration_usec", duration),
+               ("exit", exit_code),
+               signal,
+               reasons,
+               ("at_usec", at),
                confinement)
 
 Error malformed(std::string text) {

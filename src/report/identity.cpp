@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/api_table.h"
 #include "report/api_view.h"
 #include "report/chip.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/kernel_side.h"
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/api_view.h"
 #include "report/fact_key.h"
 #include "report/identity.h"

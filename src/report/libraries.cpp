@@ -5,7 +5,7 @@
 #include <array>
 #include <map>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::inline report {
 namespace {

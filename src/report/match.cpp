@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/chip.h"
 #include "report/fact_key.h"
 #include "report/identity.h"

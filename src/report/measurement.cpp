@@ -5,7 +5,7 @@
 #include <array>
 #include <cmath>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/fact_key.h"
 
 namespace gpuprobe::inline report {

@@ -3,7 +3,7 @@
 
 #include <cstdio>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::inline report {
 namespace {

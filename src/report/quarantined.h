@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "base/clock.h"
 #include "base/record.h"
+#include "base/units.h"
 
 namespace gpuprobe::inline report {
 
@@ -38,7 +38,15 @@ struct QuarantinedProbe {
     std::optional<std::string> note = {};  ///< note of the harmful probe
     bool operator==(const QuarantinedProbe&) const = default;
 };
-RECORD_MEMBERS(QuarantinedProbe, api, driver, stage, device, why, times, ("since_usec", since),
-               ("until_usec", until), note)
+RECORD_MEMBERS(QuarantinedProbe,
+               api,
+               driver,
+               stage,
+               device,
+               why,
+               times,
+               ("since_usec", since),
+               ("until_usec", until),
+               note)
 
 }  // namespace gpuprobe::inline report

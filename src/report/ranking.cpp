@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "base/dotted_version.h"
+#include "base/version.h"
 #include "report/fact_key.h"
 
 namespace gpuprobe::inline report {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/report.h"
 
-#include "base/value_json.h"
+#include "base/value.h"
 
 namespace gpuprobe::inline report {
 

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/fact_key.h"
 #include "report/trials.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/api_table.h"
 #include "report/api_view.h"
 #include "report/fact_key.h"

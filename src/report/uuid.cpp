@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/driver_table.h"
 #include "report/vendor.h"
 

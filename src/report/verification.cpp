@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/verification.h"
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/api_view.h"
 #include "report/fact_key.h"
 

@@ -14,10 +14,9 @@
 #include <sys/types.h>
 
 #include "base/accounts.h"
-#include "base/bytes.h"
-#include "base/clock.h"
 #include "base/files.h"
 #include "base/result.h"
+#include "base/units.h"
 
 namespace gpuprobe::inline service {
 

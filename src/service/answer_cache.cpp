@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/answer_cache.h"
 
-#include "base/value_json.h"
+#include "base/value.h"
 
 namespace gpuprobe::inline service {
 

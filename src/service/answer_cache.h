@@ -7,7 +7,7 @@
 #include <list>
 #include <string>
 
-#include "base/bytes.h"
+#include "base/units.h"
 #include "base/value.h"
 
 namespace gpuprobe::inline service {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "explain/explain.h"
 #include "report/api_table.h"
 

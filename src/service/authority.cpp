@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/parse.h"
+#include "base/text.h"
 #include "wire/errors.h"
 
 namespace gpuprobe::inline service {

@@ -8,9 +8,9 @@
 
 #include <sys/types.h>
 
-#include "base/clock.h"
-#include "base/handle.h"
+#include "base/files.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "calls/methods.h"
 #include "service/admission.h"
 #include "wire/callers.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/patience.h"
+#include "base/process.h"
 #include "wire/errors.h"
 
 namespace gpuprobe::inline service {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "calls/probe_call.h"
 #include "service/answers.h"
 #include "wire/errors.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "explain/gpu_words.h"
 #include "policy/gpu_selectors.h"
 #include "report/caller.h"

@@ -7,7 +7,7 @@
 #define SD_JOURNAL_SUPPRESS_LOCATION  // it would be this file
 #include <systemd/sd-journal.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::inline service {
 namespace {

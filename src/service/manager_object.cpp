@@ -2,7 +2,7 @@
 #include "service/manager_object.h"
 
 #include "base/accounts.h"
-#include "base/value_json.h"
+#include "base/value.h"
 #include "base/version.h"
 #include "calls/documents.h"
 #include "calls/here.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/handle.h"
+#include "base/files.h"
 #include "base/result.h"
 #include "engine/engine.h"
 #include "policy/rules.h"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/value_json.h"
+#include "base/value.h"
 
 namespace gpuprobe::inline service {
 

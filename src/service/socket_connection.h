@@ -10,7 +10,7 @@
 #include <sys/epoll.h>
 
 #include "base/event_loop.h"
-#include "base/handle.h"
+#include "base/files.h"
 #include "wire/callers.h"
 #include "wire/varlink.h"
 

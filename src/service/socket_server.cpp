@@ -16,7 +16,7 @@
 
 #include "base/accounts.h"
 #include "base/files.h"
-#include "base/patience.h"
+#include "base/process.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77  // Linux 6.5, include/uapi/asm-generic/socket.h

@@ -10,9 +10,7 @@
 #include <zlib.h>
 
 #include "base/files.h"
-#include "base/handle.h"
-#include "base/open_folder.h"
-#include "base/value_json.h"
+#include "base/value.h"
 
 namespace gpuprobe::store {
 namespace {

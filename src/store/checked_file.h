@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "base/bytes.h"
-#include "base/handle.h"
+#include "base/files.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "base/value.h"
 
 namespace gpuprobe::store {

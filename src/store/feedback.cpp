@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/accounts.h"
-#include "base/value_json.h"
+#include "base/value.h"
 
 namespace gpuprobe::store {
 namespace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/record.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "store/checked_file.h"
 
 namespace gpuprobe::store {

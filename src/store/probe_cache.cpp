@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "store/probe_cache.h"
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "base/version.h"
 
 namespace gpuprobe::store {

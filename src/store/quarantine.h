@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
-#include "base/handle.h"
+#include "base/files.h"
 #include "base/record.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "report/quarantined.h"
 #include "store/checked_file.h"
 

@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 
 namespace gpuprobe::watch {
 namespace {

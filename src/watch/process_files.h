@@ -10,8 +10,8 @@
 
 #include <sys/types.h>
 
-#include "base/bytes.h"
 #include "base/files.h"
+#include "base/units.h"
 #include "report/pci_address.h"
 
 namespace gpuprobe::watch {

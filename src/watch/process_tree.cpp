@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::watch {
 namespace {

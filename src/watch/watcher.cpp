@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "report/fact_key.h"
 
 namespace gpuprobe::watch {

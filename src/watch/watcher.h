@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/files.h"
+#include "base/units.h"
 #include "report/api_table.h"
 #include "report/report.h"
 #include "watch/process_files.h"

@@ -12,8 +12,7 @@
 #include <systemd/sd-id128.h>
 
 #include "base/files.h"
-#include "base/handle.h"
-#include "base/patience.h"
+#include "base/process.h"
 #include "wire/errors.h"
 
 namespace gpuprobe::bus {

@@ -9,11 +9,10 @@
 #include <optional>
 #include <string>
 
-#include "base/bytes.h"
-#include "base/clock.h"
 #include "base/event_loop.h"
-#include "base/handle.h"
+#include "base/files.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "wire/sdbus.h"
 
 namespace gpuprobe::bus {

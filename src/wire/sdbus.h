@@ -12,7 +12,7 @@
 #include <sdbus-c++/sdbus-c++.h>
 #include <systemd/sd-bus.h>
 
-#include "base/clock.h"
+#include "base/units.h"
 
 #if __has_include(<sdbus-c++/VTableItems.h>)
 #define GPUPROBE_SDBUS_2 1

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/bytes.h"
+#include "base/units.h"
 
 namespace gpuprobe::bus {
 

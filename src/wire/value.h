@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "base/value.h"
 #include "wire/sdbus.h"
 

@@ -2,7 +2,7 @@
 #include "wire/varlink.h"
 
 #include "base/record.h"
-#include "base/value_json.h"
+#include "base/value.h"
 
 namespace gpuprobe::varlink {
 namespace {

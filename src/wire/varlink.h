@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "base/bytes.h"
 #include "base/result.h"
+#include "base/units.h"
 #include "base/value.h"
 
 /// The server side of Varlink: JSON objects, each terminated by NUL, over a stream. Source:

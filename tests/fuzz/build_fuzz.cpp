@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "fuzz/input.h"
 #include "inventory/object_file.h"
 #include "policy/installed.h"

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "engine/engine.h"
 #include "inventory/scan.h"
 #include "report/assemble.h"

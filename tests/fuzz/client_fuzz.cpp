@@ -15,7 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "fuzz/input.h"
 
 namespace {

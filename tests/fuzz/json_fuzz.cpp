@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "fuzz/input.h"
 
 /// The reader of JSON that every document, request and frame goes through: what it reads is the

@@ -4,7 +4,7 @@
 
 #include <sys/socket.h>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "fuzz/input.h"
 #include "probe/transcript.h"
 #include "probe/worker_message.h"

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "fuzz/input.h"
 #include "fuzz/known_report.h"
 #include "policy/select.h"

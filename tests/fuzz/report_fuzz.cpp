@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "report/report.h"
 
 /// A report as a client gets it: what can be read is the same when written and read again.

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "fuzz/input.h"
 #include "inventory/linker_cache.h"
 #include "inventory/pci_ids.h"

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "fuzz/input.h"
 #include "inventory/cpu.h"
 #include "inventory/device_nodes.h"

@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <string>
 
-#include "base/bytes.h"
-#include "base/dotted_version.h"
-#include "base/value_json.h"
+#include "base/units.h"
+#include "base/value.h"
+#include "base/version.h"
 #include "fuzz/input.h"
 #include "fuzz/known_report.h"
 #include "policy/path_term.h"

@@ -36,7 +36,7 @@ FOREIGN = [
     (r"sdbus-c\+\+/", ["wire", "service"]),
     (r"(org|net)\.[a-z.]+.*(adaptor|proxy)", ["wire", "service"]),
     (r"libudev\.h", ["inventory"]),
-    (r"nlohmann/", ["base/value_json.cpp"]),
+    (r"nlohmann/", ["base/value.cpp"]),
     (r"nettle/", ["base/sha256.cpp", "knowledge/signature.cpp"]),
     (r"vulkan/", ["backends/vulkan"]),
     (r"CL/", ["backends/opencl"]),

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/handle.h"
+#include "base/files.h"
 #include "probe/launcher.h"
 
 namespace gpuprobe::testing {

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/files.h"
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::testing {
 

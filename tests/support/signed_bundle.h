@@ -11,7 +11,7 @@
 #include <nettle/eddsa.h>
 
 #include "base/sha256.h"
-#include "base/value_json.h"
+#include "base/value.h"
 #include "knowledge/library.h"
 
 /// Bundles that tests sign, with a key that is made of one byte and signs nothing else.

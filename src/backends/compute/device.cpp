@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "base/files.h"
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 
 namespace gpuprobe::backends {
 namespace {

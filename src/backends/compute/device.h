@@ -9,8 +9,7 @@
 #include <span>
 
 #include "backends/backend.h"
-#include "base/bytes.h"
-#include "base/clock.h"
+#include "base/units.h"
 
 /// An interface to a compute device that is the same for every API. The stages "verify" and
 /// "measure" are written once, using this interface.

@@ -11,8 +11,8 @@
 #include "backends/compute/measure.h"
 #include "backends/nvml/nvml.h"
 #include "base/files.h"
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "report/pci_address.h"
 
 namespace gpuprobe::backends {

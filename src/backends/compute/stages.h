@@ -8,8 +8,8 @@
 
 #include "backends/backend.h"
 #include "backends/compute/device.h"
-#include "base/bytes.h"
 #include "base/files.h"
+#include "base/units.h"
 #include "probe/target.h"
 
 /// The stages of a probe, written once for every API.

@@ -5,7 +5,7 @@
 
 #include "backends/driver_library.h"
 #include "backends/nvml/nvidia_gpu.h"
-#include "base/dotted_version.h"
+#include "base/version.h"
 
 namespace gpuprobe::backends {
 namespace {

@@ -11,7 +11,7 @@
 #include "backends/driver_library.h"
 #include "backends/nvml/nvidia_gpu.h"
 #include "backends/texts.h"
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::backends {
 namespace {

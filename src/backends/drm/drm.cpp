@@ -11,8 +11,8 @@
 
 #include "backends/denied_node.h"
 #include "backends/texts.h"
-#include "base/handle.h"
-#include "base/parse.h"
+#include "base/files.h"
+#include "base/text.h"
 
 namespace gpuprobe::backends {
 namespace {

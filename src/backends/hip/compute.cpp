@@ -10,7 +10,7 @@
 #include "backends/hip/abi.h"
 #include "backends/opencl/kernels.h"
 #include "backends/texts.h"
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::backends {
 namespace {

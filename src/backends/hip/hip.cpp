@@ -11,7 +11,7 @@
 #include "backends/hip/compute.h"
 #include "backends/hip/rocm_names.h"
 #include "backends/texts.h"
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::backends {
 namespace {

@@ -13,7 +13,7 @@
 #include "backends/hip/rocm_names.h"
 #include "backends/texts.h"
 #include "base/files.h"
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::backends {
 namespace {

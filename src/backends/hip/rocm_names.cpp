@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "backends/texts.h"
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::backends {
 namespace {

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "backends/nvml/nvml.h"
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "report/uuid.h"
 
 namespace gpuprobe::backends {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "backends/backend.h"
-#include "base/bytes.h"
 #include "base/files.h"
+#include "base/units.h"
 
 /// Preparations before opening a GPU, common to all APIs that run on NVIDIA's driver.
 namespace gpuprobe::backends {

@@ -10,8 +10,8 @@
 #include "backends/driver_library.h"
 #include "backends/nvml/abi.h"
 #include "backends/texts.h"
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 
 namespace gpuprobe::backends {
 namespace {

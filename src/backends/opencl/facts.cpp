@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "backends/texts.h"
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 
 namespace gpuprobe::backends {
 namespace {

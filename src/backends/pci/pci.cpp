@@ -18,8 +18,8 @@ extern "C" {
 
 #include "backends/texts.h"
 #include "base/files.h"
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 
 namespace gpuprobe::backends {
 namespace {

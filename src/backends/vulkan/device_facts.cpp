@@ -11,8 +11,8 @@
 #include "backends/vulkan/api.h"
 #include "backends/vulkan/vulkan_names.h"
 #include "backends/vulkan/webgpu.h"
-#include "base/parse.h"
 #include "base/record.h"
+#include "base/text.h"
 
 namespace gpuprobe::backends {
 namespace {

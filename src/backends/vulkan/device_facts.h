@@ -6,7 +6,7 @@
 #include <span>
 
 #include "backends/vulkan/device_reply.h"
-#include "base/bytes.h"
+#include "base/units.h"
 #include "report/facts.h"
 
 namespace gpuprobe::backends {

@@ -7,8 +7,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/handle.h"
-#include "base/value_json.h"
+#include "base/files.h"
+#include "base/value.h"
 #include "probe/target.h"
 
 namespace gpuprobe::backends {

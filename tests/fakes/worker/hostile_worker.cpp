@@ -17,7 +17,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/handle.h"
+#include "base/files.h"
 #include "fakes/worker/machine_worker.h"
 
 namespace gpuprobe {

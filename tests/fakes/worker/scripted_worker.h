@@ -20,8 +20,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/handle.h"
-#include "base/parse.h"
+#include "base/text.h"
 #include "probe/frame.h"
 
 /// Workers that misbehave in one way each. A test program runs one instead of its tests when its

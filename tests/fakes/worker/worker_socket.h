@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/handle.h"
+#include "base/files.h"
 
 /// A socket unit with Accept=yes, in a process of its own: each connection gets a process that runs
 /// `serve` on it and ends.

@@ -6,7 +6,7 @@
 #include "backends/dynamic_library.h"
 #include "backends/opencl/opencl.h"
 #include "backends/vulkan/vulkan.h"
-#include "base/handle.h"
+#include "base/files.h"
 #include "in_child.h"
 #include "recording_sink.h"
 #include "support/places.h"

@@ -5,7 +5,7 @@
 
 #include "backends/compute/check.h"
 #include "backends/compute/measure.h"
-#include "base/value_json.h"
+#include "base/value.h"
 #include "fake_device.h"
 #include "recording_sink.h"
 

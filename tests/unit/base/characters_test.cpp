@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/characters.h"
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
 #include "base/character_table.h"
-#include "base/parse.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 
 namespace gpuprobe {
 namespace {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/dotted_version.h"
-
 #include <gtest/gtest.h>
 
+#include "base/version.h"
 #include "support/case_name.h"
 
 namespace gpuprobe {

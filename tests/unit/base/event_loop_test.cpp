@@ -8,7 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/handle.h"
+#include "base/files.h"
 
 namespace gpuprobe {
 namespace {

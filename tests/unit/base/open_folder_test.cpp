@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/open_folder.h"
-
 #include <filesystem>
 
 #include <fcntl.h>

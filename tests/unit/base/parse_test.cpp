@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/parse.h"
-
 #include <cstdint>
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "support/case_name.h"
 
 namespace gpuprobe {

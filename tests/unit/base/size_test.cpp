@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "base/bytes.h"
+#include "base/units.h"
 
 namespace gpuprobe {
 namespace {

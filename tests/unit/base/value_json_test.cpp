@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/value_json.h"
-
 #include <gtest/gtest.h>
 
+#include "base/value.h"
 #include "support/case_name.h"
 
 namespace gpuprobe {

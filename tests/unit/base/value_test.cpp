@@ -8,8 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "base/value_json.h"
-
 namespace gpuprobe {
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "report/outcome.h"
 #include "support/temporary_folder.h"
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "cli/help.h"
 #include "cli/verb.h"
 #include "plan/plan_request.h"

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "explain/screen.h"
 
 namespace gpuprobe {

@@ -9,7 +9,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/handle.h"
+#include "base/files.h"
 #include "engine/queries.h"
 #include "probe/frame.h"
 #include "probe/spawn.h"

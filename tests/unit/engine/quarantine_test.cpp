@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "base/handle.h"
-#include "base/value_json.h"
+#include "base/value.h"
 #include "engine/engine.h"
 #include "engine/probe_results.h"
 #include "engine/queries.h"

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "base/handle.h"
-#include "base/value_json.h"
+#include "base/files.h"
+#include "base/value.h"
 #include "engine/engine.h"
 #include "probe/frame.h"
 #include "support/fake_worker.h"

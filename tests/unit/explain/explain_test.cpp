@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/signal_name.h"
+#include "base/process.h"
 #include "explain/doctor.h"
 #include "explain/wording_table.h"
 #include "knowledge/library.h"

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "base/parse.h"
+#include "base/text.h"
 #include "export/formats.h"
 #include "support/places.h"
 

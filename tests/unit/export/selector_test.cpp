@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "export/selector.h"
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "export/exported_gpu.h"
 #include "policy/consumer_set.h"
 #include "support/case_name.h"

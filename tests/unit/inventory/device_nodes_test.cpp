@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/handle.h"
+#include "base/files.h"
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {

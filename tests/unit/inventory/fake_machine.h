@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "base/parse.h"
+#include "base/text.h"
 #include "inventory/scan.h"
 
 namespace gpuprobe {

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/parse.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "knowledge/library.h"
 #include "knowledge/row_lines.h"
 #include "support/places.h"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "support/case_name.h"
 #include "unit/policy/scenario.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "support/case_name.h"
 #include "unit/policy/scenario.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/bytes.h"
+#include "base/units.h"
 
 namespace gpuprobe {
 namespace {

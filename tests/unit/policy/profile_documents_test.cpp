@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "base/value_json.h"
+#include "base/value.h"
 #include "policy/fact.h"
 #include "policy/override_rule.h"
 #include "policy/profile.h"

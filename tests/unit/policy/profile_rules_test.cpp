@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "policy/select.h"
 #include "support/case_name.h"
 #include "unit/policy/machines.h"

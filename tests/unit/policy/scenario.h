@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "base/value_json.h"
+#include "base/value.h"
 #include "policy/consumer_set.h"
 #include "policy/recommend.h"
 #include "report/report.h"

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "knowledge/selectors.h"
 #include "policy/select.h"
 #include "unit/policy/machines.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "policy/select.h"
 #include "support/case_name.h"
 

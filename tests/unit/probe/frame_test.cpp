@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/value_json.h"
+#include "base/value.h"
 
 namespace gpuprobe {
 namespace {

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "fakes/worker/scripted_worker.h"
 #include "probe/run_folder.h"
 #include "probe/transcript.h"

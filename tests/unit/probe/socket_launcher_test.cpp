@@ -9,7 +9,7 @@
 #include <poll.h>
 
 #include "base/event_loop.h"
-#include "base/value_json.h"
+#include "base/value.h"
 #include "fakes/worker/worker_socket.h"
 #include "probe/serve_worker.h"
 #include "probe/supervisor.h"

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/handle.h"
-#include "base/value_json.h"
+#include "base/files.h"
+#include "base/value.h"
 #include "fakes/worker/scripted_worker.h"
 #include "probe/transcript.h"
 

@@ -10,8 +10,8 @@
 #include <regex>
 #include <set>
 
-#include "base/parse.h"
-#include "base/value_json.h"
+#include "base/text.h"
+#include "base/value.h"
 #include "explain/doctor.h"
 #include "knowledge/documents.h"
 #include "knowledge/places.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "explain/doctor.h"
 #include "explain/explain.h"
 #include "plan/plan.h"

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <set>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "explain/place.h"
 #include "explain/shell_quote.h"
 #include "explain/wording_table.h"

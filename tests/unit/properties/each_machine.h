@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "unit/properties/scene.h"
 #include "unit/properties/shrink.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "knowledge/documents.h"
 #include "report/machine.h"
 

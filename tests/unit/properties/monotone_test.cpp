@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <ranges>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "report/reason_table.h"
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/fact_key.h"
 #include "unit/properties/recorded.h"
 

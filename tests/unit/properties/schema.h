@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "base/value_json.h"
+#include "base/value.h"
 #include "support/places.h"
 
 namespace gpuprobe::testing_properties {

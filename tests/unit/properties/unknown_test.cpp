@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <set>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "unit/properties/each_machine.h"
 
 /// What is not known is null, and what is hidden is nowhere.

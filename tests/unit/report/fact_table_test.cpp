@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "report/fact_key.h"
 #include "support/places.h"
 

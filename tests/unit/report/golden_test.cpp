@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "support/places.h"
 #include "unit/report/machines.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 #include "report/uuid.h"
 #include "report/vendor.h"
 #include "unit/report/machines.h"

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe {
 namespace {

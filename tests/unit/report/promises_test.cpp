@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "unit/report/machines.h"
 
 /// What holds for every report, tried on machines made of few, colliding and contradictory parts.

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/value_json.h"
+#include "base/value.h"
 #include "policy/decision.h"
 #include "policy/recommendation.h"
 #include "report/report.h"

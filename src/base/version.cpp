@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/dotted_version.h"
+#include "base/version.h"
 
 #include <algorithm>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::inline base {
 namespace {

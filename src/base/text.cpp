@@ -1,11 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/characters.h"
+#include "base/text.h"
 
 #include <algorithm>
 
 #include "base/character_table.h"
 
 namespace gpuprobe::inline base {
+namespace {
+
+constexpr std::string_view kSpace = " \t\n\r\f\v";
+
+}  // namespace
+
+std::string_view trimmed(std::string_view text) {
+    const auto first = text.find_first_not_of(kSpace);
+    if (first == std::string_view::npos)
+        return {};
+    return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+// Adjacent separators give an empty piece between them.
+std::vector<std::string_view> split(std::string_view text, char separator) {
+    std::vector<std::string_view> pieces;
+    for (;;) {
+        const auto end = text.find(separator);
+        pieces.push_back(text.substr(0, end));
+        if (end == std::string_view::npos)
+            return pieces;
+        text.remove_prefix(end + 1);
+    }
+}
+
+std::vector<std::string_view> words(std::string_view text) {
+    std::vector<std::string_view> pieces;
+    for (text = trimmed(text); !text.empty(); text = trimmed(text)) {
+        const auto end = std::min(text.find_first_of(kSpace), text.size());
+        pieces.push_back(text.substr(0, end));
+        text.remove_prefix(end);
+    }
+    return pieces;
+}
+
+std::optional<std::string_view> value_of_line(std::string_view text, std::string_view key) {
+    for (const auto line : split(text, '\n')) {
+        // The first colon ends the key; values may contain more of them.
+        const auto colon = line.find(':');
+        if (colon != std::string_view::npos && trimmed(line.substr(0, colon)) == key)
+            return trimmed(line.substr(colon + 1));
+    }
+    return std::nullopt;
+}
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+    return std::ranges::find(words, word) != words.end();
+}
+
+// Not tolower(), which depends on the locale.
+std::string lower_case(std::string_view text) {
+    std::string lower{text};
+    for (char& c : lower)
+        if (c >= 'A' && c <= 'Z')
+            c = static_cast<char>(c - 'A' + 'a');
+    return lower;
+}
+
+// Without kept control characters, newlines are replaced as well.
+std::string scrubbed(std::string_view text, std::size_t limit) {
+    return printable(text, {}, limit);
+}
+
 namespace {
 
 /// U+FFFD in UTF-8.
@@ -143,6 +206,66 @@ std::string printable(std::string_view text, std::string_view kept, std::size_t 
         text.remove_prefix(character.bytes);
     }
     return shown.take();
+}
+
+namespace {
+
+/// Longer words are not compared: the effort grows with the product of both lengths.
+constexpr std::size_t kMaxWord = 64;
+
+/// Optimal string alignment distance: edit distance in which swapping two neighbors counts once.
+std::size_t distance(std::string_view left, std::string_view right) {
+    std::vector<std::vector<std::size_t>> cost(left.size() + 1,
+                                               std::vector<std::size_t>(right.size() + 1));
+    for (std::size_t row = 0; row <= left.size(); ++row) {
+        for (std::size_t column = 0; column <= right.size(); ++column) {
+            auto& best = cost[row][column];
+            if (row == 0 || column == 0) {
+                best = row + column;
+                continue;
+            }
+            // Drop, insert, or change one letter.
+            const bool same = left[row - 1] == right[column - 1];
+            best = std::min({cost[row - 1][column] + 1, cost[row][column - 1] + 1,
+                             cost[row - 1][column - 1] + (same ? 0U : 1U)});
+            // Swap two neighboring letters.
+            if (row > 1 && column > 1 && left[row - 1] == right[column - 2] &&
+                left[row - 2] == right[column - 1])
+                best = std::min(best, cost[row - 2][column - 2] + 1);
+        }
+    }
+    return cost.back().back();
+}
+
+}  // namespace
+
+std::optional<std::string> closest(std::string_view given, const std::vector<std::string>& known) {
+    if (given.size() > kMaxWord)
+        return std::nullopt;
+    const auto wanted = lower_case(given);
+    std::optional<std::string> nearest;
+    // One mistake in three letters, and one in very short words.
+    std::size_t least = std::max<std::size_t>(1, wanted.size() / 3) + 1;
+    for (const auto& word : known) {
+        if (word.size() > kMaxWord)
+            continue;
+        const auto steps = distance(wanted, lower_case(word));
+        // A distance as long as the word would replace all of its letters.
+        if (steps < least && steps < word.size()) {
+            least = steps;
+            nearest = word;
+        }
+    }
+    return nearest;
+}
+
+std::string suggestion(std::string_view given, const std::vector<std::string>& known) {
+    if (const auto near = closest(given, known))
+        return "; did you mean '" + *near + "'?";
+    std::string all;
+    for (const auto& word : known)
+        all += (all.empty() ? "; there are " : ", ") + word;
+    return all;
 }
 
 }  // namespace gpuprobe::inline base

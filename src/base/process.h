@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <thread>
 
-#include "base/clock.h"
+#include "base/units.h"
 
 namespace gpuprobe::inline base {
+
+/// The name of a signal: "SIGSEGV", or "signal 34" if it has no name. Replaces sigabbrev_np(),
+/// which glibc has only since 2.32.
+std::string signal_name(int number);
 
 /// How long a starting program waits for resources (locks, sockets, bus names) that a killed
 /// predecessor held. The kernel closes the predecessor's descriptors at once, but children that it

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/signal_name.h"
+#include "base/process.h"
 
 #include <algorithm>
 #include <csignal>

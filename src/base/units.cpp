@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/bytes.h"
+#include "base/units.h"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
-#include "base/parse.h"
+#include "base/text.h"
 
 namespace gpuprobe::inline base {
 namespace {
@@ -90,6 +90,17 @@ std::optional<Bytes> parse_size(std::string_view text) {
     if (!fraction || whole->count > kMost - fraction->count)
         return std::nullopt;
     return Bytes{whole->count + fraction->count};
+}
+
+// The wall clock may jump; use monotonic() to measure durations.
+WallTime SystemClock::wall() const {
+    return std::chrono::time_point_cast<std::chrono::microseconds>(
+        std::chrono::system_clock::now());
+}
+
+MonotonicTime SystemClock::monotonic() const {
+    const auto now = std::chrono::steady_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<MonotonicTime>(now);
 }
 
 }  // namespace gpuprobe::inline base

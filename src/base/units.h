@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <optional>
@@ -32,5 +33,25 @@ std::optional<Bytes> size_from_text(std::string_view text);
 /// lower case, and also single letters ("8 G" means GiB) and fractions with a unit ("1.5 GiB").
 /// nullopt for anything else and for sizes of 2^64 and more.
 std::optional<Bytes> parse_size(std::string_view text);
+
+/// An instant, counted from the Unix epoch. Reports contain it as integer microseconds.
+using WallTime = std::chrono::sys_time<std::chrono::microseconds>;
+using Duration = std::chrono::microseconds;
+/// Monotonic time since an unspecified start.
+using MonotonicTime = Duration;
+
+/// Source of time. Tests replace it with a clock that they advance by hand.
+class Clock {
+public:
+    virtual ~Clock() = default;
+    [[nodiscard]] virtual WallTime wall() const = 0;
+    [[nodiscard]] virtual MonotonicTime monotonic() const = 0;
+};
+
+class SystemClock final : public Clock {
+public:
+    [[nodiscard]] WallTime wall() const override;
+    [[nodiscard]] MonotonicTime monotonic() const override;
+};
 
 }  // namespace gpuprobe::inline base
