@@ -3,7 +3,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "knowledge/signature.h"
+#include "knowledge/bundle.h"
 
 namespace gpuprobe::engine {
 namespace {

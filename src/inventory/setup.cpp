@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "knowledge/setup_words.h"
+#include "knowledge/drivers.h"
 
 namespace gpuprobe::inline inventory {
 namespace {

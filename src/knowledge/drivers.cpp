@@ -2,8 +2,9 @@
 #include "knowledge/drivers.h"
 
 #include <algorithm>
+#include <functional>
+#include <utility>
 
-#include "knowledge/documents.h"
 #include "knowledge/library.h"
 
 namespace gpuprobe::knowledge {
@@ -25,8 +26,21 @@ bool is_about(const DriverFiles& row, std::string_view driver) {
 
 }  // namespace
 
-RECORD_MEMBERS(DriverFiles, driver, ("class", device_class), address, nodes, name, firmware, memory,
-               memory_unit, state, ready, power_limit, power_unit, temperature, thermal_zone,
+RECORD_MEMBERS(DriverFiles,
+               driver,
+               ("class", device_class),
+               address,
+               nodes,
+               name,
+               firmware,
+               memory,
+               memory_unit,
+               state,
+               ready,
+               power_limit,
+               power_unit,
+               temperature,
+               thermal_zone,
                part_of)
 
 namespace {
@@ -57,6 +71,103 @@ const DriverFiles* Drivers::find(std::string_view driver) const {
     const auto row = std::ranges::find_if(
         rows_, [driver](const DriverFiles& files) { return is_about(files, driver); });
     return row == rows_.end() ? nullptr : &*row;
+}
+
+namespace {
+
+constexpr std::string_view kSetupSchema = "gpuprobe.setup/1";
+
+struct SetupDocument : SetupWords {
+    std::string schema = {};
+};
+
+RECORD_MEMBERS(SetupDocument, schema, modules, command_line, parameters, nvidia_parameters)
+
+/// Checks that parameters have the form MODULE.PARAMETER and cannot lead out of /sys/module.
+Status check(const SetupDocument& document) {
+    for (const auto& parameter : document.parameters)
+        if (const auto dot = parameter.find('.');
+            dot == 0 || dot >= parameter.size() - 1 || parameter.find('/') != std::string::npos)
+            return Error{ErrorCode::Malformed,
+                         "parameters: " + parameter + ": expected MODULE.PARAMETER"};
+    return Done{};
+}
+
+}  // namespace
+
+const SetupWords& SetupWords::current() {
+    return table_in_use<SetupWords>("setup");
+}
+
+Result<SetupWords> SetupWords::from(std::string_view json) {
+    auto document = TRY(document_from<SetupDocument>(json, kSetupSchema));
+    TRY(check(document));
+    // has_module() uses binary search.
+    std::ranges::sort(document.modules);
+    return SetupWords{std::move(document)};
+}
+
+bool SetupWords::has_module(std::string_view name) const {
+    return std::ranges::binary_search(modules, name, std::less<std::string_view>{});
+}
+
+namespace {
+
+constexpr std::string_view kContexts = "contexts";
+constexpr std::string_view kContextsSchema = "gpuprobe.contexts/1";
+/// Limit for plausibility: no driver's context is this large.
+constexpr std::uint64_t kMaxContextMib = 8192;
+
+struct ContextsDocument {
+    std::string schema = {};
+    std::vector<ContextSize> backends = {};
+};
+RECORD_MEMBERS(ContextsDocument, schema, backends)
+
+/// Checks a row. Its origin must be documented, because the numbers cannot be verified.
+Status check(const ContextSize& row) {
+    const auto problem = row.backend.empty()                ? "backend: missing"
+                         : row.context_mib > kMaxContextMib ? "context_mib: too large"
+                         : row.program_mib > kMaxContextMib ? "program_mib: too large"
+                         : row.source.how.empty()           ? "source: how: missing"
+                                                            : nullptr;
+    if (problem)
+        return Error{ErrorCode::Malformed, row.backend + ": " + problem};
+    return Done{};
+}
+
+}  // namespace
+
+const Contexts& Contexts::current() {
+    return made_of_documents([](const Library& library) {
+        auto contexts = table_of<Contexts>(library, kContexts);
+        // A newer data file may list fewer backends than this program knows.
+        contexts.add_missing(table_of<Contexts>(*Library::compiled_in(), kContexts));
+        return contexts;
+    });
+}
+
+Result<Contexts> Contexts::from(std::string_view json) {
+    auto document = TRY(document_from<ContextsDocument>(json, kContextsSchema));
+    Contexts contexts;
+    for (auto& row : document.backends) {
+        TRY(check(row));
+        if (contexts.find(row.backend))
+            return Error{ErrorCode::Malformed, row.backend + ": named twice"};
+        contexts.rows_.push_back(std::move(row));
+    }
+    return contexts;
+}
+
+const ContextSize* Contexts::find(std::string_view backend) const {
+    const auto found = std::ranges::find(rows_, backend, &ContextSize::backend);
+    return found == rows_.end() ? nullptr : &*found;
+}
+
+void Contexts::add_missing(const Contexts& others) {
+    for (const auto& row : others.rows_)
+        if (!find(row.backend))
+            rows_.push_back(row);
 }
 
 }  // namespace gpuprobe::knowledge

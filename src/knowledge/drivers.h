@@ -7,10 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include "base/record.h"
 #include "base/result.h"
+#include "base/units.h"
 
 /// Files in sysfs in which each kernel driver shows facts about its devices:
 /// data/knowledge/drivers.json.
+
 namespace gpuprobe::knowledge {
 
 /// The files of one kernel driver. File names are relative to the device's folder in
@@ -51,6 +54,78 @@ public:
 
 private:
     std::vector<DriverFiles> rows_ = {};
+};
+
+}  // namespace gpuprobe::knowledge
+
+/// The parts of the kernel's configuration that a report includes: data/knowledge/setup.json.
+/// Everything else is left out because it may be private.
+
+namespace gpuprobe::knowledge {
+
+struct SetupWords {
+    /// Modules of graphics drivers and accelerators, and modules that reserve a device for guests.
+    /// Sorted, with "_" instead of "-".
+    std::vector<std::string> modules = {};
+    std::vector<std::string> command_line = {};  ///< prefixes of words on the kernel's command line
+    std::vector<std::string> parameters = {};    ///< module parameters: "amdgpu.gttsize"
+    /// Names in /proc/driver/nvidia/params, which lists NVIDIA's parameters without the prefix
+    /// "NVreg_".
+    std::vector<std::string> nvidia_parameters = {};
+
+    /// The table of the knowledge base in use; valid until another one is put in use.
+    static const SetupWords& current();
+    /// Reads setup.json. Errors: Malformed, TooLarge, with the member at fault.
+    static Result<SetupWords> from(std::string_view json);
+    [[nodiscard]] bool has_module(std::string_view name) const;
+};
+
+}  // namespace gpuprobe::knowledge
+
+/// GPU memory that a process uses before it allocates its first buffer:
+/// data/knowledge/contexts.json.
+
+namespace gpuprobe::knowledge {
+
+/// Origin of the sizes of a backend.
+struct ContextSource {
+    std::optional<std::string> machine = {};  ///< null: not measured
+    std::optional<std::string> driver = {};
+    std::string how = {};
+    bool operator==(const ContextSource&) const = default;
+};
+RECORD_MEMBERS(ContextSource, machine, driver, how)
+
+/// Memory per process and GPU for one backend, in MiB.
+struct ContextSize {
+    std::string backend = {};
+    /// the driver's context, as the probe stage "measure" measures it
+    std::uint64_t context_mib = 0;
+    std::uint64_t program_mib = 0;  ///< kernels and workspaces that llama.cpp adds
+    ContextSource source = {};
+    bool operator==(const ContextSize&) const = default;
+
+    [[nodiscard]] Bytes context() const { return mib(context_mib); }
+    [[nodiscard]] Bytes program() const { return mib(program_mib); }
+};
+RECORD_MEMBERS(ContextSize, backend, context_mib, program_mib, source)
+
+class Contexts {
+public:
+    /// The table of the knowledge base in use; valid until another one is put in use. Backends that
+    /// its data file leaves out have their built-in rows.
+    static const Contexts& current();
+    /// Reads contexts.json. Does not check whether the backends exist; the caller does. Errors:
+    /// Malformed, TooLarge, with the row and member at fault.
+    static Result<Contexts> from(std::string_view json);
+    /// The row of a backend, by its name. nullptr if nothing is known; then count nothing.
+    [[nodiscard]] const ContextSize* find(std::string_view backend) const;
+    [[nodiscard]] const std::vector<ContextSize>& rows() const { return rows_; }
+
+private:
+    void add_missing(const Contexts& others);
+
+    std::vector<ContextSize> rows_ = {};
 };
 
 }  // namespace gpuprobe::knowledge

@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "base/value.h"
-#include "knowledge/documents.h"
 
 namespace gpuprobe::knowledge {
 namespace {

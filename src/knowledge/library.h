@@ -5,17 +5,58 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/record.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "base/value.h"
 #include "base/version.h"
 
+namespace gpuprobe::inline base {
+
+/// A JSON file that was embedded at build time (cmake/embed_json.cmake).
+struct BuiltinDocument {
+    std::string_view name = {};  ///< the file's name without ".json"
+    std::string_view json = {};
+};
+
+}  // namespace gpuprobe::inline base
+
+namespace gpuprobe::knowledge {
+
+/// JSON files that were embedded at build time (cmake/embed_json.cmake), sorted by name. `Library`
+/// decides which data files are in use. These are the files directly in data/knowledge.
+std::span<const BuiltinDocument> builtin_knowledge();
+/// Reasons why a GPU is not used: data/knowledge/causes.
+std::span<const BuiltinDocument> builtin_causes();
+/// How well-known applications choose backends, and their variants: data/knowledge/consumers.
+std::span<const BuiltinDocument> builtin_consumers();
+/// Facts about toolkits, drivers and architectures, each with its sources: data/rules.
+std::span<const BuiltinDocument> builtin_rules();
+
+constexpr Bytes kMaxDocument = kib(512);
+
+/// Reads a data file as a record that has the member `schema`. Errors: Malformed, also for another
+/// schema; TooLarge.
+template <class Document>
+Result<Document> document_from(std::string_view json, std::string_view schema) {
+    const auto value = TRY(parse_json(json, kMaxDocument));
+    auto document = TRY(record_from<Document>(value));
+    if (document.schema != schema)
+        return Error{ErrorCode::Malformed, "schema: expected " + std::string{schema}};
+    return document;
+}
+
+}  // namespace gpuprobe::knowledge
+
 /// The data files in use (the knowledge base), and the origin of each: docs/knowledge.md.
+
 namespace gpuprobe::knowledge {
 
 /// Origin of a data file. The newest of the first three origins is used as a whole. A data file of

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "knowledge/documents.h"
 #include "knowledge/library.h"
 
 namespace gpuprobe::knowledge {
@@ -53,8 +52,18 @@ void describe(Visitor& visit, PackageRole& role) {
     visit("machine", role.machine);
 }
 
-RECORD_MEMBERS(Distribution, id, name, version, variant, like, ("same_versions", has_same_versions),
-               commands, packages, notes, machines, image)
+RECORD_MEMBERS(Distribution,
+               id,
+               name,
+               version,
+               variant,
+               like,
+               ("same_versions", has_same_versions),
+               commands,
+               packages,
+               notes,
+               machines,
+               image)
 
 RECORD_MEMBERS(Engine, id, name, container, kernel, commands)
 

@@ -2,13 +2,150 @@
 #include "knowledge/selectors.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
-#include "knowledge/documents.h"
+#include "base/text.h"
 #include "knowledge/library.h"
-#include "knowledge/variables.h"
 
 namespace gpuprobe::knowledge {
+namespace {
+
+/// Variables that choose between GPUs and do not load anything that would not be loaded without
+/// them. Sources: see data/knowledge/selectors.json and the data files in data/knowledge/consumers.
+constexpr auto kSelecting = std::to_array<std::string_view>({
+    "ASAHI_VISIBLE_DEVICES",
+    "ASCEND_RT_VISIBLE_DEVICES",
+    "ASCEND_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_VISIBLE_DEVICES",
+    "DRI_PRIME",
+    "GPU_DEVICE_ORDINAL",
+    "HABANA_VISIBLE_DEVICES",
+    "HIP_VISIBLE_DEVICES",
+    "HSA_OVERRIDE_GFX_VERSION",
+    "HSA_VISIBLE_DEVICES",
+    "INTEL_VISIBLE_DEVICES",
+    "MESA_VK_DEVICE_SELECT",
+    "MUSA_VISIBLE_DEVICES",
+    "NEURON_RT_VISIBLE_CORES",
+    "NODEVICE_SELECT",
+    "NVIDIA_VISIBLE_DEVICES",
+    "ONEAPI_DEVICE_SELECTOR",
+    "ROCR_VISIBLE_DEVICES",
+    "SKIP_CUDA",
+    "SKIP_ROCM",
+    "SKIP_SYCL",
+    "SKIP_VULKAN",
+    "SYCL_DEVICE_FILTER",
+    "TPU_VISIBLE_CHIPS",
+    "VK_LOADER_DEVICE_SELECT",
+    "VK_LOADER_DRIVERS_DISABLE",
+    "VK_LOADER_DRIVERS_SELECT",
+    "ZE_AFFINITY_MASK",
+    "ZE_ENABLE_PCI_ID_DEVICE_ORDER",
+    "ZE_FLAT_DEVICE_HIERARCHY",
+    "__NV_PRIME_RENDER_OFFLOAD",
+    "__VK_LAYER_NV_optimus",
+});
+
+/// A variable that makes a loader open a file, and the facts that its value may consist of.
+struct LoadingVariable {
+    std::string_view name;
+    std::string_view facts;  ///< separated by spaces; defined in policy/selector_facts.h
+};
+constexpr auto kLoading = std::to_array<LoadingVariable>({
+    {"OCL_ICD_VENDORS", "opencl_vendor"},
+    {"VK_DRIVER_FILES", "vulkan_manifests vulkan_own_manifest"},
+    {"VK_ICD_FILENAMES", "vulkan_manifests vulkan_own_manifest"},
+    {"__GLX_VENDOR_LIBRARY_NAME", "glx_offload"},
+});
+
+/// A path that does not exist: the loader finds no driver.
+constexpr std::string_view kNowhere = "/nonexistent";
+
+/// Prefixes of libraries and runtimes that several applications are built on.
+constexpr auto kSharedPrefixes =
+    std::to_array<std::string_view>({"CUPY_", "GGML_", "JAX_", "LLAMA_", "OLLAMA_", "ORT_",
+                                     "PYTORCH_", "TF_", "TORCH_", "VLLM_", "WGPU_", "WHISPER_"});
+
+/// Words that may follow an application's prefix in a variable name. None of them is about files,
+/// folders, libraries, addresses, commands or options.
+constexpr std::string_view kGpuWords =
+    " ACCELERATOR ADAPTER BACKEND BACKENDS BATCH CAPABILITY COUNT CPU CUDA DEVICE DEVICES DISABLE "
+    "DISABLED ENABLE ENABLED FORCE FRACTION GPU GPUS HIP ID IDS IGPU INTEGRATED LIMIT MAIN "
+    "MEMORY META METAL NAME NO OPENCL OPENGL ORDER ORDINAL PLATFORM PLATFORMS POWER PREF PREFER "
+    "ROCM SELECT SELECTOR SIZE SPLIT SYCL TYPE USE UUID VENDOR VISIBLE VK VULKAN WEBGPU WGPU ";
+
+/// The variable prefix of an application: "STABLE_DIFFUSION_CPP_" for "stable-diffusion.cpp". Empty
+/// if no variable name can start that way.
+std::string prefix_of(std::string_view application) {
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    std::string prefix;
+    for (const char c : application) {
+        // Clearing bit 0x20 makes an ASCII letter upper-case.
+        const bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        prefix += is_letter ? static_cast<char>(c & ~0x20) : is_digit(c) ? c : '_';
+    }
+    const bool is_usable = !prefix.empty() && prefix.front() != '_' && !is_digit(prefix.front());
+    return is_usable ? prefix + "_" : std::string{};
+}
+
+/// Whether a word is about GPUs. A number at its end is ignored ("GPU0"), and a number is accepted
+/// as a word ("GPU_0").
+bool is_gpu_word(std::string_view word) {
+    const auto letters = word.substr(0, word.find_last_not_of("0123456789") + 1);
+    return letters.empty()
+               ? !word.empty()
+               : kGpuWords.find(" " + std::string{letters} + " ") != std::string_view::npos;
+}
+
+/// Whether the name is the prefix followed by words about GPUs only.
+bool is_about_gpus(std::string_view name, std::string_view prefix) {
+    return !prefix.empty() && name.starts_with(prefix) &&
+           std::ranges::all_of(split(name.substr(prefix.size()), '_'), is_gpu_word);
+}
+
+const LoadingVariable* loading(std::string_view name) {
+    const auto* row = std::ranges::find(kLoading, name, &LoadingVariable::name);
+    return row == kLoading.end() ? nullptr : row;
+}
+
+}  // namespace
+
+std::optional<std::string> variable_problem(std::string_view name, std::string_view owner) {
+    const auto own = prefix_of(owner);
+    if (std::ranges::find(kSelecting, name) != kSelecting.end() || loading(name) ||
+        is_about_gpus(name, own) ||
+        std::ranges::any_of(kSharedPrefixes, [name](std::string_view prefix) {
+            return is_about_gpus(name, prefix);
+        }))
+        return std::nullopt;
+    constexpr std::string_view kRefusal = "a data file may not name this variable";
+    if (own.empty())
+        return std::string{kRefusal};
+    return std::string{kRefusal} + "; allowed are variables that choose GPUs, such as " + own +
+           "GPU";
+}
+
+// Only variables that load files restrict their values.
+std::optional<std::string> value_problem(std::string_view name, std::string_view text) {
+    const auto* row = loading(name);
+    if (!row || text == kNowhere)
+        return std::nullopt;
+    // The whole value must be one placeholder, so that a data file cannot add a path to it.
+    const auto facts = split(row->facts, ' ');
+    const bool is_found_here = std::ranges::any_of(
+        facts, [text](std::string_view fact) { return text == "{" + std::string{fact} + "}"; });
+    if (is_found_here)
+        return std::nullopt;
+    std::string allowed;
+    for (const auto fact : facts)
+        allowed += "{" + std::string{fact} + "} or ";
+    return "this variable loads files: its value must be " + allowed + std::string{kNowhere};
+}
+
 namespace {
 
 constexpr std::string_view kSelectorsSchema = "gpuprobe.selectors/1";

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "knowledge/signature.h"
-
 #include <algorithm>
 #include <cstring>
 
@@ -8,6 +6,7 @@
 #include <nettle/eddsa.h>
 
 #include "base/text.h"
+#include "knowledge/bundle.h"
 
 namespace gpuprobe::knowledge {
 namespace {

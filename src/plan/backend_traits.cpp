@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "knowledge/contexts.h"
+#include "knowledge/drivers.h"
 #include "plan/architecture.h"
 #include "plan/size_math.h"
 #include "report/api_table.h"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "knowledge/documents.h"
 #include "knowledge/library.h"
 
 namespace gpuprobe::inline policy {
@@ -23,11 +22,23 @@ struct CausesDocument {
 
 }  // namespace
 
-RECORD_MEMBERS(Remedy, when, ("case", case_name), text, fix, run, ("safe", is_safe),
-               ("on_host", is_for_host))
+RECORD_MEMBERS(
+    Remedy, when, ("case", case_name), text, fix, run, ("safe", is_safe), ("on_host", is_for_host))
 
-RECORD_MEMBERS(Cause, id, of, from, once, when, unless, show, instead_of, ("alone", is_alone),
-               severity, eased, text, fixes)
+RECORD_MEMBERS(Cause,
+               id,
+               of,
+               from,
+               once,
+               when,
+               unless,
+               show,
+               instead_of,
+               ("alone", is_alone),
+               severity,
+               eased,
+               text,
+               fixes)
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <unordered_map>
 
-#include "knowledge/variables.h"
+#include "knowledge/selectors.h"
 #include "policy/manifest_reading.h"
 
 namespace gpuprobe::inline policy {

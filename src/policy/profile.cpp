@@ -6,7 +6,7 @@
 
 #include "base/record.h"
 #include "base/text.h"
-#include "knowledge/variables.h"
+#include "knowledge/selectors.h"
 #include "policy/answers.h"
 #include "policy/environment.h"
 #include "policy/installed.h"

@@ -5,7 +5,6 @@
 
 #include "base/text.h"
 #include "base/value.h"
-#include "knowledge/documents.h"
 #include "knowledge/library.h"
 
 namespace gpuprobe::inline policy {

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/builtin_document.h"
 #include "base/result.h"
 #include "base/version.h"
+#include "knowledge/library.h"
 #include "policy/cuda_code.h"
 #include "policy/gfx.h"
 

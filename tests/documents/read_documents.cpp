@@ -5,11 +5,9 @@
 #include <string>
 
 #include "knowledge/chips.h"
-#include "knowledge/contexts.h"
 #include "knowledge/drivers.h"
 #include "knowledge/places.h"
 #include "knowledge/selectors.h"
-#include "knowledge/setup_words.h"
 #include "plan/model_document.h"
 #include "policy/causes.h"
 #include "policy/consumer_set.h"

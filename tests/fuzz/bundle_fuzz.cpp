@@ -6,7 +6,6 @@
 #include "engine/knowledge_folders.h"
 #include "fuzz/input.h"
 #include "knowledge/bundle.h"
-#include "knowledge/signature.h"
 
 /// A bundle and a public key: refused, or every document of it can be read or refused by its own
 /// reader, is part of the file, and has a name that leads nowhere.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fuzz/input.h"
-#include "knowledge/documents.h"
+#include "knowledge/library.h"
 #include "policy/rules.h"
 
 namespace {

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "knowledge/signature.h"
 #include "support/signed_bundle.h"
 
 namespace gpuprobe::knowledge {

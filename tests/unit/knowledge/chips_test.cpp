@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "base/value.h"
 #include "knowledge/library.h"
-#include "knowledge/row_lines.h"
 #include "support/places.h"
 
 namespace gpuprobe::knowledge {

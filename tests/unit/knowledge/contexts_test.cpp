@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "knowledge/contexts.h"
-
 #include <gtest/gtest.h>
 
+#include "knowledge/drivers.h"
 #include "knowledge/library.h"
 
 namespace gpuprobe::test {

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "knowledge/chips.h"
-#include "knowledge/documents.h"
 
 namespace gpuprobe::knowledge {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "knowledge/documents.h"
+#include "knowledge/library.h"
 
 namespace gpuprobe::knowledge {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "knowledge/row_lines.h"
-
 #include <gtest/gtest.h>
+
+#include "knowledge/chips.h"
 
 namespace gpuprobe::knowledge {
 namespace {

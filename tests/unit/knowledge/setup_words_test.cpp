@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "knowledge/setup_words.h"
-
 #include <gtest/gtest.h>
+
+#include "knowledge/drivers.h"
 
 namespace gpuprobe::test {
 namespace {

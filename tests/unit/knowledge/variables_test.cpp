@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "knowledge/variables.h"
-
 #include <gtest/gtest.h>
+
+#include "knowledge/selectors.h"
 
 namespace gpuprobe::knowledge {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "knowledge/documents.h"
+#include "knowledge/library.h"
 #include "unit/policy/scenario.h"
 
 namespace gpuprobe {

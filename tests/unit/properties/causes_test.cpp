@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/value.h"
 #include "explain/doctor.h"
-#include "knowledge/documents.h"
+#include "knowledge/library.h"
 #include "knowledge/places.h"
 #include "report/api_table.h"
 #include "support/places.h"

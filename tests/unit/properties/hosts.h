@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/value.h"
-#include "knowledge/documents.h"
+#include "knowledge/library.h"
 #include "report/machine.h"
 
 /// The places that fixes differ by.
