@@ -41,7 +41,7 @@
 #include "base/files.h"
 #include "base/result.h"
 #include "base/units.h"
-#include "report/confinement.h"
+#include "report/outcome.h"
 
 namespace gpuprobe::backends {
 namespace {

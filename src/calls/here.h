@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "explain/doctor.h"
-#include "report/caller.h"
+#include "report/access.h"
 
 namespace gpuprobe::inline calls {
 

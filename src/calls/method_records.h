@@ -10,7 +10,7 @@
 #include "base/version.h"
 #include "calls/documents.h"
 #include "calls/interface_text.h"
-#include "report/quarantined.h"
+#include "report/outcome.h"
 #include "report/report.h"
 #include "store/feedback.h"
 

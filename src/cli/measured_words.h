@@ -5,8 +5,8 @@
 #include <string>
 
 #include "explain/screen.h"
-#include "report/promise.h"
 #include "report/report.h"
+#include "report/trials.h"
 
 namespace gpuprobe::inline cli {
 

@@ -18,7 +18,7 @@
 #include "explain/sizes.h"
 #include "policy/profile.h"
 #include "report/fact_table.h"
-#include "report/promise.h"
+#include "report/trials.h"
 
 namespace gpuprobe::inline cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "explain/shell_quote.h"
 #include "policy/consumer_set.h"
 #include "policy/exports.h"
-#include "report/staleness.h"
+#include "report/outcome.h"
 
 namespace gpuprobe::inline cli {
 namespace {

@@ -22,7 +22,7 @@
 #include "policy/exports.h"
 #include "policy/select.h"
 #include "report/compute_view.h"
-#include "report/staleness.h"
+#include "report/outcome.h"
 
 namespace gpuprobe::inline cli {
 namespace {

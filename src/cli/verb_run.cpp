@@ -21,7 +21,7 @@
 #include "explain/phrase.h"
 #include "explain/sizes.h"
 #include "report/api_table.h"
-#include "report/staleness.h"
+#include "report/outcome.h"
 
 namespace gpuprobe::inline cli {
 namespace {

@@ -9,7 +9,7 @@
 #include "policy/profile.h"
 #include "policy/select.h"
 #include "policy/select_question.h"
-#include "report/staleness.h"
+#include "report/outcome.h"
 
 namespace gpuprobe::engine {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "base/sha256.h"
 #include "base/value.h"
-#include "report/api_view.h"
 #include "report/fact_key.h"
+#include "report/gpu_views.h"
 #include "report/trials.h"
 
 namespace gpuprobe::engine {

@@ -9,7 +9,7 @@
 #include "engine/engine.h"
 #include "knowledge/library.h"
 #include "policy/gpu_order.h"
-#include "report/staleness.h"
+#include "report/outcome.h"
 
 namespace gpuprobe::engine {
 

@@ -6,12 +6,12 @@
 
 #include "base/text.h"
 #include "inventory/linker_cache.h"
+#include "report/api_device.h"
 #include "report/api_table.h"
-#include "report/api_view.h"
 #include "report/compute_view.h"
-#include "report/driver_table.h"
+#include "report/gpu_views.h"
+#include "report/hardware.h"
 #include "report/trials.h"
-#include "report/vendor.h"
 #include "store/probe_cache.h"
 
 namespace gpuprobe::engine {

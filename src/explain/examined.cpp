@@ -10,7 +10,7 @@
 #include "policy/path_term.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
-#include "report/confinement.h"
+#include "report/outcome.h"
 
 namespace gpuprobe::inline explain {
 namespace {

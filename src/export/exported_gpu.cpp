@@ -5,8 +5,8 @@
 
 #include "report/api_table.h"
 #include "report/compute_view.h"
+#include "report/hardware.h"
 #include "report/identity.h"
-#include "report/vendor.h"
 
 namespace gpuprobe::inline exports {
 namespace {

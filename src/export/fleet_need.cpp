@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "export/exported_gpu.h"
 #include "report/api_table.h"
-#include "report/libraries.h"
 
 namespace gpuprobe::inline exports {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "knowledge/drivers.h"
 #include "report/fact_key.h"
-#include "report/role.h"
+#include "report/hardware.h"
 
 namespace gpuprobe::inline inventory {
 namespace {

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "inventory/device_folder.h"
 #include "inventory/nvidia_proc.h"
-#include "report/role.h"
+#include "report/hardware.h"
 
 namespace gpuprobe::inline inventory {
 namespace {

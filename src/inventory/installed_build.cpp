@@ -14,7 +14,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "inventory/object_file.h"
-#include "report/libraries.h"
+#include "report/api_table.h"
 
 namespace gpuprobe::inline inventory {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/text.h"
-#include "report/libraries.h"
+#include "report/api_table.h"
 
 namespace gpuprobe::inline inventory {
 namespace {

@@ -44,7 +44,7 @@ std::optional<std::vector<std::string>> library_paths(const FileSystem& files,
                                                       std::string_view architecture,
                                                       const std::vector<std::string>& starts);
 
-/// The machine's sonames that report/libraries.h lists; nullopt if the cache can't be read. These
+/// The machine's sonames that report/api_table.h lists; nullopt if the cache can't be read. These
 /// are the libraries that the daemon's linker finds: a container, or a program with
 /// LD_LIBRARY_PATH, may see others.
 std::optional<std::vector<std::string>> host_libraries(const FileSystem& files,

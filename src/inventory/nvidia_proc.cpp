@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "report/unit.h"
+#include "report/partition.h"
 
 namespace gpuprobe::inline inventory {
 namespace {

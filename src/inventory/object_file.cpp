@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "report/libraries.h"
+#include "report/api_table.h"
 
 namespace gpuprobe::inline inventory {
 namespace {

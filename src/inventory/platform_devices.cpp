@@ -6,7 +6,7 @@
 
 #include "inventory/device_folder.h"
 #include "knowledge/chips.h"
-#include "report/vendor.h"
+#include "report/hardware.h"
 
 namespace gpuprobe::inline inventory {
 namespace {

@@ -22,8 +22,8 @@
 #include "inventory/sysfs.h"
 #include "knowledge/drivers.h"
 #include "report/api_table.h"
+#include "report/hardware.h"
 #include "report/machine.h"
-#include "report/role.h"
 
 namespace gpuprobe::inline inventory {
 namespace {

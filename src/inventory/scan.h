@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/files.h"
-#include "report/caller.h"
+#include "report/access.h"
 #include "report/machine.h"
 
 namespace gpuprobe::inline inventory {

@@ -13,8 +13,8 @@
 #include "report/api_table.h"
 #include "report/compute_view.h"
 #include "report/fact_key.h"
+#include "report/outcome.h"
 #include "report/report.h"
-#include "report/staleness.h"
 
 namespace gpuprobe::inline plan {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "report/backend_view.h"
+#include "report/gpu_views.h"
 
 namespace gpuprobe::inline policy {
 namespace {

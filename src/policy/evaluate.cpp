@@ -6,7 +6,7 @@
 
 #include "policy/computing_api.h"
 #include "report/compute_view.h"
-#include "report/vendor.h"
+#include "report/hardware.h"
 
 namespace gpuprobe::inline policy {
 namespace {

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "report/compute_view.h"
-#include "report/ranking.h"
+#include "report/report.h"
 
 namespace gpuprobe::inline policy {
 namespace {

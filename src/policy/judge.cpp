@@ -9,8 +9,8 @@
 #include "policy/profile.h"
 #include "policy/term.h"
 #include "policy/variant_reasons.h"
-#include "report/backend_view.h"
 #include "report/compute_view.h"
+#include "report/gpu_views.h"
 
 namespace gpuprobe::inline policy {
 namespace {

@@ -17,7 +17,7 @@ struct Judged {
     const Gpu* gpu = nullptr;
     Candidate candidate = {};
     bool is_fallback = false;          ///< an integrated GPU, used only as a fallback
-    std::optional<double> score = {};  ///< measured (report/measurement.h)
+    std::optional<double> score = {};  ///< measured (report/trial_results.h)
 
     /// Rejects the candidate and adds the reason.
     void reject(Reason reason);

@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "policy/term.h"
-#include "report/libraries.h"
+#include "report/api_table.h"
 
 namespace gpuprobe::inline policy {
 namespace {

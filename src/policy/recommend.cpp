@@ -9,7 +9,7 @@
 #include "policy/unused_gpu.h"
 #include "policy/variant_reasons.h"
 #include "report/compute_view.h"
-#include "report/staleness.h"
+#include "report/outcome.h"
 
 namespace gpuprobe::inline policy {
 namespace {

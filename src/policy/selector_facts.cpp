@@ -5,8 +5,8 @@
 #include <array>
 
 #include "base/text.h"
-#include "report/api_view.h"
 #include "report/compute_view.h"
+#include "report/gpu_views.h"
 
 namespace gpuprobe::inline policy {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "policy/nearness.h"
-#include "report/libraries.h"
+#include "report/api_table.h"
 
 namespace gpuprobe::inline policy {
 namespace {

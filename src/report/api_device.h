@@ -19,7 +19,7 @@ struct ApiDevice {
     /// The address that the API reports; absent if it is all zero and no hardware is at that
     /// address.
     std::optional<PciAddress> address = {};
-    /// The address that AMD's and Intel's drivers encode in the UUID; see report/uuid.h.
+    /// The address that AMD's and Intel's drivers encode in the UUID; see report/api_device.h.
     std::optional<PciAddress> packed = {};
     /// Only comparable within its driver family; absent if two devices of the probe share it.
     std::optional<std::string> uuid = {};
@@ -37,5 +37,74 @@ std::vector<const ProbeResult*> sorted_probes(const std::vector<ProbeResult>& pr
 /// The words by which a driver is recognized: manifest file name, driver name and platform in lower
 /// case, separated by spaces. The device's name is never included.
 std::string driver_words(const ApiDevice& device);
+
+}  // namespace gpuprobe::inline report
+
+/// Device UUIDs: which drivers share a UUID for a device, and which data a UUID encodes. No drivers
+/// agree except those listed here.
+///
+/// NVIDIA's own driver returns one opaque UUID from Vulkan, OpenCL, CUDA and NVML, in the byte
+/// order of "GPU-xxxxxxxx-…" (seen on an H200, driver 580.159.04). ROCm, KFD and sysfs share the
+/// 64-bit unique_id. Intel's drivers share a layout of ids and address. RADV, radeonsi, rusticl and
+/// AMDVLK encode only the address (Mesa, ac_gpu_info.c; xgl, vk_physical_device.cpp).
+
+namespace gpuprobe::inline report {
+
+constexpr std::size_t kUuidDigits = 32;
+
+/// The hexadecimal digits of a UUID (32) or an AMD serial number (16) in lower case, without "GPU-"
+/// and dashes. nullopt if the text does not identify a device: all bits zero or one, masked
+/// ("XXXXXXXX-…", "GPU-XX"), "N/A", "Unknown", or any other length.
+std::optional<std::string> uuid_digits(std::string_view text);
+
+/// A key that two APIs share exactly if they mean the same device of one driver family, such as
+/// "nvidia:7e6110…". nullopt for a zero, malformed or unsupported UUID, and outside these families.
+std::optional<std::string> family_uuid(const ApiDevice& device);
+std::optional<std::string> family_uuid(const HardwareDevice& device);
+
+/// The address that AMD's and Intel's drivers encode in their UUIDs. AMD: four native-endian u32
+/// (domain, bus, device, function). Intel: vendor, device, revision and domain as little-endian
+/// u16, then bus, device, function (compute-runtime, generateUuidFromPciBusInfo). nullopt if the
+/// UUID does not contain a valid address.
+std::optional<PciAddress> packed_address(const ApiDevice& device);
+
+}  // namespace gpuprobe::inline report
+
+/// User-space drivers, recognized by the names of their manifests and by the names that they
+/// report.
+
+namespace gpuprobe::inline report {
+
+/// The information in a manifest's file name. An empty `vendor` means a driver for any GPU, or an
+/// unknown driver.
+struct KnownDriver {
+    std::string_view prefix = {};  ///< prefix of the file name
+    std::string_view vendor = {};  ///< vendor name as in report/hardware.h
+    /// Kernel drivers that it works with, separated by spaces.
+    std::string_view kernel_drivers = {};
+    bool is_software = false;
+};
+
+/// The entry for a probe's driver. Drivers of an API that only one vendor provides are known
+/// without a manifest.
+KnownDriver known_driver(std::string_view api, std::string_view manifest);
+/// The entry for the driver that was probed.
+KnownDriver known_driver(const ProbeResult& probe);
+
+/// The last component of a path.
+std::string_view file_name(std::string_view path);
+
+/// Whether the driver is NVK, Mesa's Vulkan driver for NVIDIA GPUs. Its UUIDs differ from NVIDIA's.
+bool is_nvk(const ApiDevice& device);
+
+/// Whether the device is an implementation on the CPU, judged by type, driver, or the renderer
+/// behind a virtual device. Source: VkDriverId in the Vulkan registry; Mesa's vendor id
+/// VK_VENDOR_ID_MESA.
+bool is_software(const ApiDevice& device);
+
+/// Rank among several drivers of one API for the same GPU; lower is better. A vendor's usual driver
+/// comes first (RADV before AMDVLK before AMD's proprietary driver; NVIDIA's before NVK), and
+/// native drivers come before layered ones (pocl, clvk, dozen).
+int preference_of(const ApiDevice& device);
 
 }  // namespace gpuprobe::inline report

@@ -2,28 +2,191 @@
 #include "report/assemble.h"
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "base/text.h"
+#include "report/access.h"
 #include "report/api_table.h"
-#include "report/api_view.h"
-#include "report/backend_view.h"
-#include "report/chip.h"
 #include "report/compute_view.h"
 #include "report/fact_key.h"
-#include "report/health.h"
+#include "report/gpu_views.h"
+#include "report/hardware.h"
 #include "report/identity.h"
 #include "report/join.h"
-#include "report/kernel_side.h"
 #include "report/kind.h"
 #include "report/memory.h"
-#include "report/ranking.h"
+#include "report/partition.h"
 #include "report/report.h"
-#include "report/runtime.h"
-#include "report/software.h"
 #include "report/trials.h"
-#include "report/unit.h"
-#include "report/vendor.h"
 
 namespace gpuprobe::inline report {
+
+/// Each API on this machine. The outcome is the one of its best driver: answered, else failed,
+/// timed out, crashed, skipped or absent, in this order.
+std::map<std::string, RuntimeInfo> runtimes_of(const std::vector<const ProbeResult*>& probes);
+
+/// The mechanisms that confined all probed drivers; nullopt if no worker reported them.
+std::optional<std::vector<std::string>> confinement_of(
+    const std::vector<const ProbeResult*>& probes);
+
+/// The probes in the form that the report lists.
+std::vector<ProbeEntry> probe_entries(const std::vector<const ProbeResult*>& probes);
+
+/// The implementations on the CPU, in the order of their probes. If the device is named after the
+/// processor, the name includes the implementation: "pocl (pthread-…)" or "Intel OpenCL (…)".
+/// llvmpipe and SwiftShader include it themselves. `device` keeps the driver's own name. Trials are
+/// in `probes`.
+std::vector<SoftwareDevice> software_of(const std::vector<ApiDevice>& devices,
+                                        const std::vector<const ProbeResult*>& probes);
+
+namespace {
+
+/// Outcomes of the drivers of one API, best first.
+constexpr std::array kBestFirst{Outcome::Answered, Outcome::Failed,  Outcome::TimedOut,
+                                Outcome::Crashed,  Outcome::Skipped, Outcome::Absent};
+
+bool is_better(Outcome left, Outcome right) {
+    return std::ranges::find(kBestFirst, left) < std::ranges::find(kBestFirst, right);
+}
+
+void add_driver(const ProbeResult& probe, RuntimeInfo& runtime) {
+    if (!probe.driver.empty())
+        runtime.drivers.push_back(
+            RuntimeDriver{.manifest = probe.driver, .outcome = probe.outcome, .note = probe.note});
+}
+
+/// Takes each value from the first driver that reports it.
+void add_facts(const ProbeResult& probe, RuntimeInfo& runtime) {
+    if (!runtime.loader)
+        runtime.loader = fact(probe, runtime_facts::kLoader);
+    if (!runtime.version)
+        runtime.version = fact(probe, runtime_facts::kVersion);
+    if (!runtime.release)
+        runtime.release = fact(probe, runtime_facts::kRocmVersion);
+}
+
+/// The last lines that the driver printed, from the reason `worker-output`.
+std::optional<std::vector<std::string>> output_of(const ProbeResult& probe) {
+    const auto said = std::ranges::find_if(
+        probe.reasons, [](const Reason& reason) { return reason.is("worker-output"); });
+    const auto* lines = said == probe.reasons.end() ? nullptr : said->detail.at("lines").as_array();
+    if (!lines)
+        return std::nullopt;
+    std::vector<std::string> output;
+    for (const auto& line : *lines)
+        if (const auto* text = line.as_string())
+            output.push_back(*text);
+    return output;
+}
+
+}  // namespace
+
+std::map<std::string, RuntimeInfo> runtimes_of(const std::vector<const ProbeResult*>& probes) {
+    std::map<std::string, RuntimeInfo> runtimes;
+    for (const auto* probe : probes) {
+        if (probe->stage != "query")
+            continue;
+        const auto [entry, is_new] = runtimes.try_emplace(probe->api);
+        auto& runtime = entry->second;
+        if (is_new || is_better(probe->outcome, runtime.outcome))
+            runtime.outcome = probe->outcome;
+        add_driver(*probe, runtime);
+        add_facts(*probe, runtime);
+    }
+    return runtimes;
+}
+
+std::optional<std::vector<std::string>> confinement_of(
+    const std::vector<const ProbeResult*>& probes) {
+    std::optional<std::vector<std::string>> common;
+    for (const auto* probe : probes) {
+        if (!probe->confinement)
+            continue;
+        if (!common)
+            common = probe->confinement;
+        // Keep only the mechanisms that every worker reported.
+        std::erase_if(*common, [probe](const std::string& word) {
+            return std::ranges::find(*probe->confinement, word) == probe->confinement->end();
+        });
+    }
+    return common;
+}
+
+std::vector<ProbeEntry> probe_entries(const std::vector<const ProbeResult*>& probes) {
+    std::vector<ProbeEntry> entries;
+    for (const auto* probe : probes)
+        entries.push_back(ProbeEntry{.api = probe->api,
+                                     .driver = probe->driver,
+                                     .stage = probe->stage,
+                                     .device = probe->device,
+                                     .outcome = probe->outcome,
+                                     .duration = probe->duration,
+                                     .exit_code = probe->exit_code,
+                                     .signal = probe->signal,
+                                     .phase = probe->phase,
+                                     .note = probe->note,
+                                     .output = output_of(*probe)});
+    return entries;
+}
+
+namespace {
+
+/// OpenCL runtimes for processors, by a word in their platform or manifest name. The first match
+/// wins. Source: CL_PLATFORM_NAME of pocl ("Portable Computing Language"), of Intel's CPU runtime
+/// ("Intel(R) OpenCL") and of AMD's old one ("AMD Accelerated Parallel Processing").
+struct CpuRuntime {
+    std::string_view word;
+    std::string_view name;
+};
+constexpr std::array kCpuRuntimes = std::to_array<CpuRuntime>({
+    {"portable computing language", "pocl"},
+    {"pocl", "pocl"},
+    {"intel", "Intel OpenCL"},
+    {"amd", "AMD OpenCL"},
+});
+
+/// The device's name, with the runtime in front if the name does not already start with it.
+std::optional<std::string> name_of(const ApiDevice& device) {
+    auto name = device.facts->name;
+    if (device.probe->api != "opencl")
+        return name;
+    const auto words = driver_words(device);
+    for (const auto& runtime : kCpuRuntimes) {
+        if (words.find(runtime.word) == std::string::npos)
+            continue;
+        const bool says_so = name && lower_case(*name).starts_with(lower_case(runtime.name));
+        if (says_so)
+            return name;
+        return std::string{runtime.name} + (name ? " (" + *name + ")" : "");
+    }
+    return name;
+}
+
+}  // namespace
+
+std::vector<SoftwareDevice> software_of(const std::vector<ApiDevice>& devices,
+                                        const std::vector<const ProbeResult*>& probes) {
+    std::vector<SoftwareDevice> software;
+    for (const auto& device : devices) {
+        const auto& driver = device.probe->driver;
+        const auto trials = trials_of(probes, device.probe->api, driver, device_key(*device.facts));
+        software.push_back(SoftwareDevice{.api = device.probe->api,
+                                          .name = name_of(device),
+                                          .driver = driver.empty()
+                                                        ? fact(*device.facts, facts::kDriverName)
+                                                        : std::optional{driver},
+                                          .device = value_of(*device.facts),
+                                          .verification = trials.verification,
+                                          .measurement = trials.measurement,
+                                          .score = trials.score});
+    }
+    return software;
+}
+
 namespace {
 
 /// The fact from the most trusted API that reports it.

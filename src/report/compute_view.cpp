@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "report/api_device.h"
 #include "report/api_table.h"
 #include "report/fact_key.h"
 #include "report/trials.h"
-#include "report/uuid.h"
 
 namespace gpuprobe::inline report {
 namespace {

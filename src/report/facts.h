@@ -83,7 +83,7 @@ struct ProbeResult {
     std::optional<int> signal = {};
     std::vector<Reason> reasons = {};
     std::optional<WallTime> at = {};  ///< when the probe ended
-    /// The mechanisms that confined the driver (report/confinement.h); nullopt if the worker ended
+    /// The mechanisms that confined the driver (report/outcome.h); nullopt if the worker ended
     /// before it reported them.
     std::optional<std::vector<std::string>> confinement = {};
     std::strong_ordering operator<=>(const ProbeResult&) const = default;

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "report/join.h"
 #include "report/report.h"
@@ -33,7 +34,24 @@ std::optional<std::string> name_of(const Subject& subject);
 /// ids are known. For reports from versions without this fact, it is computed from the name.
 std::optional<std::string> title_of(const Gpu& gpu);
 
-/// The vendor's name; see report/vendor.h.
+/// The vendor's name; see report/hardware.h.
 std::optional<std::string> vendor_of(const Subject& subject);
+
+}  // namespace gpuprobe::inline report
+
+/// Kernel driver and device nodes of a GPU: from sysfs, or implied by APIs if sysfs is hidden.
+
+namespace gpuprobe::inline report {
+
+/// The bound driver. A GPU without hardware gets `nvidia` if NVML or CUDA lists it as a discrete
+/// GPU (Jetsons use nvgpu), and `amdgpu` if HIP lists it; null on WSL, which has neither. The
+/// version of NVIDIA's driver may also come from NVML or from its Vulkan driver, because both
+/// refuse to work with a module of another version. (On WSL it is the version of the Windows
+/// driver.)
+DriverInfo driver_of(const Subject& subject, const Host& host);
+
+/// The device nodes from sysfs. Without sysfs, the nodes that APIs report by number (DRM's numbers,
+/// NVML's minor number); their accessibility is unknown.
+std::vector<DeviceNode> nodes_of(const Subject& subject, const Host& host);
 
 }  // namespace gpuprobe::inline report

@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <map>
 
+#include "report/api_device.h"
 #include "report/api_table.h"
-#include "report/driver_table.h"
 #include "report/fact_key.h"
-#include "report/match.h"
-#include "report/uuid.h"
 
 namespace gpuprobe::inline report {
 namespace {

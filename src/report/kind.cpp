@@ -6,11 +6,10 @@
 
 #include "base/text.h"
 #include "report/api_table.h"
-#include "report/chip.h"
 #include "report/fact_key.h"
+#include "report/hardware.h"
 #include "report/identity.h"
 #include "report/memory.h"
-#include "report/vendor.h"
 
 namespace gpuprobe::inline report {
 namespace {

@@ -8,9 +8,8 @@
 
 #include "base/record.h"
 #include "report/facts.h"
-#include "report/measurement.h"
 #include "report/pci_address.h"
-#include "report/verification.h"
+#include "report/trial_results.h"
 
 /// The machine as the kernel describes it, before any vendor library is loaded.
 namespace gpuprobe::inline report {
@@ -74,8 +73,16 @@ struct KernelSetup {
     std::optional<bool> iommu = {};  ///< whether the kernel uses an IOMMU
     bool operator==(const KernelSetup&) const = default;
 };
-RECORD_MEMBERS(KernelSetup, parameters, secure_boot, lockdown, tainted, blacklist, loaded,
-               installed, options, iommu)
+RECORD_MEMBERS(KernelSetup,
+               parameters,
+               secure_boot,
+               lockdown,
+               tainted,
+               blacklist,
+               loaded,
+               installed,
+               options,
+               iommu)
 
 struct Host {
     std::optional<std::string> os = {};      ///< "linux"
@@ -89,7 +96,7 @@ struct Host {
     std::optional<std::string> virtualization = {};  ///< "kvm", "microsoft" …; null on bare metal
     bool wsl = false;
     std::optional<std::string> l4t = {};  ///< Jetson release, "R36"; null on other machines
-    /// Sonames that the dynamic linker's cache resolves, limited to the list in report/libraries.h,
+    /// Sonames that the dynamic linker's cache resolves, limited to the list in report/api_table.h,
     /// sorted. Null if the cache cannot be read.
     std::optional<std::vector<std::string>> libraries = {};
     std::optional<OsRelease> os_release = {};
@@ -98,8 +105,21 @@ struct Host {
     std::optional<KernelSetup> setup = {};
     bool operator==(const Host&) const = default;
 };
-RECORD_MEMBERS(Host, os, arch, kernel, libc, cpu, memory, container, virtualization, wsl, l4t,
-               libraries, os_release, sandbox, setup)
+RECORD_MEMBERS(Host,
+               os,
+               arch,
+               kernel,
+               libc,
+               cpu,
+               memory,
+               container,
+               virtualization,
+               wsl,
+               l4t,
+               libraries,
+               os_release,
+               sandbox,
+               setup)
 
 /// One entry of an access control list beyond owner, owning group and others. Source: acl(5).
 struct AclEntry {
@@ -122,7 +142,7 @@ struct DeviceNode {
     /// it is not empty, the group bits of `mode` are the ACL mask. Empty if there is no ACL or it
     /// was not read.
     std::vector<AclEntry> acl = {};
-    /// For reading and writing, by the prober; see report/caller.h for others.
+    /// For reading and writing, by the prober; see report/access.h for others.
     std::optional<bool> accessible = {};
     /// Reason code if not accessible: "missing", "no-permission".
     std::optional<std::string> reason = {};
@@ -143,7 +163,7 @@ RECORD_MEMBERS(MemoryReading, source, what, bytes)
 constexpr std::string_view kRenderNode = "/dev/dri/renderD";
 
 /// A partition of a device that programs can use like a device, as the kernel shows it; see
-/// report/unit.h.
+/// report/partition.h.
 struct HardwarePartition {
     std::string name = {};                               ///< same as Unit::name
     std::optional<std::uint32_t> gpu_instance = {};      ///< MIG only
@@ -157,8 +177,16 @@ struct HardwarePartition {
     std::optional<std::string> state = {};  ///< same as Unit::state
     bool operator==(const HardwarePartition&) const = default;
 };
-RECORD_MEMBERS(HardwarePartition, name, gpu_instance, compute_instance, node, nodes, kfd_node, uuid,
-               memory, state)
+RECORD_MEMBERS(HardwarePartition,
+               name,
+               gpu_instance,
+               compute_instance,
+               node,
+               nodes,
+               kfd_node,
+               uuid,
+               memory,
+               state)
 
 enum class HardwareBus { Pci, Platform, Other };
 

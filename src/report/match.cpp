@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/match.h"
-
 #include <algorithm>
 
 #include "base/text.h"
-#include "report/chip.h"
 #include "report/fact_key.h"
+#include "report/hardware.h"
 #include "report/identity.h"
+#include "report/join.h"
 #include "report/kind.h"
-#include "report/vendor.h"
 
 namespace gpuprobe::inline report {
 namespace {

@@ -5,11 +5,11 @@
 #include <iterator>
 
 #include "report/api_table.h"
-#include "report/api_view.h"
 #include "report/fact_key.h"
+#include "report/gpu_views.h"
 #include "report/identity.h"
 #include "report/kind.h"
-#include "report/unit.h"
+#include "report/partition.h"
 
 namespace gpuprobe::inline report {
 namespace {

@@ -5,11 +5,16 @@
 #include <array>
 #include <compare>
 #include <concepts>
+#include <cstdint>
+#include <iterator>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/record.h"
+#include "base/units.h"
 #include "report/reason_table.h"
 
 namespace gpuprobe::inline report {
@@ -66,4 +71,77 @@ void describe(Visitor& visit, Reason& reason) {
         reason.code = std::string{today_for(reason.code)};
 }
 
+/// A `stale-document` reason: the data file `document` has expired. `issued` and `expired` are the
+/// dates in that file.
+inline Reason stale_document(const std::string& document,
+                             const std::optional<std::string>& issued,
+                             const std::string& expired) {
+    return because("stale-document",
+                   {{"document", document}, {"issued", to_value(issued)}, {"expired", expired}});
+}
+
+/// The `stale-document` reasons among a report's notes. Every answer that is based on the report
+/// repeats them, because it is based on the same data files.
+inline std::vector<Reason> stale_among(const std::vector<Reason>& notes) {
+    std::vector<Reason> found;
+    std::ranges::copy_if(notes, std::back_inserter(found),
+                         [](const Reason& note) { return note.is("stale-document"); });
+    return found;
+}
+
+/// What went wrong while a driver was being probed.
+enum class Harm {
+    Crashed,          ///< a signal ended the worker
+    TimedOut,         ///< the worker was killed at its deadline
+    MachineWentDown,  ///< the machine went down: the next record is from another boot
+    DaemonWentDown,   ///< the probing process disappeared within the same boot
+};
+constexpr std::array<EnumName<Harm>, 4> names_of(Harm) {
+    return {{{Harm::Crashed, "crashed"},
+             {Harm::TimedOut, "timed-out"},
+             {Harm::MachineWentDown, "machine-went-down"},
+             {Harm::DaemonWentDown, "daemon-went-down"}}};
+}
+
+/// A driver that is not probed for a while because an earlier probe of it did harm.
+struct QuarantinedProbe {
+    std::string api = {};
+    std::string driver = {};  ///< manifest, or "" for the API's only driver
+    std::string stage = "query";
+    std::optional<std::string> device = {};  ///< the probed device; for "verify" and "measure"
+    Harm why = Harm::Crashed;                ///< most recent harm
+    std::uint32_t times = 0;                 ///< number of harmful probes since the last answer
+    WallTime since = {};
+    WallTime until = {};
+    std::optional<std::string> note = {};  ///< note of the harmful probe
+    bool operator==(const QuarantinedProbe&) const = default;
+};
+RECORD_MEMBERS(QuarantinedProbe,
+               api,
+               driver,
+               stage,
+               device,
+               why,
+               times,
+               ("since_usec", since),
+               ("until_usec", until),
+               note)
+
 }  // namespace gpuprobe::inline report
+
+/// The words in ProbeResult::confinement: mechanisms that can confine a driver. docs/sandbox.md
+/// explains each of them.
+
+namespace gpuprobe::confinement {
+
+inline constexpr std::string_view kNamespaces = "namespaces";
+inline constexpr std::string_view kLandlock = "landlock";  ///< followed by "-" and the ABI version
+inline constexpr std::string_view kNoReachingOut = "no-reaching-out";
+inline constexpr std::string_view kKnownCalls = "known-calls";
+
+/// The mechanisms that must apply to every driver; without one of them, a driver can access
+/// everything that its user can. Namespaces are left out: systemd's unit creates them in another
+/// way, and the other mechanisms do not depend on them.
+inline constexpr std::array kWanted = {kLandlock, kNoReachingOut, kKnownCalls};
+
+}  // namespace gpuprobe::confinement

@@ -10,14 +10,14 @@
 #include "base/record.h"
 #include "report/api_table.h"
 #include "report/facts.h"
+#include "report/hardware.h"
 #include "report/machine.h"
 #include "report/outcome.h"
-#include "report/quarantined.h"
-#include "report/role.h"
-#include "report/unit.h"
+#include "report/partition.h"
 
 /// The capability report: everything known about one machine's GPUs. data/schema/report.schema.json
 /// is normative.
+
 namespace gpuprobe::inline report {
 
 constexpr int kReportSchema = 1;
@@ -72,8 +72,19 @@ struct PciInfo {
     std::optional<std::string> iommu = {};
     bool operator==(const PciInfo&) const = default;
 };
-RECORD_MEMBERS(PciInfo, address, vendor_id, device_id, subsystem_vendor_id, subsystem_device_id,
-               ("class", pci_class), revision, numa_node, bar, link_width, max_link_width, iommu)
+RECORD_MEMBERS(PciInfo,
+               address,
+               vendor_id,
+               device_id,
+               subsystem_vendor_id,
+               subsystem_device_id,
+               ("class", pci_class),
+               revision,
+               numa_node,
+               bar,
+               link_width,
+               max_link_width,
+               iommu)
 
 struct DriverInfo {
     std::optional<std::string> name = {};
@@ -157,8 +168,8 @@ struct ApiView {
     std::vector<Reason> reasons = {};
     bool operator==(const ApiView&) const = default;
 };
-RECORD_MEMBERS(ApiView, outcome, version, index, driver, joined_by, device, ("age_usec", age),
-               reasons)
+RECORD_MEMBERS(
+    ApiView, outcome, version, index, driver, joined_by, device, ("age_usec", age), reasons)
 
 /// Whether a compute backend can run on one GPU, judged from facts only. Policy is left to
 /// application profiles.
@@ -187,7 +198,7 @@ struct Gpu {
     std::string id = {};
     GpuKind kind = GpuKind::Unknown;
     std::optional<GpuBasis> basis = {};      ///< null in reports from versions without this member
-    std::optional<std::string> vendor = {};  ///< "nvidia", "amd", "intel" …; see report/vendor.h
+    std::optional<std::string> vendor = {};  ///< "nvidia", "amd", "intel" …; see report/hardware.h
     std::optional<std::string> name = {};
     std::optional<std::string> title = {};  ///< from title_of(); the fact `title`
     std::optional<PciInfo> pci = {};
@@ -205,8 +216,26 @@ struct Gpu {
     std::vector<Reason> findings = {};
     bool operator==(const Gpu&) const = default;
 };
-RECORD_MEMBERS(Gpu, id, kind, basis, vendor, name, title, pci, driver, nodes, primary, memory,
-               identity, architecture, power, apis, backends, partitions, health, findings)
+RECORD_MEMBERS(Gpu,
+               id,
+               kind,
+               basis,
+               vendor,
+               name,
+               title,
+               pci,
+               driver,
+               nodes,
+               primary,
+               memory,
+               identity,
+               architecture,
+               power,
+               apis,
+               backends,
+               partitions,
+               health,
+               findings)
 
 /// A software implementation of an API. It is listed for completeness and never counts as a GPU.
 struct SoftwareDevice {
@@ -231,8 +260,11 @@ struct AcceleratorPower {
     std::optional<std::int64_t> temperature = {};  ///< from the first sensor, in 1/1000 °C
     bool operator==(const AcceleratorPower&) const = default;
 };
-RECORD_MEMBERS(AcceleratorPower, runtime_status, ("draw_microwatts", draw),
-               ("limit_microwatts", limit), ("temperature_millicelsius", temperature))
+RECORD_MEMBERS(AcceleratorPower,
+               runtime_status,
+               ("draw_microwatts", draw),
+               ("limit_microwatts", limit),
+               ("temperature_millicelsius", temperature))
 
 /// An NPU or another accelerator that is not a GPU.
 struct Accelerator {
@@ -252,8 +284,19 @@ struct Accelerator {
     std::vector<Reason> findings = {};
     bool operator==(const Accelerator&) const = default;
 };
-RECORD_MEMBERS(Accelerator, id, kind, vendor, name, pci, driver, firmware, nodes, memory, power,
-               health, findings)
+RECORD_MEMBERS(Accelerator,
+               id,
+               kind,
+               vendor,
+               name,
+               pci,
+               driver,
+               firmware,
+               nodes,
+               memory,
+               power,
+               health,
+               findings)
 
 /// One driver of an API that is found through a manifest (Vulkan, OpenCL).
 struct RuntimeDriver {
@@ -292,8 +335,18 @@ struct ProbeEntry {
     std::optional<std::vector<std::string>> output = {};
     bool operator==(const ProbeEntry&) const = default;
 };
-RECORD_MEMBERS(ProbeEntry, api, driver, stage, device, outcome, ("duration_usec", duration),
-               ("exit", exit_code), signal, phase, note, output)
+RECORD_MEMBERS(ProbeEntry,
+               api,
+               driver,
+               stage,
+               device,
+               outcome,
+               ("duration_usec", duration),
+               ("exit", exit_code),
+               signal,
+               phase,
+               note,
+               output)
 
 struct Report {
     int schema = kReportSchema;
@@ -315,8 +368,22 @@ struct Report {
     std::vector<Reason> notes = {};
     bool operator==(const Report&) const = default;
 };
-RECORD_MEMBERS(Report, schema, generation, state, ("created_usec", created), source, host, gpus,
-               software, accelerators, nodes, runtimes, probes, confinement, quarantine, notes)
+RECORD_MEMBERS(Report,
+               schema,
+               generation,
+               state,
+               ("created_usec", created),
+               source,
+               host,
+               gpus,
+               software,
+               accelerators,
+               nodes,
+               runtimes,
+               probes,
+               confinement,
+               quarantine,
+               notes)
 
 /// The one size to show to users and to rank by: the memory on the board, or the allocatable memory
 /// if the GPU shares memory with the host (carveout, unified).
@@ -325,5 +392,16 @@ std::optional<Bytes> offered_memory(const GpuMemory& memory);
 /// Parses a report from JSON. Errors: TooLarge, Malformed; another `schema` is also Malformed.
 Result<Report> parse_report(std::string_view json);
 constexpr Bytes kMaxReport = mib(8);
+
+/// The only order of GPUs, best first. GPUs with a usable backend come first, then those for which
+/// that is unknown, then all others. Ties are broken by kind (discrete, integrated, virtual,
+/// unknown, display-only), then by offered_memory() in whole GiB (larger first, unknown last),
+/// compute capability (higher first), memory in bytes, and id. The order does not depend on
+/// anything else, so it is the same each time.
+bool comes_before(const Gpu& left, const Gpu& right);
+
+/// Marks the GPU that the firmware displays on. If the firmware names none, marks the only one with
+/// a connected screen; if no GPU has one, the only GPU that is not display-only.
+void mark_primary(std::vector<Gpu>& gpus, const std::vector<const HardwareDevice*>& hardware);
 
 }  // namespace gpuprobe::inline report

@@ -2,8 +2,236 @@
 #include "report/trials.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "base/text.h"
+#include "report/fact_key.h"
+#include "report/gpu_views.h"
+#include "report/trial_results.h"
 
 namespace gpuprobe::inline report {
+namespace {
+
+constexpr std::size_t kMaxVerificationNote = 512;
+
+/// The result in the check, if the check's numbers agree with it.
+VerificationResult checked(const Value& check, const Verification& found) {
+    const auto* word = check.at("result").as_string();
+    const auto wrong = found.wrong_words.value_or(0);
+    if (word && *word == "verified" && wrong == 0 && found.words.value_or(0) > 0)
+        return VerificationResult::Verified;
+    // Accepted without a look at the numbers, so that a wrong result is never lost.
+    if (word && *word == "miscomputed")
+        return VerificationResult::Miscomputed;
+    return VerificationResult::Failed;
+}
+
+VerificationResult result_of(const ProbeResult& probe, const Value& check, const Verification& v) {
+    // An API that cannot run kernels was not tried.
+    if (has_reason(probe.reasons, "stage-not-offered") || was_never_heard(probe))
+        return VerificationResult::Skipped;
+    switch (probe.outcome) {
+        case Outcome::Answered:
+            return checked(check, v);
+        case Outcome::TimedOut:
+            return VerificationResult::TimedOut;
+        case Outcome::Crashed:
+            return VerificationResult::Crashed;
+        case Outcome::Skipped:
+            return VerificationResult::Skipped;
+        case Outcome::Absent:
+        case Outcome::Failed:
+            break;
+    }
+    return VerificationResult::Failed;
+}
+
+}  // namespace
+
+Verification verification_from(const ProbeResult& probe) {
+    const auto check =
+        probe.devices.size() == 1 ? fact(probe.devices.front(), facts::kCheck) : Value{};
+    Verification found{.words = check.at("words").as_unsigned(),
+                       .wrong_words = check.at("wrong_words").as_unsigned(),
+                       .first_wrong = check.at("first_wrong").as_unsigned(),
+                       .note = probe.note,
+                       .at = probe.at,
+                       .reasons = probe.reasons};
+    if (const auto* note = check.at("note").as_string(); note && !note->empty())
+        found.note = scrubbed(*note, kMaxVerificationNote);
+    found.result = result_of(probe, check, found);
+    return found;
+}
+
+namespace {
+
+constexpr std::size_t kMaxMeasurementNote = 512;
+/// Largest plausible rate: a hundred times the rate of the largest accelerator today.
+constexpr double kMaxRate = 1e18;
+constexpr double kMaxSpread = 1000;
+/// Largest plausible context: with more, another process allocated memory at the same time.
+constexpr Bytes kMaxContext = gib(8);
+/// The constants in score_of()'s formula.
+constexpr double kWeightBytes = 4e9;
+constexpr double kPromptOperations = 4 * 14e9;
+
+/// JSON keys of rates, and the members that hold them.
+struct Rate {
+    std::string_view key;
+    std::optional<std::uint64_t> Measurement::*member;
+};
+constexpr std::array<Rate, 7> kRates{{{"memory_read", &Measurement::memory_read},
+                                      {"memory_copy", &Measurement::memory_copy},
+                                      {"host_to_device", &Measurement::host_to_device},
+                                      {"device_to_host", &Measurement::device_to_host},
+                                      {"fp32", &Measurement::fp32},
+                                      {"fp16", &Measurement::fp16},
+                                      {"int8", &Measurement::int8}}};
+constexpr std::string_view kLaunch = "launch_usec";
+
+/// The number, if it is finite, positive and at most `limit`.
+std::optional<double> positive(const Value& value, double limit) {
+    const auto number = value.as_double();
+    if (!number || !std::isfinite(*number) || *number <= 0 || *number > limit)
+        return std::nullopt;
+    return number;
+}
+
+std::optional<std::uint64_t> rate_in(const Value& value) {
+    const auto number = positive(value, kMaxRate);
+    return number && *number >= 1 ? std::optional{static_cast<std::uint64_t>(std::llround(*number))}
+                                  : std::nullopt;
+}
+
+std::optional<Bytes> context_in(const Value& value) {
+    const auto bytes = value.as_unsigned();
+    return bytes && *bytes > 0 && Bytes{*bytes} <= kMaxContext ? std::optional{Bytes{*bytes}}
+                                                               : std::nullopt;
+}
+
+/// The spreads of known figures; unknown keys and implausible values are dropped.
+std::map<std::string, double> spread_in(const Value& value) {
+    std::map<std::string, double> spread;
+    const auto keep = [&](std::string_view key) {
+        const auto part = value.at(key).as_double();
+        if (part && *part >= 0 && *part <= kMaxSpread)
+            spread.emplace(key, *part);
+    };
+    for (const auto& rate : kRates)
+        keep(rate.key);
+    keep(kLaunch);
+    return spread;
+}
+
+bool has_figure(const Measurement& measurement) {
+    return measurement.launch || std::ranges::any_of(kRates, [&](const Rate& rate) {
+               return (measurement.*rate.member).has_value();
+           });
+}
+
+void read_figures(const Value& value, Measurement& measurement) {
+    for (const auto& rate : kRates)
+        measurement.*rate.member = rate_in(value.at(rate.key));
+    measurement.launch = positive(value.at(kLaunch), kMaxRate);
+    measurement.context = context_in(value.at("context"));
+    measurement.spread = spread_in(value.at("spread"));
+    if (const auto* note = value.at("note").as_string(); note && !note->empty())
+        measurement.note = scrubbed(*note, kMaxMeasurementNote);
+    if (!has_figure(measurement))
+        measurement.outcome = Outcome::Failed;
+}
+
+}  // namespace
+
+Measurement measurement_from(const ProbeResult& probe) {
+    Measurement measurement{.outcome = probe.outcome,
+                            .duration = probe.duration,
+                            .note = probe.note,
+                            .at = probe.at,
+                            .reasons = probe.reasons};
+    // A measurement is about one device; any other number of devices leaves it without figures.
+    if (probe.outcome == Outcome::Answered)
+        read_figures(
+            probe.devices.size() == 1 ? fact(probe.devices.front(), facts::kMeasured) : Value{},
+            measurement);
+    return measurement;
+}
+
+std::optional<double> score_of(const Measurement& measurement) {
+    const auto bandwidth =
+        measurement.memory_read ? measurement.memory_read : measurement.memory_copy;
+    const auto rate = std::max(measurement.fp16, measurement.fp32);
+    if (measurement.outcome != Outcome::Answered || !bandwidth || !rate)
+        return std::nullopt;
+    return 1 / (kWeightBytes / static_cast<double>(*bandwidth) +
+                kPromptOperations / static_cast<double>(*rate));
+}
+
+namespace {
+
+/// Number of FP32 cores per multiprocessor; each executes one FMA per clock.
+struct Cores {
+    std::string_view compute_capability;
+    std::uint64_t count;
+};
+constexpr std::array<Cores, 15> kCores{{{"5.0", 128},
+                                        {"5.2", 128},
+                                        {"5.3", 128},
+                                        {"6.0", 64},
+                                        {"6.1", 128},
+                                        {"6.2", 128},
+                                        {"7.0", 64},
+                                        {"7.2", 64},
+                                        {"7.5", 64},
+                                        {"8.0", 64},
+                                        {"8.6", 128},
+                                        {"8.7", 128},
+                                        {"8.9", 128},
+                                        {"9.0", 128},
+                                        {"10.0", 128}}};
+/// Largest plausible values: no device today exceeds them, and their products do not overflow.
+constexpr std::uint64_t kMaxClock = 100'000'000'000;
+constexpr std::uint64_t kMaxWidth = 1'000'000;
+
+/// The fact, if it is positive and at most `limit`.
+std::optional<std::uint64_t> plausible(const Value& device,
+                                       FactKey<std::uint64_t> key,
+                                       std::uint64_t limit) {
+    const auto number = fact(device, key);
+    return number && *number > 0 && *number <= limit ? number : std::nullopt;
+}
+
+/// The cores per multiprocessor of this GPU; nullopt for an unknown compute capability.
+std::optional<std::uint64_t> cores_of(const Gpu& gpu) {
+    const auto& capability = gpu.architecture.cuda_compute_capability;
+    const auto* found =
+        std::ranges::find(kCores, capability.value_or(""), &Cores::compute_capability);
+    return found == kCores.end() ? std::nullopt : std::optional{found->count};
+}
+
+}  // namespace
+
+Promise promise_of(const Gpu& gpu) {
+    const auto view = gpu.apis.find("cuda");
+    if (view == gpu.apis.end())
+        return {};
+    const auto& device = view->second.device;
+    const auto memory_clock = plausible(device, facts::kMemoryClock, kMaxClock);
+    const auto bus_bits = plausible(device, facts::kMemoryBusBits, kMaxWidth);
+    const auto clock = plausible(device, facts::kClock, kMaxClock);
+    const auto processors = plausible(device, facts::kMultiprocessors, kMaxWidth);
+    const auto cores = cores_of(gpu);
+    Promise promise;
+    // Two transfers per clock; bits to bytes.
+    if (memory_clock && bus_bits)
+        promise.memory = 2 * *memory_clock * (*bus_bits / 8);
+    if (clock && processors && cores)
+        promise.fp32 = 2 * *clock * *processors * *cores;
+    return promise;
+}
+
 namespace {
 
 /// Whether the probe was a trial of that device.

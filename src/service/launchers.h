@@ -8,7 +8,7 @@
 
 #include "base/record.h"
 #include "probe/socket_launcher.h"
-#include "report/caller.h"
+#include "report/access.h"
 
 namespace gpuprobe::inline service {
 

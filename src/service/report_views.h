@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/engine.h"
-#include "report/caller.h"
+#include "report/access.h"
 
 namespace gpuprobe::inline service {
 

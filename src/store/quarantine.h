@@ -12,7 +12,7 @@
 #include "base/record.h"
 #include "base/result.h"
 #include "base/units.h"
-#include "report/quarantined.h"
+#include "report/outcome.h"
 #include "store/checked_file.h"
 
 namespace gpuprobe::store {

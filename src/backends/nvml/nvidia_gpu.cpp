@@ -8,7 +8,7 @@
 #include "backends/nvml/nvml.h"
 #include "base/record.h"
 #include "base/text.h"
-#include "report/uuid.h"
+#include "report/api_device.h"
 
 namespace gpuprobe::backends {
 namespace {

@@ -14,7 +14,7 @@
 #include "engine/knowledge_update.h"
 #include "fakes/disk/failing_disk.h"
 #include "knowledge/chips.h"
-#include "report/staleness.h"
+#include "report/outcome.h"
 #include "support/signed_bundle.h"
 #include "support/temporary_folder.h"
 

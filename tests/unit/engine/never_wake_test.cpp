@@ -8,7 +8,7 @@
 #include "engine/capture.h"
 #include "engine/live_memory.h"
 #include "inventory/scan.h"
-#include "report/role.h"
+#include "report/hardware.h"
 #include "store/probe_cache.h"
 #include "support/places.h"
 

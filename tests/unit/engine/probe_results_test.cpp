@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "report/api_view.h"
+#include "report/gpu_views.h"
 
 namespace gpuprobe::engine {
 namespace {

@@ -6,8 +6,7 @@
 #include <unistd.h>
 
 #include "report/fact_key.h"
-#include "report/role.h"
-#include "report/vendor.h"
+#include "report/hardware.h"
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {

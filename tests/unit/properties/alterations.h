@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string>
 
-#include "report/chip.h"
+#include "report/hardware.h"
 #include "unit/properties/dice.h"
 #include "unit/properties/places.h"
 

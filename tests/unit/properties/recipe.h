@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "report/access.h"
 #include "report/api_table.h"
-#include "report/caller.h"
 #include "unit/properties/alterations.h"
 
 /// Machines recombined from the parts of recorded ones: what a seed makes of them.

@@ -4,7 +4,7 @@
 
 #include "explain/doctor.h"
 #include "policy/computing_api.h"
-#include "report/backend_view.h"
+#include "report/gpu_views.h"
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 

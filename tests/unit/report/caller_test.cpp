@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/caller.h"
-
 #include <gtest/gtest.h>
 
 #include "base/value.h"
+#include "report/access.h"
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "report/uuid.h"
-#include "report/vendor.h"
+#include "report/api_device.h"
+#include "report/hardware.h"
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/kernel_side.h"
-
 #include <gtest/gtest.h>
 
+#include "report/identity.h"
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {

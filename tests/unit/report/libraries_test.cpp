@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/libraries.h"
-
 #include <set>
 
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "report/api_table.h"
 
 namespace gpuprobe {
 namespace {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/unit.h"
-
 #include <gtest/gtest.h>
 
 #include "base/value.h"
 #include "report/compute_view.h"
+#include "report/partition.h"
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {

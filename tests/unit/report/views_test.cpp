@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "report/driver_table.h"
+#include "report/api_device.h"
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {

@@ -1,11 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
+#include "knowledge/chips.h"
 #include "report/machine.h"
 
+/// Lookups of a device in the chip table (knowledge/chips.h). They return nullptr if no row
+/// matches.
+
 namespace gpuprobe::inline report {
+
+/// The row for the device's PCI ids, or for its device tree `compatible` words.
+const knowledge::Chip* chip_of(const HardwareDevice& device);
+
+/// The row for the bound kernel driver, or for the driver that created the device.
+const knowledge::Chip* driver_row_of(const HardwareDevice& device);
+
+}  // namespace gpuprobe::inline report
+
+/// Vendor names as in the chip table: "nvidia", "amd", "intel", "apple", "arm" …
+
+namespace gpuprobe::inline report {
+
+/// The name for a PCI vendor id (four lower-case hexadecimal digits); nullopt if the chip table has
+/// no such vendor.
+std::optional<std::string> vendor_word(std::string_view vendor_id);
+
+/// Whether that vendor makes GPUs, and not only displays or accelerators.
+bool makes_gpus(std::string_view vendor_id);
+
+/// Whether that vendor makes accelerators but not GPUs.
+bool makes_accelerators_alone(std::string_view vendor_id);
+
+/// The vendor of a device by its PCI vendor id. On a bus without vendor ids: by the device tree's
+/// `compatible`, or else by the kernel driver.
+std::optional<std::string> vendor_of(const HardwareDevice& device);
+
+/// The only vendor whose devices an API lists ("cuda" → "nvidia"); nullopt if the API supports any.
+std::optional<std::string> vendor_of_api(std::string_view api);
 
 /// The role of a device function for gpuprobe.
 enum class Role {

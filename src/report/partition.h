@@ -44,8 +44,22 @@ struct Unit {
     std::map<std::string, std::uint32_t> indices = {};  ///< index in each API that lists it
     bool operator==(const Unit&) const = default;
 };
-RECORD_MEMBERS(Unit, name, id, profile, gpu_instance, compute_instance, gpu_slices, compute_slices,
-               multiprocessors, uuid, memory, node, nodes, kfd_node, state, indices)
+RECORD_MEMBERS(Unit,
+               name,
+               id,
+               profile,
+               gpu_instance,
+               compute_instance,
+               gpu_slices,
+               compute_slices,
+               multiprocessors,
+               uuid,
+               memory,
+               node,
+               nodes,
+               kfd_node,
+               state,
+               indices)
 
 /// Whether programs can use the partition.
 bool is_usable(const Unit& unit);

@@ -1,10 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/role.h"
+#include "report/hardware.h"
 
-#include "report/chip.h"
-#include "report/vendor.h"
+#include "report/api_table.h"
 
 namespace gpuprobe::inline report {
+
+const knowledge::Chip* chip_of(const HardwareDevice& device) {
+    const auto& chips = knowledge::Chips::current();
+    if (device.vendor_id)
+        return chips.find(*device.vendor_id, device.device_id.value_or(""),
+                          device.pci_class.value_or(""));
+    return chips.find_compatible(device.compatible);
+}
+
+namespace {
+
+/// Name of the driver of a device. A platform device that a driver creates for itself has no driver
+/// link, but its name is the driver's name, perhaps with a number: "platform:vgem",
+/// "platform:amdgpu_xcp_3".
+std::string_view driver_word(const HardwareDevice& device) {
+    if (device.driver)
+        return *device.driver;
+    constexpr std::string_view kPlatform = "platform:";
+    if (!device.id.starts_with(kPlatform))
+        return {};
+    const auto name = std::string_view{device.id}.substr(kPlatform.size());
+    return name.substr(0, name.find_last_not_of("0123456789._") + 1);
+}
+
+}  // namespace
+
+const knowledge::Chip* driver_row_of(const HardwareDevice& device) {
+    return knowledge::Chips::current().find_driver(driver_word(device));
+}
+
+std::optional<std::string> vendor_word(std::string_view vendor_id) {
+    const auto* maker = knowledge::Chips::current().maker_of_vendor(vendor_id);
+    return maker ? std::optional{maker->maker} : std::nullopt;
+}
+
+bool makes_gpus(std::string_view vendor_id) {
+    const auto* maker = knowledge::Chips::current().maker_of_vendor(vendor_id);
+    return maker && maker->makes_any(knowledge::Role::Gpu);
+}
+
+bool makes_accelerators_alone(std::string_view vendor_id) {
+    using knowledge::Role;
+    const auto* maker = knowledge::Chips::current().maker_of_vendor(vendor_id);
+    return maker && maker->makes_any(Role::Accelerator) && !maker->makes_any(Role::Gpu);
+}
+
+std::optional<std::string> vendor_of(const HardwareDevice& device) {
+    if (device.vendor_id)
+        return vendor_word(*device.vendor_id);
+    // No PCI vendor id, as for devices from the device tree. The chip's row is more specific than
+    // the driver's row.
+    for (const auto* row : {chip_of(device), driver_row_of(device)})
+        if (row && row->maker)
+            return row->maker;
+    return std::nullopt;
+}
+
+std::optional<std::string> vendor_of_api(std::string_view api) {
+    const auto* row = find_api(api);
+    return row && !row->vendor.empty() ? std::optional<std::string>{row->vendor} : std::nullopt;
+}
+
 namespace {
 
 using ChipRole = knowledge::Role;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/libraries.h"
+#include "report/api_table.h"
 
 #include <algorithm>
 #include <array>

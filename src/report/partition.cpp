@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/unit.h"
+#include "report/partition.h"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "base/text.h"
+#include "report/api_device.h"
 #include "report/api_table.h"
-#include "report/api_view.h"
 #include "report/fact_key.h"
+#include "report/gpu_views.h"
 #include "report/identity.h"
 #include "report/memory.h"
 #include "report/report.h"
-#include "report/uuid.h"
 
 namespace gpuprobe::inline report {
 namespace {
