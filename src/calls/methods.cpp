@@ -13,7 +13,7 @@
 #include "calls/method_records.h"
 #include "calls/plan_call.h"
 #include "calls/probe_call.h"
-#include "policy/recommendation.h"
+#include "policy/decision.h"
 #include "report/trials.h"
 #include "wire/error_names.h"
 

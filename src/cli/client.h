@@ -11,7 +11,6 @@
 #include "base/result.h"
 #include "calls/methods.h"
 #include "policy/decision.h"
-#include "policy/recommendation.h"
 #include "report/report.h"
 #include "report/trials.h"
 

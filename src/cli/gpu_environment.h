@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "policy/gpu_selectors.h"
+#include "policy/environment.h"
 
 namespace gpuprobe::inline cli {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cli/context.h"
+#include "policy/decision.h"
 #include "policy/manifest.h"
-#include "policy/recommendation.h"
 
 namespace gpuprobe::inline cli {
 

@@ -14,7 +14,7 @@
 #include "explain/screen.h"
 #include "explain/shell_quote.h"
 #include "explain/table.h"
-#include "policy/gpu_order.h"
+#include "policy/gpu_selection.h"
 
 namespace gpuprobe::inline cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/verbs.h"
 #include "explain/explain.h"
 #include "explain/shell_quote.h"
-#include "policy/consumer_set.h"
+#include "policy/application_set.h"
 #include "policy/exports.h"
 #include "report/outcome.h"
 

@@ -8,7 +8,7 @@
 #include "explain/explain.h"
 #include "explain/phrase.h"
 #include "explain/table.h"
-#include "policy/consumer_set.h"
+#include "policy/application_set.h"
 
 namespace gpuprobe::inline cli {
 namespace {

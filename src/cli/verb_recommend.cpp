@@ -26,8 +26,8 @@
 #include "explain/phrase.h"
 #include "explain/screen.h"
 #include "explain/shell_quote.h"
+#include "policy/decision.h"
 #include "policy/environment.h"
-#include "policy/recommendation.h"
 #include "report/report.h"
 
 namespace gpuprobe::inline cli {

@@ -5,10 +5,10 @@
 
 #include "base/text.h"
 #include "engine/knowledge_folders.h"
+#include "policy/candidates.h"
 #include "policy/evaluate.h"
 #include "policy/profile.h"
 #include "policy/select.h"
-#include "policy/select_question.h"
 #include "report/outcome.h"
 
 namespace gpuprobe::engine {

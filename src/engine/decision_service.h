@@ -8,7 +8,7 @@
 
 #include "engine/feedback.h"
 #include "engine/knowledge_folders.h"
-#include "policy/consumer_set.h"
+#include "policy/application_set.h"
 #include "policy/decision.h"
 #include "policy/recommend.h"
 

@@ -19,7 +19,6 @@
 #include "engine/targets.h"
 #include "policy/decision.h"
 #include "policy/profile.h"
-#include "policy/recommendation.h"
 #include "probe/launcher.h"
 #include "probe/supervisor.h"
 #include "report/report.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "policy/experience.h"
 #include "policy/override_rule.h"
+#include "policy/select.h"
 #include "report/report.h"
 #include "store/feedback.h"
 

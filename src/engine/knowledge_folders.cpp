@@ -11,8 +11,8 @@
 #include "knowledge/library.h"
 #include "knowledge/places.h"
 #include "knowledge/selectors.h"
+#include "policy/application_set.h"
 #include "policy/causes.h"
-#include "policy/consumer_set.h"
 #include "policy/rules.h"
 #include "report/api_table.h"
 

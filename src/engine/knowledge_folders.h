@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "knowledge/bundle.h"
 #include "knowledge/library.h"
-#include "policy/consumer_set.h"
+#include "policy/application_set.h"
 #include "report/outcome.h"
 
 namespace gpuprobe::engine {

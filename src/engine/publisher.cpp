@@ -8,7 +8,7 @@
 #include "base/value.h"
 #include "engine/engine.h"
 #include "knowledge/library.h"
-#include "policy/gpu_order.h"
+#include "policy/gpu_selection.h"
 #include "report/outcome.h"
 
 namespace gpuprobe::engine {

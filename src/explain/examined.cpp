@@ -7,7 +7,7 @@
 
 #include "explain/place.h"
 #include "knowledge/chips.h"
-#include "policy/path_term.h"
+#include "policy/causes.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
 #include "report/outcome.h"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "policy/decision.h"
-#include "policy/recommendation.h"
 #include "report/machine.h"
 #include "report/outcome.h"
 

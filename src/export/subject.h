@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "base/value.h"
-#include "policy/recommendation.h"
+#include "policy/decision.h"
 #include "policy/rules.h"
 #include "report/report.h"
 

@@ -53,7 +53,7 @@ constexpr auto kSelecting = std::to_array<std::string_view>({
 /// A variable that makes a loader open a file, and the facts that its value may consist of.
 struct LoadingVariable {
     std::string_view name;
-    std::string_view facts;  ///< separated by spaces; defined in policy/selector_facts.h
+    std::string_view facts;  ///< separated by spaces; defined in policy/gpu_selection.h
 };
 constexpr auto kLoading = std::to_array<LoadingVariable>({
     {"OCL_ICD_VENDORS", "opencl_vendor"},

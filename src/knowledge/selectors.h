@@ -77,7 +77,7 @@ constexpr std::array<EnumName<ListForm>, 12> names_of(ListForm) {
              {ListForm::PrimeIds, "prime-ids"}}};
 }
 
-/// Variable name → template over facts of GPUs (policy/selector_facts.h).
+/// Variable name → template over facts of GPUs (policy/gpu_selection.h).
 using Variables = std::map<std::string, std::string>;
 
 /// A library that reads variables to find out which GPUs it may use.

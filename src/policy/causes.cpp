@@ -2,11 +2,247 @@
 #include "policy/causes.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <span>
 
+#include <fnmatch.h>
+
+#include "base/text.h"
 #include "knowledge/library.h"
 
 namespace gpuprobe::inline policy {
+namespace {
+
+// Limit on the values that one path reaches.
+constexpr std::size_t kMaxMet = 4096;
+constexpr std::size_t kMaxText = 1024;  // bytes of a condition; also limits how deep brackets nest
+
+Result<PathTerm> term_from(const TermText& text);
+
+/// A step: a name with an optional filter in brackets.
+Result<PathStep> step_from(std::string_view text) {
+    const auto open = std::min(text.find('['), text.size());
+    PathStep step{.name = std::string{text.substr(0, open)}};
+    if (open == text.size())
+        return step;
+    if (!text.ends_with(']'))
+        return Error{ErrorCode::InvalidRequest, scrubbed(text, 64) + ": a bracket is not closed"};
+    // The filter's path starts at the filtered item, which the leading dot expresses.
+    const auto inside = "." + std::string{text.substr(open + 1, text.size() - open - 2)};
+    step.filter.push_back(TRY(term_from(term_text(inside))));
+    return step;
+}
+
+/// Parses a path. Errors: InvalidRequest for an unknown root or an unclosed bracket.
+Result<Path> path_from(std::string_view text) {
+    constexpr auto kRoots =
+        std::to_array<std::string_view>({"", "report", "host", "gpu", "accelerator", "device",
+                                         "here", "place", "apis", "variables", "told"});
+    if (text.starts_with('\''))
+        return Path{.root = {}, .steps = {}, .text = Value{text.substr(1)}};
+    const auto dot = std::min(text.find('.'), text.size());
+    Path path;
+    path.root = text.substr(0, dot);
+    if (std::ranges::find(kRoots, path.root) == kRoots.end())
+        return Error{ErrorCode::InvalidRequest,
+                     scrubbed(text, 64) + ": a path begins with nothing of that name"};
+    // Split at dots, except for those inside a filter.
+    for (text.remove_prefix(dot); text.size() > 1;) {
+        text.remove_prefix(1);
+        const auto end = find_outside_brackets(text, ".");
+        path.steps.push_back(TRY(step_from(text.substr(0, end))));
+        text.remove_prefix(end);
+    }
+    return path;
+}
+
+/// Parses a term over paths. A right-hand side that begins with `$` is another path.
+Result<PathTerm> term_from(const TermText& text) {
+    PathTerm term;
+    term.path = TRY(path_from(text.name));
+    if (text.sign.empty())
+        return term;
+    term.relation = TRY(relation_of(text));
+    if (text.value.starts_with('$'))
+        term.other.push_back(TRY(path_from(text.value.substr(1))));
+    else
+        for (const auto word : split(text.value, '|'))
+            term.words.emplace_back(word);
+    return term;
+}
+
+/// Parses a condition into clauses and alternatives.
+Result<Condition> condition_from(std::string_view text) {
+    Condition condition;
+    for (const auto clause : split_at_word(text, " and ")) {
+        auto alternatives = alternatives_of(clause);
+        auto& into = condition.clauses.emplace_back();
+        into.takes_doubt = alternatives.takes_doubt;
+        for (const auto& one : alternatives.terms)
+            // A dot in the name distinguishes a path from a fact.
+            if (one.name.find('.') != std::string_view::npos)
+                into.alternatives.emplace_back(TRY(term_from(one)));
+            else
+                into.alternatives.emplace_back(TRY(fact_term(one)));
+    }
+    return condition;
+}
+
+Truth tested(const PathTerm& term, const std::vector<Met>& met, const Scene& scene);
+
+/// Collects the values reached from `value` after the first `taken` steps of the path. `key` is the
+/// last name that a `*` matched.
+void walk(const Value& value,
+          std::span<const PathStep> steps,
+          std::size_t taken,
+          std::string_view key,
+          const Scene& scene,
+          std::vector<Met>& met) {
+    // Lists are transparent: continue with every item.
+    if (const auto* items = value.as_array()) {
+        for (const auto& item : *items)
+            walk(item, steps, taken, key, scene, met);
+        return;
+    }
+    // The filter belongs to the step that led to this value.
+    if (taken > 0 && !steps[taken - 1].filter.empty()) {
+        const auto& filter = steps[taken - 1].filter.front();
+        std::vector<Met> inside;
+        walk(value, filter.path.steps, 0, {}, scene, inside);
+        if (tested(filter, inside, scene) != Truth::True)
+            return;
+    }
+    if (taken == steps.size()) {
+        if (!value.is_null() && met.size() < kMaxMet)
+            met.push_back({&value, key});
+        return;
+    }
+    const auto* members = value.as_object();
+    const std::string_view name{steps[taken].name};
+    if (members && name == "*")
+        for (const auto& member : *members)
+            walk(member.value, steps, taken + 1, member.key, scene, met);
+    else if (members && name.starts_with('{'))
+        // "{api}": the name comes from the evidence.
+        walk(value.at(word_of(scene.evidence->at(name.substr(1, name.size() - 2)))), steps,
+             taken + 1, key, scene, met);
+    else if (members)
+        walk(value.at(name), steps, taken + 1, key, scene, met);
+}
+
+/// Whether the value is an object, or not empty, false or 0.
+bool is_something(const Met& met) {
+    const auto word = lower_case(word_of(*met.value));
+    return met.value->is_object() || (!word.empty() && word != "false" && word != "0");
+}
+
+/// Equality is a case-insensitive glob match; other relations compare versions.
+bool compares(const std::string& have, const std::string& want, Relation relation) {
+    if (relation == Relation::Equals || relation == Relation::Differs)
+        return fnmatch(want.c_str(), have.c_str(), FNM_NOESCAPE | FNM_CASEFOLD) == 0;
+    const auto left = leading_version(have);
+    const auto right = leading_version(want);
+    return left && right && stands(*left <=> *right, relation);
+}
+
+/// Whether one of the reached values satisfies the term; unknown if there is nothing to compare.
+Truth tested(const PathTerm& term, const std::vector<Met>& met, const Scene& scene) {
+    if (term.relation == Relation::Never)
+        return truth_of(std::ranges::any_of(met, is_something));
+    // The values to compare with: literal words, and the values that the other path reaches.
+    auto words = term.words;
+    for (const auto& path : term.other)
+        for (const auto& other : met_by(path, scene))
+            words.push_back(word_of(*other.value));
+    if (met.empty() || words.empty())
+        return Truth::Unknown;
+    const bool is_any = std::ranges::any_of(met, [&](const Met& have) {
+        return std::ranges::any_of(words, [&](const std::string& want) {
+            return compares(word_of(*have.value), want, term.relation);
+        });
+    });
+    // compares() only reports whether the words match, so negate the result for "!=".
+    return truth_of(is_any != (term.relation == Relation::Differs));
+}
+
+/// Parses the text in `value` and stores the result in `out`.
+template <class T>
+ReadProblem put(const Value& value, Result<T> (*parse)(std::string_view), T& out) {
+    const auto* text = value.as_string();
+    if (!text)
+        return wrong_type(value, "string");
+    if (text->size() > kMaxText)
+        return "more than 1024 bytes";
+    auto parsed = parse(*text);
+    if (!parsed)
+        return parsed.error().text;
+    out = std::move(parsed).value();
+    return {};
+}
+
+}  // namespace
+
+ReadProblem read_value(const Value& value, Condition& condition) {
+    return put(value, condition_from, condition);
+}
+
+ReadProblem read_value(const Value& value, Path& path) {
+    return put(value, path_from, path);
+}
+
+std::string word_of(const Value& value) {
+    if (const auto* text = value.as_string())
+        return *text;
+    if (const auto flag = value.as_bool())
+        return *flag ? "true" : "false";
+    if (const auto number = value.as_int())
+        return std::to_string(*number);
+    return "";
+}
+
+std::vector<Met> met_by(const Path& path, const Scene& scene) {
+    const bool is_device =
+        path.root == "gpu" || path.root == "accelerator" || path.root == "device";
+    const auto* root = path.root.empty() ? scene.evidence
+                       : is_device       ? scene.device
+                                         : &scene.roots->at(path.root);
+    std::vector<Met> met;
+    // A literal is a path to itself.
+    if (!path.text.is_null())
+        met.push_back({.value = &path.text});
+    else if (root)
+        walk(*root, path.steps, 0, {}, scene, met);
+    return met;
+}
+
+Truth holds(const Condition& condition, const Scene& scene) {
+    const auto of_one = [&](const std::variant<PathTerm, Term>& term) {
+        if (const auto* own = std::get_if<PathTerm>(&term))
+            return tested(*own, met_by(own->path, scene), scene);
+        return holds(std::get<Term>(term), *scene.facts);
+    };
+    auto all = Truth::True;
+    for (const auto& clause : condition.clauses) {
+        auto any = Truth::False;
+        // A clause is a disjunction: skip the remaining alternatives after one that holds.
+        for (const auto& term : clause.alternatives)
+            any = any == Truth::True ? any : either(any, of_one(term));
+        if (clause.takes_doubt && any == Truth::Unknown)
+            any = Truth::True;
+        all = both(all, any);
+        if (all == Truth::False)
+            return all;
+    }
+    return all;
+}
+
+bool all_hold(const std::vector<Condition>& conditions, const Scene& scene) {
+    return std::ranges::all_of(conditions, [&](const Condition& condition) {
+        return holds(condition, scene) == Truth::True;
+    });
+}
+
 namespace {
 
 constexpr std::string_view kCausesSchema = "gpuprobe.causes/1";

@@ -42,7 +42,86 @@ struct Decision {
     std::uint64_t generation = 0;
     bool operator==(const Decision&) const = default;
 };
-RECORD_MEMBERS(Decision, consumer, backend, gpus, environment, answers, messages, candidates,
-               warnings, ("decision", summary), generation)
+RECORD_MEMBERS(Decision,
+               consumer,
+               backend,
+               gpus,
+               environment,
+               answers,
+               messages,
+               candidates,
+               warnings,
+               ("decision", summary),
+               generation)
+
+/// A variant of the platform and its verdict.
+struct VariantCandidate {
+    std::string variant = {};
+    std::string family = {};
+    int tier = 0;
+    int priority = 0;
+    Verdict verdict = Verdict::Rejected;
+    std::vector<std::string> gpus = {};    ///< ids of the GPUs it runs on
+    std::vector<Reason> reasons = {};      ///< every predicate that isn't true; docs/reasons.md
+    std::vector<Reason> warnings = {};     ///< the same for its recommended conditions
+    std::optional<std::string> note = {};  ///< from the manifest
+    bool operator==(const VariantCandidate&) const = default;
+};
+RECORD_MEMBERS(
+    VariantCandidate, variant, family, tier, priority, verdict, gpus, reasons, warnings, note)
+
+enum class RecommendStatus {
+    Ok,
+    None,               ///< no variant fits
+    DefaultUnverified,  ///< no variant fits, but the manifest specifies its default anyway
+    NoPlatform,         ///< the manifest does not support the platform, as far as it is known
+};
+constexpr std::array<EnumName<RecommendStatus>, 4> names_of(RecommendStatus) {
+    return {{{RecommendStatus::Ok, "ok"},
+             {RecommendStatus::None, "none"},
+             {RecommendStatus::DefaultUnverified, "default-unverified"},
+             {RecommendStatus::NoPlatform, "no-platform"}}};
+}
+
+/// The answer to "which download?".
+struct Recommendation {
+    std::string product = {};
+    std::optional<std::string> version = {};
+    RecommendStatus status = RecommendStatus::None;
+    std::optional<std::string> platform = {};
+    std::optional<std::string> variant = {};
+    std::optional<Verdict> verdict = {};                  ///< the variant's: accepted or uncertain
+    Value artifact = {};                                  ///< the variant's, from the manifest
+    std::map<std::string, std::string> environment = {};  ///< the variant's, from the manifest
+    std::vector<std::string> gpus = {};                   ///< ids of the GPUs it runs on
+    std::vector<std::string> fallback = {};               ///< variants to try next, best first
+    std::optional<std::string> project_default = {};
+    std::optional<std::string> hint = {};  ///< from the manifest, if no variant fits
+    std::vector<Reason> warnings = {};     ///< about the variant and about the whole answer
+    /// First the usable ones in order, then the others.
+    std::vector<VariantCandidate> candidates = {};
+    std::string manifest_sha256 = {};
+    std::string rules = {};  ///< serial number of the rules
+    std::uint64_t generation = 0;
+    bool operator==(const Recommendation&) const = default;
+};
+RECORD_MEMBERS(Recommendation,
+               product,
+               version,
+               status,
+               platform,
+               variant,
+               verdict,
+               artifact,
+               environment,
+               gpus,
+               fallback,
+               ("default", project_default),
+               hint,
+               warnings,
+               candidates,
+               manifest_sha256,
+               rules,
+               generation)
 
 }  // namespace gpuprobe::inline policy

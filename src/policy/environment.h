@@ -8,10 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/record.h"
 #include "knowledge/selectors.h"
+#include "policy/gpu_selection.h"
 #include "policy/profile.h"
-#include "policy/selector_facts.h"
-#include "policy/text_template.h"
+#include "report/report.h"
 
 namespace gpuprobe::inline policy {
 
@@ -59,5 +60,42 @@ std::vector<Reason> hidden_by(const Variables& callers,
                               const Gpu& gpu,
                               const Selection& told,
                               const Variables& answer);
+
+using knowledge::SelectorKind;
+
+/// One way to make a runtime use one GPU and no other.
+struct GpuSelector {
+    std::string api = {};  ///< "cuda", "hip", "opencl" …, "opengl", "container", "ggml"
+    SelectorKind kind = SelectorKind::Stable;
+    std::optional<std::string> partition = {};  ///< selects only this partition of the GPU
+    /// Variables that select; empty for an argument.
+    std::map<std::string, std::string> variables = {};
+    std::optional<std::string> argument = {};  ///< for programs that take it as an argument
+    std::map<std::string, std::string> environment = {};  ///< variables to set in addition
+    bool operator==(const GpuSelector&) const = default;
+};
+RECORD_MEMBERS(GpuSelector, api, kind, partition, variables, argument, environment)
+
+/// Every selector of this GPU that the report is certain of, best first within each API. For a
+/// partitioned GPU: the selectors for all partitions together, followed by those for each
+/// partition. `gpu` must belong to the report or to a ComputeView.
+std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu);
+
+/// Whether a shell and systemd can set the variable to the value, and a terminal can show it: a
+/// name of letters, digits and "_" that does not begin with a digit, and a value of printable
+/// characters.
+bool is_settable(std::string_view name, std::string_view value);
+
+/// The selector's variables together with those it requires in addition.
+std::map<std::string, std::string> needs_of(const GpuSelector& selector);
+
+/// The selectors to set together: the best one of each API, unless it conflicts with an earlier
+/// one. Selectors of partitions are excluded.
+std::vector<const GpuSelector*> chosen_selectors(const std::vector<GpuSelector>& selectors);
+
+/// The variables that make programs use only this GPU through any API, which is the output of `env
+/// GPU`: the chosen selectors, and variables that hide the machine's other GPUs in APIs that don't
+/// list this one. Empty if no selector exists.
+std::map<std::string, std::string> environment_for(const Report& report, const Gpu& gpu);
 
 }  // namespace gpuprobe::inline policy

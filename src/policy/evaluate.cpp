@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "policy/computing_api.h"
+#include "policy/build_needs.h"
 #include "report/compute_view.h"
 #include "report/hardware.h"
 

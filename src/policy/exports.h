@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "policy/recommendation.h"
+#include "policy/decision.h"
 #include "policy/rules.h"
 #include "report/report.h"
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/judge.h"
-
 #include <algorithm>
 #include <tuple>
 
 #include "base/text.h"
-#include "policy/nearness.h"
+#include "policy/candidates.h"
+#include "policy/closest_miss.h"
+#include "policy/evaluate.h"
 #include "policy/profile.h"
 #include "policy/term.h"
-#include "policy/variant_reasons.h"
 #include "report/compute_view.h"
 #include "report/gpu_views.h"
 

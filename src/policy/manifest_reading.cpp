@@ -2,6 +2,7 @@
 #include "policy/manifest_reading.h"
 
 #include <algorithm>
+#include <array>
 
 namespace gpuprobe::inline policy {
 namespace {
@@ -86,6 +87,260 @@ std::string path_part(std::string_view key) {
         !key.empty() && key.size() <= kMaxPart &&
         std::ranges::all_of(key, [](char c) { return is_alphanumeric(c) || c == '_' || c == '-'; });
     return is_plain ? std::string{key} : "[\"" + scrubbed(key, kMaxPart) + "\"]";
+}
+
+namespace {
+
+constexpr std::size_t kMaxNote = 400;
+constexpr std::size_t kMaxReference = 512;
+constexpr std::size_t kMaxVariables = 64;
+constexpr std::size_t kMaxVariable = 4096;
+constexpr int kMaxTier = 1000;
+
+ReadProblem check_text(const Value& value, std::size_t limit) {
+    std::string text;
+    return read_plain_text(value, text, limit);
+}
+
+ReadProblem check_urls(const Value& value) {
+    constexpr std::size_t kMaxUrls = 16;
+    const auto* items = value.as_array();
+    if (!items)
+        return wrong_type(value, "array");
+    if (items->empty() || items->size() > kMaxUrls)
+        return "needs 1 to 16 URLs";
+    for (std::size_t i = 0; i < items->size(); ++i) {
+        auto problem = check_url((*items)[i]);
+        if (!problem.empty())
+            return std::move(problem).in("[" + std::to_string(i) + "]");
+    }
+    return {};
+}
+
+ReadProblem check_digest(const Value& value) {
+    constexpr std::string_view kPrefix = "sha256:";
+    const auto* text = value.as_string();
+    if (!text)
+        return wrong_type(value, "string");
+    if (!text->starts_with(kPrefix))
+        return "does not start with sha256:";
+    return check_sha256(Value{text->substr(kPrefix.size())});
+}
+
+ReadProblem check_size(const Value& value) {
+    std::uint64_t size = 0;
+    return read_value(value, size);
+}
+
+ReadProblem check_companions(const Value& value) {
+    std::vector<std::string> names;
+    return read_list(value, names, kMaxList);
+}
+
+ReadProblem check_signature(const Value& value) {
+    return read_members(value, [](const std::string& key, const Value& member) -> ReadProblem {
+        if (key == "url")
+            return check_url(member);
+        if (key == "key_id")
+            return check_text(member, kMaxReference);
+        if (key != "type")
+            return "unknown member";
+        const auto* word = member.as_string();
+        const bool is_known =
+            word && (*word == "minisign" || *word == "sigstore-bundle" || *word == "gpg");
+        return is_known ? ReadProblem{} : ReadProblem{"none of minisign, sigstore-bundle and gpg"};
+    });
+}
+
+/// A member of an artifact and its check.
+struct ArtifactCheck {
+    std::string_view key;
+    ReadProblem (*check)(const Value& value);
+};
+constexpr ArtifactCheck kArtifactChecks[] = {
+    {"type",
+     [](const Value& value) -> ReadProblem {
+         const auto* word = value.as_string();
+         return word && is_label(*word)
+                    ? ReadProblem{}
+                    : ReadProblem{"none of file, index, oci, dir, package and wheel"};
+     }},
+    {"urls", check_urls},
+    {"sha256", check_sha256},
+    {"size", check_size},
+    {"ref", [](const Value& value) { return check_text(value, kMaxReference); }},
+    {"digest", check_digest},
+    {"media_type", [](const Value& value) { return check_text(value, kMaxReference); }},
+    {"companions", check_companions},
+    {"signature", check_signature},
+};
+
+ReadProblem needs_member(const Value& artifact, const char* key) {
+    return artifact.find(key) ? ReadProblem{} : ReadProblem{"missing"}.in(key);
+}
+
+/// Checks that the members are present that are needed to find and verify the artifact.
+ReadProblem check_whole(const Value& artifact) {
+    auto problem = needs_member(artifact, "type");
+    const auto* type = artifact.at("type").as_string();
+    if (problem.empty() && type && *type == "file") {
+        problem = needs_member(artifact, "urls");
+        if (problem.empty())
+            problem = needs_member(artifact, "sha256");
+    }
+    if (problem.empty() && type && *type == "oci")
+        problem = needs_member(artifact, "ref");
+    return problem;
+}
+
+bool is_variable(std::string_view name) {
+    return !name.empty() && !(name.front() >= '0' && name.front() <= '9') &&
+           std::ranges::all_of(name, [](char c) {
+               return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+                      c == '_';
+           });
+}
+
+ReadProblem read_environment(const Value& value, std::map<std::string, std::string>& out) {
+    const auto* members = value.as_object();
+    if (!members)
+        return wrong_type(value, "object");
+    if (members->size() > kMaxVariables)
+        return "more than 64 variables";
+    for (const auto& [name, member] : *members) {
+        auto problem = is_variable(name) ? read_plain_text(member, out[name], kMaxVariable)
+                                         : ReadProblem{"not the name of a variable"};
+        if (!problem.empty())
+            return std::move(problem).in(path_part(name));
+    }
+    return {};
+}
+
+/// Expands tsuku's shorthand into an artifact.
+ReadProblem read_shorthand(const Value& value, Value& artifact) {
+    artifact["type"] = "file";
+    artifact["urls"] = Value::Array{value.at("url")};
+    for (const char* key : {"sha256", "size"})
+        if (const auto* member = value.find(key))
+            artifact[key] = *member;
+    auto problem = check_url(value.at("url"));
+    if (!problem.empty())
+        return std::move(problem).in("url");
+    return read_artifact(Value{artifact}, artifact);
+}
+
+ReadProblem read_integer(const Value& value, int& out, int least, int most) {
+    auto problem = read_value(value, out);
+    if (problem.empty() && (out < least || out > most))
+        problem = "number out of range";
+    return problem;
+}
+
+/// Reads an artifact. A variant with an unknown type of artifact is rejected, not an error.
+ReadProblem read_artifact_of(const Value& value, Variant& out) {
+    constexpr auto kTypes =
+        std::to_array<std::string_view>({"file", "index", "oci", "dir", "package", "wheel"});
+    auto problem = read_artifact(value, out.artifact);
+    const auto* type = value.at("type").as_string();
+    if (problem.empty() && type && std::ranges::find(kTypes, *type) == kTypes.end())
+        out.needs.unsupported.push_back("artifact.type=" + *type);
+    return problem;
+}
+
+constexpr MemberReader<Variant> kReaders[] = {
+    {"family",
+     [](const Value& value, Variant& out) -> ReadProblem {
+         auto problem = read_value(value, out.family);
+         return !problem.empty() || is_label(out.family) ? problem : ReadProblem{"not a label"};
+     }},
+    {"tier",
+     [](const Value& value, Variant& out) { return read_integer(value, out.tier, 0, kMaxTier); }},
+    {"priority", [](const Value& value, Variant& out) { return read_value(value, out.priority); }},
+    {"on_unknown",
+     [](const Value& value, Variant& out) -> ReadProblem {
+         auto problem = read_value(value, out.on_unknown);
+         return problem.empty() ? problem : ReadProblem{"neither reject nor accept"};
+     }},
+    {"requires",
+     [](const Value& value, Variant& out) { return read_requirements(value, out.needs); }},
+    {"advises", [](const Value& value,
+                   Variant& out) { return read_requirements(value, out.advice.emplace()); }},
+    {"artifact", read_artifact_of},
+    {"url", [](const Value&, Variant&) { return ReadProblem{}; }},     // read together, below
+    {"sha256", [](const Value&, Variant&) { return ReadProblem{}; }},  // see `url`
+    {"size", [](const Value&, Variant&) { return ReadProblem{}; }},    // see `url`
+    {"env",
+     [](const Value& value, Variant& out) { return read_environment(value, out.environment); }},
+    {"note", [](const Value& value,
+                Variant& out) { return read_plain_text(value, out.note.emplace(), kMaxNote); }},
+};
+
+/// The API that a tsuku variant's name or family implies, or the CPU; null if it implies none.
+/// Names of our backends are recognized, and "hip" is accepted for ROCm.
+const ApiInfo* implied_by(const Variant& variant) {
+    const auto is_named = [&variant](std::string_view name) {
+        return !name.empty() && (name == variant.name || name == variant.family);
+    };
+    const auto* row = std::ranges::find_if(kApis, [&](const ApiInfo& api) {
+        const bool is_a_word = api.tier > 0 || api.id == Api::Cpu;
+        return is_a_word && (is_named(api.backend) || (api.id == Api::Hip && is_named(api.word)));
+    });
+    return row == kApis.end() ? nullptr : row;
+}
+
+/// Sets the tier and the requirements that the variant's name implies.
+void imply(Variant& variant) {
+    const auto* api = implied_by(variant);
+    if (!api)
+        return;
+    variant.tier = api->tier;
+    if (!computes(*api))
+        return;
+    Value device;
+    device["backend"] = api->word;
+    Value needs;
+    needs["device"] = std::move(device);
+    (void)read_requirements(needs, variant.needs);  // built above, so it is well-formed
+}
+
+}  // namespace
+
+ReadProblem read_artifact(const Value& value, Value& out) {
+    auto problem =
+        read_members(value, [](const std::string& key, const Value& member) -> ReadProblem {
+            for (const auto& row : kArtifactChecks)
+                if (row.key == key)
+                    return row.check(member);
+            return "unknown member";
+        });
+    if (problem.empty())
+        problem = check_whole(value);
+    if (problem.empty())
+        out = value;
+    return problem;
+}
+
+ReadProblem read_variant(std::string name, const Value& value, Variant& out) {
+    out.name = std::move(name);
+    if (!is_label(out.name))
+        return "not a label";
+    auto problem = read_known(value, out, kReaders);
+    if (!problem.empty())
+        return problem;
+    // tsuku's shorthand and an artifact exclude each other, and the shorthand needs a URL.
+    const bool has_shorthand = value.find("url") != nullptr;
+    if (has_shorthand && !out.artifact.is_null())
+        return ReadProblem{"beside an artifact"}.in("url");
+    if (!has_shorthand && (value.find("sha256") || value.find("size")))
+        return ReadProblem{"missing"}.in("url");
+    if (has_shorthand)
+        problem = read_shorthand(value, out.artifact);
+    if (out.family.empty())
+        out.family = out.name;
+    // Only variants without explicit requirements get the implied ones.
+    if (!value.find("requires") && !value.find("tier"))
+        imply(out);
+    return problem;
 }
 
 }  // namespace gpuprobe::inline policy

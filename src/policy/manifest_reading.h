@@ -11,6 +11,7 @@
 
 /// Functions that read parts of a manifest from their values. Each returns the problem, with the
 /// path below the value it was given.
+
 namespace gpuprobe::inline policy {
 
 /// Reads a variant.

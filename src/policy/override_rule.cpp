@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "policy/candidates.h"
 #include "policy/evaluate.h"
 #include "policy/profile.h"
 #include "policy/request_table.h"
-#include "policy/select_question.h"
 #include "report/compute_view.h"
 
 namespace gpuprobe::inline policy {

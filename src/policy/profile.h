@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,7 +12,20 @@
 #include "base/record.h"
 #include "report/api_table.h"
 
+/// Text templates with facts in braces: "{nvidia_uuids}", "{requested} is not available".
+
 namespace gpuprobe::inline policy {
+
+/// Returns the value of the named fact; nullopt if it is unknown.
+using FactLookup = std::function<std::optional<std::string>(std::string_view name)>;
+
+/// The error in a template: an unpaired brace or a fact for which `exists` is false; nullopt if the
+/// template is valid.
+std::optional<std::string> template_problem(std::string_view text,
+                                            const std::function<bool(std::string_view)>& exists);
+
+/// The template with its facts filled in; nullopt if one of them is unknown.
+std::optional<std::string> filled_template(std::string_view text, const FactLookup& fact);
 
 /// Whether the CPU is the last choice or never used.
 enum class CpuPolicy { Last, Forbid };
@@ -52,7 +66,7 @@ constexpr std::array<EnumName<ChoiceOrder>, 2> names_of(ChoiceOrder) {
 }
 
 /// Maps variables to templates. A rule applies completely or not at all: every fact in its
-/// templates must be known (policy/selector_facts.h), and no earlier rule may have set one of its
+/// templates must be known (policy/gpu_selection.h), and no earlier rule may have set one of its
 /// variables.
 using EnvironmentRule = std::map<std::string, std::string>;
 
@@ -65,8 +79,8 @@ constexpr std::string_view kAnyBackend = "*";
 /// The key in `Profile::vendors` for every vendor without an entry.
 constexpr std::string_view kAnyVendor = "*";
 
-/// An application's policy as data: `selection` in its data file (policy/consumer_set.h). Schema:
-/// data/schema/profile.schema.json; meaning: docs/consumers.md.
+/// An application's policy as data: `selection` in its data file (policy/application_set.h).
+/// Schema: data/schema/profile.schema.json; meaning: docs/consumers.md.
 struct Profile {
     int schema = 1;
     std::string name = {};
@@ -113,13 +127,39 @@ struct Profile {
     std::map<std::string, std::vector<std::string>> platforms = {};
     /// Maps a name to rules; the first rule whose predicates all hold supplies the value.
     std::map<std::string, std::vector<AnswerRule>> answers = {};
-    std::map<std::string, std::string> messages = {};  ///< situation → template (policy/messages.h)
+    std::map<std::string, std::string> messages =
+        {};  ///< situation → template (policy/profile_texts.h)
     bool operator==(const Profile&) const = default;
 };
-RECORD_MEMBERS(Profile, schema, name, description, source, issued, expires, backends, vendors, cpu,
-               integrated, strict, translate, environment, reads, forwards, floors, brings,
-               failed_statuses, as_discrete, integrated_by, requests, unknown_request,
-               unavailable_request, rank, order, platforms, answers, messages)
+RECORD_MEMBERS(Profile,
+               schema,
+               name,
+               description,
+               source,
+               issued,
+               expires,
+               backends,
+               vendors,
+               cpu,
+               integrated,
+               strict,
+               translate,
+               environment,
+               reads,
+               forwards,
+               floors,
+               brings,
+               failed_statuses,
+               as_discrete,
+               integrated_by,
+               requests,
+               unknown_request,
+               unavailable_request,
+               rank,
+               order,
+               platforms,
+               answers,
+               messages)
 
 /// Reads a profile. Errors: Malformed with the member at fault, for an unknown member, backend or
 /// fact, for an exceeded limit of docs/consumers.md, and for a contradiction.

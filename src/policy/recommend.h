@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "policy/decision.h"
 #include "policy/manifest.h"
-#include "policy/recommendation.h"
 #include "policy/rules.h"
 #include "policy/select.h"
 #include "report/report.h"

@@ -14,6 +14,7 @@
 /// The keys that a request can contain. Each key is described once: requests and override rules are
 /// read with these tables, the command-line options are generated from them, and the documentation
 /// and the bus interface are tested against them.
+
 namespace gpuprobe::inline policy {
 
 /// "cuda rocm … cpu none": the backends of the API table, and the word for no backend.

@@ -7,13 +7,28 @@
 #include <vector>
 
 #include "base/units.h"
+#include "policy/build_needs.h"
 #include "policy/decision.h"
-#include "policy/experience.h"
-#include "policy/installed.h"
 #include "policy/profile.h"
 #include "report/report.h"
 
 namespace gpuprobe::inline policy {
+
+/// A failure of a backend that an application reported.
+struct ReportedFailure {
+    std::string backend = {};             ///< our name or the application's
+    std::optional<std::string> gpu = {};  ///< id; nullopt if the failure does not depend on the GPU
+    std::string detail = {};              ///< the application's explanation, for people
+    std::optional<WallTime> at = {};      ///< time of the report
+    bool operator==(const ReportedFailure&) const = default;
+};
+
+/// The failures reported for the calling application that still count. The caller has already
+/// applied expiry, fingerprints and the rules for which reports apply to which application.
+struct Experience {
+    std::vector<ReportedFailure> failures = {};
+    bool operator==(const Experience&) const = default;
+};
 
 /// The part of a question that only the caller knows. Backends can have the application's names or
 /// ours, in lower case.

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/select_question.h"
-
 #include <algorithm>
 
 #include "base/text.h"
-#include "policy/computing_api.h"
-#include "policy/messages.h"
+#include "policy/build_needs.h"
+#include "policy/candidates.h"
 #include "policy/profile.h"
+#include "policy/profile_texts.h"
 #include "policy/term.h"
 #include "report/compute_view.h"
 

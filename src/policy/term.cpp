@@ -2,10 +2,12 @@
 #include "policy/term.h"
 
 #include <algorithm>
+#include <array>
 #include <compare>
 
 #include "base/text.h"
-#include "policy/nearness.h"
+#include "base/units.h"
+#include "policy/closest_miss.h"
 #include "report/api_table.h"
 
 namespace gpuprobe::inline policy {
@@ -508,6 +510,152 @@ Term memory_floor(Bytes floor, std::string name) {
             .relation = Relation::AtLeast,
             .need = floor,
             .name = std::move(name)};
+}
+
+namespace {
+
+/// A sign and its relation.
+struct Sign {
+    std::string_view text;
+    Relation relation;
+};
+constexpr auto kSigns = std::to_array<Sign>({{"=", Relation::Equals},
+                                             {"!=", Relation::Differs},
+                                             {"<", Relation::Less},
+                                             {"<=", Relation::AtMost},
+                                             {">", Relation::More},
+                                             {">=", Relation::AtLeast}});
+
+Error refused(std::string text) {
+    return Error{ErrorCode::InvalidRequest, std::move(text)};
+}
+
+/// Reads words separated by `|`. Only listed libraries are accepted, since others aren't scanned.
+Result<TermNeed> words_from(const TermText& text) {
+    std::vector<std::string> words;
+    for (const auto alternative : split(text.value, '|')) {
+        const auto word = trimmed(alternative);
+        if (word.empty())
+            return refused(std::string{text.name} + ": an empty word");
+        if (text.name == "library" && !is_listed_library(word))
+            return refused(scrubbed(word, 64) + ": no scan looks for this library");
+        words.push_back(text.name == "library" ? std::string{word} : lower_case(word));
+    }
+    return TermNeed{std::move(words)};
+}
+
+/// Parses the right-hand side by the fact's type.
+Result<TermNeed> need_from(const TermText& text, AskedType type) {
+    const std::string fact{text.name};
+    if (type == AskedType::Version) {
+        const auto version = parse_text(text.value, std::type_identity<Version>{});
+        return version ? Result<TermNeed>{*version}
+                       : refused(fact + ": expected a version like 1.2");
+    }
+    if (type == AskedType::Size) {
+        const auto size = size_from_text(text.value);
+        return size ? Result<TermNeed>{*size} : refused(fact + ": expected a size like 8GiB");
+    }
+    if (type != AskedType::Flag)
+        return words_from(text);
+    if (text.sign != "=" || (text.value != "true" && text.value != "false"))
+        return refused(fact + ": expected =true, =false or nothing");
+    return TermNeed{text.value == "true"};
+}
+
+}  // namespace
+
+std::size_t find_outside_brackets(std::string_view text, std::string_view characters) {
+    int depth = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        // Filters can be nested: "a[b[c=d].e=f]".
+        depth += text[i] == '[' ? 1 : text[i] == ']' ? -1 : 0;
+        if (depth == 0 && characters.find(text[i]) != std::string_view::npos)
+            return i;
+    }
+    return text.size();
+}
+
+std::vector<std::string_view> split_at_word(std::string_view text, std::string_view word) {
+    std::vector<std::string_view> found;
+    for (;;) {
+        const auto at = text.find(word);
+        found.push_back(trimmed(text.substr(0, at)));
+        if (at == std::string_view::npos)
+            return found;
+        text.remove_prefix(at + word.size());
+    }
+}
+
+TermText term_text(std::string_view text) {
+    text = trimmed(text);
+    // Signs inside a filter belong to the filter's own term.
+    const auto begin = find_outside_brackets(text, "<>=!");
+    const auto end = std::min(text.find_first_not_of("<>=!", begin), text.size());
+    return {.text = text,
+            .name = trimmed(text.substr(0, begin)),
+            .sign = text.substr(begin, end - begin),
+            .value = trimmed(text.substr(end))};
+}
+
+AlternativeTexts alternatives_of(std::string_view text) {
+    AlternativeTexts alternatives;
+    const auto pieces = split_at_word(text, " or ");
+    // "unknown" is only a keyword at the end of several alternatives.
+    alternatives.takes_doubt = pieces.size() > 1 && pieces.back() == "unknown";
+    for (const auto piece : pieces)
+        if (!alternatives.takes_doubt || piece.data() != pieces.back().data())
+            alternatives.terms.push_back(term_text(piece));
+    return alternatives;
+}
+
+Result<Relation> relation_of(const TermText& text) {
+    const auto* sign = std::ranges::find(kSigns, text.sign, &Sign::text);
+    if (sign == kSigns.end())
+        return refused(scrubbed(text.name, 64) + ": expected =, !=, <, <=, > or >=");
+    return sign->relation;
+}
+
+Result<Term> fact_term(const TermText& text) {
+    const auto* row = find_fact(text.name);
+    if (!row)
+        return refused(scrubbed(text.name, 64) + ": no such fact");
+    Term term{.fact = row->id, .relation = Relation::Equals, .name = std::string{text.text}};
+    // A flag without a sign means "=true".
+    if (row->type == AskedType::Flag && text.sign.empty()) {
+        term.need = true;
+        return term;
+    }
+    term.relation = TRY(relation_of(text));
+    if (row->type == AskedType::Word || row->type == AskedType::Words) {
+        if (term.relation != Relation::Equals && term.relation != Relation::Differs)
+            return refused(std::string{text.name} + ": a word is compared with = or !=");
+        // "=" and "!=" over words accept a list of alternatives.
+        term.relation = term.relation == Relation::Equals ? Relation::Is : Relation::IsNot;
+    }
+    term.need = TRY(need_from(text, row->type));
+    return term;
+}
+
+Result<Predicate> parse_predicate(std::string_view text) {
+    if (text.size() > kMaxPredicate)
+        return refused("a predicate of more than 256 bytes");
+    const auto alternatives = alternatives_of(text);
+    Predicate predicate{.takes_doubt = alternatives.takes_doubt};
+    for (const auto& one : alternatives.terms)
+        predicate.alternatives.push_back(TRY(fact_term(one)));
+    return predicate;
+}
+
+std::optional<std::string> predicate_problem(std::string_view text) {
+    const auto parsed = parse_predicate(text);
+    return parsed ? std::nullopt : std::optional{parsed.error().text};
+}
+
+bool is_about_host(std::string_view predicate) {
+    const auto parsed = parse_predicate(predicate);
+    return parsed && std::ranges::all_of(parsed->alternatives,
+                                         [](const Term& term) { return is_about_host(term); });
 }
 
 }  // namespace gpuprobe::inline policy

@@ -8,14 +8,14 @@
 #include <variant>
 #include <vector>
 
-#include "policy/cuda_code.h"
 #include "policy/fact.h"
-#include "policy/gfx.h"
+#include "policy/rules.h"
 #include "report/outcome.h"
 
 /// Conditions on facts, and the only code that decides whether a condition holds. Profiles and
 /// requests write them as text, "driver>=550" (docs/consumers.md, "Predicates"), and manifests as
 /// members, "glibc_min" (docs/variants.md). Both are parsed into the same terms.
+
 namespace gpuprobe::inline policy {
 
 enum class Relation : std::uint8_t {
@@ -137,7 +137,7 @@ struct Tested {
     Reason why = {};  ///< set unless the predicate holds
 };
 /// Tests a predicate. If every alternative fails or is unknown, the reason comes from the closest
-/// miss (policy/nearness.h) and also names the alternatives that miss by as much.
+/// miss (policy/closest_miss.h) and also names the alternatives that miss by as much.
 Tested test_predicate(std::string_view predicate, const Facts& facts);
 /// Tests a single term.
 Tested test_term(const Term& term, const Facts& facts);

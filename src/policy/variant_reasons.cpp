@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/variant_reasons.h"
-
 #include <algorithm>
 
-#include "policy/computing_api.h"
-#include "policy/nearness.h"
+#include "policy/build_needs.h"
+#include "policy/closest_miss.h"
+#include "policy/evaluate.h"
 
 namespace gpuprobe::inline policy {
 namespace {

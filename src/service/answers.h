@@ -9,7 +9,6 @@
 #include "engine/engine.h"
 #include "explain/doctor.h"
 #include "policy/decision.h"
-#include "policy/recommendation.h"
 #include "report/report.h"
 #include "service/gpu_properties.h"
 #include "wire/record.h"

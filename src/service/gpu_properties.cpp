@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "explain/gpu_words.h"
-#include "policy/gpu_selectors.h"
+#include "policy/environment.h"
 #include "report/access.h"
 #include "report/compute_view.h"
 #include "wire/text.h"

@@ -8,7 +8,7 @@
 #include "calls/here.h"
 #include "calls/interface_text.h"
 #include "calls/probe_call.h"
-#include "policy/gpu_order.h"
+#include "policy/gpu_selection.h"
 #include "report/trials.h"
 #include "service/answers.h"
 #include "service/report_file.h"

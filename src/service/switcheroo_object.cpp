@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "policy/gpu_selectors.h"
+#include "policy/environment.h"
 #include "wire/errors.h"
 #include "wire/text.h"
 

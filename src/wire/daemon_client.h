@@ -13,7 +13,6 @@
 #include "base/result.h"
 #include "base/value.h"
 #include "policy/decision.h"
-#include "policy/recommendation.h"
 #include "report/report.h"
 #include "report/trials.h"
 

@@ -9,8 +9,8 @@
 #include "knowledge/places.h"
 #include "knowledge/selectors.h"
 #include "plan/model_document.h"
+#include "policy/application_set.h"
 #include "policy/causes.h"
-#include "policy/consumer_set.h"
 #include "report/report.h"
 
 /// read_documents KIND: the program's own reader on documents of one kind, one on each line of

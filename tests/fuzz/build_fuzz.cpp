@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "fuzz/input.h"
 #include "inventory/object_file.h"
-#include "policy/installed.h"
+#include "policy/build_needs.h"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include "base/value.h"
 #include "fuzz/input.h"
 #include "fuzz/known_report.h"
-#include "policy/consumer_set.h"
+#include "policy/application_set.h"
 #include "policy/recommend.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include "engine/probe_ledger.h"
 #include "fuzz/input.h"
 #include "fuzz/known_report.h"
-#include "policy/consumer_set.h"
+#include "policy/application_set.h"
 #include "policy/override_rule.h"
 #include "policy/recommend.h"
 #include "policy/select.h"

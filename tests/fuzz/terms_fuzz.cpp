@@ -8,9 +8,9 @@
 #include "base/version.h"
 #include "fuzz/input.h"
 #include "fuzz/known_report.h"
-#include "policy/path_term.h"
+#include "policy/causes.h"
+#include "policy/profile.h"
 #include "policy/term.h"
-#include "policy/text_template.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include "base/value.h"
 #include "export/exported_gpu.h"
-#include "policy/consumer_set.h"
+#include "policy/application_set.h"
 #include "support/case_name.h"
 #include "unit/export/fleet.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "policy/consumer_set.h"
+#include "policy/application_set.h"
 #include "policy/recommend.h"
 #include "unit/policy/machines.h"
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/consumer_set.h"
-
 #include <gtest/gtest.h>
 
 #include "knowledge/library.h"
+#include "policy/application_set.h"
 #include "unit/policy/scenario.h"
 
 namespace gpuprobe {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/cuda_code.h"
-
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "policy/rules.h"
 #include "support/case_name.h"
 #include "unit/policy/scenario.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/gfx.h"
-
 #include <gtest/gtest.h>
 
+#include "policy/rules.h"
 #include "support/case_name.h"
 #include "unit/policy/scenario.h"
 

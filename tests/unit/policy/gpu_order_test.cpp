@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/gpu_order.h"
-
 #include <gtest/gtest.h>
 
+#include "policy/gpu_selection.h"
 #include "unit/policy/machines.h"
 
 namespace gpuprobe {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/gpu_selectors.h"
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
+#include "policy/environment.h"
 #include "unit/policy/machines.h"
 
 namespace gpuprobe {

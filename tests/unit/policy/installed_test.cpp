@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/installed.h"
-
 #include <gtest/gtest.h>
 
-#include "policy/consumer_set.h"
+#include "policy/application_set.h"
+#include "policy/build_needs.h"
 #include "policy/recommend.h"
 #include "policy/select.h"
 #include "unit/policy/machines.h"

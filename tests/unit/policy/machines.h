@@ -5,7 +5,7 @@
 #include <iostream>
 #include <string>
 
-#include "policy/consumer_set.h"
+#include "policy/application_set.h"
 #include "report/report.h"
 
 /// Reports of made-up machines, as the report room would assemble them.

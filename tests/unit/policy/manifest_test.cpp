@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/consumer_set.h"
+#include "policy/application_set.h"
 #include "support/case_name.h"
 #include "unit/policy/scenario.h"
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/candidates.h"
 #include "policy/select.h"
-#include "policy/select_attempt.h"
 #include "unit/policy/machines.h"
 
 namespace gpuprobe {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/nearness.h"
-
 #include <gtest/gtest.h>
 
 #include "base/units.h"
+#include "policy/closest_miss.h"
 
 namespace gpuprobe {
 namespace {

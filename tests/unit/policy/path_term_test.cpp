@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/path_term.h"
-
 #include <gtest/gtest.h>
 
 #include "base/value.h"

@@ -7,10 +7,10 @@
 #include "base/files.h"
 #include "base/value.h"
 #include "policy/fact.h"
+#include "policy/gpu_selection.h"
 #include "policy/override_rule.h"
 #include "policy/profile.h"
 #include "policy/request_table.h"
-#include "policy/selector_facts.h"
 #include "support/places.h"
 
 /// What is written about profiles and reasons says what the program does.

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/value.h"
-#include "policy/consumer_set.h"
+#include "policy/application_set.h"
 #include "support/case_name.h"
 
 namespace gpuprobe {

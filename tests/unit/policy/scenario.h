@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 #include "base/value.h"
-#include "policy/consumer_set.h"
+#include "policy/application_set.h"
 #include "policy/recommend.h"
 #include "report/report.h"
 #include "support/places.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "policy/gpu_selectors.h"
+#include "policy/environment.h"
+#include "policy/gpu_selection.h"
 #include "policy/override_rule.h"
 #include "policy/select.h"
-#include "policy/selector_facts.h"
 #include "report/compute_view.h"
 #include "unit/policy/machines.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/unused_gpu.h"
-
 #include <gtest/gtest.h>
+
+#include "policy/closest_miss.h"
 
 namespace gpuprobe {
 namespace {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/variant_reasons.h"
-
 #include <gtest/gtest.h>
 
+#include "policy/evaluate.h"
 #include "unit/policy/scenario.h"
 
 /// Of a variant's alternatives one is told, on each GPU.

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "policy/consumer_set.h"
+#include "policy/application_set.h"
 #include "policy/manifest.h"
 #include "policy/recommend.h"
 #include "policy/select.h"

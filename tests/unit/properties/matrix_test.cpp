@@ -5,7 +5,7 @@
 #include <string>
 
 #include "plan/plan.h"
-#include "policy/computing_api.h"
+#include "policy/build_needs.h"
 #include "policy/environment.h"
 #include "policy/fact.h"
 #include "report/compute_view.h"

@@ -6,11 +6,10 @@
 #include "export/formats.h"
 #include "export/verdicts.h"
 #include "plan/plan.h"
-#include "policy/computing_api.h"
+#include "policy/build_needs.h"
 #include "policy/environment.h"
 #include "policy/fact.h"
-#include "policy/gpu_order.h"
-#include "policy/gpu_selectors.h"
+#include "policy/gpu_selection.h"
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 

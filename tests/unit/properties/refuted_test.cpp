@@ -3,7 +3,7 @@
 #include <array>
 
 #include "explain/doctor.h"
-#include "policy/computing_api.h"
+#include "policy/build_needs.h"
 #include "report/gpu_views.h"
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"

@@ -5,7 +5,6 @@
 
 #include "base/value.h"
 #include "policy/decision.h"
-#include "policy/recommendation.h"
 #include "report/report.h"
 
 namespace gpuprobe::bus {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/consumer_set.h"
+#include "policy/application_set.h"
 
 #include <algorithm>
 #include <initializer_list>

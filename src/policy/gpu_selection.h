@@ -11,6 +11,22 @@
 
 namespace gpuprobe::inline policy {
 
+/// The report's GPUs in the order of comes_before(), regardless of their order in the report.
+/// Borrowed from the report.
+std::vector<const Gpu*> in_order(const Report& report);
+
+/// The first GPU that a decision names (or the GPU whose partition it names). If it names none, the
+/// first GPU that isn't display-only. Null if none exists. Borrowed from the report.
+const Gpu* default_gpu(const Report& report, const std::vector<std::string>& chosen);
+
+/// Moves the default GPU to the front and keeps the order of the others.
+void put_default_first(Report& report, const std::vector<std::string>& chosen);
+
+/// Whether one build and one set of choices fits both GPUs: they have the same vendor and
+/// architecture or, if an architecture is unknown, the same PCI device id. A GPU is always like
+/// itself.
+bool is_alike(const Gpu& left, const Gpu& right);
+
 /// The chosen GPUs, best first, and their machine.
 struct Selection {
     const Report& report;

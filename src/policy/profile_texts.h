@@ -1,18 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "policy/candidates.h"
 #include "policy/decision.h"
-#include "policy/judge.h"
+#include "policy/fact.h"
+#include "policy/gpu_selection.h"
 #include "policy/profile.h"
-#include "policy/select_question.h"
-#include "policy/text_template.h"
+
+namespace gpuprobe::inline policy {
+
+/// Whether a text of `Profile::answers` may name this fact: a fact for environments, or a machine
+/// fact with underscores instead of dashes.
+bool is_answer_fact(std::string_view name);
+
+/// The profile's answers apart from the backend. An answer is left out if a predicate before the
+/// matching rule is unknown or a fact in its value is unknown. `facts` are about the best chosen
+/// GPU, or about the machine if no GPU was chosen.
+std::map<std::string, std::string> answers_of(const Profile& profile,
+                                              const Facts& facts,
+                                              const Selection& selection);
+
+}  // namespace gpuprobe::inline policy
 
 /// An application's message texts, which its users read when a choice has to be reported.
+
 namespace gpuprobe::inline policy {
 
 /// The error in an entry of `Profile::messages`; nullopt if it is valid. A key is a situation from

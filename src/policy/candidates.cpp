@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/select_attempt.h"
+#include "policy/candidates.h"
 
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "policy/gpu_order.h"
+#include "policy/gpu_selection.h"
 #include "policy/profile.h"
 #include "report/compute_view.h"
 

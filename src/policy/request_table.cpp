@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "policy/request_table.h"
+
 #include "base/text.h"
 #include "base/units.h"
-#include "policy/request_table.h"
 #include "policy/select.h"
 #include "policy/term.h"
 

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "policy/decision.h"
+#include "policy/select.h"
+#include "report/report.h"
+
+namespace gpuprobe::inline policy {
+
+/// A profile and a request combined: every word is resolved to one of our backends or a GPU id.
+struct SelectQuestion {
+    const Profile& profile;                   // borrowed for one decision
+    std::vector<std::string> preferred = {};  ///< GPU backends that the request prefers
+    std::vector<std::string> backends = {};   ///< all GPU backends, in order of preference
+    std::optional<std::set<std::string>> built = {};
+    std::optional<std::set<std::string>> only = {};
+    std::set<std::string> denied = {};
+    std::set<std::string> denied_gpus = {};
+    std::optional<std::vector<std::string>> gpus = {};  ///< ids, in the order of the request
+    /// The backends that `backend` requests. May be empty; ends with the CPU if that is acceptable
+    /// too.
+    std::optional<std::vector<std::string>> forced = {};
+    std::string requested = "auto";   ///< the word of `backend` for the summary
+    bool is_unknown_request = false;  ///< the word is unknown, and the profile treats it as "auto"
+    bool any_vendor = false;
+    bool ranks_by_measurement = false;
+    bool requires_verified = false;
+    bool is_simulated = false;  ///< the report's GPUs are simulated and have no facts
+    std::vector<std::string> require = {};
+    /// Needs of the published variants, if the request does not describe the build.
+    InstalledNeeds published = {};
+    /// Needs of the variants and the build that the request describes; each must be met.
+    std::vector<InstalledNeeds> installed = {};
+    bool strict = false;
+    std::optional<Bytes> min_memory = {};
+    std::vector<ReportedFailure> failures = {};  ///< under our backend names
+    std::map<std::string, std::string> callers_environment = {};
+    IntegratedPolicy integrated = IntegratedPolicy::Fallback;
+    /// The caller's variables that make the program use integrated GPUs.
+    std::map<std::string, std::string> integrated_by = {};
+
+    /// The application's name for a backend.
+    [[nodiscard]] std::string word_for(const std::string& backend) const;
+    /// Whether the request asks for this backend; for the CPU, only if it asks for nothing else.
+    [[nodiscard]] bool asks_for(std::string_view backend) const;
+    /// The backends that are built in, under the application's names, in the profile's order.
+    [[nodiscard]] std::vector<std::string> compiled() const;
+    /// The profile's backends for a vendor, in order of preference for one GPU.
+    [[nodiscard]] std::vector<std::string> backends_for(
+        const std::optional<std::string>& vendor) const;
+};
+
+/// The profile's backend that a word names: by the application's name or, unless another backend
+/// has that name, by ours. The CPU can be named even if the profile forbids it: requesting it is
+/// valid, but it is rejected later.
+std::optional<std::string> backend_named(const Profile& profile, const std::string& word);
+
+/// Combines profile and request. Errors: as select().
+Result<SelectQuestion> question_from(const Profile& profile,
+                                     const SelectRequest& request,
+                                     const Report& report,
+                                     const Experience& experience,
+                                     const Manifest* product = nullptr);
+
+}  // namespace gpuprobe::inline policy
+
+/// The verdict on each candidate by itself, before candidates are compared. Reason codes:
+/// docs/reasons.md.
+
+namespace gpuprobe::inline policy {
+
+/// A candidate under our backend name, with its GPU (borrowed from the report; null for none).
+struct Judged {
+    const Gpu* gpu = nullptr;
+    Candidate candidate = {};
+    bool is_fallback = false;          ///< an integrated GPU, used only as a fallback
+    std::optional<double> score = {};  ///< measured (report/trial_results.h)
+
+    /// Rejects the candidate and adds the reason.
+    void reject(Reason reason);
+};
+
+bool is_accepted(const Judged& judged);
+
+/// Judges one backend on one GPU.
+Judged judge(const SelectQuestion& question,
+             const std::string& backend,
+             const Gpu& gpu,
+             const Report& report);
+
+/// Judges a backend without a GPU: its software devices if no GPU of the machine can use it, and
+/// the state of its API if the machine has no GPU.
+std::vector<Judged> judge_without_gpu(const SelectQuestion& question,
+                                      const std::string& backend,
+                                      const Report& report);
+
+/// A backend that wasn't examined because the request wants no GPU.
+Judged judge_switched_off(const std::string& backend);
+
+/// Judges the CPU.
+Judged judge_cpu(const SelectQuestion& question, const Report& report);
+
+}  // namespace gpuprobe::inline policy
+
+/// The first half of a selection: each candidate is judged, then they are compared.
+/// policy/select.cpp turns the choice into variables and answers.
+
+namespace gpuprobe::inline policy {
+
+/// Every candidate with its final verdict.
+struct Attempt {
+    std::vector<Judged> all = {};            ///< in order of preference
+    std::vector<std::string> detected = {};  ///< the application's names
+    bool was_given_up = false;               ///< the requested backend isn't available
+
+    /// The choice: the fastest candidate if measurements count, otherwise the first accepted
+    /// candidate that isn't outdone on its GPU, otherwise the CPU. Null if none exists.
+    [[nodiscard]] const Judged* best(const SelectQuestion& question) const;
+};
+
+/// Attempts the request. If it can't be met and the profile permits, attempts it again without the
+/// requested backend, unless it is strict.
+Attempt attempt_or_give_up(SelectQuestion& question,
+                           const SelectRequest& request,
+                           const Report& report);
+
+/// Whether another accepted backend on the same GPU takes precedence by the profile's order for the
+/// GPU's vendor.
+bool is_outdone(const SelectQuestion& question,
+                const std::vector<Judged>& all,
+                const Judged& judged);
+
+// Order by measurement (Judged::score; higher is better).
+
+/// Scores within this fraction of the better one count as equal, because repeated runs differ by as
+/// much.
+constexpr double kSameSpeed = 0.05;
+
+/// The best of the accepted candidates by measurement:
+///
+/// 1. the fastest measured GPU candidate, unless the CPU is faster; among equally fast ones, the
+///    first in the documented order;
+/// 2. the first candidate on an unmeasured GPU, because the CPU may not be faster than that GPU;
+/// 3. the CPU if it was measured as faster.
+///
+/// Null if no GPU candidate was measured; the documented order applies then.
+const Judged* fastest_of(const std::vector<Judged>& all);
+
+/// Adds `not-measured` to each accepted candidate without a score, and `slower-than-cpu` {score,
+/// cpu_score} to each candidate on a GPU or software device that was measured slower than an
+/// accepted CPU.
+void mark_measured(std::vector<Judged>& all);
+
+}  // namespace gpuprobe::inline policy
