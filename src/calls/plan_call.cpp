@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "base/text.h"
-#include "plan/cache_types.h"
-#include "plan/model_document.h"
+#include "plan/model.h"
+#include "plan/need.h"
 #include "plan/plan_request.h"
 #include "report/compute_view.h"
 

@@ -20,9 +20,9 @@
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
 #include "explain/phrase.h"
-#include "plan/cache_types.h"
 #include "plan/gguf.h"
-#include "plan/model_document.h"
+#include "plan/model.h"
+#include "plan/need.h"
 #include "plan/plan_request.h"
 
 namespace gpuprobe::inline cli {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plan/gguf.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <concepts>
@@ -12,10 +13,55 @@
 #include <utility>
 
 #include "base/text.h"
-#include "plan/ggml_type.h"
 #include "plan/size_math.h"
 
 namespace gpuprobe::inline plan {
+namespace {
+
+/// Columns: id, name, numbers per block, bytes per block.
+constexpr std::array<GgmlType, 35> kTypes = {{
+    {0, "f32", 1, 4},         {1, "f16", 1, 2},         {2, "q4_0", 32, 18},
+    {3, "q4_1", 32, 20},      {6, "q5_0", 32, 22},      {7, "q5_1", 32, 24},
+    {8, "q8_0", 32, 34},      {9, "q8_1", 32, 36},      {10, "q2_K", 256, 84},
+    {11, "q3_K", 256, 110},   {12, "q4_K", 256, 144},   {13, "q5_K", 256, 176},
+    {14, "q6_K", 256, 210},   {15, "q8_K", 256, 292},   {16, "iq2_xxs", 256, 66},
+    {17, "iq2_xs", 256, 74},  {18, "iq3_xxs", 256, 98}, {19, "iq1_s", 256, 50},
+    {20, "iq4_nl", 32, 18},   {21, "iq3_s", 256, 110},  {22, "iq2_s", 256, 82},
+    {23, "iq4_xs", 256, 136}, {24, "i8", 1, 1},         {25, "i16", 1, 2},
+    {26, "i32", 1, 4},        {27, "i64", 1, 8},        {28, "f64", 1, 8},
+    {29, "iq1_m", 256, 56},   {30, "bf16", 1, 2},       {34, "tq1_0", 256, 54},
+    {35, "tq2_0", 256, 66},   {39, "mxfp4", 32, 17},    {40, "nvfp4", 64, 36},
+    {41, "q1_0", 128, 18},    {42, "q2_0", 64, 18},
+}};
+
+constexpr std::array<std::string_view, 9> kCacheTypes = {"f32",  "f16",  "bf16",   "q8_0", "q4_0",
+                                                         "q4_1", "q5_0", "iq4_nl", "q5_1"};
+
+}  // namespace
+
+const GgmlType* ggml_type(std::uint32_t id) {
+    const auto* found = std::ranges::find(kTypes, id, &GgmlType::id);
+    return found == kTypes.end() ? nullptr : found;
+}
+
+const GgmlType* ggml_type(std::string_view name) {
+    const auto wanted = lower_case(name);
+    const auto* found = std::ranges::find_if(
+        kTypes, [&wanted](const GgmlType& type) { return lower_case(type.name) == wanted; });
+    return found == kTypes.end() ? nullptr : found;
+}
+
+const GgmlType* cache_type(std::string_view name) {
+    if (std::ranges::find(kCacheTypes, name) == kCacheTypes.end())
+        return nullptr;
+    return std::ranges::find(kTypes, name, &GgmlType::name);
+}
+
+Bytes row_bytes(const GgmlType& type, std::uint64_t numbers) {
+    const auto blocks = numbers / type.block + (numbers % type.block == 0 ? 0 : 1);
+    return Bytes{product(blocks, type.bytes)};
+}
+
 namespace {
 
 /// A little-endian reader. If too few bytes are left, it returns nullopt and reads nothing.
@@ -409,6 +455,79 @@ Result<GgufTensor> tensor_of(std::string name,
 
 Result<std::optional<Gguf>> parse_gguf(std::string_view window, Bytes file_size) {
     return Reader{window, file_size}.read();
+}
+
+namespace {
+
+constexpr std::string_view kSuffix = ".gguf";
+constexpr std::string_view kOf = "-of-";
+constexpr std::size_t kDigits = 5;
+
+/// The number with leading zeros, as in file names of parts.
+std::string digits(std::uint32_t number) {
+    const auto text = std::to_string(number);
+    return std::string(kDigits - std::min(kDigits, text.size()), '0') + text;
+}
+
+Error mismatch(std::string text) {
+    return {ErrorCode::Malformed, std::move(text)};
+}
+
+/// Checks each part's own statement of its number and of the number of parts.
+Status check_numbers(const std::vector<Gguf>& parts) {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        // In the metadata, parts are counted from 0.
+        const auto count = parts[i].number("split.count").value_or(1);
+        const auto number = parts[i].number("split.no").value_or(0);
+        if (count != parts.size() || number != i)
+            return mismatch("part " + std::to_string(i + 1) + " says that it is part " +
+                            std::to_string(number + 1) + " of " + std::to_string(count));
+    }
+    return Done{};
+}
+
+}  // namespace
+
+std::optional<GgufPart> gguf_part(std::string_view file_name) {
+    // The ending has a fixed length: "-00002-of-00005.gguf".
+    const auto tail = 1 + kDigits + kOf.size() + kDigits + kSuffix.size();
+    if (file_name.size() <= tail || !file_name.ends_with(kSuffix))
+        return std::nullopt;
+    const auto stem = file_name.substr(0, file_name.size() - tail);
+    const auto rest = file_name.substr(stem.size());
+    const auto number = parse_number<std::uint32_t>(rest.substr(1, kDigits));
+    const auto count = parse_number<std::uint32_t>(rest.substr(1 + kDigits + kOf.size(), kDigits));
+    if (rest.front() != '-' || rest.substr(1 + kDigits, kOf.size()) != kOf || !number || !count ||
+        *number == 0 || *number > *count)
+        return std::nullopt;
+    return GgufPart{.number = *number, .count = *count, .stem = std::string{stem}};
+}
+
+std::string gguf_part_name(const GgufPart& part, std::uint32_t number) {
+    return part.stem + "-" + digits(number) + std::string{kOf} + digits(part.count) +
+           std::string{kSuffix};
+}
+
+Result<Gguf> joined(std::vector<Gguf> parts) {
+    if (parts.empty())
+        return mismatch("no part");
+    TRY(check_numbers(parts));
+    // The first part has the metadata of the whole model.
+    auto whole = std::move(parts.front());
+    std::set<std::string> names;
+    for (const auto& tensor : whole.tensors)
+        names.insert(tensor.name);
+    for (std::size_t i = 1; i < parts.size(); ++i)
+        for (auto& tensor : parts[i].tensors) {
+            if (!names.insert(tensor.name).second)
+                return mismatch("the tensor " + tensor.name + " is in two parts");
+            whole.tensors.push_back(std::move(tensor));
+        }
+    const auto wanted = whole.number("split.tensors.count").value_or(whole.tensors.size());
+    if (wanted != whole.tensors.size())
+        return mismatch("the parts hold " + std::to_string(whole.tensors.size()) +
+                        " tensors, and the first says " + std::to_string(wanted));
+    return whole;
 }
 
 }  // namespace gpuprobe::inline plan

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/record.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "base/value.h"
 #include "plan/gguf.h"
 #include "report/outcome.h"
 
@@ -126,5 +128,21 @@ struct Model {
 /// one. Sources: src/llama-arch.cpp (keys), src/llama-hparams.cpp and src/models (their meaning) of
 /// llama.cpp, as of August 2026.
 Result<Model> model_of(const Gguf& gguf);
+
+}  // namespace gpuprobe::inline plan
+
+/// A model without its file, as JSON. Clients send it to the daemon, because the daemon does not
+/// open files of users (docs/plan.md, "A model as a document").
+
+namespace gpuprobe::inline plan {
+
+constexpr Bytes kMaxModelDocument = mib(1);
+
+/// Reads a document. Errors: TooLarge over that size; Malformed, with the path, if it is not a
+/// gpuprobe.model/1, or if it is over a limit of plan/gguf.h; otherwise as model_of().
+Result<Model> model_from_document(std::string_view json);
+
+/// Writes the document: exactly the parts of a header that model_of() reads.
+Value model_document_of(const Gguf& gguf);
 
 }  // namespace gpuprobe::inline plan

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "plan/compute.h"
+#include "plan/compute_graph.h"
 #include "plan/size_math.h"
 
 namespace gpuprobe::inline plan {

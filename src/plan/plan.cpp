@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plan/backend_traits.h"
+#include "plan/need.h"
 #include "plan/placement.h"
 #include "plan/size_math.h"
 #include "policy/fact.h"

@@ -10,7 +10,6 @@
 
 #include "base/record.h"
 #include "base/units.h"
-#include "plan/backend_traits.h"
 #include "plan/model.h"
 #include "plan/need.h"
 #include "report/report.h"

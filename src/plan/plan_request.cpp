@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/value.h"
-#include "plan/cache_types.h"
+#include "plan/need.h"
 
 namespace gpuprobe::inline plan {
 namespace {

@@ -8,7 +8,7 @@
 #include "knowledge/drivers.h"
 #include "knowledge/places.h"
 #include "knowledge/selectors.h"
-#include "plan/model_document.h"
+#include "plan/model.h"
 #include "policy/application_set.h"
 #include "policy/causes.h"
 #include "report/report.h"

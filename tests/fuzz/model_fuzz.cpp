@@ -5,7 +5,7 @@
 #include "calls/plan_call.h"
 #include "fuzz/input.h"
 #include "fuzz/known_report.h"
-#include "plan/model_document.h"
+#include "plan/model.h"
 
 /// What a client of the daemon says of a model: what can be read is planned for a known machine.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

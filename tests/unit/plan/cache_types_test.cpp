@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/cache_types.h"
-
 #include <gtest/gtest.h>
 
 #include "models.h"
+#include "plan/need.h"
 #include "support/case_name.h"
 
 namespace gpuprobe {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/compute.h"
-
 #include <gtest/gtest.h>
 
 #include "models.h"
-#include "plan/graph_memory.h"
+#include "plan/compute_graph.h"
 #include "support/case_name.h"
 
 namespace gpuprobe {

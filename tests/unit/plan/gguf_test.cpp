@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "gguf_writer.h"
-#include "plan/ggml_type.h"
 #include "support/case_name.h"
 #include "support/places.h"
 

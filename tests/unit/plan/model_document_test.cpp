@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/model_document.h"
-
 #include <gtest/gtest.h>
 
 #include "base/value.h"
 #include "models.h"
+#include "plan/model.h"
 #include "plan/need.h"
 #include "support/case_name.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "models.h"
-#include "plan/layer_work.h"
+#include "plan/layers.h"
 #include "plan/need.h"
 #include "support/case_name.h"
 

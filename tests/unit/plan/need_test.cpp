@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "models.h"
-#include "plan/compute.h"
+#include "plan/compute_graph.h"
 #include "plan/size_math.h"
 #include "support/case_name.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan/layer_work.h"
+#include "plan/layers.h"
 
 #include <algorithm>
 #include <array>
@@ -7,10 +7,129 @@
 #include <vector>
 
 #include "base/text.h"
-#include "plan/architecture.h"
 #include "plan/size_math.h"
 
 namespace gpuprobe::inline plan {
+namespace {
+
+/// A model that computes embeddings of texts.
+constexpr Architecture encoder(std::string_view name) {
+    return {.name = name, .has_cache = false, .is_encoder = true, .ties_output = false};
+}
+constexpr Architecture encoder_without_positions(std::string_view name) {
+    auto row = encoder(name);
+    row.has_positions = false;
+    return row;
+}
+/// A diffusion model, which writes all tokens of a text at once.
+constexpr Architecture diffusion(std::string_view name) {
+    return {.name = name, .has_cache = false};
+}
+
+/// Sources: src/models, llama_model::create_memory (src/llama-model.cpp) and src/llama-context.cpp
+/// (for Grok) of llama.cpp v0.5.0.
+constexpr auto kArchitectures = std::to_array<Architecture>({
+    encoder_without_positions("bert"),
+    {.name = "cohere2", .projects_late = true},
+    {.name = "cohere2moe",
+     .rows_taken = RowsTaken::BehindNorm,
+     .keeps_last = true,
+     .holds_mask = true,
+     .projects_late = true},
+    {.name = "command-r", .projects_late = true},
+    {.name = "deepseek4", .rows_taken = RowsTaken::BehindLayers},
+    diffusion("dream"),
+    encoder("eurobert"),
+    {.name = "falcon-h1", .has_state_everywhere = true},
+    {.name = "gemma4", .rows_taken = RowsTaken::BehindNorm, .keeps_last = true, .holds_mask = true},
+    {.name = "gemma-embedding", .has_cache = false, .is_encoder = true},
+    {.name = "gpt-oss", .rows_taken = RowsTaken::BehindLayers},
+    {.name = "grok", .has_flash_attention = false},
+    {.name = "jamba", .has_positions = false},
+    encoder_without_positions("jina-bert-v2"),
+    encoder("jina-bert-v3"),
+    diffusion("llada"),
+    diffusion("llada-moe"),
+    {.name = "llama4", .weighs_input = true},
+    {.name = "minimax-01", .has_lightning_attention = true, .attention_interval = 8},
+    {.name = "minimax-m3", .has_index_values = true},
+    encoder("modern-bert"),
+    {.name = "nemotron_h",
+     .has_lone_networks = true,
+     .rows_taken = RowsTaken::BehindNorm,
+     .keeps_last = true},
+    {.name = "nemotron_h_moe",
+     .has_lone_networks = true,
+     .rows_taken = RowsTaken::BehindNorm,
+     .keeps_last = true},
+    encoder("neo-bert"),
+    encoder("nomic-bert"),
+    encoder("nomic-bert-moe"),
+    {.name = "qwen35", .rows_taken = RowsTaken::BehindNorm, .keeps_last = true, .holds_mask = true},
+    {.name = "qwen35moe",
+     .rows_taken = RowsTaken::BehindNorm,
+     .keeps_last = true,
+     .holds_mask = true},
+    {.name = "qwen3next", .rows_taken = RowsTaken::BehindNorm, .keeps_last = true},
+    diffusion("rnd1"),
+    {.name = "step35",
+     .rows_taken = RowsTaken::BehindLayers,
+     .keeps_last = true,
+     .holds_mask = true},
+    {.name = "t5", .has_positions = false, .has_position_bias = true},
+    {.name = "t5encoder", .is_encoder = true, .has_positions = false, .has_position_bias = true},
+    encoder("wavtokenizer-dec"),
+});
+/// The default: a decoder with a cache and rotary positions.
+constexpr Architecture kMostArchitectures{};
+
+}  // namespace
+
+const Architecture& architecture_named(std::string_view name) {
+    const auto* found = std::ranges::find(kArchitectures, name, &Architecture::name);
+    return found == kArchitectures.end() ? kMostArchitectures : *found;
+}
+
+bool Keys::has(std::string_view key) const {
+    return gguf_.keys.contains(name_of(key)) || gguf_.values.contains(name_of(key));
+}
+
+std::optional<std::uint64_t> Keys::number(std::string_view key) const {
+    // A value that exists but is not a number is a fault of the file, not a missing value.
+    const auto number = gguf_.number(name_of(key));
+    if (!number && has(key))
+        complain(key, "is no whole number from 0");
+    return number;
+}
+
+std::uint64_t Keys::width(std::string_view key, std::uint64_t otherwise) const {
+    return std::min(number(key).value_or(otherwise), kMaxWidth);
+}
+
+std::uint64_t Keys::of_layer(std::string_view key,
+                             std::size_t layer,
+                             std::uint64_t otherwise) const {
+    const auto* numbers = list(key);
+    if (!numbers)
+        return width(key, otherwise);
+    // A list that is too short or has a negative item is a fault of the file.
+    if (layer < numbers->size() && (*numbers)[layer] >= 0)
+        return std::min(static_cast<std::uint64_t>((*numbers)[layer]), kMaxWidth);
+    complain(key, "has no whole number from 0 for layer " + std::to_string(layer));
+    return 0;
+}
+
+Status Keys::check() const {
+    if (problem_.empty())
+        return Done{};
+    return Error{ErrorCode::Malformed, problem_};
+}
+
+void Keys::complain(std::string_view key, std::string_view problem) const {
+    if (problem_.empty())
+        problem_ = name_of(key) + " " + std::string{problem};
+}
+
 namespace {
 
 /// Limit for experts used per token; no model uses that many. Their results are added one by one,

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "plan/gguf.h"
+#include "plan/model.h"
+
+namespace gpuprobe::inline plan {
+
+/// The place at which the graph extracts the rows of tokens whose logits are wanted: in the last
+/// layer before its feed-forward network, after the last layer, or after the output norm. The
+/// reserved graph extracts the rows of all tokens.
+/// graph extracts the rows of all tokens.
+enum class RowsTaken { InLastLayer, BehindLayers, BehindNorm };
+
+/// Properties of an architecture in llama.cpp that neither the keys nor the tensors of a file show.
+struct Architecture {
+    /// Value of general.architecture.
+    std::string_view name = {};
+    bool has_cache = true;           ///< false: the model computes a whole text at once
+    bool is_encoder = false;         ///< attends only to its batch and predicts no token
+    bool ties_output = true;         ///< a model without an output tensor uses its embedding
+    bool has_positions = true;       ///< queries and keys are rotated by position (RoPE)
+    bool has_position_bias = false;  ///< attention scores get a bias by position instead
+    bool has_flash_attention = true;
+    bool has_state_everywhere = false;  ///< each layer has both attention and a state
+    bool has_index_values = false;      ///< the indexer also caches values, and selects per head
+    bool has_lone_networks = false;     ///< layers without key heads are feed-forward networks only
+    bool has_lightning_attention = false;  ///< recurrent layers keep a keys × keys matrix per head
+    std::uint64_t attention_interval = 0;  ///< one of this many layers attends; 0: all
+    bool weighs_input = false;             ///< see LayerWork::weighs_input
+    RowsTaken rows_taken = RowsTaken::InLastLayer;
+    /// The tensor from which rows are extracted is an output of the graph as well. This is so for
+    /// models that predict several tokens ahead.
+    bool keeps_last = false;
+    /// Count the mask of the full context until the end of the graph. In llama.cpp another tensor
+    /// takes over a part of the mask's memory, and the remainder is too small for the logits.
+    /// Counting it until the end never underestimates.
+    bool holds_mask = false;
+    /// In layers with parallel attention and feed-forward network, the output projection of
+    /// attention is computed after the network.
+    bool projects_late = false;
+};
+
+/// The row of an architecture; most architectures have none and get the default.
+const Architecture& architecture_named(std::string_view name);
+
+/// Limit for heads, lengths and widths of a layer. A larger number means that the file is faulty.
+constexpr std::uint64_t kMaxWidth = 1U << 24U;
+
+/// Reads the values of one architecture by short keys: "block_count" for "llama.block_count". If a
+/// value exists but has the wrong type, the problem is remembered for check(), so that the value is
+/// not mistaken for a missing one.
+class Keys {
+public:
+    Keys(const Gguf& gguf, std::string architecture)
+        : gguf_{gguf}, prefix_{std::move(architecture) + "."} {}
+
+    [[nodiscard]] std::string_view architecture() const {
+        return std::string_view{prefix_}.substr(0, prefix_.size() - 1);
+    }
+    [[nodiscard]] std::string name_of(std::string_view key) const {
+        return prefix_ + std::string{key};
+    }
+    [[nodiscard]] bool has(std::string_view key) const;
+    /// A non-negative integer; nullopt if it is missing.
+    [[nodiscard]] std::optional<std::uint64_t> number(std::string_view key) const;
+    /// The same, limited to kMaxWidth, with a default.
+    [[nodiscard]] std::uint64_t width(std::string_view key, std::uint64_t otherwise = 0) const;
+    [[nodiscard]] const std::vector<std::int64_t>* list(std::string_view key) const {
+        return gguf_.list(name_of(key));
+    }
+    /// A layer's number: from a list with one item per layer, or a single number for all layers.
+    [[nodiscard]] std::uint64_t of_layer(std::string_view key,
+                                         std::size_t layer,
+                                         std::uint64_t otherwise) const;
+
+    /// Reports the first value that had the wrong type. Errors: Malformed.
+    [[nodiscard]] Status check() const;
+
+private:
+    void complain(std::string_view key, std::string_view problem) const;
+
+    const Gguf& gguf_;
+    std::string prefix_;
+    mutable std::string problem_ = {};
+};
+
+/// The layer number in a tensor's name, after "blk.".
+std::optional<std::size_t> layer_of(std::string_view tensor);
+
+/// Sets the computation of each layer from its tensors, or from the keys if the file lists no
+/// tensors. Sources: src/llama-arch.cpp and src/models of llama.cpp v0.5.0.
+void describe_work(const Gguf& gguf, const Keys& keys, Model& model);
+
+/// Size of the state that a recurrent layer keeps per stream, independent of the context; 0 for
+/// models without recurrent layers. Source: n_embd_r and n_embd_s in src/llama-hparams.cpp of
+/// llama.cpp v0.5.0.
+Bytes recurrent_state(const Keys& keys, const Architecture& architecture);
+
+/// Whether the layer has that state instead of a cache. `heads`: its number of key heads. Source:
+/// src/models of llama.cpp v0.5.0.
+bool is_recurrent(const Keys& keys,
+                  const Architecture& architecture,
+                  std::size_t layer,
+                  std::uint64_t heads);
+
+/// Which layers see only a window of the context.
+struct WindowPattern {
+    std::uint64_t window = 0;            ///< in tokens; 0: no layer has a window
+    std::vector<bool> is_windowed = {};  ///< by layer
+    /// the window's size is known, but not its layers; none is treated as windowed
+    bool is_guessed = false;
+};
+
+/// Reads ARCH.attention.sliding_window and .sliding_window_pattern. The pattern is a list by layer,
+/// or a period n: the last layer of each n (in some architectures the first) sees the whole
+/// context. If the file has no pattern, the period that llama.cpp uses for the architecture
+/// applies. Source: set_swa_pattern in src/llama-hparams.cpp and src/models of llama.cpp, August
+/// 2026.
+WindowPattern window_pattern(const Keys& keys, std::string_view architecture, std::size_t layers);
+
+}  // namespace gpuprobe::inline plan
