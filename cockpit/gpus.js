@@ -213,7 +213,7 @@ const HARM = {
         "the daemon went down while it was asked $0 times", times),
 };
 
-/** As gpuprobectl status has it (explain/probe_words.cpp). */
+/** As gpuprobectl status has it (explain/report_text.cpp). */
 function quarantineWords({ api, driver, why, times, until_usec: until }) {
     const words = cockpit.format(HARM[why]?.(times) ?? why, times);
     return driver ? cockpit.format(_("$0: $1 is in quarantine until $2: $3"), api, driver, utc(until), words)

@@ -75,7 +75,7 @@ export function isPlain(text) {
     return text !== "" && SAFE.test(text) && !text.startsWith("-");
 }
 
-/** Variables as lines for a shell or a file of systemd's, quoted as gpuprobectl env does it (explain/shell_quote.h). */
+/** Variables as lines for a shell or a file of systemd's, quoted as gpuprobectl env does it (explain/phrase.h). */
 export function settings(variables) {
     return Object.entries(variables ?? {}).filter(([, value]) => printable(value) === value)
         .map(([name, value]) => `${name}=${SAFE.test(value) ? value : `'${value.replace(/['\\]/g, quote => QUOTED[quote])}'`}`);

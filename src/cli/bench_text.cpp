@@ -7,11 +7,9 @@
 
 #include "base/text.h"
 #include "explain/explain.h"
-#include "explain/gpu_words.h"
-#include "explain/obstacles.h"
 #include "explain/phrase.h"
-#include "explain/sizes.h"
-#include "explain/table.h"
+#include "explain/report_text.h"
+#include "explain/screen.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
 

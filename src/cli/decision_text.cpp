@@ -7,10 +7,9 @@
 
 #include "base/text.h"
 #include "explain/explain.h"
-#include "explain/gpu_words.h"
 #include "explain/phrase.h"
+#include "explain/report_text.h"
 #include "explain/screen.h"
-#include "explain/shell_quote.h"
 
 namespace gpuprobe::inline cli {
 namespace {

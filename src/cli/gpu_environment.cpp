@@ -7,7 +7,6 @@
 
 #include "base/text.h"
 #include "explain/phrase.h"
-#include "explain/shell_quote.h"
 
 namespace gpuprobe::inline cli {
 namespace {

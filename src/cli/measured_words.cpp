@@ -8,10 +8,8 @@
 #include "base/text.h"
 #include "cli/bench_text.h"
 #include "explain/explain.h"
-#include "explain/obstacles.h"
 #include "explain/phrase.h"
 #include "explain/screen.h"
-#include "explain/sizes.h"
 
 namespace gpuprobe::inline cli {
 namespace {

@@ -8,10 +8,9 @@
 
 #include "base/text.h"
 #include "explain/explain.h"
-#include "explain/gpu_words.h"
 #include "explain/phrase.h"
-#include "explain/sizes.h"
-#include "explain/table.h"
+#include "explain/report_text.h"
+#include "explain/screen.h"
 #include "plan/size_math.h"
 
 namespace gpuprobe::inline cli {

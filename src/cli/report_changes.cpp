@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "explain/gpu_words.h"
 #include "explain/phrase.h"
+#include "explain/report_text.h"
 
 namespace gpuprobe::inline cli {
 namespace {

@@ -28,8 +28,8 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "engine/knowledge_folders.h"
-#include "explain/gpu_words.h"
-#include "explain/shell_quote.h"
+#include "explain/phrase.h"
+#include "explain/report_text.h"
 #include "policy/select.h"
 #include "report/compute_view.h"
 

@@ -7,13 +7,10 @@
 
 #include "base/text.h"
 #include "cli/measured_words.h"
-#include "explain/gpu_words.h"
-#include "explain/obstacles.h"
+#include "explain/explain.h"
 #include "explain/phrase.h"
-#include "explain/probe_words.h"
+#include "explain/report_text.h"
 #include "explain/screen.h"
-#include "explain/shell_quote.h"
-#include "explain/table.h"
 #include "policy/gpu_selection.h"
 
 namespace gpuprobe::inline cli {

@@ -8,9 +8,8 @@
 
 #include "base/record.h"
 #include "base/text.h"
-#include "explain/gpu_words.h"
 #include "explain/phrase.h"
-#include "explain/sizes.h"
+#include "explain/report_text.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
 

@@ -11,7 +11,7 @@
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
 #include "explain/explain.h"
-#include "explain/shell_quote.h"
+#include "explain/phrase.h"
 #include "policy/application_set.h"
 #include "policy/exports.h"
 #include "report/outcome.h"

@@ -17,7 +17,6 @@
 #include "explain/doctor.h"
 #include "explain/explain.h"
 #include "explain/phrase.h"
-#include "explain/shell_quote.h"
 #include "export/formats.h"
 #include "policy/exports.h"
 #include "policy/select.h"

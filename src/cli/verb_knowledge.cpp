@@ -7,7 +7,7 @@
 #include "engine/knowledge_update.h"
 #include "explain/explain.h"
 #include "explain/phrase.h"
-#include "explain/table.h"
+#include "explain/screen.h"
 #include "policy/application_set.h"
 
 namespace gpuprobe::inline cli {

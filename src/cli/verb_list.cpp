@@ -5,9 +5,8 @@
 #include "base/text.h"
 #include "cli/show_text.h"
 #include "cli/verbs.h"
-#include "explain/gpu_words.h"
+#include "explain/report_text.h"
 #include "explain/screen.h"
-#include "explain/table.h"
 #include "report/compute_view.h"
 #include "report/report.h"
 

@@ -11,8 +11,8 @@
 #include "cli/socket_client.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
-#include "explain/gpu_words.h"
 #include "explain/phrase.h"
+#include "explain/report_text.h"
 
 namespace gpuprobe::inline cli {
 namespace {

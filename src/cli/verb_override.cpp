@@ -7,7 +7,7 @@
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
 #include "explain/phrase.h"
-#include "explain/table.h"
+#include "explain/screen.h"
 
 namespace gpuprobe::inline cli {
 namespace {

@@ -5,7 +5,7 @@
 #include "cli/shared_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
-#include "explain/probe_words.h"
+#include "explain/report_text.h"
 
 namespace gpuprobe::inline cli {
 namespace {

@@ -5,9 +5,8 @@
 #include "cli/shared_options.h"
 #include "cli/verbs.h"
 #include "explain/phrase.h"
-#include "explain/probe_words.h"
-#include "explain/sizes.h"
-#include "explain/table.h"
+#include "explain/report_text.h"
+#include "explain/screen.h"
 
 namespace gpuprobe::inline cli {
 namespace {

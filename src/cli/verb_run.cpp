@@ -19,7 +19,6 @@
 #include "engine/knowledge_folders.h"
 #include "explain/explain.h"
 #include "explain/phrase.h"
-#include "explain/sizes.h"
 #include "report/api_table.h"
 #include "report/outcome.h"
 

@@ -15,6 +15,7 @@
 
 /// Finds out why a GPU or an accelerator can't be used, by evaluating the causes of
 /// data/knowledge/causes on a report. docs/doctor.md lists the causes.
+
 namespace gpuprobe::inline explain {
 
 /// A problem that keeps a GPU from being used, or could.

@@ -10,9 +10,11 @@
 #include "policy/decision.h"
 #include "report/machine.h"
 #include "report/outcome.h"
+#include "report/report.h"
 
 /// English texts for the stable codes. Only these functions turn reasons into text, so that the
 /// terminal, the JSON documents and the bus use the same words.
+
 namespace gpuprobe::inline explain {
 
 struct Finding;
@@ -74,7 +76,7 @@ std::string_view sentence_of(std::string_view code);
 /// How a value is formatted.
 enum class ValueForm {
     Prose,        ///< on one line, printable
-    CommandWord,  ///< also safe as a word of a command (explain/shell_quote.h)
+    CommandWord,  ///< also safe as a word of a command (explain/phrase.h)
 };
 
 /// The value of a placeholder from a reason's detail or a finding's evidence. nullopt if it is
@@ -83,5 +85,21 @@ std::optional<std::string> detail_word(const Value& detail,
                                        std::string_view placeholder,
                                        const ReasonPlace& place = {},
                                        ValueForm form = ValueForm::Prose);
+
+/// A reason why a backend can't be used, if it is worth a line.
+struct Obstacle {
+    std::string backend = {};  ///< "vulkan", or "vulkan, webgpu" if the reason is the same
+    std::optional<std::string> gpu = {};  ///< absent: the same on every GPU, or there is no GPU
+    std::size_t others = 0;               ///< number of further GPUs with the same reason
+    std::string text = {};
+    std::vector<std::string> fixes = {};
+    bool is_uncertain = false;  ///< not known yet whether it works
+};
+
+/// The obstacles of a report, in the order of backend_names(). If a backend works on some GPU, GPUs
+/// of vendors that it does not support are no obstacles. A backend that works on no GPU has at
+/// least one obstacle. Backends with the same obstacle are joined. `findings` are the doctor's
+/// findings for the same report.
+std::vector<Obstacle> obstacles(const Report& report, const std::vector<Finding>& findings);
 
 }  // namespace gpuprobe::inline explain

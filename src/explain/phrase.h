@@ -8,9 +8,12 @@
 #include <string_view>
 #include <vector>
 
+#include "base/units.h"
+
 /// Fills sentences. A sentence is a single template with named placeholders, so that a translation
 /// can have another order of words; it is never assembled from fragments. docs/words.md has the
 /// rules, and tests/lint/words.py checks as many as a program can check.
+
 namespace gpuprobe::inline explain {
 
 /// The text for the placeholder "{name}". nullopt leaves out the part in brackets that contains it.
@@ -33,5 +36,43 @@ std::string plural(std::uint64_t number,
 std::string joined_with_and(const std::vector<std::string>& items);
 /// "a or b".
 std::string joined_with_or(const std::vector<std::string>& items);
+
+/// A size in binary units: "139.8 GiB", "512 MiB", "640 B", with one decimal from GiB on. Rounded
+/// down, so that a size just below a minimum is never shown as if it reached it.
+std::string size_text(Bytes size);
+
+/// A duration: "850 µs", "31 ms", "2.4 s", "3 min". `micro` is the sign for 10^-6 ("µ" or "u").
+std::string duration_text(Duration duration, std::string_view micro);
+
+/// The time since `at`: "just now", "2 s ago", "5 min ago", "3 h ago"; from two days on the date,
+/// "on 2023-11-14" (UTC). A time in the future, as after a clock was set back, is "just now".
+std::string age_text(WallTime at, WallTime now);
+
+/// A time to the minute: "2026-11-21 19:30 UTC".
+std::string time_text(WallTime at);
+
+/// A rate: "4.19 T", "62.3 GB/s", "950". Three digits and powers of 1000, as is usual for rates.
+std::string rate_text(double rate, std::string_view unit = "");
+/// `have` as a percentage of `promised`: "85 %"; "" if one of the two is unknown.
+std::string share_text(const std::optional<std::uint64_t>& have,
+                       const std::optional<std::uint64_t>& promised);
+
+/// The text as one word that a POSIX shell and systemd's EnvironmentFile= read alike: unchanged if
+/// that is safe, else in single quotes. A single quote inside becomes '"'"', which the shell and
+/// systemd both join with the rest. A backslash becomes '"\\"', because fish treats a backslash
+/// inside single quotes as an escape. Source: POSIX.1-2017, XCU 2.2; systemd.exec(5),
+/// EnvironmentFile=; fish-language(1), Quotes.
+std::string shell_quoted(std::string_view text);
+
+/// The text as one word of a command in a sentence: unchanged if that is safe; in single quotes if
+/// only spaces and "!" are unsafe; else with a backslash before each character that a shell may
+/// treat specially. Backslashes, unlike quotes, are safe in all places where a reader may paste the
+/// word: by itself, inside quotes of either kind, or with the surrounding sentence, whose
+/// apostrophes a shell takes for quotes.
+///
+/// nullopt for a text that can't be such a word: an empty text; a text that begins with "-", which
+/// a program would take for an option; and a text that can't be shown unchanged on one line,
+/// because the command would then refer to something else. Source: POSIX.1-2017, XCU 2.2.
+std::optional<std::string> command_word(std::string_view text);
 
 }  // namespace gpuprobe::inline explain

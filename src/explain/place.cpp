@@ -5,7 +5,6 @@
 
 #include "explain/explain.h"
 #include "explain/phrase.h"
-#include "explain/shell_quote.h"
 
 namespace gpuprobe::inline explain {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "base/text.h"
-#include "explain/gpu_words.h"
+#include "explain/report_text.h"
 #include "policy/environment.h"
 #include "report/access.h"
 #include "report/compute_view.h"

@@ -3,7 +3,7 @@
 
 #include "cli/bench_text.h"
 #include "cli/measured_words.h"
-#include "explain/sizes.h"
+#include "explain/phrase.h"
 
 namespace gpuprobe {
 namespace {

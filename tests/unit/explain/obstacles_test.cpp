@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "explain/obstacles.h"
-
 #include <gtest/gtest.h>
 
 #include "explain/doctor.h"
+#include "explain/explain.h"
 
 namespace gpuprobe {
 namespace {

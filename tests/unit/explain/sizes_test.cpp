@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "explain/sizes.h"
-
 #include <gtest/gtest.h>
+
+#include "explain/phrase.h"
 
 namespace gpuprobe {
 namespace {

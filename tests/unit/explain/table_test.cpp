@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "explain/table.h"
-
 #include <gtest/gtest.h>
+
+#include "explain/screen.h"
 
 namespace gpuprobe {
 namespace {

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/text.h"
+#include "explain/phrase.h"
 #include "explain/place.h"
-#include "explain/shell_quote.h"
 #include "explain/wording_table.h"
 #include "policy/causes.h"
 #include "report/reason_table.h"
