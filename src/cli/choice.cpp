@@ -21,8 +21,8 @@
 #include "cli/terminal.h"
 #include "engine/knowledge_folders.h"
 #include "explain/phrase.h"
+#include "inventory/host.h"
 #include "inventory/installed_build.h"
-#include "inventory/linker_cache.h"
 #include "policy/environment.h"
 
 namespace gpuprobe::inline cli {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "inventory/slowdowns.h"
+#include "inventory/driver_files.h"
 #include "report/fact_key.h"
 
 namespace gpuprobe::engine {

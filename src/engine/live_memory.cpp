@@ -5,10 +5,9 @@
 #include <iterator>
 
 #include "engine/targets.h"
-#include "inventory/amdgpu_sysfs.h"
+#include "inventory/amdgpu.h"
 #include "inventory/driver_files.h"
 #include "inventory/scan.h"
-#include "inventory/slowdowns.h"
 #include "report/api_table.h"
 #include "report/assemble.h"
 #include "report/compute_view.h"

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/value.h"
 #include "engine/live_memory.h"
-#include "inventory/linker_cache.h"
+#include "inventory/host.h"
 #include "store/probe_cache.h"
 
 namespace gpuprobe::engine {

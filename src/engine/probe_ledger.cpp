@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "engine/targets.h"
-#include "inventory/linker_cache.h"
+#include "inventory/host.h"
 #include "report/api_table.h"
 #include "store/probe_cache.h"
 

@@ -8,7 +8,7 @@
 #include "base/event_loop.h"
 #include "base/result.h"
 #include "base/units.h"
-#include "inventory/hardware_monitor.h"
+#include "inventory/udev.h"
 
 namespace gpuprobe::engine {
 

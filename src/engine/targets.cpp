@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "base/text.h"
-#include "inventory/linker_cache.h"
+#include "inventory/host.h"
 #include "report/api_device.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"

@@ -9,7 +9,7 @@
 #include "base/event_loop.h"
 #include "base/files.h"
 #include "base/result.h"
-#include "inventory/hardware_monitor.h"
+#include "inventory/udev.h"
 
 namespace gpuprobe::inline inventory {
 

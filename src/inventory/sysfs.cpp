@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inventory/sysfs.h"
 
+#include <algorithm>
+#include <array>
+#include <limits>
+
 #include "base/text.h"
+#include "report/fact_key.h"
 
 namespace gpuprobe::inline inventory {
 namespace {
@@ -111,6 +116,278 @@ std::uint64_t little_endian(std::string_view bytes) {
     for (auto byte = bytes.rbegin(); byte != bytes.rend(); ++byte)
         number = number << 8 | static_cast<unsigned char>(*byte);
     return number;
+}
+
+namespace {
+
+constexpr std::string_view kPattern = "pci:v########d########sv########sd########bc##sc##i##";
+
+/// The digits of the field that starts at `at`; nullopt unless the whole text matches kPattern. A
+/// field of eight digits gives four: PCI ids have 16 bits.
+std::optional<std::string> field(std::string_view modalias, std::size_t at, std::size_t digits) {
+    if (modalias.size() != kPattern.size())
+        return std::nullopt;
+    for (std::size_t i = 0; i < kPattern.size(); ++i)
+        if (kPattern[i] != '#' && kPattern[i] != modalias[i])
+            return std::nullopt;
+    return hex_digits(modalias.substr(at, digits), digits == 8 ? 4 : digits);
+}
+
+/// The part before (`which` = 0) or after (1) the colon of "1002:15BF".
+std::optional<std::string> half(const std::optional<std::string>& pair, std::size_t which) {
+    if (!pair)
+        return std::nullopt;
+    const auto halves = split(*pair, ':');
+    return halves.size() == 2 ? hex_digits(halves[which], 4) : std::nullopt;
+}
+
+std::optional<std::string> from_file(const DeviceFolder& folder, std::string_view attribute) {
+    const auto text = folder.text(attribute);
+    return text ? hex_digits(*text, 4) : std::nullopt;
+}
+
+/// Sets `into` if it has no value yet.
+void keep(std::optional<std::string>& into, std::optional<std::string> other) {
+    if (!into)
+        into = std::move(other);
+}
+
+constexpr std::size_t kBarCount = 6;  // PCI_STD_NUM_BARS
+// include/linux/ioport.h: IORESOURCE_MEM, IORESOURCE_PREFETCH, IORESOURCE_MEM_64
+constexpr std::uint64_t kMemory = 0x200;
+constexpr std::uint64_t kPrefetchable = 0x2000;
+constexpr std::uint64_t kMemory64 = 0x100000;
+constexpr std::uint64_t kWanted = kMemory | kPrefetchable | kMemory64;
+
+/// The size of the BAR in a line "start end flags"; nullopt unless it is a prefetchable 64-bit one.
+std::optional<Bytes> aperture(std::string_view line) {
+    const auto columns = words(line);
+    if (columns.size() != 3)
+        return std::nullopt;
+    const auto start = parse_hex<std::uint64_t>(columns[0]);
+    const auto end = parse_hex<std::uint64_t>(columns[1]);
+    const auto flags = parse_hex<std::uint64_t>(columns[2]);
+    if (!start || !end || !flags || (*flags & kWanted) != kWanted || *end <= *start)
+        return std::nullopt;
+    const auto length = *end - *start;
+    return length == std::numeric_limits<std::uint64_t>::max() ? std::nullopt
+                                                               : std::optional{Bytes{length + 1}};
+}
+
+}  // namespace
+
+PciIds ids_from_modalias(std::string_view modalias) {
+    // The positions of the '#' runs in kPattern.
+    return PciIds{.vendor = field(modalias, 5, 8),
+                  .device = field(modalias, 14, 8),
+                  .subsystem_vendor = field(modalias, 24, 8),
+                  .subsystem_device = field(modalias, 34, 8)};
+}
+
+std::optional<std::string> class_from_modalias(std::string_view modalias) {
+    const auto base = field(modalias, 44, 2);
+    const auto sub = field(modalias, 48, 2);
+    const auto interface = field(modalias, 51, 2);
+    return base && sub && interface ? std::optional{*base + *sub + *interface} : std::nullopt;
+}
+
+PciIds pci_ids_of(const DeviceFolder& folder) {
+    PciIds ids{.vendor = from_file(folder, "vendor"),
+               .device = from_file(folder, "device"),
+               .subsystem_vendor = from_file(folder, "subsystem_vendor"),
+               .subsystem_device = from_file(folder, "subsystem_device")};
+    // Fill the gaps from the uevent, then from the modalias.
+    const auto alias = ids_from_modalias(folder.modalias().value_or(""));
+    const auto id = folder.uevent("PCI_ID");
+    const auto subsystem = folder.uevent("PCI_SUBSYS_ID");
+    keep(ids.vendor, half(id, 0));
+    keep(ids.vendor, alias.vendor);
+    keep(ids.device, half(id, 1));
+    keep(ids.device, alias.device);
+    keep(ids.subsystem_vendor, half(subsystem, 0));
+    keep(ids.subsystem_vendor, alias.subsystem_vendor);
+    keep(ids.subsystem_device, half(subsystem, 1));
+    keep(ids.subsystem_device, alias.subsystem_device);
+    if (ids.subsystem_vendor == "0000") {
+        ids.subsystem_vendor.reset();
+        ids.subsystem_device.reset();
+    }
+    return ids;
+}
+
+std::optional<Bytes> largest_aperture(std::string_view resource) {
+    std::optional<Bytes> largest;
+    const auto lines = split(resource, '\n');
+    for (std::size_t i = 0; i < std::min(lines.size(), kBarCount); ++i)
+        largest = std::max(largest, aperture(lines[i]));
+    return largest;
+}
+
+namespace {
+
+constexpr std::size_t kMaxCompatible = 16;
+
+/// The `compatible` strings from the device tree, most specific first. The file separates them with
+/// NULs (Devicetree specification 0.4, section 2.3.1).
+std::vector<std::string> compatible_of(const Sysfs& sysfs, const DeviceFolder& folder) {
+    std::vector<std::string> names;
+    const auto add = [&names](std::string_view name) {
+        if (!name.empty() && names.size() < kMaxCompatible)
+            names.push_back(scrubbed(name));
+    };
+    if (const auto list = sysfs.content(folder.path() + "/of_node/compatible"))
+        for (const auto name : split(*list, '\0'))
+            add(trimmed(name));
+    // Without that file, use OF_COMPATIBLE_0, _1, … of the uevent. The loop stops at the first
+    // missing number, and does nothing if the file had names.
+    for (std::size_t i = 0; names.size() == i && i < kMaxCompatible; ++i)
+        if (const auto name = folder.uevent("OF_COMPATIBLE_" + std::to_string(i)))
+            add(*name);
+    return names;
+}
+
+std::optional<bool> flag_from(const std::optional<std::string>& text) {
+    if (!text || (*text != "0" && *text != "1"))
+        return std::nullopt;
+    return *text == "1";
+}
+
+std::optional<int> numa_node_of(const DeviceFolder& folder) {
+    const auto text = folder.text("numa_node");
+    const auto node = text ? parse_number<int>(*text) : std::nullopt;
+    return node && *node >= 0 ? node : std::nullopt;  // -1: the firmware does not specify a node
+}
+
+/// The number of lanes; nullopt for 0 and 255, which mean that the width is unknown
+/// (drivers/pci/pci-sysfs.c).
+std::optional<std::uint32_t> lanes(const std::optional<std::string>& text) {
+    constexpr std::uint32_t kMost = 32;
+    const auto count = text ? parse_number<std::uint32_t>(*text) : std::nullopt;
+    return count && *count > 0 && *count <= kMost ? count : std::nullopt;
+}
+
+/// The device's type of IOMMU domain, in lower case: "dma", "dma-fq" or "identity". nullopt for the
+/// other types in iommu_group_show_type() of drivers/iommu/iommu.c, which don't occur while a
+/// driver of this machine uses the device. Source:
+/// Documentation/ABI/testing/sysfs-kernel-iommu_groups, "type".
+std::optional<std::string> iommu_of(const DeviceFolder& folder) {
+    constexpr std::array kTypes{"dma", "dma-fq", "identity"};
+    const auto type = lower_case(folder.text("iommu_group/type").value_or(""));
+    return std::ranges::find(kTypes, type) == kTypes.end() ? std::nullopt : std::optional{type};
+}
+
+/// "pci:0000:01:00.0", or the subsystem and the folder's name: "platform:gpu".
+std::string id_of(const DeviceFolder& folder) {
+    if (const auto address = folder.pci_address())
+        return "pci:" + text_of(*address);
+    return folder.subsystem().value_or("other") + ":" + scrubbed(folder.name(), 128);
+}
+
+/// Adds the facts that only PCI devices have.
+void fill_pci(const Sysfs& sysfs, const DeviceFolder& folder, HardwareDevice& device) {
+    device.pci = folder.pci_address();
+    if (const auto full = folder.pci_class())
+        device.pci_class = full->substr(0, 4);
+    const auto ids = pci_ids_of(folder);
+    device.vendor_id = ids.vendor;
+    device.device_id = ids.device;
+    device.subsystem_vendor_id = ids.subsystem_vendor;
+    device.subsystem_device_id = ids.subsystem_device;
+    if (const auto revision = folder.text("revision"))
+        device.revision = hex_digits(*revision, 2);
+    device.boot_vga = flag_from(folder.text("boot_vga"));
+    if (const auto resource = sysfs.content(folder.path() + "/resource"))
+        device.largest_bar = largest_aperture(*resource);
+    // Reading the link's width would wake a suspended device.
+    if (folder.text("power/runtime_status") == "active") {
+        device.link_width = lanes(folder.text("current_link_width"));
+        device.max_link_width = lanes(folder.text("max_link_width"));
+    }
+    if (auto iommu = iommu_of(folder))
+        device.extra[kernel_facts::kIommu.name] = std::move(*iommu);
+    if (const auto physical = sysfs.link_name(folder.path() + "/physfn"))
+        if (const auto address = parse_text(*physical, std::type_identity<PciAddress>{}))
+            device.physical_function = "pci:" + text_of(*address);
+}
+
+}  // namespace
+
+DeviceFolder::DeviceFolder(const Sysfs& sysfs, std::string path)
+    : sysfs_{sysfs}, path_{std::move(path)}, uevent_{sysfs.key_values(path_ + "/uevent")} {}
+
+std::string_view DeviceFolder::name() const {
+    const auto last = base_name(path_);
+    return last == "device" ? base_name(folder_of(path_)) : last;
+}
+
+std::optional<std::string> DeviceFolder::text(std::string_view attribute) const {
+    return sysfs_.text(path_ + "/" + std::string{attribute});
+}
+
+std::optional<std::string> DeviceFolder::uevent(std::string_view key) const {
+    const auto found = uevent_.find(key);
+    return found == uevent_.end() || found->second.empty() ? std::nullopt
+                                                           : std::optional{found->second};
+}
+
+std::optional<std::string> DeviceFolder::subsystem() const {
+    // The link is missing in many captures: use the keys, the name or the path of the device
+    // instead.
+    if (auto linked = sysfs_.link_name(path_ + "/subsystem"))
+        return linked;
+    if (pci_address() || uevent("PCI_ID"))
+        return "pci";
+    if (name().starts_with("virtio"))
+        return "virtio";
+    if (uevent("OF_FULLNAME") || path_.find("/platform/") != std::string::npos)
+        return "platform";
+    return std::nullopt;
+}
+
+std::optional<std::string> DeviceFolder::driver() const {
+    if (auto linked = sysfs_.link_name(path_ + "/driver"))
+        return linked;
+    return uevent("DRIVER");
+}
+
+std::optional<std::string> DeviceFolder::modalias() const {
+    auto alias = text("modalias");
+    return alias ? alias : uevent("MODALIAS");
+}
+
+std::optional<PciAddress> DeviceFolder::pci_address() const {
+    if (auto address = parse_text(name(), std::type_identity<PciAddress>{}))
+        return address;
+    // In a capture, the folder may have a name other than the address.
+    const auto slot = uevent("PCI_SLOT_NAME");
+    return slot ? parse_text(*slot, std::type_identity<PciAddress>{}) : std::nullopt;
+}
+
+std::optional<std::string> DeviceFolder::pci_class() const {
+    if (const auto attribute = text("class"))
+        if (auto digits = hex_digits(*attribute, 6))
+            return digits;
+    if (const auto key = uevent("PCI_CLASS"))
+        if (auto digits = hex_digits(*key, 6))
+            return digits;
+    return class_from_modalias(modalias().value_or(""));
+}
+
+HardwareDevice device_from(const Sysfs& sysfs, const DeviceFolder& folder) {
+    const auto subsystem = folder.subsystem();
+    HardwareDevice device{.id = id_of(folder),
+                          .bus = subsystem == "pci"        ? HardwareBus::Pci
+                                 : subsystem == "platform" ? HardwareBus::Platform
+                                                           : HardwareBus::Other,
+                          .sysfs_path = folder.path(),
+                          .numa_node = numa_node_of(folder),
+                          .driver = folder.driver(),
+                          .modalias = folder.modalias(),
+                          .compatible = compatible_of(sysfs, folder),
+                          .runtime_status = folder.text("power/runtime_status")};
+    if (device.bus == HardwareBus::Pci)
+        fill_pci(sysfs, folder, device);
+    return device;
 }
 
 }  // namespace gpuprobe::inline inventory

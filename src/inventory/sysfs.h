@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/units.h"
+#include "report/machine.h"
 
 namespace gpuprobe::inline inventory {
 
@@ -64,5 +66,76 @@ std::uint64_t little_endian(std::string_view bytes);
 /// Converts "0x10DE" or "10DE" to `digits` lower-case hexadecimal digits; nullopt if the text is
 /// not hexadecimal or needs more digits.
 std::optional<std::string> hex_digits(std::string_view text, std::size_t digits);
+
+class DeviceFolder;
+
+/// The PCI ids of a function, each four lower-case hexadecimal digits.
+struct PciIds {
+    std::optional<std::string> vendor = {};
+    std::optional<std::string> device = {};
+    std::optional<std::string> subsystem_vendor = {};
+    std::optional<std::string> subsystem_device = {};
+    bool operator==(const PciIds&) const = default;
+};
+
+/// The ids of a function. Each comes from the file `vendor`, `device`, `subsystem_vendor` or
+/// `subsystem_device`; else from PCI_ID and PCI_SUBSYS_ID of the uevent; else from the modalias. A
+/// subsystem vendor of 0000 is treated as missing: it means that the function has no subsystem ids
+/// (PCI Local Bus specification 3.0, section 6.2.4).
+PciIds pci_ids_of(const DeviceFolder& folder);
+
+/// The ids in a modalias such as "pci:v00001002d000015BFsv000017AAsd000050DAbc03sc00i00". Source:
+/// drivers/pci/pci-sysfs.c, modalias_show().
+PciIds ids_from_modalias(std::string_view modalias);
+/// Class, subclass and programming interface in a modalias, as six digits.
+std::optional<std::string> class_from_modalias(std::string_view modalias);
+
+/// The size of the largest prefetchable 64-bit memory BAR in a `resource` file: the window through
+/// which the CPU accesses VRAM. The BAR's index differs between boards, so it can't be used to find
+/// it.
+///
+/// Only the first six lines are BARs of the function; ROM, SR-IOV and bridge windows follow.
+/// Source: drivers/pci/pci-sysfs.c, resource_show(); include/linux/ioport.h for the flags.
+std::optional<Bytes> largest_aperture(std::string_view resource);
+
+/// One device's folder below /sys/devices. If the file for a fact is missing, the fact is taken
+/// from the device's uevent or modalias, because captures often contain only a few of the files.
+///
+/// Reads only values that the kernel has cached: never `config`, the link's speed, or sensors,
+/// which would wake the device (drivers/pci/pci-sysfs.c, pci_read_config). The link's width is read
+/// only while the device is awake.
+class DeviceFolder {
+public:
+    /// `path` must be resolved. `sysfs` is borrowed and must outlive this object.
+    DeviceFolder(const Sysfs& sysfs, std::string path);
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+    /// The last component of the path. If a capture has the device as a plain folder called
+    /// "device", the class member's name instead: "card0" for /sys/class/drm/card0/device.
+    [[nodiscard]] std::string_view name() const;
+    /// The first line of a file in the folder, trimmed.
+    [[nodiscard]] std::optional<std::string> text(std::string_view attribute) const;
+    /// The value of a key in the device's uevent; nullopt if it is missing or empty.
+    [[nodiscard]] std::optional<std::string> uevent(std::string_view key) const;
+    /// False if a capture left the uevent out; a missing driver then proves nothing.
+    [[nodiscard]] bool has_uevent() const { return !uevent_.empty(); }
+
+    /// "pci", "platform", "virtio" …; derived from other files if the `subsystem` link is missing.
+    [[nodiscard]] std::optional<std::string> subsystem() const;
+    /// The name of the bound driver; nullopt if the device has no driver.
+    [[nodiscard]] std::optional<std::string> driver() const;
+    [[nodiscard]] std::optional<std::string> modalias() const;
+    [[nodiscard]] std::optional<PciAddress> pci_address() const;
+    /// Six hexadecimal digits: class, subclass, programming interface.
+    [[nodiscard]] std::optional<std::string> pci_class() const;
+
+private:
+    const Sysfs& sysfs_;
+    std::string path_ = {};
+    KeyValues uevent_ = {};
+};
+
+/// The device in a folder, with all facts from the folder's own files.
+HardwareDevice device_from(const Sysfs& sysfs, const DeviceFolder& folder);
 
 }  // namespace gpuprobe::inline inventory

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "inventory/cpu.h"
+#include "inventory/host.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>

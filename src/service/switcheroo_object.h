@@ -8,7 +8,7 @@
 #include <net.hadess.SwitcherooControl.adaptor.h>
 
 #include "engine/engine.h"
-#include "inventory/render_nodes.h"
+#include "inventory/udev.h"
 #include "wire/sdbus.h"
 
 namespace gpuprobe::inline service {

@@ -5,9 +5,9 @@
 
 #include "base/text.h"
 #include "fuzz/input.h"
-#include "inventory/linker_cache.h"
-#include "inventory/pci_ids.h"
+#include "inventory/host.h"
 #include "inventory/setup.h"
+#include "inventory/sysfs.h"
 #include "support/memory_files.h"
 
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "inventory/amdgpu.h"
+
 #include <gtest/gtest.h>
 
-#include "inventory/amdgpu_sysfs.h"
-#include "inventory/kfd_topology.h"
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "inventory/hardware_monitor.h"
+#include "inventory/udev.h"
 
 namespace gpuprobe {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/hardware_monitor.h"
-
 #include <cstdlib>
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "inventory/udev.h"
 
 namespace gpuprobe {
 namespace {

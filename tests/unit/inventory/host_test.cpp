@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "inventory/host.h"
+
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "inventory/cpu.h"
 #include "inventory/virtualization.h"
 #include "unit/inventory/fake_machine.h"
 

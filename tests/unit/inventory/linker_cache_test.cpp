@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/linker_cache.h"
+#include "support/linker_cache.h"
 
 #include <gtest/gtest.h>
 
-#include "inventory/jetson.h"
-#include "support/linker_cache.h"
+#include "inventory/host.h"
+#include "inventory/nvidia.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/nvidia_proc.h"
-
 #include <gtest/gtest.h>
 
+#include "inventory/nvidia.h"
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/pci_functions.h"
-
 #include <gtest/gtest.h>
 
-#include "inventory/pci_ids.h"
+#include "inventory/bus_devices.h"
+#include "inventory/sysfs.h"
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {

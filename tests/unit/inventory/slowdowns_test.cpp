@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/slowdowns.h"
-
 #include <array>
 #include <utility>
 
 #include <gtest/gtest.h>
 
+#include "inventory/driver_files.h"
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "inventory/node_watch.h"
+#include "inventory/udev.h"
 
 // The monitor without libudev: detects devices only by their nodes.
-
-#include "inventory/hardware_monitor.h"
-#include "inventory/node_watch.h"
 
 namespace gpuprobe::inline inventory {
 namespace {
@@ -22,6 +21,11 @@ Result<std::unique_ptr<HardwareMonitor>> HardwareMonitor::create(EventLoop& loop
                                                                  Callback changed) {
     auto nodes = TRY(NodeWatch::create(loop, "/dev", std::move(changed)));
     return std::unique_ptr<HardwareMonitor>{std::make_unique<Monitor>(std::move(nodes))};
+}
+
+/// Always empty: the portable build has no libudev. It has no service either, the only caller.
+std::vector<RenderNode> render_nodes() {
+    return {};
 }
 
 }  // namespace gpuprobe::inline inventory

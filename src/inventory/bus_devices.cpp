@@ -1,14 +1,120 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inventory/platform_devices.h"
+#include "inventory/bus_devices.h"
 
 #include <algorithm>
 #include <array>
 
-#include "inventory/device_folder.h"
+#include "inventory/sysfs.h"
 #include "knowledge/chips.h"
 #include "report/hardware.h"
 
 namespace gpuprobe::inline inventory {
+namespace {
+
+constexpr std::size_t kMaxFunctions = 512;
+constexpr const char* kFolder = "/sys/bus/pci/devices";
+
+/// A PCI function and whether a DRM or accel node belongs to it.
+struct Function {
+    HardwareDevice device = {};
+    bool claimed = false;
+};
+
+bool same_slot(const PciAddress& left, const PciAddress& right) {
+    return left.domain == right.domain && left.bus == right.bus && left.device == right.device;
+}
+
+/// True for the second half of an integrated GPU: "display controller, other" on a function above
+/// 0, unless it is a virtual function, has a DRM or accel node, or is in the table of chips.
+bool is_auxiliary(const Function& function, const std::vector<Function>& all) {
+    const auto& device = function.device;
+    if (function.claimed || device.physical_function || device.pci_class != "0380" || !device.pci ||
+        device.pci->function == 0 ||
+        is_known_device(device.vendor_id.value_or(""), device.device_id.value_or("")))
+        return false;
+    return std::ranges::any_of(all, [&device](const Function& other) {
+        return other.device.pci && other.device.pci->function == 0 &&
+               same_slot(*other.device.pci, *device.pci) && other.device.pci_class &&
+               other.device.pci_class->starts_with("03");
+    });
+}
+
+/// True for the unusual classes of some accelerators: communication controller (Kunlunxin), system
+/// peripheral (Coral, Inferentia), signal processor (AMD's NPU), and unclassified devices.
+bool has_odd_class(std::string_view pci_class) {
+    constexpr std::array kOdd =
+        std::to_array<std::string_view>({"0000", "0780", "0880", "1180", "ff00"});
+    return std::ranges::find(kOdd, pci_class.substr(0, 4)) != kOdd.end();
+}
+
+/// True if the class is a candidate, or is unusual and the table of chips lists the device's ids.
+bool may_be_device(const Sysfs& sysfs, const std::string& path, std::string_view pci_class) {
+    if (is_candidate_class(pci_class))
+        return true;
+    if (!has_odd_class(pci_class))
+        return false;
+    const auto vendor = hex_digits(sysfs.text(path + "/vendor").value_or(""), 4);
+    const auto device = hex_digits(sysfs.text(path + "/device").value_or(""), 4);
+    return vendor && device && is_known_device(*vendor, *device);
+}
+
+/// All functions that may be a device, including auxiliary ones.
+std::vector<Function> candidates(const Sysfs& sysfs, const std::set<std::string>& claimed) {
+    std::vector<Function> found;
+    for (const auto& name : sysfs.names(kFolder)) {
+        const auto link = std::string{kFolder} + "/" + name;
+        const auto path = sysfs.resolved(link);
+        if (!path)
+            continue;
+        const bool is_claimed = claimed.contains(*path);
+        const auto class_text = sysfs.text(*path + "/class");
+        const auto class_digits = class_text ? hex_digits(*class_text, 6) : std::nullopt;
+        if (!is_claimed && class_digits && !may_be_device(sysfs, *path, *class_digits))
+            continue;  // fast path for most functions: reads only this one file
+        // A capture may lack the `class` file: DeviceFolder derives the class from the uevent or
+        // modalias.
+        const DeviceFolder folder{sysfs, *path};
+        if (!is_claimed && !may_be_device(sysfs, *path, folder.pci_class().value_or("")))
+            continue;
+        if (found.size() == kMaxFunctions) {
+            sysfs.note(std::string{kFolder} + ": too many display functions");
+            break;
+        }
+        found.push_back({.device = device_from(sysfs, folder), .claimed = is_claimed});
+    }
+    return found;
+}
+
+}  // namespace
+
+bool is_candidate_class(std::string_view pci_class) {
+    if (pci_class.size() < 4)
+        return false;
+    const auto base = pci_class.substr(0, 2);
+    const auto both = pci_class.substr(0, 4);
+    return base == "03" || both == "0001" || both == "0b40" || (base == "12" && both != "1201");
+}
+
+bool is_known_device(std::string_view vendor, std::string_view device) {
+    const auto* chip = knowledge::Chips::current().find(vendor, device, "");
+    return chip &&
+           (chip->role == knowledge::Role::Gpu || chip->role == knowledge::Role::Accelerator);
+}
+
+std::vector<HardwareDevice> pci_functions(const Sysfs& sysfs,
+                                          const std::set<std::string>& claimed) {
+    auto all = candidates(sysfs, claimed);
+    // Decide about all functions before moving any, because is_auxiliary() compares them.
+    std::vector<bool> skip;
+    for (const auto& function : all)
+        skip.push_back(is_auxiliary(function, all));
+    std::vector<HardwareDevice> devices;
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (!skip[i])
+            devices.push_back(std::move(all[i].device));
+    return devices;
+}
+
 namespace {
 
 constexpr std::size_t kMaxPlatformDevices = 16;
