@@ -12,7 +12,7 @@
 #include "calls/interface_text.h"
 #include "report/outcome.h"
 #include "report/report.h"
-#include "store/feedback.h"
+#include "store/state_files.h"
 
 /// The parameters of org.gpuprobe's methods, and the answers that are not in calls/documents.h. The
 /// interface description is generated from these records. A parameter that is std::optional may be

@@ -23,7 +23,7 @@
 #include "probe/supervisor.h"
 #include "report/report.h"
 #include "report/trials.h"
-#include "store/probe_cache.h"
+#include "store/probe_history.h"
 
 namespace gpuprobe::engine {
 
@@ -132,10 +132,10 @@ public:
     Status report_outcome(const Value& outcome, uid_t by);
     [[nodiscard]] std::vector<std::string> consumers() const;
 
-    /// Releases drivers from quarantine (store/quarantine.h), so that they are probed at the next
-    /// opportunity. Returns how many were released. `filter` has `api` or `driver` or both, or only
-    /// `all` (true). Errors: InvalidRequest with the key at fault; Io if it can't be written, and
-    /// then nothing has changed.
+    /// Releases drivers from quarantine (store/probe_history.h), so that they are probed at the
+    /// next opportunity. Returns how many were released. `filter` has `api` or `driver` or both, or
+    /// only `all` (true). Errors: InvalidRequest with the key at fault; Io if it can't be written,
+    /// and then nothing has changed.
     Result<std::uint32_t> clear_quarantine(const Value& filter);
 
     /// Probes drivers in the background that were skipped because their GPU slept or they were in

@@ -8,7 +8,7 @@
 #include "policy/override_rule.h"
 #include "policy/select.h"
 #include "report/report.h"
-#include "store/feedback.h"
+#include "store/state_files.h"
 
 namespace gpuprobe::engine {
 

@@ -8,7 +8,7 @@
 #include "base/value.h"
 #include "engine/live_memory.h"
 #include "inventory/host.h"
-#include "store/probe_cache.h"
+#include "store/probe_history.h"
 
 namespace gpuprobe::engine {
 namespace {

@@ -58,7 +58,7 @@ struct ProbedMachine {
     /// Reads the power state of the devices again.
     void refresh_power();
     /// A text that changes when drivers may report different results (fingerprint_of() in
-    /// store/probe_cache.h).
+    /// store/probe_history.h).
     [[nodiscard]] std::string fingerprint() const;
 };
 

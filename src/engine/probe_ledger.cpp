@@ -5,7 +5,7 @@
 #include "engine/targets.h"
 #include "inventory/host.h"
 #include "report/api_table.h"
-#include "store/probe_cache.h"
+#include "store/probe_history.h"
 
 namespace gpuprobe::engine {
 namespace {

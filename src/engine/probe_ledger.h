@@ -10,12 +10,12 @@
 #include "base/files.h"
 #include "probe/target.h"
 #include "report/machine.h"
-#include "store/quarantine.h"
+#include "store/probe_history.h"
 
 namespace gpuprobe::engine {
 
 /// Keeps the engine from repeating harmful probes. Maps ProbeTargets to the keys of
-/// store/quarantine.h.
+/// store/probe_history.h.
 class ProbeLedger {
 public:
     /// `folder`: holds the quarantine's file; if absent, it lasts as long as this object. The

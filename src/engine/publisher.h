@@ -10,7 +10,7 @@
 #include "engine/decision_service.h"
 #include "report/assemble.h"
 #include "report/report.h"
-#include "store/probe_cache.h"
+#include "store/probe_history.h"
 
 namespace gpuprobe::engine {
 

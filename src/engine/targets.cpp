@@ -12,7 +12,7 @@
 #include "report/gpu_views.h"
 #include "report/hardware.h"
 #include "report/trials.h"
-#include "store/probe_cache.h"
+#include "store/probe_history.h"
 
 namespace gpuprobe::engine {
 namespace {

@@ -46,8 +46,9 @@ ProbeResult skipped(const ProbeTarget& target, std::string note, Reason reason);
 ProbeResult skipped_asleep(const ProbeTarget& target, const std::string& device);
 
 /// The fingerprint of a verification or measurement: its result is valid as long as this stays the
-/// same (trial_fingerprint_of() in store/probe_cache.h). It covers only the target's device and the
-/// libraries of its API, or the whole dynamic linker's cache if that does not list the libraries.
+/// same (trial_fingerprint_of() in store/probe_history.h). It covers only the target's device and
+/// the libraries of its API, or the whole dynamic linker's cache if that does not list the
+/// libraries.
 std::string fingerprint_of(const ProbeTarget& trial,
                            const Machine& machine,
                            const FileSystem& files);

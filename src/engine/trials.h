@@ -14,7 +14,7 @@
 #include "engine/publisher.h"
 #include "engine/queries.h"
 #include "engine/targets.h"
-#include "store/probe_cache.h"
+#include "store/probe_history.h"
 
 namespace gpuprobe::engine {
 

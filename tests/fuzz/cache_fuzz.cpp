@@ -4,7 +4,7 @@
 
 #include "fuzz/input.h"
 #include "fuzz/kept_file.h"
-#include "store/probe_cache.h"
+#include "store/probe_history.h"
 
 /// What was kept of past probes: what can be read is the same when kept and read again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -13,7 +13,7 @@
 
 namespace gpuprobe::testing {
 
-/// A file as store/checked_file.h keeps it, alone in a folder that lasts as long as the program.
+/// A file as store/state_files.h keeps it, alone in a folder that lasts as long as the program.
 /// Its checksum always fits, so that a search gets behind it; unit tests try one that does not.
 class KeptFile {
 public:

@@ -5,7 +5,7 @@
 #include "fuzz/input.h"
 #include "fuzz/kept_file.h"
 #include "policy/override_rule.h"
-#include "store/feedback.h"
+#include "store/state_files.h"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "fuzz/input.h"
 #include "fuzz/kept_file.h"
-#include "store/quarantine.h"
+#include "store/probe_history.h"
 
 namespace {
 

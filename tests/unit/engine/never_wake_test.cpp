@@ -9,7 +9,7 @@
 #include "engine/live_memory.h"
 #include "inventory/scan.h"
 #include "report/hardware.h"
-#include "store/probe_cache.h"
+#include "store/probe_history.h"
 #include "support/places.h"
 
 namespace gpuprobe::engine {

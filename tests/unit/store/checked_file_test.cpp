@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/checked_file.h"
-
 #include <sys/stat.h>
 
 #include "base/files.h"
+#include "store/state_files.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::store {

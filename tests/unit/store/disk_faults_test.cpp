@@ -13,9 +13,8 @@
 
 #include "base/files.h"
 #include "fakes/disk/failing_disk.h"
-#include "store/checked_file.h"
-#include "store/feedback.h"
-#include "store/quarantine.h"
+#include "store/probe_history.h"
+#include "store/state_files.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::store {

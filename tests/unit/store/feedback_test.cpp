@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/feedback.h"
-
 #include "base/files.h"
+#include "store/state_files.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::store {

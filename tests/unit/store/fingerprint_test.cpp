@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <functional>
 
-#include "store/probe_cache.h"
+#include "store/probe_history.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::store {

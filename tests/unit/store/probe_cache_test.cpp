@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "store/probe_cache.h"
-
 #include <fstream>
 
 #include <sys/stat.h>
 
 #include "base/files.h"
+#include "store/probe_history.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::store {
