@@ -19,7 +19,7 @@
 #include "cli/failure.h"
 #include "cli/pick_gpu.h"
 #include "cli/terminal.h"
-#include "engine/knowledge_folders.h"
+#include "engine/knowledge_base.h"
 #include "explain/phrase.h"
 #include "inventory/host.h"
 #include "inventory/installed_build.h"

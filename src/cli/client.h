@@ -73,8 +73,8 @@ public:
     virtual Result<bool> clear_override(const std::string& consumer) = 0;
     /// All overrides as an object: application → rule, set_at_usec, set_by_uid.
     virtual Result<Value> overrides() = 0;
-    /// Reports whether a choice worked (engine/feedback.h). Errors: InvalidRequest, UnknownDevice,
-    /// TooManyRequests, Io.
+    /// Reports whether a choice worked (engine/decision_service.h). Errors: InvalidRequest,
+    /// UnknownDevice, TooManyRequests, Io.
     virtual Status report_outcome(const Value& outcome) = 0;
     /// Releases drivers from quarantine, so that they are probed again. `filter` is read by
     /// quarantine_filter_from(). Returns how many were released. Errors: NotAuthorized,

@@ -8,7 +8,7 @@
 #include "base/version.h"
 #include "cli/own_workers.h"
 #include "cli/places.h"
-#include "engine/knowledge_folders.h"
+#include "engine/knowledge_base.h"
 #include "explain/phrase.h"
 
 namespace gpuprobe::inline cli {

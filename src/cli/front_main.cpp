@@ -21,7 +21,7 @@
 #include "cli/terminal.h"
 #include "cli/verb.h"
 #include "cli/verbs.h"
-#include "engine/knowledge_folders.h"
+#include "engine/knowledge_base.h"
 #include "knowledge/library.h"
 #include "policy/select.h"
 

@@ -27,7 +27,7 @@
 #include "cli/socket_client.h"
 #include "cli/terminal.h"
 #include "cli/verb.h"
-#include "engine/knowledge_folders.h"
+#include "engine/knowledge_base.h"
 #include "explain/phrase.h"
 #include "explain/report_text.h"
 #include "policy/select.h"

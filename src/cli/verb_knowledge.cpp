@@ -4,7 +4,7 @@
 #include "base/record.h"
 #include "base/text.h"
 #include "cli/verbs.h"
-#include "engine/knowledge_update.h"
+#include "engine/knowledge_base.h"
 #include "explain/explain.h"
 #include "explain/phrase.h"
 #include "explain/screen.h"

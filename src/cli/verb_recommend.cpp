@@ -20,7 +20,7 @@
 #include "cli/shared_options.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
-#include "engine/knowledge_folders.h"
+#include "engine/knowledge_base.h"
 #include "explain/explain.h"
 #include "explain/phrase.h"
 #include "explain/report_text.h"

@@ -16,7 +16,7 @@
 #include "cli/terminal.h"
 #include "cli/use_text.h"
 #include "cli/verbs.h"
-#include "engine/knowledge_folders.h"
+#include "engine/knowledge_base.h"
 #include "explain/explain.h"
 #include "explain/phrase.h"
 #include "report/api_table.h"

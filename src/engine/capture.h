@@ -12,7 +12,7 @@
 #include "base/files.h"
 #include "base/units.h"
 #include "base/value.h"
-#include "engine/machine.h"
+#include "engine/probed_machine.h"
 #include "inventory/scan.h"
 
 namespace gpuprobe::engine {

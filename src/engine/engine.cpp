@@ -8,8 +8,7 @@
 
 #include "base/text.h"
 #include "engine/capture.h"
-#include "engine/publisher.h"
-#include "engine/queries.h"
+#include "engine/query_rounds.h"
 #include "engine/trials.h"
 #include "report/compute_view.h"
 #include "report/fact_table.h"

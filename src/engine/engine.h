@@ -11,12 +11,11 @@
 #include "base/event_loop.h"
 #include "base/files.h"
 #include "base/units.h"
-#include "engine/feedback.h"
-#include "engine/knowledge_folders.h"
+#include "engine/decision_service.h"
+#include "engine/knowledge_base.h"
 #include "engine/live_memory.h"
-#include "engine/machine.h"
-#include "engine/probe_ledger.h"
-#include "engine/targets.h"
+#include "engine/probe_targets.h"
+#include "engine/probed_machine.h"
 #include "policy/decision.h"
 #include "policy/profile.h"
 #include "probe/launcher.h"
@@ -127,8 +126,8 @@ public:
     Result<bool> clear_override(const std::string& consumer);
     [[nodiscard]] const std::map<std::string, store::Override>& overrides() const;
 
-    /// Records whether a choice worked (engine/feedback.h). Errors: InvalidRequest, UnknownDevice,
-    /// TooManyRequests, Io.
+    /// Records whether a choice worked (engine/decision_service.h). Errors: InvalidRequest,
+    /// UnknownDevice, TooManyRequests, Io.
     Status report_outcome(const Value& outcome, uid_t by);
     [[nodiscard]] std::vector<std::string> consumers() const;
 
@@ -147,9 +146,9 @@ public:
     /// progress. Errors: InvalidRequest for an unknown API or stage, UnknownDevice.
     ///
     /// The stages "verify" and "measure" compute on each device that a driver has listed
-    /// (trial_targets() in engine/targets.h); nothing else runs during a measurement. A probe that
-    /// does not run has the result Skipped with a reason: "asleep", "quarantined", and for
-    /// "measure" also the reasons in engine/gpu_load.h. A device that disappears or gets another
+    /// (trial_targets() in engine/probe_targets.h); nothing else runs during a measurement. A probe
+    /// that does not run has the result Skipped with a reason: "asleep", "quarantined", and for
+    /// "measure" also the reasons in engine/trials.h. A device that disappears or gets another
     /// driver before its probe has ended has no result.
     Status probe(const ProbeRequest& request,
                  std::function<void(double)> progress,

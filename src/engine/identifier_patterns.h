@@ -6,7 +6,6 @@
 #include <string>
 #include <string_view>
 
-#include "engine/identifiers.h"
 #include "engine/redaction.h"
 
 namespace gpuprobe::engine {

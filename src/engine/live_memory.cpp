@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "engine/targets.h"
+#include "engine/probe_targets.h"
 #include "inventory/amdgpu.h"
 #include "inventory/driver_files.h"
 #include "inventory/scan.h"

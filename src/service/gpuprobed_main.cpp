@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "engine/engine.h"
-#include "engine/knowledge_folders.h"
+#include "engine/knowledge_base.h"
 #include "inventory/scan.h"
 #include "service/admission.h"
 #include "service/bus_session.h"

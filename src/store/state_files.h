@@ -136,7 +136,7 @@ private:
 
 /// Recently reported failures. A report by root counts for all users, any other report only for
 /// the user who made it. A report is forgotten after kLasts, and when the same caller reports
-/// success. It also stops counting when the drivers change (engine/feedback.h compares the
+/// success. It also stops counting when the drivers change (engine/decision_service.h compares the
 /// fingerprint).
 class Outcomes {
 public:

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "engine/knowledge_folders.h"
+#include "engine/knowledge_base.h"
 #include "fuzz/input.h"
 #include "knowledge/bundle.h"
 

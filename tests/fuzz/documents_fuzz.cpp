@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "engine/knowledge_folders.h"
+#include "engine/knowledge_base.h"
 #include "fuzz/input.h"
 
 /// One document of knowledge as its own reader sees it: chips, drivers, selectors, distributions,

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "base/value.h"
-#include "engine/probe_ledger.h"
+#include "engine/probe_targets.h"
 #include "fuzz/input.h"
 #include "fuzz/known_report.h"
 #include "policy/application_set.h"

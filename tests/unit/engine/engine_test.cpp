@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "engine/queries.h"
+#include "engine/query_rounds.h"
 #include "probe/frame.h"
 #include "probe/spawn.h"
 #include "support/temporary_folder.h"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/feedback.h"
-
 #include <gtest/gtest.h>
 
 #include "base/value.h"
+#include "engine/decision_service.h"
 #include "support/case_name.h"
 #include "support/temporary_folder.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/gpu_load.h"
-
 #include <gtest/gtest.h>
 
+#include "engine/trials.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::engine {

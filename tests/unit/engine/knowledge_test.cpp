@@ -11,7 +11,7 @@
 
 #include "base/files.h"
 #include "engine/decision_service.h"
-#include "engine/knowledge_update.h"
+#include "engine/knowledge_base.h"
 #include "fakes/disk/failing_disk.h"
 #include "knowledge/chips.h"
 #include "report/outcome.h"

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/probe_results.h"
-
 #include <optional>
 
 #include <gtest/gtest.h>
 
+#include "engine/probed_machine.h"
 #include "report/gpu_views.h"
 
 namespace gpuprobe::engine {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/queries.h"
-
 #include <array>
 
 #include <gtest/gtest.h>
+
+#include "engine/query_rounds.h"
 
 namespace gpuprobe::engine {
 namespace {

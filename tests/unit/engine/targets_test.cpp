@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/targets.h"
-
 #include <gtest/gtest.h>
 
+#include "engine/probe_targets.h"
 #include "support/case_name.h"
 
 namespace gpuprobe::engine {

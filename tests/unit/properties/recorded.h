@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/machine.h"
+#include "engine/probed_machine.h"
 #include "report/assemble.h"
 #include "report/join.h"
 #include "report/trials.h"
