@@ -11,7 +11,7 @@
 #include "cli/verbs.h"
 #include "explain/phrase.h"
 #include "export/selector.h"
-#include "export/verdicts.h"
+#include "export/subject.h"
 
 namespace gpuprobe::inline cli {
 namespace {

@@ -3,9 +3,8 @@
 
 #include "base/text.h"
 #include "base/value.h"
-#include "export/exported_gpu.h"
 #include "export/formats.h"
-#include "export/verdicts.h"
+#include "export/subject.h"
 
 /// Exports a spec of the Container Device Interface, for GPUs without a vendor's tool. Version
 /// 0.5.0 is the newest that podman 4.3 of Debian 12 reads, and the oldest in which device names may

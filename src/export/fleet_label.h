@@ -5,8 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "export/exported_gpu.h"
-#include "export/verdicts.h"
+#include "export/subject.h"
 
 namespace gpuprobe::inline exports {
 

@@ -3,8 +3,8 @@
 #include <array>
 
 #include "base/value.h"
-#include "export/exported_gpu.h"
 #include "export/formats.h"
+#include "export/subject.h"
 
 /// Exports OpenTelemetry's hardware metrics as one line of OTLP in JSON. Values that change within
 /// seconds are left out, as in all exports: only the memory's size remains of hw.gpu.*. Sources:

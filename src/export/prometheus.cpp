@@ -3,9 +3,8 @@
 #include <map>
 
 #include "base/text.h"
-#include "export/exported_gpu.h"
 #include "export/formats.h"
-#include "export/verdicts.h"
+#include "export/subject.h"
 #include "policy/fact.h"
 #include "report/compute_view.h"
 

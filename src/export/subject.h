@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/units.h"
 #include "base/value.h"
 #include "policy/decision.h"
+#include "policy/fact.h"
 #include "policy/rules.h"
 #include "report/report.h"
 
 /// Describes a machine in the formats of orchestrators and monitoring systems.
+
 namespace gpuprobe::inline exports {
 
 /// The input of an export. The component reads nothing else: no files, clock or environment.
@@ -45,5 +49,97 @@ struct Exported {
         return {.left_out = {{.code = std::move(code), .text = std::move(text)}}};
     }
 };
+
+/// A time as "2026-11-20T23:06:40Z": RFC 3339 in UTC, whole seconds.
+std::string instant_text(WallTime instant);
+
+/// A GPU in closed vocabularies, so that a fleet has few labels, each with one meaning.
+struct ExportedGpu {
+    const Gpu* gpu = nullptr;  // borrowed from the report
+    Facts facts;
+    std::string place = {};                 ///< "0000:18:00.0"; the id if not on PCI
+    std::optional<std::string> model = {};  ///< its title; without one, its name
+    std::string vendor = {};                ///< a vendor with its own API, or "other"
+    std::optional<std::string> arch = {};   ///< see arch_word()
+    std::optional<std::string> card = {};   ///< "card1"
+    std::map<std::string, bool> apis = {};  ///< whether each API works, if that is known
+    /// The target of kernels for the vendor's API: "sm_90", "gfx942", "20.4.4".
+    std::optional<std::string> target = {};
+};
+
+/// The facts about a host that exports and selectors use.
+struct ExportedHost {
+    std::string arch = {};  ///< as in uname -m; empty if unknown
+    std::optional<std::string> libc = {};
+    std::optional<Version> glibc = {};
+    std::optional<std::uint32_t> cpu_level = {};  ///< 3 for x86-64-v3
+};
+/// The host of a report.
+ExportedHost exported_host(const Report& report);
+
+/// The kind of partition, as Kubernetes' device plugins name the resource: "mig-3g.40gb",
+/// "mig-1g.10gb.me", "cpx_nps1"; nullopt for a whole GPU. Sources: NVIDIA/k8s-device-plugin,
+/// README, "MIG"; ROCm/k8s-device-plugin, README.
+std::optional<std::string> unit_word(const ExportedGpu& gpu);
+
+/// The memory that a variant can rely on; nullopt if it is unknown.
+std::optional<Bytes> memory_of(const ExportedGpu& gpu);
+
+/// All GPUs that can compute, sorted by id. If there are more than kMaxVariantGpus, the rest is
+/// reported in `left_out`.
+std::vector<ExportedGpu> exported_gpus(const ExportSubject& subject,
+                                       std::vector<ExportRemark>& left_out);
+
+/// The fleet word of the API for this vendor's GPUs only; empty for other vendors.
+std::string_view own_api(std::string_view vendor);
+
+/// The compiler's name for a GPU: "sm_90", "gfx942"; for Intel the family of its graphics IP,
+/// "xe2". nullopt if unknown. Sources: nvcc's -arch; LLVM's AMDGPU processors;
+/// drivers/gpu/drm/xe/xe_pci.c.
+std::optional<std::string> arch_word(const Architecture& architecture);
+
+/// The number of GPUs for each word. Skips GPUs without a word.
+template <class WordOf>
+std::map<std::string, int> counted(const std::vector<ExportedGpu>& gpus, WordOf word_of) {
+    std::map<std::string, int> counts;
+    for (const auto& gpu : gpus)
+        if (const std::optional<std::string> word = word_of(gpu))
+            ++counts[*word];
+    return counts;
+}
+
+/// The lowest version of an API among the GPUs on which it works; nullopt if none is known.
+std::optional<Version> least_version(const std::vector<ExportedGpu>& gpus, Api api);
+
+/// True if the API is known to work on the GPU. `api` is a fleet word.
+bool works_with(const ExportedGpu& gpu, std::string_view api);
+
+/// The Vulkan version that programs can use on the GPU: at most the loader's version.
+std::optional<Version> usable_vulkan(const ExportedGpu& gpu);
+
+/// The GPU's existing nodes with paths that begin with `start`.
+std::vector<std::string> nodes_of(const Gpu& gpu, std::string_view start);
+
+/// The verdicts about the variants of an application.
+struct Verdicts {
+    std::string product = {};
+    std::vector<std::string> supported = {};    ///< in the order in which to try them
+    std::vector<std::string> unsupported = {};  ///< sorted by name
+    std::optional<std::string> best = {};       ///< the choice of recommend, if its name is valid
+};
+
+/// The verdicts in the order of the answers. Applications and variants with names that no
+/// orchestrator accepts are skipped and reported in `left_out`.
+std::vector<Verdicts> verdicts_of(const ExportSubject& subject,
+                                  std::vector<ExportRemark>& left_out);
+
+/// True for a name of lower-case letters, digits, '.', '_' and '-' that begins and ends with a
+/// letter or digit and has at most kMaxFleetName characters: two such names and "variant." fit into
+/// the 63 characters of a label.
+bool is_fleet_name(std::string_view name);
+constexpr std::size_t kMaxFleetName = 31;
+
+/// The name with each character except letters, digits and '_' replaced by '_'.
+std::string identifier_of(std::string_view name);
 
 }  // namespace gpuprobe::inline exports

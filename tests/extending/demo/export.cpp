@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "export/exported_gpu.h"
 #include "export/formats.h"
+#include "export/subject.h"
 
 namespace gpuprobe::inline exports {
 

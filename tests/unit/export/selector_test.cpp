@@ -2,7 +2,7 @@
 #include "export/selector.h"
 
 #include "base/value.h"
-#include "export/exported_gpu.h"
+#include "export/subject.h"
 #include "policy/application_set.h"
 #include "support/case_name.h"
 #include "unit/export/fleet.h"

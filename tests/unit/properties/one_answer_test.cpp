@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "base/value.h"
 #include "export/formats.h"
-#include "export/verdicts.h"
+#include "export/subject.h"
 #include "plan/plan.h"
 #include "policy/build_needs.h"
 #include "policy/environment.h"

@@ -1,14 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "export/exported_gpu.h"
+#include "export/subject.h"
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
 #include "report/hardware.h"
 #include "report/identity.h"
 
 namespace gpuprobe::inline exports {
+namespace {
+
+std::string padded(long number, std::size_t width) {
+    auto digits = std::to_string(number);
+    return std::string(width > digits.size() ? width - digits.size() : 0, '0') + digits;
+}
+
+}  // namespace
+
+std::string instant_text(WallTime instant) {
+    const auto day = std::chrono::floor<std::chrono::days>(instant);
+    const std::chrono::year_month_day date{day};
+    const std::chrono::hh_mm_ss time{std::chrono::floor<std::chrono::seconds>(instant - day)};
+    return padded(static_cast<int>(date.year()), 4) + "-" +
+           padded(static_cast<unsigned>(date.month()), 2) + "-" +
+           padded(static_cast<unsigned>(date.day()), 2) + "T" + padded(time.hours().count(), 2) +
+           ":" + padded(time.minutes().count(), 2) + ":" + padded(time.seconds().count(), 2) + "Z";
+}
+
 namespace {
 
 /// A family of Intel's graphics IP.
@@ -185,6 +205,84 @@ std::vector<std::string> nodes_of(const Gpu& gpu, std::string_view start) {
         if (node.path.starts_with(start) && node.reason != "missing")
             paths.push_back(node.path);
     return paths;
+}
+
+namespace {
+
+bool is_letter_or_digit(char character) {
+    return (character >= 'a' && character <= 'z') || (character >= '0' && character <= '9');
+}
+
+/// The remark about an invalid name.
+ExportRemark unfit(const std::string& what) {
+    return {.code = "unfit-name",
+            .text = what + " left out: labels take up to " + std::to_string(kMaxFleetName) +
+                    " of a-z, 0-9, '.', '_' and '-'"};
+}
+
+/// The variant to install, even if its name is invalid; nullopt if none can run.
+std::optional<std::string> best_of(const Recommendation& answer) {
+    const auto& all = answer.candidates;
+    const bool is_any = !all.empty() && all.front().verdict != Verdict::Rejected;
+    return is_any ? std::optional{all.front().variant} : std::nullopt;
+}
+
+/// Sorts the candidates into supported and unsupported. Returns the number of invalid names.
+std::size_t sort_out(const Recommendation& answer, Verdicts& verdicts) {
+    std::size_t unfit_names = 0;
+    for (const auto& candidate : answer.candidates) {
+        const bool is_rejected = candidate.verdict == Verdict::Rejected;
+        if (is_fleet_name(candidate.variant))
+            (is_rejected ? verdicts.unsupported : verdicts.supported).push_back(candidate.variant);
+        else
+            ++unfit_names;
+    }
+    return unfit_names;
+}
+
+}  // namespace
+
+bool is_fleet_name(std::string_view name) {
+    if (name.empty() || name.size() > kMaxFleetName)
+        return false;
+    const bool is_made_of_them = std::ranges::all_of(name, [](char character) {
+        return is_letter_or_digit(character) ||
+               std::string_view{"._-"}.find(character) != std::string_view::npos;
+    });
+    return is_made_of_them && is_letter_or_digit(name.front()) && is_letter_or_digit(name.back());
+}
+
+std::string identifier_of(std::string_view name) {
+    std::string text{name};
+    std::ranges::replace_if(
+        text,
+        [](char character) {
+            const bool is_capital = character >= 'A' && character <= 'Z';
+            return !is_letter_or_digit(character) && !is_capital && character != '_';
+        },
+        '_');
+    return text;
+}
+
+std::vector<Verdicts> verdicts_of(const ExportSubject& subject,
+                                  std::vector<ExportRemark>& left_out) {
+    std::vector<Verdicts> all;
+    for (const auto& answer : subject.answers) {
+        if (!is_fleet_name(answer.product)) {
+            left_out.push_back(unfit("the product '" + scrubbed(answer.product, 64) + "' is"));
+            continue;
+        }
+        Verdicts verdicts{.product = answer.product};
+        if (const auto count = sort_out(answer, verdicts); count > 0)
+            left_out.push_back(
+                unfit(std::to_string(count) + " variants of " + answer.product + " are"));
+        // Supported variants keep the order in which to try them.
+        std::ranges::sort(verdicts.unsupported);
+        if (const auto best = best_of(answer); best && is_fleet_name(*best))
+            verdicts.best = best;
+        all.push_back(std::move(verdicts));
+    }
+    return all;
 }
 
 }  // namespace gpuprobe::inline exports
