@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "backends/backend.h"
 
+#include <array>
+
+#include "backends/compute/stages.h"
+#include "backends/cpu/cpu.h"
+#include "backends/cuda/cuda.h"
+#include "backends/drm/drm.h"
+#include "backends/hip/hip.h"
+#include "backends/level_zero/level_zero.h"
+#include "backends/nvml/nvml.h"
+#include "backends/pci/pci.h"
+#include "backends/vulkan/vulkan.h"
+#include "report/api_table.h"
+
 namespace gpuprobe::backends {
 
 Answer without_devices(std::string note, Value::Object detail) {
@@ -22,6 +35,40 @@ Answer answer_of(const Refusal& refusal, Outcome outcome) {
     return Answer{.outcome = outcome,
                   .note = refusal.note,
                   .reasons = {Reason{.code = refusal.code, .detail = refusal.detail}}};
+}
+
+namespace {
+
+/// The API's name. It is consteval so that a backend whose API has no row in report/api_table.h
+/// does not compile.
+consteval std::string_view word_of(Api api) {
+    return info_of(api).word;
+}
+
+}  // namespace
+
+std::span<const Backend> registry() {
+    // Sorted by name. ROCm's query prefers the HSA runtime, but only HIP can compile kernels.
+    static constexpr std::array kBackends = {
+        Backend{.api = word_of(Api::Cpu), .compute = visit_cpu, .device = "index:0"},
+        Backend{
+            .api = word_of(Api::Cuda), .query = query_devices<visit_cuda>, .compute = visit_cuda},
+        Backend{.api = word_of(Api::Drm), .query = query_drm},
+        Backend{.api = word_of(Api::Hip), .query = query_devices<visit_rocm>, .compute = visit_hip},
+        Backend{.api = word_of(Api::LevelZero),
+                .query = query_devices<visit_level_zero>,
+                .compute = visit_level_zero},
+        Backend{.api = word_of(Api::LevelZeroSysman), .query = query_level_zero_sysman},
+        Backend{.api = word_of(Api::Nvml), .query = query_nvml, .processes = list_nvml_processes},
+        Backend{.api = word_of(Api::OpenCl),
+                .query = query_devices<visit_opencl>,
+                .compute = visit_opencl},
+        Backend{.api = word_of(Api::Pci), .query = query_pci},
+        Backend{.api = word_of(Api::Vulkan),
+                .query = query_devices<visit_vulkan>,
+                .compute = visit_vulkan},
+    };
+    return kBackends;
 }
 
 }  // namespace gpuprobe::backends

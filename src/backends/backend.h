@@ -14,6 +14,7 @@
 
 /// The backends that a worker process runs. No code outside this component loads or calls a vendor
 /// library.
+
 namespace gpuprobe::backends {
 
 /// Receives the results of a backend one by one, as soon as each is known, so that a crash of the

@@ -24,8 +24,7 @@
 
 #include "backends/backend.h"
 #include "backends/compute/stages.h"
-#include "backends/confinement.h"
-#include "backends/readable_places.h"
+#include "backends/sandbox.h"
 #include "base/files.h"
 #include "base/record.h"
 #include "base/version.h"

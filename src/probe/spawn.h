@@ -66,7 +66,7 @@ void shut_out_workers();
 /// privileges, capabilities, core dumps, endless files or our signal mask. There is no limit on
 /// address space: CUDA reserves more than any machine has. Processes and threads are limited in
 /// namespaces of the worker's own; elsewhere the kernel counts those of the whole user, and the
-/// worker counts its own (backends/confinement.cpp).
+/// worker counts its own (backends/sandbox.cpp).
 ///
 /// Returns after the fork. Whether the program ran is what await_running() says, or has_run() once
 /// the process has ended. Errors: ProbeFailed, naming the program.

@@ -297,7 +297,7 @@ static void notification_pipe(void) {
 /// A worker has its input, its output and the pipe of its answer. Its own libraries may have opened
 /// files to read.
 /// The worker keeps the folder of its own threads open, for which it has a rule
-/// (backends/confinement.cpp).
+/// (backends/sandbox.cpp).
 static int is_of_own_threads(const struct stat* info) {
     struct stat own;
     return stat("/proc/self/task", &own) == 0 && own.st_ino == info->st_ino &&

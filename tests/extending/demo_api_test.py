@@ -31,8 +31,8 @@ API = (
      '    {"api_version", Device, "demo", Version, Model, "of the driver"},\n'
      '    {"lanes", Device, "demo", Number, Model, "how many there are"},\n'
      '    {"wide", Device, "demo", Flag, Model, "whether its lanes work together"},\n'),
-    ("src/backends/registry.cpp", '#include "backends/drm/drm.h"', '#include "backends/demo/demo.h"\n'),
-    ("src/backends/registry.cpp", "        Backend{.api = word_of(Api::Drm)",
+    ("src/backends/backend.cpp", '#include "backends/drm/drm.h"', '#include "backends/demo/demo.h"\n'),
+    ("src/backends/backend.cpp", "        Backend{.api = word_of(Api::Drm)",
      "        Backend{.api = word_of(Api::Demo), .query = query_demo},\n"),
 )
 PREDICATE = (

@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <span>
 
-#include "backends/drm/intel.h"
-#include "backends/hip/rocm_names.h"
+#include "backends/drm/facts.h"
+#include "backends/hip/hip.h"
 #include "backends/texts.h"
-#include "backends/vulkan/nvidia_egl.h"
+#include "backends/vulkan/vulkan.h"
 #include "fuzz/input.h"
 
 /// What kernel drivers and libraries answer in a worker: counts and lengths are theirs, the memory

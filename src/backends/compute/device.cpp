@@ -73,4 +73,99 @@ Refusal dispatch_timed_out(Waiting how) {
                    .detail = Value{Value::Object{{"limit_usec", to_value(limit)}}}};
 }
 
+namespace {
+
+/// The event has not been reached: CUDA_ERROR_NOT_READY and hipErrorNotReady.
+constexpr int kNotReady = 600;
+/// CU_EVENT_DISABLE_TIMING and hipEventDisableTiming.
+constexpr unsigned kDisableTiming = 2;
+
+}  // namespace
+
+Attempt<Done> RuntimeDevice::begin(Owned<void*> context) {
+    context_ = std::move(context);
+    // Without timing: the event only marks the end of submitted work.
+    void* event = nullptr;
+    (void)TRY(tried(api_.create_event, &event, kDisableTiming));
+    end_event_ = {event, api_.destroy_event};
+    // Ask again within the context: the context itself uses some of the memory.
+    std::size_t free = 0;
+    std::size_t total = 0;
+    if (api_.memory_info(&free, &total) == 0)
+        limits_.free = Bytes{free};
+    return Done{};
+}
+
+Attempt<Done> RuntimeDevice::allocate(Bytes size, Bytes staging) {
+    void* memory = nullptr;
+    for (auto& buffer : buffers_) {
+        (void)TRY(tried(api_.allocate, &memory, size.count));
+        buffer = {memory, api_.free};
+    }
+    (void)TRY(tried(api_.allocate_host, &memory, staging.count, 0U));
+    host_ = {memory, api_.free_host};
+    staging_ = {static_cast<std::byte*>(memory), staging.count};
+    return Done{};
+}
+
+Attempt<Done> RuntimeDevice::prepare(Kernel kernel) {
+    auto& function = functions_[index_of(kernel)];
+    if (function)
+        return Done{};
+    // Kernels in the same module share it.
+    auto& module = modules_[module_of(kernel)];
+    if (!module) {
+        const auto* const image = TRY(image_of(kernel));
+        void* loaded = nullptr;
+        (void)TRY(tried(api_.load_module, &loaded, image));
+        module = {loaded, api_.unload_module};
+    }
+    return tried(api_.function, &function, module.get(), kKernelNames[index_of(kernel)]);
+}
+
+Attempt<Done> RuntimeDevice::run(const Work& work) {
+    (void)TRY(prepare(work.kernel));
+    auto* from = buffers_[index_of(work.from)].get();
+    auto* to = buffers_[index_of(other(work.from))].get();
+    auto arguments = work.arguments;
+    // The APIs take pointers to the arguments and copy them during the launch.
+    std::array<void*, 5> parameters = {&from, &to, &arguments.rounds, &arguments.factor,
+                                       &arguments.addend};
+    auto* const function = functions_[index_of(work.kernel)];
+    for (std::uint32_t i = 0; i < work.times; ++i)
+        (void)TRY(tried(api_.launch, function, work.groups, 1U, 1U, kGroupThreads, 1U, 1U, 0U,
+                        nullptr, parameters.data(), nullptr));
+    return finish();
+}
+
+Attempt<Done> RuntimeDevice::transfer(Direction direction,
+                                      Buffer buffer,
+                                      Bytes size,
+                                      std::uint32_t times) {
+    auto* const device = buffers_[index_of(buffer)].get();
+    auto* const host = staging_.data();
+    // Asynchronous copies on the default stream, one wait for all.
+    for (std::uint32_t i = 0; i < times; ++i) {
+        if (direction == Direction::ToDevice)
+            (void)TRY(tried(api_.to_device, device, host, size.count, nullptr));
+        else
+            (void)TRY(tried(api_.to_host, host, device, size.count, nullptr));
+    }
+    return finish();
+}
+
+/// Waits for all submitted work by polling an event: the functions that wait for a context have no
+/// time limit.
+Attempt<Done> RuntimeDevice::finish() {
+    (void)TRY(tried(api_.record, end_event_.get(), nullptr));
+    return wait_until(
+        [this]() -> Attempt<bool> {
+            const int code = api_.query(end_event_.get());
+            if (code != 0 && code != kNotReady)
+                return refusal(api_.query.name, code);
+            return code == 0;
+        },
+        Waiting::Spinning);
+}
+
 }  // namespace gpuprobe::backends

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-#include "backends/compute/check.h"
+#include "backends/compute/stages.h"
 #include "base/result.h"
 
 namespace gpuprobe::backends {

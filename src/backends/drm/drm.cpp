@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "backends/denied_node.h"
+#include "backends/driver_library.h"
 #include "backends/texts.h"
 #include "base/files.h"
 #include "base/text.h"

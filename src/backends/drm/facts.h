@@ -1,9 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "report/facts.h"
 
+/// Parsers for the query replies of i915 and xe. They check every count and length.
+
 namespace gpuprobe::backends {
+
+/// A memory region that a GPU uses.
+struct MemoryRegion {
+    bool is_on_device = false;  ///< false: system memory
+    std::uint16_t instance = 0;
+    std::uint64_t size = 0;
+    /// nullopt if unknown: without CAP_PERFMON the kernel reports that nothing is used.
+    std::optional<std::uint64_t> free = {};
+    bool operator==(const MemoryRegion&) const = default;
+};
+
+/// The memory regions in a reply; nullopt if the reply is shorter than its header announces.
+std::optional<std::vector<MemoryRegion>> i915_regions(std::span<const std::byte> reply);
+std::optional<std::vector<MemoryRegion>> xe_regions(std::span<const std::byte> reply);
+/// Whether the GPU has dedicated memory, from the reply with the configuration; nullopt if the
+/// reply lacks the flags.
+std::optional<bool> xe_has_vram(std::span<const std::byte> reply);
+/// The IP version of the first graphics GT ("20.4.4"); nullopt if the kernel does not report it.
+std::optional<std::string> xe_ip_version(std::span<const std::byte> reply);
+
+/// The sums over the regions on the device; nullopt without such a region.
+std::optional<FactMemory> device_memory(std::span<const MemoryRegion> regions);
+/// The regions as a list of objects: `[{"on_device", "instance", "size", "free"}]`
+Value value_of(std::span<const MemoryRegion> regions);
 
 /// An opened DRM node, which accepts ioctl requests.
 class DrmDevice {

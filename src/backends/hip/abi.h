@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "backends/compute/runtime_device.h"
-#include "backends/symbols.h"
+#include "backends/compute/device.h"
+#include "backends/driver_library.h"
 
 /// The part of libamdhip64.so.N that we call, which is the same in versions 5 to 7. Attributes and
 /// device properties are left out, because their numbers and layouts changed between these

@@ -3,17 +3,160 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "backends/driver_library.h"
 #include "backends/hip/abi.h"
-#include "backends/hip/compute.h"
-#include "backends/hip/rocm_names.h"
 #include "backends/texts.h"
 #include "base/text.h"
 
 namespace gpuprobe::backends {
+namespace {
+
+/// Libraries with the compiler, newest first. Before ROCm 6, the runtime library itself contained
+/// it.
+constexpr std::array kCompilers = {"libhiprtc.so.7",   "libhiprtc.so.6",
+                                   "libhiprtc.so.5",   "/opt/rocm/lib/libhiprtc.so",
+                                   "libamdhip64.so.6", "libamdhip64.so.5"};
+constexpr std::size_t kMaxLog = 65536;
+constexpr std::size_t kMaxCode = std::size_t{64} << 20;
+
+/// The definition with which each kernel is built. Kernels with the same definition are in the same
+/// module.
+constexpr std::array<std::string_view, kKernels> kDefinitions = {
+    "-DWITH_CHECK", "-DWITH_MEMORY", "-DWITH_MEMORY", "-DWITH_MEMORY",
+    "-DWITH_FP32",  "-DWITH_FP16",   "-DWITH_INT8"};
+
+/// The first compiler library that loads and has all functions.
+std::optional<hip::CompilerSymbols> find_compiler() {
+    for (const auto* name : kCompilers)
+        if (const auto library = DynamicLibrary::open(name))
+            if (const auto compiler = load<hip::CompilerSymbols>(*library))
+                return *compiler;
+    return std::nullopt;
+}
+
+Refusal build_failed(std::string note) {
+    return Refusal{.code = "build-failed", .note = std::move(note)};
+}
+
+/// The reason code for an error during a later stage.
+const char* reason_of(int code) {
+    switch (code) {
+        case 2:  // hipErrorOutOfMemory
+            return "out-of-memory";
+        case 200:  // hipErrorInvalidImage
+        case 209:  // hipErrorNoBinaryForGpu
+        case 218:  // hipErrorInvalidKernelFile
+            return "build-failed";
+        case 702:  // hipErrorLaunchTimeOut
+            return "dispatch-timed-out";
+        case 214:  // hipErrorECCNotCorrectable
+        case 700:  // hipErrorIllegalAddress
+        case 719:  // hipErrorLaunchFailure
+            return "device-lost";
+        default:
+            return "api-refused";
+    }
+}
+
+/// A program that hiprtc compiles.
+class Program {
+public:
+    explicit Program(const hip::CompilerSymbols& api) : api_{api} {}
+
+    /// The code object for `source`, compiled for the current device. Refusals: `build-failed`.
+    Attempt<std::vector<char>> compiled(const std::string& source, const char* definition) {
+        hip::Program made = nullptr;
+        const int refused = api_.create(&made, source.c_str(), "kernels.hip", 0, nullptr, nullptr);
+        // Take ownership before the check, so that a handle is released even after a failure.
+        program_ = {made, [this](hip::Program program) { (void)api_.destroy(&program); }};
+        if (refused != 0)
+            return build_failed("hiprtcCreateProgram refused");
+        // Without an architecture option, hiprtc compiles for the current device.
+        std::array options = {definition, "-O3"};
+        if (api_.compile(made, options.size(), options.data()) != 0)
+            return build_failed("hiprtcCompileProgram: " + first_line_of_log());
+        std::size_t size = 0;
+        if (api_.code_size(made, &size) != 0 || size == 0 || size > kMaxCode)
+            return build_failed("hiprtcGetCodeSize refused");
+        std::vector<char> code(size);
+        if (api_.code(made, code.data()) != 0)
+            return build_failed("hiprtcGetCode refused");
+        return code;
+    }
+
+private:
+    [[nodiscard]] std::string first_line_of_log() const {
+        std::size_t size = 0;
+        if (api_.log_size(program_.get(), &size) != 0 || size > kMaxLog)
+            return "no reason given";
+        std::string log(size + 1, '\0');
+        if (api_.log(program_.get(), log.data()) != 0)
+            return "no reason given";
+        return first_line(log);
+    }
+
+    const hip::CompilerSymbols& api_;
+    Owned<hip::Program> program_ = {};
+};
+
+class HipDevice final : public RuntimeDevice {
+public:
+    HipDevice(const hip::Symbols& names,
+              const hip::ComputeSymbols& api,
+              const hip::CompilerSymbols& compiler)
+        : RuntimeDevice{api.runtime, {.has_fp16 = true, .has_int8 = true}},
+          names_{names},
+          api_{api},
+          compiler_{compiler} {}
+
+    Attempt<Done> open(hip::Device device) {
+        (void)TRY(tried(api_.set_device, device));
+        return begin();
+    }
+
+private:
+    [[nodiscard]] std::size_t module_of(Kernel kernel) const override {
+        return first_in_module(kDefinitions, kernel);
+    }
+    Attempt<const void*> image_of(Kernel kernel) override {
+        const auto source = std::string{hip_preamble()} + std::string{opencl_kernels()};
+        auto& code = codes_[module_of(kernel)];
+        code = TRY(Program{compiler_}.compiled(source, kDefinitions[index_of(kernel)].data()));
+        return static_cast<const void*>(code.data());
+    }
+    [[nodiscard]] Refusal refusal(std::string_view function, int code) const override {
+        return refused_call(reason_of(code), function, hip::words_of(names_, code), code);
+    }
+
+    hip::Symbols names_;
+    hip::ComputeSymbols api_;
+    hip::CompilerSymbols compiler_;
+    /// The code objects, by module_of(). They must stay: a loaded module may still read from them.
+    std::array<std::vector<char>, kKernels> codes_ = {};
+};
+
+}  // namespace
+
+std::string hip::words_of(const Symbols& api, HipResult code) {
+    const char* const words = api.error_name(code);
+    return scrubbed(words ? words : "unknown code") + " (" + std::to_string(code) + ")";
+}
+
+Attempt<std::unique_ptr<ComputeDevice>> open_hip(const DynamicLibrary& library,
+                                                 const hip::Symbols& api,
+                                                 hip::Device device) {
+    const auto compute = TRY(compute_functions<hip::ComputeSymbols>(library));
+    const auto compiler = find_compiler();
+    if (!compiler)
+        return Refusal{.code = "compiler-missing", .note = "there is no libhiprtc"};
+    return opened(std::make_unique<HipDevice>(api, compute, *compiler), device);
+}
+
 namespace {
 
 constexpr int kMaxDevices = 64;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "backends/symbols.h"
+#include "backends/driver_library.h"
 
 /// The part of libze_loader.so.1 that we call. It is declared here because distributions have the
 /// headers only for some processors, and the headers in Debian 12 lack half of these declarations.

@@ -4,15 +4,247 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "backends/driver_library.h"
-#include "backends/level_zero/compute.h"
-#include "backends/level_zero/facts.h"
 #include "backends/texts.h"
 
 namespace gpuprobe::backends {
+namespace {
+
+constexpr std::uint32_t kMaxQueueGroups = 64;
+constexpr std::size_t kAlignment = 64;  // a cache line
+/// If the free memory is unknown, 1/kSurelyFree of the total is assumed to be free.
+constexpr std::uint64_t kSurelyFree = 8;
+
+using Bytecode = std::span<const unsigned char> (*)();
+/// The module of each kernel. Kernels with the same bytecode are in the same module.
+constexpr std::array<Bytecode, kKernels> kBytecodes = {
+    level_zero_module_check,  level_zero_module_memory, level_zero_module_memory,
+    level_zero_module_memory, level_zero_module_fp32,   level_zero_module_fp16,
+    level_zero_module_int8};
+
+/// The reason code for an error. Source: "ze_result_t".
+const char* reason_of(ze::Code code) {
+    switch (code) {
+        case ze::kNotReady:
+            return "dispatch-timed-out";
+        case 0x70000001:  // ZE_RESULT_ERROR_DEVICE_LOST
+        case 0x70000006:  // ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET
+            return "device-lost";
+        case 0x70000002:  // ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY
+        case 0x70000003:  // ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY
+            return "out-of-memory";
+        case 0x70000004:  // ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
+        case 0x70000005:  // ZE_RESULT_ERROR_MODULE_LINK_FAILURE
+            return "build-failed";
+        case 0x70020000:  // ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE: the driver loads its compiler
+            return "compiler-missing";
+        default:
+            return "api-refused";
+    }
+}
+
+Refusal refusal(std::string_view function, ze::Code code) {
+    return refused_call(reason_of(code), function, level_zero_code_text(code), code);
+}
+
+class LevelZeroDevice final : public ComputeDevice {
+public:
+    LevelZeroDevice(const ze::ComputeSymbols& api, ze::Device device, const ComputeLimits& limits)
+        : ComputeDevice{limits}, api_{api}, device_{device} {}
+
+    Attempt<Done> open(ze::Driver driver);
+    Attempt<Done> allocate(Bytes size, Bytes staging) override;
+    Attempt<Done> prepare(backends::Kernel kernel) override;
+    Attempt<Done> transfer(Direction direction,
+                           Buffer buffer,
+                           Bytes size,
+                           std::uint32_t times) override;
+    Attempt<Done> run(const Work& work) override;
+
+private:
+    /// The index of the first group of queues that can compute.
+    [[nodiscard]] std::optional<std::uint32_t> compute_group() const;
+    /// Owner of memory that was allocated in the context.
+    [[nodiscard]] Owned<void*> owned(void* memory) const {
+        const auto release = [free = api_.free, context = context_.get()](void* one) {
+            (void)free(context, one);
+        };
+        return {memory, release};
+    }
+    Attempt<Owned<ze::Module>> build(Bytecode code);
+    Attempt<Done> set_arguments(ze::Kernel kernel, const Work& work);
+    /// Appends a barrier: later commands start after earlier ones have ended.
+    Attempt<Done> separate() {
+        return call(refusal, api_.append_barrier, list_.get(), nullptr, 0U, nullptr);
+    }
+    /// Executes the appended commands and waits for their end.
+    Attempt<Done> finish();
+
+    ze::ComputeSymbols api_;
+    ze::Device device_;
+    // Keep this order: members are destroyed from last to first, so the context goes last.
+    Owned<ze::Context> context_ = {};
+    Owned<ze::CommandQueue> queue_ = {};
+    Owned<ze::CommandList> list_ = {};
+    Owned<void*> host_ = {};
+    std::array<Owned<void*>, 2> buffers_ = {};
+    std::array<Owned<ze::Module>, kKernels> modules_ = {};  ///< by first_in_module()
+    std::array<Owned<ze::Kernel>, kKernels> kernels_ = {};
+};
+
+std::optional<std::uint32_t> LevelZeroDevice::compute_group() const {
+    std::array<ze::QueueGroupProperties, kMaxQueueGroups> groups = {};
+    auto count = kMaxQueueGroups;
+    if (api_.queue_groups(device_, &count, groups.data()) != ze::kSuccess)
+        return std::nullopt;
+    for (std::uint32_t i = 0; i < std::min(count, kMaxQueueGroups); ++i)
+        if ((groups[i].flags & ze::kQueueGroupCompute) != 0 && groups[i].queues > 0)
+            return i;
+    return std::nullopt;
+}
+
+Attempt<Done> LevelZeroDevice::open(ze::Driver driver) {
+    const auto group = compute_group();
+    if (!group)
+        return Refusal{.code = "no-compute-queue", .note = "no queue of the device computes"};
+    const ze::ContextDesc for_context;
+    ze::Context context = nullptr;
+    (void)TRY(call(refusal, api_.create_context, driver, &for_context, &context));
+    context_ = {context, api_.destroy_context};
+    const ze::CommandQueueDesc for_queue{.ordinal = *group};
+    ze::CommandQueue queue = nullptr;
+    (void)TRY(call(refusal, api_.create_queue, context, device_, &for_queue, &queue));
+    queue_ = {queue, api_.destroy_queue};
+    const ze::CommandListDesc for_list{.ordinal = *group};
+    ze::CommandList list = nullptr;
+    (void)TRY(call(refusal, api_.create_list, context, device_, &for_list, &list));
+    list_ = {list, api_.destroy_list};
+    return Done{};
+}
+
+Attempt<Done> LevelZeroDevice::allocate(Bytes size, Bytes staging) {
+    void* memory = nullptr;
+    const ze::DeviceMemoryDesc on_device;
+    for (auto& buffer : buffers_) {
+        (void)TRY(call(refusal, api_.allocate_device, context_.get(), &on_device, size.count,
+                       kAlignment, device_, &memory));
+        buffer = owned(memory);
+    }
+    const ze::HostMemoryDesc on_host;
+    (void)TRY(call(refusal, api_.allocate_host, context_.get(), &on_host, staging.count, kAlignment,
+                   &memory));
+    host_ = owned(memory);
+    staging_ = {static_cast<std::byte*>(memory), staging.count};
+    return Done{};
+}
+
+Attempt<Owned<ze::Module>> LevelZeroDevice::build(Bytecode code) {
+    const auto bytes = code();
+    const ze::ModuleDesc wanted{.size = bytes.size(), .bytes = bytes.data()};
+    ze::Module module = nullptr;
+    (void)TRY(
+        call(refusal, api_.create_module, context_.get(), device_, &wanted, &module, nullptr));
+    return Owned<ze::Module>{module, api_.destroy_module};
+}
+
+Attempt<Done> LevelZeroDevice::prepare(backends::Kernel kernel) {
+    auto& prepared = kernels_[index_of(kernel)];
+    if (prepared)
+        return Done{};
+    auto& module = modules_[first_in_module(kBytecodes, kernel)];
+    if (!module)
+        module = TRY(build(kBytecodes[index_of(kernel)]));
+    const ze::KernelDesc wanted{.name = kKernelNames[index_of(kernel)]};
+    ze::Kernel made = nullptr;
+    (void)TRY(call(refusal, api_.create_kernel, module.get(), &wanted, &made));
+    prepared = {made, api_.destroy_kernel};
+    return call(refusal, api_.set_group_size, made, kGroupThreads, 1U, 1U);
+}
+
+Attempt<Done> LevelZeroDevice::set_arguments(ze::Kernel kernel, const Work& work) {
+    auto* const from = buffers_[index_of(work.from)].get();
+    auto* const to = buffers_[index_of(other(work.from))].get();
+    const auto set = [&](std::uint32_t index, const auto& value) {
+        return call(refusal, api_.set_argument, kernel, index, sizeof value, &value);
+    };
+    (void)TRY(set(0, from));
+    (void)TRY(set(1, to));
+    (void)TRY(set(2, work.arguments.rounds));
+    (void)TRY(set(3, work.arguments.factor));
+    return set(4, work.arguments.addend);
+}
+
+Attempt<Done> LevelZeroDevice::run(const Work& work) {
+    (void)TRY(prepare(work.kernel));
+    auto* const kernel = kernels_[index_of(work.kernel)].get();
+    (void)TRY(set_arguments(kernel, work));
+    const ze::GroupCount groups{.x = work.groups};
+    for (std::uint32_t i = 0; i < work.times; ++i) {
+        (void)TRY(
+            call(refusal, api_.append_launch, list_.get(), kernel, &groups, nullptr, 0U, nullptr));
+        (void)TRY(separate());
+    }
+    return finish();
+}
+
+Attempt<Done> LevelZeroDevice::transfer(Direction direction,
+                                        Buffer buffer,
+                                        Bytes size,
+                                        std::uint32_t times) {
+    void* const on_device = buffers_[index_of(buffer)].get();
+    void* const on_host = staging_.data();
+    const bool to_device = direction == Direction::ToDevice;
+    for (std::uint32_t i = 0; i < times; ++i) {
+        (void)TRY(call(refusal, api_.append_copy, list_.get(), to_device ? on_device : on_host,
+                       to_device ? on_host : on_device, size.count, nullptr, 0U, nullptr));
+        (void)TRY(separate());
+    }
+    return finish();
+}
+
+Attempt<Done> LevelZeroDevice::finish() {
+    auto* list = list_.get();
+    (void)TRY(call(refusal, api_.close_list, list));
+    (void)TRY(call(refusal, api_.execute, queue_.get(), 1U, &list, nullptr));
+    // zeCommandQueueSynchronize has a time limit, so no polling is needed.
+    const auto limit = std::chrono::nanoseconds{max_wait(Waiting::Spinning)}.count();
+    const auto code = api_.synchronize(queue_.get(), static_cast<std::uint64_t>(limit));
+    if (code == ze::kNotReady)
+        return dispatch_timed_out(Waiting::Spinning);
+    if (code != ze::kSuccess)
+        return refusal(api_.synchronize.name, code);
+    return call(refusal, api_.reset_list, list);
+}
+
+/// The free memory of a device: the host's for an integrated GPU, else according to Sysman, else a
+/// part of the total.
+std::optional<Bytes> free_memory_of(const DeviceFacts& facts) {
+    if (facts.type == DeviceType::Integrated)
+        return free_host_memory();
+    if (const auto told = facts.pci ? sysman_free_memory(*facts.pci) : std::nullopt)
+        return told;
+    const auto total = facts.memory ? facts.memory->total : std::nullopt;
+    return total ? std::optional{Bytes{total->count / kSurelyFree}} : std::nullopt;
+}
+
+}  // namespace
+
+Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& library,
+                                                        ze::Driver driver,
+                                                        ze::Device device,
+                                                        const DeviceFacts& facts) {
+    const auto api = TRY(compute_functions<ze::ComputeSymbols>(library));
+    // All devices here are GPUs or NPUs, so the waiting thread does not compete with them.
+    auto limits = limits_from(facts, "fp16");
+    limits.free = free_memory_of(facts);
+    limits.is_cpu = false;
+    return opened(std::make_unique<LevelZeroDevice>(api, device, limits), driver);
+}
+
 namespace {
 
 using ze::Driver;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "backends/symbols.h"
+#include "backends/driver_library.h"
 
 /// The part of libnvidia-ml.so.1 that we call. Source of all layouts and numbers: NVML API
 /// Reference Guide, "Device Structs", "Device Queries" and "nvmlReturn_t". The suffix of a function

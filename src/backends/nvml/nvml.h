@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "backends/backend.h"
+#include "base/files.h"
+#include "base/units.h"
 
 namespace gpuprobe::backends {
 
@@ -22,5 +27,32 @@ Answer list_nvml_processes(const ProbeTarget& target, Sink& sink);
 std::optional<Bytes> nvml_free_memory(const PciAddress& address);
 /// The free memory of the MIG instance with that UUID; nullopt if unknown.
 std::optional<Bytes> nvml_free_memory(const std::string& uuid);
+
+}  // namespace gpuprobe::backends
+
+/// Preparations before opening a GPU, common to all APIs that run on NVIDIA's driver.
+
+namespace gpuprobe::backends {
+
+/// The UUID ("GPU-…") of the NVIDIA GPU that the target names by address, as reported by the kernel
+/// driver; for a target "uuid:MIG-…", the UUID in it. nullopt for GPUs of other vendors, for a GPU
+/// that has not been initialized yet, and for the address of a GPU in MIG mode, because its
+/// instances have separate UUIDs.
+/// Source: open-gpu-kernel-modules, kernel-open/nvidia/nv-procfs.c.
+std::optional<std::string> uuid_of_wanted(const FileSystem& files, const ProbeTarget& target);
+
+/// In the later stages, hides the other GPUs from NVIDIA's CUDA and OpenCL, which initialize every
+/// visible GPU: about 0.2 s each (580.159, H200). Call it before the driver is loaded. An existing
+/// CUDA_VISIBLE_DEVICES is kept.
+void start_only_wanted(const ProbeTarget& target);
+
+/// The free memory of an NVIDIA GPU according to NVML; nullopt for other GPUs, or if NVML does not
+/// know. Call it before creating a context, which uses half a gigabyte. Refusals: `out-of-memory`
+/// below kMinNvidiaFree, because the context would take memory that other processes on the GPU
+/// need.
+Attempt<std::optional<Bytes>> nvidia_free_memory(const DeviceFacts& facts);
+
+/// The free memory required for a context. Measured on an H200: a CUDA context uses 523 MiB.
+constexpr Bytes kMinNvidiaFree = gib(1);
 
 }  // namespace gpuprobe::backends

@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
 #include "backends/backend.h"
 #include "base/files.h"
+#include "base/result.h"
 
 namespace gpuprobe::backends {
 
@@ -23,5 +29,38 @@ Answer visit_vulkan_on(const FileSystem& files,
                        const VisitDevice& visit);
 
 constexpr std::uint32_t kMaxVulkanDevices = 64;
+
+}  // namespace gpuprobe::backends
+
+/// A fallback for NVIDIA's Vulkan driver, which has two entry libraries. The installed manifest
+/// names libGLX_nvidia.so.0, which lists no device on a machine without X libraries;
+/// libEGL_nvidia.so.0 loads the same driver and works there. Source:
+/// NVIDIA/nvidia-container-toolkit issues 16, 191 and 1952; seen on an H200 with driver 580.
+
+namespace gpuprobe::backends {
+
+/// The manifest with the GLX library replaced by the EGL library; nullopt if it names another
+/// library.
+std::optional<std::string> with_egl_library(std::string_view manifest);
+
+/// The changed manifest for the manifest at `path`; nullopt unless the NVIDIA kernel driver is
+/// loaded.
+std::optional<std::string> egl_manifest(const FileSystem& files, const std::string& path);
+
+/// A manifest file that is deleted at the end of the scope.
+class TemporaryManifest {
+public:
+    /// Writes the file below $TMPDIR or /tmp. Errors: Io.
+    static Result<TemporaryManifest> create(std::string_view content);
+    TemporaryManifest(TemporaryManifest&& other) noexcept
+        : path_{std::exchange(other.path_, std::string{})} {}
+    TemporaryManifest& operator=(TemporaryManifest&&) = delete;
+    ~TemporaryManifest();
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+private:
+    explicit TemporaryManifest(std::string path) : path_{std::move(path)} {}
+    std::string path_;
+};
 
 }  // namespace gpuprobe::backends

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/confinement.h"
-
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
@@ -25,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backends/sandbox.h"
 #include "support/case_name.h"
 
 namespace gpuprobe::backends {

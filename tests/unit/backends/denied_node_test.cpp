@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/denied_node.h"
-
 #include <cerrno>
 
 #include <gtest/gtest.h>
+
+#include "backends/driver_library.h"
 
 namespace gpuprobe::backends {
 namespace {

@@ -3,8 +3,7 @@
 #include <filesystem>
 
 #include "backends/compute/stages.h"
-#include "backends/dynamic_library.h"
-#include "backends/opencl/opencl.h"
+#include "backends/driver_library.h"
 #include "backends/vulkan/vulkan.h"
 #include "base/files.h"
 #include "in_child.h"

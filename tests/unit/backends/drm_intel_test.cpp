@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/drm/intel.h"
+#include "backends/drm/facts.h"
 #include "fake_drm.h"
 
 namespace gpuprobe::backends {

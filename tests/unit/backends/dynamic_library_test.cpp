@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/dynamic_library.h"
-
 #include <gtest/gtest.h>
 
 #include "backends/backend.h"
-#include "backends/symbols.h"
+#include "backends/driver_library.h"
 
 namespace gpuprobe::backends {
 namespace {

@@ -5,8 +5,8 @@
 #include <functional>
 #include <vector>
 
-#include "backends/compute/check.h"
 #include "backends/compute/device.h"
+#include "backends/compute/stages.h"
 
 namespace gpuprobe::backends {
 

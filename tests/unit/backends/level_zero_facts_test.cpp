@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "backends/level_zero/facts.h"
+#include "backends/level_zero/level_zero.h"
 namespace gpuprobe::backends {
 namespace {
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/compute/check.h"
-#include "backends/level_zero/compute.h"
+#include "backends/compute/stages.h"
+#include "backends/level_zero/level_zero.h"
 #include "spirv_machine.h"
 #include "support/case_name.h"
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/vulkan/nvidia_egl.h"
-
 #include <gtest/gtest.h>
 
+#include "backends/vulkan/vulkan.h"
 #include "base/value.h"
 
 namespace gpuprobe::backends {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/nvml/nvidia_gpu.h"
-
 #include <gtest/gtest.h>
 
+#include "backends/nvml/nvml.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::backends {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/readable_places.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "backends/sandbox.h"
 #include "support/case_name.h"
 #include "support/temporary_folder.h"
 

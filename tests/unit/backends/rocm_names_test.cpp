@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/hip/rocm_names.h"
-
 #include <climits>
 
 #include <gtest/gtest.h>
+
+#include "backends/hip/hip.h"
 
 namespace gpuprobe::backends {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/compute/check.h"
 #include "backends/compute/measure.h"
 #include "base/value.h"
 #include "fake_device.h"

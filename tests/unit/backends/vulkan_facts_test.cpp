@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "backends/vulkan/device_facts.h"
-#include "backends/vulkan/webgpu.h"
 
 namespace gpuprobe::backends {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/vulkan/vulkan_names.h"
-
 #include <gtest/gtest.h>
+
+#include "backends/vulkan/api.h"
 
 namespace gpuprobe::backends {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/confinement.h"
+#include "backends/sandbox.h"
 
 #include <algorithm>
 #include <array>
@@ -37,7 +37,6 @@
 #include <unistd.h>
 
 #include "backends/filter_programs.h"
-#include "backends/readable_places.h"
 #include "base/files.h"
 #include "base/result.h"
 #include "base/units.h"

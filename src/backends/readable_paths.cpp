@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "backends/readable_places.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -11,6 +9,7 @@
 
 #include <unistd.h>
 
+#include "backends/sandbox.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "probe/driver_places.h"
