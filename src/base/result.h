@@ -8,7 +8,7 @@
 namespace gpuprobe::inline base {
 
 /// Kinds of failure that a caller may branch on. Each value maps to one D-Bus error name
-/// (wire/error_names.h).
+/// (wire/varlink.h).
 enum class ErrorCode {
     Io,                ///< the operating system reported an error; the text holds the errno string
     NotFound,          ///< the named object does not exist

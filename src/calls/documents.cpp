@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "policy/term.h"
 #include "report/compute_view.h"
-#include "wire/error_names.h"
+#include "wire/varlink.h"
 
 namespace gpuprobe::inline calls {
 namespace {

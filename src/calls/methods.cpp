@@ -15,7 +15,7 @@
 #include "calls/probe_call.h"
 #include "policy/decision.h"
 #include "report/trials.h"
-#include "wire/error_names.h"
+#include "wire/varlink.h"
 
 namespace gpuprobe::inline calls {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/value.h"
 #include "calls/documents.h"
 #include "engine/live_memory.h"
-#include "wire/error_names.h"
+#include "wire/varlink.h"
 
 namespace gpuprobe::inline cli {
 namespace {

@@ -6,7 +6,6 @@
 #include "base/value.h"
 #include "cli/failure.h"
 #include "cli/verbs.h"
-#include "wire/error_names.h"
 #include "wire/varlink.h"
 
 namespace gpuprobe::inline cli {

@@ -11,7 +11,7 @@
 #include "policy/decision.h"
 #include "report/report.h"
 #include "service/gpu_properties.h"
-#include "wire/record.h"
+#include "wire/dictionary.h"
 
 /// What methods answer, as dictionaries. Keys and types: dbus/*.xml.
 namespace gpuprobe::inline service {

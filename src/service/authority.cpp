@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "wire/errors.h"
+#include "wire/reply.h"
 
 namespace gpuprobe::inline service {
 namespace {

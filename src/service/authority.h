@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "calls/methods.h"
 #include "service/admission.h"
-#include "wire/callers.h"
+#include "wire/connection.h"
 #include "wire/sdbus.h"
 
 namespace gpuprobe::inline service {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/process.h"
-#include "wire/errors.h"
+#include "wire/reply.h"
 
 namespace gpuprobe::inline service {
 

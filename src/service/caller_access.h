@@ -10,7 +10,6 @@
 #include "service/authority.h"
 #include "service/fair_queue.h"
 #include "service/report_views.h"
-#include "wire/callers.h"
 #include "wire/connection.h"
 #include "wire/reply.h"
 

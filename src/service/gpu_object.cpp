@@ -6,8 +6,7 @@
 #include "base/value.h"
 #include "calls/probe_call.h"
 #include "service/answers.h"
-#include "wire/errors.h"
-#include "wire/text.h"
+#include "wire/reply.h"
 
 namespace gpuprobe::inline service {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "report/compute_view.h"
 #include "service/gpu_properties.h"
-#include "wire/names.h"
+#include "wire/connection.h"
 
 namespace gpuprobe::inline service {
 

@@ -9,7 +9,7 @@
 #include "policy/environment.h"
 #include "report/access.h"
 #include "report/compute_view.h"
-#include "wire/text.h"
+#include "wire/reply.h"
 
 namespace gpuprobe::inline service {
 namespace {

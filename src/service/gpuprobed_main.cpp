@@ -30,7 +30,7 @@
 #include "service/log.h"
 #include "service/report_file.h"
 #include "service/socket_server.h"
-#include "wire/names.h"
+#include "wire/connection.h"
 
 namespace gpuprobe::inline service {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "service/answers.h"
-#include "wire/names.h"
+#include "wire/connection.h"
 
 namespace gpuprobe::inline service {
 

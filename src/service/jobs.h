@@ -10,7 +10,6 @@
 
 #include "engine/engine.h"
 #include "service/gpu_object.h"
-#include "wire/callers.h"
 #include "wire/connection.h"
 #include "wire/reply.h"
 #include "wire/sdbus.h"

@@ -12,10 +12,9 @@
 #include "report/trials.h"
 #include "service/answers.h"
 #include "service/report_file.h"
-#include "wire/errors.h"
-#include "wire/names.h"
-#include "wire/text.h"
-#include "wire/value.h"
+#include "wire/connection.h"
+#include "wire/dictionary.h"
+#include "wire/reply.h"
 
 namespace gpuprobe::inline service {
 namespace {

@@ -18,7 +18,7 @@
 #include "service/gpu_objects.h"
 #include "service/jobs.h"
 #include "wire/connection.h"
-#include "wire/record.h"
+#include "wire/dictionary.h"
 
 namespace gpuprobe::inline service {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/service.h"
 
-#include "wire/errors.h"
-#include "wire/names.h"
+#include "wire/connection.h"
+#include "wire/reply.h"
 
 namespace gpuprobe::inline service {
 namespace {

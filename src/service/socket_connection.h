@@ -11,7 +11,7 @@
 
 #include "base/event_loop.h"
 #include "base/files.h"
-#include "wire/callers.h"
+#include "wire/connection.h"
 #include "wire/varlink.h"
 
 namespace gpuprobe::inline service {

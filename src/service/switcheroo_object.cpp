@@ -4,8 +4,7 @@
 #include <algorithm>
 
 #include "policy/environment.h"
-#include "wire/errors.h"
-#include "wire/text.h"
+#include "wire/reply.h"
 
 namespace gpuprobe::inline service {
 namespace {

@@ -9,9 +9,8 @@
 
 #include "base/files.h"
 #include "wire/connection.h"
-#include "wire/errors.h"
-#include "wire/names.h"
-#include "wire/record.h"
+#include "wire/dictionary.h"
+#include "wire/reply.h"
 
 namespace gpuprobe::bus {
 namespace {

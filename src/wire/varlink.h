@@ -9,8 +9,25 @@
 #include "base/units.h"
 #include "base/value.h"
 
+/// Names of this project's errors, on the bus and on the socket.
+
+namespace gpuprobe::bus {
+
+struct NamedError {
+    ErrorCode code;
+    std::string_view name;
+};
+
+/// The full name of an error: "org.gpuprobe.GpuProbe1.Error.NoMatch".
+std::string error_name(ErrorCode code);
+/// The code of an error name; nullopt for names of other projects.
+std::optional<ErrorCode> error_code(std::string_view name);
+
+}  // namespace gpuprobe::bus
+
 /// The server side of Varlink: JSON objects, each terminated by NUL, over a stream. Source:
 /// varlink.org, "Method Call".
+
 namespace gpuprobe::varlink {
 
 /// The largest call: quoting a manifest of 1 MiB needs some more space.

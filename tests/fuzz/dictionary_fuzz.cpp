@@ -6,7 +6,7 @@
 #include "fuzz/input.h"
 #include "policy/decision.h"
 #include "report/report.h"
-#include "wire/record.h"
+#include "wire/dictionary.h"
 
 namespace {
 

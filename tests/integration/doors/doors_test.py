@@ -95,7 +95,7 @@ def as_reason(reason):
 
 
 def as_data(value):
-    """What is passed on as it is: D-Bus has no null, an empty list stands for it (src/wire/value.h)."""
+    """What is passed on as it is: D-Bus has no null, an empty list stands for it (src/wire/dictionary.h)."""
     if isinstance(value, dict):
         return {key: as_data(each) for key, each in value.items()}
     return [as_data(each) for each in value] if isinstance(value, list) else [] if value is None else value

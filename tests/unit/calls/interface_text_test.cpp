@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "calls/methods.h"
-#include "wire/error_names.h"
+#include "wire/varlink.h"
 
 namespace gpuprobe {
 namespace {

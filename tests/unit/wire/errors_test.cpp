@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/errors.h"
-
 #include <new>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
+
+#include "wire/reply.h"
 
 namespace gpuprobe::bus {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/record.h"
-
 #include <gtest/gtest.h>
 
 #include "base/value.h"
 #include "policy/decision.h"
 #include "report/report.h"
+#include "wire/dictionary.h"
 
 namespace gpuprobe::bus {
 namespace {

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "wire/text.h"
-
 #include <gtest/gtest.h>
 
 #include "support/case_name.h"
+#include "wire/reply.h"
 #include "wire/sdbus.h"
 
 namespace gpuprobe::bus {
