@@ -14,7 +14,7 @@
 #include "base/record.h"
 #include "base/text.h"
 #include "calls/documents.h"
-#include "calls/here.h"
+#include "calls/surroundings.h"
 #include "cli/decision_text.h"
 #include "cli/failure.h"
 #include "cli/pick_gpu.h"

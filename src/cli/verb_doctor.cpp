@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/value.h"
 #include "calls/documents.h"
-#include "calls/here.h"
+#include "calls/surroundings.h"
 #include "cli/verbs.h"
 #include "engine/redaction.h"
 #include "explain/doctor.h"

@@ -14,7 +14,6 @@
 #include "base/result.h"
 #include "base/value.h"
 #include "calls/documents.h"
-#include "calls/plan_call.h"
 #include "cli/pick_gpu.h"
 #include "cli/plan_text.h"
 #include "cli/shared_options.h"

@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "base/record.h"
 #include "base/text.h"
-#include "calls/here.h"
+#include "calls/surroundings.h"
 #include "cli/choice.h"
 #include "cli/decision_text.h"
 #include "cli/recommendation.h"

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "base/text.h"
-#include "calls/here.h"
+#include "calls/surroundings.h"
 #include "cli/choice.h"
 #include "cli/decision_text.h"
 #include "cli/shared_options.h"

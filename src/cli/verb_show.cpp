@@ -4,7 +4,7 @@
 #include "base/record.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "calls/here.h"
+#include "calls/surroundings.h"
 #include "cli/pick_gpu.h"
 #include "cli/shared_options.h"
 #include "cli/show_text.h"

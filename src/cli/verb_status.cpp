@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/record.h"
-#include "calls/here.h"
+#include "calls/surroundings.h"
 #include "cli/status_text.h"
 #include "cli/verbs.h"
 

@@ -70,7 +70,7 @@ struct PlanRequest {
     Bytes margin = kDefaultMargin;
     std::vector<std::string> gpus = {};  ///< ids; empty: all GPUs that can compute
     /// The caller resolves this application: it reduces the GPUs to those that select() accepts for
-    /// it, and fills in `backends` (calls/plan_call.h).
+    /// it, and fills in `backends` (calls/documents.h).
     std::optional<std::string> consumer = {};
     /// Our backend names for each GPU id, best first. For other GPUs, any working backend is used.
     std::map<std::string, std::vector<std::string>> backends = {};

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/value.h"
-#include "calls/probe_call.h"
+#include "calls/documents.h"
 #include "service/answers.h"
 #include "wire/reply.h"
 

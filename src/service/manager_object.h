@@ -11,7 +11,7 @@
 
 #include <org.gpuprobe.GpuProbe1.Manager.adaptor.h>
 
-#include "calls/plan_call.h"
+#include "calls/documents.h"
 #include "policy/request_table.h"
 #include "service/answer_cache.h"
 #include "service/caller_access.h"

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "calls/plan_call.h"
+#include "calls/documents.h"
 #include "fuzz/input.h"
 #include "fuzz/known_report.h"
 #include "plan/model.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "calls/interface_text.h"
+#include "calls/interface.h"
 #include "calls/methods.h"
 #include "fuzz/input.h"
 #include "wire/varlink.h"

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calls/here.h"
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
 #include "base/value.h"
+#include "calls/surroundings.h"
 #include "report/outcome.h"
 #include "support/temporary_folder.h"
 

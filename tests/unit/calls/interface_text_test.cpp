@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calls/interface_text.h"
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
+#include "calls/interface.h"
 #include "calls/methods.h"
 #include "wire/varlink.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calls/plan_call.h"
-
 #include <gtest/gtest.h>
+
+#include "calls/documents.h"
 
 namespace gpuprobe {
 namespace {

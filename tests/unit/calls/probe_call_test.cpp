@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calls/probe_call.h"
-
 #include <gtest/gtest.h>
 
+#include "calls/documents.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calls/here.h"
+#include "calls/surroundings.h"
 
 #include <algorithm>
 #include <array>

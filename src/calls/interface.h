@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -11,11 +12,17 @@
 #include <vector>
 
 #include "base/record.h"
+#include "base/version.h"
+#include "calls/documents.h"
 #include "plan/plan_request.h"
 #include "policy/request_table.h"
+#include "report/outcome.h"
+#include "report/report.h"
+#include "store/state_files.h"
 
 /// Text of a Varlink interface description, generated from the records and request tables that the
 /// methods read and write. Source of the grammar: varlink.org, "Interface Definition".
+
 namespace gpuprobe::inline calls {
 
 /// A request as a parameter of a method. Its keys come from the table; because Varlink names have
@@ -38,6 +45,7 @@ ReadProblem read_value(const Value& value, KeyedRequest<Keys>& out) {
     out.value = with_table_keys(value, Keys());
     return {};
 }
+
 }  // namespace gpuprobe::inline calls
 
 template <std::span<const gpuprobe::RequestKey> (*Keys)()>
@@ -152,5 +160,168 @@ private:
 
     std::vector<std::pair<std::string, std::string>> defined_ = {};
 };
+
+}  // namespace gpuprobe::inline calls
+
+/// The parameters of org.gpuprobe's methods, and the answers that are not in calls/documents.h. The
+/// interface description is generated from these records. A parameter that is std::optional may be
+/// omitted.
+
+namespace gpuprobe::inline calls {
+
+/// No parameters, or an empty answer.
+struct Nothing {};
+template <class Visitor>
+void describe(Visitor&, Nothing&) {}
+
+struct SelectParameters {
+    std::optional<std::string> consumer = {};
+    SelectRequestValue request = {};
+};
+RECORD_MEMBERS(SelectParameters, consumer, request)
+
+struct RecommendParameters {
+    std::optional<std::string> product = {};
+    /// The text of a manifest to use instead of the installed one.
+    std::optional<std::string> manifest = {};
+    RecommendRequestValue request = {};
+};
+RECORD_MEMBERS(RecommendParameters, product, manifest, request)
+
+/// The question of `plan`: either a number of bytes or a model. Sizes are in bytes.
+struct PlanParameters {
+    std::optional<Bytes> need = {};
+    std::optional<Bytes> margin = {};
+    std::optional<std::vector<std::string>> gpus = {};
+    PlanRequestValue request = {};
+    /// The text of a gpuprobe.model/1.
+    std::optional<std::string> model = {};
+};
+RECORD_MEMBERS(PlanParameters, need, margin, gpus, request, model)
+
+struct DiagnoseParameters {
+    std::optional<std::map<std::string, std::string>> environment = {};
+};
+RECORD_MEMBERS(DiagnoseParameters, environment)
+
+struct QueryParameters {
+    std::vector<std::string> terms = {};
+    std::optional<std::vector<std::string>> gpus = {};
+};
+RECORD_MEMBERS(QueryParameters, terms, gpus)
+
+struct GpuParameters {
+    std::string gpu = {};
+};
+RECORD_MEMBERS(GpuParameters, gpu)
+
+struct ProbeParameters {
+    std::optional<std::vector<std::string>> gpus = {};
+    std::optional<std::vector<std::string>> apis = {};
+    std::optional<std::string> stage = {};
+    std::optional<bool> allow_wake = {};
+    std::optional<bool> force = {};
+};
+RECORD_MEMBERS(ProbeParameters, gpus, apis, stage, allow_wake, force)
+
+/// The outcome of a choice. Exactly one of backend, variant and family is given.
+struct OutcomeParameters {
+    std::string consumer = {};
+    std::string outcome = {};
+    std::optional<std::string> backend = {};
+    std::optional<std::string> variant = {};
+    std::optional<std::string> family = {};
+    std::optional<std::string> detail = {};
+    std::optional<std::string> gpu = {};
+};
+RECORD_MEMBERS(OutcomeParameters, consumer, outcome, backend, variant, family, detail, gpu)
+
+struct OverrideParameters {
+    std::string consumer = {};
+    Value rule = {};
+};
+RECORD_MEMBERS(OverrideParameters, consumer, rule)
+
+struct ConsumerParameters {
+    std::string consumer = {};
+};
+RECORD_MEMBERS(ConsumerParameters, consumer)
+
+struct QuarantineParameters {
+    std::optional<std::string> api = {};
+    std::optional<std::string> driver = {};
+    std::optional<bool> all = {};
+};
+RECORD_MEMBERS(QuarantineParameters, api, driver, all)
+
+struct InterfaceParameters {
+    std::string interface = {};
+};
+RECORD_MEMBERS(InterfaceParameters, interface)
+
+// Answers that are not documents of gpuprobectl ------------------------------------------------
+
+/// The answer of org.varlink.service.GetInfo. Source: varlink.org, "Service".
+struct ServiceInfo {
+    std::string vendor = "gpuprobe";
+    std::string product = "gpuprobe";
+    std::string version = std::string{kVersion};
+    std::string url = "https://github.com/gpuprobe/gpuprobe";
+    std::vector<std::string> interfaces = {};
+};
+RECORD_MEMBERS(ServiceInfo, vendor, product, version, url, interfaces)
+
+struct InterfaceDescription {
+    std::string description = {};
+};
+RECORD_MEMBERS(InterfaceDescription, description)
+
+struct HardwareDeviceList {
+    std::uint64_t generation = 0;
+    std::vector<OrtHardwareDevice> devices = {};
+};
+RECORD_MEMBERS(HardwareDeviceList, generation, devices)
+
+/// Either the progress, from 0 to 1, or in the last answer the other two members.
+struct ProbeProgress {
+    std::optional<double> progress = {};
+    std::optional<std::uint64_t> generation = {};
+    std::optional<std::vector<ProbeEntry>> probes = {};
+};
+RECORD_MEMBERS(ProbeProgress, progress, generation, probes)
+
+struct OverrideSet {
+    std::string consumer = {};
+    bool set = true;
+};
+RECORD_MEMBERS(OverrideSet, consumer, set)
+
+struct OverrideCleared {
+    std::string consumer = {};
+    bool cleared = false;
+};
+RECORD_MEMBERS(OverrideCleared, consumer, cleared)
+
+struct OverrideList {
+    std::map<std::string, store::Override> overrides = {};
+};
+RECORD_MEMBERS(OverrideList, overrides)
+
+struct QuarantineList {
+    std::vector<QuarantinedProbe> quarantine = {};
+};
+RECORD_MEMBERS(QuarantineList, quarantine)
+
+struct QuarantineCleared {
+    std::uint32_t cleared = 0;
+};
+RECORD_MEMBERS(QuarantineCleared, cleared)
+
+/// The message to subscribers for each change of the report.
+struct ReportChange {
+    std::uint64_t generation = 0;
+    ReportState state = ReportState::Starting;
+};
+RECORD_MEMBERS(ReportChange, generation, state)
 
 }  // namespace gpuprobe::inline calls

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "calls/interface_text.h"
+#include "calls/interface.h"
 
 #include <algorithm>
 
