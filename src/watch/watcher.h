@@ -11,8 +11,7 @@
 #include "base/units.h"
 #include "report/api_table.h"
 #include "report/report.h"
-#include "watch/process_files.h"
-#include "watch/process_tree.h"
+#include "watch/processes.h"
 
 namespace gpuprobe::watch {
 

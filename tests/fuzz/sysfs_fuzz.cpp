@@ -15,8 +15,7 @@
 #include "report/api_device.h"
 #include "report/pci_address.h"
 #include "support/memory_files.h"
-#include "watch/process_files.h"
-#include "watch/process_tree.h"
+#include "watch/processes.h"
 
 namespace {
 

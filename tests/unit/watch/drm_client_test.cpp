@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "watch/process_files.h"
+#include "watch/processes.h"
 
 namespace gpuprobe::watch {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "watch/process_tree.h"
-
 #include <algorithm>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "support/memory_files.h"
+#include "watch/processes.h"
 
 namespace gpuprobe::watch {
 namespace {
