@@ -7,7 +7,7 @@
 
 #include "base/units.h"
 #include "base/value.h"
-#include "cli/terminal.h"
+#include "cli/context.h"
 
 namespace gpuprobe::inline cli {
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/choice.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <optional>
@@ -15,17 +16,311 @@
 #include "base/text.h"
 #include "calls/documents.h"
 #include "calls/surroundings.h"
-#include "cli/decision_text.h"
-#include "cli/failure.h"
-#include "cli/pick_gpu.h"
-#include "cli/terminal.h"
+#include "cli/context.h"
 #include "engine/knowledge_base.h"
+#include "explain/explain.h"
 #include "explain/phrase.h"
+#include "explain/report_text.h"
+#include "explain/screen.h"
 #include "inventory/host.h"
 #include "inventory/installed_build.h"
 #include "policy/environment.h"
 
 namespace gpuprobe::inline cli {
+namespace {
+
+using Gpus = std::vector<const Gpu*>;
+
+template <class Predicate>
+Gpus matching(const Report& report, Predicate matches) {
+    Gpus found;
+    for (const auto& gpu : report.gpus)
+        if (matches(gpu))
+            found.push_back(&gpu);
+    return found;
+}
+
+bool has_node(const Gpu& gpu, std::string_view path) {
+    return std::any_of(gpu.nodes.begin(), gpu.nodes.end(),
+                       [path](const DeviceNode& node) { return node.path == path; });
+}
+
+bool has_address(const Gpu& gpu, std::string_view selector) {
+    const auto address = parse_text(selector, std::type_identity<PciAddress>{});
+    return address && gpu.pci && gpu.pci->address == address;
+}
+
+/// Whether the text starts with `start`, in any case.
+bool starts(std::string_view text, std::string_view start) {
+    return lower_case(text).starts_with(lower_case(start));
+}
+
+/// Whether the id, PCI address or NVIDIA UUID starts with the selector.
+bool starts_like(const Gpu& gpu, std::string_view selector) {
+    if (starts(gpu.id, selector))
+        return true;
+    if (gpu.pci && gpu.pci->address && starts(text_of(*gpu.pci->address), selector))
+        return true;
+    return gpu.identity.nvidia_uuid && starts(*gpu.identity.nvidia_uuid, selector);
+}
+
+/// Whether the selector can only be an index. "7" must not match a UHD Graphics 770.
+bool is_place(std::string_view selector) {
+    return selector.size() <= 2 && parse_number<std::size_t>(selector);
+}
+
+bool is_named_like(const Gpu& gpu, std::string_view selector) {
+    return gpu.name && !is_place(selector) &&
+           lower_case(*gpu.name).find(lower_case(selector)) != std::string::npos;
+}
+
+/// Whether `gpu` is the partition `name` of the single GPU that the text before the slash means.
+bool is_part_of(const Gpu& gpu, const Unit& unit, const Gpus& wholes, std::string_view name) {
+    return wholes.size() == 1 && unit.name == name && whole_id(gpu.id) == wholes.front()->id;
+}
+
+/// The error for a selector that matches nothing.
+Error unknown(const Report& report, std::string_view selector) {
+    if (report.gpus.empty())
+        return {ErrorCode::UnknownDevice,
+                fmt::format("no GPU '{}': this machine has none", selector)};
+    return {ErrorCode::UnknownDevice,
+            phrase("no GPU '{asked}'; this machine has {gpus}",
+                   {{"asked", std::string{selector}},
+                    {"gpus", gpu_listing(matching(report, [](const Gpu&) { return true; }))}})};
+}
+
+}  // namespace
+
+std::string gpu_listing(const std::vector<const Gpu*>& gpus) {
+    std::string text;
+    for (const auto* gpu : gpus)
+        text += fmt::format("{}{} ({})", text.empty() ? "" : ", ", gpu->id,
+                            gpu->name.value_or("unnamed"));
+    return text;
+}
+
+std::vector<const Gpu*> gpus_meant(const Report& report, std::string_view selector) {
+    if (selector.empty())
+        return {};
+    // From the most exact way of naming a GPU to the vaguest; the first with a match wins.
+    if (const auto index = parse_number<std::size_t>(selector);
+        index && *index < report.gpus.size())
+        return {&report.gpus[*index]};
+    auto exact = matching(report, [selector](const Gpu& gpu) {
+        return gpu.id == selector || has_node(gpu, selector) || has_address(gpu, selector);
+    });
+    if (!exact.empty())
+        return exact;
+    auto similar =
+        matching(report, [selector](const Gpu& gpu) { return starts_like(gpu, selector); });
+    if (!similar.empty())
+        return similar;
+    return matching(report, [selector](const Gpu& gpu) { return is_named_like(gpu, selector); });
+}
+
+std::vector<const Gpu*> gpus_meant(const ComputeView& view, std::string_view selector) {
+    // The name of a partition follows the last slash. A path such as /dev/dri/card0 has one too,
+    // but no GPU matches the text before it.
+    const auto slash = selector.rfind('/');
+    const auto name = slash == std::string_view::npos ? "" : selector.substr(slash + 1);
+    const auto wholes = name.empty() ? Gpus{} : gpus_meant(view.whole(), selector.substr(0, slash));
+    auto units = matching(view.report(), [&](const Gpu& gpu) {
+        const auto* unit = unit_of(gpu);
+        return unit && (gpu.id == selector || unit->uuid == selector || unit->node == selector ||
+                        is_part_of(gpu, *unit, wholes, name));
+    });
+    return units.empty() ? gpus_meant(view.whole(), selector) : units;
+}
+
+namespace {
+
+/// The only match. Errors: UnknownDevice for no match and for several.
+Result<const Gpu*> only_one(const Gpus& meant, const Report& report, std::string_view selector) {
+    if (meant.empty())
+        return unknown(report, selector);
+    if (meant.size() == 1)
+        return meant.front();
+    return Error{ErrorCode::UnknownDevice,
+                 phrase("'{asked}' could mean {gpus}",
+                        {{"asked", std::string{selector}}, {"gpus", gpu_listing(meant)}})};
+}
+
+}  // namespace
+
+Result<const Gpu*> pick_gpu(const Report& report, std::string_view selector) {
+    return only_one(gpus_meant(report, selector), report, selector);
+}
+
+Result<const Gpu*> pick_gpu(const ComputeView& view, std::string_view selector) {
+    return only_one(gpus_meant(view, selector), view.whole(), selector);
+}
+
+namespace {
+
+constexpr std::size_t kMaxComment = 4096;
+
+std::string assignment(const std::string& name, const std::string& value) {
+    return name + "=" + shell_quoted(value);
+}
+
+/// A selector as a comment: "# cuda, by position: CUDA_DEVICE_ORDER=PCI_BUS_ID
+/// CUDA_VISIBLE_DEVICES=0".
+std::string comment(const GpuSelector& selector) {
+    const auto sentence = selector.kind == SelectorKind::Index
+                              ? "# {api}[, partition {partition}], by position:"
+                              : "# {api}[, partition {partition}]:";
+    auto line = phrase(sentence, {{"api", selector.api}, {"partition", selector.partition}});
+    for (const auto& [name, value] : needs_of(selector))
+        line += " " + assignment(name, value);
+    if (selector.argument)
+        line += " " + shell_quoted(*selector.argument);
+    // A line break would end the comment, and eval would run the rest.
+    return scrubbed(line, kMaxComment) + "\n";
+}
+
+}  // namespace
+
+EnvironmentLines environment_lines(const std::vector<GpuSelector>& selectors,
+                                   const std::map<std::string, std::string>& settings) {
+    const auto chosen = chosen_selectors(selectors);
+    EnvironmentLines lines;
+    for (const auto& [name, value] : settings)
+        lines.settings += assignment(name, value) + "\n";
+    // The chosen selectors are in `settings` already.
+    for (const auto& selector : selectors)
+        if (std::ranges::find(chosen, &selector) == chosen.end())
+            lines.comments += comment(selector);
+    return lines;
+}
+
+Value identity_card(const Gpu& gpu, const std::vector<GpuSelector>& selectors) {
+    Value positions{Value::Object{}};
+    for (const auto& [api, view] : gpu.apis)
+        // APIs without a known order have no index.
+        if (view.index)
+            positions[api] = *view.index;
+    Value card;
+    card["gpu"] = gpu.id;
+    card["name"] = to_value(gpu.name);
+    card["vendor"] = to_value(gpu.vendor);
+    card["pci"] = to_value(gpu.pci);
+    card["nodes"] = to_value(gpu.nodes);
+    card["identity"] = to_value(gpu.identity);
+    card["indices"] = positions;
+    card["selectors"] = to_value(selectors);
+    return card;
+}
+
+namespace {
+
+/// Widths of the columns "backend" and "GPU", which precede the sentence.
+struct Widths {
+    std::size_t backend = 0;
+    std::size_t gpu = 0;
+};
+
+Widths widths_of(const std::vector<Candidate>& candidates) {
+    Widths widths;
+    for (const auto& candidate : candidates) {
+        widths.backend = std::max(widths.backend, display_width(candidate.backend));
+        widths.gpu = std::max(widths.gpu, display_width(candidate.gpu.value_or("")));
+    }
+    return widths;
+}
+
+/// "  ✓  cuda  pci:0000:00:06.0  sentence", wrapped under the sentence.
+std::string candidate_lines(const Candidate& candidate,
+                            const Widths& widths,
+                            const std::string& sentence,
+                            const Screen& screen) {
+    auto rest = "  " + padded_right(scrubbed(candidate.backend), widths.backend) + "  ";
+    if (widths.gpu > 0)
+        rest += padded_right(scrubbed(candidate.gpu.value_or("")), widths.gpu) + "  ";
+    // Escape sequences have no width, so the width is computed without the sign.
+    const auto lead = "  " + verdict_sign(candidate.verdict, screen);
+    return hanging(screen, lead + rest, 3 + display_width(rest), sentence);
+}
+
+}  // namespace
+
+std::string verdict_sign(Verdict verdict, const Screen& screen) {
+    switch (verdict) {
+        case Verdict::Accepted:
+            return toned(screen, Tone::Good, screen.is_unicode ? "✓" : "+");
+        case Verdict::Rejected:
+            return toned(screen, Tone::Bad, screen.is_unicode ? "✗" : "-");
+        case Verdict::Unknown:
+        case Verdict::Uncertain:
+            break;
+    }
+    return toned(screen, Tone::Unsure, "?");
+}
+
+std::string warnings_text(const std::vector<Reason>& warnings, const Screen& screen) {
+    std::string text;
+    for (const auto& warning : warnings)
+        text += hanging(screen, "  " + toned(screen, Tone::Unsure, "warning:") + " ", 11,
+                        explained(warning).text);
+    return text;
+}
+
+std::string decision_text(const Decision& decision, const Report* report, const Screen& screen) {
+    auto text = phrase("{backend}[ on {gpus}]",
+                       {{"backend", toned(screen, Tone::Good,
+                                          scrubbed(decision.backend.value_or("nothing matches")))},
+                        {"gpus", named_gpu_titles(decision.gpus, report)}}) +
+                "\n";
+    for (const auto& [name, value] : decision.environment)
+        text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
+    text += warnings_text(decision.warnings, screen);
+    if (!decision.summary.empty() && screen.has_legend)
+        text += "  " + toned(screen, Tone::Faint, scrubbed(decision.summary, 1024)) + "\n";
+    return text;
+}
+
+std::string consumer_text(const Decision& decision, const Screen& screen) {
+    std::string text;
+    if (!decision.answers.empty())
+        text += "\n" + toned(screen, Tone::Strong, "Answers") + "\n";
+    for (const auto& [name, value] : decision.answers)
+        text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(value));
+    if (!decision.messages.empty())
+        text += "\n" + toned(screen, Tone::Strong, "The consumer's words") + "\n";
+    for (const auto& message : decision.messages)
+        for (const auto line : split(message, '\n'))
+            text += "  " + scrubbed(line, 1024) + "\n";
+    return text;
+}
+
+std::string candidates_text(const Decision& decision,
+                            const ReasonPlace& place,
+                            const Screen& screen) {
+    const auto widths = widths_of(decision.candidates);
+    // A fix may help several candidates, but is listed once.
+    auto fixes = explained(decision.warnings, place).fixes;
+    std::string text = "\n" + toned(screen, Tone::Strong, "Candidates") + "\n";
+    if (decision.candidates.empty())
+        text += "  none\n";
+    for (const auto& candidate : decision.candidates) {
+        const auto why = explained(candidate, place);
+        text += candidate_lines(candidate, widths, why.text, screen);
+        for (const auto& fix : why.fixes)
+            add_once(fixes, fix);
+    }
+    return text + fixes_text(fixes, screen);
+}
+
+std::string fixes_text(const std::vector<std::string>& fixes, const Screen& screen) {
+    std::string text;
+    if (!fixes.empty())
+        text += "\n" + toned(screen, Tone::Strong, "What helps") + "\n";
+    for (const auto& fix : fixes)
+        text +=
+            hanging_fix(screen, "  " + std::string{screen.bullet()} + " ", 4, fix, command_in(fix));
+    return text;
+}
+
 namespace {
 
 using Variables = std::map<std::string, std::string>;

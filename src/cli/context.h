@@ -1,17 +1,78 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <sys/types.h>
+
+#include "base/result.h"
 #include "base/value.h"
 #include "cli/arguments.h"
 #include "cli/client.h"
 #include "explain/screen.h"
+#include "policy/decision.h"
 #include "report/outcome.h"
 
 namespace gpuprobe::inline cli {
+
+struct Arguments;
+
+enum class ColourMode { Auto, Always, Never };
+
+/// The properties of the terminal or file behind a descriptor: whether it is a terminal, its width,
+/// the locale's character set, and colors. ColourMode::Auto enables colors on a terminal that is
+/// not "dumb" if NO_COLOR is unset or empty (no-color.org).
+Screen screen_of(int descriptor, ColourMode mode);
+
+/// A progress line on standard error. It overwrites itself and is erased when the work is done.
+/// Prints nothing if standard error is not a terminal, or with --quiet.
+class ProgressLine {
+public:
+    explicit ProgressLine(const Arguments& arguments);
+    ~ProgressLine();
+    ProgressLine(const ProgressLine&) = delete;
+    ProgressLine& operator=(const ProgressLine&) = delete;
+
+    void show(std::string_view what);
+    /// Shows a progress bar too; `share` is clamped to 0–1.
+    void show(std::string_view what, double share);
+    void clear();
+
+private:
+    Screen screen_;
+    bool is_wanted_ = false;
+    bool is_shown_ = false;
+};
+
+/// The text without characters that could control a terminal: printable ones (base/text.h),
+/// line feeds, tabs, and the escape sequences that this program writes itself are kept. All text
+/// output passes through here.
+std::string terminal_text(std::string_view text);
+
+/// A progress bar of twenty places, "[=====     ]", or its Unicode form.
+std::string bar(double share, bool is_unicode);
+
+/// Sleeps for that time. Returns false if SIGINT or SIGTERM interrupted it.
+bool sleep_for(std::chrono::milliseconds time);
+
+/// A pager for text that is longer than the terminal: $GPUPROBE_PAGER, $PAGER, or less if it is
+/// installed. If the variable is "" or "cat", no pager is used.
+class Pager {
+public:
+    Pager() = default;
+    Pager(const Pager&) = delete;
+    Pager& operator=(const Pager&) = delete;
+    /// Waits until the user has left the pager.
+    ~Pager();
+    /// Starts the pager and redirects standard output to it. If that fails, nothing changes.
+    void start();
+
+private:
+    pid_t pid_ = -1;
+};
 
 /// Everything that a verb needs while it runs. The members are borrowed.
 struct Context {
@@ -41,7 +102,7 @@ enum class ExitCode : int {
 };
 
 /// Prints to standard output. If the reader has gone away, SIGPIPE ends the program. Characters
-/// that must not reach a terminal are replaced, here and below (cli/terminal.h).
+/// that must not reach a terminal are replaced, here and below (cli/context.h).
 void print(std::string_view text);
 /// Prints to standard error.
 void print_error(std::string_view text);
@@ -53,5 +114,19 @@ void print_json(const Arguments& arguments, const Value& document);
 void remark(const Arguments& arguments, std::string_view text);
 /// Prints each warning as a remark.
 void warn(const Arguments& arguments, const std::vector<Reason>& warnings);
+
+/// The exit code for an error. Unavailable is NoDaemon only if the user named a bus, because no
+/// daemon is needed otherwise.
+ExitCode exit_code_of(ErrorCode code, bool bus_was_named);
+
+/// {"error":{"name","message","candidates"}}. The name is the error's D-Bus name, even if no daemon
+/// was asked.
+Value failure_document(const Error& error, const std::vector<Candidate>& candidates);
+
+/// Reports an error to the user: as a JSON document on standard output, or as a line on standard
+/// error. Returns the exit code.
+ExitCode report_failure(const Arguments& arguments,
+                        const Error& error,
+                        const std::vector<Candidate>& candidates = {});
 
 }  // namespace gpuprobe::inline cli

@@ -6,8 +6,7 @@
 #include <unistd.h>
 
 #include "base/version.h"
-#include "cli/own_workers.h"
-#include "cli/places.h"
+#include "cli/paths.h"
 #include "engine/knowledge_base.h"
 #include "explain/phrase.h"
 

@@ -15,12 +15,9 @@
 
 #include "cli/arguments.h"
 #include "cli/context.h"
-#include "cli/failure.h"
-#include "cli/places.h"
+#include "cli/paths.h"
 #include "cli/socket_client.h"
-#include "cli/terminal.h"
 #include "cli/verb.h"
-#include "cli/verbs.h"
 #include "engine/knowledge_base.h"
 #include "knowledge/library.h"
 #include "policy/select.h"

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/own_workers.h"
-
 #include <unistd.h>
 
-#include "cli/places.h"
+#include "cli/paths.h"
 #include "explain/phrase.h"
 
 namespace gpuprobe::inline cli {

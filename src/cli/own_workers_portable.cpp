@@ -17,8 +17,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "cli/own_workers.h"
-#include "cli/places.h"
+#include "cli/paths.h"
 #include "explain/phrase.h"
 
 extern "C" {

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "base/value.h"
-#include "cli/measured_words.h"
+#include "cli/bench.h"
 #include "explain/explain.h"
 #include "explain/phrase.h"
 #include "explain/report_text.h"

@@ -8,6 +8,7 @@
 #include "base/record.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "report/api_table.h"
 
 namespace gpuprobe::inline cli {
 
@@ -122,6 +123,242 @@ Error refusal(std::string text) {
 std::vector<Option> joined(std::vector<Option> options, const std::vector<Option>& more) {
     options.insert(options.end(), more.begin(), more.end());
     return options;
+}
+
+namespace {
+
+// Functions that return the request to which an option adds its key.
+Value& select_request(Arguments& arguments) {
+    return arguments.select.request;
+}
+Value& recommend_request(Arguments& arguments) {
+    return arguments.recommend.request;
+}
+Value& variants_of_a_rule(Arguments& arguments) {
+    return arguments.overriding.variants;
+}
+
+}  // namespace
+
+Option option_of(const RequestKey& key, Value& (*request)(Arguments&)) {
+    return {.names = key.option,
+            .value = {.name = key.placeholder,
+                      .offers = key.offers,
+                      .names = (key.offers_gpus ? unsigned{kGpus} : 0U) |
+                               (key.offers_files ? unsigned{kFiles} : 0U),
+                      .takes_others = key.takes_others,
+                      .is_list = key.type == RequestType::Names},
+            .help = key.meaning,
+            .key = &key,
+            .request = request};
+}
+
+namespace {
+
+/// The options of a rule. They may have another name and help text there than in a request.
+std::vector<Option> rule_options_of(std::span<const RequestKey> keys,
+                                    Value& (*request)(Arguments&)) {
+    std::vector<Option> options;
+    for (const auto& key : keys) {
+        if (key.rule_option.empty())
+            continue;
+        auto& option = options.emplace_back(option_of(key, request));
+        option.names = key.rule_option;
+        if (!key.rule_meaning.empty())
+            option.help = key.rule_meaning;
+    }
+    return options;
+}
+
+}  // namespace
+
+std::vector<Option> rule_options() {
+    return joined(rule_options_of(select_keys(), select_request),
+                  rule_options_of(recommend_keys(), variants_of_a_rule));
+}
+
+std::vector<Option> choice_options() {
+    std::vector<Option> options;
+    for (const auto& key : select_keys())
+        if (!key.option.empty())
+            options.push_back(option_of(key, select_request));
+    return options;
+}
+
+std::string_view api_words() {
+    // Options keep string views, so the text must live as long as the program.
+    static const std::string words = [] {
+        std::string all;
+        for (const auto& api : kApis)
+            all.append(all.empty() ? "" : " ").append(api.word);
+        return all;
+    }();
+    return words;
+}
+
+std::vector<Option> trial_options() {
+    return {
+        {.names = "--api",
+         .value = {.name = "LIST", .offers = api_words(), .takes_others = false, .is_list = true},
+         .help = "only these APIs: vulkan,opencl,…",
+         .take = put<&Arguments::apis>},
+        {.names = "--allow-wake",
+         .help = "wake sleeping GPUs",
+         .take = put<&Arguments::allow_wake>},
+        {.names = "--force",
+         .help = "measure also what is in use, short of memory, or runs on battery",
+         .take = put<&Arguments::measures_in_use>},
+    };
+}
+
+std::vector<Option> variant_options() {
+    std::vector<Option> options{
+        {.names = "--manifest",
+         .value = {.name = "FILE", .names = kFiles},
+         .help = "the variants there are; without it the installed list of PRODUCT",
+         .take = put<&Arguments::recommend, &RecommendArguments::manifest>}};
+    for (const auto& key : recommend_keys())
+        if (!key.option.empty() && key.key != "explain")
+            options.push_back(option_of(key, recommend_request));
+    return options;
+}
+
+Option explain_variants_option() {
+    const auto keys = recommend_keys();
+    return option_of(*std::ranges::find(keys, "explain", &RequestKey::key), recommend_request);
+}
+
+Status take_gpu(Arguments& arguments, const std::string& word) {
+    arguments.gpus.push_back(word);
+    return Done{};
+}
+
+Status take_consumer(Arguments& arguments, const std::string& word) {
+    arguments.select.consumer = word;
+    arguments.select.names_consumer = true;
+    return Done{};
+}
+
+namespace {
+
+/// Longest --patience, in seconds.
+constexpr int kMostPatience = 600;
+
+/// --json=off is the default and does not cancel -j.
+Status take_json(Arguments& arguments, const std::string& word) {
+    if (word != "off")
+        arguments.json = word == "pretty" ? JsonMode::Pretty : JsonMode::Short;
+    return Done{};
+}
+
+Status take_colour(Arguments& arguments, const std::string& word) {
+    if (word != "auto")
+        arguments.colour = word == "always" ? ColourMode::Always : ColourMode::Never;
+    return Done{};
+}
+
+Status take_profile_folder(Arguments& arguments, const std::string& word) {
+    arguments.profile_folders.push_back(word);
+    return Done{};
+}
+
+/// Options about how answers are printed.
+std::vector<Option> output_options() {
+    return {
+        {.names = "-j",
+         .help = "JSON: indented on a terminal, one line otherwise",
+         .take = put<&Arguments::wants_json>},
+        {.names = "--json",
+         .value = {.name = "MODE", .offers = "pretty short off", .takes_others = false},
+         .help = "pretty, short or off",
+         .take = take_json},
+        {.names = "--color",
+         .value = {.name = "WHEN", .offers = "auto always never", .takes_others = false},
+         .help = "auto, always or never (NO_COLOR is honoured)",
+         .take = take_colour,
+         .also = "--colour"},
+        {.names = "--no-legend",
+         .help = "no titles and closing hints",
+         .take = [](Arguments& arguments, const std::string&) -> Status {
+             arguments.has_legend = false;
+             return Done{};
+         }},
+        {.names = "-q,--quiet",
+         .help = "no remarks on standard error; select prints only the backend",
+         .take = put<&Arguments::is_quiet>},
+        {.names = "--no-pager",
+         .help = "do not show long output in $GPUPROBE_PAGER, $PAGER or less",
+         // Nothing to store: only wants_pager() in cli/run.cpp looks for this option, in the words
+         // themselves.
+         .take = [](Arguments&, const std::string&) -> Status { return Done{}; }},
+    };
+}
+
+/// Options about which daemon or machine answers.
+std::vector<Option> source_options() {
+    return {
+        {.names = "--bus",
+         .value = {.name = "BUS", .offers = "system session"},
+         .help = "ask only on this bus: system, session or an address",
+         .take = put<&Arguments::bus>},
+        {.names = "--socket",
+         .value = {.name = "PATH", .names = kFiles},
+         .help = "the daemon's socket; without it the usual one, the bus and the machine are tried",
+         .take = put<&Arguments::socket>},
+        {.names = "--direct",
+         .help = "ask the machine from this process, without the daemon",
+         .take = put<&Arguments::is_direct>},
+        {.names = "--replay",
+         .value = {.name = "DIR", .names = kFolders},
+         .help = "answer for a captured machine",
+         .take = put<&Arguments::replay>},
+        {.names = "--worker",
+         .value = {.name = "PATH", .names = kFiles},
+         .help = "the probe worker, with --direct",
+         .take = put<&Arguments::worker>},
+        {.names = "--profiles",
+         .value = {.name = "DIR", .names = kFolders},
+         .help = "more consumer profiles, with --direct or --replay; may be repeated",
+         .take = take_profile_folder,
+         .repeats = true},
+        {.names = "--knowledge-root",
+         .value = {.name = "DIR", .names = kFolders},
+         .help = "the root folder of knowledge documents, with --direct and knowledge",
+         .take = put<&Arguments::knowledge_root>},
+        {.names = "--patience",
+         .value = {.name = "SECONDS"},
+         .help = "with --direct: how long a driver may take; 5 without it",
+         .take = [](Arguments& arguments, const std::string& word) -> Status {
+             // Ten minutes at most.
+             const auto seconds = parse_number<int>(word);
+             if (!seconds || *seconds < 1 || *seconds > kMostPatience)
+                 return Error{ErrorCode::InvalidRequest, word + ": not a number from 1 to 600"};
+             arguments.patience = seconds;
+             return Done{};
+         }},
+        {.names = "--no-cache",
+         .help = "forget what earlier --direct runs learned",
+         .take = [](Arguments& arguments, const std::string&) -> Status {
+             arguments.has_cache = false;
+             return Done{};
+         }},
+    };
+}
+
+}  // namespace
+
+const std::vector<OptionGroup>& global_options() {
+    static const std::vector<OptionGroup> groups{
+        {.title = "Output", .options = output_options()},
+        {.title = "Where to ask", .options = source_options()},
+        {.title = "This program",
+         .options = {{.names = "-h,--help",
+                      .help = "this page, or the one on the verb",
+                      .take = put<&Arguments::wants_help>},
+                     {.names = "--version",
+                      .help = "as the verb version",
+                      .take = put<&Arguments::wants_version>}}}};
+    return groups;
 }
 
 }  // namespace gpuprobe::inline cli

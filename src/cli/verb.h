@@ -13,6 +13,7 @@
 
 /// Tables that define the command line. The parser, the help and the shell completions are all
 /// generated from them, so each verb and option is defined once.
+
 namespace gpuprobe::inline cli {
 
 /// Kinds of names that completions look up at run time. Combine them with |.
@@ -126,5 +127,67 @@ Error refusal(std::string text);
 
 /// The concatenation of two lists of options.
 std::vector<Option> joined(std::vector<Option> options, const std::vector<Option>& more);
+
+}  // namespace gpuprobe::inline cli
+
+/// Options and operands that several verbs share.
+
+namespace gpuprobe::inline cli {
+
+/// The option for one key of a request.
+Option option_of(const RequestKey& key, Value& (*request)(Arguments&));
+
+/// The names of all APIs, separated by spaces.
+std::string_view api_words();
+
+/// Options of an override rule: the keys of backend and variant requests that a rule may contain.
+std::vector<Option> rule_options();
+/// Options of select and env.
+std::vector<Option> choice_options();
+/// Options that probe and bench share.
+std::vector<Option> trial_options();
+/// Options about variants, for recommend and export.
+std::vector<Option> variant_options();
+/// The option --explain of recommend; export has no use for it.
+Option explain_variants_option();
+
+/// Adds a GPU to Arguments::gpus.
+Status take_gpu(Arguments& arguments, const std::string& word);
+/// Stores the operand CONSUMER as the application to choose for.
+Status take_consumer(Arguments& arguments, const std::string& word);
+
+}  // namespace gpuprobe::inline cli
+
+/// One function per verb that returns its table; verb_<name>.cpp has both the table and the code.
+
+namespace gpuprobe::inline cli {
+
+Verb status_verb();
+Verb list_verb();
+Verb show_verb();
+Verb describe_verb();
+Verb select_verb();
+Verb env_verb();
+Verb run_verb();
+Verb watch_verb();
+Verb recommend_verb();
+Verb export_verb();
+Verb selector_verb();
+Verb verify_verb();
+Verb products_verb();
+Verb plan_verb();
+Verb probe_verb();
+Verb bench_verb();
+Verb monitor_verb();
+Verb doctor_verb();
+Verb capture_verb();
+Verb override_verb();
+Verb call_verb();
+Verb report_outcome_verb();
+Verb quarantine_verb();
+Verb consumers_verb();
+Verb knowledge_verb();
+Verb version_verb();
+Verb help_verb();
 
 }  // namespace gpuprobe::inline cli

@@ -3,7 +3,7 @@
 
 #include "base/record.h"
 #include "base/text.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 #include "engine/knowledge_base.h"
 #include "explain/explain.h"
 #include "explain/phrase.h"

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/files.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "calls/documents.h"
-#include "cli/pick_gpu.h"
-#include "cli/shared_options.h"
-#include "cli/terminal.h"
-#include "cli/verbs.h"
+#include "cli/bench.h"
+#include "cli/choice.h"
+#include "cli/context.h"
+#include "cli/verb.h"
+#include "explain/phrase.h"
 #include "explain/report_text.h"
+#include "explain/screen.h"
+#include "report/trials.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -75,6 +82,169 @@ checks every word of the result; 'measure' measures bandwidth and arithmetic rat
               .take = put<&Arguments::stage>}},
             trial_options()),
         .run = run_probe};
+}
+
+namespace {
+
+/// Runs one stage for all wanted devices, with a progress line.
+Status run_stage(Context& context, ProbeRequest order, std::string_view stage, const char* words) {
+    order.stage = stage;
+    ProgressLine line{context.arguments};
+    line.show(words, 0);
+    return context.client.probe(order, [&](double share) { line.show(words, share); });
+}
+
+void show(const Context& context, const Report& report, const std::vector<BenchRow>& rows) {
+    if (context.wants_json()) {
+        Value document{Value::Object{}};
+        document["generation"] = to_value(report.generation);
+        document["results"] = to_value(rows);
+        return print_json(context.arguments, document);
+    }
+    print(bench_text(rows, context.screen));
+    if (context.screen.has_legend)
+        print("\n" +
+              toned(context.screen, Tone::Faint,
+                    "Bytes and operations a second; k, M, G, T are powers of 1000. More: "
+                    "docs/measuring.md") +
+              "\n");
+}
+
+/// Verifies and measures, then prints everything that has a result.
+Result<ExitCode> run_bench(Context& context) {
+    const auto& arguments = context.arguments;
+    ProbeRequest order{.apis = arguments.apis,
+                       .allow_wake = arguments.allow_wake,
+                       .force = arguments.measures_in_use};
+    if (!arguments.gpus.empty()) {
+        const auto report = TRY(context.client.report());
+        for (const auto& selector : arguments.gpus)
+            order.gpus.push_back(TRY(pick_gpu(report, selector))->id);
+    }
+    TRY(run_stage(context, order, kVerifyStage, "verifying"));
+    TRY(run_stage(context, order, kMeasureStage, "measuring"));
+    const auto report = TRY(context.client.report());
+    const auto rows = bench_rows(report, order.gpus);
+    if (rows.empty())
+        return Error{ErrorCode::NoMatch, report.source == ReportSource::Replay
+                                             ? "this capture holds no measurements of it"
+                                             : "nothing here could be verified or measured"};
+    show(context, report, rows);
+    return ExitCode::Answered;
+}
+
+}  // namespace
+
+Verb bench_verb() {
+    return {
+        .name = "bench",
+        .overview = {{"bench [GPU…]", "does each backend compute, and how fast"}},
+        .usage = {"bench [GPU…] [OPTION…]"},
+        .about = R"(
+Verifies and measures each GPU through each API that lists it; without a GPU also the software
+implementations and the CPU. Then the table: bandwidth of the memory (read, copy) and to and
+from it (up, down), operations a second, the time to launch a kernel, and by how much the samples
+differ. It takes about a second for each line.
+)",
+        .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
+        .options = trial_options(),
+        .run = run_bench};
+}
+
+namespace {
+
+/// Why a driver is in quarantine, with the note of its last probe.
+std::string reason_of(const QuarantinedProbe& probe) {
+    return phrase("{why}[: {note}]",
+                  {{"why", harm_words(probe.why, probe.times)}, {"note", probe.note}});
+}
+
+Result<ExitCode> list_quarantines(Context& context) {
+    const auto report = TRY(context.client.report());
+    if (context.wants_json()) {
+        Value document;
+        document["quarantine"] = to_value(report.quarantine);
+        print_json(context.arguments, document);
+        return ExitCode::Answered;
+    }
+    Table table{{{.title = "API"},
+                 {.title = "DRIVER", .may_shrink = true},
+                 {.title = "UNTIL"},
+                 {.title = "WHY", .may_shrink = true}}};
+    for (const auto& probe : report.quarantine)
+        table.add({{.text = probe.api, .tone = Tone::Strong},
+                   {.text = probe.driver.empty() ? std::string{context.screen.dash()}
+                                                 : scrubbed(probe.driver)},
+                   {.text = time_text(probe.until)},
+                   {.text = scrubbed(reason_of(probe))}});
+    print(table.empty() ? "nothing is in quarantine\n" : table.text(context.screen));
+    return ExitCode::Answered;
+}
+
+/// The filter for Client::clear_quarantine().
+Value filter_of(const QuarantineArguments& arguments) {
+    Value filter{Value::Object{}};
+    if (arguments.api)
+        filter["api"] = *arguments.api;
+    if (arguments.driver)
+        filter["driver"] = *arguments.driver;
+    if (arguments.is_all)
+        filter["all"] = true;
+    return filter;
+}
+
+Result<ExitCode> run_quarantine(Context& context) {
+    const auto& arguments = context.arguments;
+    if (arguments.quarantine.action == "list")
+        return list_quarantines(context);
+    const auto cleared = TRY(context.client.clear_quarantine(filter_of(arguments.quarantine)));
+    if (context.wants_json()) {
+        Value document;
+        document["cleared"] = to_value(cleared);
+        print_json(arguments, document);
+    } else if (!arguments.is_quiet) {
+        print(cleared == 0 ? "there was nothing to clear\n"
+                           : fmt::format("cleared: {}\n", cleared));
+    }
+    return ExitCode::Answered;
+}
+
+/// "clear" needs an API or a driver or --all, so that an incomplete command does not clear
+/// everything.
+Status check_quarantine(Arguments& arguments) {
+    const auto& quarantine = arguments.quarantine;
+    const bool names_one = quarantine.api || quarantine.driver;
+    if (quarantine.action == "clear" && quarantine.is_all == names_one)
+        return refusal("quarantine: clear which? Give an API, --driver, or only --all");
+    return Done{};
+}
+
+}  // namespace
+
+Verb quarantine_verb() {
+    return {.name = "quarantine",
+            .overview = {{"quarantine",
+                          "drivers that are not asked for now; clear has them asked again"}},
+            .usage = {"quarantine [list]", "quarantine clear [API] [--driver=PATH] [--all]"},
+            .about = R"(
+The drivers that are not asked for now because they crashed or hung twice, or because the machine
+went down while they were being asked. Updating the driver ends that, and so does waiting: 10
+minutes at first, then longer. 'clear' has them asked again; in the daemon it needs an
+administrator.
+)",
+            .operands = {{.word = {.name = "ACTION", .offers = "list clear", .takes_others = false},
+                          .take = put<&Arguments::quarantine, &QuarantineArguments::action>},
+                         {.word = {.name = "API", .offers = api_words(), .takes_others = false},
+                          .take = put<&Arguments::quarantine, &QuarantineArguments::api>}},
+            .options = {{.names = "--driver",
+                         .value = {.name = "PATH", .names = kFiles},
+                         .help = "the one with this manifest",
+                         .take = put<&Arguments::quarantine, &QuarantineArguments::driver>},
+                        {.names = "--all",
+                         .help = "every one",
+                         .take = put<&Arguments::quarantine, &QuarantineArguments::is_all>}},
+            .check = check_quarantine,
+            .run = run_quarantine};
 }
 
 }  // namespace gpuprobe::inline cli

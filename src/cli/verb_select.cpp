@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
+#include "base/record.h"
 #include "base/text.h"
+#include "base/value.h"
 #include "calls/surroundings.h"
 #include "cli/choice.h"
-#include "cli/decision_text.h"
-#include "cli/shared_options.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 #include "explain/explain.h"
+#include "explain/phrase.h"
+#include "explain/screen.h"
+#include "policy/application_set.h"
+#include "policy/exports.h"
+#include "report/outcome.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -60,6 +68,388 @@ Exit status 3 when nothing satisfies the request; the candidates then say why.
         .operands = {{.word = {.name = "CONSUMER", .names = kConsumers}, .take = take_consumer}},
         .options = choice_options(),
         .run = run_select};
+}
+
+namespace {
+
+/// Whether the command line has options of a choice, such as --built and --build.
+bool has_options(const Arguments& arguments) {
+    const auto& members = *arguments.select.request.as_object();
+    return arguments.select.for_build ||
+           std::ranges::any_of(members, [](const auto& member) { return member.key != "explain"; });
+}
+
+/// Replaces the variables to run with by the flags to build ggml for that choice.
+Status describe_build(Context& context, Decision& decision) {
+    const auto report = TRY(context.client.report());
+    decision.environment.clear();
+    for (auto& [name, value] :
+         ggml_variables(ComputeView{report}.report(), *decision.backend, decision.gpus))
+        decision.environment.insert_or_assign(name, std::move(value));
+    return Done{};
+}
+
+/// Prints the environment for the choice.
+Result<ExitCode> print_choice(Context& context) {
+    auto decision = TRY(choose(context));
+    if (!decision.backend && !wants_no_gpu(context.arguments))
+        return report_no_match(context, decision);
+    if (context.arguments.select.for_build && decision.backend)
+        TRY(describe_build(context, decision));
+    if (context.wants_json()) {
+        Value document{Value::Object{}};
+        document["consumer"] = decision.consumer;
+        document["backend"] = to_value(decision.backend);
+        document["environment"] = to_value(decision.environment);
+        document["warnings"] = to_value(decision.warnings);
+        print_json(context.arguments, document);
+        return ExitCode::Answered;
+    }
+    // Don't warn about variables of this shell that the printed ones replace.
+    std::erase_if(decision.warnings, [](const Reason& warning) {
+        return warning.detail.at("replaced") == Value{true};
+    });
+    warn(context.arguments, decision.warnings);
+    for (const auto& [name, value] : decision.environment) {
+        // The output is run by a shell, so an invalid name must not get into it.
+        if (is_settable(name, value))
+            print(name + "=" + shell_quoted(value) + "\n");
+        else
+            remark(context.arguments,
+                   "left out a variable that no shell can set: " + scrubbed(name));
+    }
+    return ExitCode::Answered;
+}
+
+/// Prints the variables that restrict any program to one GPU.
+Result<ExitCode> print_gpu(const Context& context, const Report& report, const Gpu& gpu) {
+    const auto& arguments = context.arguments;
+    if (has_options(arguments))
+        return Error{ErrorCode::InvalidRequest,
+                     "env: a GPU takes no options of a choice; 'env CONSUMER --gpu=GPU' does"};
+    const auto selectors = gpu_selectors(report, gpu);
+    const auto lines = environment_lines(selectors, environment_for(report, gpu));
+    const auto stale = stale_among(report.notes);
+    if (context.wants_json()) {
+        auto document = identity_card(gpu, selectors);
+        document["warnings"] = to_value(stale);
+        print_json(arguments, document);
+        return lines.settings.empty() ? ExitCode::NoMatch : ExitCode::Answered;
+    }
+    warn(arguments, stale);
+    // On a terminal, comments show the other ways too; eval of a pipe needs only the assignments.
+    if (arguments.shows_all || context.screen.is_terminal)
+        print(lines.settings + lines.comments);
+    else
+        print(lines.settings);
+    if (!lines.settings.empty())
+        return ExitCode::Answered;
+    return Error{ErrorCode::NoMatch, fmt::format("nothing names {}", gpu.id)};
+}
+
+/// The operand is an application or a GPU. A name that could be both is an error, unless options
+/// that only a choice takes decide it.
+Result<ExitCode> run_env(Context& context) {
+    const auto& word = context.arguments.select.consumer;
+    if (!context.arguments.select.names_consumer)
+        return print_choice(context);
+    const auto consumers = TRY(context.client.consumers());
+    const bool is_consumer = std::ranges::find(consumers, word) != consumers.end();
+    if (is_consumer && has_options(context.arguments))
+        return print_choice(context);
+    const auto report = TRY(context.client.report());
+    const ComputeView view{report};
+    const auto meant = gpus_meant(view, word);
+    if (meant.empty() && is_consumer && context.arguments.shows_all)
+        return Error{ErrorCode::InvalidRequest, "env: --all goes with a GPU, not with a consumer"};
+    if (meant.empty() && is_consumer)
+        return print_choice(context);
+    if (meant.empty())
+        return unknown_name(ErrorCode::UnknownConsumer, "no consumer and no GPU", word, consumers);
+    if (is_consumer)
+        return Error{ErrorCode::InvalidRequest,
+                     fmt::format("env: '{}' is a consumer and could mean {}: write the GPU's id, "
+                                 "or give the consumer an option such as --gpu",
+                                 word, gpu_listing(meant))};
+    const auto& gpu = *TRY(pick_gpu(view, word));
+    // Selectors of a partition are based on the view in which it is a GPU.
+    return print_gpu(context, unit_of(gpu) ? view.report() : report, gpu);
+}
+
+Status check_env(Arguments& arguments) {
+    if (arguments.shows_all && !arguments.select.names_consumer)
+        return refusal("env: --all shows every way to name a GPU: which one?");
+    return Done{};
+}
+
+}  // namespace
+
+Verb env_verb() {
+    return {.name = "env",
+            .overview = {{"env [CONSUMER]",
+                          "the same as KEY=VALUE lines, for eval or EnvironmentFile="},
+                         {"env GPU", "the variables that make any program use this GPU"}},
+            .usage = {"env [CONSUMER] [OPTION…]", "env GPU [--all] [OPTION…]"},
+            .about = R"page(
+The environment of the choice as KEY=VALUE lines:
+
+  eval "$(gpuprobectl env CONSUMER | sed 's/^/export /')"
+  gpuprobectl env CONSUMER > /run/CONSUMER.env     # EnvironmentFile=
+
+It selects what was chosen and hides every other GPU, in all variables that the consumer reads; if
+the CPU was chosen, or --backend=none was given, it hides all GPUs.
+
+With a GPU, it is what makes programs use only that one: for each API the best name that stays the
+same after a restart, or else its position, with the variables that fix the order. A terminal also
+shows the other ways, as comments; -j prints all of them with the GPU's UUIDs. Exit status 3 when
+the GPU cannot be named.
+)page",
+            .operands = {{.word = {.name = "CONSUMER", .names = kConsumers | kGpus},
+                          .take = take_consumer}},
+            .options =
+                joined({{.names = "--build",
+                         .help = "variables for building ggml for that choice, not for running it",
+                         .take = put<&Arguments::select, &SelectArguments::for_build>},
+                        {.names = "--all",
+                         .help = "with a GPU: also the other ways to name it, as comments",
+                         .take = put<&Arguments::shows_all>}},
+                       choice_options()),
+            .check = check_env,
+            .run = run_env};
+}
+
+namespace {
+
+/// A value of a rule as text.
+std::string rule_word(const Value& value) {
+    const auto* text = value.as_string();
+    return text ? *text : json_line(value);
+}
+
+/// A value or list of values as text.
+std::string words_of(const Value& value) {
+    const auto* names = value.as_array();
+    if (!names)
+        return rule_word(value);
+    std::string words;
+    for (const auto& name : *names)
+        words += (words.empty() ? "" : ", ") + rule_word(name);
+    return words;
+}
+
+/// A rule as text: "prefer vulkan, cuda; strict; variants: only cpu".
+std::string rule_words(const Value& rule) {
+    std::string words;
+    for (const auto& member : *rule.as_object()) {
+        words += words.empty() ? member.key : "; " + member.key;
+        // A flag that is true is shown by its name.
+        if (member.value.is_object())
+            words += ": " + rule_words(member.value);
+        else if (member.value.as_bool() != true)
+            words += ' ' + words_of(member.value);
+    }
+    return scrubbed(words, 512);
+}
+
+Result<ExitCode> list_overrides(Context& context) {
+    const auto overrides = TRY(context.client.overrides());
+    if (context.wants_json()) {
+        Value document;
+        document["overrides"] = overrides;
+        print_json(context.arguments, document);
+        return ExitCode::Answered;
+    }
+    Table table{{{.title = "CONSUMER"}, {.title = "RULE", .may_shrink = true}, {.title = "UID"}}};
+    for (const auto& member : *overrides.as_object())
+        table.add({{.text = member.key, .tone = Tone::Strong},
+                   {.text = rule_words(member.value.at("rule"))},
+                   {.text = json_line(member.value.at("set_by_uid"))}});
+    print(table.empty() ? "no overrides\n" : table.text(context.screen));
+    return ExitCode::Answered;
+}
+
+/// Reports that an override was set or cleared, or that there was none to clear.
+Result<ExitCode> done(Context& context, const char* what, bool happened) {
+    const auto& consumer = *context.arguments.overriding.consumer;
+    if (context.wants_json()) {
+        Value document;
+        document["consumer"] = consumer;
+        document[what] = happened;
+        print_json(context.arguments, document);
+    } else if (!context.arguments.is_quiet) {
+        print(phrase(happened ? "{consumer}: override {what}" : "{consumer}: there was no override",
+                     {{"consumer", scrubbed(consumer, 64)}, {"what", what}}) +
+              "\n");
+    }
+    return ExitCode::Answered;
+}
+
+Result<ExitCode> run_override(Context& context) {
+    const auto& arguments = context.arguments;
+    if (arguments.overriding.action == "list")
+        return list_overrides(context);
+    const auto& consumer = *arguments.overriding.consumer;
+    if (arguments.overriding.action == "clear")
+        return done(context, "cleared", TRY(context.client.clear_override(consumer)));
+    // Rules are stored with ids, which stay valid when the order of GPUs changes.
+    auto wanted = arguments;
+    TRY(name_gpus_by_id(context, wanted.select.request));
+    TRY(context.client.set_override(consumer, override_rule_of(wanted)));
+    return done(context, "set", true);
+}
+
+Status check_override(Arguments& arguments) {
+    if (arguments.overriding.action != "list" && !arguments.overriding.consumer)
+        return refusal("override: for which consumer? 'gpuprobectl consumers' lists them");
+    return Done{};
+}
+
+}  // namespace
+
+Verb override_verb() {
+    return {
+        .name = "override",
+        .overview = {{"override", "set, clear or list your own choice for a consumer"}},
+        .usage = {"override set CONSUMER OPTION…", "override clear CONSUMER", "override [list]"},
+        .about = R"(
+Sets what select and recommend answer for CONSUMER until it is cleared. An override reorders or
+narrows the choice; it never makes an unusable backend usable, and its --backend counts only if the
+consumer asks for none itself. In the daemon it needs an administrator; with --direct it is only for
+you.
+)",
+        .operands = {{.word = {.name = "ACTION", .offers = "set clear list", .takes_others = false},
+                      .take = put<&Arguments::overriding, &OverrideArguments::action>},
+                     {.word = {.name = "CONSUMER", .names = kConsumers},
+                      .take = put<&Arguments::overriding, &OverrideArguments::consumer>}},
+        .options = rule_options(),
+        .check = check_override,
+        .run = run_override};
+}
+
+namespace {
+
+/// Adds a member if it was given.
+void add(Value& outcome, const char* key, const std::optional<std::string>& text) {
+    if (text)
+        outcome[key] = *text;
+}
+
+Result<ExitCode> run_report_outcome(Context& context) {
+    const auto& arguments = context.arguments;
+    Value outcome;
+    outcome["consumer"] = arguments.select.consumer;
+    outcome["outcome"] = arguments.outcome.result;
+    add(outcome, "backend", arguments.outcome.backend);
+    add(outcome, "variant", arguments.outcome.variant);
+    add(outcome, "family", arguments.outcome.family);
+    add(outcome, "detail", arguments.outcome.detail);
+    // At most one: take_gpu_used() refuses more.
+    for (const auto& id : TRY(gpu_ids(context, arguments.outcome.gpus)))
+        outcome["gpu"] = id;
+    TRY(context.client.report_outcome(outcome));
+    if (context.wants_json())
+        print_json(arguments, outcome);
+    else if (!arguments.is_quiet)
+        print(fmt::format("noted: {} {}\n", scrubbed(arguments.select.consumer, 64),
+                          arguments.outcome.result == "ok" ? "works" : "failed"));
+    return ExitCode::Answered;
+}
+
+Status check_report_outcome(Arguments& arguments) {
+    if (arguments.outcome.result.empty())
+        return refusal("report-outcome: CONSUMER and RESULT are needed");
+    return Done{};
+}
+
+Status take_gpu_used(Arguments& arguments, const std::string& word) {
+    arguments.outcome.gpus = comma_list(word);
+    if (arguments.outcome.gpus.size() != 1)
+        return refusal("name one GPU; leave it out if it was any");
+    return Done{};
+}
+
+}  // namespace
+
+Verb report_outcome_verb() {
+    return {.name = "report-outcome",
+            .overview = {{"report-outcome", "say that a choice worked, or failed"}},
+            .usage = {"report-outcome CONSUMER ok|failed OPTION…"},
+            .about = R"(
+Reports how a choice went. What failed is not offered to you again for a week, unless its driver
+changes or you report that it works. What root reports counts for everybody.
+)",
+            .operands = {{.word = {.name = "CONSUMER", .names = kConsumers}, .take = take_consumer},
+                         {.word = {.name = "RESULT", .offers = "ok failed", .takes_others = false},
+                          .take = put<&Arguments::outcome, &OutcomeArguments::result>}},
+            .options = {{.names = "--backend",
+                         .value = {.name = "NAME", .offers = kBackendWords},
+                         .help = "the backend that was chosen",
+                         .take = put<&Arguments::outcome, &OutcomeArguments::backend>},
+                        {.names = "--variant",
+                         .value = {.name = "NAME"},
+                         .help = "or the variant that was installed",
+                         .take = put<&Arguments::outcome, &OutcomeArguments::variant>},
+                        {.names = "--family",
+                         .value = {.name = "NAME", .offers = "cuda rocm vulkan xpu cpu"},
+                         .help = "or everything of that family: cuda, rocm, vulkan …",
+                         .take = put<&Arguments::outcome, &OutcomeArguments::family>},
+                        {.names = "--gpu",
+                         .value = {.name = "GPU", .names = kGpus},
+                         .help = "the GPU it ran on; without it, any",
+                         .take = take_gpu_used},
+                        {.names = "--detail",
+                         .value = {.name = "TEXT"},
+                         .help = "what went wrong, for people",
+                         .take = put<&Arguments::outcome, &OutcomeArguments::detail>}},
+            .check = check_report_outcome,
+            .run = run_report_outcome};
+}
+
+namespace {
+
+/// Prints names, one per line or as a JSON object with one member.
+ExitCode list(const Context& context, const char* what, const std::vector<std::string>& names) {
+    if (context.wants_json()) {
+        Value document{Value::Object{}};
+        document[what] = to_value(names);
+        print_json(context.arguments, document);
+        return ExitCode::Answered;
+    }
+    for (const auto& name : names)
+        print(name + "\n");
+    return ExitCode::Answered;
+}
+
+Result<ExitCode> list_consumers(Context& context) {
+    return list(context, "consumers", TRY(context.client.consumers()));
+}
+
+Result<ExitCode> list_products(Context& context) {
+    return list(context, "products", TRY(context.client.products()));
+}
+
+}  // namespace
+
+/// Lists the applications of select and env.
+Verb consumers_verb() {
+    return {.name = "consumers",
+            .overview = {{"consumers", "the names that select and env know"}},
+            .usage = {"consumers [OPTION…]"},
+            .about = R"(
+The consumer profiles that select and env know.
+)",
+            .run = list_consumers};
+}
+
+/// Lists the applications of recommend.
+Verb products_verb() {
+    return {.name = "products",
+            .overview = {{"products", "the names that recommend knows"}},
+            .usage = {"products [OPTION…]"},
+            .about = R"(
+The products that recommend knows without a manifest.
+)",
+            .run = list_products};
 }
 
 }  // namespace gpuprobe::inline cli

@@ -6,9 +6,8 @@
 
 #include "base/record.h"
 #include "base/text.h"
-#include "cli/recommendation.h"
-#include "cli/shared_options.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
+#include "cli/verb_recommend.h"
 #include "explain/phrase.h"
 #include "export/selector.h"
 #include "export/subject.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/verbs.h"
+#include "cli/verb.h"
 
 namespace gpuprobe::inline cli {
 

@@ -149,9 +149,9 @@ class Rare(unittest.TestCase):
     SENTENCES = {
         ("choice.js", "cli/verb_recommend.cpp"): ("nothing fits", "nothing for a machine like this", " by default: nothing is known to fit",
             ", perhaps: not everything that it needs is known", "the platform of this machine is not known, and builds differ by it"),
-        ("choice.js", "cli/decision_text.cpp"): ("nothing matches", "candidates", "answers", "the consumer's words", "what helps"),
+        ("choice.js", "cli/choice.cpp"): ("nothing matches", "candidates", "answers", "the consumer's words", "what helps"),
         ("choice.js", "policy/truth.h"): ('"rejected"', '"uncertain"', '"unknown"'),
-        ("gpuprobe.js", "cli/status_text.cpp"): ("no backend to choose", "nothing is known to work on"),
+        ("gpuprobe.js", "cli/verb_status.cpp"): ("no backend to choose", "nothing is known to work on"),
         ("gpuprobe.js", "cli/run.cpp"): ("no daemon answers on the system bus",),
         ("gpus.js", "explain/wording_table.h"): ("the size of its memory is not known", "not for gpus from this vendor"),
         ("fit.js", "cli/plan_text.cpp"): ("no gpu that computes", "without a gpu: ", "no flash attention", "per gpu, at most", "together",

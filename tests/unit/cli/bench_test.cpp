@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/bench.h"
+
 #include <gtest/gtest.h>
 
-#include "cli/bench_text.h"
-#include "cli/measured_words.h"
 #include "explain/phrase.h"
 
 namespace gpuprobe {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/completion.h"
-
 #include <gtest/gtest.h>
+
+#include "cli/help.h"
 
 namespace gpuprobe {
 namespace {

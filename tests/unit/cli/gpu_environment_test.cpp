@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/gpu_environment.h"
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
+
+#include "cli/choice.h"
 
 namespace gpuprobe {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/pick_gpu.h"
-
 #include <gtest/gtest.h>
+
+#include "cli/choice.h"
 
 namespace gpuprobe {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/report_changes.h"
-
 #include <gtest/gtest.h>
+
+#include "cli/verb_daemon.h"
 
 namespace gpuprobe {
 namespace {

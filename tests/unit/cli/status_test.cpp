@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cli/status_text.h"
+#include "cli/verb_status.h"
 
 namespace gpuprobe {
 namespace {

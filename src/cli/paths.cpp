@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/places.h"
+#include "cli/paths.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "base/result.h"
+#include "probe/launcher.h"
 
 namespace gpuprobe::inline cli {
 
@@ -28,5 +32,11 @@ std::optional<std::string> why_nothing_is_kept();
 /// Paths at which another program of this project may be, most likely first: next to this one (in a
 /// build tree), then where it is installed.
 std::vector<std::string> own_program_paths(std::string_view name);
+
+/// The launcher of the workers that load vendor drivers for this process. It runs the worker
+/// program `given`, or the one next to this program, in ../libexec/gpuprobe or in ../lib/gpuprobe.
+/// The portable program contains the worker and checks at the first target whether this machine can
+/// run it. Errors: NotFound, naming the paths.
+Result<std::unique_ptr<Launcher>> own_workers(const std::optional<std::string>& given);
 
 }  // namespace gpuprobe::inline cli

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/device_use.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <ctime>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/record.h"
+#include "base/text.h"
+#include "base/value.h"
+#include "cli/paths.h"
+#include "cli/verb.h"
+#include "explain/phrase.h"
+#include "explain/report_text.h"
+#include "probe/spawn.h"
+#include "report/api_table.h"
+#include "report/compute_view.h"
+
+namespace gpuprobe::inline cli {
+namespace {
+
+using watch::DeviceUse;
+using watch::Doubt;
+
+struct DoubtWords {
+    Doubt doubt;
+    std::string_view text;
+};
+constexpr std::array<DoubtWords, 4> kDoubts = {
+    {{Doubt::NotReadable, "there is no permission to look into one of its processes"},
+     {Doubt::NodeOpen, "the driver of a device does not say how much a process uses"},
+     {Doubt::EndedTooSoon, "it ended before NVIDIA's library reported it"},
+     {Doubt::TooMany, "it has more processes than are looked at"}}};
+
+const Gpu* find_gpu(const Report& report, std::string_view id) {
+    const auto found = std::ranges::find(report.gpus, id, &Gpu::id);
+    return found == report.gpus.end() ? nullptr : &*found;
+}
+
+/// The devices that are GPUs; the others are accelerators.
+std::vector<DeviceUse> gpus_in(const std::vector<DeviceUse>& devices, const Report& report) {
+    std::vector<DeviceUse> gpus;
+    std::ranges::copy_if(devices, std::back_inserter(gpus), [&report](const DeviceUse& use) {
+        return find_gpu(report, use.device) != nullptr;
+    });
+    return gpus;
+}
+
+/// The device's name, followed by its id if another GPU has the same name.
+std::string device_title(std::string_view id, const Report& report) {
+    const auto whole = whole_id(id);
+    const auto accelerator = std::ranges::find(report.accelerators, whole, &Accelerator::id);
+    if (accelerator != report.accelerators.end())
+        return scrubbed(accelerator->name.value_or(accelerator->id), 128);
+    const auto* gpu = find_gpu(report, whole);
+    if (!gpu)
+        return scrubbed(id, 128);
+    const auto title = gpu_title(*gpu);
+    const auto alike = std::ranges::count_if(
+        report.gpus, [&title](const Gpu& other) { return gpu_title(other) == title; });
+    return scrubbed(alike > 1 ? fmt::format("{} ({})", title, id) : title, 128);
+}
+
+/// "CUDA or HIP"; nullopt if no API is known.
+std::optional<std::string> api_labels(const std::vector<std::string>& apis) {
+    std::vector<std::string> labels;
+    for (const auto& word : apis) {
+        const auto* api = find_api(word);
+        labels.emplace_back(api ? api->label : std::string_view{word});
+    }
+    return labels.empty() ? std::nullopt : std::optional{joined_with_or(labels)};
+}
+
+/// "NVIDIA H200, 18.2 GiB".
+std::string device_text(const DeviceUse& use, const Report& report) {
+    return phrase("{device}[, {memory}]",
+                  {{"device", device_title(use.device, report)},
+                   {"memory", use.memory ? std::optional{size_text(*use.memory)} : std::nullopt}});
+}
+
+/// The choice, if it differs from the observed use; nullopt if it does not, or if that is unknown.
+std::optional<std::string> contrast(const SeenUse& seen,
+                                    const ChosenUse& chosen,
+                                    const Report& report) {
+    if (is_as_chosen(seen, chosen, report).value_or(true))
+        return std::nullopt;
+    // Name the GPUs only if they are the difference; otherwise the backend is enough.
+    const auto ids_differ = std::ranges::any_of(seen.devices, [&chosen](const DeviceUse& use) {
+        return std::ranges::none_of(chosen.gpus,
+                                    [&use](const auto& id) { return whole_id(id) == use.device; });
+    });
+    return ids_differ ? chosen_text(chosen, report) : scrubbed(chosen.backend, 64);
+}
+
+/// The result if no GPU was seen: certain only without doubts.
+std::optional<bool> none_is(bool wanted, const SeenUse& seen) {
+    return seen.doubts.empty() ? std::optional{wanted} : std::nullopt;
+}
+
+/// Whether one of the GPUs may have been used through the API; nullopt if no API is known for any
+/// of them.
+std::optional<bool> is_through(const std::vector<DeviceUse>& gpus, std::string_view api) {
+    bool is_known = false;
+    for (const auto& use : gpus) {
+        if (contains(use.apis, api))
+            return true;
+        is_known |= !use.apis.empty();
+    }
+    return is_known ? std::optional{false} : std::nullopt;
+}
+
+/// The API for a word of --expect: the word itself, or the API below that backend; "" for other
+/// words.
+std::string_view api_word(std::string_view word) {
+    return find_api(word) && computes(*find_api(word)) ? word : api_below(word);
+}
+
+}  // namespace
+
+bool is_expectable(std::string_view word) {
+    return word == kCpu || !api_word(word).empty();
+}
+
+bool is_same_api(std::string_view word, std::string_view backend) {
+    return !api_word(word).empty() && api_word(word) == api_below(backend);
+}
+
+std::optional<bool> is_as_expected(const SeenUse& seen,
+                                   std::string_view word,
+                                   const Report& report) {
+    const auto gpus = gpus_in(seen.devices, report);
+    if (word == kCpu)
+        return gpus.empty() ? none_is(true, seen) : std::optional{false};
+    return gpus.empty() ? none_is(false, seen) : is_through(gpus, api_word(word));
+}
+
+std::optional<bool> is_as_chosen(const SeenUse& seen,
+                                 const ChosenUse& chosen,
+                                 const Report& report) {
+    // A backend without an API is the CPU.
+    const auto word = api_below(chosen.backend).empty() ? kCpu : std::string_view{chosen.backend};
+    const auto as_expected = is_as_expected(seen, word, report);
+    if (!as_expected || !*as_expected || word == kCpu || chosen.gpus.empty())
+        return as_expected;
+    // The API is right; now check that no other GPU was used. Partitions count as their GPU.
+    return std::ranges::all_of(gpus_in(seen.devices, report), [&chosen](const DeviceUse& use) {
+        return std::ranges::any_of(chosen.gpus,
+                                   [&use](const auto& id) { return whole_id(id) == use.device; });
+    });
+}
+
+std::string doubts_text(const std::set<Doubt>& doubts) {
+    std::vector<std::string_view> texts;
+    for (const auto& words : kDoubts)
+        if (doubts.contains(words.doubt))
+            texts.push_back(words.text);
+    return fmt::format("{}", fmt::join(texts, "; "));
+}
+
+std::string devices_text(const std::vector<DeviceUse>& devices, const Report& report) {
+    std::vector<std::string> groups;
+    std::vector<std::string> alike;  // devices used through the same APIs, which are named once
+    // Devices that were used through the same APIs form a group, which ends where the APIs differ.
+    for (std::size_t place = 0; place < devices.size(); ++place) {
+        const auto& use = devices[place];
+        alike.push_back(device_text(use, report));
+        if (place + 1 < devices.size() && devices[place + 1].apis == use.apis)
+            continue;
+        groups.push_back(phrase("{devices}[ through {apis}]", {{"devices", joined_with_and(alike)},
+                                                               {"apis", api_labels(use.apis)}}));
+        alike.clear();
+    }
+    return joined_with_and(groups);
+}
+
+std::string chosen_text(const ChosenUse& chosen, const Report& report) {
+    std::vector<std::string> titles;
+    for (const auto& id : chosen.gpus)
+        titles.push_back(device_title(id, report));
+    return phrase(
+        "{backend}[ on {gpus}]",
+        {{"backend", scrubbed(chosen.backend, 64)},
+         {"gpus", titles.empty() ? std::nullopt : std::optional{joined_with_and(titles)}}});
+}
+
+std::string outcome_text(const SeenUse& seen, const ChosenUse& chosen, const Report& report) {
+    if (!seen.devices.empty())
+        return phrase("took {devices}[ although {chosen} was chosen]",
+                      {{"devices", devices_text(seen.devices, report)},
+                       {"chosen", contrast(seen, chosen, report)}});
+    if (!seen.doubts.empty())
+        return phrase("it is not known whether a GPU was used: {doubts}",
+                      {{"doubts", doubts_text(seen.doubts)}});
+    if (api_below(chosen.backend).empty())
+        return "took no GPU, as chosen";
+    return phrase("took no GPU although {chosen} was chosen",
+                  {{"chosen", scrubbed(chosen.backend, 64)}});
+}
+
+Value devices_document(const std::vector<DeviceUse>& devices, const Report& report) {
+    Value document{Value::Array{}};
+    for (const auto& use : devices) {
+        Value entry;
+        entry["device"] = use.device;
+        entry["name"] = device_title(use.device, report);
+        entry["memory"] = to_value(use.memory);
+        entry["apis"] = to_value(use.apis);
+        entry["processes"] = use.processes;
+        document.push_back(std::move(entry));
+    }
+    return document;
+}
+
+Value apis_document(const std::set<Api>& apis) {
+    std::vector<std::string_view> words;
+    for (const auto api : apis)
+        words.push_back(info_of(api).word);
+    std::ranges::sort(words);
+    Value document{Value::Array{}};
+    for (const auto word : words)
+        document.push_back(Value{word});
+    return document;
+}
+
+Value doubts_document(const std::set<Doubt>& doubts) {
+    Value document{Value::Array{}};
+    for (const auto doubt : doubts)
+        document.push_back(Value{name_of(doubt)});
+    return document;
+}
+
+namespace {
+
+constexpr Duration kFirstPause = std::chrono::milliseconds{5};
+/// A program that fails while starting may hold a context for only some 100 ms (CUDA on an H200).
+constexpr Duration kStartPause = std::chrono::milliseconds{25};
+constexpr Duration kUsualPause = std::chrono::milliseconds{100};
+/// Looking takes at most 1/kShare of the time of one CPU.
+constexpr int kShare = 20;
+constexpr Duration kLongestPause = std::chrono::seconds{1};
+
+/// A worker that queries NVML takes some 50 ms of CPU time, so it runs often only while a program
+/// starts.
+constexpr Duration kFirstAsk = std::chrono::milliseconds{100};
+constexpr Duration kUsualAsk = std::chrono::milliseconds{200};
+constexpr Duration kLateAsk = std::chrono::seconds{2};
+constexpr Duration kStarts = std::chrono::seconds{15};
+constexpr Duration kNvmlPatience = std::chrono::seconds{5};
+constexpr int kMaxRefusals = 3;
+
+/// The CPU time that this thread has used. Not the elapsed time: on a busy machine looking takes
+/// longer but costs the same.
+Duration processor_time() {
+    timespec spent = {};
+    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
+    return std::chrono::seconds{spent.tv_sec} +
+           std::chrono::duration_cast<Duration>(std::chrono::nanoseconds{spent.tv_nsec});
+}
+
+}  // namespace
+
+DeviceWatch::DeviceWatch(EventLoop& loop,
+                         const Arguments& arguments,
+                         const Report& report,
+                         pid_t root,
+                         std::string mark,
+                         Looked looked)
+    : loop_{loop},
+      arguments_{arguments},
+      looked_{std::move(looked)},
+      watcher_{files_, report, root, std::move(mark)},
+      began_{clock_.monotonic()},
+      pause_{kFirstPause},
+      ask_pause_{kFirstAsk} {
+    // From the loop, so that `looked` is never called during construction.
+    timer_ = loop_.defer([this] { look(); });
+}
+
+bool DeviceWatch::is_settled() const {
+    return !watcher_.wants_nvml() || was_asked_ || refusals_ >= kMaxRefusals;
+}
+
+void DeviceWatch::look() {
+    const auto began = processor_time();
+    const auto now = clock_.monotonic();
+    const auto uses = watcher_.look(now);
+    const auto took = processor_time() - began;
+    const auto usual = now - began_ < kStarts ? kStartPause : kUsualPause;
+    // Double the pause up to the usual one, and lengthen it further if looking is expensive.
+    pause_ = std::min(std::max(std::min(pause_ * 2, usual), took * kShare), kLongestPause);
+    timer_ = loop_.after(pause_, [this] { look(); });
+    if (watcher_.wants_nvml())
+        ask_nvml();
+    looked_(uses);
+}
+
+void DeviceWatch::ask_nvml() {
+    const auto now = clock_.monotonic();
+    // Query at once for a new context, because it may be gone soon.
+    const bool is_due = now >= next_ask_ || watcher_.untold_since() > last_ask_;
+    if (is_asking_ || !is_due || refusals_ >= kMaxRefusals)
+        return;
+    last_ask_ = now;
+    // The first query starts the supervisor of workers. Without a worker program, give up.
+    if (!supervisor_) {
+        auto workers = own_workers(arguments_.worker);
+        if (!workers) {
+            refusals_ = kMaxRefusals;
+            return;
+        }
+        shut_out_workers();
+        launcher_ = std::move(*workers);
+        ProbeLimits limits;
+        limits.query = limits.trial = kNvmlPatience;
+        supervisor_ = std::make_unique<Supervisor>(loop_, *launcher_, clock_, limits);
+    }
+    is_asking_ = true;
+    // The answer belongs to the moment of the question, `now`.
+    const ProbeTarget target{.api = std::string{info_of(Api::Nvml).word},
+                             .stage = std::string{kProcessesStage}};
+    supervisor_->start(target, [this, now](const ProbeResult& answer) {
+        is_asking_ = false;
+        const bool is_answer = answer.outcome == Outcome::Answered;
+        refusals_ = is_answer ? 0 : refusals_ + 1;
+        was_asked_ |= is_answer;
+        next_ask_ = now + ask_pause_;
+        ask_pause_ = std::min(ask_pause_ * 2, now - began_ < kStarts ? kUsualAsk : kLateAsk);
+        watcher_.add_nvml(answer, now);
+    });
+}
+
+namespace {
+
+/// The time between two lines of output.
+constexpr Duration kBetween = std::chrono::seconds{1};
+/// How long to wait for NVML before the first line.
+constexpr Duration kWatchPatience = std::chrono::seconds{5};
+
+/// The line for users: devices, "no GPU", or why it is not known.
+std::string line_of(const SeenUse& seen, const Report& report) {
+    if (!seen.devices.empty())
+        return devices_text(seen.devices, report);
+    return seen.doubts.empty()
+               ? "no GPU"
+               : phrase("not known: {doubts}", {{"doubts", doubts_text(seen.doubts)}});
+}
+
+/// Watches one process for as long as it runs.
+class Watching {
+public:
+    Watching(Context& context, const Report& report, EventLoop& loop)
+        : context_{context},
+          report_{report},
+          pid_{static_cast<pid_t>(*context.arguments.run.pid)},
+          is_once_{context.arguments.run.looks_once ||
+                   !(context.screen.is_terminal || context.wants_json())},
+          until_{clock_.monotonic() + kWatchPatience},
+          watch_{loop,   context.arguments,
+                 report, pid_,
+                 "",     [this](const std::vector<watch::DeviceUse>& uses) { looked(uses); }} {}
+
+    [[nodiscard]] bool is_done() const { return is_done_; }
+    /// The exit code. Errors: NotFound if there is no such process, NotAuthorized.
+    [[nodiscard]] Result<ExitCode> finish() {
+        if (is_live_)
+            print("\n");
+        if (problem_)
+            return *problem_;
+        return ExitCode::Answered;
+    }
+
+private:
+    // Called after each look.
+    void looked(const std::vector<watch::DeviceUse>& uses) {
+        const auto& watcher = watch_.watcher();
+        const SeenUse seen{.devices = uses, .doubts = watcher.doubts()};
+        if (watcher.running() == 0)
+            return ended();
+        // The process can't be inspected, and no driver reports that it uses a device.
+        if (!watcher.sees_root() && uses.empty() && watch_.is_settled())
+            return give_up({ErrorCode::NotAuthorized,
+                            fmt::format("watch: you have no permission to look into process {}; "
+                                        "the user that it runs as has, and root",
+                                        pid_)});
+        const auto now = clock_.monotonic();
+        // NVML needs a while. Until then the first line would be incomplete.
+        const bool is_ready = watch_.is_settled() || now >= until_;
+        if (!is_ready || (told_at_ && now - *told_at_ < kBetween))
+            return;
+        told_at_ = now;
+        show(seen);
+        is_done_ = is_once_;
+    }
+
+    /// Prints a line; on a terminal it replaces the previous one.
+    void show(const SeenUse& seen) {
+        if (context_.wants_json()) {
+            print_document(seen);
+        } else if (is_once_) {
+            print(line_of(seen, report_) + "\n");
+        } else {
+            is_live_ = true;
+            print("\r\x1b[K" + cut_to(line_of(seen, report_), context_.screen.columns - 1,
+                                      context_.screen.ellipsis()));
+        }
+        std::fflush(stdout);
+    }
+
+    /// Prints a document; in a stream each one is on its own line.
+    void print_document(const SeenUse& seen) {
+        Value document;
+        document["pid"] = static_cast<int>(pid_);
+        document["processes"] = watch_.watcher().running();
+        document["uses"] = devices_document(seen.devices, report_);
+        document["doubts"] = doubts_document(seen.doubts);
+        if (is_once_)
+            print_json(context_.arguments, document);
+        else
+            print(json_line(document) + "\n");
+    }
+
+    /// The process has ended, or never existed if nothing was printed yet.
+    void ended() {
+        if (!told_at_)
+            return give_up(
+                {ErrorCode::NotFound, fmt::format("watch: there is no process {}", pid_)});
+        is_done_ = true;
+    }
+
+    void give_up(Error problem) {
+        problem_ = std::move(problem);
+        is_done_ = true;
+    }
+
+    Context& context_;
+    const Report& report_;
+    pid_t pid_;
+    bool is_once_;
+    SystemClock clock_ = {};
+    MonotonicTime until_;
+    std::optional<MonotonicTime> told_at_ = {};
+    bool is_done_ = false;
+    bool is_live_ = false;
+    std::optional<Error> problem_ = {};
+    DeviceWatch watch_;
+};
+
+Result<ExitCode> run_watch(Context& context) {
+    const auto report = TRY(context.client.report());
+    const auto loop = TRY(SystemLoop::create());
+    TRY(loop->stop_on_signals());
+    Watching watching{context, report, *loop};
+    // An interrupt is the normal way to end it.
+    (void)loop->run_until([&watching] { return watching.is_done(); });
+    return watching.finish();
+}
+
+Status check_watch(Arguments& arguments) {
+    constexpr std::uint64_t kMaxPid = 1U << 22U;  // proc_sys_kernel(5), pid_max
+    if (!arguments.run.pid)
+        return refusal("watch: which process? Its number is needed");
+    if (*arguments.run.pid == 0 || *arguments.run.pid > kMaxPid)
+        return refusal(
+            fmt::format("watch: {} cannot be the number of a process", *arguments.run.pid));
+    return Done{};
+}
+
+}  // namespace
+
+Verb watch_verb() {
+    return {
+        .name = "watch",
+        .overview = {{"watch PID", "which GPU a running program uses, and how much of it"}},
+        .usage = {"watch PID [--once]"},
+        .about = R"page(
+Which GPUs the process and everything it has started use now, how much memory they have there, and
+through which API. On a terminal a line that is kept up to date until the process ends; elsewhere,
+and with --once, one line. With -j one JSON document, or one a second.
+
+You can look into your own processes, and root into all; of others only KFD and NVIDIA's driver
+report. What cannot be seen is said to be not known.
+)page",
+        .operands = {{.word = {.name = "PID"}, .take = put<&Arguments::run, &RunArguments::pid>}},
+        .options = {{.names = "--once",
+                     .help = "look once",
+                     .take = put<&Arguments::run, &RunArguments::looks_once>}},
+        .check = check_watch,
+        .run = run_watch};
+}
+
+}  // namespace gpuprobe::inline cli

@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/verb_daemon.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/record.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "base/value.h"
+#include "base/version.h"
+#include "cli/bus_client.h"
+#include "cli/context.h"
+#include "cli/socket_client.h"
+#include "cli/verb.h"
+#include "explain/phrase.h"
+#include "explain/report_text.h"
+#include "wire/varlink.h"
+
+namespace gpuprobe::inline cli {
+namespace {
+
+const Gpu* gpu_of(const Report& report, const std::string& id) {
+    const auto found = std::find_if(report.gpus.begin(), report.gpus.end(),
+                                    [&id](const Gpu& gpu) { return gpu.id == id; });
+    return found == report.gpus.end() ? nullptr : &*found;
+}
+
+/// The GPU without members that change all the time.
+Value lasting(Gpu gpu) {
+    gpu.memory.free.reset();
+    gpu.memory.free_at.reset();
+    gpu.memory.evidence.clear();
+    for (auto& [api, view] : gpu.apis) {
+        view.age.reset();
+        if (auto* memory = view.device.find("memory"); memory && memory->is_object())
+            (*memory)["free"] = Value{};
+    }
+    return to_value(gpu);
+}
+
+/// The names of the members that differ, apart from those.
+std::vector<std::string> differing_members(const Gpu& before, const Gpu& after) {
+    const auto left = lasting(before);
+    const auto right = lasting(after);
+    std::vector<std::string> keys;
+    for (const auto& member : *right.as_object())
+        if (left.at(member.key) != member.value)
+            keys.push_back(member.key);
+    return keys;
+}
+
+/// A change of the report as a whole.
+Change change_of(std::string event, const Report& after) {
+    return {.event = std::move(event),
+            .state = std::string{name_of(after.state)},
+            .generation = after.generation};
+}
+
+Change gpu_change(std::string event, const Gpu& gpu, const Report& after) {
+    auto change = change_of(std::move(event), after);
+    change.gpu = gpu.id;
+    change.name = gpu_title(gpu);
+    return change;
+}
+
+}  // namespace
+
+std::vector<Change> changes_between(const Report& before, const Report& after) {
+    std::vector<Change> changes;
+    for (const auto& gpu : before.gpus)
+        if (!gpu_of(after, gpu.id))
+            changes.push_back(gpu_change("gpu-removed", gpu, after));
+    for (const auto& gpu : after.gpus) {
+        const auto* old = gpu_of(before, gpu.id);
+        if (!old)
+            changes.push_back(gpu_change("gpu-added", gpu, after));
+        auto members = old ? differing_members(*old, gpu) : std::vector<std::string>{};
+        if (members.empty())
+            continue;
+        changes.push_back(gpu_change("gpu-changed", gpu, after));
+        changes.back().changed = std::move(members);
+    }
+    if (before.state != after.state)
+        changes.push_back(change_of("state", after));
+    // The generation also changes with every change above, so it is reported only on its own.
+    else if (changes.empty() && before.generation != after.generation)
+        changes.push_back(change_of("generation", after));
+    return changes;
+}
+
+Value change_document(const Change& change, WallTime at) {
+    Value document{Value::Object{}};
+    document["event"] = change.event;
+    document["gpu"] = to_value(change.gpu);
+    document["name"] = to_value(change.name);
+    document["changed"] = to_value(change.changed);
+    document["state"] = change.state;
+    document["generation"] = to_value(change.generation);
+    document["at_usec"] = to_value(at);
+    return document;
+}
+
+std::string change_text(const Change& change) {
+    std::string members;
+    for (const auto& member : change.changed)
+        members += (members.empty() ? ": " : ", ") + member;
+    if (change.gpu)
+        return fmt::format("{:<12} {}  {}{}", change.event, scrubbed(*change.gpu),
+                           scrubbed(change.name.value_or("")), members);
+    if (change.event == "state")
+        return phrase("{event} {state}, generation {generation}",
+                      {{"event", fmt::format("{:<12}", change.event)},
+                       {"state", std::string{change.state}},
+                       {"generation", std::to_string(change.generation)}});
+    return fmt::format("{:<12} {}", change.event, change.generation);
+}
+
+namespace {
+
+/// A daemon that is being upgraded returns within this time.
+constexpr std::chrono::seconds kRestart{30};
+constexpr std::chrono::milliseconds kBetweenCalls{250};
+
+/// "14:03:59" in the local time zone.
+std::string local_time(WallTime at) {
+    const auto seconds = std::chrono::time_point_cast<std::chrono::seconds>(at);
+    return fmt::format("{:%H:%M:%S}",
+                       fmt::localtime(std::chrono::system_clock::to_time_t(seconds)));
+}
+
+void print_change(const Context& context, const Change& change) {
+    const auto now = SystemClock{}.wall();
+    if (context.wants_json())
+        print(json_line(change_document(change, now)) + "\n");
+    else
+        print(toned(context.screen, Tone::Faint, local_time(now)) + "  " + change_text(change) +
+              "\n");
+    std::fflush(stdout);
+}
+
+/// Connects to the named daemon, or to the socket, or to the system bus.
+Result<std::unique_ptr<Client>> open_any_daemon(const Arguments& arguments) {
+    if (arguments.bus)
+        return BusClient::open(*arguments.bus);
+    auto daemon = SocketClient::open(arguments.socket);
+    return daemon || arguments.socket ? std::move(daemon) : BusClient::open("system");
+}
+
+/// Waits for a daemon that has ended, for instance during an upgrade. Errors: Unavailable if it
+/// does not return in time, Cancelled on an interrupt.
+Result<std::unique_ptr<Client>> wait_for_daemon(const Arguments& arguments) {
+    const auto patience = arguments.patience ? std::chrono::seconds{*arguments.patience} : kRestart;
+    for (auto waited = std::chrono::milliseconds{0};; waited += kBetweenCalls) {
+        auto daemon = open_any_daemon(arguments);
+        if (daemon || waited >= patience)
+            return daemon;
+        if (!sleep_for(kBetweenCalls))
+            return Error{ErrorCode::Cancelled, "interrupted"};
+    }
+}
+
+/// Prints the differences between the known report and the new one.
+void tell_changes(const Context& context, Client& client, Report& known) {
+    auto next = client.report();
+    if (!next)
+        return;  // the daemon is ending; watch() will return an error
+    for (const auto& change : changes_between(known, *next))
+        print_change(context, change);
+    known = std::move(*next);
+}
+
+/// Prints changes until the source ends for good.
+Status follow(const Context& context, Report& known) {
+    const bool may_come_back = context.client.info().kind == "daemon";
+    auto* client = &context.client;
+    std::unique_ptr<Client> again;
+    for (;;) {
+        auto ended = client->watch([&] { tell_changes(context, *client, known); });
+        if (ended || ended.error().code != ErrorCode::Unavailable || !may_come_back)
+            return ended;
+        remark(context.arguments, "the daemon has ended; waiting for it to come back");
+        // `again` keeps the new client alive; changes since the old one ended are printed first.
+        again = TRY(wait_for_daemon(context.arguments));
+        client = again.get();
+        tell_changes(context, *client, known);
+    }
+}
+
+/// With JSON, each line is a separate document in every mode, because a stream can't be indented as
+/// a whole.
+Result<ExitCode> run_monitor(Context& context) {
+    auto known = TRY(context.client.report());
+    if (!context.wants_json())
+        remark(context.arguments, plural(known.gpus.size(), "watching {number} GPU; Ctrl-C ends it",
+                                         "watching {number} GPUs; Ctrl-C ends it"));
+    const auto ended = follow(context, known);
+    // An interrupt is the normal end.
+    if (!ended && ended.error().code == ErrorCode::Cancelled)
+        return ExitCode::Answered;
+    return ended ? Result<ExitCode>{ExitCode::Answered} : ended.error();
+}
+
+}  // namespace
+
+Verb monitor_verb() {
+    return {.name = "monitor",
+            .overview = {{"monitor", "follow hot-plug and changes"}},
+            .usage = {"monitor [OPTION…]"},
+            .about = R"(
+Prints a line when a GPU comes, goes or changes, until interrupted. When the daemon ends, as in an
+upgrade, it is waited for: 30 seconds, or --patience. With -j each line is a JSON document.
+)",
+            .run = run_monitor};
+}
+
+namespace {
+
+/// Reads standard input until its end. Errors: TooLarge, Io.
+Result<std::string> standard_input() {
+    std::string text;
+    std::string block(65536, '\0');
+    for (;;) {
+        const auto got = ::read(STDIN_FILENO, block.data(), block.size());
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return errno_error("standard input", errno);
+        if (got == 0)
+            return text;
+        text.append(block, 0, static_cast<std::size_t>(got));
+        if (text.size() > varlink::kMaxMessage.count)
+            return Error{ErrorCode::TooLarge, "standard input: over 2 MiB"};
+    }
+}
+
+/// The parameters as a JSON object. Errors: InvalidRequest; for standard input, also TooLarge and
+/// Io.
+Result<Value> parameters_of(const CallArguments& arguments) {
+    auto text = arguments.parameters;
+    if (text == "-")
+        text = TRY(standard_input());
+    auto parameters = parse_json(text, varlink::kMaxMessage);
+    if (!parameters)
+        return Error{ErrorCode::InvalidRequest, "parameters: " + parameters.error().text};
+    if (!parameters->is_object())
+        return Error{ErrorCode::InvalidRequest, "parameters: " + wrong_type(*parameters, "object")};
+    return parameters;
+}
+
+/// The error document. Errors of org.varlink.service have no name in their parameters, so it is
+/// added.
+Value failure_with_name(const MethodAnswer& answer, const Value& details) {
+    Value failure{Value::Object{}};
+    if (details.find("name") == nullptr)
+        failure["name"] = answer.error;
+    for (const auto& member : *details.as_object())
+        failure[member.key] = member.value;
+    Value document{Value::Object{}};
+    document["error"] = std::move(failure);
+    return document;
+}
+
+Result<ExitCode> run_call(Context& context) {
+    const auto& arguments = context.arguments.call;
+    // "Select" is short for "org.gpuprobe.Select".
+    const bool has_interface = arguments.method.find('.') != std::string::npos;
+    const MethodCall call{
+        .method = (has_interface ? "" : std::string{kInterface} + ".") + arguments.method,
+        .parameters = TRY(parameters_of(arguments)),
+        .uid = ::getuid()};
+    const auto answer = TRY(context.client.call(call));
+    const auto document = TRY(parse_json(answer.document, kMaxReport));
+    if (answer.error.empty()) {
+        print_json(context.arguments, document);
+        return ExitCode::Answered;
+    }
+    print_json(context.arguments, failure_with_name(answer, document));
+    // An unknown name is an error of org.varlink.service: the call was wrong.
+    const auto* name = document.at("name").as_string();
+    const auto code = name ? bus::error_code(*name) : std::nullopt;
+    return exit_code_of(code.value_or(ErrorCode::InvalidRequest), false);
+}
+
+Status check_call(Arguments& arguments) {
+    if (arguments.call.method.empty())
+        return refusal("call: which method? 'call org.varlink.service.GetInfo' is one");
+    return Done{};
+}
+
+}  // namespace
+
+Verb call_verb() {
+    return {.name = "call",
+            .overview = {{"call METHOD", "call a method of the daemon's socket"}},
+            .usage = {"call METHOD [PARAMETERS] [OPTION…]"},
+            .about = R"(
+Calls a method of org.gpuprobe and prints its answer as JSON, or {"error":…}. PARAMETERS is a JSON
+object, or - to read one from standard input. With --direct or --replay the answer is made here.
+)",
+            .operands = {{.word = {.name = "METHOD"},
+                          .take = put<&Arguments::call, &CallArguments::method>},
+                         {.word = {.name = "PARAMETERS"},
+                          .take = put<&Arguments::call, &CallArguments::parameters>}},
+            .check = check_call,
+            .run = run_call};
+}
+
+namespace {
+
+/// "gpuprobed 0.1.0 (feature, …)".
+std::string text_of_daemon(const ClientInfo& info) {
+    std::string features;
+    for (const auto& feature : info.features)
+        features += (features.empty() ? "" : ", ") + scrubbed(feature, 64);
+    return fmt::format("gpuprobed {}{}\n",
+                       scrubbed(info.version.value_or("of unknown version"), 64),
+                       features.empty() ? "" : " (" + features + ")");
+}
+
+Result<ExitCode> run_version(const Arguments& arguments) {
+    const bool asks_daemon = !arguments.is_direct && !arguments.replay;
+    std::optional<ClientInfo> daemon;
+    if (asks_daemon) {
+        // The bus comes first, because only there the daemon lists its features.
+        auto client = arguments.socket ? SocketClient::open(arguments.socket)
+                                       : BusClient::open(arguments.bus.value_or("system"));
+        if (!client && !arguments.socket && !arguments.bus)
+            if (auto other = SocketClient::open({}))
+                client = std::move(other);
+        if (client)
+            daemon = (*client)->info();
+        // A daemon that the user named must answer; otherwise none is needed.
+        else if (arguments.bus || arguments.socket)
+            return client.error();
+    }
+    if (arguments.json != JsonMode::Off) {
+        Value document{Value::Object{}};
+        document["version"] = kVersion;
+        document["daemon"] = Value{};
+        if (daemon) {
+            document["daemon"]["version"] = to_value(daemon->version);
+            document["daemon"]["features"] = to_value(daemon->features);
+        }
+        print_json(arguments, document);
+        return ExitCode::Answered;
+    }
+    print(fmt::format("gpuprobectl {}\n", kVersion));
+    if (daemon)
+        print(text_of_daemon(*daemon));
+    else if (asks_daemon)
+        remark(arguments, "no daemon answers on the system bus");
+    return ExitCode::Answered;
+}
+
+}  // namespace
+
+Verb version_verb() {
+    return {.name = "version",
+            .overview = {{"version", "this program's version, and the daemon's"}},
+            .usage = {"version [OPTION…]"},
+            .about = R"(
+The version of this program and of the daemon that answers.
+)",
+            .run_alone = run_version};
+}
+
+}  // namespace gpuprobe::inline cli
