@@ -5,8 +5,8 @@
 
 namespace gpuprobe::inline probe {
 
-/// Folders of /run that drivers need: udev's database, the sockets of NVIDIA's helpers, and where
-/// NixOS and container toolkits keep drivers.
+/// Folders below /run that drivers need: udev's database, the sockets of NVIDIA's helper daemons,
+/// and the folders in which NixOS and container toolkits keep drivers.
 inline constexpr std::array kRunPlaces = {
     "/run/udev",          "/run/nvidia-persistenced", "/run/nvidia-fabricmanager", "/run/nvidia",
     "/run/opengl-driver", "/run/opengl-driver-32",    "/run/current-system",       "/run/host",

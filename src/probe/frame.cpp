@@ -12,18 +12,20 @@
 namespace gpuprobe::inline probe {
 namespace {
 
-constexpr std::size_t kHeader = 8;
-constexpr std::size_t kSum = 4;
+constexpr std::size_t kHeader = 8;                      // length and kind
+constexpr std::size_t kSum = 4;                         // CRC-32
 constexpr std::uint64_t kDoneReserve = kib(256).count;  // kept free for the last frame
 constexpr std::size_t kMaxPhase = 64;
 constexpr std::size_t kMaxNote = 1024;
 constexpr std::size_t kMaxReasons = 64;
 
+/// The checksum `sum`, continued over `bytes`.
 std::uint32_t extended(std::uint32_t sum, std::string_view bytes) {
     const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
     return static_cast<std::uint32_t>(crc32(sum, data, static_cast<uInt>(bytes.size())));
 }
 
+/// The number as four little-endian bytes.
 std::string number_bytes(std::uint32_t number) {
     std::string bytes;
     for (int shift = 0; shift < 32; shift += 8)
@@ -31,6 +33,7 @@ std::string number_bytes(std::uint32_t number) {
     return bytes;
 }
 
+/// The inverse of number_bytes().
 std::uint32_t number_at(std::string_view bytes, std::size_t offset) {
     std::uint32_t number = 0;
     for (std::size_t i = 0; i < 4; ++i)
@@ -66,7 +69,7 @@ bool FrameWriter::fits(const std::string& payload) const {
            bytes_ + kHeader + payload.size() <= kMaxFrames.count - kDoneReserve;
 }
 
-/// With the sum of all that comes before it.
+/// The frame, followed by the checksum of everything before it.
 std::string FrameWriter::summed(FrameKind kind, const std::string& payload) const {
     const auto frame = header(payload.size() + kSum, kind) + payload;
     return frame + number_bytes(extended(sum_, frame));
@@ -108,6 +111,7 @@ std::string FrameWriter::device(const DeviceFacts& facts) {
     if (devices_ == kMaxFrameDevices)
         return {};
     auto payload = json_line(value_of(facts));
+    // Too large: send the device without its API-specific facts rather than not at all.
     if (!fits(payload)) {
         auto common = facts;
         common.extra = Value{Value::Object{}};
@@ -132,6 +136,7 @@ std::string FrameWriter::done(Outcome outcome,
         reasons.begin(),
         reasons.begin() + static_cast<std::ptrdiff_t>(std::min(reasons.size(), kMaxReasons))};
     auto payload = done_payload(outcome, note, first, frames_);
+    // fits() has reserved kDoneReserve bytes for this frame. Drop the reasons to stay within them.
     if (payload.size() + kHeader + kSum > kDoneReserve)
         payload = done_payload(outcome, note, {}, frames_);
     return summed(FrameKind::Done, payload);
@@ -149,7 +154,7 @@ void FrameReader::feed(std::string_view bytes) {
         (void)fail("over " + std::to_string(kMaxFrames.count) + " bytes");
         return;
     }
-    buffer_.erase(0, std::exchange(read_, 0));
+    buffer_.erase(0, std::exchange(read_, 0));  // drop the frames that have been decoded
     buffer_ += bytes;
 }
 
@@ -168,6 +173,7 @@ std::optional<Frame> FrameReader::next() {
         return std::nullopt;
     const std::size_t length = number_at(rest, 0);
     const auto kind = number_at(rest, 4);
+    // Check the header before waiting for the payload: a bad length would never arrive.
     if (length > kMaxFrame.count)
         return fail("a frame of " + std::to_string(length) + " bytes");
     if (kind < 1 || kind > static_cast<std::uint32_t>(FrameKind::Known))
@@ -211,11 +217,13 @@ std::optional<Frame> FrameReader::take(FrameKind kind, std::string_view bytes) {
 }
 
 std::string FrameReader::objection(const Frame& frame) {
+    // The writer obeys the same limits, so a stream that exceeds them did not come from it.
     if (frame.kind == FrameKind::Device && ++devices_ > kMaxFrameDevices)
         return "over " + std::to_string(kMaxFrameDevices) + " devices";
     if (frame.kind == FrameKind::Runtime &&
         (members_ += frame.payload.as_object()->size()) > kMaxFrameMembers)
         return "over " + std::to_string(kMaxFrameMembers) + " facts of the API";
+    // These frames carry the number of frames before them, so a missing one is noticed.
     if (has_sum(frame.kind) && frame.payload.at("frames").as_unsigned() != frames_)
         return "frames are missing";
     return {};

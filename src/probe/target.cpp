@@ -15,10 +15,10 @@ constexpr std::size_t kMaxDrivers = 64;
 constexpr int kWordBits = static_cast<int>(sizeof(void*)) * 8;
 constexpr std::size_t kMaxTargetNote = 512;
 
-/// One API's search, folder by folder.
+/// Collects the driver manifests of one API, folder by folder.
 class DriverSearch {
 public:
-    /// Reads a manifest; nullopt when it is for another processor.
+    /// Returns the library that a manifest names; nullopt if it is for another architecture.
     using Reader = Result<std::optional<std::string>> (*)(std::string_view text,
                                                           std::string_view path);
 
@@ -28,6 +28,7 @@ public:
     void visit(const std::string& folder) {
         const auto names = files_.list(folder);
         if (!names) {
+            // A missing folder is normal; any other error hides drivers and is reported.
             if (names.error().code != ErrorCode::NotFound)
                 refuse(folder, "unreadable-manifest", names.error().text);
             return;
@@ -38,6 +39,7 @@ public:
     }
 
     void add_to(TargetSearch& search) && {
+        // Without a manifest, one worker still checks whether the API's loader is installed.
         if (targets_.empty())
             targets_.push_back(ProbeTarget{.api = api_});
         std::ranges::move(targets_, std::back_inserter(search.targets));
@@ -48,6 +50,7 @@ private:
     void consider(const std::string& path) {
         if (seen_.size() == kMaxDrivers)
             return;
+        // The same manifest may be linked into several folders; the first counts.
         auto real = files_.real_path(path).value_or(path);
         if (std::ranges::find(seen_, real) != seen_.end())
             return;
@@ -93,12 +96,13 @@ Result<std::optional<std::string>> opencl_library(std::string_view text, std::st
 
 constexpr std::size_t kMaxLibrary = 4096;
 
-/// As uname -m, package names and Mesa's build spell processors.
+/// CPU architectures as spelled by uname -m, package names and Mesa's build.
 constexpr std::array<std::string_view, 22> kProcessors = {
     "x86_64",  "amd64",  "i386",     "i486",        "i586",    "i686",    "x86",   "aarch64",
     "arm64",   "armv6l", "armv7l",   "armhf",       "arm",     "riscv64", "ppc64", "ppc64le",
     "ppc64el", "s390x",  "mips64el", "loongarch64", "loong64", "sparc64"};
 
+/// The spellings of the architecture that this program was compiled for.
 #if defined(__x86_64__)
 constexpr std::array<std::string_view, 2> kOurs = {"x86_64", "amd64"};
 #elif defined(__aarch64__)
@@ -117,7 +121,7 @@ Error malformed(std::string text) {
     return Error{ErrorCode::Malformed, std::move(text)};
 }
 
-/// A library's name as dlopen takes it, or why it can't be one.
+/// Why the name can't be passed to dlopen; empty if it can.
 std::string library_problem(std::string_view name) {
     if (name.empty())
         return "names no library";
@@ -132,6 +136,7 @@ std::string library_problem(std::string_view name) {
 
 TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders) {
     TargetSearch search;
+    // The CPU needs no probe: it has neither a driver nor a device to query.
     for (const auto& api : kApis)
         if (!api.has_manifests && api.id != Api::Cpu)
             search.targets.push_back(ProbeTarget{.api = std::string{api.word}});
@@ -157,6 +162,7 @@ Result<VulkanManifest> parse_vulkan_manifest(std::string_view text, std::string_
     if (auto problem = library_problem(*library); !problem.empty())
         return malformed("ICD.library_path: " + problem);
     VulkanManifest manifest{.library = *library};
+    // A name without a slash is a soname, which dlopen searches for; leave it as it is.
     const bool is_relative = library->find('/') != std::string::npos && library->front() != '/';
     if (is_relative)
         manifest.library.insert(0, path.substr(0, path.find_last_of('/') + 1));
@@ -176,6 +182,7 @@ bool is_for_another_processor(std::string_view name) {
     const auto pieces = split(name, '.');
     if (pieces.size() < 3)
         return false;
+    // Only a known architecture counts: the middle piece may be a version or any other word.
     const auto word = lower_case(pieces[pieces.size() - 2]);
     return std::ranges::find(kProcessors, word) != kProcessors.end() &&
            std::ranges::find(kOurs, word) == kOurs.end();

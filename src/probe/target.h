@@ -14,31 +14,31 @@
 
 namespace gpuprobe::inline probe {
 
-/// Asks a management library which processes use its devices. Such a worker shares our PID
-/// namespace, without which it would see nobody, and so has no namespaces at all; what else holds a
-/// worker (docs/sandbox.md) holds it too.
+/// The stage that queries a management library for the processes that use its devices. Such a
+/// worker must share our PID namespace to see them, so it gets no namespaces at all. The rest of
+/// the sandbox (docs/sandbox.md) applies to it as well.
 constexpr std::string_view kProcessesStage = "processes";
 
-/// One worker's job: one API, for Vulkan and OpenCL one driver manifest of it, and in the later
-/// stages one device of that.
+/// The job of one worker: one API; for Vulkan and OpenCL one driver manifest; in the later stages
+/// one device of that driver.
 struct ProbeTarget {
     std::string api = {};
     std::string driver =
         {};  ///< path of the ICD manifest or .icd file; "" for the API's only driver
-    /// What that manifest names; a path relative to the manifest is made absolute.
+    /// The library that the manifest names; a path relative to the manifest is made absolute.
     std::optional<std::string> library = {};
     std::string stage = "query";  ///< "query", "verify", "measure" or kProcessesStage
-    /// Which of the driver's devices a later stage is about: "pci:0000:00:06.0" where the query
-    /// gave an address, else "index:N". nullopt for the query, which is about all of them.
+    /// The device that a later stage runs on: "pci:0000:00:06.0" if the query reported an address,
+    /// else "index:N". nullopt for the query, which covers all devices.
     std::optional<std::string> device = {};
     auto operator<=>(const ProbeTarget&) const = default;
 };
 
-/// Where drivers announce themselves, in the order of search; where two are the same file, the
-/// first counts.
+/// Folders with driver manifests, in search order. If two entries are the same file, the first
+/// counts.
 struct TargetFolders {
     /// Source: Vulkan loader, LoaderDriverInterface.md, "Driver Discovery on Linux", with the
-    /// fallbacks of the variables: a daemon has no user's XDG folders.
+    /// defaults of the XDG variables, because a daemon does not have a user's XDG folders.
     std::vector<std::string> vulkan = {"/etc/xdg/vulkan/icd.d", "/usr/local/etc/vulkan/icd.d",
                                        "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d",
                                        "/usr/share/vulkan/icd.d"};
@@ -47,39 +47,40 @@ struct TargetFolders {
 };
 
 struct TargetSearch {
-    /// Those without manifests, then each API's in the order of search, names within a folder
-    /// sorted.
+    /// First the APIs without manifests, then the manifests of each API in search order; names
+    /// within a folder are sorted.
     std::vector<ProbeTarget> targets = {};
-    /// Failed: manifests that can't be tried, with the reason "unreadable-manifest" or
-    /// "malformed-manifest" and a note that names the file.
+    /// Manifests that can't be tried: outcome Failed, the reason "unreadable-manifest" or
+    /// "malformed-manifest", and a note that names the file.
     std::vector<ProbeResult> unusable = {};
 };
 
-/// Every probe that this machine offers: one for each API with one driver (`pci`, `nvml`, `cuda`
-/// …), one per Vulkan ICD manifest, one per OpenCL .icd file. An API without any usable manifest
-/// keeps one target without driver, so that its loader is still looked for. Manifests for another
-/// processor (library_arch, or a name like intel_icd.i686.json) are passed over. Reads manifests,
-/// loads nothing; at most 64 per API.
+/// Every probe that can run on this machine: one for each API with a single driver (`pci`, `nvml`,
+/// `cuda` …), one per Vulkan ICD manifest, one per OpenCL .icd file. An API without a usable
+/// manifest gets one target without a driver, so that a worker still looks for its loader.
+/// Manifests for another CPU architecture (library_arch, or a name like intel_icd.i686.json) are
+/// skipped. Reads manifests but loads nothing; at most 64 manifests per API.
 TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders = {});
 
 constexpr Bytes kMaxDriverManifest = kib(64);
 
-/// What a Vulkan driver manifest says. Source: Vulkan loader, LoaderDriverInterface.md, "Driver
-/// Manifest File Format".
+/// The parsed content of a Vulkan driver manifest. Source: Vulkan loader, LoaderDriverInterface.md,
+/// "Driver Manifest File Format".
 struct VulkanManifest {
     std::string library = {};           ///< a soname, or an absolute path
     std::optional<int> word_bits = {};  ///< library_arch: 32 or 64
 };
 
-/// `path` is the manifest's own, which a relative library path starts from. Errors: Malformed.
+/// Parses a manifest. `path`: the manifest's own path, to which a relative library path is
+/// relative. Errors: Malformed.
 Result<VulkanManifest> parse_vulkan_manifest(std::string_view text, std::string_view path);
 
 /// The library that an OpenCL .icd file names on its first line. Source: cl_khr_icd. Errors:
 /// Malformed.
 Result<std::string> parse_icd_file(std::string_view text);
 
-/// Whether the name says that the manifest is for another processor than ours, as distributions
-/// that install several do: "radeon_icd.i686.json".
+/// Whether the file name marks the manifest as being for another CPU architecture. Distributions
+/// that install several use names like "radeon_icd.i686.json".
 bool is_for_another_processor(std::string_view name);
 
 }  // namespace gpuprobe::inline probe

@@ -15,14 +15,15 @@ namespace {
 constexpr std::size_t kMaxTail = 4096;
 constexpr std::size_t kMaxLines = 32;
 
+/// The last kMaxTail bytes of the text.
 std::string_view last(std::string_view text) {
     return text.substr(text.size() - std::min(text.size(), kMaxTail));
 }
 
 constexpr std::size_t kMaxKeptPhase = 64;
 
-/// The done frame as a result without devices; nullopt when its outcome is none of the three that a
-/// worker may give.
+/// The done frame as a result without devices; nullopt unless its outcome is one of the three that
+/// a worker may report.
 std::optional<ProbeResult> verdict_from(const Value& done) {
     auto result = probe_result_from(done);
     if (!result)
@@ -33,12 +34,13 @@ std::optional<ProbeResult> verdict_from(const Value& done) {
     return *std::move(result);
 }
 
-/// Facts about an API, within the limits of a capture.
+/// The payload of a `confined` frame.
 struct Confined {
     std::vector<std::string> by = {};
 };
 RECORD_MEMBERS(Confined, by)
 
+/// Facts about an API, cut to the limits of a capture.
 Value bounded_runtime(const Value& runtime) {
     Value record;
     record["outcome"] = to_value(Outcome::Answered);
@@ -47,8 +49,8 @@ Value bounded_runtime(const Value& runtime) {
     return result ? result->runtime : Value{};
 }
 
-/// How a worker ends for which nobody waited, or whose keeper was told to end: the machine shuts
-/// down, or somebody stops the service.
+/// Whether the exit status is unknown, or the worker's reaper received SIGTERM: the machine is
+/// shutting down, or the service was stopped.
 bool was_ended_from_outside(const WorkerExit& exit) {
     return !exit.signal && exit.code.value_or(kExitToldToEnd) == kExitToldToEnd;
 }
@@ -117,7 +119,8 @@ void Transcript::add(Frame frame) {
             is_known_ = true;
             return;
         case FrameKind::Confined:
-            // Before any driver is loaded; what comes later may be a driver's word.
+            // Keep the first: the worker sends it before it loads a driver. A later frame may have
+            // been forged by the driver.
             if (auto by = record_from<Confined>(frame.payload); by && !confinement_)
                 confinement_ = std::move(by->by);
             return;
@@ -127,7 +130,7 @@ void Transcript::add(Frame frame) {
     }
 }
 
-/// Once all have been told, a device is told again with what is to be added to it.
+/// After the `known` frame, a Device frame with a known index adds extra facts to that device.
 void Transcript::add_device(DeviceFacts facts) {
     const auto same =
         is_known_ ? std::ranges::find(devices_, facts.index, &DeviceFacts::index) : devices_.end();
@@ -139,7 +142,7 @@ void Transcript::add_device(DeviceFacts facts) {
             same->extra[member.key] = member.value;
 }
 
-/// Without how it ended.
+/// The reported facts without an outcome; without any facts if the frames are malformed.
 ProbeResult Transcript::told(const ProbeTarget& target) const {
     ProbeResult result{
         .api = target.api, .driver = target.driver, .stage = target.stage, .device = target.device};
@@ -177,12 +180,15 @@ void Transcript::take_verdict(ProbeResult& result) const {
     result.outcome = verdict_->outcome;
     result.note = verdict_->note;
     result.reasons = verdict_->reasons;
+    // Reason codes are a closed list. Keep an unknown one, but report the worker as malformed.
     const auto stranger = std::ranges::find(
         verdict_->reasons, nullptr, [](const Reason& reason) { return find_reason(reason.code); });
     if (stranger != verdict_->reasons.end())
         result.reasons.push_back(malformed_reason("unknown reason " + stranger->code));
 }
 
+/// The outcome of a worker that did not report one. Malformed frames come first, because the caller
+/// killed such a worker and its exit status means nothing.
 void Transcript::judge(const Ending& ending, ProbeResult& result) const {
     if (!phase_.empty())
         result.phase = phase_;
@@ -209,6 +215,7 @@ void Transcript::judge(const Ending& ending, ProbeResult& result) const {
     result.note = "exited " + std::to_string(*exit.code) + " without an answer" + in_phase();
 }
 
+/// Adds the cause: a broken stream, an invalid outcome or an undeclared fact.
 void Transcript::judge_malformed(ProbeResult& result) const {
     result.outcome = Outcome::Failed;
     result.note = "malformed answer" + in_phase();

@@ -14,7 +14,8 @@
 
 namespace gpuprobe::inline probe {
 
-/// The end of what a worker prints: drivers say there why they fail, and some never stop.
+/// The last lines that a worker printed. Drivers print the cause of a failure there, and some
+/// never stop printing.
 class OutputTail {
 public:
     void add(std::string_view bytes);
@@ -27,39 +28,41 @@ private:
 
 /// How a worker's run ended, seen from outside.
 struct Ending {
-    std::optional<WorkerExit> exit = {};         ///< null when it was stopped, or can't be known
+    std::optional<WorkerExit> exit = {};         ///< null if it was killed, or if unknown
     std::optional<Duration> missed = {};         ///< the deadline that it missed
-    std::vector<std::string> output_lines = {};  ///< the last of its stdout and stderr, scrubbed
+    std::vector<std::string> output_lines = {};  ///< end of its stdout and stderr, scrubbed
 };
 
-/// What one worker has said so far.
+/// Everything that one worker has reported so far.
 class Transcript {
 public:
-    /// Takes the next bytes of its frames, in pieces of any size.
+    /// Adds the next bytes from the worker's frame pipe, in pieces of any size.
     void add(std::string_view bytes);
-    /// Whether the worker said how it ended and nothing contradicts it.
+    /// Whether the worker reported its outcome and nothing contradicts it.
     [[nodiscard]] bool is_complete() const {
         return verdict_ && reader_.is_complete() && !is_malformed();
     }
-    /// Whether the worker said that every device has been told, and nothing contradicts it.
+    /// Whether the worker has listed all devices (frame `known`) and nothing contradicts it.
     [[nodiscard]] bool is_known() const { return is_known_ && !is_malformed(); }
-    /// Whether its frames are not what a worker writes, or name a fact that report/fact_table.h
-    /// does not declare. Nothing further is read.
+    /// Whether the frames are malformed or name a fact that report/fact_table.h does not declare.
+    /// Nothing further is read.
     [[nodiscard]] bool is_malformed() const {
         return reader_.problem() || bad_verdict_ || undeclared_;
     }
 
-    /// What the worker was about to do when it last said so; "" before it did.
+    /// The last phase that the worker announced; "" before the first.
     [[nodiscard]] const std::string& phase() const { return phase_; }
 
-    /// The answer. Answered, Absent and Failed are the worker's own word, given in a done frame;
-    /// without one it is TimedOut, Crashed or Failed by the way it ended, with the phase in the
-    /// note and the whole frames that arrived; Failed, with the reason "worker-lost", where it was
-    /// ended from outside, which says nothing of the driver. If the frames do not add up, all of
-    /// them are dropped and the answer is Failed, whatever became of the process; it is killed for
-    /// that if it still runs.
+    /// The probe's result.
+    /// - With a done frame: the worker's own outcome (Answered, Absent or Failed).
+    /// - Without one: TimedOut, Crashed or Failed, depending on how the process ended, with the
+    ///   phase in the note and the facts from the complete frames that arrived.
+    /// - Failed with the reason "worker-lost" if the worker was ended from outside, which means
+    ///   nothing for the driver.
+    /// - Failed if the frames are malformed, however the process ended. All frames are dropped; the
+    ///   caller kills the process if it still runs.
     [[nodiscard]] ProbeResult conclude(const ProbeTarget& target, const Ending& ending) const;
-    /// What is_known(), as an answer.
+    /// The devices and facts known so far, as a result with the outcome Answered.
     [[nodiscard]] ProbeResult so_far(const ProbeTarget& target) const;
 
 private:
@@ -79,7 +82,7 @@ private:
     std::optional<ProbeResult> verdict_ = {};
     bool is_known_ = false;
     bool bad_verdict_ = false;
-    std::optional<std::string> undeclared_ = {};  ///< the first key that no fact has
+    std::optional<std::string> undeclared_ = {};  ///< the first key that is not a declared fact
 };
 
 /// "15 s" or "200 ms".

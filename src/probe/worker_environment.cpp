@@ -4,13 +4,14 @@
 namespace gpuprobe::inline probe {
 namespace {
 
-/// No such folder exists: an empty one below `home` could be filled by a driver.
+/// A folder that does not exist. An empty folder below `home` would not do, because a driver could
+/// fill it.
 constexpr const char* kNowhere = "/nonexistent";
-/// 16 MiB; a probe's kernels take some kilobytes.
+/// 16 MiB; a probe's kernels take a few kilobytes.
 constexpr const char* kCudaCache = "16777216";
 
 void add_vulkan(WorkerVariables& variables, const std::string& manifest) {
-    // A list that is set and empty is ignored, so "no driver" is a manifest that does not exist.
+    // Loaders ignore an empty list, so "no driver" is a manifest that does not exist.
     const auto drivers = manifest.empty() ? std::string{kNowhere} + "/none.json" : manifest;
     variables["VK_DRIVER_FILES"] = drivers;
     variables["VK_ICD_FILENAMES"] = drivers;  // loaders before 1.3.207
@@ -37,8 +38,8 @@ WorkerVariables worker_environment(const ProbeTarget& target,
         {"XDG_DATA_DIRS", kNowhere},
         {"POCL_CACHE_DIR", home + "/pocl"},
         {"MESA_SHADER_CACHE_DISABLE", "true"},
-        // With its cache disabled, NVIDIA's OpenCL compiles kernels of its own in each
-        // clCreateContext: 1.2 to 1.9 s instead of 0.2 (580.159 on an H200).
+        // Without a cache, NVIDIA's OpenCL compiles its internal kernels in each clCreateContext,
+        // which takes 1.2 to 1.9 s instead of 0.2 s (580.159 on an H200).
         {"CUDA_CACHE_PATH", home + "/cuda"},
         {"CUDA_CACHE_MAXSIZE", kCudaCache},
         {"NEO_CACHE_PERSISTENT", "0"},

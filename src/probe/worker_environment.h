@@ -9,18 +9,19 @@
 
 namespace gpuprobe::inline probe {
 
-/// Tells a worker that somebody will let it go (Worker::let_go()); it stays for nobody else.
+/// Set if the launcher will call Worker::let_go(); without it the worker ends after its answer.
 constexpr const char* kStaysVariable = "GPUPROBE_STAYS";
 
 using WorkerVariables = std::map<std::string, std::string>;
 
-/// The whole environment of one worker, made from nothing: no display, no loader debugging, no
-/// *_VISIBLE_DEVICES, nothing preloaded, so that a probe sees the machine and not someone's
-/// session. Exactly one driver is visible, no layer, and caches stay off or inside `home`.
+/// The complete environment of one worker. It inherits no variables: no display, no loader
+/// debugging, no *_VISIBLE_DEVICES and no preloaded libraries, so that a probe sees the machine
+/// rather than a user's session. Exactly one driver and no layer is visible, and caches are off or
+/// inside `home`.
 ///
-/// `home`: a folder that drivers may write to; pocl finds no device without one.
-/// `opencl_vendors`: a folder with exactly the driver's .icd file; "" when there is none.
-/// `extra`: added last; replaces what has the same name.
+/// `home`: a folder that drivers may write to; pocl does not find a device without one.
+/// `opencl_vendors`: a folder that contains only the driver's .icd file; "" without a driver.
+/// `extra`: added last; replaces variables of the same name.
 ///
 /// Sources: Vulkan loader, LoaderInterfaceArchitecture.md, "Table of Debug Environment Variables";
 /// ocl-icd and the Khronos OpenCL loader (OCL_ICD_VENDORS); pocl, Mesa, NVIDIA and Intel NEO
