@@ -19,10 +19,10 @@
 namespace gpuprobe::inline probe {
 namespace {
 
-constexpr int kMaxStops = 100;  ///< passes in one call, in case something can't be stopped
-constexpr int kMaxDepth = 200;  ///< deeper children are reached once their parents are gone
+constexpr int kMaxStops = 100;  ///< passes in one call, in case a process can't be stopped
+constexpr int kMaxDepth = 200;  ///< deeper children are reached once their parents have ended
 
-/// A path below /proc, made without allocating.
+/// A path below /proc, built without allocating.
 class ProcessFile {
 public:
     explicit ProcessFile(pid_t pid) { *this << "/proc/" << pid; }
@@ -47,7 +47,8 @@ private:
     std::size_t length_ = 0;
 };
 
-/// Calls `use(pid)` for each that is listed. False where the kernel doesn't list them.
+/// Calls `use(pid)` for each process in the list. False if the kernel does not provide the list.
+/// The list is decimal numbers, each followed by a space; a read may end within a number.
 /// Source: proc(5), /proc/pid/task/tid/children.
 template <class Use>
 bool each_child(const UniqueFd& list, Use use) {
@@ -67,7 +68,7 @@ bool each_child(const UniqueFd& list, Use use) {
     return static_cast<bool>(list);
 }
 
-/// The list of the children that its first thread has started.
+/// The list of children that the first thread of `pid` has started.
 UniqueFd children_of(pid_t pid) {
     return (ProcessFile{pid} << "/task/" << pid << "/children").open();
 }
@@ -83,6 +84,7 @@ ProcessState state_of(pid_t pid) {
     const auto file = (ProcessFile{pid} << "/stat").open();
     const auto count = file ? ::read(file.get(), text.data(), text.size()) : -1;
     auto at = count;
+    // The name may contain parentheses and spaces, so search for its end from behind.
     while (at > 0 && text[static_cast<std::size_t>(at - 1)] != ')')
         --at;
     if (at <= 0 || at + 3 >= count)
@@ -97,12 +99,12 @@ ProcessState state_of(pid_t pid) {
     return state;
 }
 
-/// Stops everything below `parent`; true when something of it was still running.
+/// Sends SIGSTOP to all descendants of `parent`; true if any of them was still running.
 bool stop_below(pid_t parent, int depth) {
     bool still_ran = false;
     (void)each_child(children_of(parent), [&](pid_t pid) {
-        // Through a descriptor, and only if it is still the process that was listed: its number may
-        // belong to another one by now.
+        // Signal through a pidfd, and only if the pidfd still refers to the listed process: its pid
+        // may have been reused by now.
         const UniqueFd process{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};
         const auto state = state_of(pid);
         if (!process || state.parent != parent)
@@ -117,32 +119,33 @@ bool stop_below(pid_t parent, int depth) {
     return still_ran;
 }
 
-/// SIGKILL to each child of this process. False where the kernel doesn't list them.
+/// Sends SIGKILL to each child of this process. False if the kernel does not list them.
 bool kill_children() {
     return each_child(children_of(::getpid()), [](pid_t pid) { ::kill(pid, SIGKILL); });
 }
 
-/// SIGSTOP to everything below this process, until nothing of it runs.
+/// Sends SIGSTOP to all descendants until none of them runs.
 ///
-/// This is against a program that keeps starting processes up to a limit, each in a session of its
-/// own: killing one makes room for another, while a stopped one keeps its place.
+/// This defeats a program that keeps starting processes up to a limit, each in a separate session:
+/// killing one lets it start another, while a stopped process still counts against the limit.
 void stop_descendants() {
     for (int looks = 0; looks < kMaxStops && stop_below(::getpid(), 0); ++looks)
         continue;
 }
 
-// A process that is started while the list of children is read may be missing from it, and no
-// signal reports it.
-constexpr long kFirstPause = 2'000'000;  // nanoseconds
+// Pauses between two rounds of killing, in nanoseconds. Rounds are needed because the list of
+// children may miss a process that starts while the list is read, and no signal reports it.
+constexpr long kFirstPause = 2'000'000;
 constexpr long kLongestPause = 500'000'000;
-/// A shutdown tells all processes to end within this time.
+/// At a shutdown, all processes get SIGTERM within this time.
 constexpr timespec kTogether = {.tv_sec = 0, .tv_nsec = 50'000'000};
-/// What is left is killed this many times; after that it is stopped before it is killed.
+/// Number of rounds that only kill; later rounds stop all descendants before they kill.
 constexpr int kSimpleRounds = 8;
 
 enum class Reaped { Nothing, Some, All };
 
-/// Reaps whatever has ended, and keeps how the worker did.
+/// Reaps every child that has ended, and stores in `end` how the worker ended. All: there are no
+/// children left.
 Reaped reap(pid_t worker, siginfo_t& end) {
     for (auto reaped = Reaped::Nothing;; reaped = Reaped::Some) {
         siginfo_t ended = {};
@@ -155,9 +158,11 @@ Reaped reap(pid_t worker, siginfo_t& end) {
     }
 }
 
+/// Ends this process in the same way as the worker ended: same exit status or same signal.
 [[noreturn]] void leave_as(const siginfo_t& end) {
     if (end.si_pid == 0 || end.si_code == CLD_EXITED)
         ::_exit(end.si_pid == 0 ? EXIT_FAILURE : end.si_status);
+    // The signal is delivered when it is unblocked.
     struct sigaction standard = {};
     standard.sa_handler = SIG_DFL;
     ::sigaction(end.si_status, &standard, nullptr);
@@ -168,7 +173,7 @@ Reaped reap(pid_t worker, siginfo_t& end) {
     ::_exit(EXIT_FAILURE);
 }
 
-/// Whether SIGTERM comes before the limit, and before `other`.
+/// Waits up to `limit` (null: without a limit); true if SIGTERM arrives before `other`.
 bool is_told_to_end(const timespec* limit, int other = SIGTERM) {
     sigset_t awaited;
     ::sigemptyset(&awaited);
@@ -177,14 +182,15 @@ bool is_told_to_end(const timespec* limit, int other = SIGTERM) {
     return ::sigtimedwait(&awaited, nullptr, limit) == SIGTERM;
 }
 
-/// At a shutdown all processes are told to end, the worker as well as this one, and we may see its
-/// end first.
+/// Whether the worker was ended by the same shutdown as this process. Both get SIGTERM then, and
+/// this process may see the worker's end before its own signal.
 bool was_told_with_us(const siginfo_t& end, bool is_told) {
     const bool was_told = end.si_code == CLD_KILLED && end.si_status == SIGTERM;
     return was_told && (is_told || is_told_to_end(&kTogether));
 }
 
-/// With the first process of a namespace all others of it end. False where nobody can be found.
+/// Kills the worker's remaining processes. In a PID namespace, killing the init process ends all
+/// others. False if the processes can't be found.
 bool kill_rest(const Kept& kept) {
     if (kept.first < 0)
         return kill_children();
@@ -195,7 +201,7 @@ bool kill_rest(const Kept& kept) {
 }  // namespace
 
 bool become_keeper(pid_t parent) {
-    // If it were ignored, the kernel would reap in our place.
+    // If SIGCHLD were ignored, the kernel would reap the children and drop their exit status.
     struct sigaction standard = {};
     standard.sa_handler = SIG_DFL;
     ::sigaction(SIGCHLD, &standard, nullptr);
@@ -203,14 +209,18 @@ bool become_keeper(pid_t parent) {
         ::prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0) != 0)
         return false;
     if (::getppid() != parent)
-        ::_exit(EXIT_FAILURE);  // it died before the signal was set
+        ::_exit(EXIT_FAILURE);  // the parent ended before PR_SET_PDEATHSIG took effect
     return true;
 }
 
+/// Two phases. It waits for SIGCHLD or SIGTERM until the worker has ended or must end (is_over).
+/// After that, it kills and reaps all remaining processes, with pauses that double without
+/// progress.
 void keep(const Kept& kept) {
     const pid_t worker = kept.worker;
     (void)::prctl(PR_SET_NAME, "gpuprobe-keeper", 0, 0, 0);
-    (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);  // the worker is our user, and could attach to us
+    // The worker runs as the same user; without this it could attach to this process.
+    (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     siginfo_t end = {};
     timespec pause = {.tv_sec = 0, .tv_nsec = kFirstPause};
     int rounds = 0;
@@ -223,6 +233,7 @@ void keep(const Kept& kept) {
             stop_descendants();
         if (reaped == Reaped::All || (is_over && !kill_rest(kept)))
             break;
+        // Progress: look again at once for orphans that have just become our children.
         if (is_over && reaped == Reaped::Some) {
             pause.tv_nsec = kFirstPause;
             continue;
@@ -232,7 +243,7 @@ void keep(const Kept& kept) {
             (void)reap(worker, end);  // it may have ended by itself just before
             is_killed = is_killed || end.si_pid == 0;
             if (end.si_pid == 0)
-                ::kill(-worker, SIGKILL);  // its group, for where children are not listed
+                ::kill(-worker, SIGKILL);  // its process group, in case children are not listed
         } else if (is_over) {
             pause.tv_nsec = std::min(2 * pause.tv_nsec, kLongestPause);
         }

@@ -5,29 +5,29 @@
 
 namespace gpuprobe::inline probe {
 
-/// The exit status by which shells say that SIGTERM ended a program.
+/// The exit status that shells use for a program ended by SIGTERM.
 constexpr int kExitToldToEnd = 128 + 15;
 
-/// A process between a worker and whoever started it. It is the parent of everything that the
-/// worker starts, even of what leaves the session (PR_SET_CHILD_SUBREAPER, prctl(2)). It ends when
-/// none of that is left, in the way the worker ended.
+/// The reaper: a process between a worker and the process that launched it. It is the parent of
+/// everything that the worker starts, even after a setsid() there (PR_SET_CHILD_SUBREAPER,
+/// prctl(2)). It ends once all of these processes have ended, with the worker's exit status.
 ///
-/// Both are for a process just forked, with every signal blocked, and allocate nothing.
+/// Both functions run in a freshly forked process with all signals blocked, and do not allocate.
 
-/// Makes this process one that ends when `parent`, which forked it, does. False with errno.
+/// Makes this process a subreaper that gets SIGTERM when `parent`, which forked it, ends. Returns
+/// false and sets errno on failure.
 [[nodiscard]] bool become_keeper(pid_t parent);
 
-/// What a keeper holds.
+/// The processes that a reaper watches over.
 struct Kept {
     pid_t worker = -1;
-    pid_t first =
-        -1;  ///< of the worker's own namespace of processes (namespaces.h); -1: it has none
-    int lifeline = -1;  ///< that one ends when this is closed
+    pid_t first = -1;   ///< init process of the worker's PID namespace (namespaces.h), or -1
+    int lifeline = -1;  ///< the init process ends when this descriptor is closed
 };
 
-/// Waits for the worker, a child of this process, kills what it leaves behind, and ends. SIGTERM
-/// ends the worker by SIGKILL, and this process with kExitToldToEnd, since the worker did not cause
-/// that.
+/// Waits for the worker (a child of this process), kills everything it left behind, and exits. On
+/// SIGTERM it kills the worker with SIGKILL and exits with kExitToldToEnd, because the worker did
+/// not cause its own end.
 [[noreturn]] void keep(const Kept& kept);
 
 }  // namespace gpuprobe::inline probe

@@ -40,6 +40,7 @@ bool exists(const std::string& path) {
     return ::stat(path.c_str(), &info) == 0;
 }
 
+/// The path without symbolic links; unchanged if it can't be resolved.
 std::string resolved(const std::string& path) {
     std::error_code problem;
     const auto real = std::filesystem::canonical(path, problem);
@@ -50,7 +51,7 @@ bool is_below(std::string_view path, std::string_view folder) {
     return path.starts_with(folder) && path.size() > folder.size() && path[folder.size()] == '/';
 }
 
-/// The folders below another one that a path leads through, outermost first, and itself.
+/// The folders between `folder` and `path`, outermost first, followed by `path` itself.
 std::vector<std::string> folders_down_to(const std::string& folder, const std::string& path) {
     std::vector<std::string> all;
     for (auto at = folder.size(); at != std::string::npos;) {
@@ -75,7 +76,7 @@ bool make_mount_file(const std::string& path) {
     return static_cast<bool>(file);
 }
 
-/// "/proc/self/fd/N", made without allocating.
+/// "/proc/self/fd/N", built without allocating.
 class DescriptorPath {
 public:
     explicit DescriptorPath(int descriptor) {
@@ -89,17 +90,19 @@ private:
     std::array<char, 32> text_ = {};
 };
 
-/// Tells how the mount went, then waits for the end of whoever holds the lifeline's other end.
+/// The init process: mounts /proc, writes the mount's errno (0: success) to its second argument,
+/// then waits until the other end of `lifeline` is closed.
 [[noreturn]] void be_first_process(int lifeline, int told) {
     struct sigaction ignored = {};
     ignored.sa_handler = SIG_IGN;
-    ::sigaction(SIGCHLD, &ignored, nullptr);  // the kernel reaps what is left to us
+    ::sigaction(SIGCHLD, &ignored, nullptr);  // the kernel reaps the orphans that init inherits
     (void)::prctl(PR_SET_NAME, "gpuprobe-first", 0, 0, 0);
     const bool is_mounted = ::mount("proc", "/proc", "proc", kPlain | MS_NOEXEC, nullptr) == 0;
     const int problem = is_mounted ? 0 : errno;
     (void)!::write(told, &problem, sizeof problem);
     if (!is_mounted)
         ::_exit(EXIT_FAILURE);
+    // Keep only the lifeline: any other descriptor could hold a pipe open that must close.
     (void)::dup2(lifeline, STDIN_FILENO);
     if (::syscall(__NR_close_range, STDIN_FILENO + 1, ~0U, 0U) != 0)  // before Linux 5.9
         for (int fd = STDIN_FILENO + 1; fd < kUsualDescriptors; ++fd)
@@ -114,6 +117,7 @@ private:
 
 Namespaces::Namespaces(const std::string& home, const std::vector<std::string>& needed) {
     const auto scratch = "mode=0700,nr_inodes=16384,size=" + std::to_string(kMaxScratch.count);
+    // The machine's folders, with the paths below them that drivers need.
     hidden_.push_back({.path = "/run", .options = "mode=0755,size=1m", .is_sealed = true});
     hidden_.push_back({.path = "/tmp", .options = scratch});
     hidden_.push_back({.path = "/dev/shm", .options = scratch});
@@ -122,10 +126,13 @@ Namespaces::Namespaces(const std::string& home, const std::vector<std::string>& 
         show(path);
     for (const auto& path : needed)
         show_around(resolved(path));
+    // The worker's own folder comes last. It may be below one of the others, whose tmpfs then hides
+    // it, so its path has to be created there again.
     hidden_.push_back({.path = resolved(home), .options = scratch});
     for (auto& folder : hidden_)
         if (is_below(hidden_.back().path, folder.path))
             hidden_.back().folders = folders_down_to(folder.path, hidden_.back().path);
+    // Format "inside outside count": one user and one group, with the same ids inside.
     const auto uid = std::to_string(::geteuid());
     const auto gid = std::to_string(::getegid());
     uid_map_ = uid + " " + uid + " 1\n";
@@ -138,28 +145,31 @@ void Namespaces::show(const std::string& path) {
             folder.shown.push_back({.path = path, .is_folder = is_folder(path)});
 }
 
-/// With all of the first folder that it is in: what a driver needs lies beside it.
+/// Keeps the whole first-level folder around `path` visible, because a driver's other files are
+/// next to it.
 void Namespaces::show_around(const std::string& path) {
     for (const auto& folder : hidden_)
         if (is_below(path, folder.path))
             return show(path.substr(0, path.find('/', folder.path.size() + 1)));
 }
 
-/// Its own user and group, and no other. Without "deny" an unprivileged process may set no map of
-/// groups; user_namespaces(7).
+/// Maps only the process's own user and group. An unprivileged process must write "deny" to
+/// setgroups before it may write a group map; user_namespaces(7).
 bool Namespaces::map_user() const {
     return write_to("/proc/self/uid_map", uid_map_) && write_to("/proc/self/setgroups", "deny") &&
            write_to("/proc/self/gid_map", gid_map_);
 }
 
 bool Namespaces::cover(const Hidden& folder) {
+    // Open the paths to show before the tmpfs hides them.
     std::array<int, kMaxShown> kept;
     for (std::size_t i = 0; i < folder.shown.size(); ++i)
         kept[i] = ::open(folder.shown[i].path.c_str(), O_PATH | O_CLOEXEC);
-    // Where it lies below another hidden one.
+    // `folders` is not empty if the folder is below another hidden folder.
     if (!std::ranges::all_of(folder.folders, make_mount_folder) ||
         ::mount("tmpfs", folder.path.c_str(), "tmpfs", kPlain, folder.options.c_str()) != 0)
         return false;
+    // Bind-mount them at the same place in the tmpfs. A path that could not be opened is skipped.
     for (std::size_t i = 0; i < folder.shown.size(); ++i) {
         const auto& shown = folder.shown[i];
         const UniqueFd source{kept[i]};
@@ -174,13 +184,14 @@ bool Namespaces::cover(const Hidden& folder) {
 }
 
 bool Namespaces::enter() const {
-    // A process that is closed to others may not write its own maps either. It is open for that
-    // long only, and other workers are in namespaces from which they do not see it.
+    // A process that is not dumpable may not write its own uid and gid maps. It is dumpable only
+    // for that moment, and other workers can't see it from their namespaces.
     (void)::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
     const bool is_apart = ::unshare(kNamespaces) == 0 && map_user();
     const int problem = errno;
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     errno = problem;
+    // Private mounts first, so that the mounts below stay invisible outside.
     return is_apart && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
            std::ranges::all_of(hidden_, cover);
 }
@@ -197,6 +208,7 @@ pid_t Namespaces::start_first_process(int& lifeline) {
     }
     ::close(line[0]);
     ::close(told[1]);
+    // EPERM remains if the init process ended before it could report.
     int problem = first < 0 ? errno : EPERM;
     if (first > 0)
         while (::read(told[0], &problem, sizeof problem) < 0 && errno == EINTR)

@@ -11,42 +11,44 @@
 
 namespace gpuprobe::inline probe {
 
-/// What a worker may fill, and has for as long as it runs.
+/// Size limit of each writable folder of a worker. The folders exist only while it runs.
 constexpr Bytes kMaxScratch = mib(256);
 
-/// Namespaces of one worker's own: it sees its own processes alone, no network, none of the
-/// machine's sockets in /run and /tmp, no shared memory or message queue but what it makes, and
-/// what it writes goes with it. Its user and groups are the caller's, so that nodes open as before.
+/// The Linux namespaces of one worker. Inside, the worker sees only its own processes, no network,
+/// no sockets in /run and /tmp, and no shared memory or message queues except
+/// its own. Everything it writes disappears with it. User and groups stay the caller's, so that
+/// device nodes open as before.
 ///
-/// Made before the fork; what a process just forked calls allocates nothing.
+/// Constructed before the fork. The functions for the forked process do not allocate.
 class Namespaces {
 public:
-    /// `home`: the worker's folder, which exists; there it gets an empty one of kMaxScratch.
-    /// `needed`: paths that must be as they are although they may lie below a folder that is
-    /// hidden.
+    /// `home`: the worker's folder, which must exist; an empty file system of kMaxScratch covers it
+    /// there. `needed`: paths that must stay visible even below a hidden folder.
     Namespaces(const std::string& home, const std::vector<std::string>& needed);
 
-    /// For a process just forked, with one thread: moves it into the namespaces, and whatever it
-    /// forks from here on into one of processes. False with errno: the kernel, a container or a
-    /// security module allows none; the process can only end then.
+    /// Moves the calling process into the namespaces, and its future children into a new PID
+    /// namespace. For a freshly forked process with one thread. Returns false and sets errno if the
+    /// kernel, a container or a security module does not allow it; the process must exit then.
     [[nodiscard]] bool enter() const;
 
-    /// After enter(): the first process of the namespace, with which all others end. It ends when
-    /// `lifeline`, which only the caller holds, closes. -1 with errno where /proc can't be mounted:
-    /// CUDA's cuInit is 304 in a namespace of processes without its own (580.159 on an H200).
+    /// Call after enter(). Starts the init process of the PID namespace; when it ends, all others
+    /// end. It ends when `lifeline`, which only the caller holds, is closed. Returns its pid, or -1
+    /// with errno if /proc can't be mounted: without a matching /proc, CUDA's cuInit fails with 304
+    /// in a PID namespace (580.159 on an H200).
     [[nodiscard]] static pid_t start_first_process(int& lifeline);
 
 private:
-    /// A path of the machine that stays visible below a hidden folder.
+    /// A path that stays visible below a hidden folder.
     struct Shown {
         std::string path = {};
         bool is_folder = true;
     };
+    /// A folder that is covered by an empty tmpfs.
     struct Hidden {
         std::string path = {};
-        std::string options = {};               ///< of the tmpfs that covers it
-        bool is_sealed = false;                 ///< read-only once what is shown is there
-        std::vector<std::string> folders = {};  ///< to make first, down to its own
+        std::string options = {};               ///< mount options of the tmpfs
+        bool is_sealed = false;                 ///< made read-only after `shown` is mounted
+        std::vector<std::string> folders = {};  ///< created first, outermost to innermost
         std::vector<Shown> shown = {};
     };
 

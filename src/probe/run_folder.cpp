@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kTemporary = "/tmp";
 
-/// Lets us into every folder below, as far as they are ours: a driver may have closed them.
+/// Makes every folder below accessible again if it is ours: a driver may have removed permissions.
 void open_folders(const fs::path& path) {
     std::error_code ignored;
     fs::permissions(path, fs::perms::owner_all,
@@ -36,7 +36,7 @@ void open_folders(const fs::path& path) {
 }
 
 void remove_tree(const fs::path& path) {
-    // An empty one needs no descriptor, of which there may be none left.
+    // Removing an empty folder does not need a descriptor; there may not be any left.
     if (::rmdir(path.c_str()) == 0)
         return;
     std::error_code problem;
@@ -44,10 +44,10 @@ void remove_tree(const fs::path& path) {
     if (!problem)
         return;
     open_folders(path);
-    fs::remove_all(path, problem);  // what is left then is not ours
+    fs::remove_all(path, problem);  // anything still left belongs to another user
 }
 
-/// Whether removing it takes no longer than an answer may.
+/// Whether the tree can be removed quickly enough not to delay an answer.
 bool is_small(const fs::path& path) {
     constexpr int kMost = 1000;
     std::error_code problem;
@@ -59,8 +59,9 @@ bool is_small(const fs::path& path) {
     return !problem;
 }
 
-/// Removes it, now if it is small: 40,000 files take 0.4 s, and somebody waits for an answer. The
-/// process does not end before all are removed.
+/// Removes a tree: a small one now, a large one on another thread, because 40,000 files take 0.4 s
+/// and a caller may be waiting. The process does not end before all trees are removed, because the
+/// destructor of a future from std::async waits.
 void discard(const fs::path& path) try {
     static std::map<fs::path, std::future<void>> removals;
     std::erase_if(removals, [](const auto& one) {
@@ -70,15 +71,15 @@ void discard(const fs::path& path) try {
         return;
     for (const auto& [other, removal] : removals)
         if (other.parent_path() == path)
-            removal.wait();  // two at the same entries would each take the other's for a failure
+            removal.wait();  // two threads in the same tree would see each other's work as errors
     if (is_small(path))
         return remove_tree(path);
     removals.emplace(path, std::async(std::launch::async, [path] { remove_tree(path); }));
 } catch (const std::system_error&) {
-    remove_tree(path);  // there is no thread to be had
+    remove_tree(path);  // no thread could be started
 }
 
-/// The process that made a folder of that name; nullopt for any other name.
+/// The pid in a run folder's name; nullopt for any other name.
 std::optional<pid_t> owner_of(std::string_view name, std::string_view word) {
     if (!name.starts_with(word) || name.size() <= word.size() || name[word.size()] != '-')
         return std::nullopt;
@@ -95,6 +96,7 @@ bool is_ours(const fs::path& path) {
     return ::lstat(path.c_str(), &info) == 0 && info.st_uid == ::geteuid() && S_ISDIR(info.st_mode);
 }
 
+/// Removes the run folders that ended processes left in `parent`, for example after a crash.
 void sweep(const fs::path& parent, std::string_view word) {
     std::error_code ignored;
     for (auto entry = fs::directory_iterator{parent, ignored}; entry != fs::directory_iterator{};
@@ -105,8 +107,8 @@ void sweep(const fs::path& parent, std::string_view word) {
     }
 }
 
-/// The folder itself if no other user can exchange what is in it, else /tmp: $TMPDIR may be a
-/// folder of the user who became root. Errors: those of open_folder().
+/// The wanted folder if no other user can replace files in it, else /tmp. After su or sudo, $TMPDIR
+/// may belong to the original user. Errors: the same as open_folder().
 Result<std::string> safe_parent(const std::string& wanted) {
     const auto folder = open_folder(wanted, FolderTrust::Named);
     if (folder && folder->path == wanted)

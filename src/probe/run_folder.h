@@ -7,13 +7,13 @@
 
 namespace gpuprobe::inline probe {
 
-/// A folder for as long as this object lives; then it goes, with all that anybody made in it. What
-/// takes long to remove goes beside whatever is done next. For one thread.
+/// A temporary folder that is removed, with all its content, when this object is destroyed. Large
+/// trees are deleted in the background. Not thread-safe.
 class RunFolder {
 public:
-    /// `parent`/`word`-PID-XXXXXX, for its owner alone; in /tmp if other users can exchange what is
-    /// in `parent`. Removes those that processes which have ended left there. Errors: those of
-    /// mkdtemp(3) and open_folder().
+    /// Creates `parent`/`word`-PID-XXXXXX with access only for its owner; in /tmp instead if other
+    /// users can replace files in `parent`. Also removes such folders of processes that have ended.
+    /// Errors: the same as mkdtemp(3) and open_folder().
     static Result<RunFolder> make(const std::string& parent, const std::string& word);
 
     RunFolder(RunFolder&& other) noexcept;

@@ -29,14 +29,14 @@ namespace gpuprobe::inline probe {
 namespace {
 
 constexpr int kFramesFd = 3;
-constexpr int kFirstOwnFd = 10;  // above every descriptor that the worker is given
-/// Below 64 descriptors CUDA answers "no device" instead of failing.
+constexpr int kFirstOwnFd = 10;  // above every descriptor that the worker gets
+/// With fewer than 64 descriptors CUDA reports "no device" instead of an error.
 constexpr rlim_t kMinOpenFiles = 1024;
-/// Keeps a driver that never stops writing from filling the disk. Caches stay far below this;
-/// memory that a software driver takes from a memfd counts as a file too.
+/// Keeps a driver that never stops writing from filling the disk. Caches stay far below this limit,
+/// which also applies to memory that a software driver takes from a memfd.
 constexpr rlim_t kMaxFile = mib(256).count;
 
-/// Everything the child needs, made before the fork: nothing may allocate after it.
+/// Everything the child needs, prepared before the fork, because the child must not allocate.
 struct Plan {
     const char* program = nullptr;
     char* const* arguments = nullptr;
@@ -44,9 +44,9 @@ struct Plan {
     int input = -1;
     int frames = -1;
     int output = -1;
-    int report = -1;  ///< takes errno when the program cannot be run; open until it runs
+    int report = -1;  ///< receives errno if the program can't be run; open until it runs
     rlimit files = {};
-    rlim_t processes = RLIM_INFINITY;  ///< and threads
+    rlim_t processes = RLIM_INFINITY;  ///< limit on processes and threads
     pid_t parent = -1;
     const char* folder = nullptr;
     const Namespaces* namespaces = nullptr;
@@ -55,7 +55,7 @@ struct Plan {
 std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     std::vector<char*> pointers;
     for (const auto& text : texts)
-        pointers.push_back(const_cast<char*>(text.c_str()));  // execve writes to neither
+        pointers.push_back(const_cast<char*>(text.c_str()));  // execve does not write to them
     pointers.push_back(nullptr);
     return pointers;
 }
@@ -68,12 +68,13 @@ Result<UniqueFd> open_null() {
 }
 
 Result<UniqueFd> open_pidfd(pid_t pid) {
-    UniqueFd pidfd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};  // close-on-exec
+    UniqueFd pidfd{static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))};  // is close-on-exec
     if (!pidfd)
         return errno_error("pidfd_open", errno);
     return pidfd;
 }
 
+/// Our limit on open files, raised to kMinOpenFiles as far as the hard limit allows.
 rlimit open_files() {
     rlimit files = {};
     ::getrlimit(RLIMIT_NOFILE, &files);
@@ -81,12 +82,13 @@ rlimit open_files() {
     return files;
 }
 
-/// Since Linux 5.14 the processes of a user are counted in each user namespace by itself; before,
-/// the user's others would count as the worker's. Root is never limited: setrlimit(2),
-/// RLIMIT_NPROC; the kernel's commit 21d1c5e386bc.
+/// The limit on processes and threads. Since Linux 5.14 a user's processes are counted separately
+/// in each user namespace. Older kernels would count the user's other processes too, so there is no
+/// limit there. Root is never limited. Sources: setrlimit(2), RLIMIT_NPROC; Linux commit
+/// 21d1c5e386bc.
 rlim_t max_processes() {
     constexpr rlim_t kMost = 1024;
-    constexpr rlim_t kPerProcessor = 16;  // threads of drivers that compute on the processor
+    constexpr rlim_t kPerProcessor = 16;  // threads of drivers that compute on the CPU
     utsname system = {};
     int major = 0;
     int minor = 0;
@@ -96,14 +98,15 @@ rlim_t max_processes() {
     return kMost + kPerProcessor * std::thread::hardware_concurrency();
 }
 
-// From here to execve only async-signal-safe calls: another thread may have held any lock.
+// From here to execve only async-signal-safe calls are allowed: another thread may have held any
+// lock when this process was forked.
 
 void reset_signals() {
     struct sigaction standard = {};
     standard.sa_handler = SIG_DFL;
     for (int signal = 1; signal < NSIG; ++signal)
-        ::sigaction(signal, &standard, nullptr);  // fails for KILL, STOP and libc's own two
-    // A file over the limit is an error to its writer, not a crash: Mesa's disk cache is one.
+        ::sigaction(signal, &standard, nullptr);  // fails for KILL, STOP and two that libc uses
+    // A write over the file size limit should fail (as in Mesa's disk cache), not crash.
     standard.sa_handler = SIG_IGN;
     ::sigaction(SIGXFSZ, &standard, nullptr);
     sigset_t none;
@@ -115,40 +118,41 @@ bool arrange_descriptors(const Plan& plan) {
     if (::dup2(plan.input, STDIN_FILENO) < 0 || ::dup2(plan.output, STDOUT_FILENO) < 0 ||
         ::dup2(plan.output, STDERR_FILENO) < 0 || ::dup2(plan.frames, kFramesFd) < 0)
         return false;
-    // Ours are close-on-exec from birth; this is for those of libraries. Kernels before 5.11 don't
-    // know the flag.
+    // Our own descriptors are created close-on-exec; this is for descriptors that libraries opened.
+    // Kernels before 5.11 don't know the flag.
     (void)::syscall(__NR_close_range, kFramesFd + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     return true;
 }
 
 bool arrange_limits(const Plan& plan) {
-    // One byte rather than none: with a limit of zero, dump handlers behind a pipe still run,
-    // core(5).
+    // One byte instead of zero: with a limit of zero, core dump handlers that read from a pipe
+    // still run, core(5).
     const rlimit core = {.rlim_cur = 1, .rlim_max = 1};
-    (void)::setrlimit(RLIMIT_CORE, &core);  // fails where the limit is lower already
+    (void)::setrlimit(RLIMIT_CORE, &core);  // fails if the hard limit is already lower
     (void)::setrlimit(RLIMIT_NOFILE, &plan.files);
     const rlimit file_size = {.rlim_cur = kMaxFile, .rlim_max = kMaxFile};
     (void)::setrlimit(RLIMIT_FSIZE, &file_size);
     const rlimit processes = {.rlim_cur = plan.processes, .rlim_max = plan.processes};
     if (plan.processes != RLIM_INFINITY)
-        (void)::setrlimit(RLIMIT_NPROC, &processes);  // fails where the limit is lower already
+        (void)::setrlimit(RLIMIT_NPROC, &processes);  // fails if the hard limit is already lower
     ::umask(077);
     return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::chdir(plan.folder) == 0;
 }
 
-/// Whoever is root, or root of a namespace, keeps none of its powers across execve. Fails for
-/// everybody else, who has none.
+/// Prevents root, or root of a user namespace, from keeping capabilities across execve. The calls
+/// fail for all other users, who do not have any.
 void drop_capabilities() {
     for (unsigned long capability = 0; capability <= CAP_LAST_CAP; ++capability)
         (void)::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
     (void)::prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0);
 }
 
+/// Runs in the reaper's child: applies the limits and executes the program.
 [[noreturn]] void become_worker(const Plan& plan) {
     reset_signals();
     const bool is_bound = ::setpgid(0, 0) == 0 && ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0;
-    // It died before the signal was set. In a namespace of processes nobody outside has a number,
-    // and the first process ends with the keeper.
+    // Exit if the parent ended before PR_SET_PDEATHSIG took effect. In a PID namespace getppid() is
+    // 0 for a parent outside, but there the init process ends with the reaper.
     if (is_bound && !plan.namespaces && ::getppid() != plan.parent)
         ::_exit(EXIT_FAILURE);
     drop_capabilities();
@@ -159,23 +163,26 @@ void drop_capabilities() {
     ::_exit(EXIT_FAILURE);
 }
 
-/// A negative problem is one of the namespaces.
+/// Reports why the start failed and exits. A negative errno means that the namespaces failed.
 [[noreturn]] void give_up(const Plan& plan, int problem) {
     (void)!::write(plan.report, &problem, sizeof problem);
     ::_exit(EXIT_FAILURE);
 }
 
-/// On kernels that know the call.
+/// Closes all descriptors except `kept` (-1: all), on kernels that have close_range.
 void close_all_but(int kept) {
     if (kept > 0)
         (void)::syscall(__NR_close_range, 0U, static_cast<unsigned>(kept) - 1, 0U);
     (void)::syscall(__NR_close_range, static_cast<unsigned>(kept + 1), ~0U, 0U);
 }
 
+/// Runs in the forked child: becomes the reaper, enters the namespaces, forks the worker and waits.
 [[noreturn]] void keep_worker(Plan plan) {
     const bool is_bound = become_keeper(plan.parent);
     plan.parent = ::getpid();
     Kept kept;
+    // The first child after enter() becomes the namespace's init process, so fork the worker
+    // second.
     if (is_bound && plan.namespaces &&
         (!plan.namespaces->enter() ||
          (kept.first = Namespaces::start_first_process(kept.lifeline)) < 0))
@@ -185,6 +192,7 @@ void close_all_but(int kept) {
         become_worker(plan);
     if (kept.worker < 0)
         give_up(plan, errno);
+    // The worker must be the only process that holds the pipes' write ends.
     for (const int fd : {plan.report, plan.frames, plan.output})
         ::close(fd);
     close_all_but(kept.lifeline);
@@ -193,7 +201,7 @@ void close_all_but(int kept) {
 
 // ------------------------------------------------------------------------------------------------
 
-/// Forks with every signal blocked, so that no handler of ours runs in the child.
+/// Forks with all signals blocked, so that our signal handlers never run in the child.
 pid_t fork_keeper(const Plan& plan) {
     sigset_t all;
     sigset_t before;
@@ -206,18 +214,20 @@ pid_t fork_keeper(const Plan& plan) {
     return pid;
 }
 
-/// Whether the machine gives no namespaces at all, rather than none at this moment.
+/// Whether the error means that the machine never allows namespaces, rather than a temporary lack
+/// of resources.
 bool is_refusal(int problem) {
     return problem != EMFILE && problem != ENFILE && problem != ENOMEM && problem != EAGAIN;
 }
 
+/// Kills and reaps a child.
 void discard(pid_t pid) {
     ::kill(pid, SIGKILL);
     while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR)
         continue;
 }
 
-/// The child, or why there is none.
+/// Forks the reaper, with /dev/null as stdin unless the plan has an input. Errors: Io.
 Result<StartingProcess> forked(Plan plan) {
     UniqueFd null;
     if (plan.input < 0) {
@@ -242,6 +252,7 @@ Result<StartingProcess> forked(Plan plan) {
 }  // namespace
 
 int problem_from(int report) {
+    // The write end is close-on-exec: reading ends without data when the program runs.
     int problem = 0;
     ssize_t count = 0;
     do {
@@ -281,6 +292,7 @@ void shut_out_workers() {
     (void)::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     struct sigaction ignored = {};
     ignored.sa_handler = SIG_IGN;
+    // A worker shares pipes and sockets with us and could make them send these (fcntl F_SETOWN).
     for (const int signal : {SIGIO, SIGURG})
         (void)::sigaction(signal, &ignored, nullptr);
 }
@@ -310,6 +322,7 @@ Status await_running(StartingProcess& starting) {
     if (problem == 0)
         return Done{};
     discard(starting.process.pid);
+    // Only a lasting refusal is Unavailable, which makes the caller start without namespaces.
     if (problem < 0 && is_refusal(-problem))
         return Error{ErrorCode::Unavailable, errno_error("namespaces", -problem).text};
     return Error{ErrorCode::ProbeFailed,
@@ -319,7 +332,7 @@ Status await_running(StartingProcess& starting) {
 bool has_run(const StartingProcess& ended) {
     if (!ended.report)
         return true;
-    // A keeper that was killed may leave somebody who still holds the other end.
+    // If the reaper was killed, another process may still hold the other end; don't wait for it.
     (void)::fcntl(ended.report.get(), F_SETFL, O_NONBLOCK);
     return problem_from(ended.report.get()) == 0;
 }

@@ -12,7 +12,7 @@
 
 namespace gpuprobe::inline probe {
 
-/// Both ends close-on-exec, and above the descriptors that a worker is given.
+/// A pipe whose ends are close-on-exec and numbered above the descriptors that a worker gets.
 struct Pipe {
     UniqueFd read = {};
     UniqueFd write = {};
@@ -20,14 +20,14 @@ struct Pipe {
     static Result<Pipe> create();
 };
 
-/// One for a worker to write to: reading does not block, writing does. Errors: Io.
+/// A pipe that a worker writes to: reading does not block, writing does. Errors: Io.
 Result<Pipe> worker_pipe();
 
-/// What a child wrote into its end before it ran a program: the errno that kept it from that,
-/// negative where that was one of its namespaces; 0 when it runs.
+/// Reads a child's start report: the errno that kept it from running its program, negative if
+/// setting up the namespaces failed; 0 if the program runs.
 int problem_from(int report);
 
-/// The same file under a number that no descriptor of a worker has. Errors: Io.
+/// The same file under a number above the descriptors that a worker gets. Errors: Io.
 Result<UniqueFd> raised(UniqueFd low);
 
 /// A program to run as a worker: stdin is `input` or /dev/null, stdout and stderr are `output`,
@@ -35,48 +35,48 @@ Result<UniqueFd> raised(UniqueFd low);
 struct SpawnOrder {
     std::vector<std::string> arguments = {};  ///< the program's path first
     std::vector<std::string> environment = {};
-    int frames = -1;           ///< borrowed; raised, as an end of a Pipe is
-    int output = -1;           ///< borrowed; raised
-    int input = -1;            ///< borrowed; raised; -1: /dev/null
-    std::string folder = "/";  ///< what it is started in
-    /// Borrowed; null: it shares all namespaces with us.
+    int frames = -1;           ///< borrowed; from raised() or a Pipe
+    int output = -1;           ///< borrowed; from raised() or a Pipe
+    int input = -1;            ///< borrowed; from raised() or a Pipe; -1: /dev/null
+    std::string folder = "/";  ///< working directory
+    /// Borrowed; null: the worker shares all our namespaces.
     const Namespaces* namespaces = nullptr;
 };
 
-/// The keeper (keeper.h) of one program. It ends in the way the program does, once nothing is left
-/// of what the program started. SIGTERM to it ends all of them.
+/// The reaper process of one program (see become_keeper()). It ends in the same way as the program,
+/// after all processes that the program started have ended. SIGTERM to it ends all of them.
 struct SpawnedProcess {
-    pid_t pid = -1;  ///< a child; not reaped
+    pid_t pid = -1;  ///< a child that has not been reaped
     UniqueFd pidfd = {};
 };
 
-/// One that has been forked, and may not run its program yet. Reaped by whoever has it.
+/// A process that has been forked but may not run its program yet. The owner must reap it.
 struct StartingProcess {
     SpawnedProcess process = {};
     std::string program = {};
-    UniqueFd report = {};  ///< problem_from(); closed once the program has been seen to run
+    UniqueFd report = {};  ///< for problem_from(); closed once the program is known to run
 };
 
-/// For every program that starts workers, before it does: closes its memory and its descriptors in
-/// /proc to workers, which may be of its own user (PR_SET_DUMPABLE, prctl(2)), and makes it deaf to
-/// the signals that a descriptor sends to its owner.
+/// Protects this process from its workers, which may run as the same user: makes its memory and
+/// descriptors in /proc inaccessible (PR_SET_DUMPABLE, prctl(2)) and ignores the signals that a
+/// descriptor can send to its owner. Every program that starts workers must call it first.
 void shut_out_workers();
 
-/// Starts it in a process group of its own, to die with the thread that starts it, without new
-/// privileges, capabilities, core dumps, endless files or our signal mask. There is no limit on
-/// address space: CUDA reserves more than any machine has. Processes and threads are limited in
-/// namespaces of the worker's own; elsewhere the kernel counts those of the whole user, and the
-/// worker counts its own (backends/sandbox.cpp).
+/// Starts a program in a new process group. It dies with the thread that starts it, and gets no new
+/// privileges, no capabilities, no core dumps, a file size limit and an empty signal mask. There is
+/// no limit on address space: CUDA reserves more than any machine has. Processes and threads are
+/// limited only inside namespaces; outside, the kernel would count all processes of the user, so
+/// the worker limits itself (backends/sandbox.cpp).
 ///
-/// Returns after the fork. Whether the program ran is what await_running() says, or has_run() once
-/// the process has ended. Errors: ProbeFailed, naming the program.
+/// Returns after the fork. await_running() reports whether the program runs, or has_run() after the
+/// process has ended. Errors: ProbeFailed, naming the program.
 Result<StartingProcess> spawn(const SpawnOrder& order);
 
-/// Returns when the program runs, or could not; then the process has been reaped. Errors:
-/// ProbeFailed, naming the program; Unavailable when the machine gives us no such namespaces.
+/// Waits until the program runs. On an error the process has been reaped. Errors: ProbeFailed,
+/// naming the program; Unavailable if the machine does not allow the namespaces.
 Status await_running(StartingProcess& starting);
 
-/// Of a process that has ended; never waits.
+/// Whether a process that has ended had run its program; never waits.
 bool has_run(const StartingProcess& ended);
 
 }  // namespace gpuprobe::inline probe
