@@ -32,9 +32,10 @@ Duration duration(const timeval& time) {
     return std::chrono::seconds{time.tv_sec} + std::chrono::microseconds{time.tv_usec};
 }
 
-/// Of the children of a keeper: the worker, and the first process of its namespace, which sleeps.
+/// The longest time that a child of the reaper waited for a CPU. Its children are the worker and
+/// the namespace's init process, which only sleeps.
 /// Sources: proc(5), /proc/pid/task/tid/children; Linux, Documentation/scheduler/sched-stats.rst,
-/// /proc/pid/schedstat: time on a processor, and time waiting for one, in nanoseconds.
+/// /proc/pid/schedstat: time on a CPU and time waiting for one, in nanoseconds.
 Duration longest_wait_below(pid_t keeper) {
     const RootedFiles files;
     const auto number = std::to_string(keeper);
@@ -51,6 +52,7 @@ Duration longest_wait_below(pid_t keeper) {
     return longest;
 }
 
+/// A worker that this process started, with the reaper as its direct child.
 class SpawnedWorker final : public Worker {
 public:
     SpawnedWorker(StartingProcess process,
@@ -67,6 +69,7 @@ public:
     SpawnedWorker(const SpawnedWorker&) = delete;
     SpawnedWorker& operator=(const SpawnedWorker&) = delete;
     ~SpawnedWorker() override {
+        // If it was killed before, the caller has already given it time to end.
         const auto patience = is_killed_ ? 0 : kFarewellMilliseconds;
         kill();
         pollfd end = {.fd = process().pidfd.get(), .events = POLLIN, .revents = 0};
@@ -84,8 +87,9 @@ public:
 
     void kill() override {
         if (exit_)
-            return;  // reaped: the number may be someone else's by now
+            return;  // reaped: the pid may have been reused
         is_killed_ = true;
+        // SIGTERM goes to the reaper, which kills the worker with SIGKILL.
         ::kill(process().pid, SIGTERM);
         ::kill(process().pid, SIGCONT);  // a driver may have stopped it
     }
@@ -95,14 +99,14 @@ public:
             return exit_;
         siginfo_t info = {};
         rusage usage = {};
-        // The system call: libc's has no place for the usage.
+        // Not libc's waitid(): it lacks the parameter for the resource usage.
         const auto waited =
             ::syscall(SYS_waitid, P_PID, process().pid, &info, WEXITED | WNOHANG, &usage);
         if (waited == 0 && info.si_pid == 0)
             return std::nullopt;
         exit_ = WorkerExit{};
         if (waited != 0)
-            return exit_;  // someone else has reaped it
+            return exit_;  // reaped elsewhere
         exit_->processor_time = duration(usage.ru_utime) + duration(usage.ru_stime);
         exit_->peak_memory = kib(static_cast<std::uint64_t>(usage.ru_maxrss));
         if (info.si_code == CLD_EXITED)
@@ -119,14 +123,15 @@ private:
     [[nodiscard]] const SpawnedProcess& process() const { return starting_.process; }
 
     StartingProcess starting_ = {};
-    std::shared_ptr<bool> has_started_;  ///< the launcher's
+    std::shared_ptr<bool> has_started_;  ///< shared with the launcher
     UniqueFd frames_ = {};
     UniqueFd output_ = {};
-    RunFolder folder_;  ///< goes after the worker
+    RunFolder folder_;  ///< removed after the worker has ended
     std::optional<WorkerExit> exit_ = {};
-    bool is_killed_ = false;  ///< by a caller who has already waited for its end
+    bool is_killed_ = false;  ///< kill() was called
 };
 
+/// The worker's command line arguments for a target.
 std::vector<std::string> job_arguments(const ProbeTarget& target) {
     std::vector<std::string> arguments = {target.api, "--stage", target.stage};
     if (!target.driver.empty())
@@ -152,12 +157,13 @@ Status make_folder(const std::string& path) {
     return Done{};
 }
 
-/// A folder that holds nothing but this target's .icd file, which is all that OpenCL loaders agree
-/// on. "" when the target has no driver. The slash at its end matters: the Khronos loader that CUDA
-/// 13.0 installs puts folder and file name together without one, and then finds no driver.
+/// A folder that contains only this target's .icd file, the one setting that all OpenCL loaders
+/// support; "" for a target without a driver. The trailing slash is required: the Khronos loader
+/// that CUDA 13.0 installs joins folder and file name without a slash, and then finds no driver.
 Result<std::string> opencl_vendors(const ProbeTarget& target, const std::string& home) {
     if (target.api != "opencl" || !target.library)
         return std::string{};
+    // One folder for each driver, shared by all runs.
     const auto* name = reinterpret_cast<const unsigned char*>(target.driver.data());
     const auto sum = crc32(0, name, static_cast<uInt>(target.driver.size()));
     const auto folder = home + "/icd-" + std::to_string(sum);
@@ -170,7 +176,8 @@ Result<std::string> opencl_vendors(const ProbeTarget& target, const std::string&
     return folder + "/";
 }
 
-/// Where a driver's own libraries and manifests may be, besides the system's.
+/// Folders outside the system's with libraries and manifests of drivers; they must stay visible in
+/// the worker's namespaces.
 std::vector<std::string> needed_paths(const std::vector<std::string>& own,
                                       const WorkerVariables& extra) {
     auto paths = own;
@@ -180,8 +187,8 @@ std::vector<std::string> needed_paths(const std::vector<std::string>& own,
     return paths;
 }
 
-/// How a worker that waits is told its job. A socket: writing to one whose reader has gone is no
-/// signal.
+/// The connection that passes a waiting worker its job. A socket instead of a pipe, because writing
+/// to a pipe without a reader raises SIGPIPE.
 struct JobLine {
     UniqueFd ours = {};
     UniqueFd worker = {};
@@ -196,24 +203,26 @@ struct JobLine {
     }
 };
 
-/// Whether the worker is still there to hear it.
+/// Sends the job to a waiting worker; false if the worker has ended.
 bool tell_job(const UniqueFd& line, const ProbeTarget& target) {
     std::string job;
     for (const auto& argument : job_arguments(target))
         job += argument + '\0';
-    // Shut, not closed: the worker's keeper may hold the same end.
+    // Closing would not be enough for end-of-file: the reaper may hold the same end.
     return ::send(line.get(), job.data(), job.size(), MSG_NOSIGNAL) ==
                static_cast<ssize_t>(job.size()) &&
            ::shutdown(line.get(), SHUT_WR) == 0;
 }
 
+/// Turns any error into ProbeFailed, the only one that launch() may return.
 Result<std::unique_ptr<Worker>> or_not_started(Result<std::unique_ptr<Worker>> worker) {
     if (!worker)
         return Error{ErrorCode::ProbeFailed, std::move(worker).error().text};
     return worker;
 }
 
-/// A worker starts in a folder of its own. What can't be made absolute fails when it is started.
+/// The absolute path, because workers start in a different working directory. A path that can't be
+/// made absolute is left as it is; starting it fails later.
 std::string absolute_path(const std::string& path) {
     std::error_code problem;
     const auto whole = std::filesystem::absolute(path, problem);
@@ -250,7 +259,8 @@ Status SpawnLauncher::prepare_home() {
     return make_folder(home_);
 }
 
-/// In namespaces of its own; where the machine gives none, without, from then on.
+/// Starts a process, in new namespaces if `is_apart`. If the machine does not allow namespaces,
+/// this and all later workers start without them. Waits for the first start after each such change.
 Result<StartingProcess> SpawnLauncher::start(SpawnOrder& order,
                                              const std::vector<std::string>& needed,
                                              bool is_apart) {
@@ -260,6 +270,7 @@ Result<StartingProcess> SpawnLauncher::start(SpawnOrder& order,
     if (*has_started_)
         return starting;
     const auto runs = await_running(starting);
+    // A start without namespaces proves nothing about later starts that use them.
     *has_started_ = runs && (is_apart || !has_namespaces_);
     if (runs)
         return starting;
@@ -283,6 +294,7 @@ Result<std::unique_ptr<Worker>> SpawnLauncher::launch_order(
                      .folder = folder.path()};
     const std::vector<std::string> needed = {folder_of(program_), folder_of(target.driver), vendors,
                                              folder_of(target.library.value_or(""))};
+    // The processes stage must see the machine's processes, so it gets no namespaces.
     auto starting = TRY(start(order, needed, target.stage != kProcessesStage));
     return std::unique_ptr<Worker>{std::make_unique<SpawnedWorker>(
         std::move(starting), has_started_, std::move(own_frames.read), std::move(own_output.read),
@@ -294,11 +306,11 @@ struct SpawnLauncher::Prepared {
     StartingProcess starting;
     UniqueFd frames;
     UniqueFd output;
-    UniqueFd job;  ///< takes its arguments, a NUL after each, and then closes
+    UniqueFd job;  ///< for the worker's arguments, each followed by a NUL
     RunFolder folder;
     std::vector<std::string> environment;
 
-    /// Errors: as await_running().
+    /// Waits until it runs and converts it to a Worker. Errors: the same as await_running().
     Result<std::unique_ptr<Worker>> worker(const std::shared_ptr<bool>& has_started) && {
         (void)TRY(await_running(starting));
         *has_started = true;
@@ -333,7 +345,7 @@ Result<std::unique_ptr<SpawnLauncher::Prepared>> SpawnLauncher::prepared() {
                                                .environment = environment});
 }
 
-/// One that can't be started is told with the first target.
+/// Errors are ignored here; the first launch() will report them.
 void SpawnLauncher::prepare() {
     forget_prepared();
     if (auto one = prepared())
@@ -349,7 +361,8 @@ void SpawnLauncher::forget_prepared() {
     }
 }
 
-/// Null: none waits that is as one for this target would be.
+/// The prepared worker, with the job sent to it. Null if there is none, or if a worker for this
+/// target would need other arguments, another environment or other namespaces.
 std::unique_ptr<Worker> SpawnLauncher::take_prepared(const ProbeTarget& target) {
     if (!prepared_ || !target.driver.empty() || target.library || target.stage == kProcessesStage ||
         prepared_->environment != environment_block(worker_environment(
@@ -361,7 +374,7 @@ std::unique_ptr<Worker> SpawnLauncher::take_prepared(const ProbeTarget& target) 
     return worker && tell_job(job, target) ? *std::move(worker) : nullptr;
 }
 
-/// The worker's ends close on return: end-of-file then means that no worker holds them.
+/// The pipes' write ends close on return, so end-of-file means that no worker process holds them.
 Result<std::unique_ptr<Worker>> SpawnLauncher::launch(const ProbeTarget& target) {
     if (forgotten_ && forgotten_->reap())
         forgotten_.reset();

@@ -21,83 +21,84 @@ namespace gpuprobe::inline probe {
 struct WorkerExit {
     std::optional<int> code = {};
     std::optional<int> signal = {};
-    /// User and system time together, of the worker and of the children that it waited for.
+    /// User plus system time of the worker and of the children that it waited for.
     std::optional<Duration> processor_time = {};
-    std::optional<Bytes> peak_memory = {};  ///< resident, of the largest of them
-    /// The program could not be started after all; launch() says why when it is asked once more.
+    std::optional<Bytes> peak_memory = {};  ///< largest resident size of any of these processes
+    /// The program could not be started after all; another launch() returns the reason.
     bool never_ran = false;
 };
 
-/// One running worker, as whoever started it sees it. Destroying it kills it and, for a child of
-/// ours that nobody had killed before, waits a tenth of a second at most for its end.
+/// The launcher's handle to one running worker. The destructor kills the worker. If the worker is
+/// our own child and kill() was not called before, it also waits for its end, at most 0.1 s.
 class Worker {
 public:
     virtual ~Worker() = default;
-    /// Readable end of the worker's frames; non-blocking; end-of-file when no one can write any
-    /// more; -1 once it is let go.
+    /// Read end of the pipe for frames; non-blocking; end-of-file when all writers have closed it;
+    /// -1 after let_go().
     [[nodiscard]] virtual int frames() const = 0;
-    /// Readable end of the worker's stdout and stderr; non-blocking; -1 when there is none.
+    /// Read end of the pipe for stdout and stderr; non-blocking; -1 if the worker has no such pipe.
     [[nodiscard]] virtual int output() const = 0;
-    /// Becomes readable when reap() has something to do, at the latest when the worker has ended;
-    /// -1 when the end is only seen on frames().
+    /// A descriptor that becomes readable when reap() has work to do, at the latest when the worker
+    /// has ended; -1 if only end-of-file on frames() reports the end.
     [[nodiscard]] virtual int ended() const = 0;
-    /// How long its first thread was ready to run and had no processor; zero if nobody knows.
+    /// How long the worker's first thread was runnable but had no CPU; zero if unknown.
     [[nodiscard]] virtual Duration waited_for_processor() const { return {}; }
-    /// Closes frames(): a worker that stays for others (kStays) sees that, and ends.
+    /// Closes frames(). A worker that has answered and stays for others (kStays) ends then.
     virtual void let_go() {}
-    /// Ends the worker, by SIGKILL, and everything it started. Never waits.
+    /// Kills the worker and everything it started with SIGKILL. Never waits.
     virtual void kill() = 0;
-    /// The exit status once ended; nullopt while it runs. Never waits. What the worker started goes
-    /// with it.
+    /// The exit status after the worker has ended; nullopt while it runs. Never waits. The worker's
+    /// descendants end with it.
     [[nodiscard]] virtual std::optional<WorkerExit> reap() = 0;
 };
 
-/// The worker's only argument where it is to take the others from stdin, a NUL after each; it holds
-/// itself as it does before any driver (docs/sandbox.md), and reads then.
+/// The only argument of a worker that will read its arguments from stdin, each followed by a NUL.
+/// Before it reads, it sets up the part of its sandbox that does not depend on the driver
+/// (docs/sandbox.md).
 constexpr std::string_view kWaitsForJob = "--wait";
 
-/// How long a worker stays that has answered, with its driver loaded, until it is let go.
+/// How long a worker that has answered keeps its driver loaded, unless let_go() ends it earlier.
 constexpr std::chrono::milliseconds kStays{2000};
 
 /// Starts workers: by fork and exec, or through systemd's socket.
 class Launcher {
 public:
     virtual ~Launcher() = default;
-    /// Errors: ProbeFailed, when no worker could be started.
+    /// Errors: ProbeFailed if the worker could not be started.
     [[nodiscard]] virtual Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) = 0;
-    /// Says that a worker will be wanted soon: one may be started that waits to hear for what, and
-    /// loads nothing before. It goes with forget_prepared(), if nobody wanted it.
+    /// Hint that a worker will be needed soon. The launcher may start one that waits for its job
+    /// and loads nothing until then.
     virtual void prepare() {}
+    /// Ends a prepared worker that was not used.
     virtual void forget_prepared() {}
 };
 
-/// Workers as grandchildren of this process. Each has a keeper (keeper.h), which cleans up whatever
-/// the worker starts, an environment made from nothing (worker_environment.h), a folder and, where
-/// the machine gives them, namespaces of its own (namespaces.h), no stdin, and limits that drivers
-/// are known to work with. Nothing of one run is there in the next.
+/// Starts workers as grandchildren of this process. Each worker has a parent that reaps everything
+/// the worker starts (keeper.h), an environment that inherits nothing (worker_environment.h), its
+/// own folder, its own namespaces if the machine allows them (namespaces.h), no stdin, and limits
+/// that drivers are known to work with. Runs do not share any state.
 class SpawnLauncher final : public Launcher {
 public:
-    /// `program`: path of gpuprobe-worker, from the current folder of this moment. `home`: where
-    /// each run has its folder, made when missing;
-    /// "" for a temporary one, which goes with the launcher. `extra_environment` is
-    /// added to every worker's, for tests and for installations whose drivers need LD_LIBRARY_PATH;
-    /// nothing is taken over from our own environment.
+    /// `program`: path of gpuprobe-worker; a relative path is resolved now. `home`: parent of the
+    /// folders of the runs, created if missing; "" for a temporary folder, which is removed with
+    /// the launcher. `extra_environment`: added to each worker's environment, for tests and for
+    /// installations whose drivers need LD_LIBRARY_PATH; our own environment is not inherited.
     SpawnLauncher(std::string program,
                   std::string home,
                   std::map<std::string, std::string> extra_environment = {});
     ~SpawnLauncher() override;
     SpawnLauncher(const SpawnLauncher&) = delete;
     SpawnLauncher& operator=(const SpawnLauncher&) = delete;
-    /// Blocks until the program runs, some milliseconds, unless the last one did: then the exit
-    /// tells (WorkerExit::never_ran).
+    /// Blocks a few milliseconds until the program runs. Once a worker has started successfully,
+    /// later calls don't wait; a failure is then reported by WorkerExit::never_ran.
     [[nodiscard]] Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) override;
-    /// The same with frames and output to descriptors of the caller's, which are raised (spawn.h)
-    /// and stay the caller's: the worker's own frames() and output() are -1.
+    /// The same, but frames and output go to the caller's descriptors, which must come from
+    /// raised() (spawn.h). The caller keeps them; the worker's frames() and output() are -1.
     [[nodiscard]] Result<std::unique_ptr<Worker>> launch_into(const ProbeTarget& target,
                                                               int frames,
                                                               int output);
-    /// Returns after a fork: the rest of the start, five milliseconds, is beside whatever is done
-    /// next. For a target that wants nothing else than every worker has.
+    /// Returns after a fork; the rest of the start takes 5 ms in the background. The prepared
+    /// worker suits only targets without a driver manifest and without special needs.
     void prepare() override;
     void forget_prepared() override;
 
@@ -116,12 +117,13 @@ private:
     std::string program_;
     std::string home_;
     std::map<std::string, std::string> extra_environment_;
-    std::optional<RunFolder> temporary_ = {};  ///< home_, where it is ours to remove
-    bool has_namespaces_ = true;               ///< as far as is known
-    /// The last one ran, as they are started now; its worker takes that back.
+    std::optional<RunFolder> temporary_ = {};  ///< home_ if it is temporary
+    bool has_namespaces_ = true;               ///< until the machine refuses them
+    /// Whether the last worker ran with the current settings. Shared with the workers, which reset
+    /// it when they turn out never to have run.
     std::shared_ptr<bool> has_started_ = std::make_shared<bool>(false);
     std::unique_ptr<Prepared> prepared_;
-    std::unique_ptr<Worker> forgotten_ = {};  ///< killed, until it has ended
+    std::unique_ptr<Worker> forgotten_ = {};  ///< killed, but not yet reaped
 };
 
 }  // namespace gpuprobe::inline probe

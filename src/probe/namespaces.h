@@ -15,9 +15,9 @@ namespace gpuprobe::inline probe {
 constexpr Bytes kMaxScratch = mib(256);
 
 /// The Linux namespaces of one worker. Inside, the worker sees only its own processes, no network,
-/// no sockets in /run and /tmp, and no shared memory or message queues except
-/// its own. Everything it writes disappears with it. User and groups stay the caller's, so that
-/// device nodes open as before.
+/// no sockets in /tmp or in /run (except for drivers, driver_places.h), and no shared memory or
+/// message queues except its own. Everything it writes disappears with it. User and groups stay the
+/// same, so that device nodes open as before.
 ///
 /// Constructed before the fork. The functions for the forked process do not allocate.
 class Namespaces {

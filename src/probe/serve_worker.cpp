@@ -23,10 +23,10 @@ namespace {
 constexpr int kFirstPassedFd = 3;  // sd_listen_fds(3), SD_LISTEN_FDS_START
 constexpr int kRequestMilliseconds = 10'000;
 constexpr std::size_t kUserBuffer = 16384;
-/// The exit status by which shells say that a program can't be run.
+/// The exit status that shells use for a program that can't be executed.
 constexpr int kExitNotStarted = 126;
 
-/// One probe that is asked for.
+/// One requested probe.
 struct Request {
     ProbeTarget target = {};
     UniqueFd frames = {};
@@ -49,12 +49,14 @@ Result<Message> first_message(int connection) {
     return *std::move(message);
 }
 
+/// Receives and checks the request. Its fields become arguments of the worker's command line.
 Result<Request> receive_request(int connection) {
     auto message = TRY(first_message(connection));
     if (message.descriptors.size() != kRequestDescriptors)
         return Error{ErrorCode::Malformed, "a request without its descriptors"};
     const auto value = TRY(parse_json(message.text, kMaxRequest));
     auto target = TRY(record_from<ProbeTarget>(value));
+    // The API is the only positional argument; a leading dash would make it an option.
     if (target.api.empty() || target.api.starts_with('-'))
         return Error{ErrorCode::Malformed, "a request without an API"};
     return Request{.target = std::move(target),
@@ -62,7 +64,8 @@ Result<Request> receive_request(int connection) {
                    .output = TRY(raised(std::move(message.descriptors[1])))};
 }
 
-/// The worker's end, which comes early when the other side wants it to.
+/// Waits for the worker's end. Kills the worker when the client shuts down its half of the
+/// connection.
 WorkerExit end_of(Worker& worker, int connection) {
     std::array<pollfd, 2> watched = {
         {{.fd = worker.ended(), .events = POLLIN, .revents = 0},
@@ -73,17 +76,18 @@ WorkerExit end_of(Worker& worker, int connection) {
             return *exit;
         if (watched[1].revents != 0) {
             worker.kill();
-            watched[1].fd = -1;
+            watched[1].fd = -1;  // poll() ignores it from now on
         }
     }
 }
 
 void tell(int connection, const WorkerNotice& notice) {
-    // If the other side has gone, nobody needs to know.
+    // If the client has left, the notice is not needed.
     (void)send_message(connection, json_line(to_value(notice)));
 }
 
-/// From descriptor 3, under a number that no worker's descriptor has. Errors: InvalidRequest.
+/// The connection from systemd, moved above the descriptors that a worker gets. Errors:
+/// InvalidRequest.
 Result<UniqueFd> passed_connection() {
     const auto number = [](const char* name) -> std::optional<int> {
         const char* text = std::getenv(name);
@@ -95,7 +99,7 @@ Result<UniqueFd> passed_connection() {
     return raised(std::move(low));
 }
 
-/// By name, or by number. Errors: InvalidRequest.
+/// The uid for a user name or a decimal uid. Errors: InvalidRequest.
 Result<uid_t> user_named(const std::string& name) {
     if (const auto number = parse_number<uid_t>(name))
         return *number;
@@ -140,11 +144,13 @@ Status serve_worker(const UniqueFd& connection, SpawnLauncher& launcher, uid_t p
     const auto worker =
         launcher.launch_into(request.target, request.frames.get(), request.output.get());
     if (!worker) {
+        // The client shows the worker's output as the reason.
         const auto line = worker.error().text + "\n";
         (void)!::write(request.output.get(), line.data(), line.size());
         tell(connection.get(), {.event = WorkerEvent::Ended, .exit = {.code = kExitNotStarted}});
         return Done{};
     }
+    // Only the worker may hold these, so that its end closes them.
     request.frames.reset();
     request.output.reset();
     tell(connection.get(), {.event = WorkerEvent::Started});

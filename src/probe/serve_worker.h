@@ -9,25 +9,26 @@
 #include "base/files.h"
 #include "probe/launcher.h"
 
-/// The driver-free parent of a worker that systemd starts. It loads no driver, so that a crash hits
-/// its child alone and can be reported as an answer.
+/// The parent process of a worker that systemd starts. It does not load a driver, so a driver's
+/// crash ends only its child and can be reported as a result.
 namespace gpuprobe::inline probe {
 
-/// Serves one connection (worker_message.h): takes its target, starts the worker with `launcher`,
-/// tells its start and its end, and returns. The worker is killed, with its process group, when the
-/// other side ends its half of the connection; a worker that is stuck in the kernel then is waited
-/// for, until systemd's limit for the unit.
+/// Serves one connection (worker_message.h): receives the target, starts the worker with
+/// `launcher`, reports its start and its end, and returns. If the client shuts down its half of the
+/// connection, the worker and its process group are killed. If that worker is stuck in the kernel,
+/// this function waits for it until systemd's limit for the unit ends this process.
 ///
-/// Errors: NotAuthorized for another user than `peer` and root; Malformed for what is no request;
-/// Unavailable when the other side has gone before it asked.
+/// Errors: NotAuthorized unless the client is `peer` or root; Malformed for an invalid request;
+/// Unavailable if the client leaves before it sends a request.
 Status serve_worker(const UniqueFd& connection, SpawnLauncher& launcher, uid_t peer);
 
-/// `gpuprobe-worker --socket`, with the options after it: one connection, which systemd hands over
-/// as descriptor 3 (sd_listen_fds(3)).
+/// Implements `gpuprobe-worker --socket`: serves one connection, which systemd passes as
+/// descriptor 3 (sd_listen_fds(3)). `options`: the arguments after --socket.
 ///
-/// `--peer USER`: who may ask besides root; ourselves without it. `--setenv NAME=VALUE`,
-/// repeatable: what drivers in unusual places need, such as LD_LIBRARY_PATH. Errors: InvalidRequest
-/// for its options and without a connection, and those of serve_worker.
+/// `--peer USER`: the user who may connect besides root; default: this process's user.
+/// `--setenv NAME=VALUE`, repeatable: variables for drivers in unusual places, such as
+/// LD_LIBRARY_PATH. Errors: InvalidRequest for invalid options or without a connection; the same as
+/// serve_worker().
 Status serve_socket(std::span<char*> options);
 
 }  // namespace gpuprobe::inline probe

@@ -20,7 +20,7 @@
 namespace gpuprobe::inline probe {
 namespace {
 
-/// Never blocks: a queue that is full is an error (EAGAIN).
+/// Connects to the socket. Never blocks: a full queue is an error (EAGAIN).
 Result<UniqueFd> connected(const std::string& path) {
     sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
     if (path.size() >= sizeof address.sun_path)
@@ -35,8 +35,8 @@ Result<UniqueFd> connected(const std::string& path) {
     return connection;
 }
 
-/// systemd listens as root. Another user's socket in that place would be told what to load, and
-/// would answer for our drivers.
+/// Checks that the listener is root (systemd) or our own user. Another user's socket at this path
+/// would receive our requests and could forge the results.
 Status check_server(int connection, const std::string& path) {
     const auto server = TRY(peer_of(connection));
     if (server != 0 && server != ::geteuid())
@@ -59,7 +59,8 @@ bool has_hung_up(int connection) {
 
 }  // namespace
 
-/// The daemon's end of a connection, and of the two pipes.
+/// The daemon's end of a connection and of the two pipes. Forwards to a fallback worker if systemd
+/// could not start one.
 class SocketWorker final : public Worker {
 public:
     static Result<std::unique_ptr<Worker>> start(SocketLauncher& launcher,
@@ -75,7 +76,8 @@ public:
         const std::array<int, kRequestDescriptors> descriptors{worker->frames_.write.get(),
                                                                worker->output_.write.get()};
         const auto sent = send_message(connection.get(), json_line(to_value(target)), descriptors);
-        if (!sent && !has_hung_up(connection.get()))  // whoever waits for its end sees that
+        // A hang-up is not an error here: reap() will see it and use the fallback.
+        if (!sent && !has_hung_up(connection.get()))
             return sent.error();
         worker->connection_ = std::move(connection);
         return std::unique_ptr<Worker>{std::move(worker)};
@@ -94,6 +96,7 @@ public:
             ::shutdown(connection_.get(), SHUT_WR);
     }
 
+    /// Handles all notices that have arrived.
     [[nodiscard]] std::optional<WorkerExit> reap() override {
         while (!exit_ && !stand_in_) {
             const auto message = receive_message(connection_.get(), kMaxNotice, 0);
@@ -113,6 +116,7 @@ private:
     SocketWorker(SocketLauncher& launcher, ProbeTarget target)
         : launcher_{launcher}, target_{std::move(target)} {}
 
+    /// Handles one notice. `ended` without `started` means that the service could not start it.
     void take(const std::string& text) {
         const auto value = parse_json(text, kMaxNotice);
         const auto notice =
@@ -127,20 +131,23 @@ private:
             exit_ = notice->exit;
     }
 
-    /// From here end-of-file means that no worker holds them.
+    /// Closes our write ends: from now on, end-of-file means that no worker holds them.
     void close_written_ends() {
         has_started_ = true;
         frames_.write.reset();
         output_.write.reset();
     }
 
-    /// The connection has closed. If a worker had started, how it ended is unknown.
+    /// Handles the end of the connection: falls back if the worker had not started; otherwise its
+    /// exit status stays unknown.
     void lost(const std::string& problem) {
         if (!has_started_ && !is_killed_ && can_stand_in(problem))
             return;
         exit_ = WorkerExit{};
     }
 
+    /// Starts the fallback worker with the same pipes. On failure, writes the reason to the output
+    /// pipe.
     [[nodiscard]] bool can_stand_in(const std::string& problem) {
         auto worker = launcher_.stand_in_for(target_, frames_.write.get(), output_.write.get(),
                                              "no worker started: " + problem);
@@ -154,8 +161,8 @@ private:
         return true;
     }
 
-    /// Writes it where the worker that could not start would have. Such a pipe blocks its writers,
-    /// but nobody else has written to this one yet.
+    /// Writes the problem to the output pipe, as the worker would have done. Writing can't block:
+    /// the pipe is empty, because nothing else has written to it.
     void explain(const std::string& problem) const {
         pollfd room = {.fd = output_.write.get(), .events = POLLOUT, .revents = 0};
         const auto line = (problem + "\n").substr(0, PIPE_BUF);
@@ -167,7 +174,7 @@ private:
     ProbeTarget target_;
     Pipe frames_ = {};
     Pipe output_ = {};
-    UniqueFd ended_ = {};  ///< an epoll: watches the connection, then the stand-in
+    UniqueFd ended_ = {};  ///< an epoll that watches the connection, then the fallback worker
     UniqueFd connection_ = {};
     std::unique_ptr<Worker> stand_in_ = {};
     bool has_started_ = false;

@@ -9,29 +9,31 @@
 
 namespace gpuprobe::inline probe {
 
-/// Workers that systemd starts, one for each connection to its socket (Accept=yes), as another user
-/// in a sandbox of their own; not our children. What is said on the connection: worker_message.h.
+/// Starts workers through systemd, one for each connection to its socket (Accept=yes). They run as
+/// another user in systemd's sandbox and are not our children. Protocol: worker_message.h.
 ///
-/// Starting takes systemd tens of milliseconds, so nothing here waits for it. A connection that
-/// ends before its worker has started (a unit that can't be started, the socket's limit of
-/// connections) is known only by then.
+/// systemd takes tens of milliseconds to start a worker, so launch() does not wait for it. If the
+/// worker can't be started (unit failure, the socket's connection limit), the connection ends, and
+/// the failure is known only then.
 class SocketLauncher final : public Launcher {
 public:
-    /// Is told why the socket can't be used: once, and again only after it has worked in between.
+    /// Called with the reason if the socket can't be used: once, and again only if the socket has
+    /// worked in the meantime.
     using Complaint = std::function<void(const std::string& problem)>;
 
-    /// `path`: the socket. `stand_in`: starts a worker when the socket does not; null for none. It
+    /// `path`: the socket. `stand_in`: fallback launcher for when the socket fails; may be null. It
     /// must outlive this launcher, which must outlive its workers.
     SocketLauncher(std::string path, SpawnLauncher* stand_in, Complaint complaint);
-    /// Errors: ProbeFailed without a stand-in: no socket, none that accepts, served by a user that
-    /// is neither root nor ours.
+    /// Errors: ProbeFailed if the fallback fails or, without a fallback, if the socket is missing
+    /// or refuses the connection, or if its listener is neither root nor our own user.
     [[nodiscard]] Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) override;
 
 private:
     friend class SocketWorker;
 
     [[nodiscard]] Result<std::unique_ptr<Worker>> hand_over(const ProbeTarget& target);
-    /// Errors: ProbeFailed, when there is no stand-in or it fails too.
+    /// Starts the worker with the fallback launcher. Errors: ProbeFailed without a fallback or if
+    /// it fails as well.
     [[nodiscard]] Result<std::unique_ptr<Worker>> stand_in_for(const ProbeTarget& target,
                                                                int frames,
                                                                int output,

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxDescriptors = 4;
 
+/// A buffer for SCM_RIGHTS messages, aligned as cmsg(3) requires.
 struct alignas(cmsghdr) Ancillary {
     std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> bytes = {};
 };
@@ -31,7 +32,8 @@ void attach(msghdr& message, Ancillary& ancillary, std::span<const int> descript
     std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
 }
 
-/// Owned at once, even if something else is wrong with the message.
+/// Takes ownership of all received descriptors, so that they are closed even if the message turns
+/// out to be invalid.
 std::vector<UniqueFd> descriptors_of(msghdr& message) {
     std::vector<UniqueFd> owned;
     for (auto* header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
@@ -47,6 +49,7 @@ std::vector<UniqueFd> descriptors_of(msghdr& message) {
     return owned;
 }
 
+/// Repeats the call while a signal interrupts it.
 template <class Call>
 ssize_t uninterrupted(Call call) {
     ssize_t count = 0;
@@ -89,6 +92,7 @@ Result<std::optional<Message>> receive_message(int socket, Bytes limit, std::siz
     if (count < 0)
         return unavailable("receiving", errno);
     auto owned = descriptors_of(message);
+    // A message is never empty, so zero bytes mean end-of-file.
     if (count == 0)
         return Error{ErrorCode::Unavailable, "the connection has ended"};
     if ((message.msg_flags & MSG_TRUNC) != 0)

@@ -17,15 +17,15 @@
 #include "probe/launcher.h"
 #include "probe/target.h"
 
-/// What the daemon and the driver-free parent of a worker say to each other.
+/// The protocol between the daemon and a worker's parent process (serve_worker.h).
 ///
-/// On a Unix socket that keeps messages apart (SOCK_SEQPACKET), each one JSON object. The daemon
-/// says one thing, the target, and hands over two descriptors with it: where the frames go, and
-/// where stdout and stderr go. The worker's parent answers `started` and, when the worker has
-/// ended, `ended`. The daemon ends a worker by ending its own half of the connection.
+/// It uses a Unix socket that preserves message boundaries (SOCK_SEQPACKET). Each message is one
+/// JSON object. The daemon sends a single message, the target, with two descriptors: one for the
+/// frames, one for stdout and stderr. The parent replies `started` and, when the worker has ended,
+/// `ended`. To end the worker, the daemon shuts down its half of the connection.
 namespace gpuprobe::inline probe {
 
-constexpr Bytes kMaxRequest = kib(64);  ///< two paths, and what JSON makes of them
+constexpr Bytes kMaxRequest = kib(64);  ///< two paths with JSON escapes
 constexpr Bytes kMaxNotice = kib(1);
 constexpr std::size_t kRequestDescriptors = 2;  ///< frames, output
 
@@ -38,7 +38,7 @@ constexpr std::array<EnumName<WorkerEvent>, 2> names_of(WorkerEvent) {
 
 struct WorkerNotice {
     WorkerEvent event = WorkerEvent::Started;
-    WorkerExit exit = {};  ///< of one that has ended
+    WorkerExit exit = {};  ///< for Ended
 };
 RECORD_MEMBERS(WorkerNotice,
                event,
@@ -52,15 +52,16 @@ struct Message {
     std::vector<UniqueFd> descriptors = {};  ///< close-on-exec
 };
 
-/// Errors: Unavailable, with the reason; it does not block on a non-blocking socket.
+/// Sends a message; does not block on a non-blocking socket. Errors: Unavailable, with the reason.
 Status send_message(int socket, std::string_view text, std::span<const int> descriptors = {});
 
-/// The next message; nullopt when none is there yet. Errors: Unavailable when the other side has
-/// gone; TooLarge over `limit`; Malformed with more than `descriptors`, all of which are closed.
+/// The next message; nullopt if none has arrived; never blocks. Errors: Unavailable if the peer has
+/// closed the connection; TooLarge over `limit`; Malformed for more than `descriptors` descriptors,
+/// all of which are closed.
 Result<std::optional<Message>> receive_message(int socket, Bytes limit, std::size_t descriptors);
 
-/// Who is at the other end: who connected or, for the one that connected, who listened.
-/// Errors: Unavailable.
+/// The uid of the peer: on the listening side, the user who connected; on the connecting side, the
+/// user who listens. Errors: Unavailable.
 Result<uid_t> peer_of(int socket);
 
 }  // namespace gpuprobe::inline probe
