@@ -13,22 +13,23 @@
 namespace gpuprobe::inline probe {
 namespace {
 
-/// How long a process may take to leave after its answer; freeing a driver's memory takes time.
+/// How long a process may take to exit after its answer; a driver needs time to free its memory.
 constexpr Duration kGrace = std::chrono::milliseconds{500};
-/// A worker whose driver has forged its answer goes on with its own.
+/// How long frames are still read after a complete answer. If a driver forged that answer, the
+/// worker's own frames follow and reveal it.
 constexpr Duration kLastWords = std::chrono::milliseconds{5};
 constexpr std::size_t kChunk = 65536;  // a pipe's capacity, pipe(7)
 constexpr std::size_t kMaxProblem = 512;
-/// At most this is read before others have their turn: a quarter of a mebibyte takes under a
-/// millisecond to parse, and a whole stream may have eight.
+/// Maximum number of chunks to read before other events are handled: 256 KiB take less than a
+/// millisecond to parse, and a complete stream may have 8 MiB.
 constexpr int kPiecesATurn = 4;
-/// How much is still read of a worker that has ended or is out of time: what its pipe held, and a
-/// little of what a child of the driver may still write.
+/// Number of chunks still read from a worker that has ended or is out of time. This covers the
+/// content of its pipe and bounds the data that a child of the driver may still be writing.
 constexpr int kLastPieces = 16;
 
 enum class Reading { Empty, Bytes, Closed };
 
-/// Reads once. An error is an end: nothing more can come from there.
+/// Reads once. An error counts as end-of-file, because no more data can follow.
 template <class Take>
 Reading read_chunk(int fd, Take take) {
     std::array<char, kChunk> chunk;
@@ -75,6 +76,7 @@ void ProbeRun::begin(Launcher& launcher) {
 void ProbeRun::refuse(ReasonCode code, std::string_view problem) {
     started_ = loop_.now();
     const auto text = scrubbed(problem, kMaxProblem);
+    // Deferred, because `ended` must not be called from within begin().
     refusal_ = loop_.defer([this, code, text] {
         ProbeResult result{.api = target_.api,
                            .driver = target_.driver,
@@ -98,7 +100,7 @@ bool ProbeRun::watch_worker() {
     using Priority = EventLoop::Priority;
     frames_source_ =
         loop_.watch(worker_->frames(), EPOLLIN, Priority::Worker, [this](auto) { on_frames(); });
-    // Not Worker: a driver that never stops printing would keep the deadline from being seen.
+    // Not Priority::Worker: a driver that never stops printing would starve the deadline's timer.
     if (worker_->output() >= 0)
         output_source_ = loop_.watch(worker_->output(), EPOLLIN, Priority::Normal,
                                      [this](auto) { on_output(); });
@@ -123,9 +125,10 @@ void ProbeRun::on_frames() {
     if (transcript_.is_malformed())
         return finish(Ending{});
     if (!is_open && !ended_source_)
-        return on_ended();  // nothing else would report its end
+        return on_ended();  // end-of-file is the only sign of the worker's end
     if (!is_open)
         frames_source_.reset();
+    // Report each of the two stages once: all devices known, then the answer complete.
     if (transcript_.is_known() && !transcript_.is_complete() && !std::exchange(is_known_, true))
         answered_(transcript_.so_far(target_), false);
     if (!transcript_.is_complete() || std::exchange(is_answered_, true))
@@ -138,7 +141,7 @@ void ProbeRun::let_go() {
     if (grace_)
         return;
     grace_ = loop_.after(kGrace, [this] { finish(Ending{}); });
-    // Not at once: what a worker writes after its end was forged is still read.
+    // Not at once: if the driver forged the answer, read the worker's own frames that follow.
     letting_go_ = loop_.after(kLastWords, [this] {
         if (ended_source_) {
             frames_source_.reset();
@@ -171,16 +174,18 @@ void ProbeRun::on_ended() {
     const auto exit = worker_->reap();
     if (!exit && ended_source_)
         return;
+    // The launcher did not wait for the start. A second launch waits and reports the reason.
     if (exit && exit->never_ran) {
         (void)abandon();
         return begin(*launcher_);
     }
-    // Everything it wrote is in the pipes by now; what others write there is not part of its
-    // answer.
+    // The pipe now contains everything that the worker wrote; later data is from other processes.
     (void)read_frames(kLastPieces);
     finish(Ending{.exit = exit});
 }
 
+/// Extends the deadline by the time that the worker has waited for a CPU since the last extension.
+/// False if that is too little to matter.
 bool ProbeRun::extends_deadline() {
     constexpr Duration kWorthIt = std::chrono::milliseconds{50};
     const auto waited = std::min(worker_->waited_for_processor(), patience_.limit);
@@ -191,6 +196,7 @@ bool ProbeRun::extends_deadline() {
 }
 
 void ProbeRun::on_deadline() {
+    // The answer may be in the pipe already if this process was late.
     (void)read_frames(kLastPieces);
     const bool is_answered = transcript_.is_complete();
     if (!is_answered && extends_deadline())
@@ -206,7 +212,8 @@ void ProbeRun::finish(const Ending& ending) {
     auto whole = ending;
     whole.output_lines = output_.lines();
     auto result = transcript_.conclude(target_, whole);
-    auto worker = abandon();  // whoever gets it may watch it, and a descriptor has one watcher
+    // Stop watching before the worker is passed on: a descriptor can have only one watcher.
+    auto worker = abandon();
     if (ending.exit)
         worker.reset();
     end(std::move(result), std::move(worker));

@@ -14,8 +14,9 @@
 
 namespace gpuprobe::inline probe {
 
-/// How long one worker may take, from its start. Time in which it was ready to run and had no
-/// processor is added to the limit, up to as much again: a busy machine is no fault of a driver.
+/// How long one worker may take, from its start. Time during which it was runnable but had no CPU
+/// is added to the limit, up to twice the limit in total, because a busy machine is not the
+/// driver's fault.
 struct ProbePatience {
     Duration warn = {};
     Duration limit = {};
@@ -23,21 +24,21 @@ struct ProbePatience {
 
 /// One worker from its start to its result.
 ///
-/// It ends with the process, not with the pipes: a driver's child may hold those open. It ends
-/// early when the deadline passes, when the frames are malformed, or when the process stays on
-/// after a complete answer; the worker is then killed and not waited for.
+/// A run ends when the process ends. The end of the pipes does not count, because a driver's child
+/// may hold them open. A run ends early if the deadline passes, if the frames are malformed, or if
+/// the process does not exit after a complete answer; the worker is then killed without waiting.
 class ProbeRun {
 public:
-    /// `ended` is called once, from the loop; it may destroy this. It gets the result without times
-    /// and, when the worker has not been seen to end, the worker.
+    /// Called once, from the event loop; may destroy this object. Receives the result without times
+    /// and, if the worker's end has not been seen, the worker.
     using Ended = std::function<void(ProbeResult, std::unique_ptr<Worker>)>;
 
-    /// Called once where there is no answer yet after `warn`, with the phase.
+    /// Called once, with the current phase, if there is no answer after ProbePatience::warn.
     using Slow = std::function<void(const std::string&)>;
 
-    /// Called where every device has been told, and again where the answer is complete, before the
-    /// process has ended: with the result as it will be, but for what is added and for how the
-    /// process ends. It must not destroy this.
+    /// Called when all devices are known (`is_whole` false) and when the answer is complete
+    /// (`is_whole` true), both before the process has ended. The result may still get more facts
+    /// and the exit status. Must not destroy this object.
     using Answered = std::function<void(ProbeResult, bool is_whole)>;
 
     ProbeRun(EventLoop& loop,
@@ -47,14 +48,14 @@ public:
              Answered answered,
              Ended ended);
 
-    /// Starts the worker. A failure to do so is a result too. `launcher` is asked again where the
-    /// worker never ran.
+    /// Starts the worker; a failure becomes a Failed result. If the worker turns out never to have
+    /// run, `launcher` is used again, so it must outlive this object.
     void begin(Launcher& launcher);
-    /// Lets a worker end that has answered and stays until then.
+    /// Ends a worker that has answered and waits for this call.
     void let_go();
-    /// Ends in a Failed result without having started, with the reason `code` {problem}.
+    /// Ends without starting a worker: outcome Failed with the reason `code` {problem}.
     void refuse(ReasonCode code, std::string_view problem);
-    /// Stops watching and gives up the worker, null when there is none. `ended` is not called.
+    /// Stops watching and returns the worker; null if there is none. `ended` is not called.
     [[nodiscard]] std::unique_ptr<Worker> abandon();
 
     [[nodiscard]] const ProbeTarget& target() const { return target_; }
@@ -68,7 +69,7 @@ private:
     [[nodiscard]] bool extends_deadline();
     void on_deadline();
     void on_slow();
-    /// Reads what is there, up to that many pieces of a pipe's capacity; false at end-of-file.
+    /// Reads available data, up to `pieces` times a pipe's capacity; false at end-of-file.
     [[nodiscard]] bool read_frames(int pieces);
     [[nodiscard]] bool read_output();
     void finish(const Ending& ending);
@@ -85,18 +86,18 @@ private:
     std::unique_ptr<Worker> worker_ = {};
     Transcript transcript_ = {};
     OutputTail output_ = {};
-    // Below the worker, so that they stop watching before its descriptors close.
+    // Declared after the worker, so that they stop watching before its descriptors close.
     EventHandle frames_source_ = {};
     EventHandle output_source_ = {};
     EventHandle ended_source_ = {};
     EventHandle deadline_ = {};
-    Duration extension_ = {};  ///< of the deadline, so far
+    Duration extension_ = {};  ///< time added to the deadline so far
     EventHandle warning_ = {};
     EventHandle refusal_ = {};
-    bool is_known_ = false;     ///< `answered` has been told so
-    bool is_answered_ = false;  ///< the same
+    bool is_known_ = false;     ///< `answered` was called for the known devices
+    bool is_answered_ = false;  ///< `answered` was called for the complete answer
     EventHandle letting_go_ = {};
-    EventHandle grace_ = {};  ///< for a process that stays on after its answer
+    EventHandle grace_ = {};  ///< limit for a process that does not exit after its answer
 };
 
 }  // namespace gpuprobe::inline probe

@@ -17,17 +17,18 @@
 namespace gpuprobe::inline probe {
 namespace {
 
-/// How many killed workers may still be running before no more are started: a driver that hangs in
-/// the kernel also hangs the next worker.
+/// With this many killed workers still running, no more are started: a driver that hangs in the
+/// kernel would also hang the next worker.
 constexpr std::size_t kMaxUnburied = 64;
 
-/// A start takes some milliseconds in which nobody is answered. What was asked meanwhile has so
-/// long before the next one.
+/// Pause between two starts. A start blocks the event loop for a few milliseconds; during the pause
+/// it handles the requests that arrived meanwhile.
 constexpr Duration kBetweenStarts = std::chrono::milliseconds{1};
 
-/// For all that are killed at the end of a supervisor.
+/// How long the destructor waits for all killed workers together.
 constexpr Duration kFarewell = std::chrono::milliseconds{100};
 
+/// A queued probe.
 struct Waiting {
     ProbeTarget target = {};
     Supervisor::Done done = {};
@@ -39,11 +40,11 @@ struct Running {
     std::unique_ptr<ProbeRun> run = {};
     Supervisor::Done done = {};
     Supervisor::Answered answered = {};
-    std::optional<Duration> answered_after = {};  ///< since its start
-    bool stays = false;                           ///< once it has answered
+    std::optional<Duration> answered_after = {};  ///< time from its start to the complete answer
+    bool stays = false;                           ///< may keep its driver loaded after the answer
 };
 
-/// A killed worker until it ends.
+/// A killed worker that has not ended yet.
 struct Unburied {
     ProbeTarget target = {};
     std::unique_ptr<Worker> worker = {};
@@ -52,7 +53,7 @@ struct Unburied {
     bool is_stuck = false;
 };
 
-/// Reaps them as they end, until `patience` is over.
+/// Reaps the workers as they end; gives up after `patience`.
 void await_all(const std::vector<Worker*>& workers, Duration patience) {
     const auto start = std::chrono::steady_clock::now();
     auto alive = workers;
@@ -85,7 +86,7 @@ struct Supervisor::Impl {
     std::list<Running> running = {};
     std::list<Unburied> unburied = {};
     std::function<void(const ProbeTarget&, const std::string&)> slow = {};
-    EventHandle turn = {};  ///< until the next may be started
+    EventHandle turn = {};  ///< set during the pause before the next start
 
     ~Impl();
     [[nodiscard]] const Unburied* remains_of(const ProbeTarget& target) const;
@@ -103,9 +104,9 @@ struct Supervisor::Impl {
     void bury(const ProbeTarget& target, std::unique_ptr<Worker> worker);
 };
 
-/// All are killed first and then waited for together: with one after the other, each that is stuck
-/// in the kernel would cost the whole time. A driver that has answered takes long to go, and is
-/// nothing to wait for.
+/// Kills all workers first and then waits for them together; otherwise each worker that is stuck in
+/// the kernel would cost the full time. Workers that have answered are not waited for, because
+/// their drivers take long to shut down.
 Supervisor::Impl::~Impl() {
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<Worker*> ends;
@@ -124,6 +125,7 @@ Supervisor::Impl::~Impl() {
     await_all(ends, kFarewell);
 }
 
+/// The killed worker of an earlier probe of this target, if it has not ended.
 const Unburied* Supervisor::Impl::remains_of(const ProbeTarget& target) const {
     const auto found = std::ranges::find(unburied, target, &Unburied::target);
     return found == unburied.end() ? nullptr : &*found;
@@ -139,6 +141,7 @@ void Supervisor::Impl::begin(Waiting next) {
     const auto* remains = remains_of(next.target);
     const bool is_stuck = remains && remains->is_stuck;
     const auto patience = patience_of(next);
+    // The callbacks hold the iterator, which stays valid until ended() removes the entry.
     const auto place = running.insert(
         running.end(), Running{.done = std::move(next.done), .answered = std::move(next.answered)});
     place->run = std::make_unique<ProbeRun>(
@@ -167,8 +170,9 @@ void Supervisor::Impl::begin(Waiting next) {
         place->run->begin(launcher);
 }
 
-/// A target whose last worker may still end waits for that, and lets others pass. After a start
-/// that took long, others of the loop have their turn.
+/// Starts queued probes while there are free slots. A target whose killed worker has not ended yet
+/// is skipped until that worker ends or counts as stuck. After a slow start, pauses so that the
+/// event loop can handle other events.
 void Supervisor::Impl::start_waiting() {
     turn.reset();
     const auto may_start = [this](const Waiting& next) {
@@ -183,8 +187,8 @@ void Supervisor::Impl::start_waiting() {
         waiting.erase(next);
         const auto started = loop.now();
         begin(std::move(taken));
-        // A time counts from when the loop began its turn, which was before this start: hence in
-        // the next.
+        // Timers count from the start of the loop's current iteration, which was before begin().
+        // Set the timer in the next iteration, or the pause would be over already.
         if (loop.now() - started >= kBetweenStarts)
             turn = loop.defer([this] { turn = loop.after(kBetweenStarts, [this] { go_on(); }); });
     }
@@ -194,7 +198,9 @@ bool Supervisor::Impl::has_place() const {
     return running.size() < std::max<std::size_t>(limits.concurrent, 1);
 }
 
-/// Who is told of no answer waits for the process, and a trial takes its time.
+/// Ends answered workers that should not stay. They may stay while a query is still running or, if
+/// probes are queued, while a slot is free. Trials take long, so nothing stays loaded for them. A
+/// probe without an `answered` callback never stays, because its caller waits for the process.
 void Supervisor::Impl::let_go_answered() {
     const auto is_asked = [](const Running& one) {
         return !one.answered_after && one.run->target().stage == kQueryStage;
@@ -210,7 +216,7 @@ void Supervisor::Impl::go_on() {
     let_go_answered();
 }
 
-/// What it does after its answer is no time of the driver's.
+/// Adds the times to the result. Time after the complete answer does not count.
 void Supervisor::Impl::note_times(const Running& one, ProbeResult& result) const {
     result.duration = one.answered_after.value_or(loop.now() - one.run->started());
     result.at = clock.wall();
@@ -222,6 +228,8 @@ void Supervisor::Impl::ended(std::list<Running>::iterator place,
                              ProbeResult result,
                              std::unique_ptr<Worker> worker) {
     note_times(*place, result);
+    // Remove the entry before go_on(), which then sees the free slot. The ProbeRun is destroyed
+    // only after go_on(), because this function is its callback.
     std::list<Running> over;
     over.splice(over.end(), running, place);
     if (worker)
@@ -232,6 +240,7 @@ void Supervisor::Impl::ended(std::list<Running>::iterator place,
     done(std::move(result));  // may destroy this
 }
 
+/// Kills a worker and waits for its end in the background.
 void Supervisor::Impl::bury(const ProbeTarget& target, std::unique_ptr<Worker> worker) {
     worker->kill();
     if (worker->ended() < 0 || worker->reap())
@@ -245,7 +254,7 @@ void Supervisor::Impl::bury(const ProbeTarget& target, std::unique_ptr<Worker> w
                               });
     place->patience = loop.after(limits.stuck, [this, place] {
         place->is_stuck = true;
-        go_on();  // which fails those that wait for it
+        go_on();  // fails the queued probes of this target
     });
     if (!place->ended)
         unburied.erase(place);
@@ -269,6 +278,7 @@ void Supervisor::start(const ProbeTarget& target, Done done, Patience patience, 
                                      .done = std::move(done),
                                      .patience = patience,
                                      .answered = std::move(answered)});
+    // During the pause only free a slot; the timer starts the probe.
     if (impl_->turn)
         impl_->let_go_answered();
     else
