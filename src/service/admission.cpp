@@ -9,19 +9,20 @@ namespace gpuprobe::inline service {
 namespace {
 
 constexpr Bytes kMaxAccountFile = mib(4);
-/// How many uids a container usually gets, and systemd-nspawn(1) aligns them to.
+/// Number of uids that a container usually gets; also their alignment in systemd-nspawn(1).
 constexpr uid_t kContainerRange = 65'536;
 
-/// What systemd gives to services with DynamicUser=, and to nobody else. Source: systemd,
+/// The range that systemd reserves for services with DynamicUser=. Source: systemd,
 /// docs/UIDS-GIDS.md.
 constexpr uid_t kFirstDynamic = 61'184;
 constexpr uid_t kLastDynamic = 65'519;
 
+/// The index in the arrays by standing.
 std::size_t place_of(Standing standing) {
     return static_cast<std::size_t>(standing);
 }
 
-/// The uids of passwd(5), and those by name, which subuid(5) may name owners by.
+/// The users in a passwd(5) file by name, because subuid(5) may identify owners by name.
 std::map<std::string, uid_t, std::less<>> users_in(const std::string& passwd) {
     std::map<std::string, uid_t, std::less<>> users;
     for (const auto line : split(std::string_view{passwd}, '\n')) {
@@ -37,6 +38,7 @@ std::map<std::string, uid_t, std::less<>> users_in(const std::string& passwd) {
 
 // Payers -----------------------------------------------------------------------------------------
 
+/// Reads passwd and subuid again if the last time was kReread ago.
 void Payers::read_accounts(MonotonicTime now) {
     if (read_at_ && now - *read_at_ < kReread)
         return;
@@ -49,7 +51,8 @@ void Payers::read_accounts(MonotonicTime now) {
         users_.insert(uid);
     const auto subuid = files_.read("/etc/subuid", kMaxAccountFile);
     if (!subuid)
-        return;  // most machines of one user have none
+        return;  // many single-user machines don't have this file
+    // Lines are "owner:first:count"; the owner is a name or a uid. Invalid lines are skipped.
     for (const auto line : split(std::string_view{*subuid}, '\n')) {
         const auto fields = split(line, ':');
         if (fields.size() != 3)
@@ -63,6 +66,7 @@ void Payers::read_accounts(MonotonicTime now) {
     }
 }
 
+/// Classifies a uid with the files as they were last read. The result has no rank yet.
 Payer Payers::resolved(uid_t uid) const {
     if (uid == kRoot)
         return {.id = uid, .standing = Standing::Root};
@@ -71,6 +75,7 @@ Payer Payers::resolved(uid_t uid) const {
     for (const auto& range : ranges_) {
         if (uid < range.first || uid - range.first >= range.count)
             continue;
+        // Root's ranges are for containers: charge the block. Other ranges: charge the owner.
         const auto block = (uid - range.first) / kContainerRange;
         return {.id = range.owner == kRoot ? range.first + block * kContainerRange : range.owner,
                 .standing = Standing::User};
@@ -82,7 +87,8 @@ Payer Payers::resolved(uid_t uid) const {
     return {.id = uid, .standing = Standing::Stranger};
 }
 
-/// Keeps who called first: a crowd of newcomers pushes nobody out.
+/// Forgets uids that have not called for kMemory, else the newest one. Early callers are kept, so a
+/// crowd of new uids can't displace them.
 void Payers::make_room(MonotonicTime now) {
     std::erase_if(known_,
                   [now](const auto& entry) { return now - entry.second.last_seen >= kMemory; });
@@ -96,6 +102,7 @@ void Payers::make_room(MonotonicTime now) {
 Payer Payers::of(uid_t uid) {
     const auto now = clock_.monotonic();
     auto known = known_.find(uid);
+    // Classify a new uid, and a known one again after kReread; the latter keeps its rank.
     if (known == known_.end() || now - known->second.resolved >= kReread) {
         read_accounts(now);
         auto payer = resolved(uid);
@@ -127,7 +134,8 @@ std::size_t SharedPool::total() const {
     return total_[0] + total_[1] + total_[2];
 }
 
-/// What every stranger is granted has a total, too: one person may be any number of strangers.
+/// Whether the payer gets Limits::always. For strangers this has a limit in total as well, because
+/// one person may use any number of stranger uids.
 bool SharedPool::is_always_granted(const Payer& payer) const {
     return payer.standing != Standing::Stranger ||
            total_[place_of(Standing::Stranger)] < 2 * limits_.all;
@@ -142,8 +150,10 @@ bool SharedPool::has_room(const Payer& payer, std::size_t amount) const {
     const auto strangers = total_[place_of(Standing::Stranger)];
     const auto used = strangers + total_[place_of(Standing::User)];
     auto free = limits_.all - std::min(limits_.all, used);
+    // Nothing can be taken back here, so strangers don't borrow from the users' half.
     if (payer.standing == Standing::Stranger)
         free = std::min(free, limits_.all / 2 - std::min(limits_.all / 2, strangers));
+    // The payer's total must fit into the free part: the more it holds, the more stays free.
     return wanted <= limits_.one && wanted <= free;
 }
 
@@ -156,12 +166,16 @@ SharedPool::Offer SharedPool::offer(const Payer& payer, std::size_t amount) cons
         return {};
     const auto others = payer.standing == Standing::User ? Standing::Stranger : Standing::User;
     const auto lent = total_[place_of(others)];
+    // There is enough for everyone, or the amount is within the payer's guaranteed minimum.
     if ((wanted <= limits_.always && is_always_granted(payer)) ||
         own + lent + amount <= limits_.all)
         return {.is_accepted = true};
+    // The other class has borrowed from this class's half: take from its largest holder.
     const auto half = limits_.all / 2;
     if (lent > half && own + amount <= half)
         return {.holder = std::get<uid_t>(*order_[place_of(others)].rbegin())};
+    // Otherwise take from the largest holder of the same class, if it holds more than this payer
+    // would. On a tie, the newer payer loses.
     const auto& order = order_[place_of(payer.standing)];
     const auto most = order.empty() ? Order::value_type{} : *order.rbegin();
     if (std::get<uid_t>(most) != payer.id && most > Order::value_type{wanted, payer.rank, payer.id})
@@ -178,6 +192,7 @@ Result<SharedPool::Claim> SharedPool::claim(const Payer& payer,
     return Claim{this, [this, payer, amount](const void*) { give_back(payer, amount); }};
 }
 
+/// Changes a holder's amount, and keeps the order and the totals up to date.
 void SharedPool::set(Holder& holder, std::size_t amount) {
     const auto place = place_of(holder.payer.standing);
     order_[place].erase({holder.amount, holder.payer.rank, holder.payer.id});
@@ -221,6 +236,8 @@ Status CallRate::take(const Payer& payer) {
     const auto made = own == calls_.end() ? 0U : own->second;
     if (made >= kCalls)
         return Error{ErrorCode::TooManyRequests, "30 such calls a minute are enough"};
+    // Calls that are granted even if the class has used up its limit: the first call of a new
+    // stranger (for kMaxFirst of them), and kAlways calls of everyone else.
     const bool is_new = is_stranger && !payer.has_returned;
     const bool is_granted = is_new ? made == 0 && first_ < kMaxFirst : made < kAlways;
     if (!is_granted && of_class >= (is_stranger ? kStrangers : kUsers))

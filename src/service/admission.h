@@ -20,41 +20,42 @@
 
 namespace gpuprobe::inline service {
 
-/// Who gets a shared resource first when there is not enough for everyone.
+/// Classes of callers, used to divide a shared resource when there is not enough for everyone.
 enum class Standing {
-    Stranger,  ///< a uid that this machine has no account for
-    User,      ///< an account of this machine
+    Stranger,  ///< a uid without an account on this machine
+    User,      ///< a uid with an account on this machine
     Root
 };
 
 /// The account that a call is charged to.
 struct Payer {
-    uid_t id = 0;  ///< of subordinate uids the owner's
+    uid_t id = 0;  ///< the caller's uid; for a subordinate uid, its owner's
     Standing standing = Standing::Stranger;
-    std::uint64_t rank = 0;     ///< order of first calls: a lower rank called earlier
-    bool has_returned = false;  ///< it called before the last Payers::kRecently
+    std::uint64_t rank = 0;     ///< order of the first calls: a lower rank called earlier
+    bool has_returned = false;  ///< its first call was more than Payers::kRecently ago
     bool operator==(const Payer& other) const { return id == other.id; }
 };
 
 /// Finds the account behind a uid.
 ///
-/// One person can have 65,536 subordinate uids, and start a process with each of them. Limits for
-/// each uid would give that person 65,536 times what everybody else gets, so subordinate uids are
+/// One person can have 65,536 subordinate uids and start a process with each of them. Limits per
+/// uid would give that person 65,536 times the share of everyone else, so subordinate uids are
 /// charged to their owner. Ranges that root owns belong to containers: each block of 65,536 uids
-/// counts as one account. Uids with neither an account nor an owner are strangers, who share what
-/// is set aside for all of them.
-/// Sources: passwd(5), subuid(5); /run/systemd/users has a file for each user who is logged in, and
-/// so for users of a directory service, which is not asked: that could block.
+/// counts as one account. Uids with neither an account nor an owner are strangers; all strangers
+/// share the part of a resource that is reserved for them.
+/// Sources: passwd(5), subuid(5). Directory services are not queried, because that could block; a
+/// logged-in user of such a service has a file in /run/systemd/users.
 class Payers {
 public:
     static constexpr std::size_t kMaxRemembered = 4096;
     static constexpr Duration kMemory = std::chrono::hours{1};
     static constexpr Duration kRecently = std::chrono::minutes{1};
-    static constexpr Duration kReread = std::chrono::minutes{1};  ///< of the account files
+    static constexpr Duration kReread = std::chrono::minutes{1};  ///< for the account files
 
-    /// `files`: of the machine that the daemon runs on. Both must outlive this.
+    /// `files`: the files of the machine that the daemon runs on. Both must outlive this object.
     Payers(const FileSystem& files, const Clock& clock) : files_{files}, clock_{clock} {}
 
+    /// The account for a uid; remembers the uid as a caller.
     [[nodiscard]] Payer of(uid_t uid);
 
 private:
@@ -82,36 +83,38 @@ private:
     std::uint64_t last_rank_ = 0;
 };
 
-/// A bounded amount of something that all payers share.
+/// A bounded amount of a resource that all payers share.
 ///
-/// Half of it belongs to strangers and half to users; either half may be lent to the other until it
-/// is needed. Root has a share of its own. `always` is granted even when nothing is left, so that
-/// nobody is kept out by others.
+/// Half of it belongs to strangers and half to users. Each class may borrow from the other's half
+/// until the other needs it. Root has a separate share. Each payer gets `always` even if nothing is
+/// left, so that other payers can't lock it out.
 class SharedPool {
 public:
     struct Limits {
-        std::size_t all = 0;     ///< of everybody but root
-        std::size_t one = 0;     ///< of one payer
-        std::size_t always = 0;  ///< of one payer, whatever others have
-        std::size_t root = 0;
+        std::size_t all = 0;     ///< for all payers except root together
+        std::size_t one = 0;     ///< for one payer
+        std::size_t always = 0;  ///< for one payer, regardless of the others
+        std::size_t root = 0;    ///< for root
     };
     explicit SharedPool(const Limits& limits) : limits_{limits} {}
 
-    /// For what is given back soon by itself: whether the payer may take `amount` more. No payer
-    /// gets more than what it leaves for the next one.
+    /// Whether the payer may take `amount` more of a resource that holders give back soon. A payer
+    /// never gets more than what remains afterwards for the next payer.
     [[nodiscard]] bool has_room(const Payer& payer, std::size_t amount = 1) const;
 
-    /// For what can be taken back: whether the payer may take `amount` more once `holder`, if there
-    /// is one, has given back enough. Ask again after each payer that gave something back.
+    /// The answer for a resource that can be taken back from its holders.
     struct Offer {
         bool is_accepted = false;
+        /// If not accepted: the payer to take from. After it has given something back, call offer()
+        /// again.
         std::optional<uid_t> holder = {};
     };
+    /// Whether the payer may take `amount` more, if necessary after another payer gave back enough.
     [[nodiscard]] Offer offer(const Payer& payer, std::size_t amount = 1) const;
 
-    /// Takes `amount`, if has_room(), and gives it back when the last copy of the answer goes. The
-    /// pool must outlive that. Errors: TooManyRequests, with `refusal` as its text.
-    using Claim = std::shared_ptr<const void>;  // callbacks are copied
+    /// Takes `amount` if has_room(). It is given back when the last copy of the claim is destroyed,
+    /// which must be before the pool. Errors: TooManyRequests, with `refusal` as its text.
+    using Claim = std::shared_ptr<const void>;  // shared, because callbacks are copied
     Result<Claim> claim(const Payer& payer, std::size_t amount, const char* refusal);
 
     void take(const Payer& payer, std::size_t amount = 1);
@@ -124,7 +127,7 @@ private:
         Payer payer = {};
         std::size_t amount = 0;
     };
-    /// Amount, rank, id: the last one holds the most, and of those with as much is the newest.
+    /// Amount, rank, id. The last entry holds the most; on a tie, it is the newest payer.
     using Order = std::set<std::tuple<std::size_t, std::uint64_t, uid_t>>;
     [[nodiscard]] bool is_always_granted(const Payer& payer) const;
     void set(Holder& holder, std::size_t amount);
@@ -135,21 +138,20 @@ private:
     std::array<std::size_t, 3> total_ = {};  ///< by standing
 };
 
-/// How often calls may be made that cost more than an answer, such as a write to the disk or a
-/// probe.
+/// A rate limit for expensive calls, such as a probe or a write to the disk.
 class CallRate {
 public:
-    static constexpr unsigned kCalls = 30;          ///< of one payer within kWindow
-    static constexpr unsigned kAlways = 2;          ///< of one payer, whatever others do
-    static constexpr unsigned kStrangers = 300;     ///< of all strangers
-    static constexpr unsigned kUsers = 3000;        ///< of all users
+    static constexpr unsigned kCalls = 30;          ///< for one payer within kWindow
+    static constexpr unsigned kAlways = 2;          ///< for one payer, regardless of the others
+    static constexpr unsigned kStrangers = 300;     ///< for all strangers together
+    static constexpr unsigned kUsers = 3000;        ///< for all users together
     static constexpr std::size_t kMaxFirst = 2048;  ///< new strangers whose first call is granted
     static constexpr Duration kWindow = std::chrono::minutes{1};
 
     explicit CallRate(const Clock& clock) : clock_{clock} {}
 
-    /// Errors: TooManyRequests when the payer, or all strangers, made too many calls within the
-    /// window. Root has no limit.
+    /// Counts a call. Errors: TooManyRequests if the payer, or its whole class, made too many calls
+    /// within the window. Root has no limit.
     Status take(const Payer& payer);
 
 private:
@@ -161,22 +163,23 @@ private:
     std::size_t first_ = 0;
 };
 
-/// How much text one caller on the bus may get in messages, as opposed to file descriptors.
+/// A limit on the text that one bus client gets in replies. Text in file descriptors is not
+/// limited.
 ///
-/// Measured with dbus-daemon 1.14: when a few callers ask for large replies and never read them,
-/// the bus stops taking messages from the daemon, and nobody is answered. Replies with a descriptor
-/// do not have that effect.
+/// Measured with dbus-daemon 1.14: if a few clients request large replies and never read them, the
+/// bus stops accepting messages from the daemon, and all clients go without answers. Replies with a
+/// descriptor don't have this effect.
 class InlineBudget {
 public:
     static constexpr Bytes kMaxReply = kib(256);
     static constexpr Bytes kPerSender = mib(8);
     static constexpr Duration kWindow = std::chrono::seconds{10};
-    static constexpr std::size_t kMaxSenders = 1024;  ///< the one seen first is forgotten
+    static constexpr std::size_t kMaxSenders = 1024;  ///< above it, the oldest is forgotten
 
     explicit InlineBudget(const Clock& clock) : clock_{clock} {}
 
-    /// Errors: TooLarge for more than one reply may hold; TooManyRequests when the sender got too
-    /// much within the window.
+    /// Charges a reply to the sender. Errors: TooLarge above kMaxReply; TooManyRequests if the
+    /// sender got more than kPerSender within the window.
     Status take(const std::string& sender, Bytes size);
 
 private:
@@ -193,23 +196,23 @@ inline constexpr const char* kTooManyReadings = "too many calls wait for the GPU
 inline constexpr const char* kTooMuchWaits = "too much of this user's calls waits";
 inline constexpr const char* kTooManyProbes = "too many probes are waited for";
 
-/// What callers may use of the daemon, on the bus and on the socket together.
+/// All limits on callers. Callers on the bus and on the socket share them.
 ///
-/// All of it stays below 64 MiB. Each limit is a total: how many uids a caller has makes no
-/// difference.
+/// The total memory that callers can use stays below 64 MiB. Each limit is a total, so having many
+/// uids does not help a caller.
 struct Admission {
     Admission(const FileSystem& files, const Clock& clock)
         : payers{files, clock}, calls{clock}, text{clock} {}
 
     Payers payers;
-    /// Calls that wait for probes, or for a write to the disk.
+    /// Calls that wait for probes or for a write to the disk.
     SharedPool probes{{.all = 64, .one = 8, .always = 1, .root = 8}};
-    /// Calls that wait for one reading of a GPU's memory.
+    /// Calls that wait for a reading of GPU memory.
     SharedPool readings{{.all = 2048, .one = 512, .always = 1, .root = 512}};
-    /// Bytes of calls that have not been answered, and of answers that have not been read.
+    /// Bytes of unanswered calls and of unread answers.
     SharedPool memory{
         {.all = mib(16).count, .one = mib(8).count, .always = kib(4).count, .root = mib(8).count}};
-    /// Questions to polkit.
+    /// Pending polkit checks.
     SharedPool questions{{.all = 64, .one = 8, .always = 1, .root = 8}};
     CallRate calls;
     InlineBudget text;

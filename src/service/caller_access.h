@@ -15,7 +15,8 @@
 
 namespace gpuprobe::inline service {
 
-/// Who calls on one connection, what they may see and what they may do.
+/// The parts of the service that identify the callers on one connection and decide what they may
+/// see and do.
 struct CallerAccess {
     bus::Callers& callers;
     ReportViews& views;
@@ -29,7 +30,7 @@ inline Caller caller_from(const bus::Credentials& credentials) {
     return {.uid = credentials.uid, .groups = credentials.groups};
 }
 
-/// An exception from `use` becomes an error reply.
+/// Runs `use(caller, reply)`. An exception from it becomes an error reply.
 template <class... Results, class Use>
 void serve_caller(const bus::Credentials& credentials, bus::Reply<Results...>& reply, Use& use) {
     try {
@@ -39,12 +40,12 @@ void serve_caller(const bus::Credentials& credentials, bus::Reply<Results...>& r
     }
 }
 
-/// A call that is answered later, and its share of the memory for such calls.
+/// A call that is answered later, and its share of Admission::memory.
 template <class Use, class... Results>
 struct HeldCall {
     HeldCall(bus::Reply<Results...> given, Use what)
         : reply{std::move(given)}, use{std::move(what)} {}
-    /// Errors: TooManyRequests.
+    /// Charges `size` bytes to the payer, instead of any earlier claim. Errors: TooManyRequests.
     Status claim(Admission& admission, const Payer& payer, std::size_t size) {
         share = {};
         share = TRY(admission.memory.claim(payer, size, kTooMuchWaits));
@@ -55,11 +56,12 @@ struct HeldCall {
     SharedPool::Claim share = {};
 };
 
-/// Who sent a call before the bus has said whose it is: all senders together.
+/// The payer for calls whose sender is not identified yet: all such senders together.
 inline constexpr Payer kUnknownPayer{.id = static_cast<uid_t>(-1)};
-/// Smaller calls of unknown senders are bounded by their number.
+/// Calls up to this size are not charged before the sender is known; only their number is limited.
 inline constexpr Bytes kSmallCall = kib(4);
 
+/// Charges a held call to its payer and queues it.
 template <class Held>
 void wait_for_turn(const CallerAccess& access,
                    const bus::Credentials& credentials,
@@ -72,8 +74,8 @@ void wait_for_turn(const CallerAccess& access,
                       [credentials, held] { serve_caller(credentials, held->reply, held->use); });
 }
 
-/// Finds out who `sender` is and then runs `use(caller, reply)`, at once if the sender is known
-/// from an earlier call and no other call waits. An exception from `use` becomes an error reply.
+/// Identifies `sender` and then runs `use(caller, reply)`: immediately if the sender is known from
+/// an earlier call and no other call waits. An exception from `use` becomes an error reply.
 template <class... Results, class Use>
 void for_caller(const CallerAccess& access,
                 const std::string& sender,

@@ -7,8 +7,8 @@
 namespace gpuprobe::inline service {
 namespace {
 
-/// What each call costs in virtual time besides the time that it takes, so that payers take turns
-/// even where the clock does not move.
+/// Virtual time that each call costs in addition to its real time, so that payers take turns even
+/// if the clock does not advance between calls.
 constexpr Duration kLeastCost = std::chrono::microseconds{1};
 
 }  // namespace
@@ -17,10 +17,12 @@ void FairQueue::wait(const Payer& payer, Callback serve) {
     auto& of_class = class_of(payer);
     auto& flow = flows_.try_emplace(payer.id, Flow{.payer = payer}).first->second;
     if (flow.calls.empty()) {
+        // A class or a payer that was idle starts at the current virtual time: it gets no credit
+        // for the time in which it did not call.
         if (of_class.order.empty())
             of_class.start = std::max(of_class.start, time_);
         if (flow.payer.standing != payer.standing)
-            flow.start = {};  // the time of another class
+            flow.start = {};  // the old value is in the other class's virtual time
         flow.payer = payer;
         flow.start = std::max(flow.start, of_class.time);
         of_class.order.insert(place_of(flow));
@@ -30,6 +32,7 @@ void FairQueue::wait(const Payer& payer, Callback serve) {
     schedule();
 }
 
+/// Marks the reader as active and starts a new window if the last one is over.
 void FairQueue::use(Reader& reader, MonotonicTime now) {
     reader.seen = now;
     if (now - reader.since >= kWindow) {
@@ -53,10 +56,12 @@ Status FairQueue::admit(const Payer& payer) {
         return Error{ErrorCode::TooManyRequests, "too many calls of this user wait"};
     if (reader.untaken >= kMaxUntaken)
         return Error{ErrorCode::TooManyRequests, "too many answers to this user are under way"};
+    // The time limits apply only under load: other payers are active and more calls can be read.
     if (reader.used >= kShare && !is_alone(payer.id) && has_input_())
         return Error{ErrorCode::TooManyRequests, "too many calls of this user in one second"};
     if (payer.standing != Standing::Stranger)
         return Done{};
+    // Strangers also have a common limit. It never hits a stranger's first call in a window.
     use(strangers_, now);
     if (strangers_.used >= 2 * kShare && reader.used > Duration{} && has_input_())
         return Error{ErrorCode::TooManyRequests,
@@ -72,6 +77,7 @@ void FairQueue::spent(Duration time) {
     reader->second.used += time;
     if (payer->standing == Standing::Stranger)
         strangers_.used += time;
+    // Answers that were added while the call was read are this payer's.
     const auto untaken = untaken_();
     if (untaken > untaken_before_)
         reader->second.untaken += untaken - untaken_before_;
@@ -89,6 +95,7 @@ void FairQueue::before_reading() {
         serve_next();
 }
 
+/// Whether no other payer has called within kMemory.
 bool FairQueue::is_alone(uid_t payer) const {
     const auto now = loop_.now();
     return std::ranges::none_of(readers_, [&](const auto& entry) {
@@ -96,8 +103,8 @@ bool FairQueue::is_alone(uid_t payer) const {
     });
 }
 
-/// Makes room for one more. If nobody has been silent, the payer that has used the least forgets
-/// the least.
+/// Frees an entry for one more reader. If all have been active recently, drops the one that has
+/// used the least time, because that loses the least information.
 void FairQueue::forget_silent_readers(MonotonicTime now) {
     std::erase_if(readers_,
                   [now](const auto& entry) { return now - entry.second.seen >= kMemory; });
@@ -111,19 +118,21 @@ void FairQueue::schedule() {
         turn_ = loop_.defer([this] { turn(); });
 }
 
-/// The loop gives the reader a turn for each of ours.
+/// Serves a call or skips the turn so that more calls are read. The event loop alternates between
+/// this and reading.
 void FairQueue::turn() {
     turn_.reset();
     if (count_ == 0)
-        return;  // before_reading() has served the last
+        return;  // before_reading() has served the last call
     if (untaken_() > 0)
-        return sent_();  // from then on go_on() comes
+        return sent_();  // go_on() will continue
+    // Serve if there is nothing to read, too much is waiting, or enough turns were skipped.
     if (!has_input_() || count_ > kMaxWaitingOfAll || ++passed_ >= kReadsPerTurn)
         serve_next();
     schedule();
 }
 
-/// Among classes that have calls, the one that has used the least time. One that has calls exists.
+/// The class with waiting calls that has used the least time. At least one call must be waiting.
 FairQueue::Class& FairQueue::next_class() {
     Class* next = nullptr;
     for (auto& each : classes_)
@@ -132,6 +141,7 @@ FairQueue::Class& FairQueue::next_class() {
     return *next;
 }
 
+/// Serves the first call of the next class and charges its time to the payer and to the class.
 void FairQueue::serve_next() {
     passed_ = 0;
     auto& of_class = next_class();
@@ -144,10 +154,11 @@ void FairQueue::serve_next() {
     --count_;
     const auto before = loop_.now();
     const auto id = flow.payer.id;
-    serve();  // may add calls, and so flows, but removes none
+    serve();  // may add calls and flows but does not remove any
     const auto cost = loop_.now() - before + kLeastCost;
     auto& served = flows_.at(id);
-    // A call that came while this one was served found no calls, and its flow is in the order.
+    // If serve() queued another call for this payer, wait() has inserted the flow with the old
+    // start; remove it before the start changes.
     of_class.order.erase(place_of(served));
     served.start += cost;
     of_class.start += cost;
@@ -159,11 +170,12 @@ void FairQueue::serve_next() {
 }
 
 void FairQueue::forget_idle_flows() {
+    // A flow that is ahead of virtual time is kept: its payer still has to wait for the others.
     std::erase_if(flows_, [this](const auto& entry) {
         return entry.second.calls.empty() &&
                (count_ == 0 || entry.second.start <= class_of(entry.second.payer).time);
     });
-    if (count_ == 0) {  // nobody competes: everyone starts anew
+    if (count_ == 0) {  // nothing waits, so all payers start again from zero
         classes_ = {};
         time_ = {};
     }

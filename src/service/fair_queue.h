@@ -17,33 +17,34 @@
 
 namespace gpuprobe::inline service {
 
-/// Decides whose call is answered next.
+/// Decides which call is answered next.
 ///
-/// A call that comes alone is answered at once. While more calls can be read, they are read first;
-/// then the payer is served that has used the least time so far, so that nobody waits for all calls
-/// of somebody else. Strangers, users and root take turns in the same way, so that a crowd of
-/// strangers counts as one. While the bus still has unsent data from us, no call is answered, not
-/// even another user's.
+/// A single call is answered immediately. If more calls can be read, they are read first. Then the
+/// payer that has used the least time is served, so that no payer has to wait for all calls of
+/// another one. The classes (strangers, users, root) take turns in the same way, so that a crowd of
+/// strangers counts as one. While the bus has not accepted our earlier answers, no call is
+/// answered, not even another user's.
 /// Source of the order: start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996).
 class FairQueue {
 public:
     using Callback = std::function<void()>;
 
     static constexpr std::size_t kMaxWaiting = 1024;  ///< calls of one payer; root has no limit
-    static constexpr std::size_t kMaxWaitingOfAll = 8192;  ///< above it, nothing more is read ahead
+    static constexpr std::size_t kMaxWaitingOfAll = 8192;  ///< above it, calls are not read ahead
     static constexpr unsigned kReadsPerTurn = 4;
-    /// Answers to one payer that the bus has not taken, of calls that are answered while they are
-    /// read.
+    /// Maximum number of answers to one payer that the bus has not accepted. Counts only calls that
+    /// are answered while they are read.
     static constexpr std::size_t kMaxUntaken = 8;
-    /// Of each second, for what is answered while it is read (properties, introspection), once
-    /// somebody else has called within kMemory. All strangers together get twice as much.
+    /// Time per payer and kWindow for calls that are answered while they are read (properties,
+    /// introspection). Applies only if another payer has called within kMemory. All strangers
+    /// together get twice this time.
     static constexpr Duration kShare = std::chrono::milliseconds{200};
     static constexpr Duration kWindow = std::chrono::seconds{1};
     static constexpr Duration kMemory = std::chrono::minutes{1};
     static constexpr std::size_t kMaxPayers = 4096;
 
-    /// `has_input`: whether another call can be read. `untaken`: how many answers the bus has not
-    /// taken. `sent`: called after each turn.
+    /// `sent`: called after each turn. `has_input`: returns whether another call can be read.
+    /// `untaken`: returns the number of answers that the bus has not accepted.
     FairQueue(EventLoop& loop,
               Callback sent,
               std::function<bool()> has_input,
@@ -55,40 +56,41 @@ public:
 
     /// Whether a call may be answered without waiting for its turn.
     [[nodiscard]] bool is_free() const { return count_ == 0 && untaken_() == 0 && !has_input_(); }
-    /// Runs `serve` in the payer's turn, never from within.
+    /// Queues `serve` until the payer's turn; never runs it from within this call.
     void wait(const Payer& payer, Callback serve);
 
-    /// To be called when the bus has taken all answers.
+    /// Call this when the bus has accepted all answers.
     void go_on();
-    /// To be called before anything is read: after go_on(), a call that waits comes before those
-    /// that are answered while they are read. Runs one that waits.
+    /// Call this before any call is read. After go_on() it serves one waiting call, so that waiting
+    /// calls come before calls that are answered while they are read.
     void before_reading();
 
-    /// Before a call of `payer` is read. Errors: TooManyRequests.
+    /// Call this before a call of `payer` is read. Errors: TooManyRequests.
     Status admit(const Payer& payer);
-    /// How long it took to read the call that was admitted last, and to answer it if that was done
-    /// at once.
+    /// Charges the time for the last admitted call: reading it, and answering it if it was answered
+    /// while it was read.
     void spent(Duration time);
 
 private:
-    /// The calls of one payer, and when the first of them starts in virtual time.
+    /// The queued calls of one payer, with the start of the first one in virtual time.
     struct Flow {
         Payer payer = {};
         std::deque<Callback> calls = {};
         Duration start = {};
     };
-    /// Start, rank, id: the first one is served next.
+    /// Start, rank, id. The first entry is served next.
     using Order = std::set<std::tuple<Duration, std::uint64_t, uid_t>>;
-    /// The flows of one standing. Flows without calls stay until virtual time has passed them.
+    /// The flows of one standing. Flows without calls are kept until virtual time has passed them.
     struct Class {
         Order order = {};
         Duration time = {};   ///< virtual time: the start of the call that was served last
-        Duration start = {};  ///< of this class among the others
+        Duration start = {};  ///< virtual start of this class among the classes
     };
+    /// The account of one payer for calls that are answered while they are read.
     struct Reader {
         MonotonicTime seen = {};
         MonotonicTime since = {};  ///< start of the window
-        Duration used = {};        ///< within the window
+        Duration used = {};        ///< time used within the window
         std::size_t untaken = 0;   ///< answers sent while its calls were read, since go_on()
     };
     static Order::value_type place_of(const Flow& flow) {
@@ -113,14 +115,14 @@ private:
     std::map<uid_t, Flow> flows_ = {};
     std::array<Class, 3> classes_ = {};  ///< by standing
     Duration time_ = {};                 ///< virtual time of all classes
-    std::size_t count_ = 0;              ///< of calls in flows_
-    unsigned passed_ = 0;                ///< turns left to the reader
+    std::size_t count_ = 0;              ///< number of calls in flows_
+    unsigned passed_ = 0;                ///< turns skipped in favor of reading
     EventHandle turn_ = {};
     std::map<uid_t, Reader> readers_ = {};
-    Reader strangers_ = {};
-    std::optional<Payer> admitted_ = {};  ///< whose call is being read
-    std::size_t untaken_before_ = 0;      ///< when it was admitted
-    bool is_first_ = false;               ///< whether a call that waits comes before reading
+    Reader strangers_ = {};               ///< all strangers together
+    std::optional<Payer> admitted_ = {};  ///< the payer of the call that is being read
+    std::size_t untaken_before_ = 0;      ///< untaken_() when it was admitted
+    bool is_first_ = false;               ///< whether a waiting call is served before reading
 };
 
 }  // namespace gpuprobe::inline service
