@@ -12,21 +12,21 @@
 
 namespace gpuprobe::inline service {
 
-/// Recent answers. The same question about the same generation has the same answer for all callers
-/// who may open the same nodes.
+/// A cache of recent answers. Within one generation of the report, the same question has the same
+/// answer for all callers who may open the same device nodes.
 template <class Answer>
 class AnswerCache {
 public:
-    static constexpr std::size_t kMaxAnswers = 32;  ///< because programs ask the same few questions
-    static constexpr Bytes kMaxQuestion = kib(4);   ///< the answers to longer ones are not kept
+    static constexpr std::size_t kMaxAnswers = 32;  ///< enough: programs ask the same few questions
+    static constexpr Bytes kMaxQuestion = kib(4);   ///< answers to longer questions are not cached
 
     AnswerCache() = default;
-    /// `dropped`: called with each answer that goes.
+    /// `dropped`: called with each answer that is removed.
     explicit AnswerCache(std::function<void(const Answer&)> dropped)
         : dropped_{std::move(dropped)} {}
 
-    /// nullptr when it is not known. Answers of another generation are forgotten. The question
-    /// begins with the class of callers who share its answer.
+    /// The cached answer; nullptr if there is none. Drops all answers of other generations. The
+    /// question must begin with the class of callers who share its answer.
     [[nodiscard]] const Answer* find(std::uint64_t generation, const std::string& question) {
         if (generation != generation_)
             clear();
@@ -37,8 +37,8 @@ public:
         entries_.splice(entries_.begin(), entries_, known);
         return &known->answer;
     }
-    /// Keeps an answer about the generation of the last find(). A full cache drops the answer that
-    /// was not used for the longest time.
+    /// Adds an answer for the generation passed to the last find(). A full cache drops the least
+    /// recently used answer.
     void keep(std::string question, Answer answer) {
         if (question.size() > kMaxQuestion.count)
             return;
@@ -48,7 +48,7 @@ public:
         }
         entries_.push_front(Entry{.question = std::move(question), .answer = std::move(answer)});
     }
-    /// To be called when something changes without a new generation.
+    /// Drops all answers. Call this when something changes without a new generation.
     void clear() {
         for (const auto& entry : entries_)
             drop(entry);
@@ -69,10 +69,10 @@ private:
 
     std::function<void(const Answer&)> dropped_ = {};
     std::uint64_t generation_ = 0;
-    std::list<Entry> entries_ = {};  ///< last used first
+    std::list<Entry> entries_ = {};  ///< most recently used first
 };
 
-/// What identifies a question on the bus. `access`: the class of callers who share its answer.
+/// The cache key of a question on the bus. `access`: the class of callers who share its answer.
 std::string question_of(const std::string& access,
                         const std::string& consumer,
                         const Value& request);

@@ -11,10 +11,12 @@
 namespace gpuprobe::inline service {
 namespace {
 
-/// Reasons of all candidates together with their details; a manifest of 512 variants has thousands.
+/// Maximum number of reasons, over all candidates, with details and without them. A manifest with
+/// 512 variants produces thousands.
 constexpr std::size_t kMaxDetailed = 1024;
 constexpr std::size_t kMaxBare = 8192;
 
+/// Adds the reason's text, and its fix if there is one, to its dictionary.
 void add_words(const Reason& reason, const ReasonPlace& place, bus::Dictionary& entry) {
     const auto words = explained(reason, place);
     entry.emplace("Text", sdbus::Variant{bus::bus_text(words.text)});
@@ -22,7 +24,7 @@ void add_words(const Reason& reason, const ReasonPlace& place, bus::Dictionary& 
         entry.emplace("Fix", sdbus::Variant{bus::bus_text(*words.fix)});
 }
 
-/// The record with its reasons in words.
+/// The record as a dictionary, with a text for each reason.
 template <class Record>
 bus::Dictionary with_words(const Record& record, const ReasonPlace& place) {
     const bus::Spelling spelling{
@@ -38,6 +40,7 @@ std::size_t reason_count(const Recommendation& recommendation) {
     return count;
 }
 
+/// Drops the reasons or their details, depending on the number of reasons in all candidates.
 void shorten(std::vector<Reason>& reasons, std::size_t reasons_in_all) {
     if (reasons_in_all > kMaxBare)
         reasons.clear();
@@ -65,8 +68,8 @@ bus::Spelling spelling_for(PathOf path_of, FindingsOf findings, const ReasonPlac
                              bus::Dictionary& entry) mutable {
                 if (findings && !found)
                     found = findings();
-                // The backend of a decision is the one that it chose, whoever its warnings are
-                // about.
+                // A decision's backend is the chosen one, but its warnings may concern another, so
+                // use the backend only for reasons that belong to a GPU.
                 const auto backend = owner.gpu.empty() ? std::string{} : owner.backend;
                 add_words(reason,
                           {.findings = found ? &*found : nullptr,
@@ -79,6 +82,7 @@ bus::Spelling spelling_for(PathOf path_of, FindingsOf findings, const ReasonPlac
 }
 
 bus::Dictionary answer_from(Decision decision, bool explains, const bus::Spelling& spelling) {
+    // Optional members are left out if they are empty.
     std::vector<std::string_view> left_out;
     if (!explains)
         left_out = {"consumer", "candidates"};
@@ -111,6 +115,7 @@ bus::Dictionary answer_from(const engine::LiveMemory& memory) {
 
 std::map<std::string, std::string> identifiers_of(const Gpu& gpu) {
     std::map<std::string, std::string> identifiers;
+    // Other members of the identity, such as numbers, are not identifiers.
     for (const auto& [key, variant] : bus::dictionary_of(gpu.identity))
         if (bus::signature_in(variant) == "s")
             identifiers.emplace(key, variant.get<std::string>());

@@ -13,49 +13,51 @@
 #include "service/gpu_properties.h"
 #include "wire/dictionary.h"
 
-/// What methods answer, as dictionaries. Keys and types: dbus/*.xml.
+/// The answers of D-Bus methods, encoded as dictionaries. Keys and types: dbus/*.xml.
 namespace gpuprobe::inline service {
 
-/// From a GPU's id to its object.
+/// Maps a GPU's id to its object path.
 using PathOf = std::function<std::string(const std::string& id)>;
 
-/// What the doctor finds on the machine that an answer is about.
+/// Returns the doctor's findings for the machine that an answer describes.
 using FindingsOf = std::function<std::vector<Finding>()>;
 
-/// Reasons with their text and fix, GPUs as objects. The machine is examined when the first reason
-/// is written, and once; without `findings` a fix is what usually helps. Of `machine` host and
-/// is_root are taken.
+/// An encoding that adds text and fix to each reason and replaces GPU ids by object paths.
+/// `findings` is called once, when the first reason is encoded; without it, fixes are the generic
+/// ones. Only host and is_root of `machine` are used.
 bus::Spelling spelling_for(PathOf path_of = {},
                            FindingsOf findings = {},
                            const ReasonPlace& machine = {});
 
-/// `explains`: with every candidate. A decision that chose nothing has an empty Backend.
+/// The answer of SelectBackend. `explains`: include all candidates. If no backend was chosen,
+/// Backend is "".
 bus::Dictionary answer_from(Decision decision, bool explains, const bus::Spelling& spelling);
-/// Reasons of rejected variants lose their details, and then go, when there are more than the bus
-/// should carry.
+/// The answer of RecommendVariant. If the candidates have too many reasons for a bus message, the
+/// reasons lose their details; if there are still too many, they are left out.
 bus::Dictionary answer_from(Recommendation recommendation,
                             bool explains,
                             const bus::Spelling& spelling);
+/// The answer of GetMemory.
 bus::Dictionary answer_from(const engine::LiveMemory& memory);
-/// What tells a GPU from another of its kind, of what is known: NvidiaUuid, HipUniqueId,
-/// CanonicalUuid, Luid, and what APIs call it (VulkanDeviceUuid …).
+/// The known identifiers that distinguish a GPU from others of the same model: NvidiaUuid,
+/// HipUniqueId, CanonicalUuid, Luid, and identifiers from the APIs (VulkanDeviceUuid …).
 std::map<std::string, std::string> identifiers_of(const Gpu& gpu);
-/// The probes of the stage and the APIs that were asked for (none: of all) and the generation that
-/// holds them.
+/// The probes of the requested stage and APIs (all APIs if the request names none), with the
+/// generation of the report that contains them.
 bus::Dictionary probe_answer(const Report& report, const ProbeRequest& request);
-/// Backend → Usable, Verified, Score, Verification, Measurement, Reasons; of a GPU on which these
-/// are the findings.
+/// Maps each backend to Usable, Verified, Score, Verification, Measurement and Reasons. `findings`:
+/// the doctor's findings, for the fixes.
 std::map<std::string, bus::Dictionary> backends_from(
     const std::map<std::string, BackendView>& backends,
     const std::string& gpu,
     const std::vector<Finding>& findings);
 
-/// The same for APIs: Outcome, Reasons.
+/// Maps each API to Outcome and Reasons.
 std::map<std::string, bus::Dictionary> apis_from(const std::map<std::string, ApiAnswer>& apis,
                                                  const std::string& gpu,
                                                  const std::vector<Finding>& findings);
 
-/// The message of Error.NoMatch, one line for people.
+/// The message of Error.NoMatch: one human-readable line.
 std::string no_match_message(const Decision& decision);
 
 }  // namespace gpuprobe::inline service

@@ -16,42 +16,44 @@ namespace {
 constexpr const char* kPolkit = "org.freedesktop.PolicyKit1";
 constexpr const char* kPolkitPath = "/org/freedesktop/PolicyKit1/Authority";
 constexpr const char* kPolkitInterface = "org.freedesktop.PolicyKit1.Authority";
-/// CheckAuthorizationFlags.
+/// A value of CheckAuthorizationFlags.
 constexpr std::uint32_t kAllowUserInteraction = 1;
 
 using Texts = std::map<std::string, std::string>;
 using PolkitSubject = sdbus::Struct<std::string, bus::Dictionary>;
-/// is_authorized, is_challenge, details.
+/// The members is_authorized, is_challenge and details.
 using PolkitVerdict = sdbus::Struct<bool, bool, Texts>;
 
 Error refusal(Action action, const std::string& why) {
     return Error{ErrorCode::NotAuthorized, action_id(action) + ": " + why};
 }
 
-/// System-call filters that a process has; nullopt for one that is not there, or whose number the
-/// kernel does not tell (before Linux 5.9). Source: proc(5), /proc/pid/status.
+/// The number of system-call filters of a process; nullopt if the process does not exist or the
+/// kernel does not report the number (before Linux 5.9). Source: proc(5), /proc/pid/status.
 std::optional<int> filters_of(const std::string& process) {
     const auto status = RootedFiles{}.read("/proc/" + process + "/status", kib(16));
     const auto count = status ? value_of_line(*status, "Seccomp_filters") : std::nullopt;
     return count ? parse_number<int>(*count) : std::nullopt;
 }
 
+/// Whether the caller has the daemon's uid and is not one of its workers.
 bool is_own_user(const bus::Credentials& caller) {
     if (caller.uid != ::geteuid())
         return false;
     const auto own = filters_of("self");
     if (!own)
-        return true;
+        return true;  // this kernel can't tell workers apart
     const auto theirs = caller.pid ? filters_of(std::to_string(*caller.pid)) : std::nullopt;
     return theirs && *theirs <= *own;
 }
 
-/// Source: pidfd_open(2), "poll".
+/// Whether the process behind a pidfd has ended. Source: pidfd_open(2), "poll".
 bool has_ended(int process) {
     pollfd end{.fd = process, .events = POLLIN, .revents = 0};
     return ::poll(&end, 1, 0) != 0;
 }
 
+/// Permission as polkit decided it; any error is a refusal with the reason.
 Status status_of(Action action, bus::ReplyError problem, const PolkitVerdict& verdict) {
     if (problem && problem->getName() == "org.freedesktop.DBus.Error.ServiceUnknown")
         return refusal(action, "polkit is not installed, so that root alone may");
@@ -110,7 +112,7 @@ void Authority::ask(const SocketRequester& who,
     const auto checked = [process = who.process, action, answer](const Status& may) {
         answer(may && has_ended(process->get()) ? refusal(action, "the caller has ended") : may);
     };
-    // Without a start time polkit looks the process up itself.
+    // With start time 0, polkit determines the process's start time itself.
     ask_polkit({.kind = "unix-process",
                 .details = {{"pid", sdbus::Variant{static_cast<std::uint32_t>(*caller.pid)}},
                             {"start-time", sdbus::Variant{std::uint64_t{0}}},
@@ -134,7 +136,7 @@ void Authority::ask_polkit(const Subject& who, Action action, const Answer& answ
         return answer(share.error());
     const auto reply = [waiting = std::make_shared<SharedPool::Claim>(*share), action, answer](
                            bus::ReplyError problem, const PolkitVerdict& verdict) {
-        waiting->reset();  // before the answer, which may ask again
+        waiting->reset();  // before the answer, because ask_for_all() may start the next check
         const auto status = status_of(action, std::move(problem), verdict);
         (void)bus::attempt([&] { answer(status); });
     };

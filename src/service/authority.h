@@ -18,46 +18,47 @@
 
 namespace gpuprobe::inline service {
 
-/// "org.gpuprobe.allow-wake"
+/// The polkit action id, for example "org.gpuprobe.allow-wake".
 std::string action_id(Action action);
 
-/// A caller who wants something that needs permission.
+/// A bus caller who requests an action that needs permission.
 struct Requester {
     std::string sender = {};    ///< unique name on the bus
-    bool may_be_asked = false;  ///< the call allows polkit to ask its user for a password
+    bool may_be_asked = false;  ///< the call allows polkit to ask for a password
 };
 
-/// A caller on the daemon's own socket.
+/// A caller on the daemon's own socket who requests such an action.
 struct SocketRequester {
     bus::Credentials credentials = {};
-    /// Of the process that connected; what polkit says counts only while that lives, because
-    /// process ids are reused. Empty where the kernel has none to give (before Linux 6.5).
-    std::shared_ptr<const UniqueFd> process = {};  // kept by the question
+    /// A pidfd of the process that connected. polkit's decision counts only while that process
+    /// lives, because process ids are reused. Null before Linux 6.5, which introduced this.
+    std::shared_ptr<const UniqueFd> process = {};  // shared, to stay open until polkit answers
 };
 
-/// Decides whether a caller may do something. Root and the daemon's own user always may. For
-/// anybody else polkit decides, which identifies the caller by the name on the bus, because process
-/// ids are reused. Workers may be of the daemon's own user too. They have more system-call filters
-/// than the daemon for life, and who has that is not taken for its user.
+/// Decides whether a caller may do something. Root and the daemon's own user always may. For all
+/// others polkit decides. It identifies bus callers by their bus name, because process ids are
+/// reused. Workers may run as the daemon's user as well: a process with more system-call filters
+/// than the daemon counts as a worker, because filters can't be removed, and it is not trusted.
 ///
-/// Other calls go on meanwhile. If polkit is absent, gives a malformed answer or does not answer in
-/// time, the answer is no.
+/// Waiting for polkit does not block other calls. If polkit is absent, gives a malformed answer or
+/// does not answer in time, permission is refused.
 /// Source: polkit, org.freedesktop.PolicyKit1.Authority.CheckAuthorization.
 class Authority {
 public:
     static constexpr Duration kPatience = std::chrono::seconds{5};
-    /// Someone has to find a password.
+    /// Timeout if a person may have to enter a password.
     static constexpr Duration kPatienceWithPeople = std::chrono::minutes{2};
 
-    /// Both must outlive this.
+    /// Both must outlive this object.
     Authority(sdbus::IConnection& connection, Admission& admission);
     ~Authority();
 
-    /// Calls `answer` once, later or at once, with NotAuthorized or TooManyRequests where the
-    /// caller may not. After this object is gone, `answer` is destroyed unused.
+    /// Calls `answer` once, possibly before this returns. Errors passed to it: NotAuthorized,
+    /// TooManyRequests. If this object is destroyed first, `answer` is never called.
     void ask(const Requester& who, Action action, std::function<void(const Status&)> answer);
     void ask(const SocketRequester& who, Action action, std::function<void(const Status&)> answer);
-    /// One action after the other: the first refusal, or Done when all are permitted.
+    /// Checks the actions one after the other; the answer is the first refusal, or Done if all are
+    /// permitted.
     template <class Asker>
     void ask_for_all(const Asker& who,
                      std::vector<Action> actions,
@@ -70,17 +71,17 @@ public:
             may ? ask_for_all(who, actions, answer) : answer(may);
         });
     }
-    /// Root and the daemon's own user, for whom nobody else is asked.
+    /// Whether the caller is root or the daemon's own user, who don't need polkit's permission.
     static bool is_trusted(const bus::Credentials& caller);
-    /// The answer where there is no polkit to be asked.
+    /// The answer without a bus, and therefore without polkit.
     static Status refused(Action action);
 
 private:
     using Answer = std::function<void(const Status&)>;
-    /// Whom polkit is asked about: a kind of subject with what tells it from others.
+    /// A polkit subject, and the uid that the check is charged to.
     struct Subject {
         std::string kind = {};
-        bus::Dictionary details = {};
+        bus::Dictionary details = {};  ///< identify the subject among others of this kind
         uid_t uid = 0;
         bool may_be_asked = false;
     };

@@ -7,7 +7,8 @@
 
 namespace gpuprobe::inline service {
 
-/// A report may be newer than another of its generation: free memory is no change.
+/// Drops views of an older report. Compares the creation time as well, because a new report may
+/// have the same generation: a change of free memory does not count as one.
 void ReportViews::forget_older() {
     const auto& report = engine_.report();
     if (generation_ == report.generation && created_ == report.created)
@@ -17,6 +18,7 @@ void ReportViews::forget_older() {
     seen_.clear();
 }
 
+/// The cached view of the class `access`, created for `caller` if missing.
 ReportViews::Seen& ReportViews::seen_by(const std::string& access, const Caller& caller) {
     const auto known = std::ranges::find(seen_, access, &Seen::access);
     if (known != seen_.end()) {
@@ -32,6 +34,7 @@ ReportViews::Seen& ReportViews::seen_by(const std::string& access, const Caller&
 View ReportViews::report_for(const Caller& caller) {
     forget_older();
     auto access = access_class(engine_.report(), caller);
+    // The empty class may open the same nodes as the prober, so it sees the report unchanged.
     if (access.empty())
         return {.report = &engine_.report()};
     const auto& seen = seen_by(access, caller);
