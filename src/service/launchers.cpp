@@ -46,7 +46,7 @@ std::optional<Caller> user_named(const std::string& name) {
     std::vector<gid_t> groups(kMaxGroups);
     int count = kMaxGroups;
     if (::getgrouplist(name.c_str(), entry.pw_gid, groups.data(), &count) < 0)
-        count = kMaxGroups;  // the first of more than anyone has
+        count = kMaxGroups;  // more groups than any real user has: use the first ones
     groups.resize(static_cast<std::size_t>(count));
     return Caller{.uid = entry.pw_uid,
                   .groups = std::vector<std::uint32_t>{groups.begin(), groups.end()}};

@@ -12,9 +12,10 @@
 
 namespace gpuprobe::inline service {
 
+/// How the daemon starts workers.
 enum class LaunchMode {
-    Auto,    ///< through the socket where it exists, and as our children where it fails
-    Socket,  ///< through the socket only: what it can't start is an outcome
+    Auto,    ///< through the socket if it exists; as our children if it does not or if it fails
+    Socket,  ///< only through the socket; a failure becomes the probe's result
     Spawn,   ///< as our children
 };
 constexpr std::array<EnumName<LaunchMode>, 3> names_of(LaunchMode) {
@@ -25,15 +26,15 @@ constexpr std::array<EnumName<LaunchMode>, 3> names_of(LaunchMode) {
 struct LaunchChoice {
     LaunchMode mode = LaunchMode::Auto;
     std::string socket = "/run/gpuprobe/worker.sock";
-    std::optional<std::string> worker_user = {};  ///< whose the socket's workers are
-    /// Whether workers start through the socket, as far as can be known now.
+    std::optional<std::string> worker_user = {};  ///< the user that the socket's workers run as
+    /// Whether workers will start through the socket, judging by whether it exists now.
     [[nodiscard]] bool uses_socket() const;
 };
 
-/// The daemon's launchers, one of them chosen.
+/// Owns the daemon's launchers and selects one.
 class Launchers {
 public:
-    /// `program`, `cache_home`: of workers that are our children (SpawnLauncher).
+    /// `program`, `cache_home`: for workers that are our children (SpawnLauncher).
     Launchers(const LaunchChoice& choice,
               std::string program,
               std::string cache_home,
@@ -45,7 +46,7 @@ private:
     std::unique_ptr<SocketLauncher> socket_ = {};  ///< borrows spawn_
 };
 
-/// The user of that name with all groups; nullopt when there is none.
+/// The user with this name and all its groups; nullopt if the user does not exist.
 std::optional<Caller> user_named(const std::string& name);
 
 }  // namespace gpuprobe::inline service

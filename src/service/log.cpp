@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define SD_JOURNAL_SUPPRESS_LOCATION  // it would be this file
+#define SD_JOURNAL_SUPPRESS_LOCATION  // the location would always be this file
 #include <systemd/sd-journal.h>
 
 #include "base/text.h"
@@ -26,6 +26,7 @@ void Log::write(LogLevel level, std::string_view text) const {
     if (level > level_ || target_ == LogTarget::Null)
         return;
     const auto entry = scrubbed(text, kMaxEntry);
+    // If the journal does not accept the entry, write it to stderr.
     if (target_ == LogTarget::Journal) {
         const int sent =
             sd_journal_send("MESSAGE=%s", entry.c_str(), "PRIORITY=%d", static_cast<int>(level),

@@ -9,9 +9,9 @@
 
 namespace gpuprobe::inline service {
 
-/// As syslog(3) counts them.
+/// Log levels with the numeric values of syslog(3).
 enum class LogLevel { Emergency, Alert, Critical, Error, Warning, Notice, Info, Debug };
-/// The words of org.freedesktop.LogControl1(5).
+/// The names from org.freedesktop.LogControl1(5).
 constexpr std::array<EnumName<LogLevel>, 8> names_of(LogLevel) {
     return {{{LogLevel::Emergency, "emerg"},
              {LogLevel::Alert, "alert"},
@@ -30,12 +30,12 @@ constexpr std::array<EnumName<LogTarget>, 3> names_of(LogTarget) {
              {LogTarget::Null, "null"}}};
 }
 
-/// The daemon's log. Only the program writes to it; the rooms do not log.
+/// The daemon's log. Only the daemon's own code writes to it; the libraries below do not log.
 class Log {
 public:
     explicit Log(std::string identifier) : identifier_{std::move(identifier)} {}
 
-    /// One entry; control characters in `text` are replaced.
+    /// Writes one entry if `level` is enabled. Control characters in `text` are replaced.
     void write(LogLevel level, std::string_view text) const;
 
     [[nodiscard]] LogLevel level() const { return level_; }
@@ -44,8 +44,8 @@ public:
     void set_target(LogTarget target) { target_ = target; }
     [[nodiscard]] const std::string& identifier() const { return identifier_; }
 
-    /// Journal when systemd has connected stderr to it, else Console. Source: systemd.exec(5),
-    /// $JOURNAL_STREAM.
+    /// Journal if systemd has connected stderr to the journal, else Console. Source:
+    /// systemd.exec(5), $JOURNAL_STREAM.
     static LogTarget usual_target();
 
 private:

@@ -21,6 +21,7 @@ ReportFile::ReportFile(std::string path, const engine::Engine& engine, Log& log)
 }
 
 void ReportFile::update() {
+    // Until the drivers were probed, the report is incomplete.
     const auto& report = engine_.report();
     if (report.state == ReportState::Starting || report.state == ReportState::Probing)
         return;
@@ -46,6 +47,7 @@ Result<UniqueFd> sealed_file(const char* name, std::string_view content) {
         if (written > 0)
             content.remove_prefix(static_cast<std::size_t>(written));
     }
+    // The last seal prevents the receiver from changing the seals.
     constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
     if (::lseek(file.get(), 0, SEEK_SET) != 0 || ::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0)
         return errno_error(name, errno);

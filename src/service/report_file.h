@@ -12,13 +12,14 @@
 
 namespace gpuprobe::inline service {
 
-/// A file with the report as everybody may read it (`gpuprobectl export json`). Units that keep a
-/// fleet's files current wait for it, and systemd-report sends it. It is written when anything but
-/// dates has changed, and only after the drivers were asked.
+/// A file with the report in the form that all users may read (`gpuprobectl export json`). systemd
+/// units that keep a fleet's files up to date wait for it, and systemd-report sends it. It is
+/// written only after the drivers were probed, and only if something other than dates has changed.
 class ReportFile {
 public:
     ReportFile(std::string path, const engine::Engine& engine, Log& log);
 
+    /// Call this when the report has changed. A failure to write is logged.
     void update();
 
 private:
@@ -29,8 +30,8 @@ private:
     std::string written_ = {};
 };
 
-/// A file in memory that holds `content` and can't be changed any more, positioned at its start.
-/// Source: memfd_create(2), fcntl(2) F_ADD_SEALS. Errors: Io.
+/// An in-memory file with `content` that can no longer be changed, positioned at its start.
+/// Sources: memfd_create(2); fcntl(2), F_ADD_SEALS. Errors: Io.
 Result<UniqueFd> sealed_file(const char* name, std::string_view content);
 
 }  // namespace gpuprobe::inline service
