@@ -11,7 +11,8 @@
 namespace gpuprobe::inline service {
 namespace {
 
-/// Nothing may be thrown here: the engine calls.
+/// The reply for a reading. Catches all exceptions, because the engine calls this and does not
+/// expect any.
 Result<bus::Dictionary> memory_answer(const engine::LiveMemory& memory) {
     try {
         return answer_from(memory);
@@ -25,7 +26,8 @@ const Gpu* gpu_in(const Report& report, const std::string& id) {
     return found == report.gpus.end() ? nullptr : &*found;
 }
 
-/// The GPU, or the unit of it that the options name. Errors: InvalidRequest for another type.
+/// The id of the GPU, or of its partition if the options have a "unit". Errors: InvalidRequest if
+/// that is not a string.
 Result<std::string> asked_for(const std::string& gpu, const bus::Dictionary& options) {
     const auto given = options.find("unit");
     if (given == options.end())
@@ -85,6 +87,9 @@ const Gpu& GpuObject::current() const {
     return *gpu;
 }
 
+// Methods. Each replies later if the caller is not identified yet or other calls are waiting. The
+// object may be destroyed until then, so the callbacks check a weak pointer.
+
 void GpuObject::Describe(sdbus::Result<std::string>&& result) {
     const auto sender = bus::current_sender(getObject());
     for_caller(access_, sender, bus::Reply<std::string>{std::move(result)},
@@ -120,7 +125,8 @@ void GpuObject::GetIdentifiers(sdbus::Result<Identifiers>&& result, bus::Diction
                });
 }
 
-/// Who may open the GPU could ask its driver; anybody else asks polkit.
+/// Callers who may open the GPU get the identifiers directly, because its driver would report them
+/// as well. All others need permission from polkit.
 void GpuObject::identify_to(const Requester& who,
                             const Caller& caller,
                             bus::Reply<Identifiers>& reply) const {
@@ -160,6 +166,7 @@ void GpuObject::read_memory(const std::string& id,
         admission.readings.claim(admission.payers.of(caller.uid), 1, kTooManyReadings);
     if (!share)
         return reply.fail(share.error());
+    // The callback holds the share, so it is given back when the engine drops the callback.
     const auto answer = memory_replies_.hold(std::move(reply));
     const auto heard = [answer, share = *share](const engine::LiveMemory& memory) {
         answer(memory_answer(memory));
@@ -167,6 +174,8 @@ void GpuObject::read_memory(const std::string& id,
     if (const auto asked = context_.engine.read_memory(id, false, heard); !asked)
         answer(Result<bus::Dictionary>{asked.error()});
 }
+
+// Properties. Backends and Apis include the doctor's fixes, which are computed only when read.
 
 std::string GpuObject::Id() {
     return properties_.id;
@@ -219,6 +228,7 @@ std::map<sdbus::ObjectPath, bus::Dictionary> GpuObject::Units() {
         return units;
     });
 }
+/// Read from sysfs at each call, because it changes without an event.
 std::string GpuObject::PowerState() {
     return bus::guard([this] {
         return bus::bus_text(power_state(context_.files, current()).value_or(""), Bytes{64});

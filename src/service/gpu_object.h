@@ -20,14 +20,14 @@
 
 namespace gpuprobe::inline service {
 
-/// What every object on the bus may use. All of it outlives the objects.
+/// The parts of the daemon that all bus objects use. They outlive the objects.
 struct ServiceContext {
     engine::Engine& engine;
-    const FileSystem& files;  ///< of the machine that the engine reports on
+    const FileSystem& files;  ///< files of the machine that the engine reports on
     Admission& admission;
 };
 
-/// One GPU on the bus, from its construction to its destruction.
+/// One GPU as an object on the bus; exported while this object exists.
 class GpuObject final : public sdbus::AdaptorInterfaces<org::gpuprobe::GpuProbe1::Gpu_adaptor,
                                                         sdbus::ManagedObject_adaptor,
                                                         sdbus::Properties_adaptor> {
@@ -41,9 +41,10 @@ public:
               const CallerAccess& access);
     ~GpuObject();
 
-    /// Says that it is there, to whoever has been told which are.
+    /// Emits InterfacesAdded, for clients that already have a list of objects.
     void announce();
-    /// Signals what changed. `has_other_words`: as changed_properties().
+    /// Updates the properties and signals the changes. `has_other_words`: as in
+    /// changed_properties().
     void update(const Gpu& gpu, const Report& open_to_all, bool has_other_words);
     [[nodiscard]] const std::string& id() const { return id_; }
 
@@ -70,7 +71,7 @@ private:
     std::map<sdbus::ObjectPath, bus::Dictionary> Units() override;
     std::string PowerState() override;
 
-    /// This GPU in the current report. Throws NoSuchGpu when it is gone.
+    /// This GPU in the current report. Throws the D-Bus error NoSuchGpu if it was removed.
     [[nodiscard]] const Gpu& current() const;
     void describe_to(const std::string& sender,
                      const Caller& caller,
@@ -85,10 +86,10 @@ private:
 
     std::string id_;
     GpuProperties properties_;
-    FindingsOf findings_;  ///< of the whole machine
+    FindingsOf findings_;  ///< the doctor's findings for the whole machine
     const ServiceContext& context_;
     const CallerAccess& access_;
-    /// Callbacks hold this weakly, to notice that the object has gone.
+    /// Callbacks hold a weak pointer to this, to notice that the object was destroyed.
     std::shared_ptr<GpuObject*> self_;
     bus::WaitingReplies<bus::Dictionary> memory_replies_ = {};
 };

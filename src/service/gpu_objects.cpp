@@ -12,7 +12,7 @@ namespace gpuprobe::inline service {
 
 namespace {
 
-/// Whether the doctor says something else of that GPU.
+/// Whether the doctor's findings for this GPU have changed.
 bool differ(const std::vector<Finding>& before,
             const std::vector<Finding>& after,
             const std::string& gpu) {
@@ -38,6 +38,8 @@ void GpuObjects::update() {
     const auto& gpus = context_.engine.report().gpus;
     const auto seen = open_to_all(context_.engine.report());
     const auto told = std::exchange(findings_, std::nullopt);
+    // Remove GPUs that are not in the report any more, then update or add the others. Findings are
+    // compared only if a client has read the old ones.
     std::erase_if(by_path_, [&gpus](const auto& entry) {
         return std::ranges::find(gpus, entry.second->id(), &Gpu::id) == gpus.end();
     });
@@ -56,6 +58,7 @@ void GpuObjects::add(const Gpu& gpu, const Report& open_to_all) {
     auto object = std::make_unique<GpuObject>(
         connection_.bus(), path, gpu, open_to_all, [this] { return findings(); }, context_,
         access_);
+    // Before the first message, no client can have a list of objects that would be outdated.
     if (connection_.has_read())
         object->announce();
     by_path_.emplace(path, std::move(object));
@@ -69,6 +72,7 @@ std::vector<sdbus::ObjectPath> GpuObjects::paths() const {
 }
 
 sdbus::ObjectPath GpuObjects::path_of(const std::string& id) const {
+    // A partition's id is the GPU's id with a suffix; partitions are not exported as objects.
     const auto whole = whole_id(id);
     const auto known = std::ranges::find_if(
         by_path_, [whole](const auto& entry) { return entry.second->id() == whole; });
@@ -90,7 +94,7 @@ const Gpu* GpuObjects::at(const std::string& path) const {
 
 std::string GpuObjects::free_path(const std::string& id) const {
     std::string path = bus::kGpuPath + path_element(id);
-    while (by_path_.contains(path))  // two ids that differ only in punctuation
+    while (by_path_.contains(path))  // another id differs only in punctuation
         path += "_";
     return path;
 }

@@ -20,14 +20,14 @@ public:
                const CallerAccess& access)
         : connection_{connection}, context_{context}, access_{access} {}
 
-    /// Makes the objects agree with the report, with a signal for each difference; but for what is
-    /// there from the first, of which nobody has asked yet.
+    /// Updates the objects to match the report and signals each difference. Objects that exist
+    /// before the first message is read are not announced.
     void update();
-    /// Every path, best GPU first.
+    /// All object paths, best GPU first.
     [[nodiscard]] std::vector<sdbus::ObjectPath> paths() const;
-    /// "/" for a GPU that is not there.
+    /// The object path of a GPU or partition; "/" if the GPU does not exist.
     [[nodiscard]] sdbus::ObjectPath path_of(const std::string& id) const;
-    /// nullptr when no GPU has that path.
+    /// The GPU with this object path; nullptr if there is no such GPU.
     [[nodiscard]] const Gpu* at(const std::string& path) const;
 
 private:
@@ -39,8 +39,8 @@ private:
     const ServiceContext& context_;
     const CallerAccess& access_;
     std::map<std::string, std::unique_ptr<GpuObject>> by_path_ = {};
-    /// The doctor's, once somebody was told of them: reading the causes takes a third of what a
-    /// start takes.
+    /// The doctor's findings, computed on first use, because reading the causes takes a third of
+    /// the daemon's start time.
     std::optional<std::vector<Finding>> findings_ = {};
 };
 

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t kMaxPathElement = 200;  // well below what any file or bus name allows
 
-/// For people to read, and valid for the bus, which refuses more than is bad to read.
+/// The text without control characters, and valid for the bus, which rejects some other characters
+/// as well.
 std::string shown(std::string_view text) {
     return bus::bus_text(scrubbed(text));
 }
@@ -29,6 +30,7 @@ std::uint32_t number_or_zero(const std::optional<std::string>& hexadecimal) {
     return hexadecimal ? parse_hex<std::uint32_t>(*hexadecimal).value_or(0) : 0;
 }
 
+/// The variables that restrict a program to this GPU.
 std::map<std::string, std::string> environment_of(const std::string& id, const Report& report) {
     std::map<std::string, std::string> shown_variables;
     const auto gpu = std::ranges::find(report.gpus, id, &Gpu::id);
@@ -38,7 +40,8 @@ std::map<std::string, std::string> environment_of(const std::string& id, const R
     return shown_variables;
 }
 
-/// What is free changes all the time, and nobody is told of that by a signal.
+/// The GPU's partitions without their free memory, which changes all the time and must not cause
+/// change signals.
 std::vector<Unit> units_of(const std::string& id, const Report& report) {
     const auto gpu = std::ranges::find(report.gpus, id, &Gpu::id);
     auto units = gpu == report.gpus.end() ? std::vector<Unit>{} : gpu->partitions;
@@ -58,7 +61,7 @@ std::map<std::string, ApiAnswer> apis_of(const Gpu& gpu) {
 }  // namespace
 
 Report open_to_all(const Report& report) {
-    constexpr std::uint32_t kNobody = 65534;
+    constexpr std::uint32_t kNobody = 65534;  // the usual uid and gid of the overflow user
     return as_seen_by(report, {.uid = kNobody, .groups = std::vector<std::uint32_t>{kNobody}});
 }
 
@@ -86,6 +89,7 @@ GpuProperties properties_of(const Gpu& gpu, const Report& open_to_all) {
 std::vector<std::string> changed_properties(const GpuProperties& before,
                                             const GpuProperties& after,
                                             bool has_other_words) {
+    // Id and PciAddress are constant for an object. PowerState does not emit signals.
     std::vector<std::string> names;
     const auto compare = [&](const char* name, const auto member) {
         if (!(before.*member == after.*member))

@@ -13,7 +13,7 @@
 
 namespace gpuprobe::inline service {
 
-/// What an API says of a GPU, without the facts: some of those are not for all.
+/// The result of an API for a GPU, without its facts, because not all users may see all facts.
 struct ApiAnswer {
     Outcome outcome = Outcome::Absent;
     std::vector<Reason> reasons = {};
@@ -21,13 +21,13 @@ struct ApiAnswer {
 };
 RECORD_MEMBERS(ApiAnswer, outcome, reasons)
 
-/// What the properties of a Gpu object say. D-Bus has no null: unknown is "" or 0 here.
+/// The values of a Gpu object's properties. D-Bus has no null, so unknown values are "" or 0.
 struct GpuProperties {
     std::string id = {};
     std::string kind = {};
     std::string vendor = {};
     std::string name = {};
-    std::string title = {};  ///< the name as people say it
+    std::string title = {};  ///< name to show to users, from gpu_title()
     std::string pci_address = {};
     std::uint32_t vendor_id = 0;
     std::uint32_t device_id = 0;
@@ -40,23 +40,24 @@ struct GpuProperties {
     std::vector<Unit> units = {};
 };
 
-/// Texts are valid for the bus. `open_to_all`: the machine as somebody sees it who may open nothing
-/// that is not open to everybody. Properties are for all, so the environment names GPUs only by
-/// what it tells.
+/// The properties of a GPU, with texts that are valid on the bus. `open_to_all`: the result of
+/// open_to_all(). All users can read properties, so environment variables identify GPUs only by
+/// facts from that report.
 GpuProperties properties_of(const Gpu& gpu, const Report& open_to_all);
-/// The report as `open_to_all`.
+/// The report as seen by a user who may open only the nodes that all users may open.
 Report open_to_all(const Report& report);
 
-/// The bus names of the properties that differ and announce it. `has_other_words`: what helps is
-/// another thing than was told.
+/// The bus names of the properties that changed and emit change signals. `has_other_words`: the
+/// suggested fixes have changed.
 std::vector<std::string> changed_properties(const GpuProperties& before,
                                             const GpuProperties& after,
                                             bool has_other_words);
 
-/// An id as one element of an object path: what is no letter or digit of ASCII becomes "_".
+/// The id as an element of an object path: each byte that is not an ASCII letter or digit becomes
+/// "_".
 std::string path_element(std::string_view id);
 
-/// The path by which answers name a unit of the GPU at `path`. No object is there.
+/// The path that identifies a partition of the GPU at `path`. No object is exported there.
 std::string unit_path(const std::string& path, std::string_view name);
 
 }  // namespace gpuprobe::inline service
