@@ -32,7 +32,7 @@ Status BusSession::connect(Duration patience) {
     return Done{};
 }
 
-/// A bus that goes just now comes back as one that goes later.
+/// Exports the objects. Losing the bus during this is handled like losing it later.
 void BusSession::show() try {
     service_ = std::make_unique<Service>(*connection_, loop_, context_, log_);
     if (serves_switcheroo_)
@@ -46,8 +46,8 @@ void BusSession::show() try {
     lost(problem.getMessage());
 }
 
-/// The object before the name: whoever waits for the name finds it. Without the name, which
-/// switcheroo-control may have, there is our own interface still.
+/// Exports the switcheroo-control interface. The object comes before the name, so that clients that
+/// wait for the name find it. If switcheroo-control owns the name, the object is removed again.
 void BusSession::show_switcheroo(bus::Connection& connection) {
     switcheroo_ = std::make_unique<SwitcherooObject>(connection.bus(), context_.engine);
     if (const auto owned = connection.own_name(SwitcherooObject::kName); !owned) {
@@ -58,6 +58,7 @@ void BusSession::show_switcheroo(bus::Connection& connection) {
 
 void BusSession::lost(const std::string& reason) {
     log_.write(LogLevel::Warning, "bus " + where_ + ": lost: " + reason);
+    // In this order: the objects use the connection.
     switcheroo_.reset();
     service_.reset();
     connection_.reset();
@@ -65,9 +66,10 @@ void BusSession::lost(const std::string& reason) {
     retry();
 }
 
+/// Tries to connect after wait_, which doubles up to kLastRetry with each failure.
 void BusSession::retry() {
     retry_ = loop_.after(wait_, [this] {
-        const auto connected = connect(Duration::zero());  // it is tried again
+        const auto connected = connect(Duration::zero());  // no need to wait: retry() repeats
         if (connected) {
             log_.write(LogLevel::Notice, "bus " + where_ + ": back");
             return show();

@@ -11,8 +11,8 @@
 
 namespace gpuprobe::inline service {
 
-/// The daemon on a bus: connection, name and objects. When the bus goes away, this reconnects by
-/// itself and shows the engine's current state.
+/// The daemon's presence on a bus: connection, name and objects. If the connection is lost, this
+/// reconnects automatically and exports the engine's current state.
 class BusSession {
 public:
     static constexpr Duration kFirstRetry = std::chrono::milliseconds{250};
@@ -24,17 +24,19 @@ public:
                const ServiceContext& context,
                Log& log);
 
-    /// Sets what to call some time after messages came. To be called before start().
+    /// Sets the callback for some time after messages arrived. Call this before start().
     void on_use(std::function<void()> used) { used_ = std::move(used); }
-    /// Answers for switcheroo-control too, if nobody else does. To be called before start().
+    /// Enables the interface of switcheroo-control, unless another process owns that name. Call
+    /// this before start().
     void serve_switcheroo() { serves_switcheroo_ = true; }
 
-    /// Connects, owns the name and shows the objects. A daemon that was killed just now may have
-    /// the name for a moment more. Errors: as Connection::open and own_name.
+    /// Connects, acquires the name and exports the objects. Waits a moment for the name, which a
+    /// daemon that was just killed may still own. Errors: the same as Connection::open and
+    /// own_name.
     Status start();
-    /// To be called when the engine's report has changed.
+    /// Call this when the engine's report has changed.
     void update();
-    /// Who asks polkit; null while there is no bus.
+    /// The object that checks permissions with polkit; null while there is no bus connection.
     [[nodiscard]] Authority* authority() { return service_ ? &service_->authority() : nullptr; }
 
 private:
@@ -50,7 +52,7 @@ private:
     const ServiceContext& context_;
     Log& log_;
     std::unique_ptr<bus::Connection> connection_ = {};
-    std::unique_ptr<Service> service_ = {};  // after connection_: it ends first
+    std::unique_ptr<Service> service_ = {};  // after connection_, so that it is destroyed first
     std::unique_ptr<SwitcherooObject> switcheroo_ = {};
     bool serves_switcheroo_ = false;
     std::function<void()> used_ = {};

@@ -32,7 +32,7 @@ JobObject::~JobObject() {
 }
 
 void JobObject::set_progress(double part) {
-    constexpr double kStep = 0.01;  // finer steps would only wake listeners
+    constexpr double kStep = 0.01;  // smaller steps would wake listeners without use
     part = std::clamp(part, 0.0, 1.0);
     if (part < progress_ + kStep)
         return;
@@ -79,6 +79,7 @@ void Jobs::probe(const std::string& sender,
     });
 }
 
+/// Charges the caller, exports the job object and starts the probes.
 void Jobs::start(uid_t uid, const ProbeRequest& request, const Pending& reply) {
     auto& admission = context_.admission;
     const auto payer = admission.payers.of(uid);
@@ -98,6 +99,7 @@ void Jobs::start(uid_t uid, const ProbeRequest& request, const Pending& reply) {
 }
 
 void Jobs::run(std::uint64_t number, const ProbeRequest& request) {
+    // A cancelled job is not in jobs_ any more, but its probes go on and still call these.
     const std::weak_ptr<Jobs*> weak = self_;
     const auto progress = [weak, number](double part) {
         const auto self = weak.lock();
@@ -126,8 +128,10 @@ void Jobs::run(std::uint64_t number, const ProbeRequest& request) {
 
 void Jobs::cancel(std::uint64_t number, const std::string& sender, bus::Reply<> reply) {
     const auto pending = std::make_shared<bus::Reply<>>(std::move(reply));
-    // Not from within the job's own method: the answer comes in a later turn of the loop.
+    // The callback runs in a later iteration of the loop, when the job's own method has returned
+    // and the job may be destroyed.
     callers_.uid_of(sender, [this, number, pending](const Result<uid_t>& uid) {
+        // The job may have ended in the meantime.
         const auto job = jobs_.find(number);
         if (job == jobs_.end())
             return pending->fail(Error{ErrorCode::NotFound, "the job has ended"});

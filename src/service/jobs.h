@@ -16,12 +16,12 @@
 
 namespace gpuprobe::inline service {
 
-/// A running call as an object on the bus, and the reply that it will send.
+/// A running call as an object on the bus, with the reply that it will send.
 class JobObject final : public sdbus::AdaptorInterfaces<org::gpuprobe::GpuProbe1::Job_adaptor,
                                                         sdbus::ManagedObject_adaptor,
                                                         sdbus::Properties_adaptor> {
 public:
-    /// Called when somebody wants to end the job. It is for the handler to check who that is.
+    /// Called when a client wants to cancel the job. The handler must check the client's identity.
     using OnCancel = std::function<void(const std::string& sender, bus::Reply<> reply)>;
 
     JobObject(sdbus::IConnection& connection,
@@ -30,7 +30,7 @@ public:
               SharedPool::Claim share,
               bus::Reply<bus::Dictionary> reply,
               OnCancel on_cancel);
-    /// A job that is destroyed before it ended answers that it was cancelled.
+    /// If the job has not ended, replies with the error Cancelled.
     ~JobObject();
 
     void set_progress(double part);
@@ -52,21 +52,21 @@ private:
     bool ended_ = false;
 };
 
-/// The calls that wait for probes.
+/// All calls that wait for probes.
 class Jobs {
 public:
     Jobs(bus::Connection& connection, const ServiceContext& context);
     ~Jobs();
 
-    /// Answers `reply` when the probes have ended. Errors go to the reply: TooManyRequests (probes
-    /// that wait, or calls of one user within a minute),
-    /// NotAuthorized (the caller left), InvalidRequest.
+    /// Starts probes and replies when they have ended. Errors go to the reply: TooManyRequests (too
+    /// many waiting probes, or too many calls of this user within a minute), NotAuthorized (the
+    /// caller has left the bus), InvalidRequest.
     void probe(const std::string& sender,
                const ProbeRequest& request,
                bus::Reply<bus::Dictionary> reply);
 
 private:
-    using Pending = std::shared_ptr<bus::Reply<bus::Dictionary>>;  // std::function wants copies
+    using Pending = std::shared_ptr<bus::Reply<bus::Dictionary>>;  // std::function must be copyable
 
     void start(uid_t uid, const ProbeRequest& request, const Pending& reply);
     void run(std::uint64_t number, const ProbeRequest& request);
@@ -76,8 +76,8 @@ private:
     const ServiceContext& context_;
     std::uint64_t last_number_ = 0;
     std::map<std::uint64_t, std::unique_ptr<JobObject>> jobs_ = {};
-    /// The engine keeps callbacks until its probes end, which may be after this object has gone.
-    /// They hold this weakly and check it first.
+    /// The engine keeps callbacks until its probes end, which may be after this object is
+    /// destroyed. They hold a weak pointer to this and check it first.
     std::shared_ptr<Jobs*> self_;
     bus::Callers callers_;
 };

@@ -42,12 +42,13 @@ std::string LogControl::LogTarget() {
     return std::string{name_of(log_.target())};
 }
 
-/// Service::decide_write() takes all writes before they get here.
+/// Never reached in practice: Service::decide_write() handles all writes first.
 void LogControl::refuse() {
     throw bus::sdbus_error(Error{ErrorCode::NotAuthorized, "only root may change the log"});
 }
 
 Status LogControl::set(const std::string& property, const std::string& word) {
+    // The full names: inside this class, LogLevel and LogTarget are its property functions.
     const auto level = enum_from<gpuprobe::LogLevel>(word);
     const auto target = enum_from<gpuprobe::LogTarget>(word);
     if (property == "LogLevel" && level)
@@ -88,6 +89,7 @@ Service::Service(bus::Connection& connection,
       log_control_{connection.bus(), log},
       sleep_{connection.bus(),
              [&engine = context.engine](bool is_about_to) { engine.sleeps(is_about_to); }} {
+    // Hooks around reading, writing and sending; the destructor removes them.
     connection.admit_by([this](const std::string& sender) { return admit(sender); },
                         [this](Duration time) { queue_.spent(time); });
     connection.on_write([this](const bus::PropertyWrite& write, bus::Connection::WriteDone done) {
@@ -108,6 +110,7 @@ Service::~Service() {
 Status Service::admit(const std::string& sender) {
     if (const auto* known = callers_.known(sender))
         return queue_.admit(admission_.payers.of(known->uid));
+    // The sender is not identified yet, so only numbers of calls can be limited.
     const auto waiting = callers_.waiting(sender);
     const bool are_many = waiting >= kMaxUnknown && callers_.waiting() >= kMaxUnknownOfAll;
     if (are_many || connection_.untaken() >= kMaxUntaken)

@@ -14,27 +14,28 @@
 
 namespace gpuprobe::inline service {
 
-/// Hears from logind that the machine is about to sleep, and that it is awake again.
+/// Receives logind's signals before the machine sleeps and after it has woken up.
 /// Source: org.freedesktop.login1(5), PrepareForSleep.
 class SleepWatch {
 public:
     using Told = std::function<void(bool is_about_to_sleep)>;
 
-    /// `connection` must outlive this. Without logind, `told` is never called.
+    /// `connection` must outlive this object. Without logind, the callback is never called.
     SleepWatch(sdbus::IConnection& connection, Told told);
 
 private:
     std::unique_ptr<sdbus::IProxy> login_;
 };
 
-/// `systemctl service-log-level`. Everybody may read; set() is for callers who may write.
+/// The interface behind `systemctl service-log-level`. All users may read. Writes go through set(),
+/// after the caller was checked.
 /// Source: org.freedesktop.LogControl1(5).
 class LogControl final : public sdbus::AdaptorInterfaces<org::freedesktop::LogControl1_adaptor> {
 public:
     LogControl(sdbus::IConnection& connection, Log& log);
     ~LogControl();
 
-    /// Errors: InvalidRequest for another property, or a word that it does not take.
+    /// Sets LogLevel or LogTarget. Errors: InvalidRequest for another property or an invalid value.
     Status set(const std::string& property, const std::string& word);
 
 private:
@@ -48,7 +49,7 @@ private:
     Log& log_;
 };
 
-/// All objects on one connection. A new connection gets new ones; the engine stays.
+/// All objects on one bus connection. A new connection gets a new Service; the engine stays.
 class Service {
 public:
     Service(bus::Connection& connection, EventLoop& loop, const ServiceContext& context, Log& log);
@@ -56,28 +57,29 @@ public:
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
 
-    /// To be called when the engine's report has changed. It updates the objects first and the
-    /// manager's Generation last, so that clients that wait for a generation see its objects.
+    /// Call this when the engine's report has changed. Updates the GPU objects first and the
+    /// manager's Generation last, so that clients that wait for a generation find its objects.
     void update();
     [[nodiscard]] Authority& authority() { return authority_; }
 
 private:
-    /// First, so that objects below it are announced.
+    /// The ObjectManager at the root path. Created first, so that objects below it are announced.
     struct Root {
         explicit Root(sdbus::IConnection& connection);
     };
 
-    /// Calls of one sender that wait until the bus has said whose they are: as many as a system bus
-    /// lets a connection have on their way. A session bus lets it have more, and so it may, until
-    /// there are so many of all senders.
+    /// Calls of one sender that may wait until the bus has identified the sender. A system bus does
+    /// not let a connection have more calls in flight. A session bus does, and that is allowed
+    /// until the senders together reach kMaxUnknownOfAll.
     static constexpr std::size_t kMaxUnknown = 128;
     static constexpr std::size_t kMaxUnknownOfAll = 1024;
-    /// Answers that the bus has not taken, to senders whom it has not told.
+    /// With this many answers not accepted by the bus, calls of unidentified senders are refused.
     static constexpr std::size_t kMaxUntaken = 64;
 
-    /// Whether a call of `sender` may be read. The bus is asked once whose it is.
+    /// Whether a call of `sender` may be read. Requests the sender's identity from the bus once.
     Status admit(const std::string& sender);
-    /// Lets root and the daemon's own user set what LogControl has.
+    /// Lets root and the daemon's own user set the LogControl properties. False if the write is for
+    /// another interface.
     bool decide_write(const bus::PropertyWrite& write, bus::Connection::WriteDone done);
 
     bus::Connection& connection_;

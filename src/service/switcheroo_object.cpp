@@ -10,7 +10,7 @@ namespace gpuprobe::inline service {
 namespace {
 
 constexpr const char* kPath = "/net/hadess/SwitcherooControl";
-/// What switcheroo-control says of a device that udev has no name for.
+/// The name that switcheroo-control uses for a device without a name in udev.
 constexpr const char* kNoName = "Unknown Graphics Controller";
 
 bool renders(const Gpu& gpu) {
@@ -20,7 +20,7 @@ bool renders(const Gpu& gpu) {
            });
 }
 
-/// As udev's ID_PATH_TAG: "pci-0000_01_00_0".
+/// The address in the form of udev's ID_PATH_TAG: "pci-0000_01_00_0".
 std::string path_tag(const PciAddress& address) {
     auto tag = "pci-" + text_of(address);
     std::ranges::replace_if(
@@ -32,8 +32,8 @@ const std::vector<std::string> kOffloadToNvidia = {"__GLX_VENDOR_LIBRARY_NAME", 
                                                    "__NV_PRIME_RENDER_OFFLOAD", "1",
                                                    "__VK_LAYER_NV_optimus",     "NVIDIA_only"};
 
-/// NVIDIA's own driver is called by its offload variables, all others by Mesa's. Nothing where the
-/// place has no name.
+/// The variables that select a GPU: NVIDIA's offload variables for its proprietary driver,
+/// DRI_PRIME (Mesa) for all others. Empty if the GPU's location can't be named.
 std::vector<std::string> environment_of(const Report& report, const Gpu& gpu) {
     if (gpu.driver.name == "nvidia")
         return kOffloadToNvidia;
@@ -59,7 +59,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
         text.replace(at, from.size(), to);
 }
 
-/// Maker and model, with the signs of their trade marks as switcheroo-control writes them.
+/// Vendor and model, with trademark signs as switcheroo-control writes them.
 /// Source: switcheroo-control 2.6, src/info-cleanup.c.
 std::string name_of(const RenderNode& node) {
     if (!node.vendor || !node.model)
@@ -133,7 +133,7 @@ std::vector<SwitcherooGpu> SwitcherooObject::current() {
     return now();
 }
 
-/// A recorded machine, and a container without udevd, is told as the report has it.
+/// Without udev (a replayed machine, or a container without udevd) the names come from the report.
 std::vector<SwitcherooGpu> SwitcherooObject::now() {
     const auto nodes = engine_.is_replayed() ? std::vector<RenderNode>{} : render_nodes();
     return nodes.empty() ? switcheroo_gpus(engine_.report())

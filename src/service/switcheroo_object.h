@@ -13,26 +13,26 @@
 
 namespace gpuprobe::inline service {
 
-/// A GPU as switcheroo-control tells of it.
+/// A GPU in the form that switcheroo-control reports.
 struct SwitcherooGpu {
     std::string name = {};
-    std::vector<std::string> environment = {};  ///< names and values in turn
-    bool is_default = false;                    ///< shows the desktop
+    std::vector<std::string> environment = {};  ///< alternating names and values
+    bool is_default = false;                    ///< renders the desktop
     bool is_discrete = false;
     bool operator==(const SwitcherooGpu&) const = default;
 };
 
-/// Those that pictures are made on: with a render node, sorted by place. One of them is the
-/// default: the primary one, else the only one.
+/// The GPUs that can render, that is, those with a render node, sorted by id. The default is the
+/// primary GPU or, if there is only one, that GPU.
 /// Source: switcheroo-control 2.6, src/switcheroo-control.c.
 std::vector<SwitcherooGpu> switcheroo_gpus(const Report& report);
 
-/// The same as udev knows them, with its names and in its order, which are the original's. Those
-/// that no variable chooses are left out, as there.
+/// The same with udev's names and order, which switcheroo-control uses. GPUs that no environment
+/// variable can select are left out, as in switcheroo-control.
 std::vector<SwitcherooGpu> switcheroo_gpus(const Report& report,
                                            const std::vector<RenderNode>& nodes);
 
-/// What desktops ask when they offer to start a program on another GPU.
+/// The interface that desktops use to offer starting a program on another GPU.
 class SwitcherooObject final
     : public sdbus::AdaptorInterfaces<net::hadess::SwitcherooControl_adaptor,
                                       sdbus::Properties_adaptor> {
@@ -42,7 +42,7 @@ public:
     SwitcherooObject(sdbus::IConnection& connection, engine::Engine& engine);
     ~SwitcherooObject();
 
-    /// Announces what changed.
+    /// Signals changes; call this when the report has changed.
     void update();
 
 private:
@@ -50,8 +50,9 @@ private:
     std::uint32_t NumGPUs() override;
     std::vector<std::map<std::string, sdbus::Variant>> GPUs() override;
 
-    /// What is known now: events that arrived are heard first.
+    /// The GPUs after all pending hot-plug events were handled.
     [[nodiscard]] std::vector<SwitcherooGpu> current();
+    /// The GPUs without handling events first.
     [[nodiscard]] std::vector<SwitcherooGpu> now();
 
     engine::Engine& engine_;
