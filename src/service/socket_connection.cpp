@@ -23,6 +23,7 @@ SocketConnection::SocketConnection(
 std::size_t SocketConnection::held_bytes() const {
     if (!is_open())
         return 0;
+    // Everything up to kSmall is free, so that counting costs nothing for ordinary calls.
     auto held = input_.memory() > kSmall.count ? input_.memory() : 0;
     held += is_called_ ? call_size_ : 0;
     if (peer_.groups && peer_.groups->size() * sizeof(gid_t) > kSmall.count)
@@ -65,7 +66,7 @@ void SocketConnection::close_with(const SharedText& text) {
     close();
 }
 
-/// Source: unix(7), SIOCOUTQ.
+/// Whether the client has not read everything that was sent. Source: unix(7), SIOCOUTQ.
 bool SocketConnection::has_unread() const {
     int bytes = 0;
     return ::ioctl(socket_.get(), SIOCOUTQ, &bytes) == 0 && bytes > 0;
@@ -74,6 +75,7 @@ bool SocketConnection::has_unread() const {
 void SocketConnection::end_with(const SharedText& text) {
     if (!is_open() || !has_unread())
         return close_with(text);
+    // Keep only the socket: the client sees the end after it has read the earlier answers.
     is_ending_ = true;
     input_ = {};
     output_ = waiting_ = nullptr;
@@ -93,6 +95,7 @@ void SocketConnection::close() {
 void SocketConnection::ready(std::uint32_t events) {
     if ((events & EPOLLOUT) != 0)
         write_on();
+    // Input that arrives during a call stays in the kernel; watch() removes EPOLLIN until then.
     if (is_open() && (events & EPOLLIN) != 0)
         is_called_ || output_ || next_ || is_ending_ ? watch() : read();
     else if (is_open() && (events & (EPOLLERR | EPOLLHUP)) != 0)
@@ -100,13 +103,13 @@ void SocketConnection::ready(std::uint32_t events) {
 }
 
 void SocketConnection::read() {
-    std::array<char, 65536> block;  // not initialised: what is read is counted
+    std::array<char, 65536> block;  // not initialized: only the bytes that were read are used
     const auto got = ::recv(socket_.get(), block.data(), block.size(), MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0)
         return close();
-    if (input_.size() == 0)  // a message must be whole within kPatienceForMessage
+    if (input_.size() == 0)  // the time for a complete message starts with its first byte
         since_ = loop_.now();
     if (!input_.add({block.data(), static_cast<std::size_t>(got)})) {
         static const auto refusal = std::make_shared<const Text>(
@@ -119,7 +122,7 @@ void SocketConnection::read() {
     take_next();
 }
 
-/// One call at a time: those of others come in between.
+/// Handles one call, not all that were read, so that other clients' calls come in between.
 void SocketConnection::take_next() {
     next_.reset();
     const auto message = input_.next();
@@ -133,7 +136,7 @@ void SocketConnection::take_next() {
         owner_.changed(*this);
 }
 
-/// After a call, the one that has already been read, or else what the client sends.
+/// After a call, schedules the next call that has already been read, or waits for input.
 void SocketConnection::await_next() {
     if (!is_open() || is_called_ || output_ || is_ending_)
         return;
@@ -154,6 +157,7 @@ bool SocketConnection::write(const std::string& text) {
     return is_open() && written_ == text.size();
 }
 
+/// Writes the current answer and then the queued one, as far as the client reads them.
 void SocketConnection::write_on() {
     while (output_) {
         if (!write(output_->bytes)) {
@@ -169,7 +173,8 @@ void SocketConnection::write_on() {
     await_next();
 }
 
-/// While a call is being answered nothing is read; that the client has gone is told all the same.
+/// Requests the events for the current state. While a call is being answered, nothing is read;
+/// epoll reports a hang-up even without any requested event.
 void SocketConnection::watch() {
     std::uint32_t wanted = output_ ? EPOLLOUT : 0U;
     if (!output_ && !is_called_ && !next_ && !is_ending_)

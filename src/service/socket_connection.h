@@ -16,83 +16,90 @@
 
 namespace gpuprobe::inline service {
 
-/// Bytes to send, perhaps to many.
+/// Encoded bytes to send, possibly to several clients.
 struct Text {
     std::string bytes = {};
-    /// Whether its memory is counted elsewhere, as that of kept answers is.
+    /// Whether the memory is counted elsewhere, because the text is a cached answer.
     mutable bool is_kept = false;
 };
-using SharedText = std::shared_ptr<const Text>;  // answers are kept and sent at once
+using SharedText = std::shared_ptr<const Text>;  // an answer may be cached and in transmission
 
-/// One client of the socket: what it asks is read, one message at a time, and what it is answered
-/// is written as fast as it reads. Nothing here waits.
+/// One client of the socket. Reads its calls one message at a time, and writes the answers as fast
+/// as the client reads them. Never blocks.
 class SocketConnection {
 public:
-    /// What it needs of whoever answers.
+    /// Interface of the server that answers the calls.
     class Owner {
     public:
         virtual ~Owner() = default;
-        /// Calls ready() whenever one of these epoll events holds for the descriptor, from now on
-        /// instead of others; `is_first`: there are none yet. False when that can't be.
+        /// From now on, calls ready() if one of these epoll events occurs on the descriptor,
+        /// replacing earlier events. `is_first`: nothing was watched before. False on failure.
         virtual bool watch(SocketConnection& connection, std::uint32_t events, bool is_first) = 0;
-        /// A call has come; the message is valid for this call alone. It is to be answered by
-        /// send(), in the end with a last answer, or by finish().
+        /// A call has arrived. `message` is valid only during this function. The owner must answer
+        /// with send(), eventually with a last answer, or with finish().
         virtual void called(SocketConnection& connection, std::string_view message) = 0;
-        /// What it holds has changed: held_bytes().
+        /// The value of held_bytes() may have changed.
         virtual void changed(SocketConnection& connection) = 0;
-        /// The client has gone, or was closed; the connection may be destroyed later.
+        /// The client has left or was disconnected. The owner may destroy the connection later, but
+        /// not in this function.
         virtual void closed(SocketConnection& connection) = 0;
     };
 
-    /// A message must be whole in that time, and an answer make progress in this one.
+    /// Within this time a message must be complete.
     static constexpr Duration kPatienceForMessage = std::chrono::seconds{30};
+    /// Within this time the client must read some part of an answer.
     static constexpr Duration kPatienceForReader = std::chrono::minutes{5};
     static constexpr Bytes kSmall = kib(1);  ///< smaller calls and answers are not counted
 
-    /// `owner` outlives it.
+    /// `owner` must outlive the connection.
     SocketConnection(
         std::uint64_t id, UniqueFd socket, bus::Credentials peer, EventLoop& loop, Owner& owner);
 
-    /// To be called once, when its owner knows it.
+    /// Starts reading. Call this once, after the owner has registered the connection.
     void start() { watch(); }
     [[nodiscard]] std::uint64_t id() const { return id_; }
     [[nodiscard]] int descriptor() const { return socket_.get(); }
     [[nodiscard]] const bus::Credentials& peer() const { return peer_; }
-    /// Its groups as they were when it connected, which are looked up only for those who call.
+    /// Sets the peer's groups at the time when it connected. They are determined at the first call,
+    /// because many clients never make one.
     void know_groups(std::optional<std::vector<std::uint32_t>> groups) {
         peer_.groups = std::move(groups);
     }
     [[nodiscard]] bool is_open() const { return static_cast<bool>(socket_); }
-    /// Bytes that this connection needs: what was read of calls that have not been answered, and
-    /// its answers that have not been written, but kept ones. Zero once it is closed.
+    /// Memory of this connection in bytes: the received part of unanswered calls, and unsent
+    /// answers that are not cached. Zero after it was closed.
     [[nodiscard]] std::size_t held_bytes() const;
-    /// How long ago it was last read from or written to, if it waits for its client's next call.
+    /// Time since the last read or write if the connection waits for the client's next call, else
+    /// zero.
     [[nodiscard]] Duration idle_time() const {
         return awaits_input() ? loop_.now() - since_ : Duration{};
     }
+    /// Whether the client took longer than kPatienceForMessage or kPatienceForReader.
     [[nodiscard]] bool is_overdue(MonotonicTime now) const;
 
-    /// Sends an answer; `is_last`: of the call. While an earlier one is being written, a later one
-    /// takes the place of the one that waits: progress and states are of the moment.
+    /// Sends an answer. `is_last`: no more answers to this call follow. While an earlier answer is
+    /// being written, only the latest answer is queued, because progress and states become
+    /// outdated.
     void send(SharedText text, bool is_last);
-    /// Ends a call that wants no answer.
+    /// Ends a call without an answer.
     void finish();
-    /// Sends the text as far as the client takes it at once, and closes.
+    /// Sends as much of the text as the client can receive immediately, and closes.
     void close_with(const SharedText& text);
-    /// The same when the client is at fault, not the number of clients: if it has not read earlier
-    /// answers, the connection ends with the client, because their memory stays as long.
+    /// The same for a client that is at fault itself. If it has not read earlier answers, the
+    /// connection is kept until the client closes it, because the kernel keeps the memory of these
+    /// answers until then, and it should stay charged to the client.
     void end_with(const SharedText& text);
     void close();
-    /// Whether it waits for what the client sends, and for nothing else.
+    /// Whether the connection waits only for input from the client.
     [[nodiscard]] bool awaits_input() const { return is_open() && watched_ == EPOLLIN; }
-    /// Some of the events that Owner::watch() was given hold.
+    /// Handles events that were requested with Owner::watch().
     void ready(std::uint32_t events);
 
 private:
     void read();
     void take_next();
     void await_next();
-    /// False when the rest has to wait for the reader.
+    /// Writes as much as possible; true if the whole text has been written.
     bool write(const std::string& text);
     void write_on();
     [[nodiscard]] bool has_unread() const;
@@ -104,14 +111,14 @@ private:
     EventLoop& loop_;
     Owner& owner_;
     varlink::MessageReader input_ = {};
-    SharedText output_ = {};  ///< what is being written
+    SharedText output_ = {};  ///< the answer that is being written
     std::size_t written_ = 0;
-    SharedText waiting_ = {};                    ///< what is written next
-    bool is_ending_ = false;                     ///< it is read no more
-    bool is_called_ = false;                     ///< the last answer has not been given
-    std::size_t call_size_ = 0;                  ///< of the call that is being answered
-    MonotonicTime since_ = {};                   ///< of the last progress
-    std::optional<std::uint32_t> watched_ = {};  ///< the events that are waited for
+    SharedText waiting_ = {};                    ///< the answer to write next
+    bool is_ending_ = false;                     ///< end_with() was called; input is ignored
+    bool is_called_ = false;                     ///< a call waits for its last answer
+    std::size_t call_size_ = 0;                  ///< size of the call that is being answered
+    MonotonicTime since_ = {};                   ///< time of the last progress
+    std::optional<std::uint32_t> watched_ = {};  ///< the requested epoll events
     EventHandle next_ = {};
 };
 

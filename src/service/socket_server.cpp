@@ -28,11 +28,11 @@ namespace {
 constexpr int kAcceptedAtOnce = 32;
 constexpr int kServedAtOnce = 16;
 constexpr auto kPause = std::chrono::milliseconds{100};
-constexpr auto kLook = std::chrono::seconds{10};  // for those who are overdue
+constexpr auto kLook = std::chrono::seconds{10};  // interval of close_the_overdue()
 constexpr mode_t kForEverybody = 0666;
 
-/// The supplementary groups of the peer, and its own; nullopt for more than kMaxGroups, which take
-/// long to copy. Source: unix(7), SO_PEERGROUPS.
+/// The peer's supplementary groups and its primary group; nullopt for more than kMaxGroups, which
+/// would take long to copy. Source: unix(7), SO_PEERGROUPS.
 std::optional<std::vector<std::uint32_t>> groups_of(int socket) {
     std::vector<std::uint32_t> groups(SocketServer::kMaxGroups);
     auto size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
@@ -47,8 +47,8 @@ std::optional<std::vector<std::uint32_t>> groups_of(int socket) {
     return groups;
 }
 
-/// Who connected, as it was then, without groups; in this process's user namespace. Errors:
-/// Internal.
+/// The peer's uid and pid at the time when it connected, in this process's user namespace; without
+/// groups. Errors: Internal.
 Result<bus::Credentials> peer_of(int socket) {
     ucred peer{};
     socklen_t size = sizeof peer;
@@ -57,6 +57,7 @@ Result<bus::Credentials> peer_of(int socket) {
     return bus::Credentials{.uid = peer.uid, .pid = peer.pid};
 }
 
+/// A pidfd of the process that connected; null before Linux 6.5.
 std::shared_ptr<const UniqueFd> process_of(int socket) {
     int process = -1;
     socklen_t size = sizeof process;
@@ -70,8 +71,9 @@ SharedText text_of(const MethodAnswer& answer) {
         Text{varlink::reply(answer.error, answer.document, answer.continues)});
 }
 
-/// How many connections there is room for, with as many descriptors for all else. systemd's own
-/// limit is 1,024 descriptors, for programs that use select(2).
+/// The number of connections to allow: half of the available descriptors, because the daemon needs
+/// others as well. Raises the soft limit first: systemd's default is 1,024 descriptors, for the
+/// sake of programs that use select(2).
 std::size_t allowed_connections() {
     constexpr rlim_t kWanted = 2 * SocketServer::kMaxConnections;
     rlimit limit{};
@@ -83,13 +85,13 @@ std::size_t allowed_connections() {
     return std::min<rlim_t>(limit.rlim_cur / 2, SocketServer::kMaxConnections);
 }
 
-/// One payer has at most half of all places.
+/// The limits on connections; one payer gets at most half.
 SharedPool::Limits limits_of(std::size_t connections) {
     return {.all = connections, .one = connections / 2, .root = connections / 4};
 }
 
-/// Of answers that a client has not read, the kernel holds twice as much: it counts as the daemon's
-/// memory until the client has read them or has gone. Source: socket(7), SO_SNDBUF.
+/// Send buffer sizes in bytes; the kernel doubles them. Unread answers in the buffer count as the
+/// daemon's memory until the client reads them or leaves. Source: socket(7), SO_SNDBUF.
 constexpr int kRoomyBuffer = 64 * 1024;
 constexpr int kSmallBuffer = 4 * 1024;
 
@@ -97,8 +99,8 @@ void set_send_buffer(int socket, int bytes) {
     (void)::setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
 }
 
-/// Whether the client closed its end and left nothing to read. Programs that connect and close fill
-/// the queue of those that wait; each costs little here.
+/// Whether the client has closed its end without sending anything. Programs that only connect and
+/// close can fill the queue of pending connections, so these are dismissed early.
 bool has_left(int socket) {
     char first = 0;
     return ::recv(socket, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
@@ -124,7 +126,7 @@ UniqueFd new_socket() {
     return UniqueFd{::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
 }
 
-/// What stands in the way of speaking to whoever listens there; 0 for nothing.
+/// The errno of an attempt to connect; 0 if a daemon listens there.
 int visit(const sockaddr_un& address) {
     const auto socket = new_socket();
     return ::connect(socket.get(), plain(address), sizeof address) == 0 ? 0 : errno;
@@ -153,11 +155,12 @@ Status SocketServer::listen(const std::string& path) {
     if (path.empty() || path.size() >= sizeof address.sun_path)
         return Error{ErrorCode::InvalidRequest, path + ": no path of a socket"};
     path.copy(address.sun_path, path.size());
+    // A daemon that is just being replaced may still listen for a moment.
     int problem = 0;
     if (!succeeds_within(kAfterPredecessor, [&] { return (problem = visit(address)) != 0; }))
         return Error{ErrorCode::Unavailable, path + ": another daemon listens there"};
     if (problem == ECONNREFUSED)
-        (void)::unlink(path.c_str());  // of a daemon that ended; bind() says if it is still there
+        (void)::unlink(path.c_str());  // left by a daemon that ended; bind() fails if this fails
     UniqueFd socket = new_socket();
     if (!socket)
         return errno_error("socket", errno);
@@ -200,9 +203,9 @@ bool SocketServer::watch(SocketConnection& connection, std::uint32_t events, boo
                        connection.descriptor(), &event) == 0;
 }
 
-/// Some of those that are ready: the kernel begins with others next time.
+/// Serves a few clients that are ready. The kernel returns other ones first the next time.
 void SocketServer::serve_ready() {
-    // A single client that the daemon waits for must be the one that is ready.
+    // Fast path: a single idle client must be the ready one, so skip epoll_wait.
     if (clients_.size() == 1 && clients_.begin()->second.connection->awaits_input())
         return clients_.begin()->second.connection->ready(EPOLLIN);
     std::array<epoll_event, kServedAtOnce> events{};
@@ -225,7 +228,9 @@ bool SocketServer::accept_one() {
     UniqueFd socket{::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
     if (!socket) {
         const bool is_short = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
-        if (is_short) {  // it would stay ready, and nothing else be done
+        // Out of descriptors or memory: the listening socket would stay ready, and the loop would
+        // do nothing else. Stop watching it for a while.
+        if (is_short) {
             ready_.reset();
             pause_ = loop_.after(kPause, [this] { (void)await_clients(); });
         }
@@ -252,7 +257,7 @@ bool SocketServer::accept_one() {
     return true;
 }
 
-/// Whether there is a place for another connection of `payer`, if need be in the place of others.
+/// Whether `payer` may have another connection. If necessary, closes connections of others first.
 bool SocketServer::make_room_for(const Payer& payer) {
     for (;;) {
         const auto offer = connections_.offer(payer);
@@ -264,8 +269,9 @@ bool SocketServer::make_room_for(const Payer& payer) {
     }
 }
 
-/// For a stranger who has no connection when other strangers have all of them. Looks through all
-/// clients, so not at every attempt of a crowd.
+/// Closes the stranger's connection that was idle for longest (kIdle at least), to make place for a
+/// stranger without any connection. Iterates over all clients, so it does not run for every attempt
+/// if many strangers connect at the same time.
 bool SocketServer::close_idle_stranger() {
     constexpr Duration kPauseBetweenLooks = std::chrono::milliseconds{10};
     const auto now = loop_.now();
@@ -283,15 +289,15 @@ bool SocketServer::close_idle_stranger() {
     return idle != nullptr;
 }
 
-/// Whether `payer` may hold that much more, if need be after the payer that holds most has lost the
-/// connection that holds most.
+/// Whether `payer` may use that much more memory. If necessary, closes the largest connection of
+/// the payer that uses the most, repeatedly.
 bool SocketServer::make_memory_for(const Payer& payer, std::size_t bytes) {
     auto& memory = context_.admission.memory;
     const auto held = [this](std::uint64_t id) { return clients_.at(id).held; };
     for (;;) {
         const auto offer = memory.offer(payer, bytes);
         const auto ids = offer.holder ? ids_.find(*offer.holder) : ids_.end();
-        if (offer.is_accepted || ids == ids_.end())  // a holder on the bus gives nothing back
+        if (offer.is_accepted || ids == ids_.end())  // a holder on the bus can't be disconnected
             return offer.is_accepted;
         const auto largest = std::ranges::max_element(ids->second, {}, held);
         if (held(*largest) == 0)
@@ -300,6 +306,7 @@ bool SocketServer::make_memory_for(const Payer& payer, std::size_t bytes) {
     }
 }
 
+/// Charges the difference to the client's payer.
 void SocketServer::set_held(Client& client, std::size_t bytes) {
     auto& memory = context_.admission.memory;
     holding_ += (bytes > 0 ? 1 : 0);
@@ -320,6 +327,7 @@ void SocketServer::changed(SocketConnection& connection) {
         return;
     if (now > client.held && !make_memory_for(client.payer, now - client.held))
         return connection.end_with(too_much());
+    // make_memory_for() may have closed this connection.
     if (!connection.is_open())
         return;
     set_held(client, now);
@@ -327,6 +335,7 @@ void SocketServer::changed(SocketConnection& connection) {
         overdue_ = loop_.after(kLook, [this] { close_the_overdue(); });
 }
 
+/// Runs every kLook while any client holds memory.
 void SocketServer::close_the_overdue() {
     overdue_.reset();
     const auto now = loop_.now();
@@ -347,10 +356,11 @@ void SocketServer::closed(SocketConnection& connection) {
         ids_.erase(ids);
     subscribers_.erase(connection.id());
     closed_.push_back(connection.id());
-    if (!sweep_)  // it is still on the stack
+    if (!sweep_)  // deferred: functions of the connection are still on the stack
         sweep_ = loop_.defer([this] { sweep(); });
 }
 
+/// Destroys the closed connections.
 void SocketServer::sweep() {
     sweep_.reset();
     for (const auto id : std::exchange(closed_, {}))
@@ -358,7 +368,7 @@ void SocketServer::sweep() {
     was_used();
 }
 
-/// One timer for any number of calls.
+/// Starts the timer for on_use() unless it is already running.
 void SocketServer::was_used() {
     if (used_ && !use_)
         use_ = loop_.after(kUse, [this] {
@@ -368,10 +378,13 @@ void SocketServer::was_used() {
 }
 
 // Calls ------------------------------------------------------------------------------------------
+//
+// called() → queue → serve() → polkit → run() → reply_to() → heard()
 
-/// What identifies a call: who shares its answer, and what it says.
+/// The cache key of a call: the class of callers who share the answer, and the message.
 std::string SocketServer::key_of(std::uint64_t client, std::string_view message) {
     auto& asking = clients_.at(client);
+    // The class depends on the report, so compute it again for each new report.
     if (std::exchange(asking.age, age_) != age_)
         asking.access = access_class(context_.engine.report(), asking.caller);
     std::string key;
@@ -380,7 +393,8 @@ std::string SocketServer::key_of(std::uint64_t client, std::string_view message)
     return key;
 }
 
-/// A report may be newer than another of its generation: free memory is no change.
+/// Clears the cache if there is a new report. Compares the creation time as well, because a new
+/// report may have the same generation: a change of free memory does not count as one.
 void SocketServer::forget_older() {
     const auto& report = context_.engine.report();
     if (generation_ == report.generation && created_ == report.created)
@@ -391,7 +405,7 @@ void SocketServer::forget_older() {
     answers_.clear();
 }
 
-/// With the first call.
+/// Determines the caller's groups at its first call.
 void SocketServer::know_caller(SocketConnection& connection) {
     auto& client = clients_.at(connection.id());
     if (std::exchange(client.is_known, true))
@@ -406,7 +420,7 @@ void SocketServer::called(SocketConnection& connection, std::string_view message
     know_caller(connection);
     context_.engine.catch_up();
     forget_older();
-    // What somebody reported ends with time, not with a generation.
+    // Don't use the cache if this user has reported outcomes: they expire without a new generation.
     if (message.size() <= answers_.kMaxQuestion.count && !context_.engine.has_experience(uid))
         if (const auto* known = answers_.find(generation_, key_of(connection.id(), message)))
             return connection.send(*known, true);
@@ -422,6 +436,7 @@ void SocketServer::called(SocketConnection& connection, std::string_view message
     });
 }
 
+/// Decodes a call and checks its permissions.
 void SocketServer::serve(const Waiting& waiting) {
     const auto connection = waiting.connection.lock();
     if (!connection || !connection->is_open())
@@ -448,7 +463,8 @@ void SocketServer::serve(const Waiting& waiting) {
         return heard(*asked, refusal_of(Authority::refused(needs.back()).error()), false);
     const SocketRequester who{.credentials = connection->peer(),
                               .process = process_of(connection->descriptor())};
-    // The question goes unanswered if the bus is lost meanwhile.
+    // If the bus is lost meanwhile, the Authority drops the callback without calling it. The last
+    // copy of is_decided is then destroyed undecided, and its deleter sends the error.
     const auto lost = [weak = std::weak_ptr{self_}, asked](const bool* is_decided) {
         const auto self = weak.lock();
         if (self && !*is_decided)
@@ -467,6 +483,7 @@ void SocketServer::serve(const Waiting& waiting) {
                            });
 }
 
+/// Charges an expensive or waiting call to its payer. Errors: TooManyRequests.
 Status SocketServer::take_costs(Asked& asked) {
     auto& admission = context_.admission;
     if (!asked.traits.is_costly && !asked.traits.waits)
@@ -480,6 +497,7 @@ Status SocketServer::take_costs(Asked& asked) {
     return admission.calls.take(payer);
 }
 
+/// Answers a permitted call, after a refresh of the report if the method needs current values.
 void SocketServer::run(const std::shared_ptr<Asked>& asked) {
     const auto connection = asked->connection.lock();
     if (!connection || !connection->is_open())
@@ -506,7 +524,8 @@ void SocketServer::reply_to(const std::shared_ptr<Asked>& asked) {
         .files = context_.files,
         .seen = *view.report,
         .seen_json = [this, &caller]() -> const std::string& { return *views_.of(caller).json; }};
-    // Only an answer that comes at once rests on this report alone.
+    // Only an answer that is given before answer() returns is certain to be based on this report,
+    // so only such an answer may be cached.
     const auto is_within = std::make_shared<bool>(asked->traits.is_kept);
     answer(asked->call, machine,
            [weak = std::weak_ptr{self_}, asked, is_within](const MethodAnswer& answer) {
@@ -520,10 +539,12 @@ void SocketServer::reply_to(const std::shared_ptr<Asked>& asked) {
     *is_within = false;
 }
 
+/// Sends an answer of the engine, and caches it if possible.
 void SocketServer::heard(const Asked& asked, const MethodAnswer& answer, bool may_keep) {
     const auto connection = asked.connection.lock();
     if (!connection || !connection->is_open())
         return;
+    // A oneway call gets no answer, so a oneway subscription ends at once.
     if (!asked.wants_answer) {
         if (!answer.continues || asked.traits.subscribes) {
             connection->finish();
@@ -545,8 +566,8 @@ void SocketServer::heard(const Asked& asked, const MethodAnswer& answer, bool ma
     changed(*connection);
 }
 
-/// A text that the cache drops is memory of those who are still being sent it: once these are many
-/// bytes, all connections are counted again.
+/// Caches an answer. An answer that the cache drops is charged to the clients that are still
+/// receiving it; when many bytes were dropped, all connections are counted again.
 void SocketServer::keep(std::string key, const SharedText& text) {
     constexpr std::size_t kMaxDropped = mib(4).count;
     text->is_kept = true;
@@ -557,7 +578,7 @@ void SocketServer::keep(std::string key, const SharedText& text) {
 
 void SocketServer::count_again() {
     dropped_ = 0;
-    for (const auto& [id, client] : clients_)  // closed ones leave in the next turn
+    for (const auto& [id, client] : clients_)  // changed() ignores closed ones
         changed(*client.connection);
 }
 
@@ -568,7 +589,7 @@ void SocketServer::update() {
         return;
     const auto text =
         text_of({.document = subscription_document(context_.engine.report()), .continues = true});
-    const auto told = subscribers_;  // whoever can't be sent it leaves the set
+    const auto told = subscribers_;  // a copy: a client that can't receive it leaves the set
     for (const auto id : told) {
         const auto connection = clients_.at(id).connection;
         connection->send(text, false);

@@ -20,53 +20,56 @@
 
 namespace gpuprobe::inline service {
 
-/// The interface org.gpuprobe on a Unix socket, without a bus. A caller is whom the kernel says
-/// connected (unix(7), SO_PEERCRED), and sees and may do what it could on the bus.
+/// The Varlink interface org.gpuprobe on a Unix socket, which works without a bus. The kernel
+/// identifies callers (unix(7), SO_PEERCRED). They have the same rights as on the bus.
 ///
-/// A known answer is sent while its call is read. All others wait in a FairQueue. What its clients
-/// may use is Admission's to say, together with callers on the bus.
+/// A cached answer is sent as soon as its call is read. All other calls wait in a FairQueue.
+/// Clients share the limits of Admission with callers on the bus.
 class SocketServer final : private SocketConnection::Owner {
 public:
-    static constexpr std::size_t kMaxConnections = 4096;  ///< of all but root
-    /// With more connections, the kernel keeps less of unread answers for each of them.
+    static constexpr std::size_t kMaxConnections = 4096;  ///< for all users except root
+    /// With more connections than this, each one gets a smaller send buffer in the kernel.
     static constexpr std::size_t kMaxRoomy = 64;
-    /// When strangers have all places, the connection of a stranger that has not been used for so
-    /// long is closed for another stranger.
+    /// If strangers use all connections reserved for them, a stranger's connection that was unused
+    /// for this time is closed in favor of a new stranger.
     static constexpr Duration kIdle = std::chrono::seconds{1};
-    static constexpr std::size_t kMaxGroups = 1024;  ///< of a caller; with more they are not known
-    static constexpr Bytes kMaxKept = kib(256);      ///< larger answers are made anew
-    static constexpr Duration kUse = std::chrono::seconds{2};
+    static constexpr std::size_t kMaxGroups = 1024;  ///< for one caller; else groups are unknown
+    static constexpr Bytes kMaxKept = kib(256);      ///< larger answers are not cached
+    static constexpr Duration kUse = std::chrono::seconds{2};  ///< delay of on_use()
 
-    /// `authority`: whom polkit can be asked by now; null without a bus. All outlive this.
+    /// `authority`: returns the current polkit client; null without a bus. All must outlive this
+    /// object.
     SocketServer(EventLoop& loop,
                  const ServiceContext& context,
                  std::function<Authority*()> authority);
     ~SocketServer() override;
 
-    /// Listens at `path`, in the place of what is there. Errors: Io.
+    /// Creates a socket at `path` and listens; replaces the socket of a daemon that has ended.
+    /// Errors: Io; InvalidRequest for an unsuitable path; Unavailable if another daemon listens.
     Status listen(const std::string& path);
-    /// Listens on a socket that somebody else has bound. Errors: Internal.
+    /// Listens on a socket that is already bound. Errors: Io, Internal.
     Status adopt(UniqueFd listening);
-    /// To be called when the report has changed, or what decides about it.
+    /// Call this when the report or the data behind decisions has changed.
     void update();
-    /// Sets what to call kUse after a call came or a client went, once for all that come meanwhile.
+    /// Sets a callback that runs kUse after a call arrived or a client left, once for all such
+    /// events in this time.
     void on_use(std::function<void()> used) { used_ = std::move(used); }
 
 private:
     using Connection =
-        std::shared_ptr<SocketConnection>;  // an answer may come after its client left
+        std::shared_ptr<SocketConnection>;  // an answer may arrive after the client left
 
-    /// A connection, and which answers its caller shares with others.
+    /// A connection with its caller, and with the class of callers who share answers.
     struct Client {
         Connection connection = {};
         Caller caller = {};
-        bool is_known = false;  ///< whether caller is
+        bool is_known = false;  ///< whether `caller` is set
         Payer payer = {};
-        std::size_t held = 0;  ///< its connection's held_bytes(), as they were counted last
-        std::string access = {};
-        std::uint64_t age = 0;  ///< of the report that `access` rests on
+        std::size_t held = 0;     ///< held_bytes() when it was last charged
+        std::string access = {};  ///< the class, from access_class()
+        std::uint64_t age = 0;    ///< value of age_ when `access` was computed
     };
-    /// One call that waits for its turn.
+    /// A call in the queue.
     struct Waiting {
         std::weak_ptr<SocketConnection> connection;
         std::string message = {};
@@ -89,14 +92,14 @@ private:
     void keep(std::string key, const SharedText& text);
     void count_again();
     void serve(const Waiting& waiting);
-    /// One call on its way to an answer.
+    /// A decoded call that has not been answered yet.
     struct Asked {
         std::weak_ptr<SocketConnection> connection;
         MethodCall call = {};
         MethodTraits traits = {};
         bool wants_answer = true;
-        std::string question = {};  ///< what the message held
-        SharedPool::Claim share = {};
+        std::string question = {};     ///< the message, used as a cache key
+        SharedPool::Claim share = {};  ///< held until the last answer
     };
     void run(const std::shared_ptr<Asked>& asked);
     void reply_to(const std::shared_ptr<Asked>& asked);
@@ -117,30 +120,30 @@ private:
         text->is_kept = false;
         dropped_ += text.use_count() > 1 ? text->bytes.size() : 0;
     }};
-    std::uint64_t generation_ = 0;          ///< of the report that answers_ rest on
-    std::optional<WallTime> created_ = {};  ///< likewise
-    std::uint64_t age_ = 1;                 ///< counts these reports
+    std::uint64_t generation_ = 0;          ///< generation of the report behind answers_
+    std::optional<WallTime> created_ = {};  ///< creation time of that report
+    std::uint64_t age_ = 1;                 ///< incremented with each new report
     UniqueFd listening_ = {};
     EventHandle ready_ = {};
     EventHandle pause_ = {};
     std::uint64_t last_id_ = 0;
     std::unordered_map<std::uint64_t, Client> clients_ = {};
-    /// Of all connections. The event loop looks at everything that is ready before it runs one of
-    /// them: with 500 clients an answer took 70 µs instead of 15.
+    /// A separate epoll for all connections. The event loop examines everything that is ready
+    /// before it handles one event: with 500 clients an answer took 70 µs instead of 15 µs.
     UniqueFd poll_ = {};
     EventHandle polled_ = {};
-    std::size_t holding_ = 0;  ///< clients whose connections hold something
+    std::size_t holding_ = 0;  ///< number of clients with Client::held above zero
     SharedPool connections_;
-    std::map<uid_t, std::set<std::uint64_t>> ids_ = {};  ///< of connections, by payer
+    std::map<uid_t, std::set<std::uint64_t>> ids_ = {};  ///< connection ids by payer
     MonotonicTime looked_for_idle_ = {};
-    std::vector<std::uint64_t> closed_ = {};
+    std::vector<std::uint64_t> closed_ = {};  ///< ids of closed connections, erased by sweep()
     std::set<std::uint64_t> subscribers_ = {};
-    std::size_t dropped_ = 0;  ///< bytes that the cache dropped and clients may still be sent
+    std::size_t dropped_ = 0;  ///< bytes dropped from the cache that may still be in transmission
     EventHandle sweep_ = {};
     EventHandle overdue_ = {};
     EventHandle use_ = {};
     std::function<void()> used_ = {};
-    /// Answers of the engine may come when this has gone.
+    /// Callbacks hold a weak pointer to this, because the engine may answer after the destruction.
     std::shared_ptr<SocketServer*> self_;
 };
 
