@@ -18,7 +18,8 @@
 namespace gpuprobe::inline service {
 namespace {
 
-/// An option's value, or `fallback` when it is not given. Errors: InvalidRequest for another type.
+/// The value of a boolean option, or `fallback` if it is missing. Errors: InvalidRequest for
+/// another type.
 Result<bool> flag_option(const bus::Dictionary& options, const std::string& key, bool fallback) {
     const auto given = options.find(key);
     if (given == options.end())
@@ -29,7 +30,8 @@ Result<bool> flag_option(const bus::Dictionary& options, const std::string& key,
     return *flag;
 }
 
-/// Errors: InvalidRequest for another type. Which stages there are, the engine knows.
+/// The requested probe stage; by default the query. The engine checks whether the stage exists.
+/// Errors: InvalidRequest for another type.
 Result<std::string> stage_option(const bus::Dictionary& options) {
     const auto given = options.find("stage");
     if (given == options.end())
@@ -40,7 +42,7 @@ Result<std::string> stage_option(const bus::Dictionary& options) {
     return *value.as_string();
 }
 
-/// Of a request that was found to be in order.
+/// Whether the request, which must have been checked before, asks for all candidates.
 bool wants_explanation(const Value& request) {
     return request.at("explain").as_bool() == true;
 }
@@ -68,6 +70,7 @@ ManagerObject::~ManagerObject() {
 }
 
 ManagerObject::Published ManagerObject::current() const {
+    // The default GPU is the one that the application "default" would use.
     const auto& report = context_.engine.report();
     const auto decision = context_.engine.select("default", Value{}, kRoot, report);
     const auto* best = default_gpu(report, decision ? decision->gpus : std::vector<std::string>{});
@@ -77,7 +80,7 @@ ManagerObject::Published ManagerObject::current() const {
 }
 
 void ManagerObject::update() {
-    answers_.clear();
+    answers_.clear();  // overrides or data files may have changed without a new generation
     const auto before = std::exchange(published_, current());
     std::vector<std::string> changed;
     if (before.generation != published_.generation)
@@ -92,6 +95,11 @@ void ManagerObject::update() {
                                         bus::property_names(changed));
         });
 }
+
+// The report -------------------------------------------------------------------------------------
+//
+// Methods that report on the machine call catch_up() first. It starts probes that had to wait, for
+// example because a GPU was asleep.
 
 void ManagerObject::Describe(sdbus::Result<std::string>&& result) {
     context_.engine.catch_up();
@@ -136,6 +144,7 @@ void ManagerObject::Diagnose(sdbus::Result<std::string>&& result) {
                    const auto share = admission.probes.claim(payer, 1, kTooManyProbes);
                    if (!share)
                        return reply.fail(share.error());
+                   // Reply after the engine has refreshed facts that change all the time.
                    const auto answer = texts_.hold(std::move(reply));
                    context_.engine.renew(
                        [weak = std::weak_ptr{self_}, sender, caller, answer, share = *share] {
@@ -156,6 +165,8 @@ std::vector<sdbus::ObjectPath> ManagerObject::ListGpus(const bus::Dictionary& /*
     return bus::guard([this] { return gpus_.paths(); });
 }
 
+// Decisions --------------------------------------------------------------------------------------
+
 void ManagerObject::SelectBackend(sdbus::Result<bus::Dictionary>&& result,
                                   std::string consumer,
                                   bus::Dictionary request) {
@@ -175,7 +186,7 @@ void ManagerObject::select(const Question& question,
                            const Caller& caller,
                            bus::Reply<bus::Dictionary>& reply) {
     const auto view = access_.views.report_for(caller);
-    // What somebody reported ends with time, not with a generation.
+    // Don't cache if this user has reported outcomes: they expire without a new generation.
     const bool is_kept = !context_.engine.has_experience(caller.uid);
     auto key = question_of(view.access, question.consumer, question.request);
     if (const auto* known =
@@ -275,6 +286,10 @@ std::vector<std::string> ManagerObject::ListConsumers() {
     return bus::guard([this] { return context_.engine.consumers(); });
 }
 
+// Requests ---------------------------------------------------------------------------------------
+//
+// Clients may name GPUs by object path. The engine knows only ids.
+
 void ManagerObject::name_by_id(Value& name) const {
     if (const auto* gpu = name.is_string() ? gpus_.at(*name.as_string()) : nullptr)
         name = Value{gpu->id};
@@ -303,6 +318,7 @@ Result<ProbeRequest> ManagerObject::probe_request(const std::vector<sdbus::Objec
                          .allow_wake = TRY(flag_option(options, "allow-wake", false)),
                          .stage = TRY(stage_option(options)),
                          .force = TRY(flag_option(options, "force", false))};
+    // An unknown path is passed on as it is; checked() then reports it.
     for (const auto& path : gpus) {
         const auto* gpu = gpus_.at(path);
         request.gpus.push_back(gpu ? gpu->id : std::string{path});
@@ -314,7 +330,7 @@ void ManagerObject::Probe(sdbus::Result<bus::Dictionary>&& result,
                           std::vector<sdbus::ObjectPath> gpus,
                           std::vector<std::string> apis,
                           bus::Dictionary options) {
-    // Nothing may be thrown once the reply is ours: it would be answered twice.
+    // After this line no exception may leave the function, or the call would be answered twice.
     bus::Reply<bus::Dictionary> reply{std::move(result)};
     try {
         const auto request = probe_request(gpus, apis, options);
@@ -346,7 +362,8 @@ void ManagerObject::probe(const ProbeRequest& request, bus::Reply<bus::Dictionar
                                   });
 }
 
-/// For a call that waits while the bus and polkit are asked about its sender.
+/// Small calls are free. Large calls of senders that are not identified yet are charged to the
+/// common account of all such senders.
 Result<SharedPool::Claim> ManagerObject::claim_for_question(const std::string& sender) {
     const auto size = connection_.call_size();
     if (size <= kSmallCall.count)
@@ -357,6 +374,10 @@ Result<SharedPool::Claim> ManagerObject::claim_for_question(const std::string& s
                                   kTooMuchWaits);
 }
 
+// Calls that change stored state -----------------------------------------------------------------
+
+/// First permission, then identification, then the rate limit, so that a call without permission
+/// does not use up the caller's limit.
 template <class... Results, class Act>
 void ManagerObject::change(std::string_view method, bus::Reply<Results...> reply, Act act) {
     const auto who = requester();
@@ -367,8 +388,8 @@ void ManagerObject::change(std::string_view method, bus::Reply<Results...> reply
     const auto share = claim_for_question(who.sender);
     if (!share)
         return reply.fail(share.error());
-    // A callback is copied: the reply, which can't be, is shared; and what is to be done may be
-    // long.
+    // Callbacks are copied. The reply can't be copied and `act` may hold a large request, so both
+    // are shared.
     const auto pending = std::make_shared<bus::Reply<Results...>>(std::move(reply));
     const auto asked = [this, who, pending, share = *share,
                         act = std::make_shared<Act>(std::move(act))](const Status& may) {
@@ -388,7 +409,7 @@ void ManagerObject::change(std::string_view method, bus::Reply<Results...> reply
 
 void ManagerObject::ReportOutcome(sdbus::Result<>&& result, bus::Dictionary outcome) {
     bus::Reply<> reply{std::move(result)};
-    (void)bus::attempt([&] {  // a reply that goes down with an exception says so itself
+    (void)bus::attempt([&] {  // on an exception, the reply's destructor sends an error
         auto told = bus::value_from(outcome);
         if (!told)
             return reply.fail(told.error());
@@ -448,12 +469,15 @@ void ManagerObject::ClearQuarantine(sdbus::Result<std::uint32_t>&& result, bus::
         change("ClearQuarantine", std::move(reply),
                [meant = *meant](engine::Engine& engine, uid_t) {
                    const auto cleared = engine.clear_quarantine(meant);
+                   // Probe the drivers that are no longer in quarantine.
                    if (cleared)
                        engine.catch_up();
                    return cleared;
                });
     });
 }
+
+// Properties -------------------------------------------------------------------------------------
 
 std::string ManagerObject::Version() {
     return std::string{kVersion};

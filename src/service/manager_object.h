@@ -22,7 +22,7 @@
 
 namespace gpuprobe::inline service {
 
-/// The Manager interface: it decodes calls, asks the engine and encodes the answers.
+/// The Manager interface: decodes calls, calls the engine and encodes the answers.
 class ManagerObject final
     : public sdbus::AdaptorInterfaces<org::gpuprobe::GpuProbe1::Manager_adaptor,
                                       sdbus::Properties_adaptor> {
@@ -34,11 +34,11 @@ public:
                   const CallerAccess& access);
     ~ManagerObject();
 
-    /// Signals what changed; call it after the GPU objects were updated.
+    /// Signals changed properties; call this after the GPU objects were updated.
     void update();
 
 private:
-    /// The properties that announce changes, as last announced.
+    /// The values, as last announced, of the properties with change signals.
     struct Published {
         std::uint64_t generation = 0;
         std::string state = {};
@@ -77,42 +77,53 @@ private:
     std::string State() override { return published_.state; }
     sdbus::ObjectPath DefaultGpu() override { return sdbus::ObjectPath{published_.default_gpu}; }
 
+    /// The current values of these properties.
     [[nodiscard]] Published current() const;
-    /// One call of SelectBackend.
+    /// The arguments of one SelectBackend call.
     struct Question {
         std::string consumer = {};
         Value request = {};
     };
-    /// Answers from the cache if it can, else with a new decision, which goes into the cache.
+    /// Replies from the cache if possible; otherwise makes a decision and caches it.
     void select(const Question& question, const Caller& caller, bus::Reply<bus::Dictionary>& reply);
+    /// Makes a decision on the report as `asker` sees it. Errors: NoMatch if no backend fits and no
+    /// explanation was requested; the same as Engine::select().
     [[nodiscard]] Result<bus::Dictionary> decide(const Question& question,
                                                  uid_t asker,
                                                  const Report& seen);
+    /// The doctor's findings for this caller as JSON. Errors: the same as text_for().
     [[nodiscard]] Result<std::string> diagnosis(const std::string& sender,
                                                 const Caller& caller) const;
-    /// JSON as the bus carries it, where the sender has that much left.
+    /// The JSON as valid bus text, charged to the sender's InlineBudget. Errors: TooLarge,
+    /// TooManyRequests.
     [[nodiscard]] Result<std::string> text_for(const std::string& sender,
                                                const std::string& json) const;
-    /// Replies when the free memory was read.
+    /// Replies with a plan after the free memory of the GPUs was read.
     void plan(PlanRequest request,
               const std::string& sender,
               const Caller& caller,
               bus::Reply<std::string>& reply);
     /// Replaces the object path of a GPU by the GPU's id.
     void name_by_id(Value& name) const;
+    /// The same for all GPUs in the members `gpus` and `deny` of a request.
     void name_all_by_id(Value& request) const;
-    /// The request with the keys of its table, and with ids for object paths.
+    /// The request with its keys spelled as in `keys`, and with ids instead of object paths.
     [[nodiscard]] Value with_ids(const Value& request, std::span<const RequestKey> keys) const;
+    /// The sender of the call that is being handled.
     [[nodiscard]] Requester requester() const;
+    /// Memory for a large call that waits for the bus and polkit. Errors: TooManyRequests.
     [[nodiscard]] Result<SharedPool::Claim> claim_for_question(const std::string& sender);
-    /// Of an answer about the machine as that caller sees it, which outlives the spelling.
+    /// The encoding of an answer about the machine as `asker` sees it. `seen` must outlive it.
     [[nodiscard]] bus::Spelling spelling(uid_t asker, const Report& seen) const;
-    /// Runs a probe, if the caller may ask for it.
+    /// Runs a probe if the caller has permission.
     void probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply);
-    /// Replies what `act(engine, uid)` says, if the caller has the leave that `method` needs. Such
-    /// calls change what the daemon keeps: all have the limit of calls that write to the disk.
+    /// Replies with the result of `act(engine, uid)` if the caller has the permissions that
+    /// `method` needs. Such calls change the daemon's stored state, so they count against
+    /// Admission::calls.
     template <class... Results, class Act>
     void change(std::string_view method, bus::Reply<Results...> reply, Act act);
+    /// The checked request of a Probe call. Errors: InvalidRequest, UnknownDevice and others of
+    /// checked().
     [[nodiscard]] Result<ProbeRequest> probe_request(const std::vector<sdbus::ObjectPath>& gpus,
                                                      const std::vector<std::string>& apis,
                                                      const bus::Dictionary& options) const;
@@ -124,7 +135,7 @@ private:
     const CallerAccess& access_;
     Published published_ = {};
     AnswerCache<bus::Dictionary> answers_ = {};
-    /// The engine's callbacks hold this weakly, to notice that the object has gone.
+    /// The engine's callbacks hold a weak pointer to this, to notice that the object was destroyed.
     std::shared_ptr<const ManagerObject*> self_;
     bus::WaitingReplies<std::string> texts_ = {};
 };

@@ -50,9 +50,9 @@ private:
     std::uint32_t NumGPUs() override;
     std::vector<std::map<std::string, sdbus::Variant>> GPUs() override;
 
-    /// The GPUs after all pending hot-plug events were handled.
+    /// The GPUs, after Engine::catch_up().
     [[nodiscard]] std::vector<SwitcherooGpu> current();
-    /// The GPUs without handling events first.
+    /// The GPUs as they are known now.
     [[nodiscard]] std::vector<SwitcherooGpu> now();
 
     engine::Engine& engine_;
