@@ -60,7 +60,7 @@ struct Settings {
     LogLevel log_level = LogLevel::Info;
 };
 
-/// What ended the daemon. Codes: sysexits.h.
+/// The exit code for the error that ended the daemon. Codes: sysexits.h.
 int exit_code(const Error& error) {
     switch (error.code) {
         case ErrorCode::NotAuthorized:
@@ -75,10 +75,12 @@ int exit_code(const Error& error) {
     }
 }
 
-/// The worker named, else the one beside this program. Errors: NotFound.
+/// The path of the worker: from --worker, else next to this program; "" if this process never
+/// starts workers itself. Errors: NotFound.
 Result<std::string> worker_program(const Settings& settings) {
+    // A capture contains all probe results, and in Socket mode systemd starts the workers.
     if (settings.replay || settings.launch.mode == LaunchMode::Socket)
-        return std::string{};  // a capture's probes have been answered
+        return std::string{};
     std::error_code problem;
     const auto beside =
         fs::read_symlink("/proc/self/exe", problem).parent_path() / "gpuprobe-worker";
@@ -88,7 +90,8 @@ Result<std::string> worker_program(const Settings& settings) {
     return path;
 }
 
-/// An absolute path in the environment, with `below` under it.
+/// The folder `below` inside the folder that a variable names; nullopt unless that is an absolute
+/// path.
 std::optional<std::string> folder_from(const char* variable, const char* below) {
     const char* value = std::getenv(variable);
     if (value == nullptr || *value != '/')
@@ -96,22 +99,23 @@ std::optional<std::string> folder_from(const char* variable, const char* below) 
     return (fs::path{value} / below).lexically_normal().string();
 }
 
-/// A home that is not there (/nonexistent of system accounts) is nobody's to make.
+/// The folder `below` inside the home folder; nullopt if the home folder does not exist. It is
+/// never created: system accounts use /nonexistent on purpose.
 std::optional<std::string> home_folder(const char* below) {
     std::error_code problem;
     const auto home = folder_from("HOME", "");
     return home && fs::is_directory(*home, problem) ? folder_from("HOME", below) : std::nullopt;
 }
 
-/// The folder itself, made when missing; nullopt when there is none, or when another user could
-/// redirect what is kept there. What is kept in one that can't be written, as after an error of its
-/// disk, still counts.
+/// The folder, created if missing; nullopt if it can't be used or if another user could redirect
+/// files in it. A folder that is not writable (for example after a disk error) is still used,
+/// because its files are still valid.
 std::optional<std::string> own_folder(const std::optional<std::string>& folder) {
     return folder && open_folder(*folder, FolderTrust::Own, MissingFolder::Make) ? folder
                                                                                  : std::nullopt;
 }
 
-/// The first that is known.
+/// The first folder that has a value.
 std::optional<std::string> first_of(std::initializer_list<std::optional<std::string>> folders) {
     for (const auto& folder : folders)
         if (folder)
@@ -119,9 +123,9 @@ std::optional<std::string> first_of(std::initializer_list<std::optional<std::str
     return std::nullopt;
 }
 
-/// The folder for what drivers said and what they cache: the one named, else systemd's
-/// CacheDirectory=, else $XDG_CACHE_HOME/gpuprobe or ~/.cache/gpuprobe. nullopt when it cannot be
-/// used: the daemon then probes at each start.
+/// The folder for probe results and the drivers' caches: from --cache-dir, else systemd's
+/// CacheDirectory=, else $XDG_CACHE_HOME/gpuprobe or ~/.cache/gpuprobe. nullopt if it can't be
+/// used; the daemon then probes at each start.
 std::optional<std::string> cache_folder(const Settings& settings) {
     if (!settings.has_cache || settings.replay)
         return std::nullopt;
@@ -130,9 +134,9 @@ std::optional<std::string> cache_folder(const Settings& settings) {
                   folder_from("XDG_CACHE_HOME", "gpuprobe"), home_folder(".cache/gpuprobe")}));
 }
 
-/// The folder for what people said: the one named, else systemd's StateDirectory=, else
-/// $XDG_STATE_HOME/gpuprobe or ~/.local/state/gpuprobe. A captured machine has only a named one:
-/// its overrides are not this machine's.
+/// The folder for overrides, outcomes and the quarantine: from --state-dir, else systemd's
+/// StateDirectory=, else $XDG_STATE_HOME/gpuprobe or ~/.local/state/gpuprobe. With --replay only
+/// --state-dir counts, because this machine's overrides don't apply to the captured machine.
 std::optional<std::string> state_folder(const Settings& settings) {
     if (settings.replay || settings.state_folder)
         return own_folder(settings.state_folder);
@@ -141,30 +145,32 @@ std::optional<std::string> state_folder(const Settings& settings) {
                   home_folder(".local/state/gpuprobe")}));
 }
 
-/// With a number above those of the other locks: when a process ends or becomes a worker, the
-/// kernel closes them in this order. Source: Linux, fs/file.c, close_files and do_close_on_exec.
+/// The descriptor, with a number above the daemon's other locks. When a process ends or becomes a
+/// worker, the kernel closes descriptors in ascending order, so this one is closed last. Source:
+/// Linux, fs/file.c, close_files and do_close_on_exec.
 UniqueFd closed_last(UniqueFd descriptor) {
     constexpr int kHigh = 1000;
     UniqueFd high{::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, kHigh)};
     return high ? std::move(high) : std::move(descriptor);
 }
 
-/// A lock that keeps other daemons from that folder: what one holds against a driver the other
-/// would not know, and would ask it. One that was killed just now is waited for. `gpuprobectl
-/// --direct` takes none. Errors: Unavailable.
+/// Locks the state folder against other daemons: another daemon would not know this one's
+/// quarantine and would probe a quarantined driver. Waits a moment for a daemon that was just
+/// killed. `gpuprobectl --direct` does not take the lock. Errors: Unavailable.
 Result<UniqueFd> claim_of(const std::optional<std::string>& folder) {
     if (!folder)
         return UniqueFd{};
     auto lock = lock_file(*folder + "/daemon.lock", kAfterPredecessor);
     if (!lock)
-        return UniqueFd{};  // where nothing can be written, the report says so
+        return UniqueFd{};  // not writable: continue, the report contains a warning about it
     if (!*lock)
         return Error{ErrorCode::Unavailable, *folder +
                                                  ": another gpuprobed keeps its state there; end "
                                                  "it, or name another folder with --state-dir"};
-    return closed_last(*std::move(lock));  // whoever gets it finds the other locks free
+    return closed_last(*std::move(lock));  // the next holder will find all other locks free
 }
 
+/// The parent of the workers' folders, which keeps the drivers' caches; "" if it can't be used.
 std::string cache_home_of_drivers(const std::optional<std::string>& folder) {
     if (!folder)
         return "";
@@ -173,6 +179,7 @@ std::string cache_home_of_drivers(const std::optional<std::string>& folder) {
     return made && ::access(home.c_str(), W_OK) == 0 ? home.string() : "";
 }
 
+/// The names of an enumeration's values, for option checks.
 template <class E>
 std::vector<std::string> words_of(E) {
     std::vector<std::string> words;
@@ -181,7 +188,7 @@ std::vector<std::string> words_of(E) {
     return words;
 }
 
-/// Where things are kept, and where they are found.
+/// Adds the options for folders and files.
 void add_places(CLI::App& app, Settings& settings) {
     app.add_option("--cache-dir", settings.cache_folder, "Where to keep what drivers said");
     app.add_option("--state-dir", settings.state_folder,
@@ -201,7 +208,7 @@ void add_places(CLI::App& app, Settings& settings) {
                    "A folder of .icd files, instead of /etc/OpenCL/vendors; repeatable");
 }
 
-/// Parses, or ends the program as CLI11 does for --help and mistakes.
+/// Parses the command line. Exits for --help and --version, and with EX_USAGE on errors.
 Settings settings_from(int argc, char** argv) {
     Settings settings;
     CLI::App app{"Knows the GPUs of this machine and answers on D-Bus and a socket.", "gpuprobed"};
@@ -234,6 +241,7 @@ Settings settings_from(int argc, char** argv) {
     app.add_flag("--switcheroo", settings.serves_switcheroo,
                  "Answer as net.hadess.SwitcherooControl too, instead of switcheroo-control")
         ->envname("GPUPROBE_SWITCHEROO");
+    // Enumerations are parsed as words and converted below.
     std::string level{name_of(settings.log_level)};
     app.add_option("--log-level", level, "The least important entries to log")
         ->check(CLI::IsMember(words_of(LogLevel{})))
@@ -272,7 +280,8 @@ engine::EngineOptions engine_options(const Settings& settings,
     return options;
 }
 
-/// The captured machine, or this one. Its nodes are judged for whoever opens them.
+/// The machine to report on: a captured one with --replay, else this one. If workers run as another
+/// user, access to device nodes is checked for that user.
 Result<engine::MachineSource> machine(const Settings& settings, const Log& log) {
     if (settings.replay)
         return engine::replayed_machine(*settings.replay);
@@ -287,22 +296,24 @@ Result<engine::MachineSource> machine(const Settings& settings, const Log& log) 
     return source;
 }
 
-/// Lets large messages leave nothing behind. glibc learns from each large block that is freed to
-/// keep the next one, up to 32 MiB, for later: after 9,000 calls with hostile values 38 MiB stayed
-/// resident instead of 8. Source: mallopt(3), M_MMAP_THRESHOLD.
+/// Makes glibc return large blocks to the kernel when they are freed. By default each freed large
+/// block raises the threshold, up to 32 MiB, below which glibc keeps memory: after 9,000 calls with
+/// hostile values 38 MiB stayed resident instead of 8 MiB. Source: mallopt(3), M_MMAP_THRESHOLD.
 void give_back_large_blocks() {
     constexpr int kLarge = 64 * 1024;
     ::mallopt(M_MMAP_THRESHOLD, kLarge);
     ::mallopt(M_TRIM_THRESHOLD, 2 * kLarge);
 }
 
-/// systemd's socket, else the one named, if any. Errors: Io, Unavailable.
+/// Listens on the socket passed by systemd, else on --socket, if any. Errors: the same as
+/// SocketServer::listen() and adopt().
 Status listen(const Settings& settings, SocketServer& socket) {
     if (sd_listen_fds(/*unset_environment=*/1) > 0)
         return socket.adopt(UniqueFd{SD_LISTEN_FDS_START});
     return settings.socket ? socket.listen(*settings.socket) : Done{};
 }
 
+/// Reads data files and profiles again, after SIGHUP or a change on the disk.
 void reload(engine::Engine& engine, const Log& log) {
     sd_notify(0, "RELOADING=1");
     engine.reload();
@@ -310,7 +321,8 @@ void reload(engine::Engine& engine, const Log& log) {
     sd_notify(0, "READY=1");
 }
 
-/// A bundle, a package or a document that comes while this runs is used as after a reload.
+/// Watches the folders of the knowledge base. A bundle, package or data file that is installed
+/// while the daemon runs causes a reload.
 Result<std::unique_ptr<FolderWatch>> watch_knowledge(const Settings& settings,
                                                      EventLoop& loop,
                                                      std::function<void()> changed) {
@@ -322,9 +334,10 @@ Result<std::unique_ptr<FolderWatch>> watch_knowledge(const Settings& settings,
                               {".bundle", ".json"}, kSettle, std::move(changed));
 }
 
-/// Everything from the loop to READY. The name is owned before anything is probed, because bus
-/// activation gives up after 25 seconds.
+/// Creates all parts, runs the event loop and returns the exit code. The bus name is acquired
+/// before anything is probed, because D-Bus activation times out after 25 seconds.
 Result<int> serve(const Settings& settings, Log& log) {
+    // Input and folders. `claim` holds the state folder's lock until the end.
     auto source = TRY(machine(settings, log));
     const auto worker = TRY(worker_program(settings));
     const auto cache = cache_folder(settings);
@@ -335,9 +348,10 @@ Result<int> serve(const Settings& settings, Log& log) {
     TRY(loop->stop_on_signals());
     TRY(loop->feed_watchdog());
 
+    // The engine and the parts it uses. Accounts are always this machine's, even with --replay.
     const SystemClock clock;
     const RootedFiles own_files;
-    Admission admission{own_files, clock};  // before the engine, whose callbacks hold claims
+    Admission admission{own_files, clock};  // outlives the engine, whose callbacks hold claims
     Launchers launchers{
         settings.launch, worker, cache_home_of_drivers(cache), [&log](const std::string& problem) {
             log.write(LogLevel::Warning, "no worker through the socket: " + problem);
@@ -350,6 +364,8 @@ Result<int> serve(const Settings& settings, Log& log) {
     };
     const auto engine = engine::Engine::create(std::move(source), *loop, launchers.chosen(), clock,
                                                std::move(options));
+
+    // The interfaces: bus, report file and socket.
     const ServiceContext context{.engine = *engine, .files = *files, .admission = admission};
     BusSession session{settings.bus, bus::kBusName, *loop, context, log};
     engine->on_slow([&log](const std::string& line) { log.write(LogLevel::Warning, line); });
@@ -370,6 +386,8 @@ Result<int> serve(const Settings& settings, Log& log) {
             report_file->update();
         idle_memory.has_changed();
     });
+
+    // Start answering, then probing.
     TRY(listen(settings, socket));
     if (settings.bus != kNoBus)
         TRY(session.start());
