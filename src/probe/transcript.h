@@ -85,7 +85,7 @@ private:
     std::optional<std::string> undeclared_ = {};  ///< the first key that is not a declared fact
 };
 
-/// "15 s" or "200 ms".
+/// The duration as text, for example "15 s" or "200 ms".
 std::string text_of_limit(Duration limit);
 
 }  // namespace gpuprobe::inline probe

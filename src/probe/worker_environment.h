@@ -31,7 +31,7 @@ WorkerVariables worker_environment(const ProbeTarget& target,
                                    const std::string& opencl_vendors,
                                    const WorkerVariables& extra);
 
-/// "KEY=VALUE", sorted.
+/// The variables as "KEY=VALUE" strings, sorted by name.
 std::vector<std::string> environment_block(const WorkerVariables& variables);
 
 }  // namespace gpuprobe::inline probe

@@ -230,6 +230,7 @@ Status CallRate::take(const Payer& payer) {
         strangers_ = users_ = 0;
         first_ = 0;
     }
+    // A payer's own limit comes first, then the limit of its class.
     const bool is_stranger = payer.standing == Standing::Stranger;
     auto& of_class = is_stranger ? strangers_ : users_;
     const auto own = calls_.find(payer.id);
@@ -254,6 +255,7 @@ Status CallRate::take(const Payer& payer) {
 Status InlineBudget::take(const std::string& sender, Bytes size) {
     if (size > kMaxReply)
         return Error{ErrorCode::TooLarge, "the report does not fit into a reply: use DescribeFd"};
+    // Forget the senders whose window is over; if that is not enough, the oldest one.
     const auto now = clock_.monotonic();
     std::erase_if(accounts_,
                   [now](const auto& entry) { return now - entry.second.since >= kWindow; });

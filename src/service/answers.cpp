@@ -48,6 +48,7 @@ void shorten(std::vector<Reason>& reasons, std::size_t reasons_in_all) {
         reason.detail = Value{Value::Object{}};
 }
 
+/// Keeps the answer small enough for the bus.
 void shorten(Recommendation& recommendation) {
     const auto reasons = reason_count(recommendation);
     if (reasons <= kMaxDetailed)
@@ -61,6 +62,7 @@ void shorten(Recommendation& recommendation) {
 }  // namespace
 
 bus::Spelling spelling_for(PathOf path_of, FindingsOf findings, const ReasonPlace& machine) {
+    // `found` caches the findings for all reasons of one answer.
     return {.path_of = std::move(path_of),
             .add_words = [findings = std::move(findings), machine,
                           found = std::optional<std::vector<Finding>>{}](
@@ -93,7 +95,7 @@ bus::Dictionary answer_from(Decision decision, bool explains, const bus::Spellin
     if (decision.warnings.empty())
         left_out.emplace_back("warnings");
     if (!decision.backend)
-        decision.backend = "";
+        decision.backend = "";  // Backend is always present, so that clients can rely on it
     return bus::dictionary_of(decision, spelling, std::move(left_out));
 }
 
@@ -101,6 +103,7 @@ bus::Dictionary answer_from(Recommendation recommendation,
                             bool explains,
                             const bus::Spelling& spelling) {
     shorten(recommendation);
+    // Without an explanation, the list of candidates is left out.
     const std::vector<std::string_view> candidates{"candidates"};
     return bus::dictionary_of(recommendation, spelling,
                               explains ? std::vector<std::string_view>{} : candidates);

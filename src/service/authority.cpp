@@ -85,6 +85,7 @@ Authority::~Authority() = default;
 void Authority::ask(const Requester& who,
                     Action action,
                     std::function<void(const Status&)> answer) {
+    // Root and the daemon's own user don't need polkit; for all others polkit checks the bus name.
     const auto decide = [this, who, action, answer](const Result<bus::Credentials>& caller) {
         if (!caller)
             return answer(caller.error());
@@ -107,6 +108,7 @@ void Authority::ask(const SocketRequester& who,
     const auto& caller = who.credentials;
     if (is_trusted(caller))
         return answer(Done{});
+    // Without a pidfd, the pid could be another process by the time polkit decides.
     if (!who.process || !caller.pid)
         return answer(refusal(action, "this kernel does not tell which process asks"));
     const auto checked = [process = who.process, action, answer](const Status& may) {
@@ -140,6 +142,7 @@ void Authority::ask_polkit(const Subject& who, Action action, const Answer& answ
         const auto status = status_of(action, std::move(problem), verdict);
         (void)bus::attempt([&] { answer(status); });
     };
+    // Arguments: subject, action, details, flags, cancellation id.
     const PolkitSubject subject{who.kind, who.details};
     const bool asked = bus::attempt([&] {
         polkit_->callMethodAsync("CheckAuthorization")

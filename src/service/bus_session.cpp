@@ -25,6 +25,7 @@ Status BusSession::start() {
     return Done{};
 }
 
+/// Connects and waits up to `patience` for the name.
 Status BusSession::connect(Duration patience) {
     auto connection = TRY(bus::Connection::open(where_, loop_));
     TRY(connection->own_name(name_, patience));

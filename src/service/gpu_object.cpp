@@ -66,11 +66,13 @@ void GpuObject::announce() {
 }
 
 GpuObject::~GpuObject() {
+    // The signal needs the object, so it comes first. Errors are ignored: the bus may be lost.
     (void)bus::attempt([this] { emitInterfacesRemovedSignal(); });
     (void)bus::attempt([this] { unregisterAdaptor(); });
 }
 
 void GpuObject::update(const Gpu& gpu, const Report& open_to_all, bool has_other_words) {
+    // Store the new values before the signal, which reads them.
     auto now = properties_of(gpu, open_to_all);
     const auto changed = changed_properties(properties_, now, has_other_words);
     properties_ = std::move(now);
@@ -101,6 +103,7 @@ void GpuObject::Describe(sdbus::Result<std::string>&& result) {
                });
 }
 
+/// Replies with the GPU as the caller sees it, which may be without identifiers.
 void GpuObject::describe_to(const std::string& sender,
                             const Caller& caller,
                             bus::Reply<std::string>& reply) const {
@@ -137,6 +140,7 @@ void GpuObject::identify_to(const Requester& who,
     const auto* seen = gpu_in(*access_.views.report_for(caller).report, id_);
     if (seen && !is_closed(*seen))
         return reply.send(identifiers);
+    // The callback does not use `this`, because the object may be gone when polkit answers.
     const auto pending = std::make_shared<bus::Reply<Identifiers>>(std::move(reply));
     access_.authority.ask(who, Action::GetIdentifiers, [pending, identifiers](const Status& may) {
         pending->give(may ? Result<Identifiers>{identifiers} : may.error());
@@ -158,6 +162,7 @@ void GpuObject::GetMemory(sdbus::Result<bus::Dictionary>&& result, bus::Dictiona
                });
 }
 
+/// Replies when the engine has read the free memory of the GPU or partition `id`.
 void GpuObject::read_memory(const std::string& id,
                             const Caller& caller,
                             bus::Reply<bus::Dictionary>& reply) {
@@ -172,7 +177,7 @@ void GpuObject::read_memory(const std::string& id,
         answer(memory_answer(memory));
     };
     if (const auto asked = context_.engine.read_memory(id, false, heard); !asked)
-        answer(Result<bus::Dictionary>{asked.error()});
+        answer(Result<bus::Dictionary>{asked.error()});  // `heard` will not be called
 }
 
 // Properties. Backends and Apis include the doctor's fixes, which are computed only when read.

@@ -66,6 +66,8 @@ Report open_to_all(const Report& report) {
 }
 
 GpuProperties properties_of(const Gpu& gpu, const Report& open_to_all) {
+    // From the GPU's own entry: facts that all users may know. From `open_to_all`: facts that
+    // depend on access to the device nodes.
     const PciInfo pci = gpu.pci.value_or(PciInfo{});
     return {
         .id = shown(gpu.id),

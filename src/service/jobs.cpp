@@ -25,6 +25,7 @@ JobObject::JobObject(sdbus::IConnection& connection,
 }
 
 JobObject::~JobObject() {
+    // In the order that clients expect: reply and Completed, then the removal of the object.
     if (!ended_)
         fail(Error{ErrorCode::Cancelled, "the operation was given up"});
     (void)bus::attempt([this] { emitInterfacesRemovedSignal(); });
@@ -34,7 +35,7 @@ JobObject::~JobObject() {
 void JobObject::set_progress(double part) {
     constexpr double kStep = 0.01;  // smaller steps would wake listeners without use
     part = std::clamp(part, 0.0, 1.0);
-    if (part < progress_ + kStep)
+    if (part < progress_ + kStep)  // progress never decreases
         return;
     progress_ = part;
     (void)bus::attempt([this] {
@@ -54,6 +55,7 @@ void JobObject::fail(const Error& error) {
     (void)bus::attempt([&] { emitCompleted(false, bus::error_name(error.code)); });
 }
 
+/// The handler answers, because it has to identify the caller first.
 void JobObject::Cancel(sdbus::Result<>&& result) {
     bus::guard(
         [&] { on_cancel_(bus::current_sender(getObject()), bus::Reply<>{std::move(result)}); });
@@ -70,6 +72,7 @@ Jobs::~Jobs() = default;
 void Jobs::probe(const std::string& sender,
                  const ProbeRequest& request,
                  bus::Reply<bus::Dictionary> reply) {
+    // The uid decides whose limits count, and who may cancel the job.
     const auto pending = std::make_shared<bus::Reply<bus::Dictionary>>(std::move(reply));
     callers_.uid_of(sender, [this, request, pending](const Result<uid_t>& uid) {
         if (uid)
@@ -122,6 +125,7 @@ void Jobs::run(std::uint64_t number, const ProbeRequest& request) {
     const auto started = context_.engine.probe(request, progress, done);
     if (started)
         return;
+    // The engine refused the request, so it will not call back.
     jobs_.at(number)->fail(started.error());
     jobs_.erase(number);
 }

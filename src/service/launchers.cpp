@@ -26,6 +26,7 @@ Launchers::Launchers(const LaunchChoice& choice,
                      std::string cache_home,
                      SocketLauncher::Complaint complaint)
     : spawn_{std::move(program), std::move(cache_home)} {
+    // In Socket mode there is no fallback, so that workers never run without systemd's sandbox.
     auto* stand_in = choice.mode == LaunchMode::Auto ? &spawn_ : nullptr;
     if (choice.uses_socket())
         socket_ = std::make_unique<SocketLauncher>(choice.socket, stand_in, std::move(complaint));

@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxEntry = 4096;
 
+/// Writes "IDENTIFIER: LEVEL: TEXT" to stderr.
 void to_console(LogLevel level, const std::string& identifier, const std::string& text) {
     const auto word = name_of(level);
     std::fprintf(stderr, "%s: %.*s: %s\n", identifier.c_str(), static_cast<int>(word.size()),
@@ -23,7 +24,7 @@ void to_console(LogLevel level, const std::string& identifier, const std::string
 }  // namespace
 
 void Log::write(LogLevel level, std::string_view text) const {
-    if (level > level_ || target_ == LogTarget::Null)
+    if (level > level_ || target_ == LogTarget::Null)  // higher values are less important
         return;
     const auto entry = scrubbed(text, kMaxEntry);
     // If the journal does not accept the entry, write it to stderr.

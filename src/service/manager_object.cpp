@@ -81,6 +81,7 @@ ManagerObject::Published ManagerObject::current() const {
 
 void ManagerObject::update() {
     answers_.clear();  // overrides or data files may have changed without a new generation
+    // Replace the values before the signal, which reads them.
     const auto before = std::exchange(published_, current());
     std::vector<std::string> changed;
     if (before.generation != published_.generation)
@@ -107,6 +108,7 @@ void ManagerObject::Describe(sdbus::Result<std::string>&& result) {
     for_caller(
         access_, sender, bus::Reply<std::string>{std::move(result)},
         [this, sender](const Caller& caller, auto& reply) {
+            // Large replies would make a slow bus worse; descriptors don't (see InlineBudget).
             reply.give(connection_.congested()
                            ? Error{ErrorCode::TooManyRequests, "the bus is slow: use DescribeFd"}
                            : text_for(sender, *access_.views.of(caller).json));
@@ -137,6 +139,7 @@ void ManagerObject::Diagnose(sdbus::Result<std::string>&& result) {
     const auto sender = bus::current_sender(getObject());
     for_caller(access_, sender, bus::Reply<std::string>{std::move(result)},
                [this, sender](const Caller& caller, auto& reply) {
+                   // Refreshing may run probes, so it counts as an expensive call.
                    auto& admission = context_.admission;
                    const auto payer = admission.payers.of(caller.uid);
                    if (const auto taken = admission.calls.take(payer); !taken)
@@ -211,12 +214,14 @@ Result<bus::Dictionary> ManagerObject::decide(const Question& question,
                                               const Report& seen) {
     const auto request = with_ids(question.request, select_keys());
     auto decision = TRY(context_.engine.select(question.consumer, request, asker, seen));
+    // A caller who wants an explanation gets it even if no backend fits.
     const bool explains = wants_explanation(request);
     if (!decision.backend && !explains)
         return Error{ErrorCode::NoMatch, no_match_message(decision)};
     return answer_from(std::move(decision), explains, spelling(asker, seen));
 }
 
+/// Not cached, unlike SelectBackend: the answer depends on a manifest, which may be large.
 void ManagerObject::RecommendVariant(sdbus::Result<bus::Dictionary>&& result,
                                      std::string product,
                                      std::string manifest,
@@ -260,6 +265,7 @@ void ManagerObject::plan(PlanRequest request,
                          const std::string& sender,
                          const Caller& caller,
                          bus::Reply<std::string>& reply) {
+    // A plan waits for a reading of free memory; the callback holds the share until then.
     auto& admission = context_.admission;
     const auto share =
         admission.readings.claim(admission.payers.of(caller.uid), 1, kTooManyReadings);
@@ -310,6 +316,8 @@ Value ManagerObject::with_ids(const Value& request, std::span<const RequestKey> 
     return named;
 }
 
+// Probes -----------------------------------------------------------------------------------------
+
 Result<ProbeRequest> ManagerObject::probe_request(const std::vector<sdbus::ObjectPath>& gpus,
                                                   const std::vector<std::string>& apis,
                                                   const bus::Dictionary& options) const {
@@ -352,6 +360,7 @@ void ManagerObject::probe(const ProbeRequest& request, bus::Reply<bus::Dictionar
     const auto share = claim_for_question(who.sender);
     if (!share)
         return reply.fail(share.error());
+    // Depending on the request, several permissions are needed, for example to wake a GPU.
     const auto pending = std::make_shared<bus::Reply<bus::Dictionary>>(std::move(reply));
     access_.authority.ask_for_all(who, needs_of(request),
                                   [this, who, request, pending, share = *share](const Status& may) {
@@ -381,6 +390,7 @@ Result<SharedPool::Claim> ManagerObject::claim_for_question(const std::string& s
 template <class... Results, class Act>
 void ManagerObject::change(std::string_view method, bus::Reply<Results...> reply, Act act) {
     const auto who = requester();
+    // Every method that uses this function is in the table of methods; anything else is a bug.
     const auto needs = needs_of(method);
     if (!needs)
         return reply.fail(
@@ -483,6 +493,7 @@ std::string ManagerObject::Version() {
     return std::string{kVersion};
 }
 
+/// Clients check these words before they use a method that an older daemon may not have.
 std::vector<std::string> ManagerObject::Features() {
     return bus::guard([this] {
         std::vector<std::string> features{"select",      "recommend", "probe",   "verify",

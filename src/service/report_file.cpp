@@ -40,6 +40,7 @@ Result<UniqueFd> sealed_file(const char* name, std::string_view content) {
     UniqueFd file{::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
     if (!file)
         return errno_error(name, errno);
+    // A write may be interrupted or may stop early.
     while (!content.empty()) {
         const ssize_t written = ::write(file.get(), content.data(), content.size());
         if (written < 0 && errno != EINTR)

@@ -25,7 +25,7 @@ ReportViews::Seen& ReportViews::seen_by(const std::string& access, const Caller&
         seen_.splice(seen_.begin(), seen_, known);
         return seen_.front();
     }
-    if (seen_.size() >= kMaxViews)
+    if (seen_.size() >= kMaxViews)  // drop the least recently used
         seen_.pop_back();
     seen_.push_front({.access = access, .report = as_seen_by(engine_.report(), caller)});
     return seen_.front();
@@ -47,6 +47,7 @@ View ReportViews::of(const Caller& caller) {
         view.json = &engine_.report_json();
         return view;
     }
+    // Encode the report once for each class, on the first request for JSON.
     auto& seen = seen_by(view.access, caller);
     if (seen.json.empty())
         seen.json = json_line(to_value(seen.report));

@@ -20,7 +20,7 @@ SleepWatch::SleepWatch(sdbus::IConnection& connection, Told told)
         .call([told = std::move(told)](bool is_about_to_sleep) {
             (void)bus::attempt([&] { told(is_about_to_sleep); });
         });
-#ifndef GPUPROBE_SDBUS_2
+#ifndef GPUPROBE_SDBUS_2  // sdbus-c++ 2 registers signal handlers immediately
     login_->finishRegistration();
 #endif
 }
@@ -64,6 +64,8 @@ Service::Root::Root(sdbus::IConnection& connection) {
     bus::add_object_manager(connection, bus::kRootPath);
 }
 
+// The members are initialized in the order of their declaration: first the parts that decide who
+// may do what, then the objects that use them.
 Service::Service(bus::Connection& connection,
                  EventLoop& loop,
                  const ServiceContext& context,
@@ -113,9 +115,11 @@ Status Service::admit(const std::string& sender) {
     // The sender is not identified yet, so only numbers of calls can be limited.
     const auto waiting = callers_.waiting(sender);
     const bool are_many = waiting >= kMaxUnknown && callers_.waiting() >= kMaxUnknownOfAll;
+    // The second check also covers calls that are answered while they are read.
     if (are_many || connection_.untaken() >= kMaxUntaken)
         return Error{ErrorCode::TooManyRequests,
                      "too many calls before the bus said whose they are"};
+    // Request the identity already now; calls that need it wait for the same answer.
     if (waiting == 0)
         callers_.credentials_of(sender, [](const Result<bus::Credentials>&) {});
     return Done{};

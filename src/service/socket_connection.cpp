@@ -35,13 +35,14 @@ std::size_t SocketConnection::held_bytes() const {
 }
 
 bool SocketConnection::is_overdue(MonotonicTime now) const {
+    // Waiting for the client to read, or for the rest of an incomplete message.
     if (output_ || is_ending_)
         return now - since_ >= kPatienceForReader;
     return !is_called_ && input_.size() > 0 && now - since_ >= kPatienceForMessage;
 }
 
 void SocketConnection::send(SharedText text, bool is_last) {
-    if (!is_open() || !is_called_ || is_ending_)
+    if (!is_open() || !is_called_ || is_ending_)  // an answer that comes too late
         return;
     is_called_ = !is_last;
     if (output_) {
@@ -108,7 +109,7 @@ void SocketConnection::read() {
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0)
-        return close();
+        return close();      // end-of-file or an error
     if (input_.size() == 0)  // the time for a complete message starts with its first byte
         since_ = loop_.now();
     if (!input_.add({block.data(), static_cast<std::size_t>(got)})) {
@@ -129,7 +130,7 @@ void SocketConnection::take_next() {
     if (message) {
         is_called_ = true;
         call_size_ = message->size() > kSmall.count ? message->size() : 0;
-        owner_.called(*this, *message);
+        owner_.called(*this, *message);  // may close the connection
         input_.release();
     }
     if (is_open())

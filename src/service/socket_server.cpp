@@ -66,6 +66,7 @@ std::shared_ptr<const UniqueFd> process_of(int socket) {
     return std::make_shared<const UniqueFd>(process);
 }
 
+/// The answer as a Varlink message.
 SharedText text_of(const MethodAnswer& answer) {
     return std::make_shared<const Text>(
         Text{varlink::reply(answer.error, answer.document, answer.continues)});
@@ -105,6 +106,8 @@ bool has_left(int socket) {
     char first = 0;
     return ::recv(socket, &first, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
+
+// Two fixed refusals, encoded once because many clients may get them.
 
 const SharedText& too_many() {
     static const auto refusal =
@@ -176,6 +179,7 @@ Status SocketServer::adopt(UniqueFd listening) {
         ::listen(listening.get(), SOMAXCONN) != 0)
         return errno_error("listen", errno);
     listening_ = std::move(listening);
+    // One epoll for all clients, itself watched by the event loop.
     poll_.reset(::epoll_create1(EPOLL_CLOEXEC));
     if (!poll_)
         return errno_error("epoll", errno);
@@ -186,6 +190,7 @@ Status SocketServer::adopt(UniqueFd listening) {
     return await_clients();
 }
 
+/// Watches the listening socket; also called again after a pause.
 Status SocketServer::await_clients() {
     pause_.reset();
     ready_ = loop_.watch(listening_.get(), EPOLLIN, EventLoop::Priority::Normal,
@@ -224,6 +229,7 @@ void SocketServer::accept_some() {
             return;
 }
 
+/// Accepts or refuses one connection; false if no more are pending or accepting has to pause.
 bool SocketServer::accept_one() {
     UniqueFd socket{::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)};
     if (!socket) {
@@ -245,6 +251,7 @@ bool SocketServer::accept_one() {
         (void)::send(socket.get(), refusal.data(), refusal.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         return true;
     }
+    // Register the client before start(), which may already call back.
     const auto id = ++last_id_;
     ids_[payer.id].insert(id);
     connections_.take(payer);
@@ -263,6 +270,7 @@ bool SocketServer::make_room_for(const Payer& payer) {
         const auto offer = connections_.offer(payer);
         if (offer.is_accepted)
             return true;
+        // Close the newest connection of the payer that has to give one back.
         if (!offer.holder)
             return connections_.held_by(payer.id) == 0 && close_idle_stranger();
         clients_.at(*ids_.at(*offer.holder).rbegin()).connection->close_with(too_many());
@@ -347,6 +355,7 @@ void SocketServer::close_the_overdue() {
 }
 
 void SocketServer::closed(SocketConnection& connection) {
+    // Give back everything now; only the objects are destroyed later.
     auto& client = clients_.at(connection.id());
     set_held(client, 0);
     connections_.give_back(client.payer);
@@ -461,6 +470,7 @@ void SocketServer::serve(const Waiting& waiting) {
     auto* const authority = authority_();
     if (!authority)
         return heard(*asked, refusal_of(Authority::refused(needs.back()).error()), false);
+    // The method needs permission, so polkit decides about the process that connected.
     const SocketRequester who{.credentials = connection->peer(),
                               .process = process_of(connection->descriptor())};
     // If the bus is lost meanwhile, the Authority drops the callback without calling it. The last
@@ -587,6 +597,7 @@ void SocketServer::update() {
     count_again();
     if (subscribers_.empty())
         return;
+    // All subscribers get the same text: the new generation and state.
     const auto text =
         text_of({.document = subscription_document(context_.engine.report()), .continues = true});
     const auto told = subscribers_;  // a copy: a client that can't receive it leaves the set

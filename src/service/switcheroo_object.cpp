@@ -13,6 +13,7 @@ constexpr const char* kPath = "/net/hadess/SwitcherooControl";
 /// The name that switcheroo-control uses for a device without a name in udev.
 constexpr const char* kNoName = "Unknown Graphics Controller";
 
+/// Whether the GPU can render: it has a render node.
 bool renders(const Gpu& gpu) {
     return gpu.kind != GpuKind::DisplayOnly &&
            std::ranges::any_of(gpu.nodes, [](const DeviceNode& node) {
@@ -39,6 +40,7 @@ std::vector<std::string> environment_of(const Report& report, const Gpu& gpu) {
         return kOffloadToNvidia;
     if (gpu.pci && gpu.pci->address)
         return {"DRI_PRIME", path_tag(*gpu.pci->address)};
+    // Not a PCI device: use the first selector for OpenGL.
     std::vector<std::string> environment;
     for (const auto& selector : gpu_selectors(report, gpu))
         if (selector.api == "opengl" && environment.empty())
@@ -71,6 +73,7 @@ std::string name_of(const RenderNode& node) {
     return name;
 }
 
+/// Whether the report lists the node as a discrete GPU's; udev does not have this fact.
 bool is_discrete(const Report& report, const RenderNode& node) {
     return std::ranges::any_of(report.gpus, [&node](const Gpu& gpu) {
         return gpu.kind == GpuKind::Discrete &&
@@ -120,6 +123,7 @@ SwitcherooObject::~SwitcherooObject() {
 }
 
 void SwitcherooObject::update() {
+    // Most changes of the report don't concern this interface.
     auto gpus = now();
     if (gpus == announced_)
         return;
