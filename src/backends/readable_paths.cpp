@@ -12,7 +12,7 @@
 #include "backends/sandbox.h"
 #include "base/files.h"
 #include "base/text.h"
-#include "probe/driver_places.h"
+#include "probe/worker_sandbox.h"
 #include "report/api_table.h"
 
 namespace gpuprobe::backends {

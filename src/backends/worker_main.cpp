@@ -28,10 +28,10 @@
 #include "base/files.h"
 #include "base/record.h"
 #include "base/version.h"
-#include "probe/frame.h"
 #include "probe/launcher.h"
-#include "probe/serve_worker.h"
-#include "probe/worker_environment.h"
+#include "probe/socket_worker.h"
+#include "probe/worker_answer.h"
+#include "probe/worker_sandbox.h"
 #include "report/trials.h"
 
 namespace gpuprobe::backends {

@@ -21,7 +21,7 @@
 #include "explain/phrase.h"
 #include "explain/report_text.h"
 #include "explain/screen.h"
-#include "probe/run_folder.h"
+#include "probe/worker_sandbox.h"
 #include "report/report.h"
 
 namespace gpuprobe::inline cli {

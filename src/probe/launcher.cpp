@@ -19,9 +19,8 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "probe/run_folder.h"
 #include "probe/spawn.h"
-#include "probe/worker_environment.h"
+#include "probe/worker_sandbox.h"
 
 namespace gpuprobe::inline probe {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "base/result.h"
 #include "base/units.h"
-#include "probe/run_folder.h"
 #include "probe/spawn.h"
 #include "probe/target.h"
+#include "probe/worker_sandbox.h"
 
 namespace gpuprobe::inline probe {
 

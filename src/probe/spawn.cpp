@@ -23,7 +23,7 @@
 
 #include "base/files.h"
 #include "base/units.h"
-#include "probe/keeper.h"
+#include "probe/worker_reaper.h"
 
 namespace gpuprobe::inline probe {
 namespace {

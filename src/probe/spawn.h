@@ -8,7 +8,7 @@
 
 #include "base/files.h"
 #include "base/result.h"
-#include "probe/namespaces.h"
+#include "probe/worker_sandbox.h"
 
 namespace gpuprobe::inline probe {
 

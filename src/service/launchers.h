@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/record.h"
-#include "probe/socket_launcher.h"
+#include "probe/socket_worker.h"
 #include "report/access.h"
 
 namespace gpuprobe::inline service {

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "probe/transcript.h"
+#include "probe/worker_answer.h"
 
 /// A worker's stream, in pieces whose size the first byte gives.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -6,8 +6,8 @@
 
 #include "base/value.h"
 #include "fuzz/input.h"
-#include "probe/transcript.h"
-#include "probe/worker_message.h"
+#include "probe/socket_worker.h"
+#include "probe/worker_answer.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs gpuprobe-worker by itself and takes its frames apart (src/probe/frame.h)."""
+"""Runs gpuprobe-worker by itself and takes its frames apart (src/probe/worker_answer.h)."""
 import json
 import os
 import struct

@@ -21,7 +21,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "probe/frame.h"
+#include "probe/worker_answer.h"
 
 /// Workers that misbehave in one way each. A test program runs one instead of its tests when its
 /// first argument names it, so it can be its own gpuprobe-worker.

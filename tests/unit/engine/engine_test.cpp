@@ -11,8 +11,8 @@
 
 #include "base/files.h"
 #include "engine/query_rounds.h"
-#include "probe/frame.h"
 #include "probe/spawn.h"
+#include "probe/worker_answer.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::engine {

@@ -14,7 +14,7 @@
 #include "engine/engine.h"
 #include "engine/probed_machine.h"
 #include "engine/query_rounds.h"
-#include "probe/frame.h"
+#include "probe/worker_answer.h"
 #include "support/fake_worker.h"
 #include "support/temporary_folder.h"
 

@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "base/value.h"
 #include "engine/engine.h"
-#include "probe/frame.h"
+#include "probe/worker_answer.h"
 #include "support/fake_worker.h"
 #include "support/linker_cache.h"
 #include "support/temporary_folder.h"

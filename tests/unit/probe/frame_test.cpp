@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "probe/frame.h"
-
 #include <gtest/gtest.h>
 
 #include "base/value.h"
+#include "probe/worker_answer.h"
 
 namespace gpuprobe {
 namespace {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "probe/keeper.h"
-
 #include <csignal>
 #include <cstdlib>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "probe/worker_reaper.h"
 
 namespace gpuprobe {
 namespace {

@@ -16,9 +16,8 @@
 
 #include "base/value.h"
 #include "fakes/worker/scripted_worker.h"
-#include "probe/run_folder.h"
-#include "probe/transcript.h"
-#include "probe/worker_environment.h"
+#include "probe/worker_answer.h"
+#include "probe/worker_sandbox.h"
 
 namespace gpuprobe {
 namespace {

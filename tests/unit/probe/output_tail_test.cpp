@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "probe/transcript.h"
+#include "probe/worker_answer.h"
 
 namespace gpuprobe {
 namespace {

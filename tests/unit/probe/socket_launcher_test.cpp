@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "probe/socket_launcher.h"
-
 #include <csignal>
 #include <filesystem>
 
@@ -11,10 +9,9 @@
 #include "base/event_loop.h"
 #include "base/value.h"
 #include "fakes/worker/worker_socket.h"
-#include "probe/serve_worker.h"
+#include "probe/socket_worker.h"
 #include "probe/supervisor.h"
-#include "probe/transcript.h"
-#include "probe/worker_message.h"
+#include "probe/worker_answer.h"
 #include "support/case_name.h"
 #include "support/temporary_folder.h"
 

@@ -17,7 +17,7 @@
 #include "base/files.h"
 #include "base/value.h"
 #include "fakes/worker/scripted_worker.h"
-#include "probe/transcript.h"
+#include "probe/worker_answer.h"
 
 namespace gpuprobe {
 namespace {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "probe/transcript.h"
-
 #include <csignal>
 
 #include <gtest/gtest.h>
 
 #include "base/value.h"
+#include "probe/worker_answer.h"
 
 namespace gpuprobe {
 namespace {

@@ -1,15 +1,238 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "probe/transcript.h"
+#include "probe/worker_answer.h"
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+
+#include <zlib.h>
 
 #include "base/process.h"
 #include "base/text.h"
-#include "probe/keeper.h"
+#include "base/value.h"
+#include "probe/worker_reaper.h"
 #include "report/fact_table.h"
 
 namespace gpuprobe::inline probe {
+namespace {
+
+constexpr std::size_t kHeader = 8;                      // length and kind
+constexpr std::size_t kSum = 4;                         // CRC-32
+constexpr std::uint64_t kDoneReserve = kib(256).count;  // kept free for the last frame
+constexpr std::size_t kMaxPhase = 64;
+constexpr std::size_t kMaxNote = 1024;
+constexpr std::size_t kMaxReasons = 64;
+
+/// The checksum `sum`, continued over `bytes`.
+std::uint32_t extended(std::uint32_t sum, std::string_view bytes) {
+    const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+    return static_cast<std::uint32_t>(crc32(sum, data, static_cast<uInt>(bytes.size())));
+}
+
+/// The number as four little-endian bytes.
+std::string number_bytes(std::uint32_t number) {
+    std::string bytes;
+    for (int shift = 0; shift < 32; shift += 8)
+        bytes.push_back(static_cast<char>((number >> shift) & 0xFFU));
+    return bytes;
+}
+
+/// The inverse of number_bytes().
+std::uint32_t number_at(std::string_view bytes, std::size_t offset) {
+    std::uint32_t number = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+        number |= std::uint32_t{static_cast<unsigned char>(bytes[offset + i])} << (8 * i);
+    return number;
+}
+
+bool has_sum(FrameKind kind) {
+    return kind == FrameKind::Done || kind == FrameKind::Known;
+}
+
+std::string header(std::size_t length, FrameKind kind) {
+    return number_bytes(static_cast<std::uint32_t>(length)) +
+           number_bytes(static_cast<std::uint32_t>(kind));
+}
+
+std::string done_payload(Outcome outcome,
+                         const std::optional<std::string>& note,
+                         const std::vector<Reason>& reasons,
+                         std::uint64_t frames) {
+    Value done;
+    done["outcome"] = to_value(outcome);
+    done["note"] = note ? Value{scrubbed(*note, kMaxNote)} : Value{};
+    done["reasons"] = to_value(reasons);
+    done["frames"] = to_value(frames);
+    return json_line(done);
+}
+
+}  // namespace
+
+bool FrameWriter::fits(const std::string& payload) const {
+    return payload.size() <= kMaxFrame.count &&
+           bytes_ + kHeader + payload.size() <= kMaxFrames.count - kDoneReserve;
+}
+
+/// The frame, followed by the checksum of everything before it.
+std::string FrameWriter::summed(FrameKind kind, const std::string& payload) const {
+    const auto frame = header(payload.size() + kSum, kind) + payload;
+    return frame + number_bytes(extended(sum_, frame));
+}
+
+std::string FrameWriter::add(FrameKind kind, const std::string& payload) {
+    if (!fits(payload))
+        return {};
+    auto frame = has_sum(kind) ? summed(kind, payload) : header(payload.size(), kind) + payload;
+    sum_ = extended(sum_, frame);
+    bytes_ += frame.size();
+    ++frames_;
+    return frame;
+}
+
+std::string FrameWriter::phase(std::string_view name) {
+    Value payload;
+    payload["name"] = Value{scrubbed(name, kMaxPhase)};
+    return add(FrameKind::Phase, json_line(payload));
+}
+
+std::string FrameWriter::confined(const std::vector<std::string>& by) {
+    Value payload;
+    payload["by"] = to_value(by);
+    return add(FrameKind::Confined, json_line(payload));
+}
+
+std::string FrameWriter::runtime(const Value& facts) {
+    const auto* members = facts.as_object();
+    if (!members || members_ + members->size() > kMaxFrameMembers)
+        return {};
+    auto frame = add(FrameKind::Runtime, json_line(facts));
+    if (!frame.empty())
+        members_ += members->size();
+    return frame;
+}
+
+std::string FrameWriter::device(const DeviceFacts& facts) {
+    if (devices_ == kMaxFrameDevices)
+        return {};
+    auto payload = json_line(value_of(facts));
+    // Too large: send the device without its API-specific facts rather than not at all.
+    if (!fits(payload)) {
+        auto common = facts;
+        common.extra = Value{Value::Object{}};
+        payload = json_line(value_of(common));
+    }
+    auto frame = add(FrameKind::Device, payload);
+    if (!frame.empty())
+        ++devices_;
+    return frame;
+}
+
+std::string FrameWriter::known() {
+    Value payload;
+    payload["frames"] = to_value(frames_);
+    return add(FrameKind::Known, json_line(payload));
+}
+
+std::string FrameWriter::done(Outcome outcome,
+                              const std::optional<std::string>& note,
+                              const std::vector<Reason>& reasons) {
+    const std::vector<Reason> first{
+        reasons.begin(),
+        reasons.begin() + static_cast<std::ptrdiff_t>(std::min(reasons.size(), kMaxReasons))};
+    auto payload = done_payload(outcome, note, first, frames_);
+    // fits() has reserved kDoneReserve bytes for this frame. Drop the reasons to stay within them.
+    if (payload.size() + kHeader + kSum > kDoneReserve)
+        payload = done_payload(outcome, note, {}, frames_);
+    return summed(FrameKind::Done, payload);
+}
+
+void FrameReader::feed(std::string_view bytes) {
+    if (problem_ || bytes.empty())
+        return;
+    bytes_ += bytes.size();
+    if (done_) {
+        (void)fail("bytes after the end");
+        return;
+    }
+    if (bytes_ > kMaxFrames.count) {
+        (void)fail("over " + std::to_string(kMaxFrames.count) + " bytes");
+        return;
+    }
+    buffer_.erase(0, std::exchange(read_, 0));  // drop the frames that have been decoded
+    buffer_ += bytes;
+}
+
+std::optional<Frame> FrameReader::fail(std::string problem) {
+    problem_ = std::move(problem);
+    buffer_.clear();
+    read_ = 0;
+    return std::nullopt;
+}
+
+std::optional<Frame> FrameReader::next() {
+    if (problem_ || done_)
+        return std::nullopt;
+    const auto rest = std::string_view{buffer_}.substr(read_);
+    if (rest.size() < kHeader)
+        return std::nullopt;
+    const std::size_t length = number_at(rest, 0);
+    const auto kind = number_at(rest, 4);
+    // Check the header before waiting for the payload: a bad length would never arrive.
+    if (length > kMaxFrame.count)
+        return fail("a frame of " + std::to_string(length) + " bytes");
+    if (kind < 1 || kind > static_cast<std::uint32_t>(FrameKind::Known))
+        return fail("a frame of unknown kind " + std::to_string(kind));
+    if (rest.size() < kHeader + length)
+        return std::nullopt;
+    auto frame = take(static_cast<FrameKind>(kind), rest.substr(0, kHeader + length));
+    if (!frame)
+        return std::nullopt;
+    read_ += kHeader + length;
+    if (done_ && read_ != buffer_.size())
+        return fail("bytes after the end");
+    return frame;
+}
+
+std::optional<std::string_view> FrameReader::summed(std::string_view frame) const {
+    if (frame.size() < kHeader + kSum)
+        return std::nullopt;
+    const auto covered = frame.substr(0, frame.size() - kSum);
+    if (extended(sum_, covered) != number_at(frame, covered.size()))
+        return std::nullopt;
+    return covered.substr(kHeader);
+}
+
+std::optional<Frame> FrameReader::take(FrameKind kind, std::string_view bytes) {
+    std::optional<std::string_view> text = bytes.substr(kHeader);
+    if (has_sum(kind))
+        text = summed(bytes);
+    if (!text)
+        return fail("the sum is wrong");
+    auto payload = parse_json(*text, kMaxFrame);
+    if (!payload || !payload->is_object())
+        return fail("a frame that is no JSON object");
+    Frame frame{.kind = kind, .payload = *std::move(payload)};
+    if (auto why = objection(frame); !why.empty())
+        return fail(std::move(why));
+    sum_ = extended(sum_, bytes);
+    ++frames_;
+    done_ = kind == FrameKind::Done;
+    return frame;
+}
+
+std::string FrameReader::objection(const Frame& frame) {
+    // The writer obeys the same limits, so a stream that exceeds them did not come from it.
+    if (frame.kind == FrameKind::Device && ++devices_ > kMaxFrameDevices)
+        return "over " + std::to_string(kMaxFrameDevices) + " devices";
+    if (frame.kind == FrameKind::Runtime &&
+        (members_ += frame.payload.as_object()->size()) > kMaxFrameMembers)
+        return "over " + std::to_string(kMaxFrameMembers) + " facts of the API";
+    // These frames carry the number of frames before them, so a missing one is noticed.
+    if (has_sum(frame.kind) && frame.payload.at("frames").as_unsigned() != frames_)
+        return "frames are missing";
+    return {};
+}
+
 namespace {
 
 constexpr std::size_t kMaxTail = 4096;

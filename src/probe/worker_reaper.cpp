@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "probe/keeper.h"
+#include "probe/worker_reaper.h"
 
 #include <algorithm>
 #include <array>

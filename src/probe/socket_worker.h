@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/files.h"
+#include "base/record.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "probe/launcher.h"
+#include "probe/target.h"
+
+/// The protocol between the daemon and a worker's parent process (serve_worker.h).
+///
+/// It uses a Unix socket that preserves message boundaries (SOCK_SEQPACKET). Each message is one
+/// JSON object. The daemon sends a single message, the target, with two descriptors: one for the
+/// frames, one for stdout and stderr. The parent replies `started` and, when the worker has ended,
+/// `ended`. To end the worker, the daemon shuts down its half of the connection.
+
+namespace gpuprobe::inline probe {
+
+constexpr Bytes kMaxRequest = kib(64);  ///< two paths with JSON escapes
+constexpr Bytes kMaxNotice = kib(1);
+constexpr std::size_t kRequestDescriptors = 2;  ///< frames, output
+
+RECORD_MEMBERS(ProbeTarget, api, driver, library, stage, device)
+
+enum class WorkerEvent { Started, Ended };
+constexpr std::array<EnumName<WorkerEvent>, 2> names_of(WorkerEvent) {
+    return {{{WorkerEvent::Started, "started"}, {WorkerEvent::Ended, "ended"}}};
+}
+
+struct WorkerNotice {
+    WorkerEvent event = WorkerEvent::Started;
+    WorkerExit exit = {};  ///< for Ended
+};
+RECORD_MEMBERS(WorkerNotice,
+               event,
+               ("code", exit.code),
+               ("signal", exit.signal),
+               ("processor_time", exit.processor_time),
+               ("peak_memory", exit.peak_memory))
+
+struct Message {
+    std::string text = {};
+    std::vector<UniqueFd> descriptors = {};  ///< close-on-exec
+};
+
+/// Sends a message; does not block on a non-blocking socket. Errors: Unavailable, with the reason.
+Status send_message(int socket, std::string_view text, std::span<const int> descriptors = {});
+
+/// The next message; nullopt if none has arrived; never blocks. Errors: Unavailable if the peer has
+/// closed the connection; TooLarge over `limit`; Malformed for more than `descriptors` descriptors,
+/// all of which are closed.
+Result<std::optional<Message>> receive_message(int socket, Bytes limit, std::size_t descriptors);
+
+/// The uid of the peer: on the listening side, the user who connected; on the connecting side, the
+/// user who listens. Errors: Unavailable.
+Result<uid_t> peer_of(int socket);
+
+}  // namespace gpuprobe::inline probe
+
+/// The parent process of a worker that systemd starts. It does not load a driver, so a driver's
+/// crash ends only its child and can be reported as a result.
+
+namespace gpuprobe::inline probe {
+
+/// Serves one connection (worker_message.h): receives the target, starts the worker with
+/// `launcher`, reports its start and its end, and returns. If the client shuts down its half of the
+/// connection, the worker and its process group are killed. If that worker is stuck in the kernel,
+/// this function waits for it until systemd's limit for the unit ends this process.
+///
+/// Errors: NotAuthorized unless the client is `peer` or root; Malformed for an invalid request;
+/// Unavailable if the client leaves before it sends a request.
+Status serve_worker(const UniqueFd& connection, SpawnLauncher& launcher, uid_t peer);
+
+/// Implements `gpuprobe-worker --socket`: serves one connection, which systemd passes as
+/// descriptor 3 (sd_listen_fds(3)). `options`: the arguments after --socket.
+///
+/// `--peer USER`: the user who may connect besides root; default: this process's user.
+/// `--setenv NAME=VALUE`, repeatable: variables for drivers in unusual places, such as
+/// LD_LIBRARY_PATH. Errors: InvalidRequest for invalid options or without a connection; the same as
+/// serve_worker().
+Status serve_socket(std::span<char*> options);
+
+/// Starts workers through systemd, one for each connection to its socket (Accept=yes). They run as
+/// another user in systemd's sandbox and are not our children. Protocol: worker_message.h.
+///
+/// systemd takes tens of milliseconds to start a worker, so launch() does not wait for it. If the
+/// worker can't be started (unit failure, the socket's connection limit), the connection ends, and
+/// the failure is known only then.
+class SocketLauncher final : public Launcher {
+public:
+    /// Called with the reason if the socket can't be used: once, and again only if the socket has
+    /// worked in the meantime.
+    using Complaint = std::function<void(const std::string& problem)>;
+
+    /// `path`: the socket. `stand_in`: fallback launcher for when the socket fails; may be null. It
+    /// must outlive this launcher, which must outlive its workers.
+    SocketLauncher(std::string path, SpawnLauncher* stand_in, Complaint complaint);
+    /// Errors: ProbeFailed if the fallback fails or, without a fallback, if the socket is missing
+    /// or refuses the connection, or if its listener is neither root nor our own user.
+    [[nodiscard]] Result<std::unique_ptr<Worker>> launch(const ProbeTarget& target) override;
+
+private:
+    friend class SocketWorker;
+
+    [[nodiscard]] Result<std::unique_ptr<Worker>> hand_over(const ProbeTarget& target);
+    /// Starts the worker with the fallback launcher. Errors: ProbeFailed without a fallback or if
+    /// it fails as well.
+    [[nodiscard]] Result<std::unique_ptr<Worker>> stand_in_for(const ProbeTarget& target,
+                                                               int frames,
+                                                               int output,
+                                                               const std::string& problem);
+    void complain(const std::string& problem);
+    void works() { has_complained_ = false; }
+
+    std::string path_;
+    SpawnLauncher* stand_in_;
+    Complaint complaint_;
+    bool has_complained_ = false;
+};
+
+}  // namespace gpuprobe::inline probe
