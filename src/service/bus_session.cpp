@@ -4,9 +4,150 @@
 #include <algorithm>
 
 #include "base/process.h"
+#include "wire/connection.h"
 #include "wire/reply.h"
 
 namespace gpuprobe::inline service {
+namespace {
+
+constexpr const char* kLogin = "org.freedesktop.login1";
+constexpr const char* kLoginPath = "/org/freedesktop/login1";
+constexpr const char* kLoginInterface = "org.freedesktop.login1.Manager";
+
+}  // namespace
+
+SleepWatch::SleepWatch(sdbus::IConnection& connection, Told told)
+    : login_{bus::make_proxy(connection, kLogin, kLoginPath)} {
+    login_->uponSignal("PrepareForSleep")
+        .onInterface(kLoginInterface)
+        .call([told = std::move(told)](bool is_about_to_sleep) {
+            (void)bus::attempt([&] { told(is_about_to_sleep); });
+        });
+#ifndef GPUPROBE_SDBUS_2  // sdbus-c++ 2 registers signal handlers immediately
+    login_->finishRegistration();
+#endif
+}
+
+LogControl::LogControl(sdbus::IConnection& connection, Log& log)
+    : AdaptorInterfaces{connection, sdbus::ObjectPath{bus::kLogControlPath}}, log_{log} {
+    registerAdaptor();
+}
+
+LogControl::~LogControl() {
+    (void)bus::attempt([this] { unregisterAdaptor(); });
+}
+
+std::string LogControl::LogLevel() {
+    return std::string{name_of(log_.level())};
+}
+
+std::string LogControl::LogTarget() {
+    return std::string{name_of(log_.target())};
+}
+
+/// Never reached in practice: Service::decide_write() handles all writes first.
+void LogControl::refuse() {
+    throw bus::sdbus_error(Error{ErrorCode::NotAuthorized, "only root may change the log"});
+}
+
+Status LogControl::set(const std::string& property, const std::string& word) {
+    // The full names: inside this class, LogLevel and LogTarget are its property functions.
+    const auto level = enum_from<gpuprobe::LogLevel>(word);
+    const auto target = enum_from<gpuprobe::LogTarget>(word);
+    if (property == "LogLevel" && level)
+        log_.set_level(*level);
+    else if (property == "LogTarget" && target)
+        log_.set_target(*target);
+    else
+        return Error{ErrorCode::InvalidRequest, property + ": no such property, or unknown word"};
+    return Done{};
+}
+
+Service::Root::Root(sdbus::IConnection& connection) {
+    bus::add_object_manager(connection, bus::kRootPath);
+}
+
+// The members are initialized in the order of their declaration: first the parts that decide who
+// may do what, then the objects that use them.
+Service::Service(bus::Connection& connection,
+                 EventLoop& loop,
+                 const ServiceContext& context,
+                 Log& log)
+    : connection_{connection},
+      admission_{context.admission},
+      root_{connection.bus()},
+      callers_{connection.bus()},
+      views_{context.engine},
+      authority_{connection.bus(), context.admission},
+      queue_{loop, [&connection] { connection.update(); },
+             [&connection] { return connection.has_input(); },
+             [&connection] { return connection.untaken(); }},
+      access_{.callers = callers_,
+              .views = views_,
+              .authority = authority_,
+              .queue = queue_,
+              .admission = context.admission,
+              .connection = connection},
+      gpus_{connection, context, access_},
+      jobs_{connection, context},
+      manager_{connection, context, gpus_, jobs_, access_},
+      log_control_{connection.bus(), log},
+      sleep_{connection.bus(),
+             [&engine = context.engine](bool is_about_to) { engine.sleeps(is_about_to); }} {
+    // Hooks around reading, writing and sending; the destructor removes them.
+    connection.admit_by([this](const std::string& sender) { return admit(sender); },
+                        [this](Duration time) { queue_.spent(time); });
+    connection.on_write([this](const bus::PropertyWrite& write, bus::Connection::WriteDone done) {
+        return decide_write(write, std::move(done));
+    });
+    connection.on_taken([this] { queue_.go_on(); });
+    connection.before_reading([this] { queue_.before_reading(); });
+    update();
+}
+
+Service::~Service() {
+    connection_.admit_by({}, {});
+    connection_.on_write({});
+    connection_.on_taken({});
+    connection_.before_reading({});
+}
+
+Status Service::admit(const std::string& sender) {
+    if (const auto* known = callers_.known(sender))
+        return queue_.admit(admission_.payers.of(known->uid));
+    // The sender is not identified yet, so only numbers of calls can be limited.
+    const auto waiting = callers_.waiting(sender);
+    const bool are_many = waiting >= kMaxUnknown && callers_.waiting() >= kMaxUnknownOfAll;
+    // The second check also covers calls that are answered while they are read.
+    if (are_many || connection_.untaken() >= kMaxUntaken)
+        return Error{ErrorCode::TooManyRequests,
+                     "too many calls before the bus said whose they are"};
+    // Request the identity already now; calls that need it wait for the same answer.
+    if (waiting == 0)
+        callers_.credentials_of(sender, [](const Result<bus::Credentials>&) {});
+    return Done{};
+}
+
+bool Service::decide_write(const bus::PropertyWrite& write, bus::Connection::WriteDone done) {
+    if (write.interface != LogControl::INTERFACE_NAME)
+        return false;
+    callers_.credentials_of(write.sender, [this, write, done = std::move(done)](
+                                              const Result<bus::Credentials>& caller) {
+        if (!caller)
+            done(caller.error());
+        else if (Authority::is_trusted(*caller))
+            done(log_control_.set(write.property, write.text));
+        else
+            done(Error{ErrorCode::NotAuthorized, "only root may change " + write.property});
+    });
+    return true;
+}
+
+void Service::update() {
+    gpus_.update();
+    manager_.update();
+    connection_.update();
+}
 
 BusSession::BusSession(
     std::string where, std::string name, EventLoop& loop, const ServiceContext& context, Log& log)

@@ -5,11 +5,99 @@
 #include <memory>
 #include <string>
 
+#include <org.freedesktop.LogControl1.adaptor.h>
+
 #include "base/event_loop.h"
-#include "service/service.h"
+#include "service/daemon_process.h"
+#include "service/manager_object.h"
 #include "service/switcheroo_object.h"
+#include "wire/connection.h"
+#include "wire/sdbus.h"
 
 namespace gpuprobe::inline service {
+
+/// Receives logind's signals before the machine sleeps and after it has woken up.
+/// Source: org.freedesktop.login1(5), PrepareForSleep.
+class SleepWatch {
+public:
+    using Told = std::function<void(bool is_about_to_sleep)>;
+
+    /// `connection` must outlive this object. Without logind, the callback is never called.
+    SleepWatch(sdbus::IConnection& connection, Told told);
+
+private:
+    std::unique_ptr<sdbus::IProxy> login_;
+};
+
+/// The interface behind `systemctl service-log-level`. All users may read. Writes go through set(),
+/// after the caller was checked.
+/// Source: org.freedesktop.LogControl1(5).
+class LogControl final : public sdbus::AdaptorInterfaces<org::freedesktop::LogControl1_adaptor> {
+public:
+    LogControl(sdbus::IConnection& connection, Log& log);
+    ~LogControl();
+
+    /// Sets LogLevel or LogTarget. Errors: InvalidRequest for another property or an invalid value.
+    Status set(const std::string& property, const std::string& word);
+
+private:
+    std::string LogLevel() override;
+    void LogLevel(const std::string& /*value*/) override { refuse(); }
+    std::string LogTarget() override;
+    void LogTarget(const std::string& /*value*/) override { refuse(); }
+    std::string SyslogIdentifier() override { return log_.identifier(); }
+    [[noreturn]] static void refuse();
+
+    Log& log_;
+};
+
+/// All objects on one bus connection. A new connection gets a new Service; the engine stays.
+class Service {
+public:
+    Service(bus::Connection& connection, EventLoop& loop, const ServiceContext& context, Log& log);
+    ~Service();
+    Service(const Service&) = delete;
+    Service& operator=(const Service&) = delete;
+
+    /// Call this when the engine's report has changed. Updates the GPU objects first and the
+    /// manager's Generation last, so that clients that wait for a generation find its objects.
+    void update();
+    [[nodiscard]] Authority& authority() { return authority_; }
+
+private:
+    /// The ObjectManager at the root path. Created first, so that objects below it are announced.
+    struct Root {
+        explicit Root(sdbus::IConnection& connection);
+    };
+
+    /// Calls of one sender that may wait until the bus has identified the sender. A system bus does
+    /// not let a connection have more calls in flight. A session bus does, and that is allowed
+    /// until the senders together reach kMaxUnknownOfAll.
+    static constexpr std::size_t kMaxUnknown = 128;
+    static constexpr std::size_t kMaxUnknownOfAll = 1024;
+    /// With this many answers not accepted by the bus, calls of unidentified senders are refused.
+    static constexpr std::size_t kMaxUntaken = 64;
+
+    /// Whether a call of `sender` may be read. Requests the sender's identity from the bus once.
+    Status admit(const std::string& sender);
+    /// Lets root and the daemon's own user set the LogControl properties. False if the write is for
+    /// another interface.
+    bool decide_write(const bus::PropertyWrite& write, bus::Connection::WriteDone done);
+
+    bus::Connection& connection_;
+    Admission& admission_;
+    Root root_;
+    bus::Callers callers_;
+    ReportViews views_;
+    Authority authority_;
+    FairQueue queue_;
+    CallerAccess access_;
+    GpuObjects gpus_;
+    Jobs jobs_;
+    ManagerObject manager_;
+    LogControl log_control_;
+    SleepWatch sleep_;
+};
 
 /// The daemon's presence on a bus: connection, name and objects. If the connection is lost, this
 /// reconnects automatically and exports the engine's current state.

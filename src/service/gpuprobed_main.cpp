@@ -25,10 +25,8 @@
 #include "inventory/scan.h"
 #include "service/admission.h"
 #include "service/bus_session.h"
+#include "service/daemon_process.h"
 #include "service/idle_memory.h"
-#include "service/launchers.h"
-#include "service/log.h"
-#include "service/report_file.h"
 #include "service/socket_server.h"
 #include "wire/connection.h"
 

@@ -10,7 +10,7 @@
 #include "policy/gpu_selection.h"
 #include "report/trials.h"
 #include "service/answers.h"
-#include "service/report_file.h"
+#include "service/daemon_process.h"
 #include "wire/connection.h"
 #include "wire/dictionary.h"
 #include "wire/reply.h"

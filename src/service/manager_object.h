@@ -13,10 +13,9 @@
 
 #include "calls/documents.h"
 #include "policy/request_table.h"
-#include "service/answer_cache.h"
+#include "service/answers.h"
+#include "service/bus_objects.h"
 #include "service/caller_access.h"
-#include "service/gpu_objects.h"
-#include "service/jobs.h"
 #include "wire/connection.h"
 #include "wire/dictionary.h"
 

@@ -12,10 +12,10 @@
 
 #include "calls/methods.h"
 #include "service/admission.h"
-#include "service/answer_cache.h"
-#include "service/authority.h"
+#include "service/answers.h"
+#include "service/bus_objects.h"
+#include "service/caller_access.h"
 #include "service/fair_queue.h"
-#include "service/gpu_object.h"
 #include "service/socket_connection.h"
 
 namespace gpuprobe::inline service {

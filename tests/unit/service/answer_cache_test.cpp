@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/answer_cache.h"
-
 #include <gtest/gtest.h>
+
+#include "service/answers.h"
 
 namespace gpuprobe {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/gpu_properties.h"
-
 #include <gtest/gtest.h>
+
+#include "service/answers.h"
 
 namespace gpuprobe {
 namespace {

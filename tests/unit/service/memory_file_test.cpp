@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "service/report_file.h"
+#include "service/daemon_process.h"
 
 namespace gpuprobe {
 namespace {

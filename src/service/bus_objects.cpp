@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/gpu_object.h"
+#include "service/bus_objects.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/value.h"
 #include "calls/documents.h"
+#include "report/compute_view.h"
 #include "service/answers.h"
+#include "wire/connection.h"
 #include "wire/reply.h"
 
 namespace gpuprobe::inline service {
@@ -237,6 +240,233 @@ std::map<sdbus::ObjectPath, bus::Dictionary> GpuObject::Units() {
 std::string GpuObject::PowerState() {
     return bus::guard([this] {
         return bus::bus_text(power_state(context_.files, current()).value_or(""), Bytes{64});
+    });
+}
+
+namespace {
+
+/// Whether the doctor's findings for this GPU have changed.
+bool differ(const std::vector<Finding>& before,
+            const std::vector<Finding>& after,
+            const std::string& gpu) {
+    const auto is_others = [&gpu](const Finding& finding) {
+        return std::ranges::count(finding.gpus, gpu) == 0;
+    };
+    auto told = before;
+    auto found = after;
+    std::erase_if(told, is_others);
+    std::erase_if(found, is_others);
+    return told != found;
+}
+
+}  // namespace
+
+const std::vector<Finding>& GpuObjects::findings() {
+    if (!findings_)
+        findings_ = examine(context_.engine.report(), {});
+    return *findings_;
+}
+
+void GpuObjects::update() {
+    const auto& gpus = context_.engine.report().gpus;
+    const auto seen = open_to_all(context_.engine.report());
+    const auto told = std::exchange(findings_, std::nullopt);
+    // Remove GPUs that are not in the report any more, then update or add the others. Findings are
+    // compared only if a client has read the old ones.
+    std::erase_if(by_path_, [&gpus](const auto& entry) {
+        return std::ranges::find(gpus, entry.second->id(), &Gpu::id) == gpus.end();
+    });
+    for (const auto& gpu : gpus) {
+        const auto known = std::ranges::find_if(
+            by_path_, [&gpu](const auto& entry) { return entry.second->id() == gpu.id; });
+        if (known != by_path_.end())
+            known->second->update(gpu, seen, told && differ(*told, findings(), gpu.id));
+        else
+            add(gpu, seen);
+    }
+}
+
+void GpuObjects::add(const Gpu& gpu, const Report& open_to_all) {
+    const auto path = free_path(gpu.id);
+    auto object = std::make_unique<GpuObject>(
+        connection_.bus(), path, gpu, open_to_all, [this] { return findings(); }, context_,
+        access_);
+    // Before the first message, no client can have a list of objects that would be outdated.
+    if (connection_.has_read())
+        object->announce();
+    by_path_.emplace(path, std::move(object));
+}
+
+std::vector<sdbus::ObjectPath> GpuObjects::paths() const {
+    std::vector<sdbus::ObjectPath> paths;
+    for (const auto& gpu : context_.engine.report().gpus)
+        paths.push_back(path_of(gpu.id));
+    return paths;
+}
+
+sdbus::ObjectPath GpuObjects::path_of(const std::string& id) const {
+    // A partition's id is the GPU's id with a suffix; partitions are not exported as objects.
+    const auto whole = whole_id(id);
+    const auto known = std::ranges::find_if(
+        by_path_, [whole](const auto& entry) { return entry.second->id() == whole; });
+    if (known == by_path_.end())
+        return sdbus::ObjectPath{"/"};
+    const bool is_unit = whole.size() < id.size();
+    return sdbus::ObjectPath{is_unit ? unit_path(known->first, id.substr(whole.size() + 1))
+                                     : known->first};
+}
+
+const Gpu* GpuObjects::at(const std::string& path) const {
+    const auto known = by_path_.find(path);
+    if (known == by_path_.end())
+        return nullptr;
+    const auto& gpus = context_.engine.report().gpus;
+    const auto found = std::ranges::find(gpus, known->second->id(), &Gpu::id);
+    return found == gpus.end() ? nullptr : &*found;
+}
+
+std::string GpuObjects::free_path(const std::string& id) const {
+    std::string path = bus::kGpuPath + path_element(id);
+    while (by_path_.contains(path))  // another id differs only in punctuation
+        path += "_";
+    return path;
+}
+
+JobObject::JobObject(sdbus::IConnection& connection,
+                     const std::string& path,
+                     uid_t started_by,
+                     SharedPool::Claim share,
+                     bus::Reply<bus::Dictionary> reply,
+                     OnCancel on_cancel)
+    : AdaptorInterfaces{connection, sdbus::ObjectPath{path}},
+      started_by_{started_by},
+      share_{std::move(share)},
+      reply_{std::move(reply)},
+      on_cancel_{std::move(on_cancel)} {
+    registerAdaptor();
+    (void)bus::attempt([this] { emitInterfacesAddedSignal(); });
+}
+
+JobObject::~JobObject() {
+    // In the order that clients expect: reply and Completed, then the removal of the object.
+    if (!ended_)
+        fail(Error{ErrorCode::Cancelled, "the operation was given up"});
+    (void)bus::attempt([this] { emitInterfacesRemovedSignal(); });
+    (void)bus::attempt([this] { unregisterAdaptor(); });
+}
+
+void JobObject::set_progress(double part) {
+    constexpr double kStep = 0.01;  // smaller steps would wake listeners without use
+    part = std::clamp(part, 0.0, 1.0);
+    if (part < progress_ + kStep)  // progress never decreases
+        return;
+    progress_ = part;
+    (void)bus::attempt([this] {
+        emitPropertiesChangedSignal(Job_adaptor::INTERFACE_NAME, bus::property_names({"Progress"}));
+    });
+}
+
+void JobObject::succeed(const bus::Dictionary& answer) {
+    ended_ = true;
+    reply_.send(answer);
+    (void)bus::attempt([this] { emitCompleted(true, ""); });
+}
+
+void JobObject::fail(const Error& error) {
+    ended_ = true;
+    reply_.fail(error);
+    (void)bus::attempt([&] { emitCompleted(false, bus::error_name(error.code)); });
+}
+
+/// The handler answers, because it has to identify the caller first.
+void JobObject::Cancel(sdbus::Result<>&& result) {
+    bus::guard(
+        [&] { on_cancel_(bus::current_sender(getObject()), bus::Reply<>{std::move(result)}); });
+}
+
+Jobs::Jobs(bus::Connection& connection, const ServiceContext& context)
+    : connection_{connection},
+      context_{context},
+      self_{std::make_shared<Jobs*>(this)},
+      callers_{connection.bus()} {}
+
+Jobs::~Jobs() = default;
+
+void Jobs::probe(const std::string& sender,
+                 const ProbeRequest& request,
+                 bus::Reply<bus::Dictionary> reply) {
+    // The uid decides whose limits count, and who may cancel the job.
+    const auto pending = std::make_shared<bus::Reply<bus::Dictionary>>(std::move(reply));
+    callers_.uid_of(sender, [this, request, pending](const Result<uid_t>& uid) {
+        if (uid)
+            start(*uid, request, pending);
+        else
+            pending->fail(uid.error());
+    });
+}
+
+/// Charges the caller, exports the job object and starts the probes.
+void Jobs::start(uid_t uid, const ProbeRequest& request, const Pending& reply) {
+    auto& admission = context_.admission;
+    const auto payer = admission.payers.of(uid);
+    auto share = admission.probes.claim(payer, 1, kTooManyProbes);
+    if (!share)
+        return reply->fail(share.error());
+    if (const auto allowed = admission.calls.take(payer); !allowed)
+        return reply->fail(allowed.error());
+    const auto number = ++last_number_;
+    const auto on_cancel = [this, number](const std::string& sender, bus::Reply<> answer) {
+        cancel(number, sender, std::move(answer));
+    };
+    jobs_.emplace(number, std::make_unique<JobObject>(
+                              connection_.bus(), bus::kJobPath + std::to_string(number), uid,
+                              std::move(share).value(), std::move(*reply), on_cancel));
+    run(number, request);
+}
+
+void Jobs::run(std::uint64_t number, const ProbeRequest& request) {
+    // A cancelled job is not in jobs_ any more, but its probes go on and still call these.
+    const std::weak_ptr<Jobs*> weak = self_;
+    const auto progress = [weak, number](double part) {
+        const auto self = weak.lock();
+        if (!self || !(*self)->jobs_.contains(number))
+            return;
+        (*self)->jobs_.at(number)->set_progress(part);
+        (*self)->connection_.update();
+    };
+    const auto done = [weak, number, request] {
+        const auto self = weak.lock();
+        if (!self || !(*self)->jobs_.contains(number))
+            return;
+        auto& jobs = **self;
+        (void)bus::attempt([&] {
+            jobs.jobs_.at(number)->succeed(probe_answer(jobs.context_.engine.report(), request));
+        });
+        jobs.jobs_.erase(number);
+        jobs.connection_.update();
+    };
+    const auto started = context_.engine.probe(request, progress, done);
+    if (started)
+        return;
+    // The engine refused the request, so it will not call back.
+    jobs_.at(number)->fail(started.error());
+    jobs_.erase(number);
+}
+
+void Jobs::cancel(std::uint64_t number, const std::string& sender, bus::Reply<> reply) {
+    const auto pending = std::make_shared<bus::Reply<>>(std::move(reply));
+    // The callback runs in a later iteration of the loop, when the job's own method has returned
+    // and the job may be destroyed.
+    callers_.uid_of(sender, [this, number, pending](const Result<uid_t>& uid) {
+        // The job may have ended in the meantime.
+        const auto job = jobs_.find(number);
+        if (job == jobs_.end())
+            return pending->fail(Error{ErrorCode::NotFound, "the job has ended"});
+        if (!uid || (*uid != 0 && *uid != job->second->started_by()))
+            return pending->fail(Error{ErrorCode::NotAuthorized, "someone else's job"});
+        job->second->fail(Error{ErrorCode::Cancelled, "cancelled"});
+        jobs_.erase(job);
+        pending->send();
     });
 }
 

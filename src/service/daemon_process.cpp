@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/daemon_process.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <vector>
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/mman.h>
+#include <systemd/sd-journal.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "explain/doctor.h"
+#include "export/formats.h"
+
+#define SD_JOURNAL_SUPPRESS_LOCATION  // the location would always be this file
+
+namespace gpuprobe::inline service {
+namespace {
+
+constexpr std::size_t kMaxEntry = 4096;
+
+/// Writes "IDENTIFIER: LEVEL: TEXT" to stderr.
+void to_console(LogLevel level, const std::string& identifier, const std::string& text) {
+    const auto word = name_of(level);
+    std::fprintf(stderr, "%s: %.*s: %s\n", identifier.c_str(), static_cast<int>(word.size()),
+                 word.data(), text.c_str());
+}
+
+}  // namespace
+
+void Log::write(LogLevel level, std::string_view text) const {
+    if (level > level_ || target_ == LogTarget::Null)  // higher values are less important
+        return;
+    const auto entry = scrubbed(text, kMaxEntry);
+    // If the journal does not accept the entry, write it to stderr.
+    if (target_ == LogTarget::Journal) {
+        const int sent =
+            sd_journal_send("MESSAGE=%s", entry.c_str(), "PRIORITY=%d", static_cast<int>(level),
+                            "SYSLOG_IDENTIFIER=%s", identifier_.c_str(), nullptr);
+        if (sent == 0)
+            return;
+    }
+    to_console(level, identifier_, entry);
+}
+
+LogTarget Log::usual_target() {
+    const char* stream = std::getenv("JOURNAL_STREAM");
+    return stream != nullptr && *stream != '\0' ? LogTarget::Journal : LogTarget::Console;
+}
+
+namespace {
+
+constexpr std::size_t kUserBuffer = 16384;
+constexpr int kMaxGroups = 1024;
+
+}  // namespace
+
+bool LaunchChoice::uses_socket() const {
+    if (mode == LaunchMode::Auto)
+        return ::access(socket.c_str(), F_OK) == 0;
+    return mode == LaunchMode::Socket;
+}
+
+Launchers::Launchers(const LaunchChoice& choice,
+                     std::string program,
+                     std::string cache_home,
+                     SocketLauncher::Complaint complaint)
+    : spawn_{std::move(program), std::move(cache_home)} {
+    // In Socket mode there is no fallback, so that workers never run without systemd's sandbox.
+    auto* stand_in = choice.mode == LaunchMode::Auto ? &spawn_ : nullptr;
+    if (choice.uses_socket())
+        socket_ = std::make_unique<SocketLauncher>(choice.socket, stand_in, std::move(complaint));
+}
+
+Launcher& Launchers::chosen() {
+    if (socket_)
+        return *socket_;
+    return spawn_;
+}
+
+std::optional<Caller> user_named(const std::string& name) {
+    std::vector<char> buffer(kUserBuffer);
+    passwd entry = {};
+    passwd* found = nullptr;
+    if (::getpwnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) != 0 || !found)
+        return std::nullopt;
+    std::vector<gid_t> groups(kMaxGroups);
+    int count = kMaxGroups;
+    if (::getgrouplist(name.c_str(), entry.pw_gid, groups.data(), &count) < 0)
+        count = kMaxGroups;  // more groups than any real user has: use the first ones
+    groups.resize(static_cast<std::size_t>(count));
+    return Caller{.uid = entry.pw_uid,
+                  .groups = std::vector<std::uint32_t>{groups.begin(), groups.end()}};
+}
+
+ReportFile::ReportFile(std::string path, const engine::Engine& engine, Log& log)
+    : path_{std::move(path)}, engine_{engine}, log_{log} {
+    if (auto rules = Rules::builtin())
+        rules_ = std::move(rules).value();
+}
+
+void ReportFile::update() {
+    // Until the drivers were probed, the report is incomplete.
+    const auto& report = engine_.report();
+    if (report.state == ReportState::Starting || report.state == ReportState::Probing)
+        return;
+    const auto exported = write_json({.report = report,
+                                      .rules = rules_,
+                                      .version = std::string{kVersion},
+                                      .findings = summary_of(examine(report, {}))});
+    if (!exported.text || says_the_same(*exported.text, written_))
+        return;
+    if (const auto written = write_atomically(path_, *exported.text); !written)
+        return log_.write(LogLevel::Warning, written.error().text);
+    written_ = *exported.text;
+}
+
+Result<UniqueFd> sealed_file(const char* name, std::string_view content) {
+    UniqueFd file{::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
+    if (!file)
+        return errno_error(name, errno);
+    // A write may be interrupted or may stop early.
+    while (!content.empty()) {
+        const ssize_t written = ::write(file.get(), content.data(), content.size());
+        if (written < 0 && errno != EINTR)
+            return errno_error(name, errno);
+        if (written > 0)
+            content.remove_prefix(static_cast<std::size_t>(written));
+    }
+    // The last seal prevents the receiver from changing the seals.
+    constexpr int kSeals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+    if (::lseek(file.get(), 0, SEEK_SET) != 0 || ::fcntl(file.get(), F_ADD_SEALS, kSeals) != 0)
+        return errno_error(name, errno);
+    return file;
+}
+
+}  // namespace gpuprobe::inline service
