@@ -10,6 +10,7 @@
 #include "backends/hip/hip.h"
 #include "backends/level_zero/level_zero.h"
 #include "backends/nvml/nvml.h"
+#include "backends/opencl/opencl.h"
 #include "backends/pci/pci.h"
 #include "backends/vulkan/vulkan.h"
 #include "report/api_table.h"

@@ -52,12 +52,8 @@ private:
 /// and musl, ldso/dynlink.c ("Error loading shared library NAME: No such file or directory").
 ErrorCode dlopen_failure(std::string_view name, std::string_view linker_message);
 
-}  // namespace gpuprobe::backends
-
-/// Helpers for C APIs that are loaded at run time: tables of functions, calls that return an error
-/// code, and owners of handles.
-
-namespace gpuprobe::backends {
+// Helpers for C APIs that are loaded at run time: tables of functions, calls that return an error
+// code, and owners of handles.
 
 /// Base class for the functions that we call of one API. A table derives from it and declares each
 /// function as a Symbol or an OptionalSymbol, with the name to look up; load() creates the table.
@@ -170,11 +166,7 @@ private:
     Release release_ = {};
 };
 
-}  // namespace gpuprobe::backends
-
-/// Loading a driver's library and looking up its functions, as every backend does it.
-
-namespace gpuprobe::backends {
+// Loading a driver's library and looking up its functions, as every backend does it.
 
 /// Reports the phase "dlopen" and loads the library. The answer is Absent if the library
 /// is missing, Failed if it does not load.
@@ -211,13 +203,9 @@ Value runtime_of(const DynamicLibrary& library);
 /// loaded, as the loader would have left it.
 std::optional<Answer> without_library(const ProbeTarget& target);
 
-}  // namespace gpuprobe::backends
-
-/// Device nodes that a device control group denies, as set up by containers and by DeviceAllow= in
-/// a systemd unit. The file mode permits access in that case, and access(2) succeeds; only open(2)
-/// fails.
-
-namespace gpuprobe::backends {
+// Device nodes that a device control group denies, as set up by containers and by DeviceAllow= in
+// a systemd unit. The file mode permits access in that case, and access(2) succeeds; only open(2)
+// fails.
 
 /// NVIDIA's control node. Opening it initializes no GPU. Source: open-gpu-kernel-modules,
 /// kernel-open/nvidia/nv.c.

@@ -330,6 +330,8 @@ bool write_known(std::string_view name, std::uint32_t unknown) {
 
 constexpr std::string_view kHead = R"(// Made by backends/filter_programs_main.cpp.
 
+#include "backends/filter_programs.h"
+
 #include <array>
 
 namespace gpuprobe::backends {

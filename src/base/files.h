@@ -57,13 +57,9 @@ private:
     int fd_ = -1;
 };
 
-}  // namespace gpuprobe::inline base
-
-/// Opens folders so that no other user can redirect the path. Every file that this project creates
-/// or replaces goes through these functions, including those in files.h. The reason: root also runs
-/// gpuprobectl with the environment of a user and in that user's folders.
-
-namespace gpuprobe::inline base {
+// Opens folders so that no other user can redirect the path. Every file that this project creates
+// or replaces goes through these functions, including those in files.h. The reason: root also runs
+// gpuprobectl with the environment of a user and in that user's folders.
 
 /// Which users' folders a path may pass through.
 enum class FolderTrust {

@@ -161,13 +161,9 @@ private:
     std::vector<std::pair<std::string, std::string>> defined_ = {};
 };
 
-}  // namespace gpuprobe::inline calls
-
-/// The parameters of org.gpuprobe's methods, and the answers that are not in calls/documents.h. The
-/// interface description is generated from these records. A parameter that is std::optional may be
-/// omitted.
-
-namespace gpuprobe::inline calls {
+// The parameters of org.gpuprobe's methods, and the answers that are not in calls/documents.h. The
+// interface description is generated from these records. A parameter that is std::optional may be
+// omitted.
 
 /// No parameters, or an empty answer.
 struct Nothing {};

@@ -7,12 +7,14 @@
 
 #include "base/units.h"
 #include "base/value.h"
-#include "cli/context.h"
 
 namespace gpuprobe::inline cli {
 
 /// How JSON is printed: not at all, on one line, or indented.
 enum class JsonMode { Off, Short, Pretty };
+
+/// When output has colors: on a terminal, always, or never.
+enum class ColourMode { Auto, Always, Never };
 
 /// Arguments of select and env, and of the other verbs that make a choice.
 struct SelectArguments {

@@ -18,10 +18,6 @@
 
 namespace gpuprobe::inline cli {
 
-struct Arguments;
-
-enum class ColourMode { Auto, Always, Never };
-
 /// The properties of the terminal or file behind a descriptor: whether it is a terminal, its width,
 /// the locale's character set, and colors. ColourMode::Auto enables colors on a terminal that is
 /// not "dumb" if NO_COLOR is unset or empty (no-color.org).

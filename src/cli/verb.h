@@ -128,11 +128,7 @@ Error refusal(std::string text);
 /// The concatenation of two lists of options.
 std::vector<Option> joined(std::vector<Option> options, const std::vector<Option>& more);
 
-}  // namespace gpuprobe::inline cli
-
-/// Options and operands that several verbs share.
-
-namespace gpuprobe::inline cli {
+// Options and operands that several verbs share.
 
 /// The option for one key of a request.
 Option option_of(const RequestKey& key, Value& (*request)(Arguments&));
@@ -156,11 +152,7 @@ Status take_gpu(Arguments& arguments, const std::string& word);
 /// Stores the operand CONSUMER as the application to choose for.
 Status take_consumer(Arguments& arguments, const std::string& word);
 
-}  // namespace gpuprobe::inline cli
-
-/// One function per verb that returns its table; verb_<name>.cpp has both the table and the code.
-
-namespace gpuprobe::inline cli {
+// One function per verb that returns its table; verb_<name>.cpp has both the table and the code.
 
 Verb status_verb();
 Verb list_verb();

@@ -55,11 +55,7 @@ std::vector<std::string> consumer_folders(const std::vector<std::string>& more =
 ConsumerSet consumers_in(const std::vector<std::string>& folders,
                          std::vector<Reason>* ignored = nullptr);
 
-}  // namespace gpuprobe::engine
-
-/// Installs bundles of data files on a machine. The daemon uses none of it.
-
-namespace gpuprobe::engine {
+// Installs bundles of data files on a machine. The daemon uses none of it.
 
 /// A bundle that may be installed, with its signer.
 struct CheckedBundle {

@@ -170,11 +170,8 @@ std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
     return facts;
 }
 
-}  // namespace gpuprobe::inline exports
+// Exports the labels for schedulers that read them from a configuration file.
 
-/// Exports the labels for schedulers that read them from a configuration file.
-
-namespace gpuprobe::inline exports {
 namespace {
 
 std::vector<FleetLabel> labels_of(const ExportSubject& subject,

@@ -74,12 +74,9 @@ Exported write_nfd(const ExportSubject& subject) {
     return result;
 }
 
-}  // namespace gpuprobe::inline exports
+// Queries for Kubernetes' node affinity: In, Exists, DoesNotExist and Gt over labels. A node
+// matches if all expressions of any term hold. Source: Kubernetes, NodeSelectorRequirement.
 
-/// Queries for Kubernetes' node affinity: In, Exists, DoesNotExist and Gt over labels. A node
-/// matches if all expressions of any term hold. Source: Kubernetes, NodeSelectorRequirement.
-
-namespace gpuprobe::inline exports {
 namespace {
 
 constexpr std::string_view kOurs = "gpuprobe.feature.node.kubernetes.io/";

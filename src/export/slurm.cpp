@@ -346,13 +346,10 @@ Exported write_slurm_node(const ExportSubject& subject) {
     return result;
 }
 
-}  // namespace gpuprobe::inline exports
+// Queries for Slurm: words joined by & and |, with one level of parentheses. Slurm rejects a query
+// with a word that no node of the cluster has, so the cluster's words matter. Source: srun(1),
+// --constraint.
 
-/// Queries for Slurm: words joined by & and |, with one level of parentheses. Slurm rejects a query
-/// with a word that no node of the cluster has, so the cluster's words matter. Source: srun(1),
-/// --constraint.
-
-namespace gpuprobe::inline exports {
 namespace {
 
 using Words = std::vector<std::string>;

@@ -173,9 +173,7 @@ namespace {
 constexpr std::size_t kMaxRenderNodes = 256;
 constexpr std::size_t kMaxProperty = 256;
 
-using Udev = CHandle<udev, udev_unref>;
 using UdevEnumerate = CHandle<udev_enumerate, udev_enumerate_unref>;
-using UdevDevice = CHandle<udev_device, udev_device_unref>;
 
 std::string property_text(const char* maybe) {
     return maybe ? scrubbed(maybe, kMaxProperty) : "";

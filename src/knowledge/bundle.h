@@ -63,12 +63,8 @@ Result<Bundle> bundle_from(std::string_view message,
                            const std::shared_ptr<const std::string>& text,
                            std::string_view path);
 
-}  // namespace gpuprobe::knowledge
-
-/// Signatures of bundles: Ed25519 (RFC 8032) in the file format of signify(1), implemented by
-/// nettle. Only programs that install bundles link this code.
-
-namespace gpuprobe::knowledge {
+// Signatures of bundles: Ed25519 (RFC 8032) in the file format of signify(1), implemented by
+// nettle. Only programs that install bundles link this code.
 
 /// A key that may sign bundles, from a file of `signify-openbsd -G`: a comment, and a line of
 /// base64. If the comment contains "expires YYYY-MM-DD", the key is valid until then.

@@ -128,11 +128,7 @@ std::optional<std::vector<Row>> rows_in(const DocumentLines& lines, std::string_
     return rows;
 }
 
-}  // namespace gpuprobe::knowledge
-
-/// Facts about hardware that are known without loading a vendor driver: data/knowledge/chips.json.
-
-namespace gpuprobe::knowledge {
+// Facts about hardware that are known without loading a vendor driver: data/knowledge/chips.json.
 
 /// The use of a device for its owner.
 enum class Role {

@@ -56,12 +56,8 @@ private:
     std::vector<DriverFiles> rows_ = {};
 };
 
-}  // namespace gpuprobe::knowledge
-
-/// The parts of the kernel's configuration that a report includes: data/knowledge/setup.json.
-/// Everything else is left out because it may be private.
-
-namespace gpuprobe::knowledge {
+// The parts of the kernel's configuration that a report includes: data/knowledge/setup.json.
+// Everything else is left out because it may be private.
 
 struct SetupWords {
     /// Modules of graphics drivers and accelerators, and modules that reserve a device for guests.
@@ -80,12 +76,8 @@ struct SetupWords {
     [[nodiscard]] bool has_module(std::string_view name) const;
 };
 
-}  // namespace gpuprobe::knowledge
-
-/// GPU memory that a process uses before it allocates its first buffer:
-/// data/knowledge/contexts.json.
-
-namespace gpuprobe::knowledge {
+// GPU memory that a process uses before it allocates its first buffer:
+// data/knowledge/contexts.json.
 
 /// Origin of the sizes of a backend.
 struct ContextSource {

@@ -53,11 +53,7 @@ Result<Document> document_from(std::string_view json, std::string_view schema) {
     return document;
 }
 
-}  // namespace gpuprobe::knowledge
-
-/// The data files in use (the knowledge base), and the origin of each: docs/knowledge.md.
-
-namespace gpuprobe::knowledge {
+// The data files in use (the knowledge base), and the origin of each: docs/knowledge.md.
 
 /// Origin of a data file. The newest of the first three origins is used as a whole. A data file of
 /// the administrator replaces any other with the same name.

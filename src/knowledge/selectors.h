@@ -29,12 +29,8 @@ std::optional<std::string> variable_problem(std::string_view name, std::string_v
 /// machine: exactly one fact, or the path that hides everything.
 std::optional<std::string> value_problem(std::string_view name, std::string_view text);
 
-}  // namespace gpuprobe::knowledge
-
-/// Variables that restrict programs to certain GPUs, or hide GPUs from them:
-/// data/knowledge/selectors.json.
-
-namespace gpuprobe::knowledge {
+// Variables that restrict programs to certain GPUs, or hide GPUs from them:
+// data/knowledge/selectors.json.
 
 /// How reliably a selector identifies a GPU. Stable: identifies the device on this machine, even
 /// after a restart. Index: a position in a list of devices. It is valid only together with its

@@ -76,11 +76,7 @@ Part whole(const Model& model);
 /// name, the tensors of the layers determine the computation.
 Bytes compute_of(const Model& model, const RunShape& run, const Part& part);
 
-}  // namespace gpuprobe::inline plan
-
-/// Internal to compute.cpp, attention_graph.cpp and recurrence_graph.cpp.
-
-namespace gpuprobe::inline plan {
+// Internal to compute.cpp, attention_graph.cpp and recurrence_graph.cpp.
 
 using Tensor = GraphMemory::Tensor;
 using Sources = std::vector<Tensor>;

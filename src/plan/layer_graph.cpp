@@ -233,13 +233,9 @@ Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
     return memory_.result(floats(width()), {sums});
 }
 
-}  // namespace gpuprobe::inline plan
-
 // Recurrent layers. Each function follows the operations of one graph in src/models of llama.cpp,
 // which also explain the mathematics. Names of variables: `tail` is the input from before the batch
 // that a convolution reads, `joined` the batch together with it.
-
-namespace gpuprobe::inline plan {
 
 // Mamba: projection, convolution, selection of the step, scan, and a gate.
 Tensor ComputeGraph::mamba(const LayerShape& layer, Tensor normed) {

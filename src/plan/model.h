@@ -129,12 +129,8 @@ struct Model {
 /// llama.cpp, as of August 2026.
 Result<Model> model_of(const Gguf& gguf);
 
-}  // namespace gpuprobe::inline plan
-
-/// A model without its file, as JSON. Clients send it to the daemon, because the daemon does not
-/// open files of users (docs/plan.md, "A model as a document").
-
-namespace gpuprobe::inline plan {
+// A model without its file, as JSON. Clients send it to the daemon, because the daemon does not
+// open files of users (docs/plan.md, "A model as a document").
 
 constexpr Bytes kMaxModelDocument = mib(1);
 

@@ -70,11 +70,7 @@ RECORD_MEMBERS(Need, layers, output, cache, compute, embedding)
 /// With `is_host`, for a model that the CPU computes.
 Need need_of(const Model& model, const RunShape& run, bool is_host = false);
 
-}  // namespace gpuprobe::inline plan
-
-/// Differences between llama.cpp's backends that affect memory.
-
-namespace gpuprobe::inline plan {
+// Differences between llama.cpp's backends that affect memory.
 
 enum class FlashAttention { Auto, On, Off };
 constexpr std::array<EnumName<FlashAttention>, 3> names_of(FlashAttention) {

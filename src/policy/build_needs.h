@@ -33,11 +33,7 @@ std::vector<Reason> unverified(const Variant& variant,
                                const Conjunction& alternative,
                                const Facts& gpu);
 
-}  // namespace gpuprobe::inline policy
-
-/// The installed build: requirements of its backends on this machine (docs/installed.md).
-
-namespace gpuprobe::inline policy {
+// The installed build: requirements of its backends on this machine (docs/installed.md).
 
 constexpr std::size_t kMaxPartWords = 256;
 constexpr std::size_t kMaxParts = 64;

@@ -69,12 +69,8 @@ Result<SelectQuestion> question_from(const Profile& profile,
                                      const Experience& experience,
                                      const Manifest* product = nullptr);
 
-}  // namespace gpuprobe::inline policy
-
-/// The verdict on each candidate by itself, before candidates are compared. Reason codes:
-/// docs/reasons.md.
-
-namespace gpuprobe::inline policy {
+// The verdict on each candidate by itself, before candidates are compared. Reason codes:
+// docs/reasons.md.
 
 /// A candidate under our backend name, with its GPU (borrowed from the report; null for none).
 struct Judged {
@@ -107,12 +103,8 @@ Judged judge_switched_off(const std::string& backend);
 /// Judges the CPU.
 Judged judge_cpu(const SelectQuestion& question, const Report& report);
 
-}  // namespace gpuprobe::inline policy
-
-/// The first half of a selection: each candidate is judged, then they are compared.
-/// policy/select.cpp turns the choice into variables and answers.
-
-namespace gpuprobe::inline policy {
+// The first half of a selection: each candidate is judged, then they are compared.
+// policy/select.cpp turns the choice into variables and answers.
 
 /// Every candidate with its final verdict.
 struct Attempt {

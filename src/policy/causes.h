@@ -90,12 +90,8 @@ bool all_hold(const std::vector<Condition>& conditions, const Scene& scene);
 /// A text, number or flag as terms compare it, with its case kept; empty for anything else.
 std::string word_of(const Value& value);
 
-}  // namespace gpuprobe::inline policy
-
-/// Reasons why a GPU isn't used, as data files: data/knowledge/causes/*.json. docs/extending.md
-/// explains how to write one, and data/schema/causes.schema.json defines the format.
-
-namespace gpuprobe::inline policy {
+// Reasons why a GPU isn't used, as data files: data/knowledge/causes/*.json. docs/extending.md
+// explains how to write one, and data/schema/causes.schema.json defines the format.
 
 /// The consequence of a finding for a user of the GPUs.
 enum class Severity {

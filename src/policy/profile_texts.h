@@ -26,11 +26,7 @@ std::map<std::string, std::string> answers_of(const Profile& profile,
                                               const Facts& facts,
                                               const Selection& selection);
 
-}  // namespace gpuprobe::inline policy
-
-/// An application's message texts, which its users read when a choice has to be reported.
-
-namespace gpuprobe::inline policy {
+// An application's message texts, which its users read when a choice has to be reported.
 
 /// The error in an entry of `Profile::messages`; nullopt if it is valid. A key is a situation from
 /// docs/consumers.md, optionally followed by a colon and the backend word.

@@ -67,12 +67,8 @@ Result<std::optional<Message>> receive_message(int socket, Bytes limit, std::siz
 /// user who listens. Errors: Unavailable.
 Result<uid_t> peer_of(int socket);
 
-}  // namespace gpuprobe::inline probe
-
-/// The parent process of a worker that systemd starts. It does not load a driver, so a driver's
-/// crash ends only its child and can be reported as a result.
-
-namespace gpuprobe::inline probe {
+// The parent process of a worker that systemd starts. It does not load a driver, so a driver's
+// crash ends only its child and can be reported as a result.
 
 /// Serves one connection (worker_message.h): receives the target, starts the worker with
 /// `launcher`, reports its start and its end, and returns. If the client shuts down its half of the

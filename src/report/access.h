@@ -31,12 +31,8 @@ std::vector<Reason> denied_findings(const Gpu& gpu);
 /// report/reason_table.h are informational and do not count.
 std::string health_of(const std::vector<Reason>& findings);
 
-}  // namespace gpuprobe::inline report
-
-/// The caller of a request, and the part of the machine that the caller can access. A report
-/// describes the prober's access, and other users may have other permissions.
-
-namespace gpuprobe::inline report {
+// The caller of a request, and the part of the machine that the caller can access. A report
+// describes the prober's access, and other users may have other permissions.
 
 struct Caller {
     std::uint32_t uid = 0;

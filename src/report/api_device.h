@@ -38,17 +38,13 @@ std::vector<const ProbeResult*> sorted_probes(const std::vector<ProbeResult>& pr
 /// case, separated by spaces. The device's name is never included.
 std::string driver_words(const ApiDevice& device);
 
-}  // namespace gpuprobe::inline report
-
-/// Device UUIDs: which drivers share a UUID for a device, and which data a UUID encodes. No drivers
-/// agree except those listed here.
-///
-/// NVIDIA's own driver returns one opaque UUID from Vulkan, OpenCL, CUDA and NVML, in the byte
-/// order of "GPU-xxxxxxxx-…" (seen on an H200, driver 580.159.04). ROCm, KFD and sysfs share the
-/// 64-bit unique_id. Intel's drivers share a layout of ids and address. RADV, radeonsi, rusticl and
-/// AMDVLK encode only the address (Mesa, ac_gpu_info.c; xgl, vk_physical_device.cpp).
-
-namespace gpuprobe::inline report {
+// Device UUIDs: which drivers share a UUID for a device, and which data a UUID encodes. No drivers
+// agree except those listed here.
+//
+// NVIDIA's own driver returns one opaque UUID from Vulkan, OpenCL, CUDA and NVML, in the byte
+// order of "GPU-xxxxxxxx-…" (seen on an H200, driver 580.159.04). ROCm, KFD and sysfs share the
+// 64-bit unique_id. Intel's drivers share a layout of ids and address. RADV, radeonsi, rusticl and
+// AMDVLK encode only the address (Mesa, ac_gpu_info.c; xgl, vk_physical_device.cpp).
 
 constexpr std::size_t kUuidDigits = 32;
 
@@ -68,12 +64,8 @@ std::optional<std::string> family_uuid(const HardwareDevice& device);
 /// UUID does not contain a valid address.
 std::optional<PciAddress> packed_address(const ApiDevice& device);
 
-}  // namespace gpuprobe::inline report
-
-/// User-space drivers, recognized by the names of their manifests and by the names that they
-/// report.
-
-namespace gpuprobe::inline report {
+// User-space drivers, recognized by the names of their manifests and by the names that they
+// report.
 
 /// The information in a manifest's file name. An empty `vendor` means a driver for any GPU, or an
 /// unknown driver.

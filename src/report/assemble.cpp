@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "knowledge/chips.h"
 #include "report/access.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"

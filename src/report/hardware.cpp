@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/hardware.h"
 
+#include "knowledge/chips.h"
 #include "report/api_table.h"
 
 namespace gpuprobe::inline report {

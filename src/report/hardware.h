@@ -5,11 +5,14 @@
 #include <string>
 #include <string_view>
 
-#include "knowledge/chips.h"
 #include "report/machine.h"
 
 /// Lookups of a device in the chip table (knowledge/chips.h). They return nullptr if no row
 /// matches.
+
+namespace gpuprobe::knowledge {
+struct Chip;
+}
 
 namespace gpuprobe::inline report {
 
@@ -19,11 +22,7 @@ const knowledge::Chip* chip_of(const HardwareDevice& device);
 /// The row for the bound kernel driver, or for the driver that created the device.
 const knowledge::Chip* driver_row_of(const HardwareDevice& device);
 
-}  // namespace gpuprobe::inline report
-
-/// Vendor names as in the chip table: "nvidia", "amd", "intel", "apple", "arm" …
-
-namespace gpuprobe::inline report {
+// Vendor names as in the chip table: "nvidia", "amd", "intel", "apple", "arm" …
 
 /// The name for a PCI vendor id (four lower-case hexadecimal digits); nullopt if the chip table has
 /// no such vendor.

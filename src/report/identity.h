@@ -37,11 +37,7 @@ std::optional<std::string> title_of(const Gpu& gpu);
 /// The vendor's name; see report/hardware.h.
 std::optional<std::string> vendor_of(const Subject& subject);
 
-}  // namespace gpuprobe::inline report
-
-/// Kernel driver and device nodes of a GPU: from sysfs, or implied by APIs if sysfs is hidden.
-
-namespace gpuprobe::inline report {
+// Kernel driver and device nodes of a GPU: from sysfs, or implied by APIs if sysfs is hidden.
 
 /// The bound driver. A GPU without hardware gets `nvidia` if NVML or CUDA lists it as a discrete
 /// GPU (Jetsons use nvgpu), and `amdgpu` if HIP lists it; null on WSL, which has neither. The

@@ -63,11 +63,7 @@ std::size_t most_devices_of_a_driver(std::size_t hardware);
 /// stay within it.
 bool similar_sizes(Bytes left, Bytes right);
 
-}  // namespace gpuprobe::inline report
-
-/// Whether one API record can be one physical device (Subject), for join.cpp.
-
-namespace gpuprobe::inline report {
+// Whether one API record can be one physical device (Subject), for join.cpp.
 
 /// Whether both values are known and not equal.
 template <class T>

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "knowledge/chips.h"
 #include "report/api_table.h"
 #include "report/fact_key.h"
 #include "report/hardware.h"

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "knowledge/chips.h"
 #include "report/fact_key.h"
 #include "report/hardware.h"
 #include "report/identity.h"

@@ -133,11 +133,7 @@ std::string path_element(std::string_view id);
 /// The path that identifies a partition of the GPU at `path`. No object is exported there.
 std::string unit_path(const std::string& path, std::string_view name);
 
-}  // namespace gpuprobe::inline service
-
-/// The answers of D-Bus methods, encoded as dictionaries. Keys and types: dbus/*.xml.
-
-namespace gpuprobe::inline service {
+// The answers of D-Bus methods, encoded as dictionaries. Keys and types: dbus/*.xml.
 
 /// Maps a GPU's id to its object path.
 using PathOf = std::function<std::string(const std::string& id)>;

@@ -10,16 +10,16 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sys/mman.h>
-#include <systemd/sd-journal.h>
 #include <unistd.h>
+
+#define SD_JOURNAL_SUPPRESS_LOCATION  // the location would always be this file
+#include <systemd/sd-journal.h>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "explain/doctor.h"
 #include "export/formats.h"
-
-#define SD_JOURNAL_SUPPRESS_LOCATION  // the location would always be this file
 
 namespace gpuprobe::inline service {
 namespace {

@@ -64,12 +64,8 @@ std::optional<std::map<std::string, Bytes>> kfd_memory(const FileSystem& files, 
 /// Maps KFD's id of each GPU to its topology node: the content of topology/nodes/N/gpu_id to N.
 std::map<std::string, std::uint32_t> kfd_node_numbers(const FileSystem& files);
 
-}  // namespace gpuprobe::watch
-
-/// Measures how much of the GPUs a running program and its descendants use, from the information
-/// that the kernel and management libraries give to unprivileged users.
-
-namespace gpuprobe::watch {
+// Measures how much of the GPUs a running program and its descendants use, from the information
+// that the kernel and management libraries give to unprivileged users.
 
 /// A process at one moment. The kernel may reuse its number later, but number and start time
 /// together are unique until the next boot.

@@ -28,11 +28,7 @@ constexpr Bytes kMaxText = kib(256);
 /// Strings"; systemd src/basic/utf8.c, unichar_is_valid.
 std::string bus_text(std::string_view text, Bytes limit = kMaxText);
 
-}  // namespace gpuprobe::bus
-
-/// Conversion of errors to and from the bus, and guards against exceptions.
-
-namespace gpuprobe::bus {
+// Conversion of errors to and from the bus, and guards against exceptions.
 
 /// The error for a reply, with a valid and short text.
 sdbus::Error sdbus_error(const Error& error);

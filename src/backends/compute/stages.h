@@ -70,11 +70,7 @@ Attempt<Check> checked(ComputeDevice& device, std::span<const std::uint32_t> inp
 /// Random words. They are zero if getrandom(2) fails, which is good enough for a check.
 std::vector<std::uint32_t> random_words(std::size_t count);
 
-}  // namespace gpuprobe::backends
-
-/// The stages of a probe, written once for every API.
-
-namespace gpuprobe::backends {
+// The stages of a probe, written once for every API.
 
 /// Prefixes of ProbeTarget::device, before an address or a UUID.
 constexpr std::string_view kPci = "pci:";

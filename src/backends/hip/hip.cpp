@@ -10,6 +10,7 @@
 
 #include "backends/driver_library.h"
 #include "backends/hip/abi.h"
+#include "backends/opencl/opencl.h"
 #include "backends/texts.h"
 #include "base/text.h"
 

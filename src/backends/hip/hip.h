@@ -27,11 +27,7 @@ Answer visit_hip(const ProbeTarget& target, Sink& sink, const VisitDevice& visit
 /// computing, because HSA has no compiler; that is in the HIP runtime.
 Answer visit_hsa(const DynamicLibrary& library, Sink& sink, const VisitDevice& visit);
 
-}  // namespace gpuprobe::backends
-
-/// Conversion of the texts and numbers from ROCm's libraries into the form used in facts.
-
-namespace gpuprobe::backends {
+// Conversion of the texts and numbers from ROCm's libraries into the form used in facts.
 
 /// A UUID in the form "GPU-0123456789abcdef", from HSA's text ("GPU-" and 16 digits) or HIP's (only
 /// the digits). nullopt for "GPU-XX", which devices without a serial number report, and for zeros.

@@ -1,1 +1,1 @@
-gpuprobe_embed_text(backends hip/compute.h ${CMAKE_CURRENT_LIST_DIR}/preamble.hip hip_preamble)
+gpuprobe_embed_text(backends hip/hip.h ${CMAKE_CURRENT_LIST_DIR}/preamble.hip hip_preamble)

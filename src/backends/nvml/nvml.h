@@ -28,11 +28,7 @@ std::optional<Bytes> nvml_free_memory(const PciAddress& address);
 /// The free memory of the MIG instance with that UUID; nullopt if unknown.
 std::optional<Bytes> nvml_free_memory(const std::string& uuid);
 
-}  // namespace gpuprobe::backends
-
-/// Preparations before opening a GPU, common to all APIs that run on NVIDIA's driver.
-
-namespace gpuprobe::backends {
+// Preparations before opening a GPU, common to all APIs that run on NVIDIA's driver.
 
 /// The UUID ("GPU-…") of the NVIDIA GPU that the target names by address, as reported by the kernel
 /// driver; for a target "uuid:MIG-…", the UUID in it. nullopt for GPUs of other vendors, for a GPU

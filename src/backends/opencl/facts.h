@@ -7,6 +7,9 @@
 #include <string_view>
 #include <vector>
 
+// Types and constants only: every function is looked up at run time.
+#define CL_TARGET_OPENCL_VERSION 300
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS  // for clCreateCommandQueue: 1.2 lacks its successor
 #include <CL/cl.h>
 #include <CL/cl_ext.h>
 
@@ -14,10 +17,6 @@
 #include "backends/texts.h"
 #include "base/value.h"
 #include "report/facts.h"
-
-// Types and constants only: every function is looked up at run time.
-#define CL_TARGET_OPENCL_VERSION 300
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS  // for clCreateCommandQueue: 1.2 lacks its successor
 
 namespace gpuprobe::backends {
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "backends/opencl/opencl.h"
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -15,20 +17,6 @@
 #include "report/facts.h"
 
 namespace gpuprobe::backends {
-
-/// Visits the devices of every type on the platforms of one OpenCL driver. Creates no context; only
-/// opening a device creates one, for that device.
-///
-/// The environment must restrict the loader to that driver (OCL_ICD_VENDORS). Without a driver in
-/// the target, only the loader is checked. Absent: no loader, no .icd file, no platform, or no
-/// device.
-Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& visit);
-
-constexpr unsigned kMaxOpenClPlatforms = 16;
-constexpr unsigned kMaxOpenClDevices = 64;  ///< per platform
-
-/// The text of kernels.cl, embedded at build time.
-std::string_view opencl_kernels();
 
 /// Opens a device with a context and a queue. The library must outlive it.
 /// Refusals: `no-compute-device`, `compiler-missing`, `out-of-memory`, `device-lost`,

@@ -7,16 +7,15 @@
 #include <string>
 #include <vector>
 
+// Types and constants only: every function is looked up at run time.
+#ifndef VK_NO_PROTOTYPES
+#define VK_NO_PROTOTYPES
+#endif
 #include <vulkan/vulkan_core.h>
 
 #include "backends/driver_library.h"
 #include "base/value.h"
 #include "report/facts.h"
-
-// Types and constants only: every function is looked up at run time.
-#ifndef VK_NO_PROTOTYPES
-#define VK_NO_PROTOTYPES
-#endif
 
 // Declarations that Debian 12's Vulkan headers (1.3.239) lack. The names are ours, so they work
 // with newer headers too. Source: Vulkan registry, VK_KHR_cooperative_matrix (506) and
@@ -170,11 +169,7 @@ struct DeviceSymbols : SymbolTable {
     VulkanSymbol<PFN_vkQueueSubmit> submit{*this, "vkQueueSubmit"};
 };
 
-}  // namespace gpuprobe::backends
-
-/// Conversion of Vulkan's numbers into the words and texts used in facts.
-
-namespace gpuprobe::backends {
+// Conversion of Vulkan's numbers into the words and texts used in facts.
 
 /// The name of a result: "VK_ERROR_INCOMPATIBLE_DRIVER", or "VkResult -77" for unknown numbers.
 std::string result_name(VkResult result);

@@ -30,14 +30,10 @@ Answer visit_vulkan_on(const FileSystem& files,
 
 constexpr std::uint32_t kMaxVulkanDevices = 64;
 
-}  // namespace gpuprobe::backends
-
-/// A fallback for NVIDIA's Vulkan driver, which has two entry libraries. The installed manifest
-/// names libGLX_nvidia.so.0, which lists no device on a machine without X libraries;
-/// libEGL_nvidia.so.0 loads the same driver and works there. Source:
-/// NVIDIA/nvidia-container-toolkit issues 16, 191 and 1952; seen on an H200 with driver 580.
-
-namespace gpuprobe::backends {
+// A fallback for NVIDIA's Vulkan driver, which has two entry libraries. The installed manifest
+// names libGLX_nvidia.so.0, which lists no device on a machine without X libraries;
+// libEGL_nvidia.so.0 loads the same driver and works there. Source:
+// NVIDIA/nvidia-container-toolkit issues 16, 191 and 1952; seen on an H200 with driver 580.
 
 /// The manifest with the GLX library replaced by the EGL library; nullopt if it names another
 /// library.

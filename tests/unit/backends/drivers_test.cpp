@@ -4,6 +4,7 @@
 
 #include "backends/compute/stages.h"
 #include "backends/driver_library.h"
+#include "backends/opencl/opencl.h"
 #include "backends/vulkan/vulkan.h"
 #include "base/files.h"
 #include "in_child.h"
