@@ -141,10 +141,6 @@ std::string ClassNode::path() const {
     return std::string{row_of(kind).node_folder} + name;
 }
 
-std::optional<std::uint32_t> ClassNode::minor() const {
-    return number_behind(row_of(kind).prefix, name);
-}
-
 std::vector<ClassNode> class_nodes(const Sysfs& sysfs) {
     std::vector<ClassNode> nodes;
     for (const auto& kind : kKinds)

@@ -26,8 +26,6 @@ struct ClassNode {
     std::optional<bool> boot_display = {};  ///< cards only: displayed the boot; since Linux 6.18
 
     [[nodiscard]] std::string path() const;  ///< the node's path below /dev
-    /// The number in the name, which is also the minor device number.
-    [[nodiscard]] std::optional<std::uint32_t> minor() const;
 };
 
 /// The nodes of both classes: cards, render nodes, accel nodes, each sorted by name. Legacy

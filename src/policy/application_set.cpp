@@ -195,7 +195,7 @@ Error unknown_name(ErrorCode code,
 ConsumerSet ConsumerSet::with_builtins() {
     ConsumerSet set;
     set.library_ = knowledge::Library::current();
-    // The file is named after its application; tests/unit/policy/consumer_set_test.cpp checks that.
+    // The file is named after its application; tests/unit/policy/application_set_test.cpp checks that.
     for (const auto& [name, document] : set.library_->below("consumers"))
         set.entries_[name].unread = document->json;
     return set;

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/verb_status.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace gpuprobe {
+namespace {
+
+/// As many cards of one model, all verified with CUDA, but the last, which computes wrong.
+Report machine_of(int cards) {
+    Report report;
+    for (int i = 0; i < cards; ++i) {
+        Gpu gpu{.id = fmt::format("pci:0000:{:02x}:00.0", i),
+                .vendor = "nvidia",
+                .name = "NVIDIA H200"};
+        auto& cuda = gpu.backends["cuda"] = BackendView{.usable = true};
+        cuda.verification = Verification{.result = i + 1 < cards ? VerificationResult::Verified
+                                                                 : VerificationResult::Miscomputed};
+        cuda.score = i == 3 ? 700.0 : 600.0;
+        report.gpus.push_back(std::move(gpu));
+    }
+    return report;
+}
+
+std::string status_of(int cards) {
+    return status_text(machine_of(cards), {}, nullptr, Screen{});
+}
+
+TEST(Status, OfManyLikeGpusHasOneRow) {
+    const auto text = status_of(64);
+    EXPECT_NE(text.find("pci:0000:00:00.0 and 63 more  NVIDIA H200"), std::string::npos) << text;
+    EXPECT_EQ(text.find("pci:0000:01:00.0"), std::string::npos) << text;
+    EXPECT_LT(std::ranges::count(text, '\n'), 24) << text;
+}
+
+TEST(Status, TellsWhatIsWrongWithTheMachineItself) {
+    const std::vector<Finding> findings{
+        {.id = "secure-boot",
+         .severity = Severity::Warning,
+         .sentence = "a module may be unsigned",
+         .fix = "enrol the key"},
+        {.id = "word-size", .severity = Severity::Info, .sentence = "32 bits"},
+    };
+    const auto text = status_text(machine_of(1), findings, nullptr, Screen{});
+    EXPECT_NE(text.find("a module may be unsigned"), std::string::npos) << text;
+    EXPECT_NE(text.find("enrol the key"), std::string::npos) << text;
+    EXPECT_EQ(text.find("32 bits"), std::string::npos) << text;
+}
+
+TEST(Status, NamesWslOnce) {
+    auto report = machine_of(1);
+    report.host.virtualization = "wsl";
+    report.host.wsl = true;
+    const auto text = status_text(report, {}, nullptr, Screen{});
+    EXPECT_NE(text.find("WSL"), std::string::npos) << text;
+    EXPECT_EQ(text.find("guest"), std::string::npos) << text;
+}
+
+TEST(Status, OfFewGpusHasARowForEach) {
+    EXPECT_NE(status_of(8).find("  pci:0000:07:00.0  NVIDIA H200"), std::string::npos);
+}
+
+TEST(Status, TellsTheFastestAndWhatComputedWrong) {
+    const auto text = status_of(8);
+    EXPECT_NE(text.find("  cuda  pci:0000:03:00.0: verified\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("  cuda  pci:0000:07:00.0: not verified (miscomputed)\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("  6 more computed correctly"), std::string::npos) << text;
+}
+
+}  // namespace
+}  // namespace gpuprobe
