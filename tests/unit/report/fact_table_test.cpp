@@ -258,7 +258,7 @@ std::string table_of_what_facts_tell() {
 std::string table_under(const std::string& heading) {
     if (heading == "The same in every API")
         return tables_of_all_devices();
-    if (heading == "Who sees it, and what is news")
+    if (heading == "Identifying and momentary facts")
         return table_of_what_facts_tell();
     if (heading == "The GPU as a whole")
         return table_of(rows_where([](const FactInfo& row) { return row.of == FactOf::WholeGpu; }),
