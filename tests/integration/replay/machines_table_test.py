@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps docs/machines.md true: the table of what each machine of tests/data/machines is and what its replayed report says.
+"""Compares docs/machines.md with the machines in tests/data/machines and with their replayed reports.
 
-GPUPROBE_ACCEPT=1 writes the page; otherwise the page must be what the programs of GPUPROBE_BIN say.
+GPUPROBE_ACCEPT=1 writes the page; otherwise the page must match the output of the programs in GPUPROBE_BIN.
 """
 
 import collections
@@ -23,17 +23,17 @@ UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 HEADER = """# The recorded machines
 
-What gpuprobe says of every machine in `tests/data/machines`, beside what is known of it. This page is made: the test
-`tests/integration/replay/machines_table_test.py` replays each machine through `gpuprobectl --replay` and compares the
-table; with `GPUPROBE_ACCEPT=1` it writes the table instead.
+The table compares the report of gpuprobe for every machine in `tests/data/machines` with the known facts about that machine. The
+test `tests/integration/replay/machines_table_test.py` generates this page: it replays each machine through
+`gpuprobectl --replay` and compares the table; with `GPUPROBE_ACCEPT=1` it writes the table instead.
 
-- **GPUs** are *expected / got*: as many as `expected.json` states ({unknown} where it states none, ≥ where it names only
-  some), and as many as the report lists.
-- **APIs** are those that answered for a GPU, with the key by which their device was joined to it.
-- **Memory** is *physical / allocatable*. Physical is unknown where all memory is the host's.
-- `n ×` stands for n GPUs alike; {unknown} is unknown or none.
-- A value that differs from what is expected has its reason in **known gaps**, as `expected.json` gives it. A difference
-  without one fails the tests.
+- **GPUs** are *expected / found*: the number that `expected.json` gives ({unknown} if it gives none, ≥ if it names only
+  some), and the number in the report.
+- **APIs** are the ones that answered for a GPU, with the key by which their device was joined to it.
+- **Memory** is *physical / allocatable*. Physical memory is unknown if all memory belongs to the host.
+- `n ×` means n identical GPUs; {unknown} means unknown or none.
+- If a value differs from the expected one, **known gaps** has the reason from `expected.json`. A difference without a
+  reason fails the tests.
 
 | machine | source | GPUs | kinds | APIs joined by | memory | known gaps |
 | --- | --- | --- | --- | --- | --- | --- |
