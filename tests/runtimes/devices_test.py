@@ -122,7 +122,7 @@ class Devices(unittest.TestCase):
         if opened not in allowed:
             self.wrong.append(f"{words}: opened {sorted(opened)}, expected {sorted(expected)} with {variables}")
         self.runs += 1
-        return (", ".join(sorted(opened)) or "–") + (" (not told apart)" if untold else "")
+        return (", ".join(sorted(opened)) or "–") + (" (not distinguished)" if untold else "")
 
     def row(self, machine, name, consumer, selection, question):
         done = machine.ask("select", "-j", consumer, *question)
