@@ -130,8 +130,7 @@ TEST(Requests, AreDocumented) {
 }
 
 TEST(Requests, HaveInRulesWhatIsDocumented) {
-    const auto page =
-        section(file("/docs/consumers.md"), "What people say: overrides and outcomes");
+    const auto page = section(file("/docs/consumers.md"), "Overrides and outcomes");
     const auto said = remark("SetOverride");
     for (const auto& key : select_keys()) {
         const std::string name{key.key};
