@@ -143,7 +143,7 @@ bool serves_without_nodes(const knowledge::Chip& driver,
     return is_computing(&driver) &&
            std::ranges::none_of(devices, [&](const HardwareDevice& device) {
                return device.bus == HardwareBus::Platform && (device.is_drm || device.is_accel) &&
-                      vendor_of(device) == driver.maker;
+                      vendor_of(device) == driver.vendor;
            });
 }
 

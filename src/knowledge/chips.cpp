@@ -136,7 +136,7 @@ constexpr std::string_view kAllOthers = "*";
 struct ChipsDocument {
     std::string schema = {};
     std::string version = {};
-    std::vector<Maker> makers = {};
+    std::vector<Vendor> vendors = {};
     std::vector<Chip> chips = {};
     std::vector<Chip> compatibles = {};
     std::vector<Chip> drivers = {};
@@ -183,15 +183,15 @@ Status sort_by(std::optional<std::string> Chip::*key, const char* table, std::ve
 
 }  // namespace
 
-RECORD_MEMBERS(Maker, maker, name, vendors, makes)
+RECORD_MEMBERS(Vendor, vendor, name, vendor_ids, makes)
 
 RECORD_MEMBERS(Chip,
-               vendor,
+               vendor_id,
                ids,
                ("class", pci_class),
                compatible,
                driver,
-               maker,
+               vendor,
                chip,
                name,
                role,
@@ -202,7 +202,7 @@ RECORD_MEMBERS(Chip,
 
 namespace {
 
-RECORD_MEMBERS(ChipsDocument, schema, version, makers, chips, compatibles, drivers)
+RECORD_MEMBERS(ChipsDocument, schema, version, vendors, chips, compatibles, drivers)
 
 /// Reads the table in its usual layout, one row per line; nullopt for any other layout.
 std::optional<ChipsDocument> lines_of(std::string_view json) {
@@ -211,15 +211,15 @@ std::optional<ChipsDocument> lines_of(std::string_view json) {
         return std::nullopt;
     const auto* schema = lines->members().find("schema");
     const auto* version = lines->members().find("version");
-    auto makers = rows_in<Maker>(*lines, "makers");
+    auto vendors = rows_in<Vendor>(*lines, "vendors");
     auto chips = rows_in<Chip>(*lines, "chips");
     auto compatibles = rows_in<Chip>(*lines, "compatibles");
     auto drivers = rows_in<Chip>(*lines, "drivers");
-    if (!schema || *schema != kChipsSchema || !version || !makers || !chips || !compatibles ||
+    if (!schema || *schema != kChipsSchema || !version || !vendors || !chips || !compatibles ||
         !drivers)
         return std::nullopt;
     return ChipsDocument{.version = std::string{*version},
-                         .makers = *std::move(makers),
+                         .vendors = *std::move(vendors),
                          .chips = *std::move(chips),
                          .compatibles = *std::move(compatibles),
                          .drivers = *std::move(drivers)};
@@ -227,7 +227,7 @@ std::optional<ChipsDocument> lines_of(std::string_view json) {
 
 }  // namespace
 
-bool Maker::makes_any(Role role) const {
+bool Vendor::makes_any(Role role) const {
     return std::ranges::count(words(makes), name_of(role)) > 0;
 }
 
@@ -243,7 +243,7 @@ Result<Chips> Chips::from(std::string_view json) {
         lines ? *std::move(lines) : TRY(document_from<ChipsDocument>(json, kChipsSchema));
     Chips chips;
     chips.version_ = std::move(document.version);
-    chips.makers_ = std::move(document.makers);
+    chips.vendors_ = std::move(document.vendors);
     chips.chips_ = std::move(document.chips);
     chips.compatibles_ = std::move(document.compatibles);
     chips.drivers_ = std::move(document.drivers);
@@ -254,12 +254,12 @@ Result<Chips> Chips::from(std::string_view json) {
 // Builds the indices and rejects tables in which a look-up would have two answers.
 Status Chips::index() {
     // Vendors: a PCI vendor id may belong to one vendor only.
-    for (std::size_t row = 0; row < makers_.size(); ++row)
-        for (const auto vendor : words(makers_[row].vendors)) {
+    for (std::size_t row = 0; row < vendors_.size(); ++row)
+        for (const auto vendor : words(vendors_[row].vendor_ids)) {
             const auto id = parse_hex<std::uint16_t>(vendor);
-            if (!id || !vendors_.emplace(*id, row).second)
-                return Error{ErrorCode::Malformed,
-                             "makers: " + makers_[row].maker + ": vendors: " + std::string{vendor}};
+            if (!id || !vendor_ids_.emplace(*id, row).second)
+                return Error{ErrorCode::Malformed, "vendors: " + vendors_[row].vendor +
+                                                       ": vendor_ids: " + std::string{vendor}};
         }
     // Device ids: collect the ranges of all rows, sort them, and reject overlaps.
     for (std::uint32_t row = 0; row < chips_.size(); ++row)
@@ -281,9 +281,9 @@ Status Chips::index_row(std::uint32_t row) {
         return Error{ErrorCode::Malformed, "chips[" + std::to_string(row) + "]." + member};
     };
     // Each row in this table must name a PCI vendor.
-    const auto vendor = parse_hex<std::uint16_t>(chip.vendor.value_or(""));
+    const auto vendor = parse_hex<std::uint16_t>(chip.vendor_id.value_or(""));
     if (!vendor)
-        return bad("vendor");
+        return bad("vendor_id");
     // A row for the rest of a class has its own index, by vendor and class.
     if (chip.ids == kAllOthers) {
         const auto key = std::pair{*vendor, chip.pci_class.value_or("")};
@@ -301,15 +301,15 @@ Status Chips::index_row(std::uint32_t row) {
     return Done{};
 }
 
-const Maker* Chips::maker_of_vendor(std::string_view vendor) const {
-    const auto id = parse_hex<std::uint16_t>(vendor);
-    const auto row = id ? vendors_.find(*id) : vendors_.end();
-    return row == vendors_.end() ? nullptr : &makers_[row->second];
+const Vendor* Chips::vendor_of_id(std::string_view vendor_id) const {
+    const auto id = parse_hex<std::uint16_t>(vendor_id);
+    const auto row = id ? vendor_ids_.find(*id) : vendor_ids_.end();
+    return row == vendor_ids_.end() ? nullptr : &vendors_[row->second];
 }
 
-const Maker* Chips::maker(std::string_view word) const {
-    const auto row = std::ranges::find(makers_, word, &Maker::maker);
-    return row == makers_.end() ? nullptr : &*row;
+const Vendor* Chips::vendor(std::string_view word) const {
+    const auto row = std::ranges::find(vendors_, word, &Vendor::vendor);
+    return row == vendors_.end() ? nullptr : &*row;
 }
 
 const Chip* Chips::find(std::string_view vendor,

@@ -17,7 +17,7 @@
 /// A fast reader for data files in their usual layout, with each row of a table on its own line:
 ///
 ///     "chips": [
-///     {"vendor": "10de", "ids": "2330", "role": "gpu"},
+///     {"vendor_id": "10de", "ids": "2330", "role": "gpu"},
 ///
 /// Each start of a program reads about a thousand such rows. This reader takes a fifth of the time
 /// of the JSON parser. It rejects any other layout without an error message; the caller then uses
@@ -166,11 +166,11 @@ constexpr auto names_of(ChipMemory) {
 }
 
 /// A vendor of GPUs or accelerators.
-struct Maker {
-    std::string maker = {};    ///< the vendor's id: "nvidia"
-    std::string name = {};     ///< display name: "NVIDIA"
-    std::string vendors = {};  ///< PCI vendor ids, four hexadecimal digits, separated by spaces
-    std::string makes = {};    ///< names of Role, separated by spaces
+struct Vendor {
+    std::string vendor = {};      ///< the vendor's id: "nvidia"
+    std::string name = {};        ///< display name: "NVIDIA"
+    std::string vendor_ids = {};  ///< PCI vendor ids, four hexadecimal digits, separated by spaces
+    std::string makes = {};       ///< names of Role, separated by spaces
 
     [[nodiscard]] bool makes_any(Role role) const;
 };
@@ -178,13 +178,13 @@ struct Maker {
 /// One row of the table: about PCI device ids, about a compatible string, or about a kernel driver.
 /// Unknown facts are empty.
 struct Chip {
-    std::optional<std::string> vendor = {};  ///< PCI vendor id
+    std::optional<std::string> vendor_id = {};  ///< PCI vendor id
     /// "73a0-73a5 73bf"; "*" for all other ids of the class
     std::optional<std::string> ids = {};
     std::optional<std::string> pci_class = {};   ///< class and subclass: "0302"
     std::optional<std::string> compatible = {};  ///< compatible string in the device tree
     std::optional<std::string> driver = {};      ///< kernel driver
-    std::optional<std::string> maker = {};
+    std::optional<std::string> vendor = {};
     std::optional<std::string> chip = {};  ///< "navi21"
     std::optional<std::string> name = {};  ///< display name, for devices that pci.ids does not list
     std::optional<Role> role = {};
@@ -212,8 +212,8 @@ public:
     [[nodiscard]] const std::string& version() const { return version_; }
     /// The vendor with a PCI vendor id of four hexadecimal digits; nullptr for vendors that make
     /// neither GPUs nor accelerators.
-    [[nodiscard]] const Maker* maker_of_vendor(std::string_view vendor) const;
-    [[nodiscard]] const Maker* maker(std::string_view word) const;
+    [[nodiscard]] const Vendor* vendor_of_id(std::string_view vendor_id) const;
+    [[nodiscard]] const Vendor* vendor(std::string_view word) const;
     /// The row for a device id, or else for its class; nullptr if there is neither. All arguments
     /// are hexadecimal digits, at least four of them in `pci_class`.
     [[nodiscard]] const Chip* find(std::string_view vendor,
@@ -235,12 +235,12 @@ private:
     [[nodiscard]] const Chip* find_class(std::uint16_t vendor, std::string_view pci_class) const;
 
     std::string version_ = {};
-    std::vector<Maker> makers_ = {};
+    std::vector<Vendor> vendors_ = {};
     std::vector<Chip> chips_ = {};
-    std::vector<Chip> compatibles_ = {};                 ///< sorted by compatible string
-    std::vector<Chip> drivers_ = {};                     ///< sorted by driver
-    std::map<std::uint16_t, std::size_t> vendors_ = {};  ///< vendor id to index into makers_
-    std::vector<Range> ranges_ = {};                     ///< sorted, without overlaps
+    std::vector<Chip> compatibles_ = {};                    ///< sorted by compatible string
+    std::vector<Chip> drivers_ = {};                        ///< sorted by driver
+    std::map<std::uint16_t, std::size_t> vendor_ids_ = {};  ///< vendor id to index into vendors_
+    std::vector<Range> ranges_ = {};                        ///< sorted, without overlaps
     std::map<std::pair<std::uint16_t, std::string>, std::uint32_t, std::less<>> classes_ = {};
 };
 

@@ -98,14 +98,14 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      R"(`[{"driver", "device"}]`: the same GPU by other drivers of this API)"},
     // ---- derived by the report, about a GPU
     {"title", WholeGpu, "", Text, Model,
-     "the name as people say it, for screens and menus: short, with its maker's in front; null "
+     "the name as people say it, for screens and menus: short, with its vendor's in front; null "
      "where only ids are known",
      "`name`: of pci.ids' `Navi 31 [Radeon RX 7900 XT]` what is in brackets, without the signs of "
      "trade marks and a company's full name"},
     // ---- pci
     {"vendor_name", Device, "pci", Text, Model, "vendor's name", "`pci.ids`, or udev's hwdb"},
     {"subsystem_name", Device, "pci", Text, Model, "board's name", "`pci.ids`, or udev's hwdb"},
-    {"subsystem_vendor_id", Device, "pci", Text, Model, "maker of the board, four digits",
+    {"subsystem_vendor_id", Device, "pci", Text, Model, "vendor of the board, four digits",
      "sysfs `subsystem_vendor`"},
     {"subsystem_device_id", Device, "pci", Text, Model, "the board, four digits",
      "sysfs `subsystem_device`"},
@@ -238,7 +238,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"memory_pools", Device, "cuda", Number, Model,
      "CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 1 or 0"},
     // ---- nvml
-    {"subsystem_vendor_id", Device, "nvml", Text, Model, "maker of the board, four digits"},
+    {"subsystem_vendor_id", Device, "nvml", Text, Model, "vendor of the board, four digits"},
     {"subsystem_device_id", Device, "nvml", Text, Model, "the board, four digits"},
     {"memory_reserved", Device, "nvml", Bytes, Model, "what the driver keeps of the total"},
     {"virtualization_mode", Device, "nvml", Number, Own, "NVML's enumeration"},
@@ -249,7 +249,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"persistence_mode", Device, "nvml", Number, Own,
      "1 where the driver keeps the GPU ready while no program uses it"},
     {"power_limit", Device, "nvml", Number, Own, "what it may draw", "", "watts"},
-    {"default_power_limit", Device, "nvml", Number, Model, "what its maker lets it draw", "",
+    {"default_power_limit", Device, "nvml", Number, Model, "what its vendor lets it draw", "",
      "watts"},
     {"slowdowns", Device, "nvml", Texts, Moment,
      "why its clocks are lower than they could be: `power-cap`, `slowdown`, `sync-boost`, "
@@ -363,7 +363,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"compute_units", Hardware, "", Number, Model, "SIMDs by those of one unit", "/sys/class/kfd"},
     {"kfd_cpu_cores", Hardware, "", Number, Model, "processor cores of the node", "/sys/class/kfd"},
     {"vram_vendor", Hardware, "", Text, Own,
-     "maker of the memory chips; only cards with memory have it", "amdgpu sysfs"},
+     "vendor of the memory chips; only cards with memory have it", "amdgpu sysfs"},
     {"has_vddnb", Hardware, "", Flag, Model,
      "hwmon lists `in1_input`, as on APUs alone; missing without hwmon",
      "amdgpu hwmon, names only"},

@@ -36,19 +36,19 @@ const knowledge::Chip* driver_row_of(const HardwareDevice& device) {
 }
 
 std::optional<std::string> vendor_word(std::string_view vendor_id) {
-    const auto* maker = knowledge::Chips::current().maker_of_vendor(vendor_id);
-    return maker ? std::optional{maker->maker} : std::nullopt;
+    const auto* vendor = knowledge::Chips::current().vendor_of_id(vendor_id);
+    return vendor ? std::optional{vendor->vendor} : std::nullopt;
 }
 
 bool makes_gpus(std::string_view vendor_id) {
-    const auto* maker = knowledge::Chips::current().maker_of_vendor(vendor_id);
-    return maker && maker->makes_any(knowledge::Role::Gpu);
+    const auto* vendor = knowledge::Chips::current().vendor_of_id(vendor_id);
+    return vendor && vendor->makes_any(knowledge::Role::Gpu);
 }
 
-bool makes_accelerators_alone(std::string_view vendor_id) {
+bool makes_only_accelerators(std::string_view vendor_id) {
     using knowledge::Role;
-    const auto* maker = knowledge::Chips::current().maker_of_vendor(vendor_id);
-    return maker && maker->makes_any(Role::Accelerator) && !maker->makes_any(Role::Gpu);
+    const auto* vendor = knowledge::Chips::current().vendor_of_id(vendor_id);
+    return vendor && vendor->makes_any(Role::Accelerator) && !vendor->makes_any(Role::Gpu);
 }
 
 std::optional<std::string> vendor_of(const HardwareDevice& device) {
@@ -57,8 +57,8 @@ std::optional<std::string> vendor_of(const HardwareDevice& device) {
     // No PCI vendor id, as for devices from the device tree. The chip's row is more specific than
     // the driver's row.
     for (const auto* row : {chip_of(device), driver_row_of(device)})
-        if (row && row->maker)
-            return row->maker;
+        if (row && row->vendor)
+            return row->vendor;
     return std::nullopt;
 }
 
@@ -99,8 +99,8 @@ Role role_by_class(const HardwareDevice& device) {
     if (is_driven_as_gpu(device))
         return Role::Gpu;
     // Coprocessors (0b40) vary: Intel's compress data.
-    const bool is_accelerator = has_class(device, "1200") ||
-                                (has_class(device, "0b40") && makes_accelerators_alone(vendor));
+    const bool is_accelerator =
+        has_class(device, "1200") || (has_class(device, "0b40") && makes_only_accelerators(vendor));
     return is_accelerator ? Role::Accelerator : Role::Dropped;
 }
 

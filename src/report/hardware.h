@@ -32,7 +32,7 @@ std::optional<std::string> vendor_word(std::string_view vendor_id);
 bool makes_gpus(std::string_view vendor_id);
 
 /// Whether that vendor makes accelerators but not GPUs.
-bool makes_accelerators_alone(std::string_view vendor_id);
+bool makes_only_accelerators(std::string_view vendor_id);
 
 /// The vendor of a device by its PCI vendor id. On a bus without vendor ids: by the device tree's
 /// `compatible`, or else by the kernel driver.

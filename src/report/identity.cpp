@@ -183,8 +183,8 @@ std::optional<std::string> name_by_table(const HardwareDevice& hardware) {
     if (chip->name || hardware.vendor_id)
         return chip->name;
     const auto word = vendor_of(hardware);
-    const auto* maker = word ? knowledge::Chips::current().maker(*word) : nullptr;
-    return maker && chip->chip ? std::optional{maker->name + " " + *chip->chip} : std::nullopt;
+    const auto* vendor = word ? knowledge::Chips::current().vendor(*word) : nullptr;
+    return vendor && chip->chip ? std::optional{vendor->name + " " + *chip->chip} : std::nullopt;
 }
 
 }  // namespace
@@ -260,7 +260,7 @@ std::optional<std::string> name_of(const Subject& subject) {
 namespace {
 
 /// The vendor's name in pci.ids: "Advanced Micro Devices, Inc. [AMD/ATI]".
-std::optional<std::string> listed_maker(const Gpu& gpu) {
+std::optional<std::string> listed_vendor(const Gpu& gpu) {
     const auto listed = gpu.apis.find("pci");
     return listed == gpu.apis.end() ? std::nullopt
                                     : fact(listed->second.device, facts::kVendorName);
@@ -275,9 +275,9 @@ std::string without_signs(std::string name) {
 }
 
 /// The text in brackets at the end, or else the name without the vendor in front.
-std::string_view model_in(std::string_view name, const std::optional<std::string>& maker) {
-    if (maker && name.starts_with(*maker + " "))
-        name.remove_prefix(maker->size() + 1);
+std::string_view model_in(std::string_view name, const std::optional<std::string>& vendor) {
+    if (vendor && name.starts_with(*vendor + " "))
+        name.remove_prefix(vendor->size() + 1);
     const auto bracket = name.rfind('[');
     return name.ends_with(']') && bracket != std::string_view::npos
                ? name.substr(bracket + 1, name.size() - bracket - 2)
@@ -297,16 +297,16 @@ std::optional<std::string> title_of(const Gpu& gpu) {
         return gpu.title;
     if (!gpu.name || is_ids(gpu))
         return std::nullopt;
-    const auto model = without_signs(std::string{trimmed(model_in(*gpu.name, listed_maker(gpu)))});
+    const auto model = without_signs(std::string{trimmed(model_in(*gpu.name, listed_vendor(gpu)))});
     // The title of a virtual or display-only device does not get the vendor in front.
     const bool is_shown_by_host = gpu.kind == GpuKind::Virtual || gpu.kind == GpuKind::DisplayOnly;
-    const auto* maker = gpu.vendor ? knowledge::Chips::current().maker(*gpu.vendor) : nullptr;
+    const auto* vendor = gpu.vendor ? knowledge::Chips::current().vendor(*gpu.vendor) : nullptr;
     if (model.empty())
         return gpu.name;
-    if (!maker || is_shown_by_host ||
-        lower_case(model).find(lower_case(maker->name)) != std::string::npos)
+    if (!vendor || is_shown_by_host ||
+        lower_case(model).find(lower_case(vendor->name)) != std::string::npos)
         return model;
-    return maker->name + " " + model;
+    return vendor->name + " " + model;
 }
 
 namespace {

@@ -246,18 +246,18 @@ void Watcher::note_loaded(const Process& process, const ProcessFiles& open, Mono
 std::set<Api> Watcher::apis_of(const Device& device,
                                const Share& share,
                                const std::vector<std::string>& mapped) const {
-    std::set<Api> of_maker;
+    std::set<Api> of_vendor;
     std::set<Api> of_all;
     for (const auto* api : computing_apis()) {
         if (!has_loader(*api, mapped) || (!api->vendor.empty() && api->vendor != device.vendor))
             continue;
-        (api->vendor.empty() ? of_all : of_maker).insert(api->id);
+        (api->vendor.empty() ? of_all : of_vendor).insert(api->id);
     }
-    if (share.computes && !share.draws && !of_maker.empty())
-        return of_maker;
+    if (share.computes && !share.draws && !of_vendor.empty())
+        return of_vendor;
     if (share.draws && !share.computes && !of_all.empty())
         return of_all;
-    of_all.merge(of_maker);
+    of_all.merge(of_vendor);
     return of_all;
 }
 

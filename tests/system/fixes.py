@@ -29,7 +29,7 @@ PROGRAMS = {"apt": "apt", "chmod": "coreutils", "dkms": "dkms", "dpkg": "dpkg", 
             "nvidia-smi": "nvidia-smi", "rmmod": "kmod", "sed": "sed", "systemctl": "systemd", "tee": "coreutils", "udevadm": "udev",
             "update-initramfs": "initramfs-tools", "usermod": "passwd"}
 OURS = {"gpuprobectl", "unset"}
-# Of no Debian: the package that each is in elsewhere, and the options that its maker's manual has.
+# Of no Debian: the package that each is in elsewhere, and the options that its vendor's manual has.
 # Source: NVIDIA Container Toolkit 1.20.1, "Support for Container Device Interface", "Generating a CDI Specification".
 ELSEWHERE = {"nvidia-ctk": ("nvidia-container-toolkit-base", {"--output"})}
 # The beginnings of the commands that are run here besides those that install.

@@ -110,7 +110,7 @@ class KernelTables(unittest.TestCase):
                                                   "IP_VERSION(9, 4, 4)": "gfx942"})
 
 
-class MakersTables(unittest.TestCase):
+class VendorsTables(unittest.TestCase):
     def test_pci_ids_stops_at_the_classes(self):
         text = ("# Version: 2026.01.02\n10de  NVIDIA\n\t2204  GA102 [GeForce RTX 3090]\n\t\t1043 1234  board\n"
                 "C 03  Display\n\t00  VGA\n")
@@ -169,7 +169,7 @@ class ChipRows(unittest.TestCase):
     def test_ids_that_say_the_same_share_a_row(self):
         one = {"chip": "a", "role": "gpu", "source": ["x"]}
         rows = merge.grouped(0x1abc, {1: one, 2: dict(one), 4: dict(one), 3: {**one, "chip": "b"}})
-        self.assertEqual([(row["vendor"], row["ids"], row["chip"]) for row in rows],
+        self.assertEqual([(row["vendor_id"], row["ids"], row["chip"]) for row in rows],
                          [("1abc", "0001 0002 0004", "a"), ("1abc", "0003", "b")])
 
     def test_a_name_is_kept_only_where_pci_ids_has_none(self):
@@ -201,8 +201,8 @@ class ChipsLint(unittest.TestCase):
         self.assertTrue(any(problem in each for each in found), (problem, found[:3]))
 
     def test_finds_what_is_wrong(self):
-        def row(document, vendor="10de"):
-            return next(each for each in document["chips"] if each["vendor"] == vendor and each.get("architecture"))
+        def row(document, vendor_id="10de"):
+            return next(each for each in document["chips"] if each["vendor_id"] == vendor and each.get("architecture"))
         for problem, change in (
                 ("role is none of", lambda d: row(d).update(role="monitor")), ("no ids", lambda d: row(d).pop("ids")),
                 ("what is color", lambda d: row(d).update(color="red")),
@@ -211,10 +211,10 @@ class ChipsLint(unittest.TestCase):
                 ("not a list of ids", lambda d: row(d).update(ids="12")),
                 ("not in order", lambda d: row(d).update(ids="0002 0001")),
                 ("not sorted", lambda d: d["chips"].reverse()),
-                ("a vendor without a maker", lambda d: row(d).update(vendor="0001")),
+                ("a vendor id without a vendor", lambda d: row(d).update(vendor_id="0001")),
                 ("not how data/rules spells", lambda d: row(d).update(architecture="sm_86")),
                 ("does not know 8.8", lambda d: row(d).update(architecture="8.8")),
-                ("unknown maker", lambda d: d["drivers"][0].update(maker="acme")),
+                ("unknown vendor", lambda d: d["drivers"][0].update(vendor="acme")),
                 ("schema: ", lambda d: d.update(schema="gpuprobe.chips/2")),
                 ("bytes, more than", lambda d: d.update(padding="x" * 300000))):
             with self.subTest(problem):
@@ -222,23 +222,23 @@ class ChipsLint(unittest.TestCase):
 
 
 class ChipsClaims(unittest.TestCase):
-    """What the kernel, Mesa and the makers' lists say of each id, and what chips.json says of it."""
+    """What the kernel, Mesa and the vendors' lists say of each id, and what chips.json says of it."""
 
     def setUp(self):
         document = json.loads(CHIPS.read_text(encoding="utf-8"))
         self.claimed = json.loads(CLAIMED.read_text(encoding="utf-8"))
-        self.rows = {(row["vendor"], device): row for row in document["chips"] for device in ids_in(row["ids"])}
-        self.makers = {vendor: row["maker"] for row in document["makers"] for vendor in row["vendors"].split()}
+        self.rows = {(row["vendor_id"], device): row for row in document["chips"] for device in ids_in(row["ids"])}
+        self.vendors = {vendor: row["vendor"] for row in document["vendors"] for vendor in row["vendor_ids"].split()}
 
     def excepted(self, claim, device, member):
-        return any(claim["by"] == each["by"] and claim["vendor"] == each["vendor"] and member == each["member"] and
+        return any(claim["by"] == each["by"] and claim["vendor_id"] == each["vendor_id"] and member == each["member"] and
                    (each["ids"] == "*" or device in ids_in(each["ids"])) and
                    claim.get("chip", "") in each.get("chips", claim.get("chip", "")).split() + [""]
                    for each in self.claimed["exceptions"])
 
     def differences(self, claim, device):
-        row = self.rows.get((claim["vendor"], device), {})
-        said = {"role": row.get("role"), "maker": self.makers.get(claim["vendor"]),
+        row = self.rows.get((claim["vendor_id"], device), {})
+        said = {"role": row.get("role"), "vendor": self.vendors.get(claim["vendor_id"]),
                 "architecture": row.get("architecture"), "integrated": row.get("form") == "integrated"}
         return [member for member in said if member in claim and said[member] != claim[member] and
                 not self.excepted(claim, device, member)]
@@ -248,14 +248,14 @@ class ChipsClaims(unittest.TestCase):
         for claim in self.claimed["claims"]:
             for device in ids_in(claim["ids"]):
                 counts[claim["by"]] += 1
-                wrong += [f"{claim['by']}: {claim['vendor']}:{device:04x}: {member}"
+                wrong += [f"{claim['by']}: {claim['vendor_id']}:{device:04x}: {member}"
                           for member in self.differences(claim, device)]
         print(" ".join(f"{name}={count}" for name, count in sorted(counts.items())))
         self.assertEqual(wrong, [])
         self.assertGreater(sum(counts.values()), 4000)
 
     def test_every_maker_of_a_display_adapter_is_known(self):
-        self.assertEqual([vendor for vendor in self.claimed["vendors"] if vendor not in self.makers], [])
+        self.assertEqual([vendor for vendor in self.claimed["vendor_ids"] if vendor not in self.vendors], [])
 
 
 class ChipsCommand(unittest.TestCase):

@@ -21,13 +21,13 @@ std::string text_of_file(const std::string& path) {
     return text.str();
 }
 
-std::string document(const std::string& chips, const std::string& makers = "") {
-    return R"({"schema": "gpuprobe.chips/1", "version": "1", "makers": [)" + makers +
+std::string document(const std::string& chips, const std::string& vendors = "") {
+    return R"({"schema": "gpuprobe.chips/1", "version": "1", "vendors": [)" + vendors +
            R"(], "chips": [)" + chips + R"(], "compatibles": [], "drivers": []})";
 }
 
 constexpr const char* kCard =
-    R"({"vendor": "1002", "ids": "73a0-73a5 73bf", "role": "gpu", "form": "discrete", "source": "x"})";
+    R"({"vendor_id": "1002", "ids": "73a0-73a5 73bf", "role": "gpu", "form": "discrete", "source": "x"})";
 
 TEST(Chips, AreCompiledIn) {
     const auto& chips = Chips::current();
@@ -42,7 +42,7 @@ TEST(Chips, AreCompiledIn) {
 TEST(Chips, AreFoundByRangeAndByClass) {
     const auto chips = Chips::from(
         document(std::string{kCard} +
-                 R"(, {"vendor": "1002", "ids": "*", "class": "0300", "role": "gpu"})"));
+                 R"(, {"vendor_id": "1002", "ids": "*", "class": "0300", "role": "gpu"})"));
     ASSERT_TRUE(chips);
     for (const auto* id : {"73a0", "73a3", "73a5", "73bf"})
         EXPECT_TRUE(chips->find("1002", id, "0300")->is_specific()) << id;
@@ -57,7 +57,7 @@ TEST(Chips, FindTheFirstCompatibleStringThatIsKnown) {
     const std::vector<std::string> rk3588{"rockchip,rk3588-mali", "arm,mali-valhall-csf"};
     const auto* chip = Chips::current().find_compatible(rk3588);
     ASSERT_TRUE(chip);
-    EXPECT_EQ(chip->maker, "arm");
+    EXPECT_EQ(chip->vendor, "arm");
     EXPECT_EQ(chip->role, Role::Gpu);
     EXPECT_EQ(Chips::current().find_compatible({}), nullptr);
 }
@@ -78,9 +78,9 @@ TEST(Chips, AreTheSameReadAsLinesAndAsJson) {
     for (const auto& row : *document.at("chips").as_array()) {
         const auto ids = word(row, "ids");
         const auto pci_class = row.at("class").as_string() ? word(row, "class") : "";
-        const auto* chip = lines->find(word(row, "vendor"), ids.substr(0, 4), pci_class);
+        const auto* chip = lines->find(word(row, "vendor_id"), ids.substr(0, 4), pci_class);
         ASSERT_TRUE(chip) << ids;
-        EXPECT_EQ(*chip, *json->find(word(row, "vendor"), ids.substr(0, 4), pci_class));
+        EXPECT_EQ(*chip, *json->find(word(row, "vendor_id"), ids.substr(0, 4), pci_class));
         ++count;
     }
     EXPECT_GT(count, 500U);
@@ -91,12 +91,12 @@ TEST(Chips, AreTheSameReadAsLinesAndAsJson) {
     for (const auto& row : *document.at("drivers").as_array())
         EXPECT_EQ(*lines->find_driver(word(row, "driver")),
                   *json->find_driver(word(row, "driver")));
-    for (const auto& row : *document.at("makers").as_array()) {
-        const auto* maker = lines->maker(word(row, "maker"));
-        ASSERT_TRUE(maker);
-        EXPECT_EQ(maker->name, word(row, "name"));
-        EXPECT_EQ(maker->vendors, word(row, "vendors"));
-        EXPECT_EQ(maker->makes, word(row, "makes"));
+    for (const auto& row : *document.at("vendors").as_array()) {
+        const auto* vendor = lines->vendor(word(row, "vendor"));
+        ASSERT_TRUE(vendor);
+        EXPECT_EQ(vendor->name, word(row, "name"));
+        EXPECT_EQ(vendor->vendor_ids, word(row, "vendor_ids"));
+        EXPECT_EQ(vendor->makes, word(row, "makes"));
     }
 }
 
@@ -120,16 +120,16 @@ INSTANTIATE_TEST_SUITE_P(
         BadDocument{"NotJson", "{", ""},
         BadDocument{"OtherSchema", R"({"schema": "gpuprobe.chips/2", "version": "1"})", "schema"},
         BadDocument{"IdTwice", document(std::string{kCard} + "," + kCard), "73a0"},
-        BadDocument{"RangeBackwards", document(R"({"vendor": "1002", "ids": "73a5-73a0"})"), "ids"},
-        BadDocument{"IdTooLong", document(R"({"vendor": "1002", "ids": "173a5"})"), "ids"},
-        BadDocument{"NoVendor", document(R"({"ids": "73a5"})"), "vendor"},
-        BadDocument{"AllWithoutClass", document(R"({"vendor": "1002", "ids": "*"})"), "class"},
-        BadDocument{"UnknownRole", document(R"({"vendor": "1002", "ids": "1", "role": "toy"})"),
+        BadDocument{"RangeBackwards", document(R"({"vendor_id": "1002", "ids": "73a5-73a0"})"), "ids"},
+        BadDocument{"IdTooLong", document(R"({"vendor_id": "1002", "ids": "173a5"})"), "ids"},
+        BadDocument{"NoVendor", document(R"({"ids": "73a5"})"), "vendor_id"},
+        BadDocument{"AllWithoutClass", document(R"({"vendor_id": "1002", "ids": "*"})"), "class"},
+        BadDocument{"UnknownRole", document(R"({"vendor_id": "1002", "ids": "1", "role": "toy"})"),
                     "role"},
         BadDocument{
             "VendorTwice",
-            document("", R"({"maker": "a", "name": "A", "vendors": "1 1", "makes": "gpu"})"),
-            "vendors"}),
+            document("", R"({"vendor": "a", "name": "A", "vendor_ids": "1 1", "makes": "gpu"})"),
+            "vendor_ids"}),
     [](const auto& row) { return std::string{row.param.name}; });
 
 /// What the drivers' own tables say, without our hand-written rows.
@@ -153,7 +153,7 @@ protected:
     void compare(const Value& claim, std::uint16_t id) {
         char digits[5];
         std::snprintf(digits, sizeof digits, "%04x", id);
-        const auto* chip = Chips::current().find(*claim.at("vendor").as_string(), digits, "0300");
+        const auto* chip = Chips::current().find(*claim.at("vendor_id").as_string(), digits, "0300");
         auto& count = counts[*claim.at("by").as_string()];
         ++count.ids;
         const auto expect = [&](const char* member, const std::string& has) {
@@ -167,9 +167,9 @@ protected:
                               << ": " << *wanted << ", here " << has;
         };
         ASSERT_TRUE(chip) << json_line(claim.at("by")) << " " << digits;
-        const auto* maker = Chips::current().maker_of_vendor(*claim.at("vendor").as_string());
-        ASSERT_TRUE(maker);
-        expect("maker", maker->maker);
+        const auto* vendor = Chips::current().vendor_of_id(*claim.at("vendor_id").as_string());
+        ASSERT_TRUE(vendor);
+        expect("vendor", vendor->vendor);
         expect("role", chip->role ? std::string{name_of(*chip->role)} : "");
         expect("architecture", chip->architecture.value_or(""));
         const auto integrated = claim.at("integrated").as_bool();
@@ -205,9 +205,9 @@ TEST_F(Claims, OfEachDriverAreMet) {
     EXPECT_GT(counts.at("i915").ids, 300U);
 }
 
-TEST_F(Claims, EveryVendorOfADisplayHasAMaker) {
-    for (const auto& vendor : *claimed.at("vendors").as_array())
-        EXPECT_TRUE(Chips::current().maker_of_vendor(*vendor.as_string())) << json_line(vendor);
+TEST_F(Claims, EveryVendorOfADisplayHasAVendor) {
+    for (const auto& vendor : *claimed.at("vendor_ids").as_array())
+        EXPECT_TRUE(Chips::current().vendor_of_id(*vendor.as_string())) << json_line(vendor);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-constexpr const char* kNoDrivers = R"({"schema":"gpuprobe.chips/1","version":"9","makers":[],)"
+constexpr const char* kNoDrivers = R"({"schema":"gpuprobe.chips/1","version":"9","vendors":[],)"
                                    R"("chips":[],"compatibles":[],"drivers":[]})";
 
 DocumentSet set_of(std::uint32_t year, Origin origin, std::string_view chips) {

@@ -211,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(
                       HiddenRow{"OCL_ICD_VENDORS", "/nowhere", "opencl", true},
                       HiddenRow{"OCL_ICD_VENDORS", "/etc/OpenCL/vendors", "opencl", false}));
 
-TEST(HiddenByTheCaller, OfOtherMakers) {
+TEST(HiddenByTheCaller, OfOtherVendors) {
     auto report = report_of({amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0), intel_graphics()});
     report.gpus[1].apis["level_zero"] = seen(0);
     const auto reach = reach_of(reading({"rocm", "sycl"}, {"hip", "sycl", "level_zero"}));

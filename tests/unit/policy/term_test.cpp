@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"DriverOneNewer", nvidia, R"({"device":{"driver_min":"580.65.07"}})", Truth::False},
         Row{"DriverUnknown", nvidia, R"({"device":{"driver_min":"580"}})", Truth::Unknown,
             [](Report& report) { report.gpus[0].driver = {}; }},
-        Row{"DriverOfAnotherMaker", nvidia, R"({"device":{"driver_min":"1"}})", Truth::False,
+        Row{"DriverOfAnotherVendor", nvidia, R"({"device":{"driver_min":"1"}})", Truth::False,
             [](Report& report) { report.gpus[0].driver = {.name = "nouveau", .version = "6.8"}; }},
         Row{"NoDriver", nvidia, R"({"device":{"driver_min":"1"}})", Truth::False,
             [](Report& report) {

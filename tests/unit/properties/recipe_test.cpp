@@ -60,7 +60,7 @@ bool any_closed(const Report& report) {
     return std::ranges::any_of(report.gpus, is_closed);
 }
 
-std::size_t makers(const Report& report) {
+std::size_t vendors(const Report& report) {
     std::set<std::string> all;
     for (const auto& gpu : report.gpus)
         all.insert(gpu.vendor.value_or(""));
@@ -87,8 +87,8 @@ constexpr auto kKinds = std::to_array<Kind>({
      [](const Recipe& recipe, const Report&) { return any_told(recipe, "listed several"); }},
     {"several of one model",
      [](const Recipe& recipe, const Report&) { return any_told(recipe, "a twin"); }},
-    {"cards of three makers",
-     [](const Recipe&, const Report& report) { return makers(report) > 2; }},
+    {"cards of three vendors",
+     [](const Recipe&, const Report& report) { return vendors(report) > 2; }},
     {"no driver",
      [](const Recipe& recipe, const Report&) { return any_told(recipe, "by no driver"); }},
     {"vfio", [](const Recipe& recipe, const Report&) { return any_told(recipe, "by vfio-pci"); }},

@@ -186,15 +186,15 @@ struct TitleCase {
     const char* name;
     const char* vendor;
     const char* want;
-    const char* listed_maker = nullptr;
+    const char* listed_vendor = nullptr;
     GpuKind kind = GpuKind::Discrete;
 };
 class Title : public testing::TestWithParam<TitleCase> {};
 
 TEST_P(Title, IsWhatPeopleSay) {
     Gpu gpu{.kind = GetParam().kind, .vendor = GetParam().vendor, .name = GetParam().name};
-    if (GetParam().listed_maker)
-        gpu.apis["pci"].device = Value{Value::Object{{"vendor_name", GetParam().listed_maker}}};
+    if (GetParam().listed_vendor)
+        gpu.apis["pci"].device = Value{Value::Object{{"vendor_name", GetParam().listed_vendor}}};
     EXPECT_EQ(title_of(gpu), GetParam().want);
 }
 
@@ -208,12 +208,12 @@ INSTANTIATE_TEST_SUITE_P(
                   "AMD Phoenix1", "Advanced Micro Devices, Inc. [AMD/ATI]"},
         TitleCase{"Company", "NVIDIA Corporation AD103 [GeForce RTX 4080]", "nvidia",
                   "NVIDIA GeForce RTX 4080"},
-        TitleCase{"MakerIsThere", "NVIDIA H200", "nvidia", "NVIDIA H200"},
+        TitleCase{"VendorIsThere", "NVIDIA H200", "nvidia", "NVIDIA H200"},
         TitleCase{"Signs", "AMD Radeon (TM) RX 480 Graphics", "amd", "AMD Radeon RX 480 Graphics"},
         TitleCase{"TwoSigns", "Intel(R) Arc(TM) A770 Graphics", "intel", "Intel Arc A770 Graphics"},
-        TitleCase{"MakerIsMissing", "Tesla T4", "nvidia", "NVIDIA Tesla T4"},
+        TitleCase{"VendorIsMissing", "Tesla T4", "nvidia", "NVIDIA Tesla T4"},
         TitleCase{"EmptyBracket", "Thing []", "amd", "Thing []"},
-        TitleCase{"UnknownMaker", "Some GPU", "acme", "Some GPU"},
+        TitleCase{"UnknownVendor", "Some GPU", "acme", "Some GPU"},
         TitleCase{"OfTheHost", "GPU of the host", "microsoft", "GPU of the host", nullptr,
                   GpuKind::Virtual}),
     [](const auto& one) { return std::string{one.param.test}; });

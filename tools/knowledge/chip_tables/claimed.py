@@ -11,21 +11,21 @@ import re
 from . import amd, intel, kernel, nvidia, pci_ids
 from .ids import hex_id, id_list
 
-MAKERS = {0x1002: "amd", 0x1022: "amd", 0x8086: "intel", 0x10de: "nvidia"}
+VENDORS = {0x1002: "amd", 0x1022: "amd", 0x8086: "intel", 0x10de: "nvidia"}
 CHIPSET = re.compile(r"CHIPSET\(0x([0-9A-Fa-f]+),")
 MESA_TABLES = {"r300": 0x1002, "r600": 0x1002, "radeonsi": 0x1002, "iris": 0x8086, "crocus": 0x8086, "i915": 0x8086,
                "virtio_gpu": None, "vmwgfx": None}
 DISPLAY = re.compile(r"\b(VGA|graphics|GPU|display|SVGA|GUI accelerator|Radeon|GeForce|\dD)\b", re.I)
-# Looked at: a tuner, makers of boards whose subsystem ids were taken for devices, video capture, network capture.
+# Looked at: a tuner, vendors of boards whose subsystem ids were taken for devices, video capture, network capture.
 NO_DISPLAY_MAKERS = {0x12ab, 0x1458, 0x1da2, 0xbdbd, 0xeace}
 NO_DISPLAY = re.compile(r"audio|bridge|host|capture|tuner|codec|root|port\b|pcie|usb|sata|mpeg|crypto|ethernet|camera|"
                         r"network|memory|SSD|NVMe|register|DSP|storage|compression|Toroidal|_DMA|video card", re.I)
 EXCEPTIONS = [
-    {"by": "radeon", "vendor": "1002", "ids": "515e 5969", "member": "role",
+    {"by": "radeon", "vendor_id": "1002", "ids": "515e 5969", "member": "role",
      "why": "ES1000: the VGA of server boards; radeon gives it a render node that has nothing to render with"},
-    {"by": "loongson", "vendor": "0014", "ids": "7a06 7a36", "member": "role",
+    {"by": "loongson", "vendor_id": "0014", "ids": "7a06 7a36", "member": "role",
      "why": "display controllers: the driver registers a render node for buffers only"},
-    {"by": "mesa-nouveau", "vendor": "10de", "ids": "*", "chips": "mcp77 mcp78 mcp79 mcp7a", "member": "architecture",
+    {"by": "mesa-nouveau", "vendor_id": "10de", "ids": "*", "chips": "mcp77 mcp78 mcp79 mcp7a", "member": "architecture",
      "why": "Mesa derives 1.2 from the chipset's number, NVIDIA lists 1.1: chips.json says nothing"},
 ]
 
@@ -38,8 +38,8 @@ class Claims:
 
     def add(self, by, vendor, device, **says):
         says = {name: value for name, value in says.items() if value is not None}
-        if vendor in MAKERS:
-            says = {"maker": MAKERS[vendor]} | says
+        if vendor in VENDORS:
+            says = {"vendor": VENDORS[vendor]} | says
         key = json.dumps([by, hex_id(vendor), says])
         self.groups.setdefault(key, []).append(device)
 
@@ -47,8 +47,8 @@ class Claims:
         found = []
         for key, devices in self.groups.items():
             by, vendor, says = json.loads(key)
-            found.append({"by": by, "vendor": vendor, "ids": id_list(devices)} | says)
-        return sorted(found, key=lambda row: (row["by"], row["vendor"], row["ids"]))
+            found.append({"by": by, "vendor_id": vendor, "ids": id_list(devices)} | says)
+        return sorted(found, key=lambda row: (row["by"], row["vendor_id"], row["ids"]))
 
 
 def integrated_by_driver(linux, driver):

@@ -28,12 +28,12 @@ def text_of(head, maps, lists):
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def chips_text(sources, makers, chips, compatibles, drivers):
+def chips_text(sources, vendors, chips, compatibles, drivers):
     head = {"schema": SCHEMA, "version": VERSION, "issued": ISSUED, "expires": EXPIRES}
-    lists = {"makers": makers, "chips": chips, "compatibles": compatibles, "drivers": drivers}
+    lists = {"vendors": vendors, "chips": chips, "compatibles": compatibles, "drivers": drivers}
     return text_of(head, {"$source": sources}, lists)
 
 
 def claimed_text(sources, vendors, claims, exceptions):
-    head = {"schema": CLAIMED_SCHEMA, "version": VERSION, "vendors": vendors}
+    head = {"schema": CLAIMED_SCHEMA, "version": VERSION, "vendor_ids": vendors}
     return text_of(head, {"$source": sources}, {"claims": claims, "exceptions": exceptions})

@@ -13,11 +13,11 @@ MEMORY = ("dedicated", "shared", "unified")
 KINDS = ("npu", "tpu", "training", "inference", "video", "fpga", "vector")
 WORDS = {"role": ROLES, "form": FORMS, "memory": MEMORY, "kind": KINDS}
 MEMBERS = {
-    "makers": (("maker", "name", "vendors", "makes", "source"), ()),
-    "chips": (("vendor", "ids", "role", "source"), ("chip", "kind", "form", "memory", "architecture", "name", "class")),
-    "compatibles": (("compatible", "maker", "role", "drivers", "source"),
+    "vendors": (("vendor", "name", "vendor_ids", "makes", "source"), ()),
+    "chips": (("vendor_id", "ids", "role", "source"), ("chip", "kind", "form", "memory", "architecture", "name", "class")),
+    "compatibles": (("compatible", "vendor", "role", "drivers", "source"),
                     ("chip", "kind", "form", "memory", "architecture", "name")),
-    "drivers": (("driver", "source"), ("maker", "role", "kind", "form")),
+    "drivers": (("driver", "source"), ("vendor", "role", "kind", "form")),
 }
 IDS = re.compile(r"^(\*|[0-9a-f]{4}(-[0-9a-f]{4})?( [0-9a-f]{4}(-[0-9a-f]{4})?)*)$")
 CHIP = re.compile(r"^[a-z0-9][a-z0-9.-]*$")
@@ -30,7 +30,7 @@ NOT_IN_RULES = {"1.0", "1.1", "1.2", "1.3", "2.0", "2.1", "3.0", "3.2", "12.60.1
 def members(name, row):
     required, optional = MEMBERS[name]
     for key in required:
-        if not row.get(key) and key != "vendors":
+        if not row.get(key) and key != "vendor_ids":
             yield f"{name}: {row}: no {key}"
     for key in row:
         if key not in required + optional:
@@ -65,40 +65,40 @@ def order(name, keys, document):
 
 
 def chip_order(row):
-    return row["vendor"], row["ids"] == "*", row["ids"][:4], row.get("class", "")
+    return row["vendor_id"], row["ids"] == "*", row["ids"][:4], row.get("class", "")
 
 
 def overlap(document):
     seen = {}
     for row in document["chips"]:
         for device in ids_in(row["ids"]):
-            if seen.setdefault((row["vendor"], device), row) is not row:
-                yield f"chips: {row['vendor']}:{device:04x} is in two rows"
+            if seen.setdefault((row["vendor_id"], device), row) is not row:
+                yield f"chips: {row['vendor_id']}:{device:04x} is in two rows"
 
 
 def vendors(document):
-    makers = {word for row in document["makers"] for word in row["vendors"].split()}
-    words = {row["maker"] for row in document["makers"]}
-    count = sum(len(row["vendors"].split()) for row in document["makers"])
-    if count != len(makers):
-        yield "makers: a vendor id has two makers"
+    vendors = {word for row in document["vendors"] for word in row["vendor_ids"].split()}
+    words = {row["vendor"] for row in document["vendors"]}
+    count = sum(len(row["vendor_ids"].split()) for row in document["vendors"])
+    if count != len(vendors):
+        yield "vendors: a vendor id has two vendors"
     for row in document["chips"]:
-        if row["vendor"] not in makers:
-            yield f"chips: {row['vendor']}: a vendor without a maker"
+        if row["vendor_id"] not in vendors:
+            yield f"chips: {row['vendor_id']}: a vendor id without a vendor"
     for name in ("compatibles", "drivers"):
         for row in document[name]:
-            if row.get("maker", "arm") not in words:
-                yield f"{name}: {row}: unknown maker"
+            if row.get("vendor", "arm") not in words:
+                yield f"{name}: {row}: unknown vendor"
 
 
 def ids(document):
     for row in document["chips"]:
         if not IDS.match(row["ids"]):
-            yield f"chips: {row['vendor']} {row['ids']}: not a list of ids"
+            yield f"chips: {row['vendor_id']} {row['ids']}: not a list of ids"
             continue
         found = ids_in(row["ids"])
         if found != sorted(set(found)):
-            yield f"chips: {row['vendor']} {row['ids']}: not in order"
+            yield f"chips: {row['vendor_id']} {row['ids']}: not in order"
         if "chip" in row and not CHIP.match(row["chip"]):
             yield f"chips: {row['chip']}: not a chip's word"
 
@@ -116,11 +116,11 @@ def architectures(document, rules):
         word = row.get("architecture")
         if not word:
             continue
-        spelling = SPELLING.get(row["vendor"])
+        spelling = SPELLING.get(row["vendor_id"])
         if not spelling or not spelling.match(word):
-            yield f"chips: {row['vendor']} {row['ids']}: {word} is not how data/rules spells architectures"
+            yield f"chips: {row['vendor_id']} {row['ids']}: {word} is not how data/rules spells architectures"
         elif not word.startswith("gfx") and word not in known:
-            yield f"chips: {row['vendor']} {row['ids']}: data/rules does not know {word}"
+            yield f"chips: {row['vendor_id']} {row['ids']}: data/rules does not know {word}"
 
 
 def problems(text, rules):
@@ -134,7 +134,7 @@ def problems(text, rules):
     if found:
         return found
     found += [*sources(document), *overlap(document), *vendors(document), *ids(document)]
-    found += order("makers", lambda row: row["maker"], document)
+    found += order("vendors", lambda row: row["vendor"], document)
     found += order("chips", chip_order, document)
     found += order("compatibles", lambda row: row["compatible"], document)
     found += order("drivers", lambda row: row["driver"], document)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts the makers' records together with the hand-written ones, and ids that say the same into one row."""
+"""Puts the vendors' records together with the hand-written ones, and ids that say the same into one row."""
 
 import json
 import pathlib
@@ -69,15 +69,15 @@ def hand_rows(found):
         fields = {key: row[key] for key in FIELDS if row.get(key)}
         record = fields | {"source": row["source"].split()}
         if row["ids"] == "*":
-            general.append({"vendor": row["vendor"], "ids": "*"} | record)
+            general.append({"vendor_id": row["vendor_id"], "ids": "*"} | record)
             continue
         for device in ids_in(row["ids"]):
-            found.setdefault(int(row["vendor"], 16), {})[device] = dict(record)
+            found.setdefault(int(row["vendor_id"], 16), {})[device] = dict(record)
     return general
 
 
 def as_row(vendor, ids, record):
-    row = {"vendor": vendor, "ids": ids}
+    row = {"vendor_id": vendor, "ids": ids}
     row.update({key: record[key] for key in FIELDS if record.get(key)})
     return row | {"source": " ".join(dict.fromkeys(record["source"]))}
 
@@ -97,6 +97,6 @@ def chips(sources):
     add_display_drivers(found, sources["linux"])
     general = hand_rows(found)
     rows = [row for vendor, records in found.items() for row in grouped(vendor, records)]
-    rows += [as_row(row["vendor"], "*", row) for row in general]
+    rows += [as_row(row["vendor_id"], "*", row) for row in general]
     rows.sort(key=chip_order)
     return rows, doubts
