@@ -1,4 +1,4 @@
-# What the portable program is linked with, under the names that the rooms know: static libraries, and headers that the
+# What the portable program is linked with, under the names that the components know: static libraries, and headers that the
 # compiler finds by itself. There is neither bus nor udev.
 
 function(gpuprobe_static_library target name)

@@ -24,7 +24,7 @@ Bytes counted(Bytes size, bool spare) {
 }
 
 /// The largest size that fits into the slot's budget; with `spare`, after adding a tenth to it.
-Bytes room_of(const Slot& slot, bool spare) {
+Bytes component_of(const Slot& slot, bool spare) {
     return spare ? Bytes{product(slot.budget.count / 11, 10) + slot.budget.count % 11 * 10 / 11}
                  : slot.budget;
 }
@@ -35,7 +35,7 @@ Placement pour(const Load& load, const std::vector<Slot>& slots, bool spare) {
                         .pieces = std::vector<std::uint64_t>(slots.size())};
     auto rest = load.bytes;
     for (std::size_t i = 0; i < slots.size(); ++i) {
-        placement.used[i] = std::min(rest, room_of(slots[i], spare));
+        placement.used[i] = std::min(rest, component_of(slots[i], spare));
         rest = difference(rest, placement.used[i]);
     }
     placement.is_complete = rest.count == 0;
@@ -178,15 +178,15 @@ std::vector<Slot> best_split(const Load& load, const std::vector<Slot>& slots) {
     // Keep the default split if it works: it needs no option.
     if (fit_of(load, slots) == Fit::Fits)
         return slots;
-    auto by_room = slots;
+    auto by_component = slots;
     const auto fixed = compute_of(*load.model, load.run, whole(*load.model));
-    for (auto& slot : by_room)
+    for (auto& slot : by_component)
         slot.weight = static_cast<float>(difference(slot.budget, sum(slot.overhead, fixed)).count);
     const auto held = [&](const std::vector<Slot>& tried) {
         const auto pieces = place(load, tried, true).pieces;
         return std::accumulate(pieces.begin(), pieces.end(), std::uint64_t{0});
     };
-    return held(by_room) > held(slots) ? by_room : slots;
+    return held(by_component) > held(slots) ? by_component : slots;
 }
 
 std::optional<std::uint64_t> max_context_of(Load load, const std::vector<Slot>& slots) {

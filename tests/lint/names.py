@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One name, one type: two types of one name in one namespace are undefined behaviour, wherever they are.
 
-names.py SRC           fails on a type or an alias that two files define under one name, or outside its room's namespace
+names.py SRC           fails on a type or an alias that two files define under one name, or outside its component's namespace
 names.py --self-test
 
 The link-time check of the compiler sees the same, and types that differ by their members' (tools/test --odr); it takes
@@ -46,18 +46,18 @@ def definitions(text):
                 yield "::".join([*scopes, alias.group(1)])
 
 
-# Rooms whose namespaces are not called as their folder: "export" is a word of the language, two wires have two.
+# Components whose namespaces are not called as their folder: "export" is a word of the language, two wires have two.
 OTHER_HOMES = {"export": ("exports",), "wire": ("bus", "varlink")}
 
 
-def homes_of(room):
-    """The namespaces of a room. Those of shared words are inline, so that another room says `Gpu` and not `report::Gpu`,
-    while two types of one name in two rooms stay two types, and a file that sees both does not compile."""
-    return tuple(f"gpuprobe::{home}::" for home in OTHER_HOMES.get(room, (room,)))
+def homes_of(component):
+    """The namespaces of a component. Those of shared words are inline, so that another component says `Gpu` and not `report::Gpu`,
+    while two types of one name in two components stay two types, and a file that sees both does not compile."""
+    return tuple(f"gpuprobe::{home}::" for home in OTHER_HOMES.get(component, (component,)))
 
 
 def strays(files):
-    """(name, file) of each type that is not in the namespace of its room."""
+    """(name, file) of each type that is not in the namespace of its component."""
     for name, text in files:
         for definition in definitions(text):
             if not definition.startswith(homes_of(name.split("/")[0])):
@@ -96,7 +96,7 @@ def main():
         print(f"{name}: {', '.join(places)}")
     away = list(strays(files))
     for name, place in away:
-        print(f"{place}: {name}: not in the namespace of its room")
+        print(f"{place}: {name}: not in the namespace of its component")
     return 1 if found or away or not files else 0
 
 

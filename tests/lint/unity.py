@@ -79,7 +79,7 @@ def name_of(head):
 
 
 def together(name):
-    """The file that it is compiled as: FILE_portable.cpp replaces FILE.cpp (cmake/rooms.cmake)."""
+    """The file that it is compiled as: FILE_portable.cpp replaces FILE.cpp (cmake/components.cmake)."""
     return name.replace("_portable.cpp", ".cpp")
 
 

@@ -138,7 +138,7 @@ def program_faults(path, text):
 
 
 def error_faults(path, text):
-    """Of any room: errors are clauses of the journal's kind, in the same words."""
+    """Of any component: errors are clauses of the journal's kind, in the same words."""
     code = code_of(text)
     for found in LITERALS.finditer(code):
         for fault in banned_in(text_of(found.group()), EVERYWHERE):
@@ -183,8 +183,8 @@ def check(source):
     yield from reason_faults(reasons_of(source))
     for path in sorted((source / "data/knowledge/causes").glob("*.json")):
         yield from cause_faults(json.loads(path.read_text(encoding="utf-8"))["causes"])
-    for room in ("cli", "explain"):
-        for path in sorted((source / "src" / room).glob("*.*")):
+    for component in ("cli", "explain"):
+        for path in sorted((source / "src" / component).glob("*.*")):
             if path.name != "wording_table.h":
                 yield from program_faults(path.relative_to(source), path.read_text(encoding="utf-8"))
     for path in sorted((source / "src").rglob("*.cpp")):

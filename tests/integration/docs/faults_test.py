@@ -24,14 +24,14 @@ def rows(page):
 def exists(name):
     words = name.split(".")
     if words[0] == "integration":
-        room, of_class, method = words[1:]
-        texts = [path.read_text(encoding="utf-8") for path in (TESTS / "integration" / room).glob("*_test.py")]
+        component, of_class, method = words[1:]
+        texts = [path.read_text(encoding="utf-8") for path in (TESTS / "integration" / component).glob("*_test.py")]
         return any(re.search(rf"^class {of_class}\((?:(?!^class ).)*?^    def {method}\(", text, re.M | re.S) for text in texts)
     if words[0] == "escape":
         texts = [path.read_text(encoding="utf-8") for path in (TESTS / "escape").glob("*_test.py")]
         return any(re.search(rf"^class {words[1]}\(", text, re.M) for text in texts)
-    room, suite, test = words
-    texts = [path.read_text(encoding="utf-8") for path in (TESTS / "unit" / room).glob("*_test.cpp")]
+    component, suite, test = words
+    texts = [path.read_text(encoding="utf-8") for path in (TESTS / "unit" / component).glob("*_test.cpp")]
     return any(re.search(rf"TEST(_F|_P)?\(\s*{suite},\s*{test}\)", text) for text in texts)
 
 

@@ -202,7 +202,7 @@ class ChipsLint(unittest.TestCase):
 
     def test_finds_what_is_wrong(self):
         def row(document, vendor_id="10de"):
-            return next(each for each in document["chips"] if each["vendor_id"] == vendor and each.get("architecture"))
+            return next(each for each in document["chips"] if each["vendor_id"] == vendor_id and each.get("architecture"))
         for problem, change in (
                 ("role is none of", lambda d: row(d).update(role="monitor")), ("no ids", lambda d: row(d).pop("ids")),
                 ("what is color", lambda d: row(d).update(color="red")),

@@ -1,16 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails on an include against the arrows between rooms, and on a foreign header outside its room.
+"""Fails on an include against the arrows between components, and on a foreign header outside its component.
 
-Usage: rooms.py SOURCE_FOLDER     prints "file:line: what is wrong" and ends with 1
-       rooms.py --self-test       proves that each rule can fail
+Usage: components.py SOURCE_FOLDER     prints "file:line: what is wrong" and ends with 1
+       components.py --self-test       proves that each rule can fail
 """
 import pathlib
 import re
 import sys
 import tempfile
 
-# room -> rooms whose headers it may include (and its own). Keep in step with src/CMakeLists.txt.
+# component -> components whose headers it may include (and its own). Keep in step with src/CMakeLists.txt.
 ARROWS = {
     "base": [],
     "knowledge": ["base"],
@@ -31,7 +31,7 @@ ARROWS = {
     "cli": ["base", "knowledge", "report", "policy", "inventory", "probe", "engine", "wire", "calls", "plan", "explain", "export", "watch"],
 }
 
-# foreign header -> where it may be included: rooms, or single files.
+# foreign header -> where it may be included: components, or single files.
 FOREIGN = [
     (r"sdbus-c\+\+/", ["wire", "service"]),
     (r"(org|net)\.[a-z.]+.*(adaptor|proxy)", ["wire", "service"]),
@@ -50,7 +50,7 @@ FOREIGN = [
     (r"zstd\.h", ["inventory/gpu_code.cpp"]),
     (r"systemd/", ["base/event_loop.cpp", "service", "wire"]),
 ]
-# Rooms without files, time, environment or log.
+# Components without files, time, environment or log.
 PURE = ["knowledge", "report", "policy", "plan", "export", "explain"]
 IMPURE_HEADERS = r"(fstream|iostream|filesystem|chrono_io|thread|unistd\.h|fcntl\.h|sys/.*|ctime)"
 
@@ -62,8 +62,8 @@ def allowed(path, places):
 
 
 def problems_in(path, text):
-    """path: relative to src, as "room/file.cpp"."""
-    room = path.split("/")[0]
+    """path: relative to src, as "component/file.cpp"."""
+    component = path.split("/")[0]
     if not text.startswith("// SPDX-License-Identifier: Apache-2.0\n"):
         yield 1, "the first line is not the licence"
     for number, line in enumerate(text.splitlines(), 1):
@@ -72,15 +72,15 @@ def problems_in(path, text):
             continue
         quote, header = found.groups()
         target = header.split("/")[0]
-        if quote == '"' and target in ARROWS and target != room and target not in ARROWS.get(room, []):
-            yield number, f"{room} may not include from {target}"
+        if quote == '"' and target in ARROWS and target != component and target not in ARROWS.get(component, []):
+            yield number, f"{component} may not include from {target}"
         if quote == '"' and target not in ARROWS and "/" in header and not re.match(FOREIGN[1][0], header):
-            yield number, f"{header} is in no room"
+            yield number, f"{header} is in no component"
         for pattern, places in FOREIGN:
             if re.match(pattern, header) and not allowed(path, places):
                 yield number, f"{header} may only be included in {', '.join(places)}"
-        if room in PURE and quote == "<" and re.fullmatch(IMPURE_HEADERS, header):
-            yield number, f"{room} is pure: no {header}"
+        if component in PURE and quote == "<" and re.fullmatch(IMPURE_HEADERS, header):
+            yield number, f"{component} is pure: no {header}"
 
 
 def check(source):

@@ -1,4 +1,4 @@
-# A room is one folder of src/, one static library, and the list of rooms it may include from.
+# A component is one folder of src/, one static library, and the list of components it may include from.
 # tests/lint checks the same arrows on the text of the includes.
 
 add_library(gpuprobe_flags INTERFACE)
@@ -46,15 +46,15 @@ set(GPUPROBE_UNIT_FILES 24)
 set(GPUPROBE_APART backends/cpu/cpu_kernels.cpp base/event_loop.cpp base/sha256.cpp base/value.cpp cli/verbs.cpp
                    engine/knowledge_base.cpp inventory/gpu_code.cpp inventory/installed_build.cpp
                    inventory/object_file.cpp knowledge/bundle.cpp knowledge/signature.cpp)
-function(gpuprobe_unite room sources)
+function(gpuprobe_unite component sources)
   if(NOT GPUPROBE_UNITY)
     return()
   endif()
-  set_target_properties(gpuprobe_${room} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  set_target_properties(gpuprobe_${component} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   # What a unit has and a program does not call is left out by the linker.
-  target_compile_options(gpuprobe_${room} PRIVATE -ffunction-sections -fdata-sections
+  target_compile_options(gpuprobe_${component} PRIVATE -ffunction-sections -fdata-sections
                                                   $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
-  target_link_options(gpuprobe_${room} INTERFACE -Wl,--gc-sections)
+  target_link_options(gpuprobe_${component} INTERFACE -Wl,--gc-sections)
   foreach(source IN LISTS sources)
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE file)
     cmake_path(GET file PARENT_PATH folder)
@@ -78,16 +78,16 @@ function(gpuprobe_unite room sources)
   endforeach()
 endfunction()
 
-# gpuprobe_room(NAME [USES room...] [LIBRARIES target...])
-function(gpuprobe_room name)
-  cmake_parse_arguments(ROOM "" "" "USES;LIBRARIES" ${ARGN})
+# gpuprobe_component(NAME [USES component...] [LIBRARIES target...])
+function(gpuprobe_component name)
+  cmake_parse_arguments(COMPONENT "" "" "USES;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
   list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
   gpuprobe_choose_portable(sources)
   add_library(gpuprobe_${name} STATIC ${sources})
   target_include_directories(gpuprobe_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
-  list(TRANSFORM ROOM_USES PREPEND gpuprobe_)
-  target_link_libraries(gpuprobe_${name} PUBLIC ${ROOM_USES} PRIVATE gpuprobe_flags ${ROOM_LIBRARIES})
+  list(TRANSFORM COMPONENT_USES PREPEND gpuprobe_)
+  target_link_libraries(gpuprobe_${name} PUBLIC ${COMPONENT_USES} PRIVATE gpuprobe_flags ${COMPONENT_LIBRARIES})
   gpuprobe_unite(${name} "${sources}")
-  set_property(GLOBAL APPEND PROPERTY GPUPROBE_ROOMS gpuprobe_${name})
+  set_property(GLOBAL APPEND PROPERTY GPUPROBE_COMPONENTS gpuprobe_${name})
 endfunction()
