@@ -181,7 +181,7 @@ bool lets_daemon_through(std::string_view flatpak_info) {
 
 /// Whether a daemon could be reached from here: by its socket, by the bus through a Flatpak's
 /// proxy, or by the system bus.
-bool has_door(const FileSystem& files) {
+bool reaches_daemon(const FileSystem& files) {
     if (files.exists(GPUPROBE_SOCKET))
         return true;
     if (const auto info = files.read("/.flatpak-info", kMaxSpec))
@@ -219,7 +219,7 @@ Surroundings surroundings_here(const FileSystem& files,
     Surroundings here{.vulkan_layers = listed(files, kLayerFolders, {".json"}),
                       .cdi_specs = listed(files, kCdiFolders, {".json", ".yaml", ".yml"}),
                       .programs = programs_in(files),
-                      .has_door = has_door(files),
+                      .reaches_daemon = reaches_daemon(files),
                       .has_wsl_libraries = files.exists("/usr/lib/wsl/lib"),
                       .at = SystemClock{}.wall(),
                       .kernel_log = kernel_log()};

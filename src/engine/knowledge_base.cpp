@@ -354,4 +354,8 @@ Status roll_back(const KnowledgeFolders& folders) {
     return done ? std::move(done) : unwritten(std::move(done).error());
 }
 
+void forget_tables() {
+    knowledge::forget_tables();
+}
+
 }  // namespace gpuprobe::engine

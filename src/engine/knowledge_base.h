@@ -55,7 +55,7 @@ std::vector<std::string> consumer_folders(const std::vector<std::string>& more =
 ConsumerSet consumers_in(const std::vector<std::string>& folders,
                          std::vector<Reason>* ignored = nullptr);
 
-// Installs bundles of data files on a machine. The daemon uses none of it.
+// Installs bundles of data files on a machine. The daemon uses only forget_tables().
 
 /// A bundle that may be installed, with its signer.
 struct CheckedBundle {
@@ -80,5 +80,9 @@ Status install(const CheckedBundle& bundle, const KnowledgeFolders& folders);
 /// Errors: NotFound if no bundle is installed; NotAuthorized, Io; Unavailable if another update is
 /// running.
 Status roll_back(const KnowledgeFolders& folders);
+
+/// Frees the tables that were parsed from data files. They are parsed again on their next use. Do
+/// not call it while a request is being answered.
+void forget_tables();
 
 }  // namespace gpuprobe::engine

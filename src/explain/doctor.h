@@ -55,7 +55,7 @@ struct Surroundings {
     std::vector<std::string> cdi_drivers = {};  ///< versions of NVIDIA's driver in those specs
     std::vector<std::string> programs = {};     ///< the installed ones of Causes::programs()
     /// A daemon of this machine or of the host can be reached from here.
-    std::optional<bool> has_door = {};
+    std::optional<bool> reaches_daemon = {};
     std::optional<bool> has_wsl_libraries = {};  ///< /usr/lib/wsl/lib exists
     std::optional<bool> is_root = {};
     /// Groups of the account that this login session does not have yet.
@@ -76,7 +76,7 @@ RECORD_MEMBERS(Surroundings,
                ("cdi", cdi_specs),
                cdi_drivers,
                programs,
-               ("door", has_door),
+               ("daemon", reaches_daemon),
                ("wsl_libraries", has_wsl_libraries),
                new_groups,
                ("no_group", has_no_group),

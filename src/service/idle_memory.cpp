@@ -3,7 +3,7 @@
 
 #include <malloc.h>
 
-#include "knowledge/library.h"
+#include "engine/knowledge_base.h"
 
 namespace gpuprobe::inline service {
 namespace {
@@ -29,7 +29,7 @@ void IdleMemory::has_changed() {
 void IdleMemory::release() {
     after_use_.reset();
     after_change_.reset();
-    knowledge::forget_tables();
+    engine::forget_tables();
     (void)::malloc_trim(0);
 }
 

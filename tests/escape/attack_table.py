@@ -178,7 +178,7 @@ ATTACKS = (
     Attack("calls-of-32-bits", "system calls by numbers of 32 bits", OWN_DEATH),
     Attack("high-halves", "arguments that a filter takes for others"),
     Attack("new-calls", "system calls that are on no list"),
-    # doors.c
+    # own_interfaces.c
     Attack("varlink-connect", "the daemon's socket is spoken to"),
     Attack("varlink-decide", "an administrator's call as the daemon's own user"),
     Attack("varlink-impersonate", "it answers in the daemon's place"),

@@ -72,7 +72,7 @@ def ask_regularly(kind, path, user, stop, waits):
 
 
 class Client:
-    """Somebody who asks what is known already, through one door."""
+    """Somebody who asks what is known already, through one interface."""
 
     def __init__(self, kind, path, user=None):
         self.stop, self.waits = multiprocessing.Event(), multiprocessing.Queue()
@@ -159,13 +159,13 @@ def besiege(options, siege, figures):
 
 
 def waits_by_attack(times, clients):
-    """Rows of a table: what each door's client waited while each attack ran; milliseconds."""
+    """Rows of a table: what each interface's client waited while each attack ran; milliseconds."""
     rows = {}
     for name, start, end in times:
         row = rows.setdefault(name, {})
-        for door, waited in clients.items():
-            row.setdefault(door, []).extend(seconds for when, seconds in waited if start <= when + seconds and when <= end)
-    return {name: {door: quantile(seconds) for door, seconds in row.items()} for name, row in rows.items()}
+        for interface, waited in clients.items():
+            row.setdefault(interface, []).extend(seconds for when, seconds in waited if start <= when + seconds and when <= end)
+    return {name: {interface: quantile(seconds) for interface, seconds in row.items()} for name, row in rows.items()}
 
 
 def run(options):
@@ -188,16 +188,16 @@ def run(options):
 def measure(options, siege, figures):
     patient, start = siege.patient, time.monotonic()
     ready(siege.peer, patient)
-    doors = {"bus": Client(BusClient, patient.bus.path), "socket": Client(SocketClient, f"{patient.folder}/varlink")}
+    interfaces = {"bus": Client(BusClient, patient.bus.path), "socket": Client(SocketClient, f"{patient.folder}/varlink")}
     times = []
     try:
         times = besiege(options, siege, figures)
     except Exception as problem:  # noqa: BLE001: a figure like any other
         figures.wrong.append(f"{type(problem).__name__}: {problem}")
     waited = {}
-    for door, client in doors.items():
-        waited[door], problem = client.end()
-        figures.wrong += [f"the client on the {door}: {problem}"] if problem else []
+    for interface, client in interfaces.items():
+        waited[interface], problem = client.end()
+        figures.wrong += [f"the client on the {interface}: {problem}"] if problem else []
     figures.seconds = time.monotonic() - start
     figures.deaths = 0 if patient.is_alive() else 1
     figures.latency = quantile([seconds for _when, seconds in waited["bus"]])

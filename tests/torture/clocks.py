@@ -15,7 +15,7 @@ import traceback
 
 import drivers
 from figures import Figures, quantile
-from kills import BusDoor, write_profiles
+from kills import BusInterface, write_profiles
 from patient import Patient
 from peer import BUS, MANAGER, NAME, ROOT, Gone, Refused
 from varlink import Varlink
@@ -110,10 +110,10 @@ class Steps:
         self.connect()
 
     def connect(self):
-        self.peer, self.socket, self.door = self.patient.connect(), Varlink(self.patient.socket_path), BusDoor(self.patient)
+        self.peer, self.socket, self.interface = self.patient.connect(), Varlink(self.patient.socket_path), BusInterface(self.patient)
 
     def disconnect(self):
-        for one in (self.peer, self.socket, self.door):
+        for one in (self.peer, self.socket, self.interface):
             one.close()
 
     def wrong(self, text):
@@ -160,7 +160,7 @@ class Steps:
         before = self.clock.now()
         # A report throws out what has expired by then, and a clock that goes back does not bring it back.
         self.forgotten |= {other for other, at in self.reported.items() if abs(at - before) >= LASTS}
-        self.door.report(name, 1)
+        self.interface.report(name, 1)
         self.reported[name] = before
         self.forgotten.discard(name)
         self.figures.outcomes["failures reported"] += 1

@@ -26,7 +26,7 @@ class Figures:
         self.starts = None  # what the daemon took to start
         self.processor = None  # seconds that it used
         self.resident_by_flood = {}  # name -> (during it, after it), bytes
-        self.by_attack = {}  # name -> door -> what its client waited
+        self.by_attack = {}  # name -> interface -> what its client waited
 
     def before(self, patient):
         self.resident[0], self.descriptors[0] = patient.resident(), patient.descriptors()
@@ -85,11 +85,11 @@ class Figures:
 
     def table(self):
         """What clients waited while each attack ran; milliseconds."""
-        doors = list(dict.fromkeys(door for waits in self.by_attack.values() for door in waits))
-        if doors:
-            yield f"{'meanwhile':<26}" + "".join(f" {door + ' p50':>11} {'p99':>9} {'longest':>9}" for door in doors)
+        interfaces = list(dict.fromkeys(interface for waits in self.by_attack.values() for interface in waits))
+        if interfaces:
+            yield f"{'meanwhile':<26}" + "".join(f" {interface + ' p50':>11} {'p99':>9} {'longest':>9}" for interface in interfaces)
         for name, waits in self.by_attack.items():
-            waited = "".join(" {:>11} {:>9} {:>9}".format(*(waits.get(door) or ("-", "-", "-"))) for door in doors)
+            waited = "".join(" {:>11} {:>9} {:>9}".format(*(waits.get(interface) or ("-", "-", "-"))) for interface in interfaces)
             resident = "".join(f" {size / MIB:>6.1f} MiB" for size in self.resident_by_flood.get(name, ()))
             yield f"{name:<26}{waited}{resident}"
 

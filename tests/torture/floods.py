@@ -163,9 +163,9 @@ def calls_of(peer, kind, place):
     return call
 
 
-def flooders(door, kind, path, total):
+def flooders(interface, kind, path, total):
     for place in range(CONNECTIONS):
-        if door == "bus":
+        if interface == "bus":
             peer = Peer(path)
             sort = {"never read": Deaf, "no reply": Deaf, "strangers": Stranger}.get(kind, Flooder)
             yield sort(peer.socket, calls_of(peer, kind, place), messages_in, total, peer.buffer)
@@ -175,12 +175,12 @@ def flooders(door, kind, path, total):
             yield Flooder(connection, lambda: SOCKET_CALLS[kind], answers_in, total)
 
 
-def flood(door, kind, path, total, connected):
+def flood(interface, kind, path, total, connected):
     """Until it is killed. What the daemon or the bus ends is connected again."""
     become(NOBODY)
     selector = selectors.DefaultSelector()
     while True:
-        for one in flooders(door, kind, path, total):
+        for one in flooders(interface, kind, path, total):
             one.socket.setblocking(False)
             selector.register(one.socket, one.wants(), one)
         connected.set()
@@ -201,18 +201,18 @@ def each_flood(options, patient, paths, figures):
     start = time.monotonic()
     time.sleep(options.flood)
     times = [("(nothing)", start, time.monotonic())]
-    for door, kinds in (("bus", BUS_CALLS), ("socket", SOCKET_CALLS)):
+    for interface, kinds in (("bus", BUS_CALLS), ("socket", SOCKET_CALLS)):
         for kind in kinds:
-            if options.only and f"{kind}, {door}" not in options.only:
+            if options.only and f"{kind}, {interface}" not in options.only:
                 continue
             total = multiprocessing.Value("q", 0)
             connected = multiprocessing.Event()
-            process = multiprocessing.Process(target=flood, args=(door, kind, paths[door], total, connected), daemon=True)
+            process = multiprocessing.Process(target=flood, args=(interface, kind, paths[interface], total, connected), daemon=True)
             process.start()
             connected.wait(60)
             start = time.monotonic()
             time.sleep(options.flood)
-            times.append((f"{kind}, {door}", start, time.monotonic()))
+            times.append((f"{kind}, {interface}", start, time.monotonic()))
             highest = patient.resident()
             process.kill()
             process.join()
@@ -244,15 +244,15 @@ def run(options):
         os.chmod(patient.folder, 0o755)
         paths = {"bus": patient.bus.path, "socket": f"{patient.folder}/varlink", "echo": patient.bus.path}
         echo = Echo(patient.bus.path)
-        clients = {door: Client(kind, paths[door], SOMEBODY)
-                   for door, kind in (("bus", BusClient), ("socket", SocketClient), ("echo", EchoClient))}
+        clients = {interface: Client(kind, paths[interface], SOMEBODY)
+                   for interface, kind in (("bus", BusClient), ("socket", SocketClient), ("echo", EchoClient))}
         start = time.monotonic()
         figures.before(patient)
         times = each_flood(options, patient, paths, figures)
         waited = {}
-        for door, client in clients.items():
-            waited[door], problem = client.end()
-            figures.wrong += [f"the client on the {door}: {problem}"] if problem else []
+        for interface, client in clients.items():
+            waited[interface], problem = client.end()
+            figures.wrong += [f"the client on the {interface}: {problem}"] if problem else []
         echo.end()
         figures.after(patient)
         figures.seconds = time.monotonic() - start

@@ -30,7 +30,7 @@ def consumer(client, place):
     return f"torture-{client}-{place}"
 
 
-class BusDoor:
+class BusInterface:
     def __init__(self, patient):
         self.peer = patient.connect()
 
@@ -75,18 +75,18 @@ class Client(threading.Thread):
         super().__init__(daemon=True)
         self.number, self.patient, self.known, self.random = number, patient, known, rng
         self.unanswered, self.count, self.problem = None, 0, None
-        self.door = (BusDoor, SocketDoor)[number % 2](patient)
+        self.interface = (BusInterface, SocketDoor)[number % 2](patient)
 
     def change(self):
         name = consumer(self.number, self.random.randrange(CONSUMERS))
         kind, value = self.random.choice(["override", "outcome"]), self.random.choice([0, self.random.getrandbits(40) + 1])
         self.unanswered = (kind, name), value
         if kind == "outcome":
-            self.door.report(name, value)
+            self.interface.report(name, value)
         elif value:
-            self.door.set_override(name, value)
+            self.interface.set_override(name, value)
         else:
-            self.door.clear_override(name)
+            self.interface.clear_override(name)
         self.known[kind, name] = value
         self.unanswered = None
         self.count += 1
@@ -102,7 +102,7 @@ class Client(threading.Thread):
             if "NoReply" not in repr(problem) and "ServiceUnknown" not in repr(problem) and "NameHasNoOwner" not in repr(problem):
                 self.problem = repr(problem)
         finally:
-            self.door.close()
+            self.interface.close()
 
 
 def write_profiles(folder, names):
@@ -190,13 +190,13 @@ class Rounds:
         """One more start that changes everything once, and ends by SIGTERM."""
         peer = self.patient.connect()
         ready(peer, self.patient)
-        door = BusDoor(self.patient)
+        interface = BusInterface(self.patient)
         for number, known in enumerate(self.known):
             name = consumer(number, 0)
-            door.set_override(name, 1)
-            door.report(name, 1)
+            interface.set_override(name, 1)
+            interface.report(name, 1)
             known["override", name] = known["outcome", name] = 1
-        door.close()
+        interface.close()
         peer.manager("Probe", "aoasa{sv}", [[], [], {}], timeout=120)
         self.compare(peer, [])
         peer.close()

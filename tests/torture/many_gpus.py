@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A captured machine with any number of GPUs, made from the recorded H200, and the questions of each interface about it.
 
-Every GPU is asked about on the bus and on the socket. Then tests/integration/doors asks the socket, the C library, the Python and
+Every GPU is asked about on the bus and on the socket. Then tests/integration/interfaces asks the socket, the C library, the Python and
 Node.js packages, D-Bus and gpuprobectl the same questions, and compares what they answer byte for byte.
 """
 import json
@@ -128,18 +128,18 @@ class Questions:
 
 
 def ask_every_interface(options, machine, figures):
-    """What tests/integration/doors finds."""
+    """What tests/integration/interfaces finds."""
     folder = pathlib.Path(options.daemon).parent
     if not options.questions or not (folder / "gpuprobectl").exists():
         return
     done = subprocess.run(
-        ["/usr/bin/python3", "-m", "unittest", "doors_test.Doors.test_give_the_same_answers"], cwd=INTEGRATION / "doors",
+        ["/usr/bin/python3", "-m", "unittest", "interfaces_test.Interfaces.test_give_the_same_answers"], cwd=INTEGRATION / "interfaces",
         env={**os.environ, "GPUPROBE_BIN": str(folder), "GPUPROBE_SOURCE": str(SOURCE), "GPUPROBE_FAKES": str(folder.parent / "fakes"),
-             "GPUPROBE_DOORS": f"{options.questions}:{machine}", "PYTHONPATH": str(INTEGRATION), "PYTHONDONTWRITEBYTECODE": "1"},
+             "GPUPROBE_INTERFACES": f"{options.questions}:{machine}", "PYTHONPATH": str(INTEGRATION), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True, text=True, check=False)
-    for door, count in re.findall(r"^\| ([^|]+) \| ([\d,]+) \|", done.stdout, re.MULTILINE):
-        figures.outcomes[f"by {door}"] = int(count.replace(",", ""))
-        figures.count += figures.outcomes[f"by {door}"]
+    for interface, count in re.findall(r"^\| ([^|]+) \| ([\d,]+) \|", done.stdout, re.MULTILINE):
+        figures.outcomes[f"by {interface}"] = int(count.replace(",", ""))
+        figures.count += figures.outcomes[f"by {interface}"]
     if done.returncode:
         figures.wrong.append(f"interfaces differ: {done.stderr[-1500:]}")
 

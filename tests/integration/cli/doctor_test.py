@@ -97,8 +97,8 @@ class Machines(unittest.TestCase):
                 self.assertEqual(again["findings"], bundle["findings"])
 
     def test_a_report_is_not_a_daemons(self):
-        for door in ("--socket=/nonexistent", "--bus=session"):
-            done = run(door, "doctor", "--report=/nonexistent/file")
+        for interface in ("--socket=/nonexistent", "--bus=session"):
+            done = run(interface, "doctor", "--report=/nonexistent/file")
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn("leave --bus and --socket out", done.stderr)
 

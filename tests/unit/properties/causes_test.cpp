@@ -110,7 +110,7 @@ Example example_of(const Value& description) {
     example.here.programs = texts(here.at("programs"));
     example.here.cdi_specs = texts(here.at("cdi"));
     example.here.cdi_drivers = texts(here.at("cdi_drivers"));
-    example.here.has_door = here.at("door").as_bool();
+    example.here.reaches_daemon = here.at("daemon").as_bool();
     example.here.has_wsl_libraries = here.at("wsl_libraries").as_bool();
     if (const auto* label = here.at("security_label").as_string())
         example.here.security_label = *label;

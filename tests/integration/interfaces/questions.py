@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Questions for every door: a method of org.gpuprobe with its parameters, and the words of gpuprobectl that ask the same."""
+"""Questions for every interface: a method of org.gpuprobe with its parameters, and the words of gpuprobectl that ask the same."""
 import functools
 import os
 import pathlib

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every door gives the same answer: the socket, the C library, the Python package (waiting and for asyncio), the Node package,
+"""Every interface gives the same answer: the socket, the C library, the Python package (waiting and for asyncio), the Node package,
 D-Bus, and gpuprobectl over the socket, over the bus and by itself; with GPUPROBE_PORTABLE=FILE, the program in one file too.
 
-GPUPROBE_DOORS=500 asks that many questions on every recorded machine, GPUPROBE_DOORS=500:nvidia-h200-1 on one; without it, one
-of each kind on three. Prints a table of doors. The bytes are equal but where a door's types do not let them be:
+GPUPROBE_INTERFACES=500 asks that many questions on every recorded machine, GPUPROBE_INTERFACES=500:nvidia-h200-1 on one; without it, one
+of each kind on three. Prints a table of interfaces. The bytes are equal but where a interface's types do not let them be:
 
 - the Node package's answer is compared as JSON, since JavaScript writes 1 for 1.0 and sorts keys that look like numbers;
 - on D-Bus a record is a dictionary, without an order and without what is unknown; a GPU is an object path, and "/" for one that
@@ -35,7 +35,7 @@ import gpuprobe  # noqa: E402
 
 NODE = os.environ.get("GPUPROBE_NODE") or shutil.which("node")
 PORTABLE = os.environ.get("GPUPROBE_PORTABLE")
-WANTED, _, ONE = os.environ.get("GPUPROBE_DOORS", "").partition(":")
+WANTED, _, ONE = os.environ.get("GPUPROBE_INTERFACES", "").partition(":")
 MOMENTARY = re.compile(r'"generation":\d+|"(created|free_at)_usec":\d+')
 MADE_UP = re.compile(r'"fake:[a-z]+"(?!:)')
 
@@ -137,7 +137,7 @@ def variant(value):
     return GLib.Variant("a{ss}", value) if isinstance(value, dict) else GLib.Variant("s", value)
 
 
-class BusDoor:
+class BusInterface:
     def __init__(self, bus):
         self.connection = bus.connect()
 
@@ -225,7 +225,7 @@ UNSATISFIED = ["select default --backend=rocm --strict", "select default --min-m
                "plan --need-mib=99999999", "env 0"]
 
 
-class Doors(SocketCase):
+class Interfaces(SocketCase):
     maxDiff = None
 
     def start_on(self, *options):
@@ -267,17 +267,17 @@ class Doors(SocketCase):
                     answers.append(compact(refused.details))
         return answers
 
-    def assert_same(self, machine, question, door, found, told, is_moment=False):
+    def assert_same(self, machine, question, interface, found, told, is_moment=False):
         if is_moment:
             found, told = MOMENTARY.sub("", found), MOMENTARY.sub("", told)
-        self.count(machine, question, door, found == told, found, told)
+        self.count(machine, question, interface, found == told, found, told)
 
-    def count(self, machine, question, door, is_same, found, told):
-        """Keeps what differs, and how often each door was asked about each machine."""
-        self.asked[door] += 1
-        self.machines[door].add(machine.name)
+    def count(self, machine, question, interface, is_same, found, told):
+        """Keeps what differs, and how often each interface was asked about each machine."""
+        self.asked[interface] += 1
+        self.machines[interface].add(machine.name)
         if not is_same:
-            self.different.append((machine.name, door, str(question[:2])[:400], shorter(found, told)))
+            self.different.append((machine.name, interface, str(question[:2])[:400], shorter(found, told)))
 
     def ask_all(self, machine, count):
         bus = self.start_on(f"--replay={machine}")
@@ -286,7 +286,7 @@ class Doors(SocketCase):
             asked = list(itertools.islice(self.questions(report), count))
             told = [socket.text_of(method, parameters) for method, parameters, _ in asked]
             named = [with_name(method, text) for (method, _, _), text in zip(asked, told)]
-            library, on_bus = Library(self.path), BusDoor(bus)
+            library, on_bus = Library(self.path), BusInterface(bus)
             self.addCleanup(library.close)
             paths = dict(zip((gpu["id"] for gpu in json.loads(socket.text_of("ListGpus", {}))["gpus"]),
                              on_bus.call("ListGpus", GLib.Variant("(a{sv})", ({},)))))
@@ -322,19 +322,19 @@ class Doors(SocketCase):
     def assert_programs(self, machine, question, bus, text):
         method, parameters, words = question
         said = words or ["call", method, json.dumps(parameters)]
-        doors = {"gpuprobectl --socket": f"--socket={self.path}", "gpuprobectl --replay": f"--replay={machine}"}
+        interfaces = {"gpuprobectl --socket": f"--socket={self.path}", "gpuprobectl --replay": f"--replay={machine}"}
         if words:
-            doors["gpuprobectl --bus"] = f"--bus={bus.address}"
-        for door, where in doors.items():
-            wanted = MADE_UP.sub('"/"', text) if door.endswith("--bus") else text
-            self.assert_same(machine, question, door, self.printed(where, said), wanted, door.endswith("replay"))
+            interfaces["gpuprobectl --bus"] = f"--bus={bus.address}"
+        for interface, where in interfaces.items():
+            wanted = MADE_UP.sub('"/"', text) if interface.endswith("--bus") else text
+            self.assert_same(machine, question, interface, self.printed(where, said), wanted, interface.endswith("replay"))
         if PORTABLE:
             self.assert_same(machine, question, "portable", self.printed(f"--replay={machine}", said, PORTABLE), text, True)
 
     def table(self):
-        rows = [f"| {door} | {count:,} | {len(self.machines[door])} | {sum(door == each[1] for each in self.different)} |"
-                for door, count in self.asked.items()]
-        return "\n".join(["| door beside the socket | answers compared | captures | differences |", "| --- | --- | --- | --- |", *rows])
+        rows = [f"| {interface} | {count:,} | {len(self.machines[interface])} | {sum(interface == each[1] for each in self.different)} |"
+                for interface, count in self.asked.items()]
+        return "\n".join(["| interface beside the socket | answers compared | captures | differences |", "| --- | --- | --- | --- |", *rows])
 
     def test_read_what_slows_a_gpu_down_when_they_are_asked(self):
         machine = pathlib.Path(self.folder, "hot")
@@ -344,17 +344,17 @@ class Doors(SocketCase):
         for name, text in (("status", "1"), ("reason_thermal", "1"), ("reason_pl1", "0")):
             (throttle / name).write_text(text + "\n", encoding="utf-8")
         bus = self.start_on(f"--replay={machine}")
-        for door in (f"--socket={self.path}", f"--bus={bus.address}", f"--replay={machine}"):
-            found = {each["id"]: each["evidence"] for each in json.loads(self.printed(door, ["doctor"]))["findings"]}
-            self.assertEqual(found.get("slowed-by-heat", {}).get("slowdowns"), "thermal", door)
+        for interface in (f"--socket={self.path}", f"--bus={bus.address}", f"--replay={machine}"):
+            found = {each["id"]: each["evidence"] for each in json.loads(self.printed(interface, ["doctor"]))["findings"]}
+            self.assertEqual(found.get("slowed-by-heat", {}).get("slowdowns"), "thermal", interface)
         with self.client() as socket:
             self.assertIn("slowed-by-heat", socket.text_of("Diagnose", {}))
         self.end_daemon()
-        on_bus = BusDoor(self.start_on(f"--replay={machine}"))
+        on_bus = BusInterface(self.start_on(f"--replay={machine}"))
         self.assertIn("slowed-by-heat", on_bus.call("Diagnose"))
 
     def test_look_around_this_machine_alike(self):
-        on_bus = BusDoor(self.start_on())
+        on_bus = BusInterface(self.start_on())
         with self.client() as socket:
             told = socket.text_of("Diagnose", {})
             self.assertEqual(on_bus.call("Diagnose"), told)
@@ -364,12 +364,12 @@ class Doors(SocketCase):
 
     def test_exit_with_the_same_status(self):
         machine = f"--replay={MACHINES / 'pc-three-vendors'}"
-        doors = ["--direct", machine, f"--bus={self.start_on(machine).address}", f"--socket={self.path}"]
-        rows = [(status, line.split(), door) for status, lines in STATUSES.items() for line in lines for door in doors]
-        rows += [(3, line.split(), door) for line in UNSATISFIED for door in doors[1:]]
-        different = [f"{door} {' '.join(words)}: {found.returncode}, not {status}: {found.stderr}{found.stdout}"
-                     for status, words, door in rows for more in ([], ["-j"])
-                     if (found := self.gpuprobectl(door, *more, *words)).returncode != status]
+        interfaces = ["--direct", machine, f"--bus={self.start_on(machine).address}", f"--socket={self.path}"]
+        rows = [(status, line.split(), interface) for status, lines in STATUSES.items() for line in lines for interface in interfaces]
+        rows += [(3, line.split(), interface) for line in UNSATISFIED for interface in interfaces[1:]]
+        different = [f"{interface} {' '.join(words)}: {found.returncode}, not {status}: {found.stderr}{found.stdout}"
+                     for status, words, interface in rows for more in ([], ["-j"])
+                     if (found := self.gpuprobectl(interface, *more, *words)).returncode != status]
         self.assertEqual("\n".join(different), "")
 
     def test_give_the_same_answers(self):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The doors of gpuprobe itself: its socket, the pipe of the answer, what a driver prints, and what
-/// holds the driver.
+/// The interfaces of gpuprobe itself: its socket, the pipe of the answer, what a driver prints, and
+/// what holds the driver.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
