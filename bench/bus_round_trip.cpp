@@ -81,7 +81,7 @@ int connected_socket() {
 void socket_select(benchmark::State& state) {
     static const int descriptor = connected_socket();
     const std::string question =
-        R"({"method":"org.gpuprobe.Select","parameters":{"consumer":"default"}})";
+        R"({"method":"org.gpuprobe.Select","parameters":{"application":"default"}})";
     std::array<char, 65536> answer{};
     for (auto _ : state) {
         ssize_t got = ::send(descriptor, question.c_str(), question.size() + 1, 0);

@@ -29,7 +29,7 @@ struct Client {
 
 const std::string& question() {
     static const std::string text =
-        R"({"method":"org.gpuprobe.Select","parameters":{"consumer":"default"}})";
+        R"({"method":"org.gpuprobe.Select","parameters":{"application":"default"}})";
     return text;
 }
 

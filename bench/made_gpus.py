@@ -52,13 +52,13 @@ def use(address):
     """Asks everything once."""
     with gpuprobe.Client(socket_beside(address), daemon_only=True) as client:
         gpus = [gpu["id"] for gpu in client.gpus()["gpus"]]
-        for consumer in client.call("ListConsumers")["consumers"]:
+        for application in client.call("ListApplications")["applications"]:
             try:
-                client.select(consumer, explain=True)
+                client.select(application, explain=True)
             except gpuprobe.NoMatch:
                 pass
-        for product in client.call("ListProducts")["products"]:
-            client.recommend(product, explain=True)
+        for application in client.call("ListManifests")["manifests"]:
+            client.recommend(application, explain=True)
         for gpu in gpus:
             client.memory(gpu)
         client.describe()

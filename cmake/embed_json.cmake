@@ -10,7 +10,7 @@ function(gpuprobe_embed_json component header folder function)
   foreach(document IN LISTS documents)
     get_filename_component(name "${document}" NAME_WLE)
     file(READ "${document}" json)
-    if(function STREQUAL "builtin_knowledge")  # of consumers the text has a hash that answers tell
+    if(function STREQUAL "builtin_knowledge")  # of applications the text has a hash that answers tell
       string(REGEX REPLACE "\n +" "\n" json "${json}")
       string(REGEX REPLACE "\n\"\\$source\": {\n(\"[^\n]*\n)*}," "" json "${json}")
       string(REGEX REPLACE ", \"source\": \"[^\"\n]*\"" "" json "${json}")

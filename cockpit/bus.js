@@ -118,21 +118,21 @@ function request(members) {
     return Object.fromEntries(Object.entries(members).map(([key, value]) => [key, cockpit.variant(type[typeof value], value)]));
 }
 
-/** The choice for a consumer, with every candidate. `members` are keys of the request. */
-export function select(consumer, members = {}) {
-    return call(ROOT, MANAGER, "SelectBackend", "sa{sv}", [consumer, request({ ...members, explain: true })]);
+/** The choice for an application, with every candidate. `members` are keys of the request. */
+export function select(application, members = {}) {
+    return call(ROOT, MANAGER, "SelectBackend", "sa{sv}", [application, request({ ...members, explain: true })]);
 }
 
-export function recommend(product) {
-    return call(ROOT, MANAGER, "RecommendVariant", "ssa{sv}", [product, "", request({ explain: true })]);
+export function recommend(application) {
+    return call(ROOT, MANAGER, "RecommendVariant", "ssa{sv}", [application, "", request({ explain: true })]);
 }
 
-export function consumers() {
-    return call(ROOT, MANAGER, "ListConsumers", "", []);
+export function applications() {
+    return call(ROOT, MANAGER, "ListApplications", "", []);
 }
 
-export function products() {
-    return call(ROOT, MANAGER, "ListProducts", "", []);
+export function manifests() {
+    return call(ROOT, MANAGER, "ListManifests", "", []);
 }
 
 /**

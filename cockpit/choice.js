@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which backend a consumer should use, and which variant of a product to install: what the daemon decides, and why.
+// Which backend an application should use, and which variant of an application to install: what the daemon decides, and why.
 
 import { copyable, draw, facts, h, mark, table, title } from "./dom.js";
 import { fixNode, gpuList, learn, settings, unique } from "./words.js";
@@ -72,7 +72,7 @@ function choiceAnswer(answer, machine) {
         warningsNode(answer.Warnings),
         environmentNode(answer.Environment),
         answers.length ? [h("h3", {}, _("Answers")), facts(answers)] : null,
-        answer.Messages?.length ? [h("h3", {}, _("The consumer's words")), answer.Messages.map(message => h("p", {}, message))] : null,
+        answer.Messages?.length ? [h("h3", {}, _("The application's words")), answer.Messages.map(message => h("p", {}, message))] : null,
         h("h3", {}, _("Candidates")),
         table(_("Every candidate, best first"), [_("Backend"), _("GPU"), _("Verdict"), _("Because")], rows),
         fixesNode(answer.Candidates),
@@ -109,7 +109,7 @@ function installAnswer(answer, machine) {
         [texts(candidate.Reasons), texts(candidate.Warnings), candidate.Note].filter(Boolean).join("; ")]);
     return [
         h("p", { class: "answer" }, installHeadline(answer, machine)),
-        h("p", { class: "faint" }, [answer.Product, answer.Version, answer.Platform].filter(Boolean).join(" · ")),
+        h("p", { class: "faint" }, [answer.Application, answer.Version, answer.Platform].filter(Boolean).join(" · ")),
         answer.Hint ? h("p", {}, answer.Hint) : null,
         warningsNode(answer.Warnings),
         answer.Fallback?.length ? h("p", {}, cockpit.format(_("Then $0, if that fails."), answer.Fallback.join(", "))) : null,
@@ -156,18 +156,18 @@ function picker(id, label, names, chosen, onChange) {
     return h("label", {}, h("span", {}, label), select);
 }
 
-/** The section of the consumers. Returns what draws its answer anew. */
-export function choiceSection(consumers) {
+/** The section of the applications. Returns what draws its answer anew. */
+export function choiceSection(applications) {
     const read = id => document.getElementById(id);
     const question = new Question("choice-answer", () => {
         const need = Number(read("choice-memory").value);
-        return bus.select(read("choice-consumer").value, need > 0 ? { "min-memory": Math.round(need * GIB) } : {});
+        return bus.select(read("choice-application").value, need > 0 ? { "min-memory": Math.round(need * GIB) } : {});
     }, choiceAnswer);
     const refresh = () => question.refresh();
-    draw("choice", consumers, () => [
-        title("choice", _("Which backend should a consumer use?")),
+    draw("choice", applications, () => [
+        title("choice", _("Which backend should an application use?")),
         h("div", { class: "controls" },
-            picker("choice-consumer", _("Consumer"), consumers, "default", refresh),
+            picker("choice-application", _("Application"), applications, "default", refresh),
             h("label", {}, h("span", {}, _("Memory it needs on each GPU (GiB)")),
                 h("input", {
                     id: "choice-memory", type: "number", min: 0, step: "any", inputmode: "decimal", placeholder: _("anything"),
@@ -178,15 +178,15 @@ export function choiceSection(consumers) {
     return machine => question.refresh(machine);
 }
 
-/** The section of the products. Returns what draws its answer anew. */
-export function installSection(products) {
-    if (!products.length)
+/** The section of the applications. Returns what draws its answer anew. */
+export function installSection(applications) {
+    if (!applications.length)
         return () => {};
-    const first = products.includes("torch") ? "torch" : products[0];
-    const question = new Question("install-answer", () => bus.recommend(document.getElementById("install-product").value), installAnswer);
-    draw("install", products, () => [
+    const first = applications.includes("torch") ? "torch" : applications[0];
+    const question = new Question("install-answer", () => bus.recommend(document.getElementById("install-application").value), installAnswer);
+    draw("install", applications, () => [
         title("install", _("What to install")),
-        h("div", { class: "controls" }, picker("install-product", _("Product"), products, first, () => question.refresh())),
+        h("div", { class: "controls" }, picker("install-application", _("Application"), applications, first, () => question.refresh())),
         h("div", { id: "install-answer", "aria-live": "polite" }),
     ]);
     return machine => question.refresh(machine);

@@ -165,9 +165,9 @@ function tellChanges(before) {
 
 /** Once for each time that the daemon comes: what it knows by name. */
 async function drawQuestions() {
-    const [consumers, products] = await Promise.all([bus.consumers().catch(() => ["default"]), bus.products().catch(() => [])]);
-    refreshChoice = choiceSection(consumers);
-    refreshInstall = installSection(products);
+    const [applications, applications] = await Promise.all([bus.applications().catch(() => ["default"]), bus.manifests().catch(() => [])]);
+    refreshChoice = choiceSection(applications);
+    refreshInstall = installSection(applications);
     refreshFit = fitSection();
 }
 

@@ -19,7 +19,7 @@ import xml.etree.ElementTree as ElementTree
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 # Pages of the documentation that are man pages too.
-MANUAL = {"consumers": "**gpuprobe-profiles**(5)", "facts": "**gpuprobe-report**(5)", "variants": "**gpuprobe-variants**(5)"}
+MANUAL = {"applications": "**gpuprobe-profiles**(5)", "facts": "**gpuprobe-report**(5)", "variants": "**gpuprobe-variants**(5)"}
 
 
 def named(link):

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs the build of a product that fits this machine, from archives that are here, and says why that one.
+# Installs the build of an application that fits this machine, from archives that are here, and says why that one.
 #
 # Usage: install-what-fits.sh MANIFEST ARCHIVES PREFIX
 #
@@ -17,11 +17,11 @@
 set -eu
 
 manifest=$1 archives=$2 prefix=$3
-product=$(jq -r '.name' "$manifest")
+application=$(jq -r '.name' "$manifest")
 failed=
 
 say() {
-    echo "$product: $*" >&2
+    echo "$application: $*" >&2
 }
 
 portable=
@@ -38,9 +38,9 @@ gpuprobectl() {
     fi
 }
 
-# The product's name, so that what was reported about it counts.
+# The application's name, so that what was reported about it counts.
 recommend() {
-    gpuprobectl recommend "$product" --manifest "$manifest" ${failed:+"--exclude=$failed"} "$@"
+    gpuprobectl recommend "$application" --manifest "$manifest" ${failed:+"--exclude=$failed"} "$@"
 }
 
 # Of the answer.
@@ -49,7 +49,7 @@ field() {
 }
 
 report() {
-    gpuprobectl --quiet report-outcome "$product" "$@" || say "that was not noted"
+    gpuprobectl --quiet report-outcome "$application" "$@" || say "that was not noted"
 }
 
 mkdir -p "$prefix"

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a program on the GPU that gpuprobe picks for it.
 //
-// Usage: run-with-gpu.mjs CONSUMER PROGRAM [ARGUMENT…]
+// Usage: run-with-gpu.mjs APPLICATION PROGRAM [ARGUMENT…]
 //
-// CONSUMER is a name of `gpuprobectl consumers`. Debian has no module for D-Bus, so systemd's busctl
+// APPLICATION is a name of `gpuprobectl apps`. Debian has no module for D-Bus, so systemd's busctl
 // makes the call; it prints what it gets as JSON.
 import { spawnSync } from "node:child_process";
 
@@ -20,10 +20,10 @@ function plain(value) {
 }
 
 /** The answer of SelectBackend; null when nothing on this machine will do. */
-function select(consumer, built) {
+function select(application, built) {
   const request = ["1", "built", "as", String(built.length), ...built];
   const call = ["--system", "--json=short", "call", NAME, ROOT, `${NAME}.Manager`, "SelectBackend", "sa{sv}"];
-  const told = spawnSync("busctl", [...call, consumer, ...request], { encoding: "utf8" });
+  const told = spawnSync("busctl", [...call, application, ...request], { encoding: "utf8" });
   if (told.status === 0) return plain(JSON.parse(told.stdout).data[0]);
   process.stderr.write(told.stderr.split("\n")[0] + "\n");
   // busctl prints the message of an error, not its name; this is how NoMatch begins.
@@ -31,8 +31,8 @@ function select(consumer, built) {
   process.exit(1);
 }
 
-const [consumer, program, ...words] = process.argv.slice(2);
-const answer = select(consumer, ["cuda", "vulkan", "cpu"]);
+const [application, program, ...words] = process.argv.slice(2);
+const answer = select(application, ["cuda", "vulkan", "cpu"]);
 if (!answer) process.exit(3);
 for (const message of answer.Messages ?? []) console.error(message);
 console.error(`${program}: ${answer.Decision}`);

@@ -2,7 +2,7 @@
 
 // Runs a program on the GPU that gpuprobe picks for it, over the daemon's socket.
 //
-// Usage: run_with_gpu CONSUMER PROGRAM [ARGUMENT…]
+// Usage: run_with_gpu APPLICATION PROGRAM [ARGUMENT…]
 // Build: go build run_with_gpu.go
 package main
 
@@ -29,7 +29,7 @@ type reply struct {
 	Parameters choice
 }
 
-func selectBackend(consumer string) (reply, error) {
+func selectBackend(application string) (reply, error) {
 	var answer reply
 	path := os.Getenv("GPUPROBE_SOCKET")
 	if path == "" {
@@ -43,7 +43,7 @@ func selectBackend(consumer string) (reply, error) {
 	request := map[string]any{"built": []string{"cuda", "vulkan", "cpu"}}
 	call, err := json.Marshal(map[string]any{
 		"method":     "org.gpuprobe.Select",
-		"parameters": map[string]any{"consumer": consumer, "request": request},
+		"parameters": map[string]any{"application": application, "request": request},
 	})
 	if err != nil {
 		return answer, err

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a program on the GPU that gpuprobe picks for it.
 
-Usage: run_with_gpu.py CONSUMER PROGRAM [ARGUMENT…]
+Usage: run_with_gpu.py APPLICATION PROGRAM [ARGUMENT…]
 
-CONSUMER is a name of `gpuprobectl consumers`. Needs python3-dbus.
+APPLICATION is a name of `gpuprobectl apps`. Needs python3-dbus.
 """
 import os
 import sys
@@ -14,20 +14,20 @@ import dbus
 NAME = "org.gpuprobe.GpuProbe1"
 
 
-def select(consumer, **request):
+def select(application, **request):
     """The answer of SelectBackend; its Backend is "" when nothing on this machine will do."""
     bus = dbus.SystemBus()
     manager = dbus.Interface(bus.get_object(NAME, "/org/gpuprobe/GpuProbe1"), NAME + ".Manager")
-    return manager.SelectBackend(consumer, dbus.Dictionary(request, signature="sv"))
+    return manager.SelectBackend(application, dbus.Dictionary(request, signature="sv"))
 
 
 def main():
-    consumer, *command = sys.argv[1:]
-    answer = select(consumer, built=dbus.Array(["cuda", "vulkan", "cpu"], signature="s"), explain=True)
+    application, *command = sys.argv[1:]
+    answer = select(application, built=dbus.Array(["cuda", "vulkan", "cpu"], signature="s"), explain=True)
     for message in answer.get("Messages", []):
         print(message, file=sys.stderr)
     if not answer["Backend"]:
-        print(f"no backend fits for {consumer}", file=sys.stderr)
+        print(f"no backend fits for {application}", file=sys.stderr)
         for candidate in answer["Candidates"]:
             for reason in candidate["Reasons"]:
                 print(f"  {candidate['Backend']}: {reason['Text']}", file=sys.stderr)

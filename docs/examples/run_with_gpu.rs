@@ -2,7 +2,7 @@
 //! Runs a program on the GPU that gpuprobe picks for it, over the daemon's socket. A program of any
 //! size reads the answer with serde_json; this one asks with `std` alone.
 //!
-//! Usage: run_with_gpu CONSUMER PROGRAM [ARGUMENT…]
+//! Usage: run_with_gpu APPLICATION PROGRAM [ARGUMENT…]
 //! Build: rustc --edition 2021 run_with_gpu.rs
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::{net::UnixStream, process::CommandExt};
@@ -40,13 +40,13 @@ fn text_at(json: &str, key: &str) -> String {
     strings_at(json, key).into_iter().next().unwrap_or_default().1
 }
 
-fn ask(consumer: &str) -> std::io::Result<String> {
+fn ask(application: &str) -> std::io::Result<String> {
     let path = std::env::var("GPUPROBE_SOCKET").unwrap_or("/run/gpuprobe/org.gpuprobe".into());
     let mut socket = UnixStream::connect(path)?;
     let request = r#"{"built":["cuda","vulkan","cpu"]}"#;
-    let name = consumer.replace('\\', r"\\").replace('"', r#"\""#);
+    let name = application.replace('\\', r"\\").replace('"', r#"\""#);
     let call = format!(
-        r#"{{"method":"org.gpuprobe.Select","parameters":{{"consumer":"{name}","request":{request}}}}}"#
+        r#"{{"method":"org.gpuprobe.Select","parameters":{{"application":"{name}","request":{request}}}}}"#
     );
     socket.write_all(call.as_bytes())?;
     socket.write_all(&[0])?;

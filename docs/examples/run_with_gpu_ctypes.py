@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a program on the GPU that gpuprobe picks for it, over libgpuprobe.so.1.
 
-Usage: run_with_gpu_ctypes.py CONSUMER PROGRAM [ARGUMENT…]
+Usage: run_with_gpu_ctypes.py APPLICATION PROGRAM [ARGUMENT…]
 """
 import ctypes
 import errno
@@ -13,13 +13,13 @@ import sys
 library = ctypes.CDLL("libgpuprobe.so.1")
 
 
-def select(consumer, request):
+def select(application, request):
     """The answer, or {"error": …}, and the library's code."""
     client, text = ctypes.c_void_p(), ctypes.c_char_p()
     code = library.gpuprobe_open(ctypes.byref(client), None, 0)
     if code < 0:
         return code, {"error": {"message": os.strerror(-code)}}
-    code = library.gpuprobe_select(client, consumer.encode(), json.dumps(request).encode(), ctypes.byref(text))
+    code = library.gpuprobe_select(client, application.encode(), json.dumps(request).encode(), ctypes.byref(text))
     answer = json.loads(text.value) if text else {"error": {"message": os.strerror(-code)}}
     library.gpuprobe_free(text)
     library.gpuprobe_close(client)

@@ -27,7 +27,7 @@ class [[gnu::visibility("default")]] Failure : public std::runtime_error {
 public:
     Failure(std::string name, const std::string& text)
         : std::runtime_error{text}, name_{std::move(name)} {}
-    /// Name of the error, as on D-Bus: "org.gpuprobe.GpuProbe1.Error.UnknownConsumer".
+    /// Name of the error, as on D-Bus: "org.gpuprobe.GpuProbe1.Error.UnknownApplication".
     [[nodiscard]] const std::string& name() const {
         return name_;
     }
@@ -36,7 +36,7 @@ private:
     std::string name_;
 };
 
-/// Information about the application for a selection. docs/consumers.md, "The request", explains
+/// Information about the application for a selection. docs/applications.md, "The request", explains
 /// each key.
 struct Request {
     /// backends compiled into the application; absent: any
@@ -290,10 +290,11 @@ public:
             throw detail::failure_of(code == -EINVAL ? -ECONNREFUSED : code, detail::Document{""});
     }
 
-    /// Returns the backend that the application `consumer` should use on this machine, or nullopt
-    /// if none is suitable. Throws Failure: UnknownConsumer, InvalidRequest, Unavailable.
-    std::optional<Choice> select(const std::string& consumer, const Request& request = {}) {
-        auto choice = explain(consumer, request);
+    /// Returns the backend that the application `application` should use on this machine, or
+    /// nullopt if none is suitable. Throws Failure: UnknownApplication, InvalidRequest,
+    /// Unavailable.
+    std::optional<Choice> select(const std::string& application, const Request& request = {}) {
+        auto choice = explain(application, request);
         if (choice.backend.empty())
             return std::nullopt;
         return choice;
@@ -301,9 +302,9 @@ public:
 
     /// The same, with the result for each candidate, even if no backend is suitable (`backend` is
     /// empty then). Throws Failure like select().
-    Choice explain(const std::string& consumer, const Request& request = {}) {
+    Choice explain(const std::string& application, const Request& request = {}) {
         char* text = nullptr;
-        const int code = ::gpuprobe_select(client_.get(), consumer.c_str(),
+        const int code = ::gpuprobe_select(client_.get(), application.c_str(),
                                            detail::json_of(request).c_str(), &text);
         const auto document = taken(text);
         if (code < 0 && code != -ENODATA)
@@ -320,11 +321,11 @@ public:
                 .candidates = detail::candidates_in(json, root + "/candidates")};
     }
 
-    /// Returns the variant of a product to install on this machine. If there is no variant,
+    /// Returns the variant of an application to install on this machine. If there is no variant,
     /// `status` explains why. Throws Failure: NotFound, InvalidRequest, Unavailable.
-    Recommendation recommend(const std::string& product, const RecommendRequest& request = {}) {
+    Recommendation recommend(const std::string& application, const RecommendRequest& request = {}) {
         const auto document = answer([&](char** json) {
-            return ::gpuprobe_recommend(client_.get(), product.c_str(),
+            return ::gpuprobe_recommend(client_.get(), application.c_str(),
                                         detail::json_of(request).c_str(), json);
         });
         const auto json = document.json();

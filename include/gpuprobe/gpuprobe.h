@@ -6,8 +6,8 @@
  * application should use. Link with -lgpuprobe, which depends only on libc.
  *
  * Requests and replies are JSON. A reply is byte for byte what `gpuprobectl -j` prints for the same
- * request; docs/integrating.md, docs/consumers.md and data/schema explain its members. Sizes are in
- * bytes, times in microseconds. null means that a value is unknown.
+ * request; docs/integrating.md, docs/applications.md and data/schema explain its members. Sizes are
+ * in bytes, times in microseconds. null means that a value is unknown.
  *
  * The library calls the daemon through its socket. If there is no daemon, it runs `gpuprobectl
  * --direct`, which probes the machine in a process of its own. gpuprobectl must be in PATH.
@@ -16,7 +16,7 @@
  * the request was refused. Each function lists the ones that it returns.
  *   -ENODATA       nothing on this machine satisfies the request
  *   -EINVAL        a parameter, a key or a word of the request is invalid, or an argument is NULL
- *   -ENOENT        no application or product of that name
+ *   -ENOENT        no application or application of that name
  *   -ENODEV        no such GPU
  *   -EBADMSG       the manifest is malformed
  *   -EACCES        only administrators may do this
@@ -76,20 +76,20 @@ GPUPROBE_PUBLIC void gpuprobe_set_timeout(gpuprobe_client* client, int milliseco
  * Gets the report on this machine (data/schema/report.schema.json), as far as this user may see
  * it. */
 GPUPROBE_PUBLIC int gpuprobe_describe(gpuprobe_client* client, char** json);
-/* Selects the backend that an application should use on this machine. consumer: name of the
- * application, or NULL for "default". request: an object as in docs/consumers.md
+/* Selects the backend that an application should use on this machine. application: name of the
+ * application, or NULL for "default". request: an object as in docs/applications.md
  * ({"built":["cuda","cpu"]}), or NULL. Errors: -ENODATA, -EINVAL, -ENOENT, and -ENODEV for a GPU in
  * the request. */
 GPUPROBE_PUBLIC int gpuprobe_select(gpuprobe_client* client,
-                                    const char* consumer,
+                                    const char* application,
                                     const char* request,
                                     char** json);
-/* Recommends the variant of a product to install on this machine. request: an object as in
+/* Recommends the variant of an application to install on this machine. request: an object as in
  * docs/variants.md, or NULL. If no variant is suitable, the call succeeds and the reply's status
- * gives the reason. Errors: -EINVAL, -ENOENT, -EBADMSG if the product's installed manifest is
+ * gives the reason. Errors: -EINVAL, -ENOENT, -EBADMSG if the application's installed manifest is
  * malformed. */
 GPUPROBE_PUBLIC int gpuprobe_recommend(gpuprobe_client* client,
-                                       const char* product,
+                                       const char* application,
                                        const char* request,
                                        char** json);
 /* Finds out why GPUs are not used, and what helps, like `gpuprobectl doctor`. */

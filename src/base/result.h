@@ -16,16 +16,16 @@ enum class ErrorCode {
     Malformed,         ///< a document does not follow its format
     TooLarge,          ///< a document or message is over its limit
     InvalidRequest,    ///< unknown key, wrong type or contradictory request
-    UnknownConsumer,   ///< no application of that name
-    UnknownDevice,     ///< no device of that id
-    NoMatch,           ///< the request is valid, but nothing satisfies it
-    WouldWake,         ///< the answer would require waking a sleeping device
-    ProbeFailed,       ///< a worker could not be started
-    TooManyRequests,   ///< the caller is over one of its limits
-    Cancelled,         ///< the caller or a shutdown ended the operation
-    NotAuthorized,     ///< the caller has no permission for this
-    Unavailable,       ///< a required service does not answer
-    Internal,          ///< none of the above
+    UnknownApplication,  ///< no application of that name
+    UnknownDevice,       ///< no device of that id
+    NoMatch,             ///< the request is valid, but nothing satisfies it
+    WouldWake,           ///< the answer would require waking a sleeping device
+    ProbeFailed,         ///< a worker could not be started
+    TooManyRequests,     ///< the caller is over one of its limits
+    Cancelled,           ///< the caller or a shutdown ended the operation
+    NotAuthorized,       ///< the caller has no permission for this
+    Unavailable,         ///< a required service does not answer
+    Internal,            ///< none of the above
 };
 
 /// A failure: a code to branch on and a text "operation: object: reason".

@@ -144,19 +144,19 @@ Failure failure_of(const Error& error) {
 }
 
 NoMatch no_match_of(const Decision& decision) {
-    auto failure = failure_of(nothing_satisfies(decision.consumer));
+    auto failure = failure_of(nothing_satisfies(decision.application));
     failure.candidates = decision.candidates;
     return {.failure = std::move(failure),
-            .consumer = decision.consumer,
+            .application = decision.application,
             .decision = decision.summary,
             .environment = decision.environment,
             .answers = decision.answers,
             .messages = decision.messages};
 }
 
-Error nothing_satisfies(const std::string& consumer) {
+Error nothing_satisfies(const std::string& application) {
     return {ErrorCode::NoMatch,
-            "nothing on this machine satisfies '" + scrubbed(consumer, kMaxName) + "'"};
+            "nothing on this machine satisfies '" + scrubbed(application, kMaxName) + "'"};
 }
 
 std::vector<OrtHardwareDevice> hardware_devices_of(const Report& report) {
@@ -237,7 +237,7 @@ Status keep_accepted(const Decision& decision, const Report& report, PlanRequest
             request.backends[*candidate.gpu].push_back(candidate.backend);
     }
     if (kept.empty())
-        return nothing_satisfies(decision.consumer);
+        return nothing_satisfies(decision.application);
     request.gpus = std::move(kept);
     return Done{};
 }
@@ -245,11 +245,11 @@ Status keep_accepted(const Decision& decision, const Report& report, PlanRequest
 namespace {
 
 /// keep_accepted() with a new decision for the request's application.
-Status keep_to_consumer(uid_t uid,
-                        const Report& seen,
-                        const engine::Engine& engine,
-                        PlanRequest& request) {
-    const auto decision = TRY(engine.select(*request.consumer, question_for_gpus(), uid, seen));
+Status keep_to_application(uid_t uid,
+                           const Report& seen,
+                           const engine::Engine& engine,
+                           PlanRequest& request) {
+    const auto decision = TRY(engine.select(*request.application, question_for_gpus(), uid, seen));
     return keep_accepted(decision, seen, request);
 }
 
@@ -278,8 +278,8 @@ Status answer_plan(PlanRequest request,
                    engine::Engine& engine,
                    const HearPlan& heard) {
     TRY(spell_gpus(request.gpus, seen));
-    if (request.consumer)
-        TRY(keep_to_consumer(uid, seen, engine, request));
+    if (request.application)
+        TRY(keep_to_application(uid, seen, engine, request));
     // The readings may finish after this function has returned, so they share the plan's state.
     const auto waiting = std::make_shared<WaitingPlan>();
     waiting->request = std::move(request);

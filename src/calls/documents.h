@@ -35,16 +35,16 @@ struct GpuList {
 RECORD_MEMBERS(GpuList, generation, gpus, accelerators)
 
 /// The names of the applications that Select knows.
-struct ConsumerList {
-    std::vector<std::string> consumers = {};  ///< sorted
+struct ApplicationList {
+    std::vector<std::string> applications = {};  ///< sorted
 };
-RECORD_MEMBERS(ConsumerList, consumers)
+RECORD_MEMBERS(ApplicationList, applications)
 
 /// The names of the applications that Recommend knows.
-struct ProductList {
-    std::vector<std::string> products = {};  ///< sorted
+struct ManifestList {
+    std::vector<std::string> manifests = {};  ///< sorted
 };
-RECORD_MEMBERS(ProductList, products)
+RECORD_MEMBERS(ManifestList, manifests)
 
 /// The answer of `probe`: the results of one stage, for the requested APIs. While probes are
 /// running, only the progress is known (ProbeProgress in calls/interface.h).
@@ -142,7 +142,7 @@ Failure failure_of(const Error& error);
 /// The failure of a selection that no candidate satisfies, with the other members of the decision.
 struct NoMatch {
     Failure failure = {};
-    std::string consumer = {};
+    std::string application = {};
     std::string decision = {};
     std::map<std::string, std::string> environment = {};
     std::map<std::string, std::string> answers = {};
@@ -151,7 +151,7 @@ struct NoMatch {
 template <class Visitor>
 void describe(Visitor& visit, NoMatch& no_match) {
     describe(visit, no_match.failure);
-    visit("consumer", no_match.consumer);
+    visit("application", no_match.application);
     visit("decision", no_match.decision);
     visit("environment", no_match.environment);
     visit("answers", no_match.answers);
@@ -160,7 +160,7 @@ void describe(Visitor& visit, NoMatch& no_match) {
 NoMatch no_match_of(const Decision& decision);
 
 /// The error NoMatch: no backend satisfies the request of that application.
-Error nothing_satisfies(const std::string& consumer);
+Error nothing_satisfies(const std::string& application);
 
 /// A device described with the names of ONNX Runtime's OrtHardwareDevice, for programs that assign
 /// execution providers. Sources: microsoft/onnxruntime@04b0758e,

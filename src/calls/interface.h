@@ -171,18 +171,18 @@ template <class Visitor>
 void describe(Visitor&, Nothing&) {}
 
 struct SelectParameters {
-    std::optional<std::string> consumer = {};
+    std::optional<std::string> application = {};
     SelectRequestValue request = {};
 };
-RECORD_MEMBERS(SelectParameters, consumer, request)
+RECORD_MEMBERS(SelectParameters, application, request)
 
 struct RecommendParameters {
-    std::optional<std::string> product = {};
+    std::optional<std::string> application = {};
     /// The text of a manifest to use instead of the installed one.
     std::optional<std::string> manifest = {};
     RecommendRequestValue request = {};
 };
-RECORD_MEMBERS(RecommendParameters, product, manifest, request)
+RECORD_MEMBERS(RecommendParameters, application, manifest, request)
 
 /// The question of `plan`: either a number of bytes or a model. Sizes are in bytes.
 struct PlanParameters {
@@ -222,7 +222,7 @@ RECORD_MEMBERS(ProbeParameters, gpus, apis, stage, allow_wake, force)
 
 /// The outcome of a choice. Exactly one of backend, variant and family is given.
 struct OutcomeParameters {
-    std::string consumer = {};
+    std::string application = {};
     std::string outcome = {};
     std::optional<std::string> backend = {};
     std::optional<std::string> variant = {};
@@ -230,18 +230,18 @@ struct OutcomeParameters {
     std::optional<std::string> detail = {};
     std::optional<std::string> gpu = {};
 };
-RECORD_MEMBERS(OutcomeParameters, consumer, outcome, backend, variant, family, detail, gpu)
+RECORD_MEMBERS(OutcomeParameters, application, outcome, backend, variant, family, detail, gpu)
 
 struct OverrideParameters {
-    std::string consumer = {};
+    std::string application = {};
     Value rule = {};
 };
-RECORD_MEMBERS(OverrideParameters, consumer, rule)
+RECORD_MEMBERS(OverrideParameters, application, rule)
 
-struct ConsumerParameters {
-    std::string consumer = {};
+struct ApplicationParameters {
+    std::string application = {};
 };
-RECORD_MEMBERS(ConsumerParameters, consumer)
+RECORD_MEMBERS(ApplicationParameters, application)
 
 struct QuarantineParameters {
     std::optional<std::string> api = {};
@@ -260,12 +260,12 @@ RECORD_MEMBERS(InterfaceParameters, interface)
 /// The answer of org.varlink.service.GetInfo. Source: varlink.org, "Service".
 struct ServiceInfo {
     std::string vendor = "gpuprobe";
-    std::string product = "gpuprobe";
+    std::string application = "gpuprobe";
     std::string version = std::string{kVersion};
     std::string url = "https://github.com/gpuprobe/gpuprobe";
     std::vector<std::string> interfaces = {};
 };
-RECORD_MEMBERS(ServiceInfo, vendor, product, version, url, interfaces)
+RECORD_MEMBERS(ServiceInfo, vendor, application, version, url, interfaces)
 
 struct InterfaceDescription {
     std::string description = {};
@@ -287,16 +287,16 @@ struct ProbeProgress {
 RECORD_MEMBERS(ProbeProgress, progress, generation, probes)
 
 struct OverrideSet {
-    std::string consumer = {};
+    std::string application = {};
     bool set = true;
 };
-RECORD_MEMBERS(OverrideSet, consumer, set)
+RECORD_MEMBERS(OverrideSet, application, set)
 
 struct OverrideCleared {
-    std::string consumer = {};
+    std::string application = {};
     bool cleared = false;
 };
-RECORD_MEMBERS(OverrideCleared, consumer, cleared)
+RECORD_MEMBERS(OverrideCleared, application, cleared)
 
 struct OverrideList {
     std::map<std::string, store::Override> overrides = {};

@@ -80,12 +80,12 @@ void list_hardware_devices(const Nothing&, const Asking& ask) {
         HardwareDeviceList{ask.machine.seen.generation, hardware_devices_of(ask.machine.seen)});
 }
 
-void list_consumers(const Nothing&, const Asking& ask) {
-    ask.send(ConsumerList{ask.machine.engine.consumers()});
+void list_applications(const Nothing&, const Asking& ask) {
+    ask.send(ApplicationList{ask.machine.engine.applications()});
 }
 
-void list_products(const Nothing&, const Asking& ask) {
-    ask.send(ProductList{ask.machine.engine.products()});
+void list_manifests(const Nothing&, const Asking& ask) {
+    ask.send(ManifestList{ask.machine.engine.manifests()});
 }
 
 /// The request with "explain" set, because the documents always contain every candidate. A value of
@@ -98,8 +98,8 @@ Value with_candidates(Value request) {
 }
 
 void select_backend(const SelectParameters& in, const Asking& ask) {
-    const auto consumer = in.consumer.value_or("default");
-    const auto decision = ask.machine.engine.select(consumer, with_candidates(in.request.value),
+    const auto application = in.application.value_or("default");
+    const auto decision = ask.machine.engine.select(application, with_candidates(in.request.value),
                                                     ask.call.uid, ask.machine.seen);
     if (!decision || decision->backend)
         return ask.send(decision);
@@ -109,7 +109,7 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
 }
 
 void recommend_variant(const RecommendParameters& in, const Asking& ask) {
-    ask.send(ask.machine.engine.recommend(in.product.value_or(""), in.manifest.value_or(""),
+    ask.send(ask.machine.engine.recommend(in.application.value_or(""), in.manifest.value_or(""),
                                           with_candidates(in.request.value), ask.call.uid,
                                           ask.machine.seen));
 }
@@ -217,13 +217,13 @@ void report_outcome(const OutcomeParameters& in, const Asking& ask) {
 }
 
 void set_override(const OverrideParameters& in, const Asking& ask) {
-    const auto done = ask.machine.engine.set_override(in.consumer, in.rule, ask.call.uid);
-    done ? ask.send(OverrideSet{in.consumer}) : ask.refuse(done.error());
+    const auto done = ask.machine.engine.set_override(in.application, in.rule, ask.call.uid);
+    done ? ask.send(OverrideSet{in.application}) : ask.refuse(done.error());
 }
 
-void clear_override(const ConsumerParameters& in, const Asking& ask) {
-    const auto cleared = ask.machine.engine.clear_override(in.consumer);
-    cleared ? ask.send(OverrideCleared{in.consumer, *cleared}) : ask.refuse(cleared.error());
+void clear_override(const ApplicationParameters& in, const Asking& ask) {
+    const auto cleared = ask.machine.engine.clear_override(in.application);
+    cleared ? ask.send(OverrideCleared{in.application, *cleared}) : ask.refuse(cleared.error());
 }
 
 void list_overrides(const Nothing&, const Asking& ask) {
@@ -311,18 +311,18 @@ std::vector<Method> questions() {
         method<Nothing, HardwareDeviceList, list_hardware_devices>(
             "ListHardwareDevices",
             "Processor, GPUs and NPUs by the names of ONNX Runtime's OrtHardwareDevice.", kept),
-        method<Nothing, ConsumerList, list_consumers>("ListConsumers",
-                                                      "The consumers that Select knows."),
-        method<Nothing, ProductList, list_products>("ListProducts",
-                                                    "The products that Recommend knows."),
+        method<Nothing, ApplicationList, list_applications>("ListApplications",
+                                                            "The applications that Select knows."),
+        method<Nothing, ManifestList, list_manifests>("ListManifests",
+                                                      "The applications that Recommend knows."),
         method<SelectParameters, Decision, select_backend>(
             "Select",
-            "The backend that a consumer should use, and what became of the others. "
-            "Without a consumer: default.",
+            "The backend that an application should use, and what became of the others. "
+            "Without an application: default.",
             kept),
         method<RecommendParameters, Recommendation, recommend_variant>(
             "Recommend",
-            "Which of a product's variants to install. manifest: its text, in the "
+            "Which of an application's variants to install. manifest: its text, in the "
             "place of the installed one.",
             kept),
         method<PlanParameters, PlanAnswer, plan_memory>(
@@ -360,9 +360,9 @@ std::vector<Method> orders() {
             "Needs more.",
             {.subscribes = true}),
         method<OverrideParameters, OverrideSet, set_override>(
-            "SetOverride", "Decides for one consumer, for everybody. For administrators.",
+            "SetOverride", "Decides for one application, for everybody. For administrators.",
             for_overrides),
-        method<ConsumerParameters, OverrideCleared, clear_override>(
+        method<ApplicationParameters, OverrideCleared, clear_override>(
             "ClearOverride", "For administrators.", for_overrides),
         method<Nothing, OverrideList, list_overrides>("ListOverrides",
                                                       "What administrators decided."),

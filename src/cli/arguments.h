@@ -18,8 +18,8 @@ enum class ColourMode { Auto, Always, Never };
 
 /// Arguments of select and env, and of the other verbs that make a choice.
 struct SelectArguments {
-    std::string consumer = "default";
-    bool names_consumer = false;  ///< the user named the application
+    std::string application = "default";
+    bool names_application = false;  ///< the user named the application
     /// The request for SelectBackend (policy/request_table.h), except that `gpus` may hold any
     /// selectors; the verb turns them into ids.
     Value request = Value{Value::Object{}};
@@ -31,7 +31,7 @@ struct SelectArguments {
 /// Arguments of override.
 struct OverrideArguments {
     std::string action = "list";  ///< set, clear or list
-    std::optional<std::string> consumer = {};
+    std::optional<std::string> application = {};
     /// The part of a rule about variants, as RecommendVariant takes it.
     Value variants = Value{Value::Object{}};
 };
@@ -71,7 +71,7 @@ struct PlanArguments {
 
 /// Arguments of the verbs about variants: recommend, export, selector and verify.
 struct RecommendArguments {
-    std::string product = {};                  ///< optional for export
+    std::string application = {};              ///< optional for export
     std::optional<std::string> manifest = {};  ///< a file
     Value request = Value{Value::Object{}};    ///< the request for RecommendVariant
     std::optional<std::string> force = {};
@@ -83,7 +83,7 @@ struct RecommendArguments {
 
 /// Arguments of export and selector, in addition to RecommendArguments.
 struct FleetArguments {
-    std::vector<std::string> products = {};
+    std::vector<std::string> applications = {};
     std::optional<std::string> output = {};  ///< a file; absent or "-": standard output
     std::optional<std::string> check = {};   ///< a file to compare with
     bool installs = false;                   ///< write the file that the orchestrator reads

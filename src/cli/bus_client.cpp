@@ -81,32 +81,32 @@ Result<Report> BusClient::report() {
     return parse_report(json);
 }
 
-Result<Decision> BusClient::select(const std::string& consumer, const Value& request) {
+Result<Decision> BusClient::select(const std::string& application, const Value& request) {
     // The error NoMatch carries no candidates. Ask again with "explain", which always returns a
     // decision.
-    auto decision = daemon_->select(consumer, request);
+    auto decision = daemon_->select(application, request);
     if (decision || decision.error().code != ErrorCode::NoMatch)
         return decision;
     // The candidates are needed for --force and for the explanation of "nothing fits".
     auto explained = request;
     explained["explain"] = true;
-    return daemon_->select(consumer, explained);
+    return daemon_->select(application, explained);
 }
 
-Result<Recommendation> BusClient::recommend(const std::string& product,
+Result<Recommendation> BusClient::recommend(const std::string& application,
                                             const std::string& manifest,
                                             const Value& request) {
     auto explained = request;
     explained["explain"] = true;
-    return daemon_->recommend(product, manifest, explained);
+    return daemon_->recommend(application, manifest, explained);
 }
 
-Result<std::vector<std::string>> BusClient::consumers() {
-    return daemon_->consumers();
+Result<std::vector<std::string>> BusClient::applications() {
+    return daemon_->applications();
 }
 
-Result<std::vector<std::string>> BusClient::products() {
-    return daemon_->products();
+Result<std::vector<std::string>> BusClient::manifests() {
+    return daemon_->manifests();
 }
 
 std::unique_ptr<PolkitAgent> BusClient::agent() {
@@ -122,14 +122,14 @@ Status BusClient::probe(const ProbeRequest& order, const std::function<void(doub
     return daemon_->probe(order, progress);
 }
 
-Status BusClient::set_override(const std::string& consumer, const Value& rule) {
+Status BusClient::set_override(const std::string& application, const Value& rule) {
     const auto asking = agent();
-    return daemon_->set_override(consumer, rule);
+    return daemon_->set_override(application, rule);
 }
 
-Result<bool> BusClient::clear_override(const std::string& consumer) {
+Result<bool> BusClient::clear_override(const std::string& application) {
     const auto asking = agent();
-    return daemon_->clear_override(consumer);
+    return daemon_->clear_override(application);
 }
 
 Result<Value> BusClient::overrides() {

@@ -279,14 +279,14 @@ std::string decision_text(const Decision& decision, const Report* report, const 
     return text;
 }
 
-std::string consumer_text(const Decision& decision, const Screen& screen) {
+std::string application_text(const Decision& decision, const Screen& screen) {
     std::string text;
     if (!decision.answers.empty())
         text += "\n" + toned(screen, Tone::Strong, "Answers") + "\n";
     for (const auto& [name, value] : decision.answers)
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(value));
     if (!decision.messages.empty())
-        text += "\n" + toned(screen, Tone::Strong, "The consumer's words") + "\n";
+        text += "\n" + toned(screen, Tone::Strong, "The application's words") + "\n";
     for (const auto& message : decision.messages)
         for (const auto line : split(message, '\n'))
             text += "  " + scrubbed(line, 1024) + "\n";
@@ -415,12 +415,12 @@ bool wants_no_gpu(const Arguments& arguments) {
     return backend && (*backend == "none" || *backend == "off");
 }
 
-std::map<std::string, std::string> switches_here(const std::string& consumer) {
+std::map<std::string, std::string> switches_here(const std::string& application) {
     Variables found;
     // The profile is looked up here even if a daemon decides, because only this process has the
     // variables.
-    const auto known = engine::consumers_in(engine::consumer_folders());
-    if (const auto* profile = known.selection(consumer))
+    const auto known = engine::applications_in(engine::application_folders());
+    if (const auto* profile = known.selection(application))
         for (const auto& [variable, values] : profile->integrated_by)
             add_own(variable, found);
     return found;
@@ -452,13 +452,13 @@ Result<Decision> choose(Context& context, bool explains) {
     TRY(read_build(context, request));
     // The environment of this shell is the environment of the program that will be started.
     auto callers = hiding_variables_here();
-    callers.merge(switches_here(context.arguments.select.consumer));
+    callers.merge(switches_here(context.arguments.select.application));
     if (!callers.empty())
         request["environment"] = to_value(callers);
     // Send the candidates too: with masks, the reasons may be about the caller's variables.
     if (explains || !callers.empty())
         request["explain"] = true;
-    return context.client.select(context.arguments.select.consumer, request);
+    return context.client.select(context.arguments.select.application, request);
 }
 
 ExitCode report_no_match(const Context& context, const Decision& decision) {
@@ -467,7 +467,7 @@ ExitCode report_no_match(const Context& context, const Decision& decision) {
         return ExitCode::NoMatch;
     }
     const auto code =
-        report_failure(context.arguments, nothing_satisfies(context.arguments.select.consumer));
+        report_failure(context.arguments, nothing_satisfies(context.arguments.select.application));
     if (context.arguments.is_quiet)
         return code;
     // The explanation is not an answer, so it goes to standard error.
@@ -475,7 +475,7 @@ ExitCode report_no_match(const Context& context, const Decision& decision) {
     const auto report = context.client.report();
     const auto findings = report ? own_findings(*report) : std::vector<Finding>{};
     const auto place = report ? own_place(*report, findings) : ReasonPlace{};
-    print_error(consumer_text(decision, screen) + candidates_text(decision, place, screen));
+    print_error(application_text(decision, screen) + candidates_text(decision, place, screen));
     return code;
 }
 

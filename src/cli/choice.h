@@ -70,7 +70,7 @@ std::string candidates_text(const Decision& decision,
 std::string fixes_text(const std::vector<std::string>& fixes, const Screen& screen);
 
 /// The profile's further answers and the application's own messages; "" without either. Pure.
-std::string consumer_text(const Decision& decision, const Screen& screen);
+std::string application_text(const Decision& decision, const Screen& screen);
 
 /// The decision for select, env and run. It contains the candidates if `explains` is true or if
 /// nothing matches. Errors: as Client::select(); for an unknown application, with the closest known
@@ -79,7 +79,7 @@ Result<Decision> choose(Context& context, bool explains = false);
 
 /// The variables of this process that make the application use more GPUs than it does by default
 /// (for instance integrated ones).
-std::map<std::string, std::string> switches_here(const std::string& consumer);
+std::map<std::string, std::string> switches_here(const std::string& application);
 
 /// Whether the user asked for no GPU. If the application has no other backend, its environment then
 /// hides all GPUs.

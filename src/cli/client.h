@@ -42,19 +42,19 @@ public:
     [[nodiscard]] virtual Result<Report> gpus() { return report(); }
     /// Chooses a backend. A decision whose `backend` is null is not an error. A decision with a
     /// backend is guaranteed to have its candidates only if the request has `explain`. Errors:
-    /// UnknownConsumer, InvalidRequest, Unavailable.
-    [[nodiscard]] virtual Result<Decision> select(const std::string& consumer,
+    /// UnknownApplication, InvalidRequest, Unavailable.
+    [[nodiscard]] virtual Result<Decision> select(const std::string& application,
                                                   const Value& request) = 0;
     /// Chooses a variant. An answer without a variant is not an error. `manifest`: the text of a
     /// manifest, or empty for the installed one. Errors: NotFound, Malformed, TooLarge,
     /// InvalidRequest, Unavailable.
-    [[nodiscard]] virtual Result<Recommendation> recommend(const std::string& product,
+    [[nodiscard]] virtual Result<Recommendation> recommend(const std::string& application,
                                                            const std::string& manifest,
                                                            const Value& request) = 0;
     /// The sorted names of the applications that select() knows. Errors: Unavailable.
-    [[nodiscard]] virtual Result<std::vector<std::string>> consumers() = 0;
+    [[nodiscard]] virtual Result<std::vector<std::string>> applications() = 0;
     /// The sorted names of the applications that recommend() knows. Errors: Unavailable.
-    [[nodiscard]] virtual Result<std::vector<std::string>> products() = 0;
+    [[nodiscard]] virtual Result<std::vector<std::string>> manifests() = 0;
     /// Probes the drivers again and returns when the report contains the results. `progress` is
     /// called with a share from 0 to 1. Errors: InvalidRequest, WouldWake, TooManyRequests,
     /// Cancelled.
@@ -68,9 +68,9 @@ public:
     virtual Status refresh_memory(Gpu& /*gpu*/) { return Done{}; }
     /// Sets an administrator's rule for an application (policy/override_rule.h). Errors:
     /// NotAuthorized, InvalidRequest, TooManyRequests, Io.
-    virtual Status set_override(const std::string& consumer, const Value& rule) = 0;
+    virtual Status set_override(const std::string& application, const Value& rule) = 0;
     /// Removes an override. Returns false if the application had none. Errors: as set_override().
-    virtual Result<bool> clear_override(const std::string& consumer) = 0;
+    virtual Result<bool> clear_override(const std::string& application) = 0;
     /// All overrides as an object: application → rule, set_at_usec, set_by_uid.
     virtual Result<Value> overrides() = 0;
     /// Reports whether a choice worked (engine/decision_service.h). Errors: InvalidRequest,

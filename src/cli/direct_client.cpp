@@ -27,7 +27,7 @@ constexpr Duration kIsOfNow = std::chrono::seconds{1};
 /// Options for an engine that lives as long as one command.
 engine::EngineOptions engine_options(const DirectOptions& options) {
     engine::EngineOptions engine{
-        .consumer_folders = engine::consumer_folders(options.profile_folders),
+        .application_folders = engine::application_folders(options.profile_folders),
         .knowledge = engine::KnowledgeFolders::below(options.knowledge_root),
         .watch_hardware = options.follows_hardware};
     if (options.has_cache && !options.replay)
@@ -127,22 +127,22 @@ Result<Report> DirectClient::report() {
     return engine_->report();
 }
 
-Result<Decision> DirectClient::select(const std::string& consumer, const Value& request) {
-    return engine_->select(consumer, request, ::getuid());
+Result<Decision> DirectClient::select(const std::string& application, const Value& request) {
+    return engine_->select(application, request, ::getuid());
 }
 
-Result<Recommendation> DirectClient::recommend(const std::string& product,
+Result<Recommendation> DirectClient::recommend(const std::string& application,
                                                const std::string& manifest,
                                                const Value& request) {
-    return engine_->recommend(product, manifest, request, ::getuid());
+    return engine_->recommend(application, manifest, request, ::getuid());
 }
 
-Result<std::vector<std::string>> DirectClient::consumers() {
-    return engine_->consumers();
+Result<std::vector<std::string>> DirectClient::applications() {
+    return engine_->applications();
 }
 
-Result<std::vector<std::string>> DirectClient::products() {
-    return engine_->products();
+Result<std::vector<std::string>> DirectClient::manifests() {
+    return engine_->manifests();
 }
 
 Status DirectClient::probe(const ProbeRequest& order, const std::function<void(double)>& progress) {
@@ -178,14 +178,14 @@ Status DirectClient::keeps(std::string_view what) const {
                  std::string{what} + ": a replayed machine keeps nothing"};
 }
 
-Status DirectClient::set_override(const std::string& consumer, const Value& rule) {
+Status DirectClient::set_override(const std::string& application, const Value& rule) {
     TRY(keeps("override"));
-    return engine_->set_override(consumer, rule, ::getuid());
+    return engine_->set_override(application, rule, ::getuid());
 }
 
-Result<bool> DirectClient::clear_override(const std::string& consumer) {
+Result<bool> DirectClient::clear_override(const std::string& application) {
     TRY(keeps("override"));
-    return engine_->clear_override(consumer);
+    return engine_->clear_override(application);
 }
 
 Result<Value> DirectClient::overrides() {

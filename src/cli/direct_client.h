@@ -40,18 +40,18 @@ public:
 
     [[nodiscard]] Result<Value> document() override;
     [[nodiscard]] Result<Report> report() override;
-    [[nodiscard]] Result<Decision> select(const std::string& consumer,
+    [[nodiscard]] Result<Decision> select(const std::string& application,
                                           const Value& request) override;
-    [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
+    [[nodiscard]] Result<Recommendation> recommend(const std::string& application,
                                                    const std::string& manifest,
                                                    const Value& request) override;
-    [[nodiscard]] Result<std::vector<std::string>> consumers() override;
-    [[nodiscard]] Result<std::vector<std::string>> products() override;
+    [[nodiscard]] Result<std::vector<std::string>> applications() override;
+    [[nodiscard]] Result<std::vector<std::string>> manifests() override;
     Status probe(const ProbeRequest& order, const std::function<void(double)>& progress) override;
     Status renew() override;
     Status refresh_memory(Gpu& gpu) override;
-    Status set_override(const std::string& consumer, const Value& rule) override;
-    Result<bool> clear_override(const std::string& consumer) override;
+    Status set_override(const std::string& application, const Value& rule) override;
+    Result<bool> clear_override(const std::string& application) override;
     Result<Value> overrides() override;
     Status report_outcome(const Value& outcome) override;
     Result<std::uint32_t> clear_quarantine(const Value& filter) override;

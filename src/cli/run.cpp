@@ -46,14 +46,15 @@ bool rests_on_profile_alone(const Arguments& arguments) {
     const auto request = select_request_from(select.request);
     if (!request || !(request->platform || request->fake || is_switched_off(*request)))
         return false;
-    const auto known = engine::consumers_in(engine::consumer_folders(arguments.profile_folders));
-    const auto* profile = known.selection(select.consumer);
+    const auto known =
+        engine::applications_in(engine::application_folders(arguments.profile_folders));
+    const auto* profile = known.selection(select.application);
     return profile && rests_on_profile_alone(*profile, *request);
 }
 
 /// Whether the verb lists names, which needs no look at the machine.
 bool asks_for_names(const Arguments& arguments) {
-    return arguments.verb == "consumers" || arguments.verb == "products";
+    return arguments.verb == "apps" || arguments.verb == "manifests";
 }
 
 /// How long to wait for a driver. Verbs that need an answer don't wait for a driver that hangs;
@@ -70,7 +71,7 @@ std::optional<Duration> patience_of(const Arguments& arguments) {
 void warn_of_ignored_files(const Arguments& arguments) {
     std::vector<Reason> ignored;
     if (!arguments.profile_folders.empty())
-        (void)engine::consumers_in(arguments.profile_folders, &ignored);
+        (void)engine::applications_in(arguments.profile_folders, &ignored);
     warn(arguments, ignored);
 }
 
@@ -205,13 +206,13 @@ int complete(const std::vector<std::string>& words) {
         print("\tfiles\n");
     if (completion.names & kFolders)
         print("\tfolders\n");
-    if (completion.names & (kProducts | kConsumers)) {
-        const auto known =
-            engine::consumers_in(engine::consumer_folders(completion.arguments.profile_folders));
-        if (completion.names & kProducts)
-            show(offers_of(completion, offers_from(known.products(), "product")));
-        if (completion.names & kConsumers)
-            show(offers_of(completion, offers_from(known.consumers(), "consumer")));
+    if (completion.names & (kManifests | kApplications)) {
+        const auto known = engine::applications_in(
+            engine::application_folders(completion.arguments.profile_folders));
+        if (completion.names & kManifests)
+            show(offers_of(completion, offers_from(known.manifests(), "application")));
+        if (completion.names & kApplications)
+            show(offers_of(completion, offers_from(known.applications(), "application")));
     }
     // Show the fast results before asking for GPUs, which may run into the time limit.
     std::fflush(stdout);

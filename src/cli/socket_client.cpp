@@ -123,8 +123,8 @@ Result<Report> SocketClient::gpus() {
 
 /// The reply NoMatch has all required members of a decision except the generation, so it is
 /// returned as a decision without a backend.
-Result<Decision> SocketClient::select(const std::string& consumer, const Value& request) {
-    auto parameters = with("consumer", consumer);
+Result<Decision> SocketClient::select(const std::string& application, const Value& request) {
+    auto parameters = with("application", application);
     parameters["request"] = request;
     const auto answer = TRY(call({.method = "Select", .parameters = parameters}));
     auto document = TRY(answer_from(answer.document));
@@ -137,24 +137,24 @@ Result<Decision> SocketClient::select(const std::string& consumer, const Value& 
     return record_in<Decision>(document);
 }
 
-Result<Recommendation> SocketClient::recommend(const std::string& product,
+Result<Recommendation> SocketClient::recommend(const std::string& application,
                                                const std::string& manifest,
                                                const Value& request) {
-    auto parameters = with("product", product);
+    auto parameters = with("application", application);
     if (!manifest.empty())
         parameters["manifest"] = manifest;
     parameters["request"] = request;
     return record_in<Recommendation>(TRY(ask("Recommend", parameters)));
 }
 
-Result<std::vector<std::string>> SocketClient::consumers() {
-    const auto document = TRY(ask("ListConsumers", {Value::Object{}}));
-    return TRY(record_in<ConsumerList>(document)).consumers;
+Result<std::vector<std::string>> SocketClient::applications() {
+    const auto document = TRY(ask("ListApplications", {Value::Object{}}));
+    return TRY(record_in<ApplicationList>(document)).applications;
 }
 
-Result<std::vector<std::string>> SocketClient::products() {
-    const auto document = TRY(ask("ListProducts", {Value::Object{}}));
-    return TRY(record_in<ProductList>(document)).products;
+Result<std::vector<std::string>> SocketClient::manifests() {
+    const auto document = TRY(ask("ListManifests", {Value::Object{}}));
+    return TRY(record_in<ManifestList>(document)).manifests;
 }
 
 Status SocketClient::probe(const ProbeRequest& order, const std::function<void(double)>&) {
@@ -186,15 +186,16 @@ Status SocketClient::refresh_memory(Gpu& gpu) {
     return Done{};
 }
 
-Status SocketClient::set_override(const std::string& consumer, const Value& rule) {
-    auto parameters = with("consumer", consumer);
+Status SocketClient::set_override(const std::string& application, const Value& rule) {
+    auto parameters = with("application", application);
     parameters["rule"] = rule;
     TRY(ask("SetOverride", parameters));
     return Done{};
 }
 
-Result<bool> SocketClient::clear_override(const std::string& consumer) {
-    return TRY(ask("ClearOverride", with("consumer", consumer))).at("cleared").as_bool() == true;
+Result<bool> SocketClient::clear_override(const std::string& application) {
+    return TRY(ask("ClearOverride", with("application", application))).at("cleared").as_bool() ==
+           true;
 }
 
 Result<Value> SocketClient::overrides() {

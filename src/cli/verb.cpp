@@ -215,7 +215,7 @@ std::vector<Option> variant_options() {
     std::vector<Option> options{
         {.names = "--manifest",
          .value = {.name = "FILE", .names = kFiles},
-         .help = "the variants there are; without it the installed list of PRODUCT",
+         .help = "the variants there are; without it the installed list of APPLICATION",
          .take = put<&Arguments::recommend, &RecommendArguments::manifest>}};
     for (const auto& key : recommend_keys())
         if (!key.option.empty() && key.key != "explain")
@@ -233,9 +233,9 @@ Status take_gpu(Arguments& arguments, const std::string& word) {
     return Done{};
 }
 
-Status take_consumer(Arguments& arguments, const std::string& word) {
-    arguments.select.consumer = word;
-    arguments.select.names_consumer = true;
+Status take_application(Arguments& arguments, const std::string& word) {
+    arguments.select.application = word;
+    arguments.select.names_application = true;
     return Done{};
 }
 
@@ -318,7 +318,7 @@ std::vector<Option> source_options() {
          .take = put<&Arguments::worker>},
         {.names = "--profiles",
          .value = {.name = "DIR", .names = kFolders},
-         .help = "more consumer profiles, with --direct or --replay; may be repeated",
+         .help = "more application profiles, with --direct or --replay; may be repeated",
          .take = take_profile_folder,
          .repeats = true},
         {.names = "--knowledge-root",

@@ -20,8 +20,8 @@ namespace gpuprobe::inline cli {
 enum Names : unsigned {
     kNoNames = 0,
     kGpus = 1,
-    kConsumers = 2,
-    kProducts = 4,
+    kApplications = 2,
+    kManifests = 4,
     kVerbs = 8,
     kFiles = 16,
     kFolders = 32,
@@ -149,8 +149,8 @@ Option explain_variants_option();
 
 /// Adds a GPU to Arguments::gpus.
 Status take_gpu(Arguments& arguments, const std::string& word);
-/// Stores the operand CONSUMER as the application to choose for.
-Status take_consumer(Arguments& arguments, const std::string& word);
+/// Stores the operand APPLICATION as the application to choose for.
+Status take_application(Arguments& arguments, const std::string& word);
 
 // One function per verb that returns its table; verb_<name>.cpp has both the table and the code.
 
@@ -166,7 +166,7 @@ Verb recommend_verb();
 Verb export_verb();
 Verb selector_verb();
 Verb verify_verb();
-Verb products_verb();
+Verb manifests_verb();
 Verb plan_verb();
 Verb probe_verb();
 Verb bench_verb();
@@ -177,7 +177,7 @@ Verb override_verb();
 Verb call_verb();
 Verb report_outcome_verb();
 Verb quarantine_verb();
-Verb consumers_verb();
+Verb applications_verb();
 Verb knowledge_verb();
 Verb version_verb();
 Verb help_verb();

@@ -262,8 +262,8 @@ Result<std::vector<Recommendation>> answers_for(Context& context) {
     if (arguments.recommend.manifest)
         answers.push_back(TRY(recommended(context)));
     else
-        for (const auto& product : arguments.fleet.products)
-            answers.push_back(TRY(recommended(context, product)));
+        for (const auto& application : arguments.fleet.applications)
+            answers.push_back(TRY(recommended(context, application)));
     return answers;
 }
 
@@ -407,11 +407,11 @@ struct ToolForm {
 // In the order of the help.
 constexpr ToolForm kForms[] = {
     {"conda", "CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _AMDGPU, _GLIBC …, for mamba and pixi too"},
-    {"uv", "UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; of a PRODUCT UV_TORCH_BACKEND"},
+    {"uv", "UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; of an APPLICATION UV_TORCH_BACKEND"},
     {"wheel", "what the providers of wheel variants take"},
-    {"pip", "--index-url of the recommended variant of PRODUCT"},
+    {"pip", "--index-url of the recommended variant of APPLICATION"},
     {"ggml", "CMake options for llama.cpp and its like"},
-    {"container", "--device arguments for docker and podman, of a PRODUCT for its GPUs alone"},
+    {"container", "--device arguments for docker and podman, of an APPLICATION for its GPUs alone"},
 };
 
 /// The export for a tool: variables or arguments. One of the two is empty.
@@ -421,15 +421,16 @@ struct ToolAnswer {
     std::string problem = {};  ///< why it is empty although it should not be
 };
 
-/// The recommendation for PRODUCT; nullopt if none was named. Errors: NoMatch if no variant fits.
+/// The recommendation for APPLICATION; nullopt if none was named. Errors: NoMatch if no variant
+/// fits.
 Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
     const auto& wanted = context.arguments.recommend;
-    if (wanted.product.empty() && !wanted.manifest)
+    if (wanted.application.empty() && !wanted.manifest)
         return std::optional<Recommendation>{};
     auto answer = TRY(recommended(context));
     if (!answer.variant)
-        return Error{ErrorCode::NoMatch, phrase("no variant of '{product}' fits",
-                                                {{"product", scrubbed(answer.product)}})};
+        return Error{ErrorCode::NoMatch, phrase("no variant of '{application}' fits",
+                                                {{"application", scrubbed(answer.application)}})};
     return std::optional{std::move(answer)};
 }
 
@@ -464,7 +465,7 @@ Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation
     if (format == "container")
         return for_containers(report, answer);
     if (format == "pip" && !answer)
-        return Error{ErrorCode::InvalidRequest, "export pip: of which product?"};
+        return Error{ErrorCode::InvalidRequest, "export pip: of which application?"};
     if (format == "pip")
         return ToolAnswer{.arguments = pip_arguments(*answer)};
     // ggml: build for the default choice.
@@ -529,7 +530,7 @@ Prints one answer for another tool, as variables (KEY=VALUE) or arguments:
         for (const auto& form : kForms)
             text += fmt::format("  {:<11}  {}\n", form.name, form.summary);
         text += R"(
-Or describes this machine to an engine that runs many, with what it can run of each PRODUCT:
+Or describes this machine to an engine that runs many, with what it can run of each APPLICATION:
 
 )";
         for (const auto& format : export_formats())
@@ -569,20 +570,21 @@ Status check_fleet(FleetArguments& fleet, const ExportFormat& format) {
     return Done{};
 }
 
-/// Checks the options. Formats for a tool take one product and none of the file options.
+/// Checks the options. Formats for a tool take one application and none of the file options.
 Status check_export(Arguments& arguments) {
     auto& wanted = arguments.recommend;
     auto& fleet = arguments.fleet;
     if (wanted.format.empty())
         return refusal(phrase("export: which format? {names}", {{"names", format_names()}}));
-    if (wanted.manifest && fleet.products.size() > 1)
-        return refusal("export: a manifest is about one product");
-    if (!fleet.products.empty())
-        wanted.product = fleet.products.front();
+    if (wanted.manifest && fleet.applications.size() > 1)
+        return refusal("export: a manifest is about one application");
+    if (!fleet.applications.empty())
+        wanted.application = fleet.applications.front();
     if (const auto* format = export_format(wanted.format))
         return check_fleet(fleet, *format);
-    if (fleet.products.size() > 1)
-        return refusal(phrase("export {format}: give one product", {{"format", wanted.format}}));
+    if (fleet.applications.size() > 1)
+        return refusal(
+            phrase("export {format}: give one application", {{"format", wanted.format}}));
     if (fleet.output || fleet.installs || fleet.check || fleet.node || fleet.every || fleet.mode)
         return refusal(phrase(
             "export {format}: it has no --output, --install, --check, --every, --mode or --node",
@@ -590,8 +592,8 @@ Status check_export(Arguments& arguments) {
     return Done{};
 }
 
-Status take_product(Arguments& arguments, const std::string& word) {
-    arguments.fleet.products.push_back(word);
+Status add_application(Arguments& arguments, const std::string& word) {
+    arguments.fleet.applications.push_back(word);
     return Done{};
 }
 
@@ -649,12 +651,12 @@ Verb export_verb() {
         .name = "export",
         .overview = {{"export FORMAT",
                       "the same, or this machine, for pip, docker, Ansible, Slurm …"}},
-        .usage = {"export FORMAT [PRODUCT…] [OPTION…]"},
+        .usage = {"export FORMAT [APPLICATION…] [OPTION…]"},
         .about = about_export(),
         .operands = {{.word = {.name = "FORMAT", .offers = format_names(), .takes_others = false},
                       .take = put<&Arguments::recommend, &RecommendArguments::format>},
-                     {.word = {.name = "PRODUCT", .names = kProducts},
-                      .take = take_product,
+                     {.word = {.name = "APPLICATION", .names = kManifests},
+                      .take = add_application,
                       .repeats = true}},
         .options = joined(fleet_options(), variant_options()),
         .check = check_export,

@@ -49,11 +49,11 @@ DocumentStatus status_of(const std::string& name,
         status.file = document.path;
     // An application's file has the dates of its builds, which matter more than the dates of the
     // file.
-    if (name.starts_with("consumers/"))
-        if (const auto product = parse_product(document.json)) {
-            status.version = product->version;
-            status.issued = product->issued;
-            status.expires = product->expires;
+    if (name.starts_with("applications/"))
+        if (const auto application = parse_manifest(document.json)) {
+            status.version = application->version;
+            status.issued = application->issued;
+            status.expires = application->expires;
         }
     const auto expires = knowledge::instant_of(status.expires.value_or(""));
     status.expired = expires && now >= *expires;
@@ -176,7 +176,7 @@ Verb knowledge_verb() {
         .usage = {"knowledge [status]", "knowledge verify FILE", "knowledge update FILE",
                   "knowledge rollback"},
         .about = R"(
-What is known about chips, drivers, distributions, causes and consumers is in documents: compiled in,
+What is known about chips, drivers, distributions, causes and applications is in documents: compiled in,
 from the package gpuprobe-knowledge, from a bundle, or an administrator's. status says which one of each
 is in use. verify checks a bundle, its signature and every document; update also puts it into use, as
 root; rollback returns to the one before. A running daemon notices the change.

@@ -223,8 +223,8 @@ Result<ExitCode> run_plan(Context& context) {
     // Selectors become ids, then the application's choice limits the GPUs.
     for (auto& gpu : request.gpus)
         gpu = TRY(pick_gpu(ComputeView{report}, gpu))->id;
-    if (request.consumer) {
-        const auto decision = TRY(context.client.select(*request.consumer, question_for_gpus()));
+    if (request.application) {
+        const auto decision = TRY(context.client.select(*request.application, question_for_gpus()));
         TRY(keep_accepted(decision, report, request));
     }
     TRY(refresh(context, request.gpus, report));

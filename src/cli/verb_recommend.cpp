@@ -174,7 +174,7 @@ Result<Recommendation> recommended_by(Context& context,
                                       const std::string& text,
                                       const Value& request) {
     const auto& arguments = context.arguments.recommend;
-    auto answer = context.client.recommend(arguments.product, text, request);
+    auto answer = context.client.recommend(arguments.application, text, request);
     if (!answer && arguments.manifest && answer.error().code == ErrorCode::Malformed)
         return std::move(answer).error().in(*arguments.manifest);
     return answer;
@@ -185,8 +185,8 @@ Result<ExitCode> print_forced(Context& context,
                               const Recommendation& answer,
                               const std::string& text) {
     const auto& name = *context.arguments.recommend.force;
-    const auto manifest =
-        text.empty() ? TRY(wanted_manifest(context.arguments.recommend)) : TRY(parse_product(text));
+    const auto manifest = text.empty() ? TRY(wanted_manifest(context.arguments.recommend))
+                                       : TRY(parse_manifest(text));
     const Variant* variant = nullptr;
     for (const auto& platform : manifest.platforms)
         if (answer.platform == platform.key)
@@ -246,17 +246,18 @@ void explain_nothing(const Context& context, const Recommendation& answer) {
 
 Result<Manifest> wanted_manifest(const RecommendArguments& arguments) {
     if (arguments.manifest) {
-        auto manifest = parse_product(TRY(manifest_text(*arguments.manifest)));
+        auto manifest = parse_manifest(TRY(manifest_text(*arguments.manifest)));
         return manifest ? std::move(manifest) : std::move(manifest).error().in(*arguments.manifest);
     }
-    const auto known = engine::consumers_in(engine::consumer_folders());
-    if (const auto* product = known.product(arguments.product))
-        return *product;
-    return unknown_name(ErrorCode::NotFound, "no product", arguments.product, known.products());
+    const auto known = engine::applications_in(engine::application_folders());
+    if (const auto* application = known.manifest(arguments.application))
+        return *application;
+    return unknown_name(ErrorCode::NotFound, "no application", arguments.application,
+                        known.manifests());
 }
 
-Result<Recommendation> recommended(Context& context, const std::string& product) {
-    return context.client.recommend(product, "", context.arguments.recommend.request);
+Result<Recommendation> recommended(Context& context, const std::string& application) {
+    return context.client.recommend(application, "", context.arguments.recommend.request);
 }
 
 Result<Recommendation> recommended(Context& context) {
@@ -271,7 +272,7 @@ Result<ExitCode> run_recommend(Context& context) {
     const auto text = TRY(given_text(arguments.recommend));
     auto request = arguments.recommend.request;
     // Variables by which the application uses more GPUs affect the answer.
-    if (const auto switches = switches_here(arguments.recommend.product); !switches.empty())
+    if (const auto switches = switches_here(arguments.recommend.application); !switches.empty())
         request["environment"] = to_value(switches);
     const auto answer = TRY(recommended_by(context, text, request));
     warn_of_masks(arguments);
@@ -305,38 +306,38 @@ Result<ExitCode> run_recommend(Context& context) {
 
 Status check_recommend(Arguments& arguments) {
     const auto& recommend = arguments.recommend;
-    if (recommend.product.empty() && !recommend.manifest)
+    if (recommend.application.empty() && !recommend.manifest)
         return refusal(
-            "recommend: which product? 'gpuprobectl products' lists those that are known");
+            "recommend: which application? 'gpuprobectl manifests' lists those that are known");
     return Done{};
 }
 
 }  // namespace
 
 Verb recommend_verb() {
-    return {
-        .name = "recommend",
-        .overview = {{"recommend PRODUCT",
-                      "which of its variants to install, and why not the others"}},
-        .usage = {"recommend PRODUCT [OPTION…]", "recommend [PRODUCT] --manifest=FILE [OPTION…]"},
-        .about = R"(
-The variant of PRODUCT that fits this machine, and what to try next. NAMES are variants or
+    return {.name = "recommend",
+            .overview = {{"recommend APPLICATION",
+                          "which of its variants to install, and why not the others"}},
+            .usage = {"recommend APPLICATION [OPTION…]",
+                      "recommend [APPLICATION] --manifest=FILE [OPTION…]"},
+            .about = R"(
+The variant of APPLICATION that fits this machine, and what to try next. NAMES are variants or
 families; family:NAME means only the family. Exit status 3 when none fits.
 )",
-        .operands = {{.word = {.name = "PRODUCT", .names = kProducts},
-                      .take = put<&Arguments::recommend, &RecommendArguments::product>}},
-        .options =
-            joined(variant_options(),
-                   {explain_variants_option(),
-                    {.names = "--chain",
-                     .help = "only the names, in the order in which to try them",
-                     .take = put<&Arguments::recommend, &RecommendArguments::chain>},
-                    {.names = "--force",
-                     .value = {.name = "NAME"},
-                     .help = "this variant whatever the verdict; what speaks against it is told",
-                     .take = put<&Arguments::recommend, &RecommendArguments::force>}}),
-        .check = check_recommend,
-        .run = run_recommend};
+            .operands = {{.word = {.name = "APPLICATION", .names = kManifests},
+                          .take = put<&Arguments::recommend, &RecommendArguments::application>}},
+            .options = joined(
+                variant_options(),
+                {explain_variants_option(),
+                 {.names = "--chain",
+                  .help = "only the names, in the order in which to try them",
+                  .take = put<&Arguments::recommend, &RecommendArguments::chain>},
+                 {.names = "--force",
+                  .value = {.name = "NAME"},
+                  .help = "this variant whatever the verdict; what speaks against it is told",
+                  .take = put<&Arguments::recommend, &RecommendArguments::force>}}),
+            .check = check_recommend,
+            .run = run_recommend};
 }
 
 namespace {
@@ -443,9 +444,9 @@ Result<ExitCode> run_verify(const Arguments& arguments) {
     if (!problem.empty())
         return Error{ErrorCode::Malformed, scrubbed(*wanted.file, 512) + ": " + problem};
     if (!arguments.is_quiet)
-        print(phrase("{file} is {variant} of {product}", {{"file", scrubbed(*wanted.file, 512)},
-                                                          {"variant", variant.name},
-                                                          {"product", manifest.name}}) +
+        print(phrase("{file} is {variant} of {application}", {{"file", scrubbed(*wanted.file, 512)},
+                                                              {"variant", variant.name},
+                                                              {"application", manifest.name}}) +
               "\n");
     return ExitCode::Answered;
 }

@@ -11,10 +11,10 @@ namespace gpuprobe::inline cli {
 /// Malformed, with the file; and the errors of Client::recommend().
 Result<Recommendation> recommended(Context& context);
 /// The recommendation for another installed application.
-Result<Recommendation> recommended(Context& context, const std::string& product);
+Result<Recommendation> recommended(Context& context, const std::string& application);
 
 /// The manifest that the command line names, or the installed manifest of its application. Errors:
-/// NotFound, with a suggestion; the errors of parse_product() and of reading the file, with its
+/// NotFound, with a suggestion; the errors of parse_manifest() and of reading the file, with its
 /// path.
 Result<Manifest> wanted_manifest(const RecommendArguments& arguments);
 

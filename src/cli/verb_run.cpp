@@ -91,7 +91,7 @@ std::optional<bool> as_expected(const Run& run) {
 Value document_of(const Run& run) {
     const auto& arguments = run.context.arguments.run;
     Value document;
-    document["consumer"] = run.decision.consumer;
+    document["application"] = run.decision.application;
     document["program"] = scrubbed(arguments.program.front());
     document["expected"] = to_value(arguments.expect);
     document["as_expected"] = to_value(as_expected(run));
@@ -255,7 +255,7 @@ void report(Run& run, Attempt& attempt) {
     if (!outcome || api_below(attempt.chosen.backend).empty() || run.not_reported)
         return;
     Value told;
-    told["consumer"] = run.decision.consumer;
+    told["application"] = run.decision.application;
     told["outcome"] = *outcome;
     told["backend"] = attempt.chosen.backend;
     if (attempt.chosen.gpus.size() == 1)
@@ -343,8 +343,9 @@ Result<ExitCode> choose_and_run(Context& context) {
     Run run{.context = context,
             .decision = std::move(decision),
             .report = TRY(context.client.report())};
-    const auto known = engine::consumers_in(engine::consumer_folders(arguments.profile_folders));
-    if (const auto* profile = known.selection(arguments.select.consumer))
+    const auto known =
+        engine::applications_in(engine::application_folders(arguments.profile_folders));
+    if (const auto* profile = known.selection(arguments.select.application))
         run.failed_statuses = profile->failed_statuses;
     return run_ways(run);
 }
@@ -372,7 +373,7 @@ Status check_program(Arguments& arguments) {
     if (run.program.empty() || run.program.front().empty())
         return refusal(
             "run: which program?\nWrite it behind two dashes: gpuprobectl run "
-            "CONSUMER -- PROGRAM ARGUMENTS…");
+            "APPLICATION -- PROGRAM ARGUMENTS…");
     if (run.expect && !is_expectable(*run.expect))
         return refusal(
             fmt::format("--expect: '{}' is no API that programs compute through\nIt takes {} or a "
@@ -401,11 +402,11 @@ std::vector<Option> options_of_a_start() {
 Verb run_verb() {
     return {
         .name = "run",
-        .overview = {{"run CONSUMER -- …",
+        .overview = {{"run APPLICATION -- …",
                       "start a program with its choice, and see what it uses"}},
-        .usage = {"run [CONSUMER] [OPTION…] -- PROGRAM [ARGUMENT…]"},
+        .usage = {"run [APPLICATION] [OPTION…] -- PROGRAM [ARGUMENT…]"},
         .about = R"page(
-Starts PROGRAM, without a shell, with the environment that 'env CONSUMER' prints, and watches which
+Starts PROGRAM, without a shell, with the environment that 'env APPLICATION' prints, and watches which
 GPU it and everything that it starts use, how much of its memory, and through which API. When it has
 ended, or ten seconds after it took a GPU, one line on standard error says so:
 
@@ -421,7 +422,8 @@ Memory is the most that was seen at one moment. Descendants are found by the var
 which is set for that. How the choice went is reported as report-outcome does it: that it worked,
 or that it failed, if another way did not fail or the GPU was in use.
 )page",
-        .operands = {{.word = {.name = "CONSUMER", .names = kConsumers}, .take = take_consumer}},
+        .operands = {{.word = {.name = "APPLICATION", .names = kApplications},
+                      .take = take_application}},
         .options = joined(
             {{.names = "--expect",
               .value = {.name = "API", .offers = kBackendWords},

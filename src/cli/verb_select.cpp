@@ -45,7 +45,7 @@ Result<ExitCode> run_select(Context& context) {
     const auto findings = report ? own_findings(*report) : std::vector<Finding>{};
     const auto place = report ? own_place(*report, findings) : ReasonPlace{};
     if (explains)
-        print(consumer_text(decision, context.screen) +
+        print(application_text(decision, context.screen) +
               candidates_text(decision, place, context.screen));
     else
         print(fixes_text(explained(decision.warnings, place).fixes, context.screen));
@@ -55,19 +55,19 @@ Result<ExitCode> run_select(Context& context) {
 }  // namespace
 
 Verb select_verb() {
-    return {
-        .name = "select",
-        .overview = {{"select [CONSUMER]",
-                      "the backend a consumer should use, and why not the others"}},
-        .usage = {"select [CONSUMER] [OPTION…]"},
-        .about = R"(
-The backend that CONSUMER should use on this machine, on which GPU, with which environment. Without
-a name, what any inference runtime should use.
-Exit status 3 when nothing satisfies the request; the candidates then say why.
+    return {.name = "select",
+            .overview = {{"select [APPLICATION]",
+                          "the backend an application should use, and why not the others"}},
+            .usage = {"select [APPLICATION] [OPTION…]"},
+            .about = R"(
+The backend that APPLICATION should use on this machine, on which GPU, with which environment.
+Without a name, what any inference runtime should use. Exit status 3 when nothing satisfies the
+request; the candidates then say why.
 )",
-        .operands = {{.word = {.name = "CONSUMER", .names = kConsumers}, .take = take_consumer}},
-        .options = choice_options(),
-        .run = run_select};
+            .operands = {{.word = {.name = "APPLICATION", .names = kApplications},
+                          .take = take_application}},
+            .options = choice_options(),
+            .run = run_select};
 }
 
 namespace {
@@ -98,7 +98,7 @@ Result<ExitCode> print_choice(Context& context) {
         TRY(describe_build(context, decision));
     if (context.wants_json()) {
         Value document{Value::Object{}};
-        document["consumer"] = decision.consumer;
+        document["application"] = decision.application;
         document["backend"] = to_value(decision.backend);
         document["environment"] = to_value(decision.environment);
         document["warnings"] = to_value(decision.warnings);
@@ -126,7 +126,7 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
     const auto& arguments = context.arguments;
     if (has_options(arguments))
         return Error{ErrorCode::InvalidRequest,
-                     "env: a GPU takes no options of a choice; 'env CONSUMER --gpu=GPU' does"};
+                     "env: a GPU takes no options of a choice; 'env APPLICATION --gpu=GPU' does"};
     const auto selectors = gpu_selectors(report, gpu);
     const auto lines = environment_lines(selectors, environment_for(report, gpu));
     const auto stale = stale_among(report.notes);
@@ -150,34 +150,37 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
 /// The operand is an application or a GPU. A name that could be both is an error, unless options
 /// that only a choice takes decide it.
 Result<ExitCode> run_env(Context& context) {
-    const auto& word = context.arguments.select.consumer;
-    if (!context.arguments.select.names_consumer)
+    const auto& word = context.arguments.select.application;
+    if (!context.arguments.select.names_application)
         return print_choice(context);
-    const auto consumers = TRY(context.client.consumers());
-    const bool is_consumer = std::ranges::find(consumers, word) != consumers.end();
-    if (is_consumer && has_options(context.arguments))
+    const auto applications = TRY(context.client.applications());
+    const bool is_application = std::ranges::find(applications, word) != applications.end();
+    if (is_application && has_options(context.arguments))
         return print_choice(context);
     const auto report = TRY(context.client.report());
     const ComputeView view{report};
     const auto meant = gpus_meant(view, word);
-    if (meant.empty() && is_consumer && context.arguments.shows_all)
-        return Error{ErrorCode::InvalidRequest, "env: --all goes with a GPU, not with a consumer"};
-    if (meant.empty() && is_consumer)
+    if (meant.empty() && is_application && context.arguments.shows_all)
+        return Error{ErrorCode::InvalidRequest,
+                     "env: --all goes with a GPU, not with an application"};
+    if (meant.empty() && is_application)
         return print_choice(context);
     if (meant.empty())
-        return unknown_name(ErrorCode::UnknownConsumer, "no consumer and no GPU", word, consumers);
-    if (is_consumer)
-        return Error{ErrorCode::InvalidRequest,
-                     fmt::format("env: '{}' is a consumer and could mean {}: write the GPU's id, "
-                                 "or give the consumer an option such as --gpu",
-                                 word, gpu_listing(meant))};
+        return unknown_name(ErrorCode::UnknownApplication, "no application and no GPU", word,
+                            applications);
+    if (is_application)
+        return Error{
+            ErrorCode::InvalidRequest,
+            fmt::format("env: '{}' is an application and could mean {}: write the GPU's id, "
+                        "or give the application an option such as --gpu",
+                        word, gpu_listing(meant))};
     const auto& gpu = *TRY(pick_gpu(view, word));
     // Selectors of a partition are based on the view in which it is a GPU.
     return print_gpu(context, unit_of(gpu) ? view.report() : report, gpu);
 }
 
 Status check_env(Arguments& arguments) {
-    if (arguments.shows_all && !arguments.select.names_consumer)
+    if (arguments.shows_all && !arguments.select.names_application)
         return refusal("env: --all shows every way to name a GPU: which one?");
     return Done{};
 }
@@ -186,17 +189,17 @@ Status check_env(Arguments& arguments) {
 
 Verb env_verb() {
     return {.name = "env",
-            .overview = {{"env [CONSUMER]",
+            .overview = {{"env [APPLICATION]",
                           "the same as KEY=VALUE lines, for eval or EnvironmentFile="},
                          {"env GPU", "the variables that make any program use this GPU"}},
-            .usage = {"env [CONSUMER] [OPTION…]", "env GPU [--all] [OPTION…]"},
+            .usage = {"env [APPLICATION] [OPTION…]", "env GPU [--all] [OPTION…]"},
             .about = R"page(
 The environment of the choice as KEY=VALUE lines:
 
-  eval "$(gpuprobectl env CONSUMER | sed 's/^/export /')"
-  gpuprobectl env CONSUMER > /run/CONSUMER.env     # EnvironmentFile=
+  eval "$(gpuprobectl env APPLICATION | sed 's/^/export /')"
+  gpuprobectl env APPLICATION > /run/APPLICATION.env     # EnvironmentFile=
 
-It selects what was chosen and hides every other GPU, in all variables that the consumer reads; if
+It selects what was chosen and hides every other GPU, in all variables that the application reads; if
 the CPU was chosen, or --backend=none was given, it hides all GPUs.
 
 With a GPU, it is what makes programs use only that one: for each API the best name that stays the
@@ -204,8 +207,8 @@ same after a restart, or else its position, with the variables that fix the orde
 shows the other ways, as comments; -j prints all of them with the GPU's UUIDs. Exit status 3 when
 the GPU cannot be named.
 )page",
-            .operands = {{.word = {.name = "CONSUMER", .names = kConsumers | kGpus},
-                          .take = take_consumer}},
+            .operands = {{.word = {.name = "APPLICATION", .names = kApplications | kGpus},
+                          .take = take_application}},
             .options =
                 joined({{.names = "--build",
                          .help = "variables for building ggml for that choice, not for running it",
@@ -259,7 +262,8 @@ Result<ExitCode> list_overrides(Context& context) {
         print_json(context.arguments, document);
         return ExitCode::Answered;
     }
-    Table table{{{.title = "CONSUMER"}, {.title = "RULE", .may_shrink = true}, {.title = "UID"}}};
+    Table table{
+        {{.title = "APPLICATION"}, {.title = "RULE", .may_shrink = true}, {.title = "UID"}}};
     for (const auto& member : *overrides.as_object())
         table.add({{.text = member.key, .tone = Tone::Strong},
                    {.text = rule_words(member.value.at("rule"))},
@@ -270,15 +274,16 @@ Result<ExitCode> list_overrides(Context& context) {
 
 /// Reports that an override was set or cleared, or that there was none to clear.
 Result<ExitCode> done(Context& context, const char* what, bool happened) {
-    const auto& consumer = *context.arguments.overriding.consumer;
+    const auto& application = *context.arguments.overriding.application;
     if (context.wants_json()) {
         Value document;
-        document["consumer"] = consumer;
+        document["application"] = application;
         document[what] = happened;
         print_json(context.arguments, document);
     } else if (!context.arguments.is_quiet) {
-        print(phrase(happened ? "{consumer}: override {what}" : "{consumer}: there was no override",
-                     {{"consumer", scrubbed(consumer, 64)}, {"what", what}}) +
+        print(phrase(happened ? "{application}: override {what}"
+                              : "{application}: there was no override",
+                     {{"application", scrubbed(application, 64)}, {"what", what}}) +
               "\n");
     }
     return ExitCode::Answered;
@@ -288,19 +293,19 @@ Result<ExitCode> run_override(Context& context) {
     const auto& arguments = context.arguments;
     if (arguments.overriding.action == "list")
         return list_overrides(context);
-    const auto& consumer = *arguments.overriding.consumer;
+    const auto& application = *arguments.overriding.application;
     if (arguments.overriding.action == "clear")
-        return done(context, "cleared", TRY(context.client.clear_override(consumer)));
+        return done(context, "cleared", TRY(context.client.clear_override(application)));
     // Rules are stored with ids, which stay valid when the order of GPUs changes.
     auto wanted = arguments;
     TRY(name_gpus_by_id(context, wanted.select.request));
-    TRY(context.client.set_override(consumer, override_rule_of(wanted)));
+    TRY(context.client.set_override(application, override_rule_of(wanted)));
     return done(context, "set", true);
 }
 
 Status check_override(Arguments& arguments) {
-    if (arguments.overriding.action != "list" && !arguments.overriding.consumer)
-        return refusal("override: for which consumer? 'gpuprobectl consumers' lists them");
+    if (arguments.overriding.action != "list" && !arguments.overriding.application)
+        return refusal("override: for which application? 'gpuprobectl apps' lists them");
     return Done{};
 }
 
@@ -309,18 +314,19 @@ Status check_override(Arguments& arguments) {
 Verb override_verb() {
     return {
         .name = "override",
-        .overview = {{"override", "set, clear or list your own choice for a consumer"}},
-        .usage = {"override set CONSUMER OPTION…", "override clear CONSUMER", "override [list]"},
+        .overview = {{"override", "set, clear or list your own choice for an application"}},
+        .usage = {"override set APPLICATION OPTION…", "override clear APPLICATION",
+                  "override [list]"},
         .about = R"(
-Sets what select and recommend answer for CONSUMER until it is cleared. An override reorders or
+Sets what select and recommend answer for APPLICATION until it is cleared. An override reorders or
 narrows the choice; it never makes an unusable backend usable, and its --backend counts only if the
-consumer asks for none itself. In the daemon it needs an administrator; with --direct it is only for
-you.
+application asks for none itself. In the daemon it needs an administrator; with --direct it is only
+for you.
 )",
         .operands = {{.word = {.name = "ACTION", .offers = "set clear list", .takes_others = false},
                       .take = put<&Arguments::overriding, &OverrideArguments::action>},
-                     {.word = {.name = "CONSUMER", .names = kConsumers},
-                      .take = put<&Arguments::overriding, &OverrideArguments::consumer>}},
+                     {.word = {.name = "APPLICATION", .names = kApplications},
+                      .take = put<&Arguments::overriding, &OverrideArguments::application>}},
         .options = rule_options(),
         .check = check_override,
         .run = run_override};
@@ -337,7 +343,7 @@ void add(Value& outcome, const char* key, const std::optional<std::string>& text
 Result<ExitCode> run_report_outcome(Context& context) {
     const auto& arguments = context.arguments;
     Value outcome;
-    outcome["consumer"] = arguments.select.consumer;
+    outcome["application"] = arguments.select.application;
     outcome["outcome"] = arguments.outcome.result;
     add(outcome, "backend", arguments.outcome.backend);
     add(outcome, "variant", arguments.outcome.variant);
@@ -350,14 +356,14 @@ Result<ExitCode> run_report_outcome(Context& context) {
     if (context.wants_json())
         print_json(arguments, outcome);
     else if (!arguments.is_quiet)
-        print(fmt::format("noted: {} {}\n", scrubbed(arguments.select.consumer, 64),
+        print(fmt::format("noted: {} {}\n", scrubbed(arguments.select.application, 64),
                           arguments.outcome.result == "ok" ? "works" : "failed"));
     return ExitCode::Answered;
 }
 
 Status check_report_outcome(Arguments& arguments) {
     if (arguments.outcome.result.empty())
-        return refusal("report-outcome: CONSUMER and RESULT are needed");
+        return refusal("report-outcome: APPLICATION and RESULT are needed");
     return Done{};
 }
 
@@ -373,12 +379,13 @@ Status take_gpu_used(Arguments& arguments, const std::string& word) {
 Verb report_outcome_verb() {
     return {.name = "report-outcome",
             .overview = {{"report-outcome", "say that a choice worked, or failed"}},
-            .usage = {"report-outcome CONSUMER ok|failed OPTION…"},
+            .usage = {"report-outcome APPLICATION ok|failed OPTION…"},
             .about = R"(
 Reports how a choice went. What failed is not offered to you again for a week, unless its driver
 changes or you report that it works. What root reports counts for everybody.
 )",
-            .operands = {{.word = {.name = "CONSUMER", .names = kConsumers}, .take = take_consumer},
+            .operands = {{.word = {.name = "APPLICATION", .names = kApplications},
+                          .take = take_application},
                          {.word = {.name = "RESULT", .offers = "ok failed", .takes_others = false},
                           .take = put<&Arguments::outcome, &OutcomeArguments::result>}},
             .options = {{.names = "--backend",
@@ -420,36 +427,36 @@ ExitCode list(const Context& context, const char* what, const std::vector<std::s
     return ExitCode::Answered;
 }
 
-Result<ExitCode> list_consumers(Context& context) {
-    return list(context, "consumers", TRY(context.client.consumers()));
+Result<ExitCode> list_applications(Context& context) {
+    return list(context, "applications", TRY(context.client.applications()));
 }
 
-Result<ExitCode> list_products(Context& context) {
-    return list(context, "products", TRY(context.client.products()));
+Result<ExitCode> list_manifests(Context& context) {
+    return list(context, "manifests", TRY(context.client.manifests()));
 }
 
 }  // namespace
 
 /// Lists the applications of select and env.
-Verb consumers_verb() {
-    return {.name = "consumers",
-            .overview = {{"consumers", "the names that select and env know"}},
-            .usage = {"consumers [OPTION…]"},
+Verb applications_verb() {
+    return {.name = "apps",
+            .overview = {{"apps", "the names that select and env know"}},
+            .usage = {"apps [OPTION…]"},
             .about = R"(
-The consumer profiles that select and env know.
+The application profiles that select and env know.
 )",
-            .run = list_consumers};
+            .run = list_applications};
 }
 
 /// Lists the applications of recommend.
-Verb products_verb() {
-    return {.name = "products",
-            .overview = {{"products", "the names that recommend knows"}},
-            .usage = {"products [OPTION…]"},
+Verb manifests_verb() {
+    return {.name = "manifests",
+            .overview = {{"manifests", "the names that recommend knows"}},
+            .usage = {"manifests [OPTION…]"},
             .about = R"(
-The products that recommend knows without a manifest.
+The applications that recommend knows without a manifest.
 )",
-            .run = list_products};
+            .run = list_manifests};
 }
 
 }  // namespace gpuprobe::inline cli

@@ -34,8 +34,8 @@ Result<const VariantPlatform*> platform_of(const Manifest& manifest, const std::
         });
     if (found == manifest.platforms.end())
         return Error{ErrorCode::InvalidRequest,
-                     phrase("{product} has no platform {name}; it has {names}",
-                            {{"product", scrubbed(manifest.name, 64)},
+                     phrase("{application} has no platform {name}; it has {names}",
+                            {{"application", scrubbed(manifest.name, 64)},
                              {"name", name.empty() ? std::string{kUsualArch} : scrubbed(name, 64)},
                              {"names", platform_names(manifest)}})};
     return &*found;
@@ -128,8 +128,8 @@ Status check_selector(Arguments& arguments) {
     const auto& fleet = arguments.fleet;
     if (fleet.engine.empty())
         return refusal("selector: for which --engine?");
-    if (arguments.recommend.product.empty() || fleet.variant.empty())
-        return refusal("selector: PRODUCT and VARIANT are needed");
+    if (arguments.recommend.application.empty() || fleet.variant.empty())
+        return refusal("selector: APPLICATION and VARIANT are needed");
     if (!fleet.features.empty() && fleet.engine != "slurm")
         return refusal("--features is for --engine=slurm");
     return Done{};
@@ -162,7 +162,7 @@ const std::string& engine_names() {
 const std::string& about_selector() {
     static const std::string page = [] {
         std::string text = R"(
-The query by which an engine that runs many machines finds those on which VARIANT of PRODUCT runs:
+The query by which an engine that runs many machines finds those on which VARIANT of APPLICATION runs:
 
 )";
         for (const auto& engine : selector_engines())
@@ -184,7 +184,7 @@ std::vector<Option> selector_options() {
              .help = "leave out what the engine cannot be asked, and say what that is",
              .take = put<&Arguments::fleet, &FleetArguments::allows_weaker>},
             {.names = "--verdict",
-             .help = "ask what machines said of the variant when they exported PRODUCT",
+             .help = "ask what machines said of the variant when they exported APPLICATION",
              .take = put<&Arguments::fleet, &FleetArguments::by_verdict>},
             {.names = "--features",
              .value = {.name = "LIST", .is_list = true},
@@ -196,7 +196,7 @@ std::vector<Option> selector_options() {
              .take = put<&Arguments::fleet, &FleetArguments::platform>},
             {.names = "--manifest",
              .value = {.name = "FILE", .names = kFiles},
-             .help = "the variants of PRODUCT",
+             .help = "the variants of APPLICATION",
              .take = put<&Arguments::recommend, &RecommendArguments::manifest>}};
 }
 
@@ -206,10 +206,10 @@ Verb selector_verb() {
     return {.name = "selector",
             .overview = {{"selector VARIANT",
                           "the query that finds the machines of a fleet that run it"}},
-            .usage = {"selector PRODUCT VARIANT --engine=NAME [OPTION…]"},
+            .usage = {"selector APPLICATION VARIANT --engine=NAME [OPTION…]"},
             .about = about_selector(),
-            .operands = {{.word = {.name = "PRODUCT", .names = kProducts},
-                          .take = put<&Arguments::recommend, &RecommendArguments::product>},
+            .operands = {{.word = {.name = "APPLICATION", .names = kManifests},
+                          .take = put<&Arguments::recommend, &RecommendArguments::application>},
                          {.word = {.name = "VARIANT"},
                           .take = put<&Arguments::fleet, &FleetArguments::variant>}},
             .options = selector_options(),

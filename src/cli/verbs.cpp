@@ -12,12 +12,12 @@ const std::vector<Verb>& verbs() {
                                        run_verb(),        watch_verb(),
                                        recommend_verb(),  export_verb(),
                                        selector_verb(),   verify_verb(),
-                                       products_verb(),   plan_verb(),
+                                       manifests_verb(),  plan_verb(),
                                        probe_verb(),      bench_verb(),
                                        monitor_verb(),    doctor_verb(),
                                        capture_verb(),    override_verb(),
                                        call_verb(),       report_outcome_verb(),
-                                       quarantine_verb(), consumers_verb(),
+                                       quarantine_verb(), applications_verb(),
                                        knowledge_verb(),  version_verb(),
                                        help_verb()};
     return all;

@@ -114,8 +114,8 @@ Status read_member(const Value::Member& member, OutcomeReport& report) {
         return read_choice(member.key, *text, report);
     if (text && member.key == "outcome")
         return read_outcome(*text, report);
-    if (text && member.key == "consumer")
-        report.consumer = *text;
+    if (text && member.key == "application")
+        report.application = *text;
     else if (text && member.key == "gpu")
         report.gpu = *text;
     else if (text && member.key == "detail")
@@ -135,12 +135,12 @@ Result<OutcomeReport> outcome_report_from(const Value& object) {
     for (const auto& member : *members)
         TRY(read_member(member, report));
     // The required members. The choice is checked separately, because it has three possible keys.
-    for (const char* key : {"consumer", "outcome"})
+    for (const char* key : {"application", "outcome"})
         if (!object.find(key))
             return outcome_at_fault(key, "missing");
     if (report.choice.empty())
         return outcome_at_fault("backend", "missing; or variant, or family");
-    TRY(check_name("outcome: consumer", report.consumer));
+    TRY(check_name("outcome: application", report.application));
     return report;
 }
 
@@ -158,28 +158,29 @@ std::vector<Reason> Feedback::load() {
     return notes;
 }
 
-Status Feedback::set_override(const std::string& consumer,
+Status Feedback::set_override(const std::string& application,
                               const Value& rule,
                               uid_t by,
                               WallTime now) {
-    TRY(check_name("consumer", consumer));
+    TRY(check_name("application", application));
     (void)TRY(override_rule_from(rule));
-    return overrides_.set(consumer, store::Override{.rule = rule, .set_at = now, .set_by = by});
+    return overrides_.set(application, store::Override{.rule = rule, .set_at = now, .set_by = by});
 }
 
-Result<bool> Feedback::clear_override(const std::string& consumer) {
-    return overrides_.clear(consumer);
+Result<bool> Feedback::clear_override(const std::string& application) {
+    return overrides_.clear(application);
 }
 
 std::vector<Reason> Feedback::override_notes() const {
     std::vector<Reason> notes;
-    for (const auto& [consumer, entry] : overrides_.all())
-        notes.push_back(because("override-set", {{"consumer", consumer}, {"rule", entry.rule}}));
+    for (const auto& [application, entry] : overrides_.all())
+        notes.push_back(
+            because("override-set", {{"application", application}, {"rule", entry.rule}}));
     return notes;
 }
 
-std::optional<OverrideRule> Feedback::rule_for(const std::string& consumer) const {
-    const auto* entry = overrides_.find(consumer);
+std::optional<OverrideRule> Feedback::rule_for(const std::string& application) const {
+    const auto* entry = overrides_.find(application);
     if (!entry)
         return std::nullopt;
     auto rule = override_rule_from(entry->rule);
@@ -197,7 +198,7 @@ Status Feedback::report(const OutcomeReport& outcome,
     if (gpu)
         gpu = TRY(known_id(ComputeView{machine}.report(), *gpu));
     store::FailedChoice choice{.uid = by,
-                               .consumer = outcome.consumer,
+                               .application = outcome.application,
                                .choice = outcome.choice,
                                .gpu = gpu,
                                .fingerprint = fingerprint_of(machine, outcome.choice, gpu),
@@ -209,11 +210,11 @@ Status Feedback::report(const OutcomeReport& outcome,
 
 /// The fingerprint is made for each failure, because each may be about another API and GPU.
 Experience Feedback::experience_of(uid_t uid,
-                                   const std::string& consumer,
+                                   const std::string& application,
                                    const Report& machine,
                                    WallTime now) const {
     Experience experience;
-    for (const auto& failure : outcomes_.counting_for(uid, consumer, now))
+    for (const auto& failure : outcomes_.counting_for(uid, application, now))
         if (failure.fingerprint == fingerprint_of(machine, failure.choice, failure.gpu))
             experience.failures.push_back({.backend = failure.choice,
                                            .gpu = failure.gpu,
@@ -229,15 +230,15 @@ bool Feedback::concerns(uid_t uid) const {
 
 namespace {
 
-constexpr std::size_t kMaxProductName = 128;
+constexpr std::size_t kMaxApplicationName = 128;
 
 /// Warnings for expired data files that an answer is based on: those used for the report, and the
 /// application's. Manifest and profile usually share a data file, so only one of them is reported.
-std::vector<Reason> stale_of(const Manifest* product,
+std::vector<Reason> stale_of(const Manifest* manifest,
                              const Profile* profile,
                              const CallerContext& caller) {
     auto warnings = stale_among(caller.seen.notes);
-    auto stale = product ? staleness(*product, caller.now) : std::nullopt;
+    auto stale = manifest ? staleness(*manifest, caller.now) : std::nullopt;
     if (!stale && profile)
         stale = staleness(*profile, caller.now);
     if (stale)
@@ -281,9 +282,9 @@ Status check_backend(const std::string& word, const Profile& profile) {
 }
 
 /// Accepts "variant:NAME" and "family:NAME" of any platform of the manifest.
-Status check_variant(const std::string& word, const Manifest& product) {
+Status check_variant(const std::string& word, const Manifest& manifest) {
     std::vector<std::string> known;
-    for (const auto& platform : product.platforms)
+    for (const auto& platform : manifest.platforms)
         for (const auto& variant : platform.variants) {
             if (means(word, variant))
                 return Done{};
@@ -306,10 +307,11 @@ DecisionService::Documents DecisionService::read(const Folders& folders) {
                                     : LoadedKnowledge{.library = knowledge::Library::compiled_in()};
     knowledge::Library::use(std::move(loaded.library));
     auto ignored = std::move(loaded.ignored);
-    auto places = folders.consumers;
+    auto places = folders.applications;
     if (folders.knowledge)
-        places.push_back(folders.knowledge->own + "/consumers");
-    Documents documents{.consumers = consumers_in(places, &ignored), .rules = Rules::current()};
+        places.push_back(folders.knowledge->own + "/applications");
+    Documents documents{.applications = applications_in(places, &ignored),
+                        .rules = Rules::current()};
     documents.ignored = std::move(ignored);
     return documents;
 }
@@ -326,92 +328,94 @@ std::vector<Reason> DecisionService::notes() const {
 
 /// Fails for an unknown application. If `may_be_foreign`, an application that we have no data file
 /// for is accepted, unless its name is close to a known one and so probably misspelled.
-Status DecisionService::check_name(const std::string& consumer, bool may_be_foreign) const {
-    const auto known = documents_.consumers.names();
-    if (std::ranges::find(known, consumer) != known.end() ||
-        (may_be_foreign && !closest(consumer, known)))
+Status DecisionService::check_name(const std::string& application, bool may_be_foreign) const {
+    const auto known = documents_.applications.names();
+    if (std::ranges::find(known, application) != known.end() ||
+        (may_be_foreign && !closest(application, known)))
         return Done{};
-    return unknown_name(ErrorCode::UnknownConsumer, "no consumer", consumer, consumers());
+    return unknown_name(ErrorCode::UnknownApplication, "no application", application,
+                        applications());
 }
 
-Status DecisionService::set_override(const std::string& consumer,
+Status DecisionService::set_override(const std::string& application,
                                      const Value& rule,
                                      const CallerContext& by) {
     const auto change = TRY(override_rule_from(rule));
-    TRY(check_name(consumer, change.request == SelectRequest{}));
+    TRY(check_name(application, change.request == SelectRequest{}));
     // Merge with the override that is set now; if nothing remains, clear it.
-    const auto* before = feedback_.overrides().find(consumer);
+    const auto* before = feedback_.overrides().find(application);
     const auto merged = merged_rule(before ? before->rule : Value{}, rule);
     if (merged.as_object()->empty()) {
-        (void)TRY(feedback_.clear_override(consumer));
+        (void)TRY(feedback_.clear_override(application));
         return Done{};
     }
     // Check only the change: the rest was checked when it was set, and the machine may have changed
     // since then.
-    TRY(check_rule(change, documents_.consumers.selection(consumer),
-                   documents_.consumers.product(consumer), by.machine));
-    return feedback_.set_override(consumer, merged, by.uid, by.now);
+    TRY(check_rule(change, documents_.applications.selection(application),
+                   documents_.applications.manifest(application), by.machine));
+    return feedback_.set_override(application, merged, by.uid, by.now);
 }
 
 Status DecisionService::report(const OutcomeReport& outcome, const CallerContext& by) {
     // A choice is a backend, or "variant:NAME" or "family:NAME".
     const bool is_backend = outcome.choice.find(':') == std::string::npos;
-    TRY(check_name(outcome.consumer, !is_backend));
-    const auto& known = documents_.consumers;
-    if (const auto* profile = known.selection(outcome.consumer); profile && is_backend)
+    TRY(check_name(outcome.application, !is_backend));
+    const auto& known = documents_.applications;
+    if (const auto* profile = known.selection(outcome.application); profile && is_backend)
         TRY(check_backend(outcome.choice, *profile));
-    if (const auto* product = known.product(outcome.consumer); product && !is_backend)
-        TRY(check_variant(outcome.choice, *product));
+    if (const auto* manifest = known.manifest(outcome.application); manifest && !is_backend)
+        TRY(check_variant(outcome.choice, *manifest));
     return feedback_.report(outcome, by.uid, by.machine, by.now);
 }
 
-Result<Decision> DecisionService::select(const std::string& consumer,
+Result<Decision> DecisionService::select(const std::string& application,
                                          const Value& request,
                                          const CallerContext& caller) const {
-    const auto* profile = documents_.consumers.selection(consumer);
+    const auto* profile = documents_.applications.selection(application);
     if (!profile)
-        return unknown_name(ErrorCode::UnknownConsumer, "no consumer", consumer, consumers());
+        return unknown_name(ErrorCode::UnknownApplication, "no application", application,
+                            applications());
     auto wanted = TRY(select_request_from(request));
     // The override narrows the request and adds its preferences after the caller's.
-    if (const auto rule = feedback_.rule_for(consumer))
+    if (const auto rule = feedback_.rule_for(application))
         wanted = under_rule(std::move(wanted), rule->request, *profile, caller.seen);
-    const auto* product = documents_.consumers.product(consumer);
+    const auto* manifest = documents_.applications.manifest(application);
     auto decision = TRY(gpuprobe::select(
         *profile, wanted, caller.seen,
-        feedback_.experience_of(caller.uid, consumer, caller.machine, caller.now), product));
-    for (auto& stale : stale_of(product, profile, caller))
+        feedback_.experience_of(caller.uid, application, caller.machine, caller.now), manifest));
+    for (auto& stale : stale_of(manifest, profile, caller))
         decision.warnings.push_back(std::move(stale));
     return decision;
 }
 
 /// Parses the given manifest, or finds the installed one.
-Result<Manifest> DecisionService::manifest_of(const std::string& product,
+Result<Manifest> DecisionService::manifest_of(const std::string& application,
                                               std::string_view manifest) const {
-    if (product.size() > kMaxProductName)
-        return Error{ErrorCode::InvalidRequest, "product: more than 128 bytes"};
+    if (application.size() > kMaxApplicationName)
+        return Error{ErrorCode::InvalidRequest, "application: more than 128 bytes"};
     if (manifest.empty()) {
-        if (const auto* found = documents_.consumers.product(product))
+        if (const auto* found = documents_.applications.manifest(application))
             return *found;
-        return unknown_name(ErrorCode::NotFound, "no product", product, products());
+        return unknown_name(ErrorCode::NotFound, "no application", application, manifests());
     }
-    auto found = TRY(parse_product(manifest));
+    auto found = TRY(parse_manifest(manifest));
     if (found.name.empty())
-        found.name = scrubbed(product, kMaxProductName);
+        found.name = scrubbed(application, kMaxApplicationName);
     return found;
 }
 
-Result<Recommendation> DecisionService::recommend(const std::string& product,
+Result<Recommendation> DecisionService::recommend(const std::string& application,
                                                   std::string_view manifest,
                                                   const Value& request,
                                                   const CallerContext& caller) const {
-    const auto variants = TRY(manifest_of(product, manifest));
-    // Override and failures are looked up by `product`, or else by the manifest's name.
-    const auto& name = product.empty() ? variants.name : product;
+    const auto variants = TRY(manifest_of(application, manifest));
+    // Override and failures are looked up by `application`, or else by the manifest's name.
+    const auto& name = application.empty() ? variants.name : application;
     auto wanted = TRY(recommend_request_from(request));
     if (const auto rule = feedback_.rule_for(name); rule && !rule->variants.is_null())
         wanted = under_rule(std::move(wanted), TRY(recommend_request_from(rule->variants)));
     // An override of the backend limits the variants as well.
-    const auto* profile = documents_.consumers.selection(name);
+    const auto* profile = documents_.applications.selection(name);
     SelectRequest choice{.environment = wanted.environment};
     if (const auto rule = feedback_.rule_for(name); rule && profile) {
         wanted = under_backend_rule(std::move(wanted), rule->request, *profile, caller.seen);
@@ -419,12 +423,12 @@ Result<Recommendation> DecisionService::recommend(const std::string& product,
     }
     const auto experience = feedback_.experience_of(caller.uid, name, caller.machine, caller.now);
     // With the application's own manifest, the recommendation follows the selection of its backend.
-    const bool is_consumers_own = profile && manifest.empty();
+    const bool is_applications_own = profile && manifest.empty();
     auto recommendation = gpuprobe::recommend(
         variants, wanted, caller.seen, documents_.rules, failed_variants(experience, profile),
-        is_consumers_own ? selection_view(*profile, choice, caller.seen, experience, &variants)
-                         : SelectionView{});
-    for (auto& stale : stale_of(&variants, is_consumers_own ? profile : nullptr, caller))
+        is_applications_own ? selection_view(*profile, choice, caller.seen, experience, &variants)
+                            : SelectionView{});
+    for (auto& stale : stale_of(&variants, is_applications_own ? profile : nullptr, caller))
         recommendation.warnings.push_back(std::move(stale));
     return recommendation;
 }

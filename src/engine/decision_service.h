@@ -19,14 +19,14 @@ namespace gpuprobe::engine {
 
 /// A caller's report whether a choice worked: the argument of the method ReportOutcome.
 struct OutcomeReport {
-    std::string consumer = {};  ///< the application
-    std::string choice = {};    ///< backend, "variant:NAME" or "family:NAME"
+    std::string application = {};  ///< the application
+    std::string choice = {};       ///< backend, "variant:NAME" or "family:NAME"
     std::optional<std::string> gpu = {};
     bool worked = false;
     std::optional<std::string> detail = {};
 };
 
-/// Reads `consumer`; one of `backend`, `variant` and `family`; `outcome`, which is "ok" or
+/// Reads `application`; one of `backend`, `variant` and `family`; `outcome`, which is "ok" or
 /// "failed"; and optionally `gpu` (an id) and `detail` (a message for users, cut to 512 bytes).
 /// Errors: InvalidRequest with the key at fault.
 Result<OutcomeReport> outcome_report_from(const Value& object);
@@ -45,14 +45,14 @@ public:
 
     /// Sets the override of an application. Errors: InvalidRequest for a bad name or rule, and as
     /// Overrides::set().
-    Status set_override(const std::string& consumer, const Value& rule, uid_t by, WallTime now);
+    Status set_override(const std::string& application, const Value& rule, uid_t by, WallTime now);
     /// Removes an override; returns false if it does not exist. Errors: as Overrides::clear().
-    Result<bool> clear_override(const std::string& consumer);
+    Result<bool> clear_override(const std::string& application);
     [[nodiscard]] const store::Overrides& overrides() const { return overrides_; }
     /// An `override-set` note for each override, for the report.
     [[nodiscard]] std::vector<Reason> override_notes() const;
     /// The application's override; nullopt if it has none that can be read.
-    [[nodiscard]] std::optional<OverrideRule> rule_for(const std::string& consumer) const;
+    [[nodiscard]] std::optional<OverrideRule> rule_for(const std::string& application) const;
 
     /// Records an outcome. Errors: UnknownDevice for an unknown GPU, and as Outcomes::failed() and
     /// Outcomes::worked().
@@ -60,7 +60,7 @@ public:
     /// The failures that count for this caller: they have not expired, and the drivers have not
     /// changed since.
     [[nodiscard]] Experience experience_of(uid_t uid,
-                                           const std::string& consumer,
+                                           const std::string& application,
                                            const Report& machine,
                                            WallTime now) const;
     /// Whether any reported failure counts for this caller, for any application.
@@ -85,7 +85,8 @@ struct CallerContext {
 class DecisionService {
 public:
     struct Folders {
-        std::vector<std::string> consumers = {};  ///< later folders add to and replace earlier ones
+        std::vector<std::string> applications =
+            {};  ///< later folders add to and replace earlier ones
         std::optional<KnowledgeFolders> knowledge = {};  ///< if absent, only compiled-in data files
         std::optional<std::string> state = {};           ///< if absent, feedback is not stored
         store::Outcomes::AccountOf account_of = {};      ///< see EngineOptions
@@ -97,47 +98,47 @@ public:
 
     /// A note for each file that was ignored or set aside.
     [[nodiscard]] std::vector<Reason> notes() const;
-    [[nodiscard]] std::vector<std::string> consumers() const {
-        return documents_.consumers.consumers();
+    [[nodiscard]] std::vector<std::string> applications() const {
+        return documents_.applications.applications();
     }
-    [[nodiscard]] std::vector<std::string> products() const {
-        return documents_.consumers.products();
+    [[nodiscard]] std::vector<std::string> manifests() const {
+        return documents_.applications.manifests();
     }
     [[nodiscard]] Feedback& feedback() { return feedback_; }
     [[nodiscard]] const Feedback& feedback() const { return feedback_; }
 
     /// Selects a backend of the application. Applies its override and the failures that the caller
-    /// reported. Errors: UnknownConsumer, InvalidRequest, UnknownDevice.
-    [[nodiscard]] Result<Decision> select(const std::string& consumer,
+    /// reported. Errors: UnknownApplication, InvalidRequest, UnknownDevice.
+    [[nodiscard]] Result<Decision> select(const std::string& application,
                                           const Value& request,
                                           const CallerContext& caller) const;
     /// Recommends a variant, with the same override and failures. If `manifest` is not empty, it is
-    /// the text of a manifest, and `product` is its name if the text has none. If it is empty,
-    /// `product` is the name of an installed manifest. Errors: NotFound if that is not installed,
-    /// TooLarge and Malformed for a manifest, InvalidRequest.
-    [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
+    /// the text of a manifest, and `application` is its name if the text has none. If it is empty,
+    /// `application` is the name of an installed manifest. Errors: NotFound if that is not
+    /// installed, TooLarge and Malformed for a manifest, InvalidRequest.
+    [[nodiscard]] Result<Recommendation> recommend(const std::string& application,
                                                    std::string_view manifest,
                                                    const Value& request,
                                                    const CallerContext& caller) const;
 
     /// Merges the rule into the application's override, key by key; an override that becomes empty
-    /// is cleared. Errors: UnknownConsumer; InvalidRequest and UnknownDevice for unknown names,
+    /// is cleared. Errors: UnknownApplication; InvalidRequest and UnknownDevice for unknown names,
     /// with the closest known name; and as Feedback::set_override().
-    Status set_override(const std::string& consumer, const Value& rule, const CallerContext& by);
+    Status set_override(const std::string& application, const Value& rule, const CallerContext& by);
     /// Records an outcome. Errors: as set_override(), for the names in the outcome, and as
     /// Feedback::report(). The variants of an application that is not installed are not checked.
     Status report(const OutcomeReport& outcome, const CallerContext& by);
 
 private:
-    [[nodiscard]] Status check_name(const std::string& consumer, bool may_be_foreign) const;
+    [[nodiscard]] Status check_name(const std::string& application, bool may_be_foreign) const;
     /// The compiled-in data files and those from the folders.
     struct Documents {
-        ConsumerSet consumers;
+        ApplicationSet applications;
         Rules rules;
         std::vector<Reason> ignored = {};  ///< a note for each file that can't be used
     };
     static Documents read(const Folders& folders);
-    [[nodiscard]] Result<Manifest> manifest_of(const std::string& product,
+    [[nodiscard]] Result<Manifest> manifest_of(const std::string& application,
                                                std::string_view manifest) const;
 
     Folders folders_;

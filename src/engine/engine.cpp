@@ -67,7 +67,7 @@ struct Engine::Impl {
           launcher{the_launcher},
           clock{the_clock},
           options{std::move(engine_options)},
-          decisions{{.consumers = options.consumer_folders,
+          decisions{{.applications = options.application_folders,
                      .knowledge = options.knowledge,
                      .state = options.state_folder,
                      .account_of = options.account_of}},
@@ -372,41 +372,41 @@ bool Engine::is_replayed() const {
     return impl_->machine.is_replay();
 }
 
-Result<Decision> Engine::select(const std::string& consumer,
+Result<Decision> Engine::select(const std::string& application,
                                 const Value& request,
                                 uid_t uid,
                                 const Report& seen) const {
-    return impl_->decisions.select(consumer, request, impl_->caller(uid, seen));
+    return impl_->decisions.select(application, request, impl_->caller(uid, seen));
 }
 
-Result<Recommendation> Engine::recommend(const std::string& product,
+Result<Recommendation> Engine::recommend(const std::string& application,
                                          std::string_view manifest,
                                          const Value& request,
                                          uid_t uid,
                                          const Report& seen) const {
-    return impl_->decisions.recommend(product, manifest, request, impl_->caller(uid, seen));
+    return impl_->decisions.recommend(application, manifest, request, impl_->caller(uid, seen));
 }
 
-std::vector<std::string> Engine::products() const {
-    return impl_->decisions.products();
+std::vector<std::string> Engine::manifests() const {
+    return impl_->decisions.manifests();
 }
 
-std::vector<std::string> Engine::consumers() const {
-    return impl_->decisions.consumers();
+std::vector<std::string> Engine::applications() const {
+    return impl_->decisions.applications();
 }
 
 bool Engine::has_experience(uid_t uid) const {
     return impl_->decisions.feedback().concerns(uid);
 }
 
-Status Engine::set_override(const std::string& consumer, const Value& rule, uid_t by) {
-    TRY(impl_->decisions.set_override(consumer, rule, impl_->caller(by, report())));
+Status Engine::set_override(const std::string& application, const Value& rule, uid_t by) {
+    TRY(impl_->decisions.set_override(application, rule, impl_->caller(by, report())));
     impl_->publisher.publish();
     return Done{};
 }
 
-Result<bool> Engine::clear_override(const std::string& consumer) {
-    const bool cleared = TRY(impl_->decisions.feedback().clear_override(consumer));
+Result<bool> Engine::clear_override(const std::string& application) {
+    const bool cleared = TRY(impl_->decisions.feedback().clear_override(application));
     impl_->publisher.publish();
     return cleared;
 }

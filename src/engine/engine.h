@@ -33,8 +33,9 @@ struct EngineOptions {
     /// The folder of overrides, outcomes and quarantine. If absent, they last as long as the
     /// engine.
     std::optional<std::string> state_folder = {};
-    store::Outcomes::AccountOf account_of = {};      ///< maps the uid of an outcome to its account
-    std::vector<std::string> consumer_folders = {};  ///< later ones add to and replace earlier ones
+    store::Outcomes::AccountOf account_of = {};  ///< maps the uid of an outcome to its account
+    std::vector<std::string> application_folders =
+        {};                                          ///< later ones add to and replace earlier ones
     std::optional<KnowledgeFolders> knowledge = {};  ///< if absent, only compiled-in data files
     ProbeLimits limits = {};
     TargetFolders folders = {};                        ///< folders of drivers' manifests
@@ -88,48 +89,48 @@ public:
     [[nodiscard]] bool is_replayed() const;
 
     /// Selects a backend of an application for a user. The application's override and the failures
-    /// that the user reported apply. Errors: UnknownConsumer, InvalidRequest.
-    [[nodiscard]] Result<Decision> select(const std::string& consumer,
+    /// that the user reported apply. Errors: UnknownApplication, InvalidRequest.
+    [[nodiscard]] Result<Decision> select(const std::string& application,
                                           const Value& request,
                                           uid_t uid) const {
-        return select(consumer, request, uid, report());
+        return select(application, request, uid, report());
     }
     /// The same for a user with access to fewer or more devices: `seen` is the report with that
     /// user's access rights.
-    [[nodiscard]] Result<Decision> select(const std::string& consumer,
+    [[nodiscard]] Result<Decision> select(const std::string& application,
                                           const Value& request,
                                           uid_t uid,
                                           const Report& seen) const;
     /// Recommends a variant of an application, from the text of a manifest or, if that is empty,
     /// from the installed manifest. Errors: as DecisionService::recommend().
-    [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
+    [[nodiscard]] Result<Recommendation> recommend(const std::string& application,
                                                    std::string_view manifest,
                                                    const Value& request,
                                                    uid_t uid) const {
-        return recommend(product, manifest, request, uid, report());
+        return recommend(application, manifest, request, uid, report());
     }
-    [[nodiscard]] Result<Recommendation> recommend(const std::string& product,
+    [[nodiscard]] Result<Recommendation> recommend(const std::string& application,
                                                    std::string_view manifest,
                                                    const Value& request,
                                                    uid_t uid,
                                                    const Report& seen) const;
     /// The applications that have an installed manifest, sorted.
-    [[nodiscard]] std::vector<std::string> products() const;
+    [[nodiscard]] std::vector<std::string> manifests() const;
     /// Whether reported failures may make this user's decisions differ from other users' decisions.
     [[nodiscard]] bool has_experience(uid_t uid) const;
 
     /// Sets an override. It applies to all users until it is cleared; the report's notes show it.
     /// Errors: InvalidRequest, TooLarge, TooManyRequests; Io if it can't be written, and then
     /// nothing has changed.
-    Status set_override(const std::string& consumer, const Value& rule, uid_t by);
+    Status set_override(const std::string& application, const Value& rule, uid_t by);
     /// Removes an override; returns false if it does not exist.
-    Result<bool> clear_override(const std::string& consumer);
+    Result<bool> clear_override(const std::string& application);
     [[nodiscard]] const std::map<std::string, store::Override>& overrides() const;
 
     /// Records whether a choice worked (engine/decision_service.h). Errors: InvalidRequest,
     /// UnknownDevice, TooManyRequests, Io.
     Status report_outcome(const Value& outcome, uid_t by);
-    [[nodiscard]] std::vector<std::string> consumers() const;
+    [[nodiscard]] std::vector<std::string> applications() const;
 
     /// Releases drivers from quarantine (store/probe_history.h), so that they are probed at the
     /// next opportunity. Returns how many were released. `filter` has `api` or `driver` or both, or

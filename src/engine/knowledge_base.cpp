@@ -26,7 +26,7 @@ using knowledge::Origin;
 using knowledge::StoredDocument;
 
 constexpr std::string_view kEnding = ".json";
-constexpr std::string_view kConsumers = "consumers/";
+constexpr std::string_view kApplications = "applications/";
 constexpr std::string_view kCauses = "causes/";
 constexpr std::string_view kRules = "rules/";
 constexpr std::size_t kMaxWord = 64;
@@ -43,9 +43,9 @@ Status check_rules(std::string_view name, std::string_view json) {
 }
 
 /// An application's data file must have the application's name.
-Status check_consumer(std::string_view name, std::string_view json) {
-    const auto consumer = TRY(parse_consumer(json));
-    if (consumer.name != name)
+Status check_application(std::string_view name, std::string_view json) {
+    const auto application = TRY(parse_application(json));
+    if (application.name != name)
         return Error{ErrorCode::Malformed, "name: not that of its document"};
     return Done{};
 }
@@ -126,7 +126,7 @@ void add_package(const std::string& folder, Library& library, std::vector<Reason
         return;
     // A single broken data file does not make the rest of the package unusable.
     DocumentSet set{.version = *version};
-    for (auto& [name, json] : files_in(folder, {"", "causes/", "consumers/", "rules/"}, notes)) {
+    for (auto& [name, json] : files_in(folder, {"", "causes/", "applications/", "rules/"}, notes)) {
         const auto file = folder + "/" + name + std::string{kEnding};
         if (const auto checked = check_document(name, json); !checked)
             notes.push_back(ignored(file, checked.error()));
@@ -146,7 +146,7 @@ void add_bundle(const std::string& path, Library& library, std::vector<Reason>& 
 }
 
 /// Adds the administrator's data files. They override all others and have no version, so a release
-/// file is an error here. Applications are read later, by consumers_in().
+/// file is an error here. Applications are read later, by applications_in().
 void add_own(const std::string& folder, Library& library, std::vector<Reason>& notes) {
     for (auto& [name, json] : files_in(folder, {"", "causes/", "rules/"}, notes)) {
         const auto file = folder + "/" + name + std::string{kEnding};
@@ -174,8 +174,8 @@ Status check_document(const std::string& name, std::string_view json) {
     const auto after = [&name](std::string_view folder) {
         return std::string_view{name}.substr(folder.size());
     };
-    if (name.starts_with(kConsumers))
-        return check_consumer(after(kConsumers), json);
+    if (name.starts_with(kApplications))
+        return check_application(after(kApplications), json);
     if (name.starts_with(kCauses))
         return Causes{}.add(json);
     if (name.starts_with(kRules))
@@ -222,15 +222,16 @@ LoadedKnowledge knowledge_in(const KnowledgeFolders& folders) {
 }
 
 /// The first two folders are older; each is for one form only.
-std::vector<std::string> consumer_folders(const std::vector<std::string>& more) {
+std::vector<std::string> application_folders(const std::vector<std::string>& more) {
     std::vector<std::string> folders{"/etc/gpuprobe/profiles.d", "/etc/gpuprobe/catalogue",
-                                     "/etc/gpuprobe/consumers"};
+                                     "/etc/gpuprobe/applications"};
     folders.insert(folders.end(), more.begin(), more.end());
     return folders;
 }
 
-ConsumerSet consumers_in(const std::vector<std::string>& folders, std::vector<Reason>* ignored) {
-    auto consumers = ConsumerSet::with_builtins();
+ApplicationSet applications_in(const std::vector<std::string>& folders,
+                               std::vector<Reason>* ignored) {
+    auto applications = ApplicationSet::with_builtins();
     const RootedFiles files;
     for (const auto& folder : folders)
         for (const auto& name : files.list(folder).value_or({})) {
@@ -238,13 +239,13 @@ ConsumerSet consumers_in(const std::vector<std::string>& folders, std::vector<Re
                 continue;
             const auto path = folder + "/" + name;
             const auto text = files.read(path, kMaxManifest);
-            const auto added = text ? consumers.add(*text, path) : Status{text.error()};
+            const auto added = text ? applications.add(*text, path) : Status{text.error()};
             if (!added && ignored)
                 ignored->push_back(
                     because("profile-ignored",
                             {{"file", path}, {"problem", scrubbed(added.error().text)}}));
         }
-    return consumers;
+    return applications;
 }
 
 namespace {

@@ -47,13 +47,13 @@ LoadedKnowledge knowledge_in(const KnowledgeFolders& folders);
 
 /// The administrator's folders of application data files, followed by `more`. Each folder may
 /// have application data files, profiles and manifests.
-std::vector<std::string> consumer_folders(const std::vector<std::string>& more = {});
+std::vector<std::string> application_folders(const std::vector<std::string>& more = {});
 
 /// The compiled-in applications and the applications in each `*.json` of the folders; later files
 /// override earlier ones. Missing folders are skipped. If `ignored` is not null, it gets a note for
 /// each file that could not be added.
-ConsumerSet consumers_in(const std::vector<std::string>& folders,
-                         std::vector<Reason>* ignored = nullptr);
+ApplicationSet applications_in(const std::vector<std::string>& folders,
+                               std::vector<Reason>* ignored = nullptr);
 
 // Installs bundles of data files on a machine. The daemon uses only forget_tables().
 

@@ -36,8 +36,8 @@ std::vector<std::string> backends_with(const Gpu& gpu, std::optional<bool> usabl
 }  // namespace
 
 std::string vendor_title(std::string_view vendor) {
-    const auto* vendor = knowledge::Chips::current().vendor(vendor);
-    return vendor ? vendor->name : std::string{vendor};
+    const auto* row = knowledge::Chips::current().vendor(vendor);
+    return row ? row->name : std::string{vendor};
 }
 
 std::string gpu_title(const Gpu& gpu) {

@@ -124,13 +124,13 @@ std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
 
 std::vector<FleetLabel> verdict_labels(const std::vector<Verdicts>& verdicts) {
     std::vector<FleetLabel> labels;
-    for (const auto& product : verdicts)
-        if (product.best)
-            labels.push_back({.name = "best." + product.product, .value = *product.best});
-    for (const auto& product : verdicts)
-        for (const auto& variant : product.supported)
+    for (const auto& application : verdicts)
+        if (application.best)
+            labels.push_back({.name = "best." + application.application, .value = *application.best});
+    for (const auto& application : verdicts)
+        for (const auto& variant : application.supported)
             labels.push_back(
-                {.name = "variant." + product.product + "." + variant, .value = "true"});
+                {.name = "variant." + application.application + "." + variant, .value = "true"});
     return labels;
 }
 

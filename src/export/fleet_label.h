@@ -33,7 +33,8 @@ struct FleetLabel {
 std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
                                     const std::vector<ExportedGpu>& gpus);
 
-/// The labels variant.<product>.<variant> = "true" for variants that can run, and best.<product>.
+/// The labels variant.<application>.<variant> = "true" for variants that can run, and
+/// best.<application>.
 std::vector<FleetLabel> verdict_labels(const std::vector<Verdicts>& verdicts);
 
 /// True if Kubernetes accepts the text as a label's value, or as the part of a key after the slash.

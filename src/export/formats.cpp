@@ -102,8 +102,8 @@ Value facts_document(const ExportSubject& subject, std::vector<ExportRemark>& le
     Value variants{Value::Object{}};
     for (const auto& verdicts : verdicts_of(subject, left_out)) {
         if (verdicts.best)
-            best[verdicts.product] = *verdicts.best;
-        variants[verdicts.product] = to_value(verdicts.supported);
+            best[verdicts.application] = *verdicts.best;
+        variants[verdicts.application] = to_value(verdicts.supported);
     }
     document["best_variant"] = std::move(best);
     document["variants"] = std::move(variants);
@@ -111,15 +111,15 @@ Value facts_document(const ExportSubject& subject, std::vector<ExportRemark>& le
 }
 
 /// The verdicts by application, for the format json.
-Value products_document(const ExportSubject& subject, std::vector<ExportRemark>& left_out) {
-    Value products{Value::Object{}};
+Value manifests_document(const ExportSubject& subject, std::vector<ExportRemark>& left_out) {
+    Value applications{Value::Object{}};
     for (const auto& verdicts : verdicts_of(subject, left_out)) {
-        auto& product = products[verdicts.product];
-        product["best"] = to_value(verdicts.best);
-        product["supported"] = to_value(verdicts.supported);
-        product["unsupported"] = to_value(verdicts.unsupported);
+        auto& application = applications[verdicts.application];
+        application["best"] = to_value(verdicts.best);
+        application["supported"] = to_value(verdicts.supported);
+        application["unsupported"] = to_value(verdicts.unsupported);
     }
-    return products;
+    return applications;
 }
 
 }  // namespace
@@ -136,7 +136,7 @@ Exported write_json(const ExportSubject& subject) {
         gpus.push_back(full_gpu_document(gpu));
     document["gpus"] = Value{std::move(gpus)};
     document["findings"] = subject.findings;
-    document["products"] = products_document(subject, result.left_out);
+    document["manifests"] = manifests_document(subject, result.left_out);
     result.text = json_pretty(document);
     return result;
 }

@@ -48,7 +48,7 @@ Exported write_nomad_meta(const ExportSubject& subject);
 Exported write_ray_labels(const ExportSubject& subject);
 
 /// The feature of Slurm nodes on which a variant runs: "var_llamacpp_cuda13".
-std::string slurm_verdict_word(std::string_view product, std::string_view variant);
+std::string slurm_verdict_word(std::string_view application, std::string_view variant);
 
 /// True if two exports differ only in the times at which they were made and expire, and in readings
 /// of that moment.

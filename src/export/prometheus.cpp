@@ -205,21 +205,22 @@ GaugeText usable_of(const std::vector<ExportedGpu>& gpus) {
 GaugeText variants_of(const std::vector<Verdicts>& verdicts) {
     GaugeText metric{"gpuprobe_variant_supported",
                      "Whether this machine can run this variant (1) or not (0)."};
-    for (const auto& product : verdicts) {
-        for (const auto& variant : product.supported)
-            metric.add({{"product", product.product}, {"variant", variant}}, 1);
-        for (const auto& variant : product.unsupported)
-            metric.add({{"product", product.product}, {"variant", variant}}, 0);
+    for (const auto& application : verdicts) {
+        for (const auto& variant : application.supported)
+            metric.add({{"application", application.application}, {"variant", variant}}, 1);
+        for (const auto& variant : application.unsupported)
+            metric.add({{"application", application.application}, {"variant", variant}}, 0);
     }
     return metric;
 }
 
 /// The best variant of each application.
 GaugeText best_of(const std::vector<Verdicts>& verdicts) {
-    GaugeText metric{"gpuprobe_best_variant_info", "The variant of a product to install here."};
-    for (const auto& product : verdicts)
-        if (product.best)
-            metric.add({{"product", product.product}, {"variant", *product.best}}, 1);
+    GaugeText metric{"gpuprobe_best_variant_info",
+                     "The variant of an application to install here."};
+    for (const auto& application : verdicts)
+        if (application.best)
+            metric.add({{"application", application.application}, {"variant", *application.best}}, 1);
     return metric;
 }
 
@@ -273,7 +274,7 @@ Exported write_prometheus(const ExportSubject& subject) {
         result.left_out.push_back(
             {.code = "over-budget",
              .text = "verdicts are left out: " + std::to_string(variants.count()) +
-                     " are over the 64 that a machine may have; export fewer products"});
+                     " are over the 64 that a machine may have; export fewer applications"});
     else
         text += variants.text() + best_of(verdicts).text();
     result.text = text + about_the_probe(subject.report);

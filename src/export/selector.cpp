@@ -282,18 +282,18 @@ Result<FleetNeed> fleet_need_of(const VariantPlatform& platform,
 
 namespace {
 
-std::string nfd_verdict(std::string_view product, std::string_view variant) {
-    return "gpuprobe.feature.node.kubernetes.io/variant." + std::string{product} + "." +
+std::string nfd_verdict(std::string_view application, std::string_view variant) {
+    return "gpuprobe.feature.node.kubernetes.io/variant." + std::string{application} + "." +
            std::string{variant} + "=true\n";
 }
 
-std::string slurm_verdict(std::string_view product, std::string_view variant) {
-    return "--constraint='" + slurm_verdict_word(product, variant) + "'\n";
+std::string slurm_verdict(std::string_view application, std::string_view variant) {
+    return "--constraint='" + slurm_verdict_word(application, variant) + "'\n";
 }
 
-std::string promql_verdict(std::string_view product, std::string_view variant) {
-    return "gpuprobe_variant_supported{product=\"" + std::string{product} + "\",variant=\"" +
-           std::string{variant} + "\"} == 1\n";
+std::string promql_verdict(std::string_view application, std::string_view variant) {
+    return "gpuprobe_variant_supported{application=\"" + std::string{application} +
+           "\",variant=\"" + std::string{variant} + "\"} == 1\n";
 }
 
 const SelectorEngine kEngines[] = {

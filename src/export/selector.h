@@ -74,7 +74,7 @@ struct SelectorEngine {
                               const Rules& rules,
                               const std::vector<std::string>& known) = nullptr;
     /// A query by the verdict that each machine exported for the variant.
-    std::string (*ask_verdict)(std::string_view product, std::string_view variant) = nullptr;
+    std::string (*ask_verdict)(std::string_view application, std::string_view variant) = nullptr;
 };
 
 /// All orchestrators, in the order of the help.

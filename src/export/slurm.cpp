@@ -29,7 +29,7 @@ struct Gres {
 };
 
 /// The type of a GPU: "nvidia_h200", as Slurm's detection names it; for other vendors the
-/// architecture, because their product names are less specific.
+/// architecture, because their application names are less specific.
 std::string type_of(const ExportedGpu& gpu) {
     const auto* unit = unit_of(*gpu.gpu);
     std::string name = gpu.vendor + "_" + gpu.arch.value_or("gpu");
@@ -238,10 +238,10 @@ Features features_of(const ExportSubject& subject,
         length += word.size() + 1;
     std::map<std::string, std::string> meanings;
     std::size_t dropped = 0;
-    for (const auto& product : verdicts_of(subject, left_out))
-        for (const auto& variant : product.supported) {
-            const auto word = slurm_verdict_word(product.product, variant);
-            const auto meaning = product.product + " " + variant;
+    for (const auto& application : verdicts_of(subject, left_out))
+        for (const auto& variant : application.supported) {
+            const auto word = slurm_verdict_word(application.application, variant);
+            const auto meaning = application.application + " " + variant;
             if (const auto [at, is_new] = meanings.emplace(word, meaning);
                 !is_new && at->second != meaning) {
                 features.refusal = {.code = "collision",
@@ -311,13 +311,13 @@ std::optional<SlurmNode> slurm_node(const ExportSubject& subject, Exported& resu
 
 }  // namespace
 
-std::string slurm_verdict_word(std::string_view product, std::string_view variant) {
+std::string slurm_verdict_word(std::string_view application, std::string_view variant) {
     const auto plain = [](std::string_view name) {
         std::string text{name};
         std::erase_if(text, [](char character) { return character == '.' || character == '-'; });
         return text;
     };
-    return "var_" + plain(product) + "_" + plain(variant);
+    return "var_" + plain(application) + "_" + plain(variant);
 }
 
 Exported write_slurm_gres(const ExportSubject& subject) {

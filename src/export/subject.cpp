@@ -268,14 +268,14 @@ std::vector<Verdicts> verdicts_of(const ExportSubject& subject,
                                   std::vector<ExportRemark>& left_out) {
     std::vector<Verdicts> all;
     for (const auto& answer : subject.answers) {
-        if (!is_fleet_name(answer.product)) {
-            left_out.push_back(unfit("the product '" + scrubbed(answer.product, 64) + "' is"));
+        if (!is_fleet_name(answer.application)) {
+            left_out.push_back(unfit("the application '" + scrubbed(answer.application, 64) + "' is"));
             continue;
         }
-        Verdicts verdicts{.product = answer.product};
+        Verdicts verdicts{.application = answer.application};
         if (const auto count = sort_out(answer, verdicts); count > 0)
             left_out.push_back(
-                unfit(std::to_string(count) + " variants of " + answer.product + " are"));
+                unfit(std::to_string(count) + " variants of " + answer.application + " are"));
         // Supported variants keep the order in which to try them.
         std::ranges::sort(verdicts.unsupported);
         if (const auto best = best_of(answer); best && is_fleet_name(*best))

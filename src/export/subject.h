@@ -122,7 +122,7 @@ std::vector<std::string> nodes_of(const Gpu& gpu, std::string_view start);
 
 /// The verdicts about the variants of an application.
 struct Verdicts {
-    std::string product = {};
+    std::string application = {};
     std::vector<std::string> supported = {};    ///< in the order in which to try them
     std::vector<std::string> unsupported = {};  ///< sorted by name
     std::optional<std::string> best = {};       ///< the choice of recommend, if its name is valid

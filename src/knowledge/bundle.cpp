@@ -73,8 +73,8 @@ Status check_schema(const std::string& name, std::string_view json) {
     // A new cause or application has no built-in counterpart: it must have the schema of the
     // others.
     if (known.empty())
-        known =
-            compiled_in_text(name.starts_with("causes/") ? "causes/access" : "consumers/default");
+        known = compiled_in_text(name.starts_with("causes/") ? "causes/access"
+                                                             : "applications/default");
     const auto wanted = head_of(known);
     if (!wanted)  // the list of sources of the rules has no schema; only people read it
         return Done{};

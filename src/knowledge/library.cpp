@@ -10,7 +10,7 @@
 namespace gpuprobe::knowledge {
 namespace {
 
-constexpr std::string_view kConsumers = "consumers";
+constexpr std::string_view kApplications = "applications";
 constexpr std::string_view kCauses = "causes";
 constexpr Bytes kMaxHead = kib(8);
 constexpr std::size_t kMaxName = 64;
@@ -22,7 +22,7 @@ struct Folder {
 };
 constexpr Folder kFolders[] = {{"", builtin_knowledge},
                                {kCauses, builtin_causes},
-                               {kConsumers, builtin_consumers},
+                               {kApplications, builtin_applications},
                                {"rules", builtin_rules}};
 
 std::string name_in(std::string_view folder, std::string_view name) {
@@ -113,7 +113,7 @@ bool is_document_name(std::string_view name) {
         return true;
     const auto slash = name.find('/');
     const auto folder = name.substr(0, slash);
-    return slash != std::string_view::npos && (folder == kConsumers || folder == kCauses) &&
+    return slash != std::string_view::npos && (folder == kApplications || folder == kCauses) &&
            is_plain_name(name.substr(slash + 1));
 }
 
@@ -220,7 +220,7 @@ std::vector<Library::Ageing> Library::ageing() const {
     std::vector<Ageing> found;
     for (const auto& [name, document] : documents_) {
         // Recommendations report expired data files of applications themselves.
-        if (name.starts_with(kConsumers))
+        if (name.starts_with(kApplications))
             continue;
         const auto head = head_of(document.json).value_or({});
         if (const auto expires = instant_of(head.expires.value_or("")))

@@ -35,8 +35,8 @@ namespace gpuprobe::knowledge {
 std::span<const BuiltinDocument> builtin_knowledge();
 /// Reasons why a GPU is not used: data/knowledge/causes.
 std::span<const BuiltinDocument> builtin_causes();
-/// How well-known applications choose backends, and their variants: data/knowledge/consumers.
-std::span<const BuiltinDocument> builtin_consumers();
+/// How well-known applications choose backends, and their variants: data/knowledge/applications.
+std::span<const BuiltinDocument> builtin_applications();
 /// Facts about toolkits, drivers and architectures, each with its sources: data/rules.
 std::span<const BuiltinDocument> builtin_rules();
 
@@ -90,7 +90,7 @@ struct StoredDocument {
 };
 
 /// A complete set of data files from one origin, by name: "chips", "causes/access",
-/// "consumers/torch".
+/// "applications/torch".
 struct DocumentSet {
     Version version = {};
     std::map<std::string, StoredDocument, std::less<>> documents = {};
@@ -108,7 +108,7 @@ constexpr std::string_view kRelease = "release";
 constexpr std::string_view kReleaseSchema = "gpuprobe.knowledge/1";
 
 /// Whether a data file may have this name: the name of a built-in file, or a new one in
-/// "consumers/" or "causes/". Such a name never leads out of its folder.
+/// "applications/" or "causes/". Such a name never leads out of its folder.
 bool is_document_name(std::string_view name);
 
 /// The knowledge base. Not thread-safe.

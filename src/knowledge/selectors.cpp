@@ -12,7 +12,8 @@ namespace gpuprobe::knowledge {
 namespace {
 
 /// Variables that choose between GPUs and do not load anything that would not be loaded without
-/// them. Sources: see data/knowledge/selectors.json and the data files in data/knowledge/consumers.
+/// them. Sources: see data/knowledge/selectors.json and the data files in
+/// data/knowledge/applications.
 constexpr auto kSelecting = std::to_array<std::string_view>({
     "ASAHI_VISIBLE_DEVICES",
     "ASCEND_RT_VISIBLE_DEVICES",

@@ -60,8 +60,8 @@ export class Client {
   probe(request?: Taken<"Probe">): Stream<"Probe">;
   describe(): Answered<"Describe">;
   gpus(): Answered<"ListGpus">;
-  select(consumer?: string, request?: SelectRequest): Answered<"Select">;
-  recommend(product: string, request?: RecommendRequest & { manifest?: string | null }): Answered<"Recommend">;
+  select(application?: string, request?: SelectRequest): Answered<"Select">;
+  recommend(application: string, request?: RecommendRequest & { manifest?: string | null }): Answered<"Recommend">;
   /** need and margin are in bytes; model is the text of a gpuprobe.model/1. */
   plan(need: number | null, more?: Omit<Taken<"Plan">, "need">): Answered<"Plan">;
   /** The environment defaults to the one of this process. */
@@ -69,8 +69,8 @@ export class Client {
   query(terms: string[], more?: { gpus?: string[] | null }): Answered<"Query">;
   memory(gpu: string): Answered<"GetMemory">;
   reportOutcome(
-    consumer: string,
+    application: string,
     outcome: "ok" | "failed",
-    choice?: Omit<Taken<"ReportOutcome">, "consumer" | "outcome">,
+    choice?: Omit<Taken<"ReportOutcome">, "application" | "outcome">,
   ): Answered<"ReportOutcome">;
 }

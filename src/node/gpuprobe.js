@@ -51,7 +51,7 @@ for (const kind of [Failure, Unavailable, TimedOut, Refused, NoMatch, UnknownNam
 
 const KINDS = {
   NoMatch,
-  UnknownConsumer: UnknownName,
+  UnknownApplication: UnknownName,
   NotFound: UnknownName,
   NoSuchGpu: UnknownName,
   InvalidRequest,
@@ -360,13 +360,13 @@ export class Client {
   }
 
   /** Chooses the backend that the application should use here. Rejects with NoMatch. */
-  select(consumer = "default", request = {}) {
-    return this.call("Select", { consumer, request });
+  select(application = "default", request = {}) {
+    return this.call("Select", { application, request });
   }
 
   /** Chooses the variant of an application to install here. If none fits, the answer's status has the reason. */
-  recommend(product, { manifest = null, ...request } = {}) {
-    return this.call("Recommend", { product, manifest, request });
+  recommend(application, { manifest = null, ...request } = {}) {
+    return this.call("Recommend", { application, manifest, request });
   }
 
   /** Whether a number of bytes, or with null a model, fits on each GPU, and on several together. */
@@ -390,8 +390,8 @@ export class Client {
   }
 
   /** Reports how a choice worked out: "ok" or "failed". choice: backend, variant or family, gpu, detail. */
-  reportOutcome(consumer, outcome, choice = {}) {
-    return this.call("ReportOutcome", { consumer, outcome, ...choice });
+  reportOutcome(application, outcome, choice = {}) {
+    return this.call("ReportOutcome", { application, outcome, ...choice });
   }
 
   async #answer(method, parameters) {

@@ -339,7 +339,7 @@ export type OrtHardwareDevice = {
 };
 
 export type SelectRequest = {
-  /** the backends that the consumer is built with: cuda,vulkan,… */
+  /** the backends that the application is built with: cuda,vulkan,… */
   built?: string[] | null;
   /** the build that is installed: a variant, a folder or a file */
   variant?: string[] | null;
@@ -365,7 +365,7 @@ export type SelectRequest = {
   min_memory?: number | null;
   /** fail rather than fall back to the CPU */
   strict?: boolean | null;
-  /** each backend of the consumer on every vendor's GPUs */
+  /** each backend of the application on every vendor's GPUs */
   any_vendor?: boolean | null;
   /** what must hold: vulkan>=1.2,fp16,'gfx=gfx90a|gfx942' */
   require?: string[] | null;
@@ -446,7 +446,7 @@ export type PlanRequest = {
   /** these GPUs only */
   gpus?: string[] | null;
   /** only GPUs that select accepts for this program, with its override */
-  consumer?: string | null;
+  application?: string | null;
   /** parts of several GPUs, like 3,1; by free memory otherwise */
   tensor_split?: string[] | null;
   /** left free on each GPU, 1024 by default */
@@ -592,20 +592,20 @@ export interface Methods {
     generation: number;
     devices: OrtHardwareDevice[];
   } };
-  /** The consumers that Select knows. */
-  ListConsumers: { parameters: {}; answer: {
-    consumers: string[];
+  /** The applications that Select knows. */
+  ListApplications: { parameters: {}; answer: {
+    applications: string[];
   } };
-  /** The products that Recommend knows. */
-  ListProducts: { parameters: {}; answer: {
-    products: string[];
+  /** The applications that Recommend knows. */
+  ListManifests: { parameters: {}; answer: {
+    applications: string[];
   } };
-  /** The backend that a consumer should use, and what became of the others. Without a consumer: default. */
+  /** The backend that an application should use, and what became of the others. Without an application: default. */
   Select: { parameters: {
-    consumer?: string | null;
+    application?: string | null;
     request?: SelectRequest | null;
   }; answer: {
-    consumer: string;
+    application: string;
     backend: string | null;
     gpus: string[];
     environment: { [key: string]: string };
@@ -616,13 +616,13 @@ export interface Methods {
     decision: string;
     generation: number;
   } };
-  /** Which of a product's variants to install. manifest: its text, in the place of the installed one. */
+  /** Which of an application's variants to install. manifest: its text, in the place of the installed one. */
   Recommend: { parameters: {
-    product?: string | null;
+    application?: string | null;
     manifest?: string | null;
     request?: RecommendRequest | null;
   }; answer: {
-    product: string;
+    application: string;
     version: string | null;
     status: string;
     platform: string | null;
@@ -704,7 +704,7 @@ export interface Methods {
   } };
   /** How a choice went; outcome: ok or failed. Answers what was noted. */
   ReportOutcome: { parameters: {
-    consumer: string;
+    application: string;
     outcome: string;
     backend?: string | null;
     variant?: string | null;
@@ -712,7 +712,7 @@ export interface Methods {
     detail?: string | null;
     gpu?: string | null;
   }; answer: {
-    consumer: string;
+    application: string;
     outcome: string;
     backend: string | null;
     variant: string | null;
@@ -725,19 +725,19 @@ export interface Methods {
     generation: number;
     state: ReportState;
   } };
-  /** Decides for one consumer, for everybody. For administrators. */
+  /** Decides for one application, for everybody. For administrators. */
   SetOverride: { parameters: {
-    consumer: string;
+    application: string;
     rule?: Json | null;
   }; answer: {
-    consumer: string;
+    application: string;
     set: boolean;
   } };
   /** For administrators. */
   ClearOverride: { parameters: {
-    consumer: string;
+    application: string;
   }; answer: {
-    consumer: string;
+    application: string;
     cleared: boolean;
   } };
   /** What administrators decided. */

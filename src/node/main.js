@@ -8,7 +8,7 @@ import { Client, Failure, NoMatch, Refused } from "./gpuprobe.js";
 const USAGE = `Usage: gpuprobe [--socket PATH] [QUESTION [WORD]]
 
 Prints what gpuprobe answers, as JSON. QUESTION: select, recommend, describe, diagnose, gpus, or a method,
-org.gpuprobe.Query. WORD: a consumer, a product, or the parameters of a method. Exit status 3: nothing fits.
+org.gpuprobe.Query. WORD: an application, an application, or the parameters of a method. Exit status 3: nothing fits.
 `;
 const QUESTIONS = ["select", "recommend", "describe", "diagnose", "gpus"];
 
@@ -37,7 +37,7 @@ function parametersFrom(word) {
 function ask(client, question, word) {
   if (question.includes(".")) return client.call(question, parametersFrom(word));
   if (!QUESTIONS.includes(question)) wrong(`no question '${question}'`);
-  if (question === "recommend" && !word) wrong("recommend: which product?");
+  if (question === "recommend" && !word) wrong("recommend: which application?");
   return question === "select" || question === "recommend" ? client[question](word) : client[question]();
 }
 

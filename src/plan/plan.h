@@ -71,7 +71,7 @@ struct PlanRequest {
     std::vector<std::string> gpus = {};  ///< ids; empty: all GPUs that can compute
     /// The caller resolves this application: it reduces the GPUs to those that select() accepts for
     /// it, and fills in `backends` (calls/documents.h).
-    std::optional<std::string> consumer = {};
+    std::optional<std::string> application = {};
     /// Our backend names for each GPU id, best first. For other GPUs, any working backend is used.
     std::map<std::string, std::vector<std::string>> backends = {};
 };

@@ -173,12 +173,12 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
       .offers_gpus = true,
       .keeps_empty = true},
      read_gpus},
-    {{.key = "consumer",
+    {{.key = "application",
       .type = RequestType::Word,
       .meaning = "only GPUs that select accepts for this program, with its override",
-      .option = "--consumer",
+      .option = "--application",
       .placeholder = "NAME"},
-     [](const Value& v, PlanRequest& r) { return read_value(v, r.consumer.emplace()); }},
+     [](const Value& v, PlanRequest& r) { return read_value(v, r.application.emplace()); }},
     {{.key = "tensor-split",
       .meaning = "parts of several GPUs, like 3,1; by free memory otherwise",
       .option = "--tensor-split",
@@ -205,7 +205,7 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
 
 /// Whether a key makes sense only for a model.
 bool is_about_a_model(const Value::Member& member) {
-    return member.key != "need-mib" && member.key != "gpus" && member.key != "consumer" &&
+    return member.key != "need-mib" && member.key != "gpus" && member.key != "application" &&
            member.key != "margin-mib";
 }
 
@@ -220,9 +220,10 @@ Result<PlanRequest> plan_request_from(const Value& object) {
     auto request = TRY(request_from(object, kTable));
     const auto* members = object.as_object();
     if (request.need && std::ranges::any_of(*members, is_about_a_model))
-        return Error{ErrorCode::InvalidRequest,
-                     "request: need-mib is the whole need: of the others only gpus, consumer and "
-                     "margin-mib go with it"};
+        return Error{
+            ErrorCode::InvalidRequest,
+            "request: need-mib is the whole need: of the others only gpus, application and "
+            "margin-mib go with it"};
     // As in llama.cpp, the micro-batch is the number of tokens computed at once, limited by the
     // batch.
     if (request.micro_batch)

@@ -16,10 +16,10 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-constexpr std::string_view kConsumerSchema = "gpuprobe.consumer/1";
+constexpr std::string_view kApplicationSchema = "gpuprobe.application/1";
 constexpr std::string_view kSelection = "selection";
-constexpr std::string_view kProduct = "product";
-constexpr std::size_t kMaxConsumerName = 64;
+constexpr std::string_view kManifestPart = "manifest";
+constexpr std::size_t kMaxApplicationName = 64;
 
 Error malformed(std::string_view place, std::string_view problem) {
     return {ErrorCode::Malformed, std::string{place} + ": " + std::string{problem}};
@@ -45,19 +45,19 @@ Result<Value> whole_of(const Value& root,
     return whole;
 }
 
-/// The lowest requirements among a product's variants. A minimum in the selection can refer to them
-/// with the word "product" instead of repeating them.
+/// The lowest requirements among a manifest's variants. A minimum in the selection can refer to
+/// them with the word "manifest" instead of repeating them.
 class LeastNeeds {
 public:
-    explicit LeastNeeds(const Manifest& product) {
-        for (const auto& platform : product.platforms)
+    explicit LeastNeeds(const Manifest& manifest) {
+        for (const auto& platform : manifest.platforms)
             for (const auto& variant : platform.variants)
                 for (const auto& device : variant.needs.devices)
                     for (const auto& term : device)
                         add(term);
     }
 
-    /// Replaces the word in a predicate: "driver>=product or unknown" gets the driver version.
+    /// Replaces the word in a predicate: "driver>=manifest or unknown" gets the driver version.
     [[nodiscard]] Result<std::string> in(std::string predicate) const {
         std::string gfx;
         for (const auto& [size, target] : gfx_)
@@ -67,11 +67,11 @@ public:
             {"compute-capability>=", capability_ ? text_of(*capability_) : ""},
             {"driver>=", driver_ ? text_of(*driver_) : ""}};
         for (const auto& [fact, need] : needs) {
-            if (!predicate.starts_with(std::string{fact} + std::string{kProduct}))
+            if (!predicate.starts_with(std::string{fact} + std::string{kManifestPart}))
                 continue;
             if (need.empty())
                 return malformed("floors", predicate + ": no build says it");
-            predicate.replace(fact.size(), kProduct.size(), need);
+            predicate.replace(fact.size(), kManifestPart.size(), need);
         }
         return predicate;
     }
@@ -107,13 +107,13 @@ private:
     std::optional<Version> driver_ = {};
 };
 
-/// Replaces the word "product" in the minimums of the selection.
-Status fill_floors(Value& selection, const Manifest& product) {
+/// Replaces the word "manifest" in the minimums of the selection.
+Status fill_floors(Value& selection, const Manifest& manifest) {
     auto* floors = selection.find("floors");
     auto* backends = floors ? floors->as_object() : nullptr;
     if (!backends)
         return Done{};
-    const LeastNeeds least{product};
+    const LeastNeeds least{manifest};
     for (auto& backend : *backends)
         if (auto* predicates = backend.value.as_array())
             for (auto& predicate : *predicates)
@@ -122,63 +122,65 @@ Status fill_floors(Value& selection, const Manifest& product) {
     return Done{};
 }
 
-/// Reads a data file that has both parts. The product comes first because minimums can refer to it.
-Result<Consumer> consumer_from(const Value& root) {
+/// Reads a data file that has both parts. The manifest comes first because minimums can refer to
+/// it.
+Result<Application> application_from(const Value& root) {
     constexpr std::string_view kMembers[] = {"schema", "name",     "description",
-                                             "source", kSelection, kProduct};
+                                             "source", kSelection, kManifestPart};
     for (const auto& [key, value] : *root.as_object())
         if (std::ranges::find(kMembers, key) == std::end(kMembers))
-            return malformed(scrubbed(key, kMaxConsumerName), "unknown member");
-    Consumer consumer;
-    if (root.find(kProduct)) {
-        const auto part = TRY(whole_of(root, kProduct, kManifestSchema, {"name", "source"}));
-        consumer.product = TRY(manifest_from(part));
+            return malformed(scrubbed(key, kMaxApplicationName), "unknown member");
+    Application application;
+    if (root.find(kManifestPart)) {
+        const auto part = TRY(whole_of(root, kManifestPart, kManifestSchema, {"name", "source"}));
+        application.manifest = TRY(manifest_from(part));
     }
     if (root.find(kSelection)) {
         auto part = TRY(whole_of(root, kSelection, 1, {"name", "description", "source"}));
-        TRY(fill_floors(part, consumer.product.value_or(Manifest{})));
-        consumer.selection = TRY(profile_from(part));
+        TRY(fill_floors(part, application.manifest.value_or(Manifest{})));
+        application.selection = TRY(profile_from(part));
     }
-    return consumer;
+    return application;
 }
 
 /// Parses a data file in any of its three formats; its parts may be missing.
-Result<Consumer> consumer_in(std::string_view json, std::string_view place) {
+Result<Application> application_in(std::string_view json, std::string_view place) {
     const auto root = parse_json(json, kMaxManifest);
     if (!root)
         return Error{root.error()}.in(place);
-    Consumer consumer;
+    Application application;
     // `schema` is a text in the full format, a number in a profile, and anything else is a
     // manifest.
-    if (root->at("schema") == Value{kConsumerSchema}) {
-        consumer = TRY(consumer_from(*root));
+    if (root->at("schema") == Value{kApplicationSchema}) {
+        application = TRY(application_from(*root));
     } else if (root->at("schema").as_int()) {
-        consumer.selection = TRY(profile_from(*root));
+        application.selection = TRY(profile_from(*root));
     } else {
-        consumer.product = TRY(manifest_from(*root));
+        application.manifest = TRY(manifest_from(*root));
     }
-    if (consumer.product)
-        consumer.product->sha256 = sha256_of(json);
-    return consumer;
+    if (application.manifest)
+        application.manifest->sha256 = sha256_of(json);
+    return application;
 }
 
 }  // namespace
 
-Result<Consumer> parse_consumer(std::string_view json) {
-    auto consumer = TRY(consumer_in(json, "consumer"));
-    if (!consumer.selection && !consumer.product)
-        return malformed("consumer", "neither selection nor product");
-    consumer.name = consumer.selection ? consumer.selection->name : consumer.product->name;
-    if (consumer.name.empty())
+Result<Application> parse_application(std::string_view json) {
+    auto application = TRY(application_in(json, "application"));
+    if (!application.selection && !application.manifest)
+        return malformed("application", "neither selection nor manifest");
+    application.name =
+        application.selection ? application.selection->name : application.manifest->name;
+    if (application.name.empty())
         return malformed("name", "missing");
-    return consumer;
+    return application;
 }
 
-Result<Manifest> parse_product(std::string_view json) {
-    auto consumer = TRY(consumer_in(json, "manifest"));
-    if (!consumer.product)
+Result<Manifest> parse_manifest(std::string_view json) {
+    auto application = TRY(application_in(json, "manifest"));
+    if (!application.manifest)
         return malformed("manifest", "has no variants");
-    return std::move(*consumer.product);
+    return std::move(*application.manifest);
 }
 
 Error unknown_name(ErrorCode code,
@@ -186,51 +188,52 @@ Error unknown_name(ErrorCode code,
                    std::string_view name,
                    const std::vector<std::string>& known) {
     const auto near = closest(name, known);
-    const auto* list = code == ErrorCode::NotFound ? "products" : "consumers";
-    return {code, std::string{what} + " '" + scrubbed(name, kMaxConsumerName) + "'; " +
+    const auto* list = code == ErrorCode::NotFound ? "manifests" : "apps";
+    return {code, std::string{what} + " '" + scrubbed(name, kMaxApplicationName) + "'; " +
                       (near ? "did you mean '" + *near + "'?"
                             : "'gpuprobectl " + std::string{list} + "' lists them")};
 }
 
-ConsumerSet ConsumerSet::with_builtins() {
-    ConsumerSet set;
+ApplicationSet ApplicationSet::with_builtins() {
+    ApplicationSet set;
     set.library_ = knowledge::Library::current();
-    // The file is named after its application; tests/unit/policy/application_set_test.cpp checks that.
-    for (const auto& [name, document] : set.library_->below("consumers"))
+    // The file is named after its application; tests/unit/policy/application_set_test.cpp checks
+    // that.
+    for (const auto& [name, document] : set.library_->below("applications"))
         set.entries_[name].unread = document->json;
     return set;
 }
 
-Status ConsumerSet::add(std::string_view json, std::string_view origin) {
-    auto consumer = parse_consumer(json);
-    if (!consumer)
-        return std::move(consumer).error().in(origin);
-    if (entries_.size() >= kMaxConsumers && !entries_.contains(consumer->name))
+Status ApplicationSet::add(std::string_view json, std::string_view origin) {
+    auto application = parse_application(json);
+    if (!application)
+        return std::move(application).error().in(origin);
+    if (entries_.size() >= kMaxApplications && !entries_.contains(application->name))
         return Error{ErrorCode::TooLarge, std::string{origin} + ": more than " +
-                                              std::to_string(kMaxConsumers) + " consumers"};
-    auto& entry = entries_[consumer->name];
-    if (consumer->selection) {
-        entry.consumer.selection = std::move(consumer->selection);
+                                              std::to_string(kMaxApplications) + " applications"};
+    auto& entry = entries_[application->name];
+    if (application->selection) {
+        entry.application.selection = std::move(application->selection);
         entry.has_selection = true;
     }
-    if (consumer->product) {
-        entry.consumer.product = std::move(consumer->product);
-        entry.has_product = true;
+    if (application->manifest) {
+        entry.application.manifest = std::move(application->manifest);
+        entry.has_manifest = true;
     }
     return Done{};
 }
 
 /// Determines which parts an unparsed file has, without reading them.
-void ConsumerSet::see_parts(Entry& entry) {
+void ApplicationSet::see_parts(Entry& entry) {
     if (entry.has_been_seen)
         return;
     entry.has_been_seen = true;
     const auto root = parse_json(entry.unread, kMaxManifest).value_or({});
     entry.has_selection = entry.has_selection || root.find(kSelection);
-    entry.has_product = entry.has_product || root.find(kProduct);
+    entry.has_manifest = entry.has_manifest || root.find(kManifestPart);
 }
 
-const Consumer* ConsumerSet::find(std::string_view name) const {
+const Application* ApplicationSet::find(std::string_view name) const {
     const auto found = entries_.find(name);
     if (found == entries_.end())
         return nullptr;
@@ -238,30 +241,31 @@ const Consumer* ConsumerSet::find(std::string_view name) const {
     if (!entry.unread.empty()) {
         see_parts(entry);
         // Tests check that each file is valid and has the name of its application.
-        auto read = parse_consumer(std::exchange(entry.unread, {}));
+        auto read = parse_application(std::exchange(entry.unread, {}));
         if (!read)  // the file may come from a package for another version
-            read = parse_consumer(knowledge::compiled_in_text("consumers/" + std::string{name}));
+            read =
+                parse_application(knowledge::compiled_in_text("applications/" + std::string{name}));
         auto builtin = std::move(read).value_or({});
         // Parts that were added before take precedence.
-        if (!entry.consumer.selection)
-            entry.consumer.selection = std::move(builtin.selection);
-        if (!entry.consumer.product)
-            entry.consumer.product = std::move(builtin.product);
+        if (!entry.application.selection)
+            entry.application.selection = std::move(builtin.selection);
+        if (!entry.application.manifest)
+            entry.application.manifest = std::move(builtin.manifest);
     }
-    return &entry.consumer;
+    return &entry.application;
 }
 
-const Profile* ConsumerSet::selection(std::string_view name) const {
-    const auto* consumer = find(name);
-    return consumer && consumer->selection ? &*consumer->selection : nullptr;
+const Profile* ApplicationSet::selection(std::string_view name) const {
+    const auto* application = find(name);
+    return application && application->selection ? &*application->selection : nullptr;
 }
 
-const Manifest* ConsumerSet::product(std::string_view name) const {
-    const auto* consumer = find(name);
-    return consumer && consumer->product ? &*consumer->product : nullptr;
+const Manifest* ApplicationSet::manifest(std::string_view name) const {
+    const auto* application = find(name);
+    return application && application->manifest ? &*application->manifest : nullptr;
 }
 
-std::vector<std::string> ConsumerSet::names_with(bool Entry::*part) const {
+std::vector<std::string> ApplicationSet::names_with(bool Entry::*part) const {
     std::vector<std::string> names;
     for (auto& [name, entry] : entries_) {
         see_parts(entry);
@@ -271,19 +275,19 @@ std::vector<std::string> ConsumerSet::names_with(bool Entry::*part) const {
     return names;
 }
 
-std::vector<std::string> ConsumerSet::names() const {
+std::vector<std::string> ApplicationSet::names() const {
     std::vector<std::string> names;
     for (const auto& [name, entry] : entries_)
         names.push_back(name);
     return names;
 }
 
-std::vector<std::string> ConsumerSet::consumers() const {
+std::vector<std::string> ApplicationSet::applications() const {
     return names_with(&Entry::has_selection);
 }
 
-std::vector<std::string> ConsumerSet::products() const {
-    return names_with(&Entry::has_product);
+std::vector<std::string> ApplicationSet::manifests() const {
+    return names_with(&Entry::has_manifest);
 }
 
 }  // namespace gpuprobe::inline policy

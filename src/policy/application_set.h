@@ -15,66 +15,66 @@
 namespace gpuprobe::inline policy {
 
 /// The data of one application: how it chooses a backend, which variants can be installed, or both.
-/// File: data/knowledge/consumers/NAME.json; schema: data/schema/consumer.schema.json; meaning:
-/// docs/consumers.md.
-struct Consumer {
+/// File: data/knowledge/applications/NAME.json; schema: data/schema/application.schema.json;
+/// meaning: docs/applications.md.
+struct Application {
     std::string name = {};
     std::optional<Profile> selection = {};
-    std::optional<Manifest> product = {};
+    std::optional<Manifest> manifest = {};
 };
 
-/// Parses an application's data file (gpuprobe.consumer/1), or a file with only one part: a profile
-/// (schema 1) or a manifest with a name. Errors: TooLarge over kMaxManifest; as profile_from() and
-/// manifest_from(); Malformed if neither part is present.
-Result<Consumer> parse_consumer(std::string_view json);
+/// Parses an application's data file (gpuprobe.application/1), or a file with only one part: a
+/// profile (schema 1) or a manifest with a name. Errors: TooLarge over kMaxManifest; as
+/// profile_from() and manifest_from(); Malformed if neither part is present.
+Result<Application> parse_application(std::string_view json);
 
-/// Parses the product of an application's data file, or a manifest, which need not have a name.
-/// Errors: as parse_consumer().
-Result<Manifest> parse_product(std::string_view json);
+/// Parses the manifest of an application's data file, or a manifest, which need not have a name.
+/// Errors: as parse_application().
+Result<Manifest> parse_manifest(std::string_view json);
 
 /// All known applications by name. A data file of the knowledge base is parsed on first use,
 /// because most are never used. Not thread-safe.
-class ConsumerSet {
+class ApplicationSet {
 public:
     /// The data files of the knowledge base in use.
-    static ConsumerSet with_builtins();
+    static ApplicationSet with_builtins();
 
     /// Adds a data file. Each part in it replaces the part of the same name. Errors: as
-    /// parse_consumer(), prefixed with `origin`; TooLarge over kMaxConsumers. Nothing changes on
-    /// error.
+    /// parse_application(), prefixed with `origin`; TooLarge over kMaxApplications. Nothing changes
+    /// on error.
     Status add(std::string_view json, std::string_view origin);
 
     /// Null for an unknown name. Valid until the next add().
     [[nodiscard]] const Profile* selection(std::string_view name) const;
-    [[nodiscard]] const Manifest* product(std::string_view name) const;
+    [[nodiscard]] const Manifest* manifest(std::string_view name) const;
 
     /// Sorted lists: all names, names of applications with a selection, and names of applications
-    /// with a product.
+    /// with a manifest.
     [[nodiscard]] std::vector<std::string> names() const;
-    [[nodiscard]] std::vector<std::string> consumers() const;
-    [[nodiscard]] std::vector<std::string> products() const;
+    [[nodiscard]] std::vector<std::string> applications() const;
+    [[nodiscard]] std::vector<std::string> manifests() const;
 
 private:
     /// Added parts take precedence over parts from the knowledge base.
     struct Entry {
         std::string_view unread = {};  ///< text from the knowledge base; empty once parsed
-        bool has_been_seen = false;    ///< whether has_selection and has_product include `unread`
+        bool has_been_seen = false;    ///< whether has_selection and has_manifest include `unread`
         bool has_selection = false;
-        bool has_product = false;
-        Consumer consumer = {};
+        bool has_manifest = false;
+        Application application = {};
     };
     static void see_parts(Entry& entry);
-    [[nodiscard]] const Consumer* find(std::string_view name) const;
+    [[nodiscard]] const Application* find(std::string_view name) const;
     [[nodiscard]] std::vector<std::string> names_with(bool Entry::*part) const;
 
     std::shared_ptr<const knowledge::Library> library_ = {};  ///< owns the unparsed texts
     mutable std::map<std::string, Entry, std::less<>> entries_ = {};
 };
 
-constexpr std::size_t kMaxConsumers = 512;
+constexpr std::size_t kMaxApplications = 512;
 
-/// UnknownConsumer or, for a product, NotFound: "WHAT 'NAME'; did you mean 'torch'?", or a hint at
-/// the command that lists the names.
+/// UnknownApplication or, for a manifest, NotFound: "WHAT 'NAME'; did you mean 'torch'?", or a hint
+/// at the command that lists the names.
 Error unknown_name(ErrorCode code,
                    std::string_view what,
                    std::string_view name,

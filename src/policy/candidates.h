@@ -67,7 +67,7 @@ Result<SelectQuestion> question_from(const Profile& profile,
                                      const SelectRequest& request,
                                      const Report& report,
                                      const Experience& experience,
-                                     const Manifest* product = nullptr);
+                                     const Manifest* manifest = nullptr);
 
 // The verdict on each candidate by itself, before candidates are compared. Reason codes:
 // docs/reasons.md.

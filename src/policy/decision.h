@@ -29,7 +29,7 @@ RECORD_MEMBERS(Candidate, backend, gpu, verdict, reasons, environment)
 /// The answer to "which backend?". `backend` is null if no candidate satisfies the request. The
 /// candidates contain the reasons in either case.
 struct Decision {
-    std::string consumer = {};
+    std::string application = {};
     std::optional<std::string> backend = {};
     std::vector<std::string> gpus = {};
     std::map<std::string, std::string> environment = {};
@@ -43,7 +43,7 @@ struct Decision {
     bool operator==(const Decision&) const = default;
 };
 RECORD_MEMBERS(Decision,
-               consumer,
+               application,
                backend,
                gpus,
                environment,
@@ -85,7 +85,7 @@ constexpr std::array<EnumName<RecommendStatus>, 4> names_of(RecommendStatus) {
 
 /// The answer to "which download?".
 struct Recommendation {
-    std::string product = {};
+    std::string application = {};
     std::optional<std::string> version = {};
     RecommendStatus status = RecommendStatus::None;
     std::optional<std::string> platform = {};
@@ -106,7 +106,7 @@ struct Recommendation {
     bool operator==(const Recommendation&) const = default;
 };
 RECORD_MEMBERS(Recommendation,
-               product,
+               application,
                version,
                status,
                platform,

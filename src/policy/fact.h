@@ -18,7 +18,7 @@
 #include "report/report.h"
 
 /// The facts about a machine in one table. Terms of profiles, requests and manifests, text
-/// templates and exports all use it. docs/consumers.md lists the facts that a term may name.
+/// templates and exports all use it. docs/applications.md lists the facts that a term may name.
 namespace gpuprobe::inline policy {
 
 /// In the order in which answers list their reasons.

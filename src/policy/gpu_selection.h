@@ -33,7 +33,7 @@ struct Selection {
     std::vector<const Gpu*> gpus = {};  // borrowed from the report
 };
 
-/// Whether environment templates may name this fact (listed in docs/consumers.md).
+/// Whether environment templates may name this fact (listed in docs/applications.md).
 bool is_selector_fact(std::string_view name);
 
 /// The value that makes a runtime use exactly these GPUs. nullopt if it is unknown for one of them

@@ -103,9 +103,9 @@ Status check_gpus(const Names& words, std::string_view key, const Report& report
 }
 
 /// The names of all variants and families.
-Names words_of(const Manifest& product) {
+Names words_of(const Manifest& manifest) {
     Names words;
-    for (const auto& platform : product.platforms)
+    for (const auto& platform : manifest.platforms)
         for (const auto& variant : platform.variants) {
             add_missing(words, {variant.name, variant.family});
         }
@@ -113,7 +113,7 @@ Names words_of(const Manifest& product) {
 }
 
 /// Checks that words name variants. Any platform counts, because rules are copied between machines.
-Status check_variants(const RecommendRequest& request, const Manifest& product) {
+Status check_variants(const RecommendRequest& request, const Manifest& manifest) {
     auto words = request.prefer;
     add_missing(words, request.exclude);
     add_missing(words, request.only.value_or(Names{}));
@@ -123,10 +123,10 @@ Status check_variants(const RecommendRequest& request, const Manifest& product) 
                 return means(word, variant);
             });
         };
-        if (std::ranges::none_of(product.platforms, is_meant))
+        if (std::ranges::none_of(manifest.platforms, is_meant))
             return Error{ErrorCode::InvalidRequest,
                          "rule: variants: " + scrubbed(word, 64) + ": no such variant or family" +
-                             suggestion(word.substr(word.find(':') + 1), words_of(product))};
+                             suggestion(word.substr(word.find(':') + 1), words_of(manifest))};
     }
     return Done{};
 }
@@ -193,7 +193,7 @@ Value merged_rule(const Value& rule, const Value& change) {
 
 Status check_rule(const OverrideRule& rule,
                   const Profile* profile,
-                  const Manifest* product,
+                  const Manifest* manifest,
                   const Report& report) {
     if (profile) {
         // question_from() accepts unknown GPUs to deny, so check GPUs first.
@@ -208,10 +208,10 @@ Status check_rule(const OverrideRule& rule,
     } else if (!(rule.request == SelectRequest{})) {
         // Without a profile only the rule's variants can be valid.
         return Error{ErrorCode::InvalidRequest,
-                     "rule: it is no consumer: only its variants can be ruled"};
+                     "rule: it is no application: only its variants can be ruled"};
     }
     const auto variants = TRY(recommend_request_from(rule.variants));
-    return product ? check_variants(variants, *product) : Status{Done{}};
+    return manifest ? check_variants(variants, *manifest) : Status{Done{}};
 }
 
 RecommendRequest under_backend_rule(RecommendRequest request,

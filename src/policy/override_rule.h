@@ -24,12 +24,12 @@ Result<OverrideRule> override_rule_from(const Value& rule);
 /// removes its key.
 Value merged_rule(const Value& rule, const Value& change);
 
-/// Checks that every backend, GPU and variant in the rule exists. `profile` and `product` belong to
-/// the rule's application; if one is null, words that refer to it can't be checked. Errors:
+/// Checks that every backend, GPU and variant in the rule exists. `profile` and `manifest` belong
+/// to the rule's application; if one is null, words that refer to it can't be checked. Errors:
 /// InvalidRequest and UnknownDevice, with the key at fault and the most similar word.
 Status check_rule(const OverrideRule& rule,
                   const Profile* profile,
-                  const Manifest* product,
+                  const Manifest* manifest,
                   const Report& report);
 
 /// Applies the parts of a rule about backends and GPUs to a request for variants: "backend:cuda".

@@ -77,7 +77,7 @@ std::optional<std::string> filled_template(std::string_view text, const FactLook
 
 namespace {
 
-// Limits of docs/consumers.md: sizes are in bytes, the rest are numbers of entries.
+// Limits of docs/applications.md: sizes are in bytes, the rest are numbers of entries.
 constexpr std::size_t kMaxProfileWord = 64;
 constexpr std::size_t kMaxBrings = 32;
 constexpr std::size_t kMaxDescription = 1024;
@@ -416,7 +416,7 @@ ReadProblem dates_problem(const Profile& profile) {
 }
 
 /// The first error in a profile, with the member at fault: violations of the words and limits in
-/// docs/consumers.md, and contradictions. Empty if it is valid.
+/// docs/applications.md, and contradictions. Empty if it is valid.
 ReadProblem profile_problem(const Profile& profile) {
     if (profile.schema != 1)
         return ReadProblem{"not 1"}.in("schema");

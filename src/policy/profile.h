@@ -80,7 +80,7 @@ constexpr std::string_view kAnyBackend = "*";
 constexpr std::string_view kAnyVendor = "*";
 
 /// An application's policy as data: `selection` in its data file (policy/application_set.h).
-/// Schema: data/schema/profile.schema.json; meaning: docs/consumers.md.
+/// Schema: data/schema/profile.schema.json; meaning: docs/applications.md.
 struct Profile {
     int schema = 1;
     std::string name = {};
@@ -162,7 +162,7 @@ RECORD_MEMBERS(Profile,
                messages)
 
 /// Reads a profile. Errors: Malformed with the member at fault, for an unknown member, backend or
-/// fact, for an exceeded limit of docs/consumers.md, and for a contradiction.
+/// fact, for an exceeded limit of docs/applications.md, and for a contradiction.
 Result<Profile> profile_from(const Value& root);
 
 /// Whether the word is a backend of inference runtimes that this program never selects, because it

@@ -383,7 +383,7 @@ Recommendation recommend(const Manifest& manifest,
     const ComputeView view{report};
     // The facts refer to the view's report, so `view` must outlive them.
     const auto machine = machine_facts(view.report(), rules);
-    Recommendation answer{.product = manifest.name,
+    Recommendation answer{.application = manifest.name,
                           .version = manifest.version,
                           .status = RecommendStatus::NoPlatform,
                           .manifest_sha256 = manifest.sha256,

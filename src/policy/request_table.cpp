@@ -153,7 +153,7 @@ ReadProblem read_backend(const Value& value, std::optional<std::string>& out) {
 // The accepted keys in the order of the help.
 constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
     {{.key = "built",
-      .meaning = "the backends that the consumer is built with: cuda,vulkan,…",
+      .meaning = "the backends that the application is built with: cuda,vulkan,…",
       .option = "--built",
       .placeholder = "LIST",
       .offers = kBackendWords,
@@ -246,7 +246,7 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
      [](const Value& v, SelectRequest& r) { return read_value(v, r.strict.emplace()); }},
     {{.key = "any-vendor",
       .type = RequestType::Flag,
-      .meaning = "each backend of the consumer on every vendor's GPUs",
+      .meaning = "each backend of the application on every vendor's GPUs",
       .option = "--any-vendor"},
      [](const Value& v, SelectRequest& r) { return read_value(v, r.any_vendor); }},
     {{.key = "require",

@@ -61,7 +61,7 @@ struct RequestKey {
     std::string_view rule_meaning = {};  ///< replaces `meaning` for rules, unless empty
 };
 
-/// The keys of select and env in the order of the help (docs/consumers.md, "The request").
+/// The keys of select and env in the order of the help (docs/applications.md, "The request").
 std::span<const RequestKey> select_keys();
 /// The keys of recommend (docs/variants.md, "The request").
 std::span<const RequestKey> recommend_keys();

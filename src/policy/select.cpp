@@ -113,7 +113,7 @@ Report simulated_report(const Profile& profile,
 Decision decision_for_platform(const Profile& profile,
                                const SelectRequest& request,
                                const std::string& platform) {
-    Decision decision{.consumer = profile.name};
+    Decision decision{.application = profile.name};
     const auto found = profile.platforms.find(platform);
     std::string accepted;
     if (found == profile.platforms.end()) {
@@ -367,7 +367,7 @@ std::optional<Reason> unused_by_backends(const SelectQuestion& question,
 
 /// Builds the decision from the candidates of an attempt.
 Decision decision_from(const SelectQuestion& question, const Attempt& made, const Report& report) {
-    Decision decision{.consumer = question.profile.name, .generation = report.generation};
+    Decision decision{.application = question.profile.name, .generation = report.generation};
     Selection selection{.report = report};
     Facts::Subject subject{.report = report, .backend_word = ""};
     const auto* best = made.best(question);
@@ -400,9 +400,9 @@ Result<Decision> decided(const Profile& profile,
                          const SelectRequest& request,
                          const Report& report,
                          const Experience& experience,
-                         const Manifest* product,
+                         const Manifest* manifest,
                          bool is_simulated) {
-    auto question = TRY(question_from(profile, request, report, experience, product));
+    auto question = TRY(question_from(profile, request, report, experience, manifest));
     question.is_simulated = is_simulated;
     auto made = attempt_or_give_up(question, request, report);
     // Environments come after the verdicts, because they depend on which candidates were accepted.
@@ -491,7 +491,7 @@ Result<Decision> select(const Profile& profile,
                         const SelectRequest& request,
                         const Report& report,
                         const Experience& experience,
-                        const Manifest* product) {
+                        const Manifest* manifest) {
     if (request.fake && request.forbid_fake)
         return fake_forbidden(profile);
     // Another platform can't be probed, so decide by the profile only.
@@ -502,19 +502,19 @@ Result<Decision> select(const Profile& profile,
     }
     if (makes_gpus_up(profile, request))
         return decided(profile, request, simulated_report(profile, *request.fake, report),
-                       experience, product, true);
+                       experience, manifest, true);
     // ComputeView replaces partitioned GPUs with their partitions.
-    return decided(profile, request, ComputeView{report}.report(), experience, product, false);
+    return decided(profile, request, ComputeView{report}.report(), experience, manifest, false);
 }
 
 SelectionView selection_view(const Profile& profile,
                              const SelectRequest& request,
                              const Report& report,
                              const Experience& experience,
-                             const Manifest* product) {
+                             const Manifest* manifest) {
     const ComputeView view{report};
     SelectionView seen{.refusals = refusals_of(profile, request.environment, view.report())};
-    if (auto question = question_from(profile, request, view.report(), experience, product)) {
+    if (auto question = question_from(profile, request, view.report(), experience, manifest)) {
         const auto made = attempt_or_give_up(question.value(), request, view.report());
         seen.order = order_of(question.value(), made);
     }

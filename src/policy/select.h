@@ -57,9 +57,9 @@ struct SelectRequest {
     bool operator==(const SelectRequest&) const = default;
 };
 
-/// A request from its named values (docs/consumers.md, "The request"); null means an empty request.
-/// Errors: InvalidRequest with the key at fault, for an unknown key, a wrong type or an impossible
-/// value.
+/// A request from its named values (docs/applications.md, "The request"); null means an empty
+/// request. Errors: InvalidRequest with the key at fault, for an unknown key, a wrong type or an
+/// impossible value.
 Result<SelectRequest> select_request_from(const Value& object);
 
 /// Whether the requested backend is "none" or "off", which disables GPUs.
@@ -78,15 +78,15 @@ bool rests_on_profile_alone(const Profile& profile, const SelectRequest& request
 /// contains a word that is neither a backend nor a GPU id, or requests simulated GPUs and forbids
 /// them; UnknownDevice if it names a GPU that does not exist.
 ///
-/// `product` describes the installable variants of the application, to which the request's variant
-/// names refer. InvalidRequest if the request names variants but there is no product, or the
-/// product has no such variant on this platform. If the request does not describe the build, a
-/// backend is rejected on a GPU if no variant in the product can use that backend there.
+/// `manifest` describes the installable variants of the application, to which the request's variant
+/// names refer. InvalidRequest if the request names variants but there is no manifest, or the
+/// manifest has no such variant on this platform. If the request does not describe the build, a
+/// backend is rejected on a GPU if no variant in the manifest can use that backend there.
 Result<Decision> select(const Profile& profile,
                         const SelectRequest& request,
                         const Report& report,
                         const Experience& experience = {},
-                        const Manifest* product = nullptr);
+                        const Manifest* manifest = nullptr);
 
 /// The reasons why an application can't use a backend on a GPU with any build, by our backend name
 /// and the GPU's id. Unknown facts aren't a reason.
@@ -112,6 +112,6 @@ SelectionView selection_view(const Profile& profile,
                              const SelectRequest& request,
                              const Report& report,
                              const Experience& experience = {},
-                             const Manifest* product = nullptr);
+                             const Manifest* manifest = nullptr);
 
 }  // namespace gpuprobe::inline policy

@@ -195,10 +195,10 @@ std::map<std::string, std::string> builds_of(const VariantPlatform& platform) {
 
 /// Adds the unmet platform terms for backends that have variants only for other platforms, and none
 /// for a platform that is or may be the machine's.
-void refuse_elsewhere(const Manifest& product, const Facts& host, InstalledNeeds& needs) {
+void refuse_elsewhere(const Manifest& manifest, const Facts& host, InstalledNeeds& needs) {
     InstalledNeeds elsewhere;
     std::set<std::string> offered;
-    for (const auto& platform : product.platforms) {
+    for (const auto& platform : manifest.platforms) {
         auto terms = terms_of(platform);
         const bool is_another = all_hold(terms, host) == Truth::False;
         for (const auto& [backend, build] : builds_of(platform))
@@ -215,13 +215,13 @@ void refuse_elsewhere(const Manifest& product, const Facts& host, InstalledNeeds
 /// not describe the build. Unknown facts about the GPU and all terms about the host are ignored;
 /// recommend() checks the host. A backend without any published variant has no needs, since such a
 /// build is self-made. A backend that is published only for other platforms is refused.
-InstalledNeeds published_needs(const Manifest& product, const Report& report) {
+InstalledNeeds published_needs(const Manifest& manifest, const Report& report) {
     const Facts host{{.report = report}};
     std::vector<std::string> names;
-    if (const auto* platform = platform_for(product, host))
+    if (const auto* platform = platform_for(manifest, host))
         for (const auto& variant : platform->variants)
             names.push_back(variant.name);
-    auto needs = needs_of(names, product, host).value_or({});
+    auto needs = needs_of(names, manifest, host).value_or({});
     // The program runs on the CPU with any variant.
     needs.erase(std::string{kCpu});
     for (auto& [backend, ways] : needs)
@@ -229,29 +229,29 @@ InstalledNeeds published_needs(const Manifest& product, const Report& report) {
             way.takes_doubt = true;
             std::erase_if(way.terms, [](const Term& term) { return is_about_host(term); });
         }
-    refuse_elsewhere(product, host, needs);
+    refuse_elsewhere(manifest, host, needs);
     return needs;
 }
 
 /// Collects the needs of the installed build or of the published variants.
 Status note_installed(const SelectRequest& request,
                       const Report& report,
-                      const Manifest* product,
+                      const Manifest* manifest,
                       SelectQuestion& question) {
     const bool is_told = question.built.has_value();
     if (!request.variants.empty()) {
-        if (!product)
-            return refused("variant", request.variants.front(), "no catalogue of this consumer");
+        if (!manifest)
+            return refused("variant", request.variants.front(), "no catalogue of this application");
         const Facts host{{.report = report}};
-        question.installed.push_back(TRY(needs_of(request.variants, *product, host)));
+        question.installed.push_back(TRY(needs_of(request.variants, *manifest, host)));
     }
     if (!(request.installed == ToldBuild{}))
         question.installed.push_back(
             needs_of(request.installed, question.profile.brings, Rules::current()));
     for (const auto& needs : question.installed)
         note_built(needs, is_told, question);
-    if (product && !is_told && question.installed.empty())
-        question.published = published_needs(*product, report);
+    if (manifest && !is_told && question.installed.empty())
+        question.published = published_needs(*manifest, report);
     return Done{};
 }
 
@@ -345,11 +345,11 @@ Result<SelectQuestion> question_from(const Profile& profile,
                                      const SelectRequest& request,
                                      const Report& report,
                                      const Experience& experience,
-                                     const Manifest* product) {
+                                     const Manifest* manifest) {
     SelectQuestion question{.profile = profile};
     question.built = TRY(backends_from(profile, "built", request.built));
     // Uses `built`, which shows whether the request lists the backends.
-    TRY(note_installed(request, report, product, question));
+    TRY(note_installed(request, report, manifest, question));
     question.only = TRY(backends_from(profile, "only", request.only));
     question.strict = request.strict.value_or(profile.strict);
     question.min_memory = request.min_memory;

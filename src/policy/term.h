@@ -13,8 +13,8 @@
 #include "report/outcome.h"
 
 /// Conditions on facts, and the only code that decides whether a condition holds. Profiles and
-/// requests write them as text, "driver>=550" (docs/consumers.md, "Predicates"), and manifests as
-/// members, "glibc_min" (docs/variants.md). Both are parsed into the same terms.
+/// requests write them as text, "driver>=550" (docs/applications.md, "Predicates"), and manifests
+/// as members, "glibc_min" (docs/variants.md). Both are parsed into the same terms.
 
 namespace gpuprobe::inline policy {
 

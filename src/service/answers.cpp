@@ -18,9 +18,9 @@
 namespace gpuprobe::inline service {
 
 std::string question_of(const std::string& access,
-                        const std::string& consumer,
+                        const std::string& application,
                         const Value& request) {
-    auto question = access + '\0' + consumer + '\0';
+    auto question = access + '\0' + application + '\0';
     const auto* members = request.as_object();
     // Most requests are empty. Encoding even an empty request costs more than a cache hit.
     if (!members || !members->empty())
@@ -222,7 +222,7 @@ bus::Dictionary answer_from(Decision decision, bool explains, const bus::Spellin
     // Optional members are left out if they are empty.
     std::vector<std::string_view> left_out;
     if (!explains)
-        left_out = {"consumer", "candidates"};
+        left_out = {"application", "candidates"};
     if (decision.answers.empty())
         left_out.emplace_back("answers");
     if (decision.messages.empty())
@@ -297,7 +297,7 @@ std::map<std::string, bus::Dictionary> apis_from(const std::map<std::string, Api
 }
 
 std::string no_match_message(const Decision& decision) {
-    return scrubbed("no backend fits for " + decision.consumer + ": " + decision.summary, 1024);
+    return scrubbed("no backend fits for " + decision.application + ": " + decision.summary, 1024);
 }
 
 }  // namespace gpuprobe::inline service

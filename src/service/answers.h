@@ -83,7 +83,7 @@ private:
 
 /// The cache key of a question on the bus. `access`: the class of callers who share its answer.
 std::string question_of(const std::string& access,
-                        const std::string& consumer,
+                        const std::string& application,
                         const Value& request);
 
 /// The result of an API for a GPU, without its facts, because not all users may see all facts.

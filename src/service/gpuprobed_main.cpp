@@ -266,7 +266,7 @@ engine::EngineOptions engine_options(const Settings& settings,
     if (cache)
         options.cache_file = *cache + "/probes";
     options.state_folder = state;
-    options.consumer_folders = engine::consumer_folders(settings.profiles);
+    options.application_folders = engine::application_folders(settings.profiles);
     options.knowledge = engine::KnowledgeFolders::below(settings.knowledge_root);
     options.settle = std::chrono::milliseconds{settings.settle_ms};
     options.limits.query = settings.deadline;
@@ -315,7 +315,7 @@ Status listen(const Settings& settings, SocketServer& socket) {
 void reload(engine::Engine& engine, const Log& log) {
     sd_notify(0, "RELOADING=1");
     engine.reload();
-    log.write(LogLevel::Info, "documents of knowledge and consumers read again");
+    log.write(LogLevel::Info, "documents of knowledge and applications read again");
     sd_notify(0, "READY=1");
 }
 
@@ -328,7 +328,7 @@ Result<std::unique_ptr<FolderWatch>> watch_knowledge(const Settings& settings,
     const auto folders = engine::KnowledgeFolders::below(settings.knowledge_root);
     return FolderWatch::begin(loop,
                               {folders.state, folders.package, folders.own, folders.own + "/causes",
-                               folders.own + "/consumers", folders.own + "/rules"},
+                               folders.own + "/applications", folders.own + "/rules"},
                               {".bundle", ".json"}, kSettle, std::move(changed));
 }
 

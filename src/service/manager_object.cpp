@@ -171,14 +171,14 @@ std::vector<sdbus::ObjectPath> ManagerObject::ListGpus(const bus::Dictionary& /*
 // Decisions --------------------------------------------------------------------------------------
 
 void ManagerObject::SelectBackend(sdbus::Result<bus::Dictionary>&& result,
-                                  std::string consumer,
+                                  std::string application,
                                   bus::Dictionary request) {
     context_.engine.catch_up();
     bus::Reply<bus::Dictionary> reply{std::move(result)};
     auto wanted = bus::value_from(request);
     if (!wanted)
         return reply.fail(wanted.error());
-    Question question{.consumer = std::move(consumer), .request = std::move(wanted).value()};
+    Question question{.application = std::move(application), .request = std::move(wanted).value()};
     for_caller(access_, bus::current_sender(getObject()), std::move(reply),
                [this, question = std::move(question)](const Caller& caller, auto& answer) {
                    select(question, caller, answer);
@@ -191,7 +191,7 @@ void ManagerObject::select(const Question& question,
     const auto view = access_.views.report_for(caller);
     // Don't cache if this user has reported outcomes: they expire without a new generation.
     const bool is_kept = !context_.engine.has_experience(caller.uid);
-    auto key = question_of(view.access, question.consumer, question.request);
+    auto key = question_of(view.access, question.application, question.request);
     if (const auto* known =
             is_kept ? answers_.find(context_.engine.report().generation, key) : nullptr)
         return reply.send(*known);
@@ -213,7 +213,7 @@ Result<bus::Dictionary> ManagerObject::decide(const Question& question,
                                               uid_t asker,
                                               const Report& seen) {
     const auto request = with_ids(question.request, select_keys());
-    auto decision = TRY(context_.engine.select(question.consumer, request, asker, seen));
+    auto decision = TRY(context_.engine.select(question.application, request, asker, seen));
     // A caller who wants an explanation gets it even if no backend fits.
     const bool explains = wants_explanation(request);
     if (!decision.backend && !explains)
@@ -223,7 +223,7 @@ Result<bus::Dictionary> ManagerObject::decide(const Question& question,
 
 /// Not cached, unlike SelectBackend: the answer depends on a manifest, which may be large.
 void ManagerObject::RecommendVariant(sdbus::Result<bus::Dictionary>&& result,
-                                     std::string product,
+                                     std::string application,
                                      std::string manifest,
                                      bus::Dictionary request) {
     bus::Reply<bus::Dictionary> reply{std::move(result)};
@@ -231,11 +231,11 @@ void ManagerObject::RecommendVariant(sdbus::Result<bus::Dictionary>&& result,
     if (!wanted)
         return reply.fail(wanted.error());
     for_caller(access_, bus::current_sender(getObject()), std::move(reply),
-               [this, product = std::move(product), manifest = std::move(manifest),
+               [this, application = std::move(application), manifest = std::move(manifest),
                 request = with_ids(*wanted, recommend_keys())](const Caller& caller, auto& answer) {
                    const auto view = access_.views.report_for(caller);
-                   auto found = context_.engine.recommend(product, manifest, request, caller.uid,
-                                                          *view.report);
+                   auto found = context_.engine.recommend(application, manifest, request,
+                                                          caller.uid, *view.report);
                    if (!found)
                        return answer.fail(found.error());
                    answer.send(answer_from(std::move(found).value(), wants_explanation(request),
@@ -284,12 +284,12 @@ void ManagerObject::plan(PlanRequest request,
         answer(Result<std::string>{started.error()});
 }
 
-std::vector<std::string> ManagerObject::ListProducts() {
-    return bus::guard([this] { return context_.engine.products(); });
+std::vector<std::string> ManagerObject::ListManifests() {
+    return bus::guard([this] { return context_.engine.manifests(); });
 }
 
-std::vector<std::string> ManagerObject::ListConsumers() {
-    return bus::guard([this] { return context_.engine.consumers(); });
+std::vector<std::string> ManagerObject::ListApplications() {
+    return bus::guard([this] { return context_.engine.applications(); });
 }
 
 // Requests ---------------------------------------------------------------------------------------
@@ -433,7 +433,7 @@ void ManagerObject::ReportOutcome(sdbus::Result<>&& result, bus::Dictionary outc
 }
 
 void ManagerObject::SetOverride(sdbus::Result<>&& result,
-                                std::string consumer,
+                                std::string application,
                                 bus::Dictionary rule) {
     bus::Reply<> reply{std::move(result)};
     (void)bus::attempt([&] {
@@ -442,17 +442,17 @@ void ManagerObject::SetOverride(sdbus::Result<>&& result,
             return reply.fail(parsed.error());
         name_all_by_id(*parsed);
         change("SetOverride", std::move(reply),
-               [consumer, rule = std::move(parsed).value()](engine::Engine& engine, uid_t uid) {
-                   return engine.set_override(consumer, rule, uid);
+               [application, rule = std::move(parsed).value()](engine::Engine& engine, uid_t uid) {
+                   return engine.set_override(application, rule, uid);
                });
     });
 }
 
-void ManagerObject::ClearOverride(sdbus::Result<bool>&& result, std::string consumer) {
+void ManagerObject::ClearOverride(sdbus::Result<bool>&& result, std::string application) {
     bus::Reply<bool> reply{std::move(result)};
     (void)bus::attempt([&] {
-        change("ClearOverride", std::move(reply), [consumer](engine::Engine& engine, uid_t) {
-            return engine.clear_override(consumer);
+        change("ClearOverride", std::move(reply), [application](engine::Engine& engine, uid_t) {
+            return engine.clear_override(application);
         });
     });
 }
@@ -460,8 +460,8 @@ void ManagerObject::ClearOverride(sdbus::Result<bool>&& result, std::string cons
 std::map<std::string, bus::Dictionary> ManagerObject::ListOverrides() {
     return bus::guard([this] {
         std::map<std::string, bus::Dictionary> answer;
-        for (const auto& [consumer, entry] : context_.engine.overrides())
-            answer.emplace(bus::bus_text(consumer), bus::dictionary_of(entry));
+        for (const auto& [application, entry] : context_.engine.overrides())
+            answer.emplace(bus::bus_text(application), bus::dictionary_of(entry));
         return answer;
     });
 }

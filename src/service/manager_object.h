@@ -49,24 +49,26 @@ private:
     void Diagnose(sdbus::Result<std::string>&& result) override;
     std::vector<sdbus::ObjectPath> ListGpus(const bus::Dictionary& options) override;
     void SelectBackend(sdbus::Result<bus::Dictionary>&& result,
-                       std::string consumer,
+                       std::string application,
                        bus::Dictionary request) override;
     void RecommendVariant(sdbus::Result<bus::Dictionary>&& result,
-                          std::string product,
+                          std::string application,
                           std::string manifest,
                           bus::Dictionary request) override;
     void Plan(sdbus::Result<std::string>&& result,
               bus::Dictionary request,
               std::string model) override;
-    std::vector<std::string> ListProducts() override;
-    std::vector<std::string> ListConsumers() override;
+    std::vector<std::string> ListManifests() override;
+    std::vector<std::string> ListApplications() override;
     void Probe(sdbus::Result<bus::Dictionary>&& result,
                std::vector<sdbus::ObjectPath> gpus,
                std::vector<std::string> apis,
                bus::Dictionary options) override;
     void ReportOutcome(sdbus::Result<>&& result, bus::Dictionary outcome) override;
-    void SetOverride(sdbus::Result<>&& result, std::string consumer, bus::Dictionary rule) override;
-    void ClearOverride(sdbus::Result<bool>&& result, std::string consumer) override;
+    void SetOverride(sdbus::Result<>&& result,
+                     std::string application,
+                     bus::Dictionary rule) override;
+    void ClearOverride(sdbus::Result<bool>&& result, std::string application) override;
     std::map<std::string, bus::Dictionary> ListOverrides() override;
     std::vector<bus::Dictionary> ListQuarantine() override;
     void ClearQuarantine(sdbus::Result<std::uint32_t>&& result, bus::Dictionary filter) override;
@@ -80,7 +82,7 @@ private:
     [[nodiscard]] Published current() const;
     /// The arguments of one SelectBackend call.
     struct Question {
-        std::string consumer = {};
+        std::string application = {};
         Value request = {};
     };
     /// Replies from the cache if possible; otherwise makes a decision and caches it.

@@ -126,7 +126,7 @@ bool is_expired(const FailedChoice& failure, WallTime now) {
 
 /// Whether both are reports by the same user about the same choice, on any GPU.
 bool is_about(const FailedChoice& known, const FailedChoice& choice) {
-    return known.uid == choice.uid && known.consumer == choice.consumer &&
+    return known.uid == choice.uid && known.application == choice.application &&
            known.choice == choice.choice;
 }
 
@@ -226,33 +226,33 @@ template class KeptEntries<Overrides::Entries>;
 template class KeptEntries<Outcomes::Entries>;
 
 Overrides::Overrides(std::optional<std::string> path)
-    : kept_{std::move(path), "overrides", "overrides", kMaxConsumers} {}
+    : kept_{std::move(path), "overrides", "overrides", kMaxApplications} {}
 
-Status Overrides::set(const std::string& consumer, Override entry) {
+Status Overrides::set(const std::string& application, Override entry) {
     if (json_line(entry.rule).size() > kMaxRule.count)
         return Error{ErrorCode::TooLarge, "override: over 8 KiB"};
     TRY(kept_.claim());
     auto entries = all();
-    entries.insert_or_assign(consumer, std::move(entry));
-    if (entries.size() > kMaxConsumers)
-        return Error{ErrorCode::TooManyRequests, "override: there are 256 consumers with one"};
+    entries.insert_or_assign(application, std::move(entry));
+    if (entries.size() > kMaxApplications)
+        return Error{ErrorCode::TooManyRequests, "override: there are 256 applications with one"};
     return kept_.replace(std::move(entries));
 }
 
-Result<bool> Overrides::clear(const std::string& consumer) {
+Result<bool> Overrides::clear(const std::string& application) {
     // Claim first, because that reloads a file that has changed. But without an override to clear,
     // the caller gets false even if the file can't be claimed.
     const auto claimed = kept_.claim();
     auto entries = all();
-    if (entries.erase(consumer) == 0)
+    if (entries.erase(application) == 0)
         return false;
     TRY(claimed);
     TRY(kept_.replace(std::move(entries)));
     return true;
 }
 
-const Override* Overrides::find(const std::string& consumer) const {
-    const auto found = all().find(consumer);
+const Override* Overrides::find(const std::string& application) const {
+    const auto found = all().find(application);
     return found == all().end() ? nullptr : &found->second;
 }
 
@@ -287,11 +287,11 @@ Status Outcomes::worked(const FailedChoice& choice) {
 }
 
 Outcomes::Entries Outcomes::counting_for(std::uint32_t uid,
-                                         const std::string& consumer,
+                                         const std::string& application,
                                          WallTime now) const {
     Entries counting;
     for (const auto& failure : all())
-        if ((failure.uid == uid || failure.uid == kRoot) && failure.consumer == consumer &&
+        if ((failure.uid == uid || failure.uid == kRoot) && failure.application == application &&
             !is_expired(failure, now))
             counting.push_back(failure);
     return counting;

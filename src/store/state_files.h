@@ -66,7 +66,7 @@ RECORD_MEMBERS(Override, rule, ("set_at_usec", set_at), ("set_by_uid", set_by))
 /// A failed backend or variant, as a caller reported it.
 struct FailedChoice {
     std::uint32_t uid = 0;
-    std::string consumer = {};               ///< the application
+    std::string application = {};            ///< the application
     std::string choice = {};                 ///< backend, "variant:NAME" or "family:NAME"
     std::optional<std::string> gpu = {};     ///< id; absent: any GPU
     std::string fingerprint = {};            ///< the drivers that it used when it failed
@@ -74,7 +74,7 @@ struct FailedChoice {
     WallTime at = {};
     bool operator==(const FailedChoice&) const = default;
 };
-RECORD_MEMBERS(FailedChoice, uid, consumer, choice, gpu, fingerprint, detail, ("at_usec", at))
+RECORD_MEMBERS(FailedChoice, uid, application, choice, gpu, fingerprint, detail, ("at_usec", at))
 
 /// A collection that is stored in one file, or only in memory if it has no path. The file is
 /// changed first: if it can't be written, the collection does not change either.
@@ -110,7 +110,7 @@ private:
 class Overrides {
 public:
     using Entries = std::map<std::string, Override>;
-    static constexpr std::size_t kMaxConsumers = 256;
+    static constexpr std::size_t kMaxApplications = 256;
     static constexpr Bytes kMaxRule = kib(8);
 
     /// Without a path, the overrides last as long as this object.
@@ -119,15 +119,15 @@ public:
     /// Errors: as KeptEntries::load().
     Status load() { return kept_.load(); }
     /// Adds or replaces an override. Errors: TooLarge for a rule over kMaxRule, TooManyRequests
-    /// over kMaxConsumers, and as CheckedFile::claim() and CheckedFile::save(); then nothing has
+    /// over kMaxApplications, and as CheckedFile::claim() and CheckedFile::save(); then nothing has
     /// changed.
-    Status set(const std::string& consumer, Override entry);
+    Status set(const std::string& application, Override entry);
     /// Removes an override; returns false if it does not exist. Errors: as CheckedFile::claim() and
     /// CheckedFile::save(); then nothing has changed.
-    Result<bool> clear(const std::string& consumer);
+    Result<bool> clear(const std::string& application);
 
     /// The override for that application, or null. Valid until the next change.
-    [[nodiscard]] const Override* find(const std::string& consumer) const;
+    [[nodiscard]] const Override* find(const std::string& application) const;
     [[nodiscard]] const Entries& all() const { return kept_.all(); }
 
 private:
@@ -166,9 +166,9 @@ public:
     /// Errors: as CheckedFile::claim() and CheckedFile::save().
     Status worked(const FailedChoice& choice);
 
-    /// The failures that count at `now` when `uid` asks about `consumer`, oldest first.
+    /// The failures that count at `now` when `uid` asks about `application`, oldest first.
     [[nodiscard]] Entries counting_for(std::uint32_t uid,
-                                       const std::string& consumer,
+                                       const std::string& application,
                                        WallTime now) const;
     /// Whether this user has reported failures; their decisions may then differ from other users'
     /// decisions.

@@ -244,15 +244,15 @@ Result<std::string> DaemonClient::report_json() {
     });
 }
 
-Result<Decision> DaemonClient::select(const std::string& consumer, const Value& request) {
+Result<Decision> DaemonClient::select(const std::string& application, const Value& request) {
     return at_the_door([&]() -> Result<Decision> {
         Dictionary answer;
         impl_->root->callMethod("SelectBackend")
             .onInterface(kManager)
-            .withArguments(consumer, dictionary_from(request))
+            .withArguments(application, dictionary_from(request))
             .storeResultsTo(answer);
         auto decision = record_of<Decision>(answer, impl_->gpu_ids());
-        decision.consumer = consumer;
+        decision.application = application;
         // D-Bus has no null: an empty string means no backend.
         if (decision.backend == "")
             decision.backend.reset();
@@ -260,12 +260,12 @@ Result<Decision> DaemonClient::select(const std::string& consumer, const Value& 
     });
 }
 
-Result<std::vector<std::string>> DaemonClient::consumers() {
-    return at_the_door([this] { return impl_->names("ListConsumers"); });
+Result<std::vector<std::string>> DaemonClient::applications() {
+    return at_the_door([this] { return impl_->names("ListApplications"); });
 }
 
-Result<std::vector<std::string>> DaemonClient::products() {
-    return at_the_door([this] { return impl_->names("ListProducts"); });
+Result<std::vector<std::string>> DaemonClient::manifests() {
+    return at_the_door([this] { return impl_->names("ListManifests"); });
 }
 
 Result<std::string> DaemonClient::diagnosis() {
@@ -289,14 +289,14 @@ Result<GpuMemory> DaemonClient::memory(const std::string& gpu) {
     });
 }
 
-Result<Recommendation> DaemonClient::recommend(const std::string& product,
+Result<Recommendation> DaemonClient::recommend(const std::string& application,
                                                const std::string& manifest,
                                                const Value& request) {
     return at_the_door([&]() -> Result<Recommendation> {
         Dictionary answer;
         impl_->root->callMethod("RecommendVariant")
             .onInterface(kManager)
-            .withArguments(product, manifest, dictionary_from(request))
+            .withArguments(application, manifest, dictionary_from(request))
             .storeResultsTo(answer);
         return record_of<Recommendation>(answer, impl_->gpu_ids());
     });
@@ -330,17 +330,17 @@ Status DaemonClient::probe(const ProbeRequest& wanted, const Progress& progress)
     });
 }
 
-Status DaemonClient::set_override(const std::string& consumer, const Value& rule) {
+Status DaemonClient::set_override(const std::string& application, const Value& rule) {
     return at_the_door([&]() -> Status {
-        (void)impl_->call_with_leave("SetOverride", consumer, dictionary_from(rule));
+        (void)impl_->call_with_leave("SetOverride", application, dictionary_from(rule));
         return Done{};
     });
 }
 
-Result<bool> DaemonClient::clear_override(const std::string& consumer) {
+Result<bool> DaemonClient::clear_override(const std::string& application) {
     return at_the_door([&]() -> Result<bool> {
         bool cleared = false;
-        impl_->call_with_leave("ClearOverride", consumer) >> cleared;
+        impl_->call_with_leave("ClearOverride", application) >> cleared;
         return cleared;
     });
 }
@@ -350,8 +350,8 @@ Result<Value> DaemonClient::overrides() {
         std::map<std::string, Dictionary> answer;
         impl_->root->callMethod("ListOverrides").onInterface(kManager).storeResultsTo(answer);
         Value overrides{Value::Object{}};
-        for (const auto& [consumer, entry] : answer)
-            overrides[consumer] = to_value(record_of<ListedOverride>(entry));
+        for (const auto& [application, entry] : answer)
+            overrides[application] = to_value(record_of<ListedOverride>(entry));
         return overrides;
     });
 }

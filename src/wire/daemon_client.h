@@ -43,12 +43,12 @@ public:
 
     /// Selects a backend. If the request contains `explain`, the decision also has the candidates,
     /// and an unsatisfiable request gives a decision without a backend instead of an error. Errors:
-    /// UnknownConsumer, InvalidRequest; NoMatch without `explain`.
-    Result<Decision> select(const std::string& consumer, const Value& request);
+    /// UnknownApplication, InvalidRequest; NoMatch without `explain`.
+    Result<Decision> select(const std::string& application, const Value& request);
 
     /// The applications that select() and recommend() know, sorted by name.
-    Result<std::vector<std::string>> consumers();
-    Result<std::vector<std::string>> products();
+    Result<std::vector<std::string>> applications();
+    Result<std::vector<std::string>> manifests();
 
     /// The findings of the doctor as JSON. The daemon updates its report first. Errors: TooLarge,
     /// TooManyRequests.
@@ -58,9 +58,9 @@ public:
     Result<GpuMemory> memory(const std::string& gpu);
 
     /// Recommends a variant. The recommendation may be empty. It has the candidates if the request
-    /// contains `explain`. Errors: NotFound for an unknown product; Malformed and TooLarge for a
-    /// manifest; InvalidRequest.
-    Result<Recommendation> recommend(const std::string& product,
+    /// contains `explain`. Errors: NotFound for an unknown application; Malformed and TooLarge for
+    /// a manifest; InvalidRequest.
+    Result<Recommendation> recommend(const std::string& application,
                                      const std::string& manifest,
                                      const Value& request);
 
@@ -71,9 +71,9 @@ public:
 
     /// Sets an application's override. Errors: NotAuthorized, InvalidRequest, UnknownDevice,
     /// TooManyRequests.
-    Status set_override(const std::string& consumer, const Value& rule);
+    Status set_override(const std::string& application, const Value& rule);
     /// Returns false if the application had no override.
-    Result<bool> clear_override(const std::string& consumer);
+    Result<bool> clear_override(const std::string& application);
     /// All overrides: application → rule, set_at_usec, set_by_uid.
     Result<Value> overrides();
     Status report_outcome(const Value& outcome);

@@ -225,7 +225,7 @@ static const struct {
     {"NoMatch", -ENODATA},
     {"InvalidRequest", -EINVAL},
     {"InvalidParameter", -EINVAL},
-    {"UnknownConsumer", -ENOENT},
+    {"UnknownApplication", -ENOENT},
     {"NotFound", -ENOENT},
     {"NoSuchGpu", -ENODEV},
     {"MalformedManifest", -EBADMSG},
@@ -598,17 +598,18 @@ int gpuprobe_describe(gpuprobe_client* client, char** json) {
 }
 
 int gpuprobe_select(gpuprobe_client* client,
-                    const char* consumer,
+                    const char* application,
                     const char* request,
                     char** json) {
-    return call_with(client, "Select", "consumer", consumer, request, json);
+    return call_with(client, "Select", "application", application, request, json);
 }
 
 int gpuprobe_recommend(gpuprobe_client* client,
-                       const char* product,
+                       const char* application,
                        const char* request,
                        char** json) {
-    return call_with(client, "Recommend", "product", product ? product : "", request, json);
+    return call_with(client, "Recommend", "application", application ? application : "", request,
+                     json);
 }
 
 int gpuprobe_diagnose(gpuprobe_client* client, char** json) {

@@ -20,7 +20,7 @@ constexpr NamedError kNames[] = {
     {ErrorCode::Malformed, "MalformedManifest"},
     {ErrorCode::TooLarge, "TooLarge"},
     {ErrorCode::InvalidRequest, "InvalidRequest"},
-    {ErrorCode::UnknownConsumer, "UnknownConsumer"},
+    {ErrorCode::UnknownApplication, "UnknownApplication"},
     {ErrorCode::UnknownDevice, "NoSuchGpu"},
     {ErrorCode::NoMatch, "NoMatch"},
     {ErrorCode::WouldWake, "WouldWake"},

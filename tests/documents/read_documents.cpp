@@ -31,17 +31,17 @@ const std::map<std::string, Read>& readers() {
     using namespace gpuprobe;
     static const std::map<std::string, Read> all = {
         {"causes", reader([](const auto& text) { return Causes{}.add(text); })},
-        {"consumer", reader([](const auto& text) { return parse_consumer(text); })},
+        {"application", reader([](const auto& text) { return parse_application(text); })},
         {"chips", reader([](const auto& text) { return knowledge::Chips::from(text); })},
         {"contexts", reader([](const auto& text) { return knowledge::Contexts::from(text); })},
         {"distributions", reader([](const auto& text) { return knowledge::Places::from(text); })},
         {"drivers", reader([](const auto& text) { return knowledge::Drivers::from(text); })},
         {"model", reader([](const auto& text) { return model_from_document(text); })},
-        {"profile", reader([](const auto& text) { return parse_consumer(text); })},
+        {"profile", reader([](const auto& text) { return parse_application(text); })},
         {"report", reader([](const auto& text) { return parse_report(text); })},
         {"selectors", reader([](const auto& text) { return knowledge::Selectors::from(text); })},
         {"setup", reader([](const auto& text) { return knowledge::SetupWords::from(text); })},
-        {"variants", reader([](const auto& text) { return parse_product(text); })}};
+        {"variants", reader([](const auto& text) { return parse_manifest(text); })}};
     return all;
 }
 

@@ -20,8 +20,8 @@ READ_DOCUMENTS = None
 
 # Kind → its documents.
 DOCUMENTS = {
-    "consumer": ["data/knowledge/consumers/*.json"],
-    "profile": ["data/knowledge/consumers/*.json"],  # the part that is one by itself
+    "application": ["data/knowledge/applications/*.json"],
+    "profile": ["data/knowledge/applications/*.json"],  # the part that is one by itself
     "variants": ["tests/data/variants/manifests/*.json"],
     "report": ["tests/data/golden/report-*.json"],
     "causes": ["data/knowledge/causes/*.json"],
@@ -33,7 +33,7 @@ ABOUT_VARIABLES = ["a data file may not name this variable", "this variable load
 ABOUT_PROFILES = [*ABOUT_VARIABLES, "no such fact", "expected a version", "neither a reader nor a variable", "nor in \"forwards\"$",
                   "neither a backend nor a GPU library"]
 BEYOND_SCHEMA = {
-    "consumer": [*ABOUT_PROFILES, "default: names no variant", "no build says it$"],
+    "application": [*ABOUT_PROFILES, "default: names no variant", "no build says it$"],
     "profile": ABOUT_PROFILES,
     "variants": [*ABOUT_VARIABLES, "default: names no variant"],
     "report": ["expected (non-negative )?integer, found number"],  # of more than 64 bits
@@ -49,7 +49,7 @@ BEYOND_SCHEMA = {
 NEW_WORDS = ["/artifact/type$", "/scope$", "/host/(libc|cpu_level_min)$", "/device(/[0-9]+)?/(backend|(vendor|kinds)/[0-9]+)$"]
 # Where the schema is the author's and the reader takes more: places, as patterns of "member/member/*".
 LENIENT = {
-    "consumer": ["^source"],
+    "application": ["^source"],
     "profile": ["^source"],  # nothing is decided by it
     "variants": ["^schema$"],  # a recipe of tsuku has none
     # Theirs is what an author keeps to. The program reads those of older and newer ones as well, which lack members
@@ -124,7 +124,7 @@ def pieces(document):
 
 
 def documents(kind, path):
-    """Those of a file: a profile is a consumer's selection under its name."""
+    """Those of a file: a profile is an application's selection under its name."""
     document = json.loads(path.read_text(encoding="utf-8"))
     if kind != "profile":
         return pieces(document)
@@ -189,7 +189,7 @@ class SchemasAndReaders(unittest.TestCase):
                 self.assertEqual(strict, [], "the reader refuses, and the schema takes")
 
     def test_would_see_a_difference(self):
-        (profile,) = documents("profile", ROOT / "data/knowledge/consumers/default.json")
+        (profile,) = documents("profile", ROOT / "data/knowledge/applications/default.json")
         self.assertEqual(read("profile", [profile, {**profile, "strict": 1}])[0], "")
         self.assertNotEqual(read("profile", [{**profile, "strict": 1}])[0], "")
 

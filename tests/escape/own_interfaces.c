@@ -48,7 +48,7 @@ static void varlink_connect(void) {
 /// As the daemon's own user, which no administrator is.
 static void varlink_decide(void) {
     static const char* const kCalls[] = {
-        "{\"method\":\"org.gpuprobe.SetOverride\",\"parameters\":{\"consumer\":\"forged\","
+        "{\"method\":\"org.gpuprobe.SetOverride\",\"parameters\":{\"application\":\"forged\","
         "\"request\":{\"backend\":\"none\"}}}",
         "{\"method\":\"org.gpuprobe.ClearQuarantine\",\"parameters\":{\"request\":{\"all\":true}}}",
         "{\"method\":\"org.gpuprobe.Probe\",\"parameters\":{}}"};

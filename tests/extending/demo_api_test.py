@@ -122,14 +122,14 @@ class DemoApi(unittest.TestCase):
         cls.answer = run_worker("demo")
         cls.machine = cls.machine_where(Machine(), "machine", is_wide=False)
         cls.wide_machine = cls.machine_where(Machine(), "wide", is_wide=True)
-        consumer = json.loads((SOURCE / "data/knowledge/consumers/default.json").read_text(encoding="utf-8"))
-        consumer["name"] = "demo-user"
-        consumer["selection"].update(backends=["demo", "vulkan", "cpu"], vendors={"mthreads": ["demo", "vulkan"], "*": ["vulkan"]},
+        application = json.loads((SOURCE / "data/knowledge/applications/default.json").read_text(encoding="utf-8"))
+        application["name"] = "demo-user"
+        application["selection"].update(backends=["demo", "vulkan", "cpu"], vendors={"mthreads": ["demo", "vulkan"], "*": ["vulkan"]},
                                      floors={"demo": ["demo>=1.0", "memory>=8GiB"]})
         cls.profiles = PLACE / "profiles"
         shutil.rmtree(cls.profiles, ignore_errors=True)
         cls.profiles.mkdir()
-        (cls.profiles / "demo-user.json").write_text(json.dumps(consumer), encoding="utf-8")
+        (cls.profiles / "demo-user.json").write_text(json.dumps(application), encoding="utf-8")
 
     @classmethod
     def machine_where(cls, machine, name, is_wide):

@@ -7,7 +7,7 @@
 #include "fuzz/input.h"
 
 /// One document of knowledge as its own reader sees it: chips, drivers, selectors, distributions,
-/// contexts, setup, causes, rules, consumers. The first line is its name.
+/// contexts, setup, causes, rules, applications. The first line is its name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
     const auto [name, text] = testing::halves_at(testing::text_of_input(data, size), "\n");

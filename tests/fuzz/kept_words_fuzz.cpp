@@ -17,7 +17,7 @@ void check_overrides(std::string_view document) {
     store::Overrides overrides{file.path()};
     if (!overrides.load())
         return;
-    for (const auto& [consumer, entry] : overrides.all())
+    for (const auto& [application, entry] : overrides.all())
         (void)override_rule_from(entry.rule);
     if (!overrides.set("fuzz", {.rule = Value{Value::Object{}}}))
         return;  // as many as there may be
@@ -34,8 +34,8 @@ void check_outcomes(std::string_view document) {
         return;
     const auto entries = outcomes.all();
     for (const auto& entry : entries)
-        (void)outcomes.counting_for(entry.uid, entry.consumer, WallTime{});
-    if (!outcomes.failed({.uid = 7, .consumer = "fuzz", .choice = "cuda", .fingerprint = "f"}))
+        (void)outcomes.counting_for(entry.uid, entry.application, WallTime{});
+    if (!outcomes.failed({.uid = 7, .application = "fuzz", .choice = "cuda", .fingerprint = "f"}))
         return;
     store::Outcomes again{file.path()};
     if (!again.load() || again.all() != outcomes.all())

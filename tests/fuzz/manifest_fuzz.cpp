@@ -30,14 +30,14 @@ void check_answer(const Manifest& manifest) {
 
 }  // namespace
 
-/// A consumer or a manifest in any of its forms, alone and as an installed one, and what it
+/// An application or a manifest in any of its forms, alone and as an installed one, and what it
 /// recommends on a laptop with two GPUs.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const auto text = testing::text_of_input(data, size);
-    auto consumers = ConsumerSet::with_builtins();
-    const bool is_added = static_cast<bool>(consumers.add(text, "fuzz"));
-    const auto manifest = parse_product(text);
-    if (is_added && !manifest && !parse_consumer(text)->selection)
+    auto applications = ApplicationSet::with_builtins();
+    const bool is_added = static_cast<bool>(applications.add(text, "fuzz"));
+    const auto manifest = parse_manifest(text);
+    if (is_added && !manifest && !parse_application(text)->selection)
         std::abort();
     if (!manifest)
         return 0;

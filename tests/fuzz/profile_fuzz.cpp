@@ -7,8 +7,8 @@
 #include "fuzz/known_report.h"
 #include "policy/select.h"
 
-/// A consumer's policy, and what it decides on a laptop with two GPUs: the same each time, and one
-/// of the backends that it names.
+/// An application's policy, and what it decides on a laptop with two GPUs: the same each time, and
+/// one of the backends that it names.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
     const auto value = parse_json(testing::text_of_input(data, size), kib(64));

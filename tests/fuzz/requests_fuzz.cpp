@@ -18,8 +18,8 @@ using namespace gpuprobe;
 constexpr Bytes kMaxText = kib(64);
 
 const Profile& profile_named(std::string_view name) {
-    static const auto consumers = ConsumerSet::with_builtins();
-    const auto* profile = consumers.selection(name);
+    static const auto applications = ApplicationSet::with_builtins();
+    const auto* profile = applications.selection(name);
     if (profile == nullptr)
         std::abort();
     return *profile;

@@ -108,17 +108,17 @@ def dictionary():
 
 
 def profiles():
-    for name, text in files("data/knowledge/consumers/*.json"):
-        consumer = json.loads(text)
-        if selection := consumer.get("selection"):
-            profile = {"schema": 1, "name": consumer["name"], "description": consumer["description"], **selection}
+    for name, text in files("data/knowledge/applications/*.json"):
+        application = json.loads(text)
+        if selection := application.get("selection"):
+            profile = {"schema": 1, "name": application["name"], "description": application["description"], **selection}
             yield name, json.dumps(profile).encode()
 
 
 def bundles():
     """Small ones, whose documents are of each kind, and a public key."""
     release = {"schema": "gpuprobe.knowledge/1", "version": "2027.1.1", "issued": "2027-01-01", "expires": "2028-01-01"}
-    for name in ("drivers", "rules/ptx_isa", "causes/vulkan", "consumers/default", "selectors"):
+    for name in ("drivers", "rules/ptx_isa", "causes/vulkan", "applications/default", "selectors"):
         folder = ROOT / "data" / ("" if name.startswith("rules/") else "knowledge")
         texts = {name: (folder / f"{name}.json").read_bytes(), "release": json.dumps(release).encode()}
         entries = [{"name": each, "sha256": hashlib.sha256(text).hexdigest(), "bytes": len(text)}
@@ -140,14 +140,14 @@ def answers():
 
 
 def documents():
-    for folder, lead in (("knowledge", ""), ("knowledge/causes", "causes/"), ("rules", "rules/"), ("knowledge/consumers", "consumers/")):
+    for folder, lead in (("knowledge", ""), ("knowledge/causes", "causes/"), ("rules", "rules/"), ("knowledge/applications", "applications/")):
         for name, text in files(f"data/{folder}/*.json"):
             if len(text) < 32 * 1024:
                 yield (lead + name).replace("/", "-"), f"{lead}{name}\n".encode() + text
 
 
 def terms():
-    """Conditions of causes, and predicates of consumers."""
+    """Conditions of causes, and predicates of applications."""
     texts = set()
 
     def collect(value, is_term):
@@ -157,7 +157,7 @@ def terms():
             collect(each, is_term or key in ("when", "unless", "eased", "from", "show", "requires", "require", "text"))
         for each in value if isinstance(value, list) else ():
             collect(each, is_term)
-    for pattern in ("causes", "consumers"):
+    for pattern in ("causes", "applications"):
         for path in sorted((ROOT / "data/knowledge" / pattern).glob("*.json")):
             collect(json.loads(path.read_text(encoding="utf-8")), False)
     for number, text in enumerate(sorted(texts)[::8]):
@@ -171,7 +171,7 @@ SEEDS = {
     "build": build, "capture": capture, "cache": cache, "frames": frames, "rules": rules, "replies": replies,
     "sysfs": linker_cache, "dictionary": dictionary,
     "gguf": lambda: files("tests/data/models/*.gguf"),
-    "manifest": lambda: [*files("data/knowledge/consumers/*.json"), *files("tests/data/variants/manifests/*.json")],
+    "manifest": lambda: [*files("data/knowledge/applications/*.json"), *files("tests/data/variants/manifests/*.json")],
     "profile": profiles,
     "report": lambda: files("tests/data/golden/report-*.json"),
 }

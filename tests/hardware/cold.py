@@ -138,7 +138,7 @@ def first_look(binaries, options=()):
                 told.setdefault("first useful answer", at)
             # Before, to choose would only keep the daemon from what it waits for.
             if "first useful answer" in told or at > NO_USE:
-                choices.append((daemon.elapsed(), daemon.ask("Select", consumer="default").get("backend")))
+                choices.append((daemon.elapsed(), daemon.ask("Select", application="default").get("backend")))
             if choices and report["state"] in ("ready", "degraded"):
                 last = choices[-1][1]
                 other = max((at for at, backend in choices if backend != last), default=0)

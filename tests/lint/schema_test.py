@@ -12,7 +12,7 @@ import jsonschema
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMAS = ROOT / "data" / "schema"
 GOLDEN = ROOT / "tests" / "data" / "golden"
-CONSUMERS = sorted((ROOT / "data" / "knowledge" / "consumers").glob("*.json"))
+APPLICATIONS = sorted((ROOT / "data" / "knowledge" / "applications").glob("*.json"))
 
 
 def load(path):
@@ -46,46 +46,46 @@ def validator_of(name):
 
 
 def parts_of(path):
-    """A consumer's document as a profile and as a manifest of their own; None for a part that it lacks."""
+    """An application's document as a profile and as a manifest of their own; None for a part that it lacks."""
     document = load(path)
     shared = {key: document[key] for key in ("name", "source") if key in document}
-    selection, product = document.get("selection"), document.get("product")
+    selection, application = document.get("selection"), document.get("application")
     return ({"schema": 1, "description": document.get("description"), **shared, **selection} if selection else None,
-            {"schema": "gpuprobe.variants/1", **shared, **product} if product else None)
+            {"schema": "gpuprobe.variants/1", **shared, **application} if application else None)
 
 
-class ConsumerSchema(unittest.TestCase):
+class ApplicationSchema(unittest.TestCase):
     def setUp(self):
-        self.validator = validator_of("consumer.schema.json")
+        self.validator = validator_of("application.schema.json")
 
-    def test_accepts_every_consumer(self):
-        self.assertTrue(CONSUMERS)
-        for path in CONSUMERS:
+    def test_accepts_every_application(self):
+        self.assertTrue(APPLICATIONS)
+        for path in APPLICATIONS:
             with self.subTest(path.name):
-                consumer = load(path)
-                errors = [f"{e.json_path}: {e.message}" for e in self.validator.iter_errors(consumer)]
+                application = load(path)
+                errors = [f"{e.json_path}: {e.message}" for e in self.validator.iter_errors(application)]
                 self.assertEqual(errors, [])
-                self.assertEqual(consumer["name"], path.stem)
+                self.assertEqual(application["name"], path.stem)
 
-    def test_refuses_what_is_no_consumer(self):
-        path = ROOT / "data" / "knowledge" / "consumers" / "torch.json"
+    def test_refuses_what_is_no_application(self):
+        path = ROOT / "data" / "knowledge" / "applications" / "torch.json"
         self.assertTrue(self.validator.is_valid(load(path)))
         for name, spoil in {
-            "neither part": lambda c: [c.pop("selection"), c.pop("product")],
+            "neither part": lambda c: [c.pop("selection"), c.pop("application")],
             "unknown member": lambda c: c.update(floors={}),
             "unknown member of the selection": lambda c: c["selection"].update(floor={}),
-            "name in a part": lambda c: c["product"].update(name="torch"),
+            "name in a part": lambda c: c["application"].update(name="torch"),
             "no backends": lambda c: c["selection"].pop("backends"),
             "no cpu among the backends": lambda c: c["selection"].update(backends=["cuda"]),
-            "no description": lambda c: [c.pop("description"), c.pop("product")],
-            "no platforms": lambda c: c["product"].pop("platforms"),
-            "unknown member of a variant": lambda c: c["product"]["platforms"]["linux-x86_64"]["variants"]["cpu"].update(surprise=1),
+            "no description": lambda c: [c.pop("description"), c.pop("application")],
+            "no platforms": lambda c: c["application"].pop("platforms"),
+            "unknown member of a variant": lambda c: c["application"]["platforms"]["linux-x86_64"]["variants"]["cpu"].update(surprise=1),
             "fact that is no object": lambda c: c["source"]["facts"].append("somebody"),
         }.items():
             with self.subTest(name):
-                consumer = load(path)
-                spoil(consumer)
-                self.assertFalse(self.validator.is_valid(consumer))
+                application = load(path)
+                spoil(application)
+                self.assertFalse(self.validator.is_valid(application))
 
 
 class ProfileSchema(unittest.TestCase):
@@ -93,14 +93,14 @@ class ProfileSchema(unittest.TestCase):
         self.validator = jsonschema.Draft202012Validator(load(SCHEMAS / "profile.schema.json"))
 
     def test_accepts_every_selection_alone(self):
-        for path in CONSUMERS:
+        for path in APPLICATIONS:
             profile, _ = parts_of(path)
             with self.subTest(path.name):
                 errors = [f"{e.json_path}: {e.message}" for e in self.validator.iter_errors(profile)] if profile else []
                 self.assertEqual(errors, [])
 
     def test_refuses_what_is_no_profile(self):
-        good, _ = parts_of(ROOT / "data" / "knowledge" / "consumers" / "tsuku.json")
+        good, _ = parts_of(ROOT / "data" / "knowledge" / "applications" / "tsuku.json")
         self.assertTrue(self.validator.is_valid(good))
         for name, change in {
             "unknown member": {"floor": {}},
@@ -161,7 +161,7 @@ class VariantsSchema(unittest.TestCase):
                 self.assertEqual(errors, [])
 
     def test_accepts_every_product_alone(self):
-        for path in CONSUMERS:
+        for path in APPLICATIONS:
             _, manifest = parts_of(path)
             with self.subTest(path.name):
                 errors = [f"{e.json_path}: {e.message}" for e in self.validator.iter_errors(manifest)] if manifest else []

@@ -35,7 +35,7 @@ MACHINES = {
     "laptop": {"intel": [INTEL], "lvp": [SOFTWARE]},
     "no GPU": {"lvp": [SOFTWARE]},
 }
-# All consumers are started on the desktop, these everywhere: each program, and who has rules of its own about GPUs.
+# All applications are started on the desktop, these everywhere: each program, and who has rules of its own about GPUs.
 ON_EVERY_MACHINE = ("llama.cpp", "node-llama-cpp", "transformers.js", "onnxruntime", "vectorizer", "ollama", "tsuku", "localai")
 BY_ADDRESS = {f"pci:0000:{device['answers']['pciBus']:02x}:{device['answers']['pciDevice']:02x}.0": device["id"]
               for device in (RTX, SECOND, AMD, INTEL)}
@@ -62,7 +62,7 @@ def onnx_sum():
 
 
 class Programs:
-    """The commands that stand for consumers."""
+    """The commands that stand for applications."""
 
     def __init__(self, folder):
         vulkan = f"@node-llama-cpp/linux-x64-vulkan@{llama.VERSION}"
@@ -75,13 +75,13 @@ class Programs:
         self.sum = folder / "sum.onnx"
         self.sum.write_bytes(onnx_sum())
 
-    def of(self, consumer, reads, answer):
-        """The program that is this consumer, or that its runtime is in; None where none of them is."""
-        if consumer == "node-llama-cpp":
+    def of(self, application, reads, answer):
+        """The program that is this application, or that its runtime is in; None where none of them is."""
+        if application == "node-llama-cpp":
             return ["node", PROGRAMS / "node_llama_run.mjs", self.node_llama, self.model]
-        if consumer == "transformers.js":
+        if application == "transformers.js":
             return ["node", PROGRAMS / "ort_run.mjs", self.onnx, self.sum, answer.get("answers", {}).get("device", "cpu")]
-        if consumer == "onnxruntime":
+        if application == "onnxruntime":
             return ["node", PROGRAMS / "ort_run.mjs", self.onnx, self.sum, "cpu"]
         if "ggml-vulkan" in reads:
             return [sys.executable, PROGRAMS / "llama_run.py", self.llama, self.model]
@@ -90,9 +90,9 @@ class Programs:
         return None
 
 
-def consumers():
+def applications():
     """Those whose selection says that the program looks at what its libraries look at."""
-    for path in sorted((SOURCE / "data/knowledge/consumers").glob("*.json")):
+    for path in sorted((SOURCE / "data/knowledge/applications").glob("*.json")):
         selection = json.loads(path.read_text(encoding="utf-8")).get("selection")
         if selection:
             yield path.stem, selection
@@ -124,20 +124,20 @@ class Devices(unittest.TestCase):
         self.runs += 1
         return (", ".join(sorted(opened)) or "–") + (" (not distinguished)" if untold else "")
 
-    def row(self, machine, name, consumer, selection, question):
-        done = machine.ask("select", "-j", consumer, *question)
+    def row(self, machine, name, application, selection, question):
+        done = machine.ask("select", "-j", application, *question)
         answer = json.loads(done.stdout)
-        program = self.programs.of(consumer, selection["reads"], {**answer, "known": selection["backends"]})
+        program = self.programs.of(application, selection["reads"], {**answer, "known": selection["backends"]})
         if not program:
             return None
         expected = {BY_ADDRESS[each] for each in answer.get("gpus") or []}
-        return self.opened(machine, program, machine.variables(consumer, *question), expected, f"{name}: {consumer} {question}")
+        return self.opened(machine, program, machine.variables(application, *question), expected, f"{name}: {application} {question}")
 
     def ask_all(self, machine, name, rows):
-        for consumer, selection in consumers():
-            if name != "desktop" and consumer not in ON_EVERY_MACHINE:
+        for application, selection in applications():
+            if name != "desktop" and application not in ON_EVERY_MACHINE:
                 continue
-            is_itself = consumer in ("llama.cpp", "node-llama-cpp", "transformers.js")
+            is_itself = application in ("llama.cpp", "node-llama-cpp", "transformers.js")
             questions = [[]]
             if is_itself or name == "desktop":
                 questions += [["--backend=none"]] + ([["--backend=cpu"]] if "cpu" in selection["backends"] else [])
@@ -145,10 +145,10 @@ class Devices(unittest.TestCase):
                 questions += [[f"--gpu={address}"] for address, key in BY_ADDRESS.items()
                               if any(key == device["id"] for devices in MACHINES[name].values() for device in devices)]
             for question in questions:
-                found = self.row(machine, name, consumer, selection, question)
+                found = self.row(machine, name, application, selection, question)
                 if found is not None:
                     key = BY_ADDRESS.get(question[0].removeprefix("--gpu="), "") if question else ""
-                    words = f"select {consumer} {'--gpu=' + key if key else ' '.join(question)}".strip()
+                    words = f"select {application} {'--gpu=' + key if key else ' '.join(question)}".strip()
                     rows.setdefault(words, {})[name] = found
                     print(f"{name:10} {words:48} {found}", flush=True)
 

@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEADLINE_MS = 8000  # at least: drivers that are slow on purpose answer on a busy machine too
 CALM = 3  # seconds without an attack
 ASKED = ["cuda", "nvml", "level_zero", "opencl", "vulkan"]
-QUESTION = b'{"method":"org.gpuprobe.Select","parameters":{"consumer":"default"}}\0'
+QUESTION = b'{"method":"org.gpuprobe.Select","parameters":{"application":"default"}}\0'
 
 
 class BusClient:

@@ -22,8 +22,8 @@ GOOD = [
     ("SelectBackend", "sa{sv}", ["llama.cpp", {"deny": ("as", ["cuda"]), "include-rejected": ("b", True)}]),
     ("RecommendVariant", "ssa{sv}", ["llama.cpp", "", {}]),
     ("ListGpus", "a{sv}", [{}]),
-    ("ListProducts", "", []),
-    ("ListConsumers", "", []),
+    ("ListManifests", "", []),
+    ("ListApplications", "", []),
 ]
 # Would change what others are answered, or end what they wait for.
 LEFT_OUT = {"SetOverride", "ClearOverride", "ReportOutcome", "Cancel", "ClearQuarantine", "Set"}

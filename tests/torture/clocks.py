@@ -22,9 +22,9 @@ from varlink import Varlink
 from workers import quiet, ready
 
 SOURCE = pathlib.Path(__file__).with_name("wall_clock.c")
-CONSUMERS = 24
+APPLICATIONS = 24
 DAY, YEAR = 86400, 365 * 86400
-LASTS = 7 * DAY  # of a reported failure: docs/consumers.md
+LASTS = 7 * DAY  # of a reported failure: docs/applications.md
 SLACK = 5  # seconds in which either answer is right
 DEADLINE_MS = 500
 LATEST = 20  # seconds, of a probe with that deadline on a busy machine
@@ -156,7 +156,7 @@ class Steps:
             self.wrong(f"the override is {rule}")
 
     def report(self):
-        name = f"torture-{self.random.randrange(CONSUMERS)}"
+        name = f"torture-{self.random.randrange(APPLICATIONS)}"
         before = self.clock.now()
         # A report throws out what has expired by then, and a clock that goes back does not bring it back.
         self.forgotten |= {other for other, at in self.reported.items() if abs(at - before) >= LASTS}
@@ -245,7 +245,7 @@ def run(options):
     folder.mkdir()
     machine, clock = drivers.h200(folder / "drivers"), WallClock(folder)
     machine.hang("level_zero")
-    profiles = write_profiles(folder, [f"torture-{number}" for number in range(CONSUMERS)])
+    profiles = write_profiles(folder, [f"torture-{number}" for number in range(APPLICATIONS)])
     with Patient(options.daemon, "--worker", str(machine.program), "--profiles", str(profiles), f"--deadline-ms={DEADLINE_MS}",
                  socket=True, cache=True, environment=clock.environment()) as patient:
         start, waits = time.monotonic(), []

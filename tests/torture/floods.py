@@ -40,8 +40,8 @@ BUS_CALLS = {
               (*THE_BUS, "ReleaseName", "s", ["org.gpuprobe.Flood{}"]), (*THE_BUS, "RemoveMatch", "s", [RULE])],
 }
 SOCKET_CALLS = {
-    "select": b'{"method":"org.gpuprobe.Select","parameters":{"consumer":"default"}}\0',
-    "recommend": b'{"method":"org.gpuprobe.Recommend","parameters":{"product":"torch"}}\0',
+    "select": b'{"method":"org.gpuprobe.Select","parameters":{"application":"default"}}\0',
+    "recommend": b'{"method":"org.gpuprobe.Recommend","parameters":{"application":"torch"}}\0',
     "describe": b'{"method":"org.gpuprobe.Describe"}\0',
     "no call": b"{]\0",
 }

@@ -20,13 +20,13 @@ from varlink import Varlink
 from workers import ready
 
 CLIENTS = 6  # every second one on the socket
-CONSUMERS = 4  # of each client; one account keeps 64 outcomes at most
+APPLICATIONS = 4  # of each client; one account keeps 64 outcomes at most
 LONGEST = 0.8  # seconds until the daemon is killed
 PROFILE = {"schema": 1, "description": "", "backends": ["cuda", "opencl", "cpu"], "cpu": "last", "integrated": "always", "strict": False}
 KEPT = {"overrides", "outcomes", "quarantine", "daemon.lock", "probes"}
 
 
-def consumer(client, place):
+def application(client, place):
     return f"torture-{client}-{place}"
 
 
@@ -41,7 +41,7 @@ class BusInterface:
         self.peer.manager("ClearOverride", "s", [name])
 
     def report(self, name, number):
-        outcome = {"consumer": name, "backend": "cuda", "outcome": "failed" if number else "ok"}
+        outcome = {"application": name, "backend": "cuda", "outcome": "failed" if number else "ok"}
         if number:
             outcome["detail"] = str(number)
         self.peer.manager("ReportOutcome", "a{sv}", [{key: ("s", value) for key, value in outcome.items()}])
@@ -55,21 +55,21 @@ class SocketDoor:
         self.client = Varlink(patient.socket_path)
 
     def set_override(self, name, number):
-        self.client.call("SetOverride", consumer=name, rule={"min-memory": number})
+        self.client.call("SetOverride", application=name, rule={"min-memory": number})
 
     def clear_override(self, name):
-        self.client.call("ClearOverride", consumer=name)
+        self.client.call("ClearOverride", application=name)
 
     def report(self, name, number):
         detail = {"detail": str(number)} if number else {}
-        self.client.call("ReportOutcome", consumer=name, backend="cuda", outcome="failed" if number else "ok", **detail)
+        self.client.call("ReportOutcome", application=name, backend="cuda", outcome="failed" if number else "ok", **detail)
 
     def close(self):
         self.client.close()
 
 
 class Client(threading.Thread):
-    """Changes what is kept for its own consumers until the daemon is gone. `known`: (kind, consumer) -> number, or 0 for nothing."""
+    """Changes what is kept for its own applications until the daemon is gone. `known`: (kind, application) -> number, or 0 for nothing."""
 
     def __init__(self, number, patient, known, rng):
         super().__init__(daemon=True)
@@ -78,7 +78,7 @@ class Client(threading.Thread):
         self.interface = (BusInterface, SocketDoor)[number % 2](patient)
 
     def change(self):
-        name = consumer(self.number, self.random.randrange(CONSUMERS))
+        name = application(self.number, self.random.randrange(APPLICATIONS))
         kind, value = self.random.choice(["override", "outcome"]), self.random.choice([0, self.random.getrandbits(40) + 1])
         self.unanswered = (kind, name), value
         if kind == "outcome":
@@ -106,7 +106,7 @@ class Client(threading.Thread):
 
 
 def write_profiles(folder, names):
-    """The folder with a profile for each name, which makes it a consumer."""
+    """The folder with a profile for each name, which makes it an application."""
     profiles = pathlib.Path(folder, "profiles")
     profiles.mkdir()
     for name in names:
@@ -128,13 +128,13 @@ def strangers(patient):
 
 
 def kept(patient, peer):
-    """(kind, consumer) -> number, as the daemon or its file has it."""
+    """(kind, application) -> number, as the daemon or its file has it."""
     overrides = peer.manager("ListOverrides")[0]
     found = {("override", name): entry["Rule"]["min-memory"] for name, entry in overrides.items()}
     path = pathlib.Path(patient.folder, "state/outcomes")
     if path.exists():
         for failure in json.loads(path.read_text(encoding="utf-8").split("\n", 1)[1])["failures"]:
-            found["outcome", failure["consumer"]] = int(failure["detail"])
+            found["outcome", failure["application"]] = int(failure["detail"])
     return found
 
 
@@ -192,7 +192,7 @@ class Rounds:
         ready(peer, self.patient)
         interface = BusInterface(self.patient)
         for number, known in enumerate(self.known):
-            name = consumer(number, 0)
+            name = application(number, 0)
             interface.set_override(name, 1)
             interface.report(name, 1)
             known["override", name] = known["outcome", name] = 1
@@ -212,7 +212,7 @@ def run(options):
     figures, folder = Figures("kills"), pathlib.Path(options.folder, "kills")
     folder.mkdir()
     machine = drivers.h200(folder / "drivers")
-    profiles = write_profiles(folder, [consumer(client, place) for client in range(CLIENTS) for place in range(CONSUMERS)])
+    profiles = write_profiles(folder, [application(client, place) for client in range(CLIENTS) for place in range(APPLICATIONS)])
     with Patient(options.daemon, "--worker", str(machine.program), "--profiles", str(profiles), socket=True, cache=True) as patient:
         start, rounds = time.monotonic(), Rounds(patient, figures, options.seed)
         try:

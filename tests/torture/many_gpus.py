@@ -118,7 +118,7 @@ class Questions:
     def about_all(self):
         answer = self.timed(self.socket.call, "Plan", request={"need_mib": 8192})
         self.equal("Plan", answer.get("fits", True), True)
-        recommended = self.timed(self.socket.call, "Recommend", product="torch", request={"explain": True})
+        recommended = self.timed(self.socket.call, "Recommend", application="torch", request={"explain": True})
         self.figures.outcomes["candidates of Recommend"] = len(recommended["candidates"])
         self.timed(self.socket.call, "Diagnose")
 

@@ -7,7 +7,7 @@ TEXTS = ["", "x", "default", "llama.cpp", "../../../etc/passwd", "%s%n", "a,b,,c
          "gfx=gfx9*|gfx11* or memory>=8GiB", "family:cuda", "org.gpuprobe.GpuProbe1.Manager", "LogLevel", "debug"]
 KEYS = ["built", "only", "prefer", "deny", "backend", "gpus", "strict", "min-memory", "include-rejected", "require",
         "any-vendor", "rank", "platform", "fake", "forbid-fake", "exclude", "need-mib", "allow-wake", "stage", "all",
-        "api", "driver", "outcome", "consumer", "product", "choice", "gpu", "detail", "variants", "colour",
+        "api", "driver", "outcome", "application", "application", "choice", "gpu", "detail", "variants", "colour",
         "require-verified", ""]
 PATHS = ["/", "/org/gpuprobe/GpuProbe1", "/org/gpuprobe/GpuProbe1/gpu/pci_0000_00_06_0", "/a" * 100,
          "/org/gpuprobe/GpuProbe1/job/1", "/org/freedesktop/LogControl1"]

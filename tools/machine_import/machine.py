@@ -181,7 +181,7 @@ def gpu(address, **members):
 
 
 def gap(reason, value):
-    """A right value that the product does not find yet. The test fails when it does, until the mark goes."""
+    """A right value that the application does not find yet. The test fails when it does, until the mark goes."""
     return {"_known_gap": reason, "_value": value}
 
 

@@ -63,10 +63,10 @@ def read_text(text, machine):
     field = lambda name: re.search(rf"^ *{name} *: (.*)$", section, re.M)[1].split(" [")[0].strip()
     memory = re.search(r"FB Memory Usage(.*?)BAR1", section, re.S)[1]
     size = lambda name: int(re.search(rf"{name} *: (\d+) MiB", memory)[1]) * MIB
-    product, vendor = split_id(field("Device Id"))
+    application, vendor = split_id(field("Device Id"))
     sub_device, sub_vendor = split_id(field("Sub System Id"))
-    device = {"name": field("Product Name"), "uuid": field("GPU UUID"), "pci": field("Bus Id"), "minor": field("Minor Number"),
-              "vendor_id": vendor, "device_id": product, "subsystem": (sub_vendor, sub_device),
+    device = {"name": field("Application Name"), "uuid": field("GPU UUID"), "pci": field("Bus Id"), "minor": field("Minor Number"),
+              "vendor_id": vendor, "device_id": application, "subsystem": (sub_vendor, sub_device),
               "class": f"{int(field('Base Classcode'), 16):02x}{int(field('Sub Classcode'), 16):02x}",
               "total": size("Total"), "free": size("Free"), "reserved": size("Reserved"), "used": size("Used")}
     device["compute_capability"] = compute_capability(text)
@@ -109,10 +109,10 @@ def read_mock(text, _machine):
     document = yaml.safe_load(text)
     defaults = document["device_defaults"]
     pci, memory, capability = defaults["pci"], defaults["memory"], defaults["compute_capability"]
-    product, vendor = split_id(f"{pci['device_id']:08x}")
+    application, vendor = split_id(f"{pci['device_id']:08x}")
     sub_device, sub_vendor = split_id(f"{pci['subsystem_id']:08x}")
     devices = [{"name": defaults["name"], "uuid": entry["uuid"], "pci": entry["pci"]["bus_id"], "minor": str(entry["minor_number"]),
-                "vendor_id": vendor, "device_id": product, "subsystem": (sub_vendor, sub_device), "class": None,
+                "vendor_id": vendor, "device_id": application, "subsystem": (sub_vendor, sub_device), "class": None,
                 "total": memory["total_bytes"], "free": memory["free_bytes"], "reserved": memory["reserved_bytes"],
                 "used": memory["used_bytes"], "compute_capability": f"{capability['major']}.{capability['minor']}"}
                for entry in document["devices"]]

@@ -97,9 +97,9 @@ def expect(tree, address, device, pci_class):
         content = tree.read(f"{device}/{name}")
         return content.decode().strip() if content else None
 
-    vendor, product = line("vendor"), line("device")
-    key = f"{vendor[2:]}:{product[2:]}"
-    pci = {"address": address, "vendor_id": vendor[2:], "device_id": product[2:], "class": pci_class[2:6]}
+    vendor, application = line("vendor"), line("device")
+    key = f"{vendor[2:]}:{application[2:]}"
+    pci = {"address": address, "vendor_id": vendor[2:], "device_id": application[2:], "class": pci_class[2:6]}
     if pci_class.startswith("0x03"):
         kind = gap(GAPS[key], KINDS[key]) if key in GAPS else KINDS[key]
         return gpu(address, kind=kind, vendor=VENDORS[vendor], pci=pci)

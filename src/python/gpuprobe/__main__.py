@@ -12,7 +12,7 @@ def main() -> int:
     parser.add_argument("--socket", help="where the daemon listens")
     parser.add_argument("question", nargs="?", default="select",
                         help="select, recommend, describe, diagnose, gpus, or a method: org.gpuprobe.Query")
-    parser.add_argument("word", nargs="?", help="a consumer, a product, or the parameters of a method")
+    parser.add_argument("word", nargs="?", help="an application, an application, or the parameters of a method")
     arguments = parser.parse_args()
     question, word = arguments.question, arguments.word
     try:

@@ -85,7 +85,7 @@ class NotAuthorized(Refused):
 
 _KINDS = {
     "NoMatch": NoMatch,
-    "UnknownConsumer": UnknownName,
+    "UnknownApplication": UnknownName,
     "NotFound": UnknownName,
     "NoSuchGpu": UnknownName,
     "InvalidRequest": InvalidRequest,
@@ -262,16 +262,16 @@ class Questions:
         return self._ask("ListGpus")
 
     @question
-    def select(self, consumer: str = "default", **request: Unpack[SelectRequest]) -> SelectAnswer:
+    def select(self, application: str = "default", **request: Unpack[SelectRequest]) -> SelectAnswer:
         """Chooses the backend that the application should use here. Keys of the request are written with underscores:
         min_memory. Raises NoMatch."""
-        return self._ask("Select", {"consumer": consumer, "request": request})
+        return self._ask("Select", {"application": application, "request": request})
 
     @question
-    def recommend(self, product: str, manifest: Optional[str] = None,
+    def recommend(self, application: str, manifest: Optional[str] = None,
                   **request: Unpack[RecommendRequest]) -> RecommendAnswer:
         """Chooses the variant of an application to install here. If none fits, the answer's status has the reason."""
-        return self._ask("Recommend", {"product": product, "manifest": manifest, "request": request})
+        return self._ask("Recommend", {"application": application, "manifest": manifest, "request": request})
 
     @question
     def plan(self, need: Optional[int] = None, *, margin: Optional[int] = None, gpus: Optional[List[str]] = None,
@@ -295,9 +295,9 @@ class Questions:
         return self._ask("GetMemory", {"gpu": gpu})
 
     @question
-    def report_outcome(self, consumer: str, outcome: str, *, backend: Optional[str] = None,
+    def report_outcome(self, application: str, outcome: str, *, backend: Optional[str] = None,
                        variant: Optional[str] = None, family: Optional[str] = None, gpu: Optional[str] = None,
                        detail: Optional[str] = None) -> ReportOutcomeAnswer:
         """Reports how a choice worked out: "ok" or "failed"."""
-        return self._ask("ReportOutcome", {"consumer": consumer, "outcome": outcome, "backend": backend,
+        return self._ask("ReportOutcome", {"application": application, "outcome": outcome, "backend": backend,
                                            "variant": variant, "family": family, "gpu": gpu, "detail": detail})

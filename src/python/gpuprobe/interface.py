@@ -347,7 +347,7 @@ class OrtHardwareDevice(TypedDict):
 
 
 class SelectRequest(TypedDict, total=False):
-    # the backends that the consumer is built with: cuda,vulkan,…
+    # the backends that the application is built with: cuda,vulkan,…
     built: Optional[List[str]]
     # the build that is installed: a variant, a folder or a file
     variant: Optional[List[str]]
@@ -373,7 +373,7 @@ class SelectRequest(TypedDict, total=False):
     min_memory: Optional[int]
     # fail rather than fall back to the CPU
     strict: Optional[bool]
-    # each backend of the consumer on every vendor's GPUs
+    # each backend of the application on every vendor's GPUs
     any_vendor: Optional[bool]
     # what must hold: vulkan>=1.2,fp16,'gfx=gfx90a|gfx942'
     require: Optional[List[str]]
@@ -452,7 +452,7 @@ class PlanRequest(TypedDict, total=False):
     # these GPUs only
     gpus: Optional[List[str]]
     # only GPUs that select accepts for this program, with its override
-    consumer: Optional[str]
+    application: Optional[str]
     # parts of several GPUs, like 3,1; by free memory otherwise
     tensor_split: Optional[List[str]]
     # left free on each GPU, 1024 by default
@@ -591,24 +591,24 @@ class ListHardwareDevicesAnswer(TypedDict):
     devices: List[OrtHardwareDevice]
 
 
-class ListConsumersAnswer(TypedDict):
-    """The consumers that Select knows."""
-    consumers: List[str]
+class ListApplicationsAnswer(TypedDict):
+    """The applications that Select knows."""
+    applications: List[str]
 
 
-class ListProductsAnswer(TypedDict):
-    """The products that Recommend knows."""
-    products: List[str]
+class ListManifestsAnswer(TypedDict):
+    """The applications that Recommend knows."""
+    applications: List[str]
 
 
 class SelectParameters(TypedDict, total=False):
-    consumer: Optional[str]
+    application: Optional[str]
     request: Optional[SelectRequest]
 
 
 class SelectAnswer(TypedDict):
-    """The backend that a consumer should use, and what became of the others. Without a consumer: default."""
-    consumer: str
+    """The backend that an application should use, and what became of the others. Without an application: default."""
+    application: str
     backend: Optional[str]
     gpus: List[str]
     environment: Dict[str, str]
@@ -621,14 +621,14 @@ class SelectAnswer(TypedDict):
 
 
 class RecommendParameters(TypedDict, total=False):
-    product: Optional[str]
+    application: Optional[str]
     manifest: Optional[str]
     request: Optional[RecommendRequest]
 
 
 class RecommendAnswer(TypedDict):
-    """Which of a product's variants to install. manifest: its text, in the place of the installed one."""
-    product: str
+    """Which of an application's variants to install. manifest: its text, in the place of the installed one."""
+    application: str
     version: Optional[str]
     status: str
     platform: Optional[str]
@@ -717,7 +717,7 @@ class ProbeAnswer(TypedDict):
 
 class ReportOutcomeAnswer(TypedDict):
     """How a choice went; outcome: ok or failed. Answers what was noted."""
-    consumer: str
+    application: str
     outcome: str
     backend: Optional[str]
     variant: Optional[str]
@@ -733,14 +733,14 @@ class SubscribeAnswer(TypedDict):
 
 
 class SetOverrideAnswer(TypedDict):
-    """Decides for one consumer, for everybody. For administrators."""
-    consumer: str
+    """Decides for one application, for everybody. For administrators."""
+    application: str
     set: bool
 
 
 class ClearOverrideAnswer(TypedDict):
     """For administrators."""
-    consumer: str
+    application: str
     cleared: bool
 
 

@@ -36,12 +36,12 @@ class AdviceCase(BusCase):
             self.daemon.stderr.close()
         self.start_on(self.machine, f"--state-dir={self.folder}/state")
 
-    def set_override(self, consumer, **rule):
+    def set_override(self, application, **rule):
         rule = {key.replace("_", "-"): value for key, value in rule.items()}
-        return self.manager("SetOverride", GLib.Variant("(sa{sv})", (consumer, rule)))
+        return self.manager("SetOverride", GLib.Variant("(sa{sv})", (application, rule)))
 
-    def clear_override(self, consumer):
-        return self.manager("ClearOverride", GLib.Variant("(s)", (consumer,)))
+    def clear_override(self, application):
+        return self.manager("ClearOverride", GLib.Variant("(s)", (application,)))
 
     def report(self, **outcome):
         return self.manager("ReportOutcome",
@@ -83,7 +83,7 @@ class Overrides(AdviceCase):
         for rule in ({}, {"evict": text("x")}, {"prefer": GLib.Variant("i", 1)}):
             with self.subTest(rule=rule):
                 self.assert_refused(ERROR + "InvalidRequest", lambda: self.set_override("default", **rule))
-        self.assert_refused(ERROR + "UnknownConsumer", lambda: self.set_override("a b", strict=GLib.Variant("b", True)))
+        self.assert_refused(ERROR + "UnknownApplication", lambda: self.set_override("a b", strict=GLib.Variant("b", True)))
         refused = self.assert_refused(ERROR + "InvalidRequest", lambda: self.set_override("ollama", deny=words("cdua")))
         self.assertIn("did you mean 'cuda'?", refused)
         self.assert_refused(ERROR + "NoSuchGpu", lambda: self.set_override("ollama", deny=words("pci:0000:77:00.0")))
@@ -116,19 +116,19 @@ class Overrides(AdviceCase):
 
 class Outcomes(AdviceCase):
     def test_what_failed_for_root_is_offered_to_nobody(self):
-        self.report(consumer="default", backend="cpu", outcome="failed", detail="SIGILL")
+        self.report(application="default", backend="cpu", outcome="failed", detail="SIGILL")
         self.assert_refused(ERROR + "NoMatch", self.select)
         self.assertEqual(self.codes()["reported-failed"]["detail"], "SIGILL")
         self.start_again()
         self.assert_refused(ERROR + "NoMatch", self.select)
-        self.report(consumer="default", backend="cpu", outcome="ok")
+        self.report(application="default", backend="cpu", outcome="ok")
         self.assertEqual(self.select()["Backend"], "cpu")
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can call as somebody else")
     def test_what_failed_for_one_user_is_offered_to_the_others(self):
         ask = ("SelectBackend", "sa{sv}", "default", "0")
         self.assertEqual(self.call_as(NOBODY, *ask)[0], 0)
-        code, said = self.call_as(NOBODY, "ReportOutcome", "a{sv}", "3", "consumer", "s", "default",
+        code, said = self.call_as(NOBODY, "ReportOutcome", "a{sv}", "3", "application", "s", "default",
                                   "backend", "s", "cpu", "outcome", "s", "failed")
         self.assertEqual(code, 0, said)
         self.assertIn("no backend fits", self.call_as(NOBODY, *ask)[1])
@@ -137,7 +137,7 @@ class Outcomes(AdviceCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "only root can call as somebody else")
     def test_one_user_does_not_wear_out_the_disk(self):
-        arguments = ("ReportOutcome", "a{sv}", "3", "consumer", "s", "default", "backend", "s", "cpu",
+        arguments = ("ReportOutcome", "a{sv}", "3", "application", "s", "default", "backend", "s", "cpu",
                      "outcome", "s", "failed")
         answers = [self.call_as(NOBODY, *arguments) for _ in range(31)]
         self.assertEqual([code for code, _ in answers[:30]], [0] * 30)
@@ -153,10 +153,10 @@ class Outcomes(AdviceCase):
         self.assertEqual(self.call_as(OTHER, *probe)[0], 0)
 
     def test_a_bad_outcome_is_refused_by_name(self):
-        refused = self.assert_refused(ERROR + "InvalidRequest", lambda: self.report(consumer="default"))
+        refused = self.assert_refused(ERROR + "InvalidRequest", lambda: self.report(application="default"))
         self.assertIn("outcome", refused)
         self.assert_refused(ERROR + "NoSuchGpu", lambda: self.report(
-            consumer="default", backend="cpu", outcome="failed", gpu="pci:0000:09:00.0"))
+            application="default", backend="cpu", outcome="failed", gpu="pci:0000:09:00.0"))
 
 
 if __name__ == "__main__":

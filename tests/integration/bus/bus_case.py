@@ -228,12 +228,12 @@ class BusCase(unittest.TestCase):
     def property(self, path, interface, name):
         return self.call(path, PROPERTIES, "Get", GLib.Variant("(ss)", (interface, name)))
 
-    def select(self, request=None, consumer="default"):
-        return self.manager("SelectBackend", GLib.Variant("(sa{sv})", (consumer, request or {})))
+    def select(self, request=None, application="default"):
+        return self.manager("SelectBackend", GLib.Variant("(sa{sv})", (application, request or {})))
 
-    def explain(self, request=None, consumer="default"):
+    def explain(self, request=None, application="default"):
         """The same question with every candidate in its answer, also where nothing matches."""
-        return self.select({**(request or {}), "explain": GLib.Variant("b", True)}, consumer)
+        return self.select({**(request or {}), "explain": GLib.Variant("b", True)}, application)
 
     def gpus(self):
         return self.manager("ListGpus", GLib.Variant("(a{sv})", ({},)))

@@ -197,19 +197,19 @@ class Interface(BusCase):
         self.assertTrue(answer["Candidates"])
 
     def test_names_are_listed_and_suggested(self):
-        consumers = self.manager("ListConsumers")
-        self.assertEqual(consumers, sorted(consumers))
-        self.assertIn("default", consumers)
+        applications = self.manager("ListApplications")
+        self.assertEqual(applications, sorted(applications))
+        self.assertIn("default", applications)
         error = "org.gpuprobe.GpuProbe1.Error."
-        said = self.assert_refused(error + "UnknownConsumer", self.select, {}, "defualt")
-        self.assertTrue(said.endswith(": no consumer 'defualt'; did you mean 'default'?"), said)
-        said = self.assert_refused(error + "UnknownConsumer", self.select, {}, "what is this?")
-        self.assertIn("'gpuprobectl consumers' lists them", said)
+        said = self.assert_refused(error + "UnknownApplication", self.select, {}, "defualt")
+        self.assertTrue(said.endswith(": no application 'defualt'; did you mean 'default'?"), said)
+        said = self.assert_refused(error + "UnknownApplication", self.select, {}, "what is this?")
+        self.assertIn("'gpuprobectl apps' lists them", said)
         said = self.assert_refused(error + "InvalidRequest", self.select, {"strickt": GLib.Variant("b", True)})
         self.assertTrue(said.endswith(": request: strickt: unknown key; did you mean 'strict'?"), said)
         recommend = GLib.Variant("(ssa{sv})", ("torhc", "", {}))
         said = self.assert_refused(error + "NotFound", self.manager, "RecommendVariant", recommend)
-        self.assertTrue(said.endswith(": no product 'torhc'; did you mean 'torch'?"), said)
+        self.assertTrue(said.endswith(": no application 'torhc'; did you mean 'torch'?"), said)
 
     def test_probe_answers_with_what_the_drivers_said(self):
         answer = self.manager("Probe", GLib.Variant("(aoasa{sv})", ([PATH], ["vulkan"], {})))

@@ -23,7 +23,7 @@ MIB = 1 << 20
 NOBODY = 65534
 ORDINARY = sorted(entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid not in (0, NOBODY))[:20]
 TOO_MANY = NAME + ".Error.TooManyRequests"
-OUTCOME = {"consumer": ("s", "ollama"), "backend": ("s", "cuda"), "outcome": ("s", "failed")}
+OUTCOME = {"application": ("s", "ollama"), "backend": ("s", "cuda"), "outcome": ("s", "failed")}
 
 
 @unittest.skipUnless(DAEMON.exists(), "gpuprobed is not built")

@@ -21,9 +21,9 @@ class Profiles(BusCase):
         text = content if isinstance(content, str) else json.dumps(content)
         (self.profiles / name).write_text(text, encoding="utf-8")
 
-    def select(self, consumer, **request):
+    def select(self, application, **request):
         variants = {key: GLib.Variant(*value) for key, value in request.items()}
-        return self.manager("SelectBackend", GLib.Variant("(sa{sv})", (consumer, variants)))
+        return self.manager("SelectBackend", GLib.Variant("(sa{sv})", (application, variants)))
 
     def direct(self, *words):
         program = [str(BIN / "gpuprobectl"), "--replay", str(H200), "--profiles", str(self.profiles), "--json=short", *words]
@@ -37,7 +37,7 @@ class Profiles(BusCase):
         self.write("mine.json", MINE)
         self.write("10-default.json", {**MINE, "name": "default", "backends": ["cpu"]})
         self.start_here()
-        for ask in (lambda consumer: self.select(consumer)["Backend"], lambda consumer: self.direct("select", consumer)["backend"]):
+        for ask in (lambda application: self.select(application)["Backend"], lambda application: self.direct("select", application)["backend"]):
             self.assertEqual((ask("mine"), ask("default"), ask("llama.cpp")), ("opencl", "cpu", "cuda"))
 
     def test_a_broken_file_is_named_and_ignored(self):

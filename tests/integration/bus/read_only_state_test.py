@@ -22,9 +22,9 @@ class ReadOnlyState(BusCase):
     def command(self, *arguments):
         return [*self.first, *super().command(*arguments)]
 
-    def override(self, consumer, backend):
+    def override(self, application, backend):
         rule = {"only": GLib.Variant("as", [backend])}
-        return self.manager("SetOverride", GLib.Variant("(sa{sv})", (consumer, rule)))
+        return self.manager("SetOverride", GLib.Variant("(sa{sv})", (application, rule)))
 
     def test_is_still_read_and_says_that_it_is_not_kept(self):
         capture = self.capture()

@@ -42,14 +42,14 @@ class RecommendOnTheBus(BusCase):
         super().setUp()
         self.start("--replay", str(H200))
 
-    def recommend(self, product, text="", request=None):
-        return self.call(ROOT, MANAGER, "RecommendVariant", GLib.Variant("(ssa{sv})", (product, text, request or {})))
+    def recommend(self, application, text="", request=None):
+        return self.call(ROOT, MANAGER, "RecommendVariant", GLib.Variant("(ssa{sv})", (application, text, request or {})))
 
-    def explain(self, product, text="", request=None):
-        return self.recommend(product, text, {**(request or {}), "explain": GLib.Variant("b", True)})
+    def explain(self, application, text="", request=None):
+        return self.recommend(application, text, {**(request or {}), "explain": GLib.Variant("b", True)})
 
     def test_answers_for_an_installed_product(self):
-        self.assertIn("torch", self.call(ROOT, MANAGER, "ListProducts"))
+        self.assertIn("torch", self.call(ROOT, MANAGER, "ListManifests"))
         self.assertNotIn("Candidates", self.recommend("torch"))
         answer = self.explain("torch")
         self.assertEqual(answer["Status"], "ok")
@@ -103,7 +103,7 @@ class RecommendOnTheBus(BusCase):
 
     def test_a_reported_failure_changes_the_answer(self):
         first = self.recommend("torch")["Variant"]
-        outcome = {"consumer": GLib.Variant("s", "torch"), "variant": GLib.Variant("s", first),
+        outcome = {"application": GLib.Variant("s", "torch"), "variant": GLib.Variant("s", first),
                    "outcome": GLib.Variant("s", "failed"), "detail": GLib.Variant("s", "no kernel image")}
         self.call(ROOT, MANAGER, "ReportOutcome", GLib.Variant("(a{sv})", (outcome,)))
         answer = self.explain("torch")

@@ -55,10 +55,10 @@ class Refusals(BusCase):
             self.select({"backend": GLib.Variant("h", 0)})
         self.assert_same_daemon()
 
-    def test_unknown_consumers_are_named(self):
-        for consumer in ("nobody", "", "../../etc/passwd", "x" * 100_000, "\uffee\u202e"):
-            with self.subTest(consumer[:16]):
-                self.assert_refused(ERROR + "UnknownConsumer", self.select, {}, consumer)
+    def test_unknown_applications_are_named(self):
+        for application in ("nobody", "", "../../etc/passwd", "x" * 100_000, "\uffee\u202e"):
+            with self.subTest(application[:16]):
+                self.assert_refused(ERROR + "UnknownApplication", self.select, {}, application)
         self.assert_same_daemon()
 
     def test_wrong_signatures_never_arrive(self):

@@ -28,19 +28,19 @@ class Reload(BusCase):
 
     def test_a_profile_comes_changes_and_goes(self):
         with self.assertRaises(Failure):
-            self.select(consumer="mine")
+            self.select(application="mine")
         self.write()
         self.hang_up()
-        self.assertEqual(self.select(consumer="mine")["Backend"], "opencl")
+        self.assertEqual(self.select(application="mine")["Backend"], "opencl")
         generation = self.property(ROOT, MANAGER, "Generation")
         self.write(backends=["cuda", "cpu"])
         self.hang_up()
-        self.assertEqual(self.select(consumer="mine")["Backend"], "cuda")
+        self.assertEqual(self.select(application="mine")["Backend"], "cuda")
         self.assertGreater(self.property(ROOT, MANAGER, "Generation"), generation)
         (self.profiles / "mine.json").write_text("{", encoding="utf-8")
         self.hang_up()
         with self.assertRaises(Failure):
-            self.select(consumer="mine")
+            self.select(application="mine")
         self.assertIn("profile-ignored", [note["code"] for note in json.loads(self.manager("Describe"))["notes"]])
         self.assert_same_daemon()
 

@@ -14,7 +14,7 @@ QUESTIONS = (
     ("select", "default", "--only=sycl"),
     ("recommend", "torch"),
 )
-NAMES = (("consumers",), ("products",), ("select", "defualt"), ("recommend", "torhc"))
+NAMES = (("apps",), ("manifests",), ("select", "defualt"), ("recommend", "torhc"))
 
 
 class SameAnswers(BusCase):

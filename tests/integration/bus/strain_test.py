@@ -116,7 +116,7 @@ class Crowds(StrainCase):
         finally:
             os.seteuid(0)
         other = self.connect()
-        other.manager("ListProducts")
+        other.manager("ListManifests")
         for peer in crowd:
             for _ in range(30):
                 peer.ask(NAME, ROOT, MANAGER, "RecommendVariant", "ssa{sv}", ["torch", "", {}])
@@ -227,7 +227,7 @@ class Oversized(StrainCase):
         self.assert_unharmed()
 
     def test_an_installed_manifest_that_is_cut_anywhere(self):
-        text = (SOURCE / "data/knowledge/consumers/jax.json").read_text(encoding="utf-8").rstrip()
+        text = (SOURCE / "data/knowledge/applications/jax.json").read_text(encoding="utf-8").rstrip()
         peer = self.connect()
         for end in range(1, len(text), 7):
             serial = peer.ask(NAME, ROOT, MANAGER, "RecommendVariant", "ssa{sv}", ["x", text[:end], {}])
@@ -240,7 +240,7 @@ class Oversized(StrainCase):
             for values in (["x" * size, {}], ["default", {"backend": ("s", "x" * size)}]):
                 self.assertEqual(self.refusal(peer, MANAGER, "SelectBackend", "sa{sv}", values), ERROR + "TooLarge")
         size = 2 * MIB - 4096  # a call may hold 2 MiB
-        self.assertEqual(self.refusal(peer, MANAGER, "SelectBackend", "sa{sv}", ["x" * size, {}]), ERROR + "UnknownConsumer")
+        self.assertEqual(self.refusal(peer, MANAGER, "SelectBackend", "sa{sv}", ["x" * size, {}]), ERROR + "UnknownApplication")
         self.assertEqual(self.refusal(peer, MANAGER, "SelectBackend", "sa{sv}",
                                       ["default", {"backend": ("s", "x" * size)}]), ERROR + "InvalidRequest")
         self.assert_unharmed()

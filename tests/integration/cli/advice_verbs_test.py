@@ -29,14 +29,14 @@ class AdviceVerbs(unittest.TestCase):
         self.assertEqual(self.direct("override", "clear", "default").stdout, "default: there was no override\n")
 
     def test_an_override_narrows_the_variants_too(self):
-        manifest = f"--manifest={SOURCE}/data/knowledge/consumers/llama.cpp.json"
+        manifest = f"--manifest={SOURCE}/data/knowledge/applications/llama.cpp.json"
         before = json.loads(self.direct("recommend", "llama.cpp", "-j").stdout)
         done = self.direct("override", "set", "llama.cpp", f"--exclude-variants={before['variant']}", "--variants-need-mib=1")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(f"variants: exclude {before['variant']}; need-mib 1", self.direct("override").stdout)
         after = json.loads(self.direct("recommend", "llama.cpp", "-j").stdout)
         self.assertNotEqual(after["variant"], before["variant"])
-        # A manifest that names its product stands under the product's rule.
+        # A manifest that names its application stands under the application's rule.
         self.assertEqual(json.loads(self.direct("recommend", manifest, "-j").stdout)["variant"], after["variant"])
 
     def test_an_override_of_backends_narrows_the_variants_too(self):
@@ -94,7 +94,7 @@ class AdviceVerbs(unittest.TestCase):
         self.assertEqual(self.direct("select", "-q").stdout, before.stdout)
 
     def test_mistakes_are_named(self):
-        rows = ((("override", "set"), 2, "which consumer"),
+        rows = ((("override", "set"), 2, "which application"),
                 (("override", "evict", "default"), 2, "evict"),
                 (("override", "set", "default"), 2, "at least one key"),
                 (("override", "set", "default", "--gpu=nosuch"), 1, "nosuch"),

@@ -128,7 +128,7 @@ class OddDocuments(TextCase):
                 document = {"schema": 1, "name": f"odd-{number}", "description": piece, "backends": ["cpu"], "cpu": "last",
                             "integrated": "never", "strict": False, "messages": {"selected": "".join(c for c in piece if c >= " ")[:200]}}
                 (pathlib.Path(folder) / f"{number}.json").write_text(json.dumps(document), encoding="utf-8")
-            for words in (["select", "odd-0"], ["select", "odd-1", "--explain"], ["consumers"], ["env", "odd-0"], ["status"]):
+            for words in (["select", "odd-0"], ["select", "odd-1", "--explain"], ["apps"], ["env", "odd-0"], ["status"]):
                 self.clean(f"--replay={H200}", f"--profiles={folder}", *words)
 
     def test_a_file_whose_name_has_them(self):
@@ -136,7 +136,7 @@ class OddDocuments(TextCase):
             for piece in PIECES[:6]:
                 name = piece.replace("/", "")[:60] + ".json"
                 (pathlib.Path(folder) / name).write_text("{", encoding="utf-8")
-            for words in (["select", "none"], ["select"], ["status"], ["consumers"], ["doctor"]):
+            for words in (["select", "none"], ["select"], ["status"], ["apps"], ["doctor"]):
                 self.clean(f"--replay={H200}", f"--profiles={folder}", *words)
 
 
@@ -165,13 +165,13 @@ class OddServers(TextCase):
         return path
 
     def test_errors_and_answers(self):
-        texts = {key: WORD for key in ("text", "message", "description", "problem", "name", "method", "parameter", "consumer", "backend")}
+        texts = {key: WORD for key in ("text", "message", "description", "problem", "name", "method", "parameter", "application", "backend")}
         for answer in ({"error": "org.gpuprobe.GpuProbe1.Error.Failed", "parameters": texts}, {"error": "org.gpuprobe.GpuProbe1.Error.InvalidRequest", "parameters": texts},
                        {"error": WORD, "parameters": texts}, {"error": "org.varlink.service.InvalidParameter", "parameters": texts},
-                       {"parameters": texts}, {"parameters": {"consumers": [WORD], "products": [WORD], "report": texts}}):
+                       {"parameters": texts}, {"parameters": {"applications": [WORD], "manifests": [WORD], "report": texts}}):
             for form in (json.dumps(answer), json.dumps(answer, ensure_ascii=False)):
                 path = self.serve(form.encode())
-                for words in (["select", "llama.cpp"], ["env"], ["list"], ["status"], ["consumers"], ["recommend", "torch"], ["version"],
+                for words in (["select", "llama.cpp"], ["env"], ["list"], ["status"], ["apps"], ["recommend", "torch"], ["version"],
                               ["quarantine", "clear"], ["call", "ListGpus"]):
                     with self.subTest(answer=sorted(answer), words=words):
                         self.clean(f"--socket={path}", *words, GPUPROBE_SOCKET=path)

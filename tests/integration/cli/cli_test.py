@@ -141,9 +141,9 @@ class Documents(WithDaemon):
         _, document = self.document("probe", "--api=vulkan")
         self.assertEqual({probe["api"] for probe in document["probes"]}, {"vulkan"})
 
-    def test_version_and_consumers(self):
+    def test_version_and_applications(self):
         self.assertEqual(self.document("version")[1]["daemon"]["version"], "0.1.0")
-        self.assertIn("default", self.document("consumers")[1]["consumers"])
+        self.assertIn("default", self.document("apps")[1]["applications"])
 
 
 class Environment(WithDaemon):
@@ -186,14 +186,14 @@ class EnvironmentOfAGpu(WithDaemon):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("--gpu=GPU", done.stderr)
 
-    def test_a_consumer_takes_no_all(self):
+    def test_an_application_takes_no_all(self):
         self.assertEqual(self.ask("env", "default", "--all").returncode, 2)
         self.assertEqual(self.ask("env", "--all").returncode, 2)
 
     def test_what_is_neither_is_named_so(self):
         done = self.ask("env", "defualt")
         self.assertEqual((done.returncode, done.stderr),
-                         (1, "gpuprobectl: no consumer and no GPU 'defualt'; did you mean 'default'?\n"))
+                         (1, "gpuprobectl: no application and no GPU 'defualt'; did you mean 'default'?\n"))
 
     def test_what_could_be_both_is_an_error_that_names_both(self):
         report = json.loads((DATA / "laptop.report.json").read_text())
@@ -206,10 +206,10 @@ class EnvironmentOfAGpu(WithDaemon):
             fake = bus.start_fake(file.name, DATA / "laptop.decision.json")
             self.addCleanup(lambda: (fake.stdin.close(), fake.wait(), fake.stdout.close()))
             both = run("--bus=" + bus.address, "env", "default")
-            consumer = run("--bus=" + bus.address, "env", "default", "--gpu=0")
+            application = run("--bus=" + bus.address, "env", "default", "--gpu=0")
         self.assertEqual((both.returncode, both.stdout), (2, ""))
-        self.assertIn("'default' is a consumer and could mean pci:0000:01:00.0 (The default card)", both.stderr)
-        self.assertEqual(consumer.returncode, 0, consumer.stderr)
+        self.assertIn("'default' is an application and could mean pci:0000:01:00.0 (The default card)", both.stderr)
+        self.assertEqual(application.returncode, 0, application.stderr)
 
 
 class Refusals(WithDaemon):
@@ -230,10 +230,10 @@ class Refusals(WithDaemon):
         done = self.ask("env")
         self.assertEqual((done.returncode, done.stdout), (3, ""))
 
-    def test_unknown_consumer_gets_a_suggestion(self):
+    def test_unknown_application_gets_a_suggestion(self):
         done = self.ask("select", "defualt")
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr, "gpuprobectl: no consumer 'defualt'; did you mean 'default'?\n")
+        self.assertEqual(done.stderr, "gpuprobectl: no application 'defualt'; did you mean 'default'?\n")
 
     def test_refused_request_is_a_usage_error(self):
         code, document = self.document("select", "--built=nonsense")

@@ -65,7 +65,7 @@ class BashCompletion(Shell):
         self.assertIn("monitor", self.complete(""))
         self.assertEqual(self.complete("help", "sel"), ["select", "selector"])
 
-    def test_completes_gpus_and_consumers(self):
+    def test_completes_gpus_and_applications(self):
         self.assertEqual(self.complete("show", ""), GPUS)
         self.assertEqual(self.complete("-j", "select", "ts"), ["tsuku", "tsuku-draft"])
         self.assertEqual(self.complete("env", "ts"), ["tsuku", "tsuku-draft"])

@@ -46,12 +46,12 @@ class UseAndHide(unittest.TestCase):
         self.assertEqual(told["cpu", None]["CUDA_VISIBLE_DEVICES"], "")
         self.assertEqual({len(each["environment"]) for each in candidates if each["verdict"] != "accepted"}, {0})
 
-    def test_a_consumer_is_told_what_it_passes_on(self):
+    def test_an_application_is_told_what_it_passes_on(self):
         self.assertEqual(variables("ramalama", machine="nvidia-h200-1"), {"CUDA_VISIBLE_DEVICES": FIRST})
         self.assertEqual(variables("localai")["LOCALAI_FORCE_META_BACKEND_CAPABILITY"], "nvidia-cuda-13")
         self.assertEqual(variables("localai", "--backend=none")["LOCALAI_FORCE_META_BACKEND_CAPABILITY"], "default")
 
-    def test_what_lets_a_consumer_use_a_gpu_stays_there(self):
+    def test_what_lets_an_application_use_a_gpu_stays_there(self):
         # The GPU counts as discrete by ROCm alone.
         self.assertNotIn("OLLAMA_IGPU_ENABLE", variables("ollama", machine="soc-strix-halo", OLLAMA_IGPU_ENABLE="1"))
         told = variables("ollama", "--backend=vulkan", machine="soc-strix-halo", OLLAMA_IGPU_ENABLE="1")
@@ -92,13 +92,13 @@ class OfTheCaller(unittest.TestCase):
     def test_a_person_is_told_of_gpus_that_come_along(self):
         machine = ("--replay", str(MACHINES / "hwloc-epyc-corona"), "select", "--backend=opencl")
         self.assertNotIn("warning", run(*machine).stdout)  # all four are chosen
-        self.assertIn("warning: the consumer has no way to tell pci:0000:23:00.0 from pci:0000:13:00.0,",
+        self.assertIn("warning: the application has no way to tell pci:0000:23:00.0 from pci:0000:13:00.0,",
                       run(*machine, "--gpu=1").stdout)
 
     def test_an_environment_says_what_it_does_not_hide(self):
         machine = ("--replay", str(MACHINES / "hwloc-epyc-corona"), "env", "--backend=opencl")
         self.assertNotIn("warning", run(*machine).stderr)
-        self.assertIn("warning: the consumer has no way to tell", run(*machine, "--gpu=1").stderr)
+        self.assertIn("warning: the application has no way to tell", run(*machine, "--gpu=1").stderr)
         replaced = run("--replay", str(MACHINES / TWO), "env", "llama.cpp", CUDA_VISIBLE_DEVICES="-1")
         self.assertEqual(replaced.stderr, "")
 

@@ -227,7 +227,7 @@ class Selector(unittest.TestCase):
     def test_asks_no_machine(self):
         done = self.ask("torch", "cu130", "--engine=promql", "--verdict")
         self.assertEqual(
-            done.stdout, 'gpuprobe_variant_supported{product="torch",variant="cu130"} == 1\n')
+            done.stdout, 'gpuprobe_variant_supported{application="torch",variant="cu130"} == 1\n')
 
     def test_refuses_what_an_engine_cannot_say_and_tells_why(self):
         done = self.ask("llama.cpp", "ubuntu-vulkan-x64", "--engine=nfd")
@@ -258,8 +258,8 @@ class Selector(unittest.TestCase):
     def test_every_installed_variant_is_asked_for_or_refused(self):
         for engine in ("nfd", "slurm", "promql"):
             for name in ("llama.cpp", "torch", "ollama", "cyllama", "shimmy"):
-                product = json.loads((SOURCE / f"data/knowledge/consumers/{name}.json").read_text())["product"]
-                entry = next(value for key, value in product["platforms"].items() if "x86_64" in key or "amd64" in key)
+                application = json.loads((SOURCE / f"data/knowledge/applications/{name}.json").read_text())["application"]
+                entry = next(value for key, value in application["platforms"].items() if "x86_64" in key or "amd64" in key)
                 for variant in entry["variants"]:
                     done = self.ask(name, variant, f"--engine={engine}", "--allow-weaker")
                     self.assertIn(done.returncode, (0, 3), f"{engine} {name} {variant}: {done.stderr}")

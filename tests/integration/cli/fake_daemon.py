@@ -75,13 +75,13 @@ class Manager(dbus.service.Object):
         return descriptor
 
     @dbus.service.method(MANAGER, out_signature="as")
-    def ListConsumers(self):
+    def ListApplications(self):
         return ["default", "tsuku"]
 
     @dbus.service.method(MANAGER, in_signature="sa{sv}", out_signature="a{sv}")
-    def SelectBackend(self, consumer, request):
-        if consumer not in ("default", "tsuku"):
-            raise Refusal("UnknownConsumer", f"no consumer '{consumer}'; did you mean 'default'?")
+    def SelectBackend(self, application, request):
+        if application not in ("default", "tsuku"):
+            raise Refusal("UnknownApplication", f"no application '{application}'; did you mean 'default'?")
         if "built" in request and "nonsense" in request["built"]:
             raise Refusal("InvalidRequest", "request: built: nonsense: no such backend")
         explains = request.get("explain", False)

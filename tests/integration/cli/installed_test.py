@@ -39,8 +39,8 @@ class InstalledCase(unittest.TestCase):
         self.build.mkdir()
         self.machine = without_libraries(self.folder)
 
-    def ask(self, path, consumer="node-llama-cpp", machine=None):
-        done = run(f"--replay={machine or self.machine}", "-j", "select", consumer, f"--installed={path}")
+    def ask(self, path, application="node-llama-cpp", machine=None):
+        done = run(f"--replay={machine or self.machine}", "-j", "select", application, f"--installed={path}")
         self.assertIn(done.returncode, (0, 3), done.stderr)
         return json.loads(done.stdout)
 

@@ -155,7 +155,7 @@ class PlanFormats(unittest.TestCase):
         self.assertIn("--split-mode layer --tensor-split 33,32", text)
 
     def unlike(self, folder, kind):
-        """Two GPUs of 12 and 24 GB in the order of the driver, and of a consumer's choice the other way round."""
+        """Two GPUs of 12 and 24 GB in the order of the driver, and of an application's choice the other way round."""
         machine = Machine(libraries=ONEAPI)
         for number, (address, memory) in enumerate((("0000:01:00.0", 12 * GB), ("0000:02:00.0", 24 * GB))):
             if kind == "cuda":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""recommend, export, verify and products, as somebody would use them."""
+"""recommend, export, verify and applications, as somebody would use them."""
 import hashlib
 import json
 import pathlib
@@ -12,8 +12,8 @@ from cli_case import CTL, SOURCE, environment, run
 H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
 BARE = SOURCE / "tests/data/machines/software-only"
 MANIFESTS = SOURCE / "tests/data/variants/manifests"
-CONSUMERS = SOURCE / "data/knowledge/consumers"
-PRODUCTS = sorted(path.stem for path in CONSUMERS.glob("*.json") if "product" in json.loads(path.read_text(encoding="utf-8")))
+APPLICATIONS = SOURCE / "data/knowledge/applications"
+APPLICATIONS = sorted(path.stem for path in APPLICATIONS.glob("*.json") if "application" in json.loads(path.read_text(encoding="utf-8")))
 
 
 def ask(*words, machine=H200):
@@ -31,13 +31,13 @@ class Recommend(unittest.TestCase):
     def test_json_has_every_variant_with_its_reasons(self):
         answer = json.loads(ask("-j", "recommend", "torch").stdout)
         self.assertEqual(answer["status"], "ok")
-        self.assertEqual(answer["product"], "torch")
+        self.assertEqual(answer["application"], "torch")
         self.assertEqual(answer["gpus"], ["pci:0000:00:06.0"])
         self.assertEqual(len(answer["manifest_sha256"]), 64)
-        product = json.loads((CONSUMERS / "torch.json").read_text(encoding="utf-8"))["product"]
+        application = json.loads((APPLICATIONS / "torch.json").read_text(encoding="utf-8"))["application"]
         self.assertEqual(
             sorted(candidate["variant"] for candidate in answer["candidates"]),
-            sorted(product["platforms"][answer["platform"]]["variants"]),
+            sorted(application["platforms"][answer["platform"]]["variants"]),
         )
         rejected = [c for c in answer["candidates"] if c["verdict"] == "rejected"]
         self.assertTrue(rejected)
@@ -107,7 +107,7 @@ class Recommend(unittest.TestCase):
         return subprocess.run(words, env=environment(), input=text, capture_output=True, text=True, timeout=60, check=False)
 
     def test_takes_a_manifest_from_a_pipe(self):
-        manifest = (CONSUMERS / "torch.json").read_text(encoding="utf-8")
+        manifest = (APPLICATIONS / "torch.json").read_text(encoding="utf-8")
         want = ask("recommend", "torch", "-q").stdout
         for name in ("-", "/dev/stdin", "/proc/self/fd/0"):
             with self.subTest(name):
@@ -127,8 +127,8 @@ class Recommend(unittest.TestCase):
         done = ask("recommend", "torhc")
         self.assertEqual(done.returncode, 1)
         self.assertIn("did you mean 'torch'?", done.stderr)
-        self.assertEqual(run("products").stdout.split(), PRODUCTS)
-        self.assertEqual(json.loads(run("-j", "products").stdout), {"products": PRODUCTS})
+        self.assertEqual(run("manifests").stdout.split(), APPLICATIONS)
+        self.assertEqual(json.loads(run("-j", "manifests").stdout), {"manifests": APPLICATIONS})
 
 
 class Export(unittest.TestCase):

@@ -107,7 +107,7 @@ class InItsPlace(unittest.TestCase):
         done = subprocess.run([CTL, *ONE, "run", "llama.cpp"], env=environment(), capture_output=True, text=True,
                               timeout=60, check=False)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("CONSUMER -- PROGRAM", done.stderr)
+        self.assertIn("APPLICATION -- PROGRAM", done.stderr)
 
     def test_passes_signals_on(self):
         text = ("import os, signal, sys, time\n"
@@ -233,7 +233,7 @@ class WithoutAGpu(unittest.TestCase):
         told = json.loads(done.stderr)
         self.assertEqual(told, json.loads(file.read_text(encoding="utf-8")))
         attempt = told["attempts"][0]
-        self.assertEqual((told["consumer"], told["program"], told["expected"], told["as_expected"]),
+        self.assertEqual((told["application"], told["program"], told["expected"], told["as_expected"]),
                          ("llama.cpp", "/bin/echo", "cuda", False))
         self.assertEqual((attempt["backend"], attempt["gpus"], attempt["status"], attempt["signal"], attempt["took"],
                           attempt["doubts"], attempt["as_chosen"], attempt["failed"], attempt["reported"]),
@@ -466,8 +466,8 @@ class AHundredRuns(unittest.TestCase):
 class Falls(unittest.TestCase):
     """The next candidate is tried when a program ends badly within a minute."""
 
-    def ask(self, *words, program, consumer="llama.cpp"):
-        return run(consumer, "--fallback", *words, program=program)
+    def ask(self, *words, program, application="llama.cpp"):
+        return run(application, "--fallback", *words, program=program)
 
     CRASHES_WITH_CUDA = ["/bin/sh", "-c", 'test -z "$CUDA_VISIBLE_DEVICES" || kill -SEGV $$; echo ran']
 
@@ -487,9 +487,9 @@ class Falls(unittest.TestCase):
         self.assertEqual({(each["signal"], each["failed"]) for each in attempts}, {("SIGABRT", True)})
         self.assertEqual(len({(each["backend"], *each["gpus"]) for each in attempts}), len(attempts))
 
-    def test_a_status_that_the_consumer_names_counts_and_no_other(self):
+    def test_a_status_that_the_application_names_counts_and_no_other(self):
         self.assertEqual(len(json.loads(self.ask("-j", program=["/bin/sh", "-c", "exit 3"]).stderr)["attempts"]), 1)
-        done = self.ask("-j", program=["/bin/sh", "-c", "exit 3"], consumer="whisper.cpp")
+        done = self.ask("-j", program=["/bin/sh", "-c", "exit 3"], application="whisper.cpp")
         attempts = json.loads(done.stderr)["attempts"]
         self.assertEqual((done.returncode, len(attempts) > 1), (3, True))
 

@@ -214,7 +214,7 @@ def rows_of_other_types(count):
 
 
 class Gpuprobectl(HostileCase):
-    VERBS = (("select", "default"), ("-j", "select", "default"), ("env", "default"), ("list",), ("-j", "doctor"), ("status",), ("consumers",),
+    VERBS = (("select", "default"), ("-j", "select", "default"), ("env", "default"), ("list",), ("-j", "doctor"), ("status",), ("apps",),
              ("recommend", "torch"), ("call", "Query", "{}"))
     PLAIN = re.compile(r"(gpuprobectl: [^\x00-\x1f\x7f]+\n)+")
 

@@ -75,11 +75,11 @@ class FourAlike(PageCase):
         self.assertAlmostEqual(widths[-1], 36.2 / 4280, delta=0.01)
         self.take_picture("measured", "#measured")
 
-    def test_are_chosen_for_a_consumer_with_the_reasons(self):
+    def test_are_chosen_for_an_application_with_the_reasons(self):
         self.show()
-        self.ask("choose", selector="#choice-consumer", value="llama.cpp")
+        self.ask("choose", selector="#choice-application", value="llama.cpp")
         self.see("#choice-answer", "hip")
-        self.assertIn("the consumer does not use it on NVIDIA GPUs", self.text("#choice-answer"))
+        self.assertIn("the application does not use it on NVIDIA GPUs", self.text("#choice-answer"))
         helps = self.text("#choice-answer").split("What helps")[1].split("\n")
         self.assertEqual([line.split(" ")[0] for line in helps if line], ["Give", "sed", "Copy"])
         self.take_picture("choice", "#choice")
@@ -94,7 +94,7 @@ class FourAlike(PageCase):
                       "rocm7.2\trocm\t✗ rejected\tnot for NVIDIA GPUs"):
             self.assertIn(words, answer)
         self.take_picture("install", "#install")
-        self.ask("choose", selector="#install-product", value="llama.cpp")
+        self.ask("choose", selector="#install-application", value="llama.cpp")
         self.see("#install-answer", "ubuntu-x64")
 
 
@@ -148,8 +148,8 @@ class Keyboard(PageCase):
         while len(reached) < 60 and (not reached or reached[-1] != "save-report"):
             self.ask("press", key="Tab")
             reached.append(self.ask("run", script=self.FOCUSED))
-        for wanted in ("Copy the command: sed", "Not usable: vulkan and webgpu", "What each API says", "choice-consumer", "choice-memory",
-                       "install-product", "fit-file", "fit-context", "fit-cache", "capture", "save-report"):
+        for wanted in ("Copy the command: sed", "Not usable: vulkan and webgpu", "What each API says", "choice-application", "choice-memory",
+                       "install-application", "fit-file", "fit-context", "fit-cache", "capture", "save-report"):
             self.assertTrue([one for one in reached if one.startswith(wanted)], (wanted, reached))
         self.assertNotIn("", reached)
 
@@ -158,10 +158,10 @@ class Keyboard(PageCase):
         self.ask("run", script="document.querySelector('#gpus details[id^=apis] summary').focus()")
         self.ask("press", key="Enter")
         self.see("#gpus details[id^=apis]", "13.580.159.04")
-        self.ask("run", script="document.getElementById('choice-consumer').focus()")
+        self.ask("run", script="document.getElementById('choice-application').focus()")
         self.ask("press", key="o")
         self.see("#choice-answer", "library\ncuda_v13")
-        self.assertEqual(self.ask("run", script="document.getElementById('choice-consumer').value"), "ollama")
+        self.assertEqual(self.ask("run", script="document.getElementById('choice-application').value"), "ollama")
         self.ask("clipboard")
         self.ask("run", script="document.querySelector('#helps button.copy').focus()")
         self.ask("press", key="Enter")

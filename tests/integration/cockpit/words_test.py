@@ -98,18 +98,18 @@ class Same(PageCase):
             with self.subTest(machine):
                 self.open_machine(machine)
                 headline, *lines = ctl(machine, "select", "llama.cpp", "--explain").splitlines()
-                self.ask("choose", selector="#choice-consumer", value="llama.cpp")
+                self.ask("choose", selector="#choice-application", value="llama.cpp")
                 self.see("#choice-answer .answer", re.sub(r" \(\S+\).*", "", headline))
                 self.see("#choice-answer", "Candidates")
                 if "What helps" in lines:
                     self.see("#choice-answer", "What helps")
 
     def test_recommendation(self):
-        for machine, product in self.VARIANTS:
-            with self.subTest(machine=machine, product=product):
+        for machine, application in self.VARIANTS:
+            with self.subTest(machine=machine, application=application):
                 self.open_machine(machine)
-                said = ctl(machine, "recommend", product)
-                self.ask("choose", selector="#install-product", value=product)
+                said = ctl(machine, "recommend", application)
+                self.ask("choose", selector="#install-application", value=application)
                 headline = re.sub(r" \([^)]*\).*?(?=, perhaps| by default|$)", "", said.splitlines()[0].removeprefix("gpuprobectl: "))
                 self.see("#install-answer", headline[0].upper() + headline[1:] if said.startswith("gpuprobectl: ") else headline)
                 for rest in re.findall(r"(?m)^  then (.*)$", said):
@@ -149,7 +149,7 @@ class Rare(unittest.TestCase):
     SENTENCES = {
         ("choice.js", "cli/verb_recommend.cpp"): ("nothing fits", "nothing for a machine like this", " by default: nothing is known to fit",
             ", perhaps: not everything that it needs is known", "the platform of this machine is not known, and builds differ by it"),
-        ("choice.js", "cli/choice.cpp"): ("nothing matches", "candidates", "answers", "the consumer's words", "what helps"),
+        ("choice.js", "cli/choice.cpp"): ("nothing matches", "candidates", "answers", "the application's words", "what helps"),
         ("choice.js", "policy/truth.h"): ('"rejected"', '"uncertain"', '"unknown"'),
         ("gpuprobe.js", "cli/verb_status.cpp"): ("no backend to choose", "nothing is known to work on"),
         ("gpuprobe.js", "cli/run.cpp"): ("no daemon answers on the system bus",),

@@ -108,7 +108,7 @@ class Programs(ExampleCase):
                 self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
                 self.assertIn("no backend fits for tsuku", done.stderr)
 
-    def test_fail_for_a_consumer_that_is_none(self):
+    def test_fail_for_an_application_that_is_none(self):
         for example in self.examples():
             with self.subTest(example[-1]):
                 done = self.run_example(H200, *example, "nobody", *PROGRAM, cwd=self.sources)

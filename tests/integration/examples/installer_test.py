@@ -141,7 +141,7 @@ class Installer(ExampleCase):
                 self.assert_installed(self.install(who), "slow")
                 again = self.install(who)
                 self.assert_installed(again, "slow")
-                self.assertIn("the consumer tried it and failed: illegal instruction", again.stderr)
+                self.assertIn("the application tried it and failed: illegal instruction", again.stderr)
                 self.assertEqual(runs.read_text(encoding="utf-8"), "run\n")
 
     def test_ends_with_3_and_the_hint_where_nothing_fits(self):

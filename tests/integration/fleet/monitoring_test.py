@@ -60,8 +60,8 @@ SITUATIONS = {
     "a driver crashes": ({"gpuprobe_last_probe_success": "0"}, {"GpuDriverCrashed": {"instance": MACHINE}}),
     "memory shrinks": ({'memory_bytes{instance="node7:9100",gpu="0000:18:00.0"': str(1 << 36)}, {"GpuMemoryShrunk": GPU}),
     "a build no longer runs": (
-        {'variant_supported{instance="node7:9100",product="llama.cpp",variant="cuda13"': "0"},
-        {"VariantNoLongerRuns": {"instance": MACHINE, "product": "llama.cpp", "variant": "cuda13"}}),
+        {'variant_supported{instance="node7:9100",application="llama.cpp",variant="cuda13"': "0"},
+        {"VariantNoLongerRuns": {"instance": MACHINE, "application": "llama.cpp", "variant": "cuda13"}}),
     "the export stops": ({"gpuprobe_": None}, {"GpuprobeSilent": {"instance": MACHINE}}),
     "the machine is down": ({"gpuprobe_": None, "up{": "0"}, {}),
     "the driver is updated": ({'driver_version="580.95.05"': None}, {}),

@@ -148,7 +148,7 @@ class BusInterface:
     def asks(self, method, parameters):
         if method == "Plan":  # in bytes the socket alone can be asked
             return not {"need", "margin", "gpus"} & parameters.keys()
-        return method in ("Describe", "Diagnose", "ListConsumers", "ListProducts", "Select", "Recommend")
+        return method in ("Describe", "Diagnose", "ListApplications", "ListManifests", "Select", "Recommend")
 
     def plan(self, parameters):
         request = {key: variant(value) for key, value in parameters["request"].items()}
@@ -157,8 +157,8 @@ class BusInterface:
     def dictionary(self, method, parameters):
         request = {key: variant(value) for key, value in parameters["request"].items()} | {"explain": GLib.Variant("b", True)}
         if method == "Select":
-            return self.call("SelectBackend", GLib.Variant("(sa{sv})", (parameters["consumer"], request)))
-        return self.call("RecommendVariant", GLib.Variant("(ssa{sv})", (parameters["product"], "", request)))
+            return self.call("SelectBackend", GLib.Variant("(sa{sv})", (parameters["application"], request)))
+        return self.call("RecommendVariant", GLib.Variant("(ssa{sv})", (parameters["application"], "", request)))
 
     def large_report(self):
         """As a file, because a reply has a limit."""
@@ -185,8 +185,8 @@ class BusInterface:
 def wanted_of_bus(method, text, paths):
     """The socket's answer in the bus's form."""
     document = json.loads(text)
-    if method in ("ListConsumers", "ListProducts"):
-        return document["consumers" if method == "ListConsumers" else "products"]
+    if method in ("ListApplications", "ListManifests"):
+        return document["applications" if method == "ListApplications" else "manifests"]
     if method not in ("Select", "Recommend", "Plan"):
         return text
     no_match = document.get("name", "").endswith(".NoMatch") and method == "Select"
@@ -208,7 +208,7 @@ def wanted_of_bus(method, text, paths):
 # What the manual page's table says of names that are not there.
 STATUSES = {
     1: ["show nothing", "show 0 nothing", "describe 99", "env nothing", "env default --gpu=nothing", "select nothing",
-        "select default --gpu=nothing", "recommend nothing", "plan --need-mib=8 --gpus=nothing", "plan --need-mib=8 --consumer=nothing",
+        "select default --gpu=nothing", "recommend nothing", "plan --need-mib=8 --gpus=nothing", "plan --need-mib=8 --application=nothing",
         "plan --gguf=/nonexistent", "probe nothing", "bench nothing", "selector nothing cu128 --engine=nfd", "export pip nothing",
         "export prometheus nothing", "override set default --gpu=nothing", "report-outcome default ok --backend=cpu --gpu=nothing",
         "watch 4194304 --once"],

@@ -29,12 +29,12 @@ def words_of(verb, name, request):
     return words
 
 
-def select(consumer, **request):
-    return "Select", {"consumer": consumer, "request": request}, words_of("select", consumer, request)
+def select(application, **request):
+    return "Select", {"application": application, "request": request}, words_of("select", application, request)
 
 
-def recommend(product, **request):
-    return "Recommend", {"product": product, "request": request}, words_of("recommend", product, request)
+def recommend(application, **request):
+    return "Recommend", {"application": application, "request": request}, words_of("recommend", application, request)
 
 
 MODELS = pathlib.Path(__file__).resolve().parents[2] / "data/models"
@@ -61,7 +61,7 @@ def first(gpus):
     gpu = gpus[0] if gpus else NO_GPU
     return [
         ("Describe", {}, ["describe"]), ("ListGpus", {}, ["list"]), ("Diagnose", {}, ["doctor"]),
-        ("ListConsumers", {}, ["consumers"]), ("ListProducts", {}, ["products"]), ("ListHardwareDevices", {}, None),
+        ("ListApplications", {}, ["apps"]), ("ListManifests", {}, ["manifests"]), ("ListHardwareDevices", {}, None),
         ("ListQuarantine", {}, ["quarantine"]), ("ListOverrides", {}, ["override"]),
         ("Plan", {"need": 8 << 30}, ["plan", "--need-mib=8192"]), ("Query", {"terms": TERMS}, None), ("Query", {"terms": TERMS, "gpus": []}, None),
         ("Query", {"terms": TERMS, "gpus": [gpu]}, None), ("GetMemory", {"gpu": gpu}, None),
@@ -70,11 +70,11 @@ def first(gpus):
         plan("qwen3-32b", kv=["q4_0"], flash_attention="off"),
         recommend("torch"), recommend("torhc"), recommend("llama.cpp", explain=True), recommend("torch", exclude=["nothing"]),
         plan("llama-3.1-8b"), plan("gemma-3-27b", ctx="32k", kv=["q8_0", "q4_0"], streams=2), plan("qwen3-32b", gpus=[gpu], swa_full=True),
-        plan("qwen3-32b", ctx="wrong"), plan("llama-3.1-8b", consumer="ollama"), plan("llama-3.1-8b", consumer="olama"), ("Plan", {"request": {"need_mib": 8192, "gpus": [gpu]}}, 
+        plan("qwen3-32b", ctx="wrong"), plan("llama-3.1-8b", application="ollama"), plan("llama-3.1-8b", application="olama"), ("Plan", {"request": {"need_mib": 8192, "gpus": [gpu]}}, 
          ["plan", "--need-mib=8192", f"--gpus={gpu}"] if gpus else None),
         ("Plan", {"model": "{}", "request": {}}, None), ("Plan", {"request": {}}, None),
         ("Query", {"terms": ["nothing>=1"]}, None), ("GetMemory", {"gpu": "pci:none"}, None), ("Plan", {"need": "much"}, None),
-        ("Nothing", {}, None), ("Select", {"consumer": "default", "request": {"built": "cuda"}}, None),
+        ("Nothing", {}, None), ("Select", {"application": "default", "request": {"built": "cuda"}}, None),
     ]
 
 
@@ -112,11 +112,11 @@ def further(report):
             request = dict(chance.choice(asked))
             if chance.random() < 0.3:
                 request |= {"explain": True}
-            yield select(chance.choice(CONSUMERS), **request)
+            yield select(chance.choice(APPLICATIONS), **request)
         elif kind < 6:
             request = chance.choice([{}, {"explain": True}, {"only": ["cuda"]}, {"prefer": ["vulkan"]}, {"need_mib": 20000},
                                      {"exclude": ["family:cuda"]}, {"include_rejected": False}, {"require_verified": True}])
-            yield recommend(chance.choice(PRODUCTS), **request)
+            yield recommend(chance.choice(APPLICATIONS), **request)
         elif kind == 6:
             if chance.random() < 0.7:
                 yield plan(chance.choice(["llama-3.1-8b", "gemma-3-27b", "qwen3-32b", "qwen2.5-14b"]), **chance.choice(plans(gpus)))
@@ -128,5 +128,5 @@ def further(report):
             yield "Query", {"terms": terms, "gpus": chance.choice([None, gpus[:1], []])}, None
 
 
-CONSUMERS = ["default", "ollama", "llama.cpp", "vllm", "torch", "node-llama-cpp", "comfyui", "onnxruntime"]
-PRODUCTS = ["torch", "llama.cpp", "ollama", "localai", "jax", "whisper.cpp", "node-llama-cpp", "cyllama"]
+APPLICATIONS = ["default", "ollama", "llama.cpp", "vllm", "torch", "node-llama-cpp", "comfyui", "onnxruntime"]
+APPLICATIONS = ["torch", "llama.cpp", "ollama", "localai", "jax", "whisper.cpp", "node-llama-cpp", "cyllama"]

@@ -107,10 +107,10 @@ class Bundles(KnowledgeCase):
         self.assertIn("no bundle is installed", self.ctl("knowledge", "rollback").stderr)
 
     def test_change_what_is_answered(self):
-        mine = b'{"schema":"gpuprobe.consumer/1","name":"mine","description":"","selection":' \
+        mine = b'{"schema":"gpuprobe.application/1","name":"mine","description":"","selection":' \
                b'{"backends":["opencl","cpu"],"cpu":"last","integrated":"always","strict":false}}'
         self.assertNotEqual(self.ctl("--replay", str(H200), "select", "mine").returncode, 0)
-        self.assertEqual(self.ctl("knowledge", "update", str(self.bundle("2030.1.1", consumers__mine=mine))).stderr, "")
+        self.assertEqual(self.ctl("knowledge", "update", str(self.bundle("2030.1.1", applications__mine=mine))).stderr, "")
         self.assertEqual(self.ctl("--replay", str(H200), "select", "mine", "-q").stdout, "opencl\n")
 
     def test_are_refused_for_what_is_wrong_with_them(self):
@@ -221,19 +221,19 @@ class BesideADaemon(KnowledgeCase):
 
     def test_it_notices_bundles_and_documents_that_come_and_go(self):
         self.start()
-        mine = b'{"schema":"gpuprobe.consumer/1","name":"mine","description":"","selection":' \
+        mine = b'{"schema":"gpuprobe.application/1","name":"mine","description":"","selection":' \
                b'{"backends":["opencl","cpu"],"cpu":"last","integrated":"always","strict":false}}'
-        has_mine = lambda: "mine" in self.ask("ListConsumers")["consumers"]
+        has_mine = lambda: "mine" in self.ask("ListApplications")["applications"]
         before = self.generation()
         self.assertFalse(has_mine())
-        self.assertEqual(self.ctl("knowledge", "update", str(self.bundle("2030.1.1", consumers__mine=mine))).stderr, "")
+        self.assertEqual(self.ctl("knowledge", "update", str(self.bundle("2030.1.1", applications__mine=mine))).stderr, "")
         self.wait_for(has_mine)
         self.assertGreater(self.generation(), before)
         self.assertEqual(self.ctl("knowledge", "rollback").returncode, 0)
         self.wait_for(lambda: not has_mine())
         (self.root / "etc/gpuprobe/knowledge/chips.json").write_text("{")
         self.wait_for(lambda: any(note["code"] == "knowledge-ignored" for note in self.ask("Describe")["notes"]))
-        self.assertEqual(self.ask("Select", consumer="default", request={})["backend"], "cuda")
+        self.assertEqual(self.ask("Select", application="default", request={})["backend"], "cuda")
 
     def test_what_is_put_into_its_folder_by_hand_does_not_stop_it(self):
         self.start()
@@ -245,7 +245,7 @@ class BesideADaemon(KnowledgeCase):
             current.unlink()
             self.wait_for(lambda: self.ask("Describe")["notes"] == [])
         current.symlink_to("/dev/zero")
-        self.assertEqual(self.ask("Select", consumer="default", request={})["backend"], "cuda")
+        self.assertEqual(self.ask("Select", application="default", request={})["backend"], "cuda")
 
 
 class Expired(KnowledgeCase):
@@ -254,17 +254,17 @@ class Expired(KnowledgeCase):
     def setUp(self):
         super().setUp()
         folder = self.root / "etc/gpuprobe/knowledge"
-        (folder / "consumers").mkdir(parents=True)
+        (folder / "applications").mkdir(parents=True)
         for name in ("chips", "selectors"):
             document = json.loads(self.documents[name])
             document.update(issued="2026-01-01", expires="2026-01-02")
             (folder / f"{name}.json").write_text(json.dumps(document))
-        torch = json.loads(self.documents["consumers/torch"])
-        torch["product"].update(issued="2026-01-01T00:00:00Z", expires="2026-01-02T00:00:00Z")
-        (folder / "consumers/torch.json").write_text(json.dumps(torch))
-        bitnet = json.loads(self.documents["consumers/bitnet"])
+        torch = json.loads(self.documents["applications/torch"])
+        torch["application"].update(issued="2026-01-01T00:00:00Z", expires="2026-01-02T00:00:00Z")
+        (folder / "applications/torch.json").write_text(json.dumps(torch))
+        bitnet = json.loads(self.documents["applications/bitnet"])
         bitnet["selection"].update(issued="2026-01-01T00:00:00Z", expires="2026-01-02T00:00:00Z")
-        (folder / "consumers/bitnet.json").write_text(json.dumps(bitnet))
+        (folder / "applications/bitnet.json").write_text(json.dumps(bitnet))
 
     def test_is_said_of_every_answer(self):
         base = ["chips", "selectors"]
@@ -331,7 +331,7 @@ class Frozen(KnowledgeCase):
 
 class ManifestsFromPipes(KnowledgeCase):
     def test_are_manifests_too(self):
-        path = SOURCE / "data/knowledge/consumers/torch.json"
+        path = SOURCE / "data/knowledge/applications/torch.json"
         command = f"{BIN}/gpuprobectl --replay {H200} recommend -q --manifest"
         for words in (f"{command}={path}", f"{command} /dev/stdin < {path}", f"cat {path} | {command} /dev/stdin",
                       f"{command} <(cat {path})", f"cat {path} | {command} -"):

@@ -51,7 +51,7 @@ told((await Promise.all(ask)).map((answer) => Object.keys(answer)[0]));
 told((await client.recommend("torch", { only: ["cpu"] })).variant);
 """
 ANSWERED = ["cuda", "NoMatch", "UnknownName", "InvalidRequest", "Refused", "InvalidRequest",
-            ["schema", "generation", "product", "is_estimate", "schema", "generation"], "cpu"]
+            ["schema", "generation", "application", "is_estimate", "schema", "generation"], "cpu"]
 
 
 @unittest.skipUnless(NODE, "node is not installed")
@@ -118,7 +118,7 @@ class NodePackage(SocketCase):
             const names = ["default", "ollama", "llama.cpp"];
             const asked = Array.from({ length: 300 }, (_, at) => names[at % 3]);
             const answers = await Promise.all(asked.map((name) => client.select(name)));
-            told(answers.filter((answer, at) => answer.consumer !== asked[at]).length);"""
+            told(answers.filter((answer, at) => answer.application !== asked[at]).length);"""
         self.assertEqual(node(script, self.path), [0])
 
     def test_follows_changes(self):
@@ -127,7 +127,7 @@ class NodePackage(SocketCase):
             const seen = [];
             for await (const change of client.changes()) {
               seen.push(change.generation);
-              if (seen.length === 1) await client.call("SetOverride", { consumer: "default", rule: { strict: true } });
+              if (seen.length === 1) await client.call("SetOverride", { application: "default", rule: { strict: true } });
               else break;
             }
             told(seen[1] > seen[0]);"""
@@ -161,7 +161,7 @@ class NodePackage(SocketCase):
         self.assertEqual((done.returncode, done.stdout), (0, printed.stdout), done.stderr)
         done = run("select", "nobody")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("UnknownConsumer", json.loads(done.stdout)["error"]["name"])
+        self.assertIn("UnknownApplication", json.loads(done.stdout)["error"]["name"])
         self.assertEqual(run("org.gpuprobe.Select", '{"request":{"only":["sycl"]}}').returncode, 3)
         for words in (["nothing"], ["--wrong"], ["recommend"], ["org.gpuprobe.Query", "{"]):
             self.assertEqual(run(*words).returncode, 2, words)
@@ -260,13 +260,13 @@ class NodeAgainstServers(SocketCase):
                 if before == 0:
                     heard(connection)  # the end
                     return
-                consumer = json.dumps(asked["parameters"]["consumer"]).encode()
-                connection.sendall(b'{"parameters":{"consumer":%b}}\0' % consumer)
+                application = json.dumps(asked["parameters"]["application"]).encode()
+                connection.sendall(b'{"parameters":{"application":%b}}\0' % application)
                 heard(connection)
         script = """
             const hasty = new gpuprobe.Client({ socket: path, timeout: 200 });
             told(await kind(hasty.select("first")));
-            told((await hasty.select("second")).consumer);"""
+            told((await hasty.select("second")).application);"""
         self.assertEqual(node(script, Server(self, serve).path), ["TimedOut", "second"])
 
     def test_takes_no_half_answer(self):

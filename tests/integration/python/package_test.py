@@ -108,10 +108,10 @@ class PythonPackage(SocketCase):
         self.start()
         wrong = []
         with gpuprobe.Client(self.path) as client:
-            def ask(consumer):
+            def ask(application):
                 for _ in range(50):
-                    if client.select(consumer)["consumer"] != consumer:
-                        wrong.append(consumer)
+                    if client.select(application)["application"] != application:
+                        wrong.append(application)
             threads = [threading.Thread(target=ask, args=(name,)) for name in ("default", "ollama", "llama.cpp")]
             for thread in threads:
                 thread.start()
@@ -124,7 +124,7 @@ class PythonPackage(SocketCase):
         client = gpuprobe.Client(self.path)
         changes = client.changes()
         first = next(changes)["generation"]
-        self.call("SetOverride", {"consumer": "default", "rule": {"strict": True}})
+        self.call("SetOverride", {"application": "default", "rule": {"strict": True}})
         self.assertGreater(next(changes)["generation"], first)
         changes.close()
 
@@ -180,7 +180,7 @@ class PythonPackage(SocketCase):
         self.assertEqual((done.returncode, done.stdout), (0, printed.stdout), done.stderr)
         done = subprocess.run([*command, "select", "nobody"], env=environment, capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("UnknownConsumer", json.loads(done.stdout)["error"]["name"])
+        self.assertIn("UnknownApplication", json.loads(done.stdout)["error"]["name"])
 
 
 class PythonTypes(SocketCase):
@@ -218,16 +218,16 @@ class PythonTypes(SocketCase):
             self.assertIsInstance(value, (int, float) if kind is float else kind, place)
 
     def test_are_those_of_answers(self):
-        asked = {"Describe": {}, "ListGpus": {}, "Select": {"consumer": "ollama"}, "Recommend": {"product": "torch"},
+        asked = {"Describe": {}, "ListGpus": {}, "Select": {"application": "ollama"}, "Recommend": {"application": "torch"},
                  "Plan": {"need": 1 << 33}, "Diagnose": {}, "Query": {"terms": ["driver>=550", "vulkan>=1.2"]}, "ListQuarantine": {},
-                 "ListOverrides": {}, "ListHardwareDevices": {}, "ListConsumers": {}, "ListProducts": {}}
+                 "ListOverrides": {}, "ListHardwareDevices": {}, "ListApplications": {}, "ListManifests": {}}
         for machine in ("nvidia-h200-1", "nvidia-h100-mig-mixed", "accel-gaudi2x8", "lact-amd-rx6600", "tsuku-none"):
             self.start(machine=MACHINES / machine)
             for method, parameters in asked.items():
                 self.assert_is(self.call(method, parameters), getattr(interface, f"{method}Answer"), f"{machine}: {method}")
             self.end_daemon()
         with self.assertRaises(AssertionError):
-            self.assert_is({"consumers": [1]}, interface.ListConsumersAnswer, "")
+            self.assert_is({"applications": [1]}, interface.ListApplicationsAnswer, "")
 
     def check(self, *words):
         """What mypy says."""

@@ -68,7 +68,7 @@ class Cyllama(ScenarioCase):
             self.assertEqual(answer.detail("vulkan", "requirement-unmet"), {"have": have, "requirement": requirement})
 
     def test_C6_the_profile_and_the_catalogue_agree_on_the_wheels(self):
-        variants = self.product("cyllama", "linux-x86_64-glibc")
+        variants = self.manifest("cyllama", "linux-x86_64-glibc")
         self.assertEqual(variants["cuda12"]["requires"]["device"]["cuda"]["min_driver"], "550")
         self.assertEqual(variants["rocm"]["requires"]["device"]["gfx"], ["gfx90a", "gfx942", "gfx1100"])
         self.assertEqual(variants["rocm"]["requires"]["host"]["glibc_min"], "2.35")

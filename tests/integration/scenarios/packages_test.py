@@ -10,9 +10,9 @@ NO_GPU = "no GPU detected: tsuku-llm requires a GPU with at least 8 GB VRAM"
 class TsukuPackages(ScenarioCase):
     def assert_asset(self, machine, arch, family, dependency):
         """By tsuku's recipe and by what the builds need."""
-        for product in ("tsuku-llm-recipe", "tsuku-llm"):
-            with self.subTest(product):
-                answer = self.recommend(machine, product)
+        for application in ("tsuku-llm-recipe", "tsuku-llm"):
+            with self.subTest(application):
+                answer = self.recommend(machine, application)
                 self.assertEqual((answer.code, answer.variant), (0, family), answer.text)
                 self.assertEqual(answer.artifact["ref"], f"tsuku-llm-linux-{arch}-{family}")
                 self.assertEqual(answer.artifact["x-dependency"], dependency)
@@ -42,14 +42,14 @@ class TsukuPackages(ScenarioCase):
         self.assert_asset(Machine(arch="aarch64").amd(), "arm64", "vulkan", "vulkan-loader")
 
     def test_T6_nothing_fits_where_no_gpu_is(self):
-        for product in ("tsuku-llm-recipe", "tsuku-llm"):
-            answer = self.recommend(Machine(), product)
+        for application in ("tsuku-llm-recipe", "tsuku-llm"):
+            answer = self.recommend(Machine(), application)
             self.assertEqual((answer.code, answer.status, answer.hint), (3, "none", NO_GPU))
             self.assertIn("no-gpu", answer.why("vulkan"))
 
     def test_T8_all_assets_are_for_glibc(self):
-        for product in ("tsuku-llm-recipe", "tsuku-llm"):
-            answer = self.recommend(Machine(libc="musl", libc_version="1.2.4").nvidia(), product)
+        for application in ("tsuku-llm-recipe", "tsuku-llm"):
+            answer = self.recommend(Machine(libc="musl", libc_version="1.2.4").nvidia(), application)
             self.assertEqual((answer.code, answer.status), (3, "no-platform"))
             offered = {"have": "linux-x86_64-musl", "want": ["linux-amd64-glibc", "linux-arm64-glibc"]}
             self.assertEqual(answer.warnings["platform-not-offered"], offered)
@@ -233,8 +233,8 @@ class LlamaCppArchives(ScenarioCase):
 
     def test_kepler_takes_vulkan(self):
         machine = Machine(libc_version="2.39").nvidia(capability="3.7", driver="470.256.02")
-        for consumer in ("llama.cpp", "node-llama-cpp", "whisper.cpp", "stable-diffusion.cpp"):
-            self.assertEqual(self.select(machine, consumer).backend, "vulkan", consumer)
+        for application in ("llama.cpp", "node-llama-cpp", "whisper.cpp", "stable-diffusion.cpp"):
+            self.assertEqual(self.select(machine, application).backend, "vulkan", application)
 
 
 class OtherPackages(ScenarioCase):
@@ -264,11 +264,11 @@ class OtherPackages(ScenarioCase):
         self.assertEqual(self.recommend(Machine().nvidia(capability="7.0"), "vllm").variant, "cpu")
 
     def test_packages_without_a_cpu_build_say_so(self):
-        for product in ("cupy", "flash-attn", "sglang", "xformers"):
-            answer = self.recommend(Machine().intel(), product)
+        for application in ("cupy", "flash-attn", "sglang", "xformers"):
+            answer = self.recommend(Machine().intel(), application)
             self.assertEqual((answer.code, answer.variant), (3, None))
-            self.assertTrue(answer.hint, product)
-            self.assertEqual(self.select(Machine().intel(), product).backend, None)
+            self.assertTrue(answer.hint, application)
+            self.assertEqual(self.select(Machine().intel(), application).backend, None)
 
     def test_onnxruntime_names_its_providers(self):
         self.assertEqual(self.select(Machine().nvidia(), "onnxruntime").answers["providers"], "CUDAExecutionProvider,CPUExecutionProvider")

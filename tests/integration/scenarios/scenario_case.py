@@ -101,27 +101,27 @@ class ScenarioCase(unittest.TestCase):
         done = self.run_ctl("--replay", self.capture(machine), "--json=short", *words)
         return json.loads(done.stdout)
 
-    def select(self, machine, consumer, *options):
-        return Answer(self.run_ctl("--replay", self.capture(machine), "--json=short", "select", consumer, *options))
+    def select(self, machine, application, *options):
+        return Answer(self.run_ctl("--replay", self.capture(machine), "--json=short", "select", application, *options))
 
-    def select_anywhere(self, consumer, *options):
+    def select_anywhere(self, application, *options):
         """For answers that rest on the profile alone."""
-        return Answer(self.run_ctl("--json=short", "select", consumer, *options))
+        return Answer(self.run_ctl("--json=short", "select", application, *options))
 
-    def recommend(self, machine, product, *options):
+    def recommend(self, machine, application, *options):
         words = ("--replay", self.capture(machine))
-        asked = ("recommend", product, *options)
+        asked = ("recommend", application, *options)
         return Recommended(self.run_ctl(*words, "--json=short", *asked), self.run_ctl(*words, *asked, "--explain"))
 
-    def explained(self, machine, consumer, *options):
-        done = self.run_ctl("--replay", self.capture(machine), "select", consumer, "--explain", *options)
+    def explained(self, machine, application, *options):
+        done = self.run_ctl("--replay", self.capture(machine), "select", application, "--explain", *options)
         return done.stdout + done.stderr
 
     @staticmethod
-    def product(name, platform):
-        """The variants of a product for a platform, by name."""
-        text = (SOURCE / f"data/knowledge/consumers/{name}.json").read_text(encoding="utf-8")
-        return json.loads(text)["product"]["platforms"][platform]["variants"]
+    def application(name, platform):
+        """The variants of an application for a platform, by name."""
+        text = (SOURCE / f"data/knowledge/applications/{name}.json").read_text(encoding="utf-8")
+        return json.loads(text)["application"]["platforms"][platform]["variants"]
 
     def spy_on(self, program, name):
         """A program of that name that notes each of its runs; and where it notes them. (No variable could

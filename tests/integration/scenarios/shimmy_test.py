@@ -110,7 +110,7 @@ class Shimmy(ScenarioCase):
             ("linux-x86_64-glibc", "x86_64", "shimmy-linux-x86_64", "webgpu"),
             ("linux-aarch64-glibc", "aarch64", "shimmy-linux-aarch64", "cpu"),
         ):
-            for variant in self.product("shimmy", platform).values():
+            for variant in self.manifest("shimmy", platform).values():
                 self.assertEqual(variant["artifact"]["ref"], asset)
                 built = ",".join(variant["artifact"]["x-contains"])
                 self.assertEqual(self.select(Machine(arch=arch).amd(), "shimmy-v2", f"--built={built}").backend, chosen)
@@ -122,6 +122,6 @@ class Shimmy(ScenarioCase):
             (Machine().nvidia(), "true", "nvidia"),
             (Machine(), "false", None),
         ):
-            for consumer in ("shimmy-v1", "shimmy-v2"):
-                answers = self.select(machine, consumer).answers
+            for application in ("shimmy-v1", "shimmy-v2"):
+                answers = self.select(machine, application).answers
                 self.assertEqual((answers["gpu_detected"], answers.get("gpu_vendor")), (detected, vendor))

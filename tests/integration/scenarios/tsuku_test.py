@@ -46,7 +46,7 @@ class Tsuku(ScenarioCase):
                 (Machine(arch=host).intel(), "vulkan", "vulkan-loader"),
             ):
                 answer = self.select(machine, "tsuku")
-                variants = self.product("tsuku-llm-recipe", f"linux-{arch}-glibc").values()
+                variants = self.manifest("tsuku-llm-recipe", f"linux-{arch}-glibc").values()
                 fitting = [each for each in variants if answer.answers["gpu"] in each["requires"]["device"]["vendor"]]
                 self.assertEqual([(each["family"], each["artifact"]["ref"], each["artifact"]["x-dependency"]) for each in fitting],
                                  [(answer.backend, f"tsuku-llm-linux-{arch}-{family}", dependency)])

@@ -70,10 +70,10 @@ class ClientLibrary(SocketCase):
     def test_answers_what_gpuprobectl_prints(self):
         self.start()
         library = self.library()
-        for words, method, parameters in ((("select", "ollama"), "Select", {"consumer": "ollama"}),
-                                          (("recommend", "torch"), "Recommend", {"product": "torch"}),
+        for words, method, parameters in ((("select", "ollama"), "Select", {"application": "ollama"}),
+                                          (("recommend", "torch"), "Recommend", {"application": "torch"}),
                                           (("select", "default", "--only=sycl"), "Select", {"request": {"only": ["sycl"]}}),
-                                          (("select", "nobody"), "Select", {"consumer": "nobody"})):
+                                          (("select", "nobody"), "Select", {"application": "nobody"})):
             with self.subTest(" ".join(words)):
                 printed = self.gpuprobectl(f"--socket={self.path}", "-j", *words).stdout
                 self.assertEqual(library.ask(method, parameters)[1] + "\n", printed)
@@ -82,11 +82,11 @@ class ClientLibrary(SocketCase):
         self.start()
         library = self.library()
         for method, parameters, code in (("Select", {"request": {"only": ["sycl"]}}, errno.ENODATA),
-                                         ("Select", {"consumer": "nobody"}, errno.ENOENT),
+                                         ("Select", {"application": "nobody"}, errno.ENOENT),
                                          ("Select", {"request": {"onyl": []}}, errno.EINVAL),
-                                         ("Select", {"consumer": 1}, errno.EINVAL),
+                                         ("Select", {"application": 1}, errno.EINVAL),
                                          ("GetMemory", {"gpu": "pci:no"}, errno.ENODEV),
-                                         ("Recommend", {"product": "x", "manifest": "{"}, errno.EBADMSG),
+                                         ("Recommend", {"application": "x", "manifest": "{"}, errno.EBADMSG),
                                          ("Nothing", {}, errno.EOPNOTSUPP), ("Select", {"x": "y" * (3 << 20)}, errno.E2BIG)):
             self.assertEqual(library.ask(method, parameters)[0], -code, method)
         self.assertEqual(library.ask("Select")[0], 0)
@@ -178,10 +178,10 @@ class ClientLibrary(SocketCase):
         library = self.library()
         wrong = []
 
-        def ask(consumer):
+        def ask(application):
             for _ in range(100):
-                code, text = library.ask("Select", {"consumer": consumer})
-                if code != 0 or json.loads(text)["consumer"] != consumer:
+                code, text = library.ask("Select", {"application": application})
+                if code != 0 or json.loads(text)["application"] != application:
                     wrong.append((code, text))
         threads = [threading.Thread(target=ask, args=(name,)) for name in ("default", "ollama", "llama.cpp")]
         for thread in threads:
@@ -202,7 +202,7 @@ class ClientLibrary(SocketCase):
             self.assertEqual(code, 1)
             generations.append(json.loads(text)["generation"])
             self.assertEqual(library.next_event()[0], 0)
-            self.call("SetOverride", {"consumer": "default", "rule": {"strict": True}})
+            self.call("SetOverride", {"application": "default", "rule": {"strict": True}})
         self.assertGreater(generations[1], generations[0])
         self.end_daemon()
         while (code := library.next_event()[0]) > 0:
@@ -221,7 +221,7 @@ class ClientLibrary(SocketCase):
         program = pathlib.Path(self.folder, "gpuprobectl")
         program.write_text(f'#!/bin/sh\nshift\nexec {BIN}/gpuprobectl --replay={H200} "$@"\n', encoding="utf-8")
         program.chmod(0o755)
-        for words, parameters in ((("select", "ollama"), {"consumer": "ollama"}),
+        for words, parameters in ((("select", "ollama"), {"application": "ollama"}),
                                   (("select", "default", "--only=sycl"), {"request": {"only": ["sycl"]}})):
             told = self.in_child(f"{self.folder}:/usr/bin:/bin", f"print(library.ask('Select', {parameters!r})[1])")
             self.assertEqual(told, self.gpuprobectl(f"--replay={H200}", "-j", *words).stdout)
@@ -264,7 +264,7 @@ class ClientHeader(SocketCase):
                                          *each["commands"][:1])) for each in findings),
                 f"call {plan}", "refused org.varlink.service.MethodNotFound"])
             self.assertTrue(findings)
-            self.call("SetOverride", {"consumer": "default", "rule": {"strict": True}})
+            self.call("SetOverride", {"application": "default", "rule": {"strict": True}})
             (second,) = lines()
             generations = [int(re.fullmatch(r"change (\d+) ready", line)[1]) for line in (first, second)]
             self.assertGreater(generations[1], generations[0])

@@ -55,8 +55,8 @@ def flood(path, uid, ready):
         for client in ask:
             number += 1
             try:
-                client.sendall(call("Select", {"consumer": "ollama", "request": {"min_memory": number}}) if number % 8 else
-                               call("ReportOutcome", {"consumer": "ollama", "backend": "cuda", "outcome": "failed"}))
+                client.sendall(call("Select", {"application": "ollama", "request": {"min_memory": number}}) if number % 8 else
+                               call("ReportOutcome", {"application": "ollama", "backend": "cuda", "outcome": "failed"}))
             except OSError:
                 pass
         for index, client in enumerate(ask):
@@ -112,10 +112,10 @@ class ManyUsersCase(SocketCase):
         for uid in (SOMEBODY, known_stranger, 0):
             self.assert_prompt(uid)
         self.assertIn("gpus", self.ask(SOMEBODY, "Describe"))
-        self.ask(SOMEBODY, "ReportOutcome", {"consumer": "ollama", "backend": "cuda", "outcome": "failed"})
+        self.ask(SOMEBODY, "ReportOutcome", {"application": "ollama", "backend": "cuda", "outcome": "failed"})
         manifest = json.dumps({"schema": "gpuprobe.variants/1", "variants": [{"name": "x" * 900_000}]})
         with self.assertRaises(Refused) as refused:
-            self.ask(SOMEBODY, "Recommend", {"product": "x", "manifest": manifest})
+            self.ask(SOMEBODY, "Recommend", {"application": "x", "manifest": manifest})
         self.assertNotIn("TooMany", refused.exception.name, "a large call has room")
         self.assert_small()
 
@@ -155,7 +155,7 @@ class ManyUsers(ManyUsersCase):
 
     def test_of_strangers_that_spend_their_budgets(self):
         self.ask(STRANGERS[-1])
-        outcome = {"consumer": "ollama", "backend": "cuda", "outcome": "failed"}
+        outcome = {"application": "ollama", "backend": "cuda", "outcome": "failed"}
         refused = 0
         for uid in STRANGERS[:1100]:
             for _ in range(2):
@@ -230,10 +230,10 @@ class Hoarders(ManyUsersCase):
         """The next call's bytes are those of a connection that has closed when the answer comes."""
         for _ in range(3000):
             client = self.connect(self.HOARDER)
-            client.sendall(call("Recommend", {"product": "torch"}) + UNFINISHED[:60_000])
+            client.sendall(call("Recommend", {"application": "torch"}) + UNFINISHED[:60_000])
             client.close()
         self.assert_others_are_served(SOMEBODY)
-        self.ask(self.HOARDER, "Select", {"consumer": "default", "request": {}})
+        self.ask(self.HOARDER, "Select", {"application": "default", "request": {}})
 
     def test_unread_answers_keep_their_connection(self):
         """What the kernel holds for a client counts as the daemon's memory, so the client keeps its place."""
@@ -252,8 +252,8 @@ class Hoarders(ManyUsersCase):
         for _ in range(2000):
             client.send("Subscribe", {"x": 1}, more=True)
             self.assertRaises(Refused, client.receive)
-        self.call("SetOverride", {"consumer": "default", "rule": {"strict": True}})
-        self.assertIn("consumers", client.call("ListConsumers"))
+        self.call("SetOverride", {"application": "default", "rule": {"strict": True}})
+        self.assertIn("applications", client.call("ListApplications"))
         self.assert_small()
 
     def connect_and_leave(self, uid):
@@ -295,7 +295,7 @@ class SubordinateUids(ManyUsersCase):
         clients, refused = [self.connect(uid) for uid in STRANGERS[:4200]], 0
         for client in clients:
             try:
-                client.sendall(call("ListConsumers"))
+                client.sendall(call("ListApplications"))
                 refused += b"TooManyRequests" in client.recv(1 << 16)
             except (BrokenPipeError, ConnectionResetError):
                 refused += 1

@@ -17,7 +17,7 @@ class Answers(SocketCase):
         self.start()
         info = self.call("org.varlink.service.GetInfo")
         self.assertEqual(info["interfaces"], ["org.varlink.service", "org.gpuprobe"])
-        self.assertEqual(info["product"], "gpuprobe")
+        self.assertEqual(info["application"], "gpuprobe")
 
     def test_describes_each_interface_in_varlinks_grammar(self):
         self.start()
@@ -32,8 +32,8 @@ class Answers(SocketCase):
         text = self.call("org.varlink.service.GetInterfaceDescription", {"interface": "org.gpuprobe"})["description"]
         interface = parse_description(text)
         gpu = self.call("ListGpus")["gpus"][0]["id"]
-        calls = {"Describe": {}, "ListGpus": {}, "ListConsumers": {}, "ListProducts": {}, "Diagnose": {},
-                 "Select": {"consumer": "ollama"}, "Recommend": {"product": "torch"}, "Plan": {"need": 1 << 33},
+        calls = {"Describe": {}, "ListGpus": {}, "ListApplications": {}, "ListManifests": {}, "Diagnose": {},
+                 "Select": {"application": "ollama"}, "Recommend": {"application": "torch"}, "Plan": {"need": 1 << 33},
                  "Query": {"terms": ["driver>=550", "glibc>=2.17"]}, "GetMemory": {"gpu": gpu},
                  "ListOverrides": {}, "ListQuarantine": {}, "Probe": {}}
         for method, parameters in calls.items():
@@ -44,13 +44,13 @@ class Answers(SocketCase):
     def test_selects(self):
         self.start()
         answer = self.call("Select")
-        self.assertEqual((answer["consumer"], answer["backend"]), ("default", "cuda"))
+        self.assertEqual((answer["application"], answer["backend"]), ("default", "cuda"))
         self.assertEqual(self.call("Select", {"request": {"min_memory": 1 << 30}}),
                          self.call("Select", {"request": {"min-memory": 1 << 30}}))
         refused = self.refused("Select", {"request": {"only": ["sycl"]}})
         self.assertEqual(refused.name, "org.gpuprobe.NoMatch")
         self.assertTrue(refused.parameters["candidates"])
-        self.assertIn("did you mean 'default'", self.refused("Select", {"consumer": "defualt"}).parameters["message"])
+        self.assertIn("did you mean 'default'", self.refused("Select", {"application": "defualt"}).parameters["message"])
         self.assertEqual(self.refused("Select", {"request": {"onyl": []}}).name, "org.gpuprobe.InvalidRequest")
 
     def test_holds_terms_against_the_gpus_that_are_named_and_no_others(self):
@@ -74,7 +74,7 @@ class Answers(SocketCase):
                              ("org.gpuprobe", "InterfaceNotFound"), ("org.gpuprobe.", "MethodNotFound")):
             self.assertEqual(self.refused(method if "." in method else "org.gpuprobe." + method).name,
                              "org.varlink.service." + name)
-        for method, parameters, wrong in (("Select", {"consumer": 1}, "consumer"), ("Select", {"what": 1}, "what"),
+        for method, parameters, wrong in (("Select", {"application": 1}, "application"), ("Select", {"what": 1}, "what"),
                                           ("Select", {"request": []}, "request"), ("GetMemory", {}, "gpu"),
                                           ("Query", {"terms": [1]}, "terms"), ("Plan", {"need": -1}, "need")):
             refused = self.refused(method, parameters)
@@ -86,26 +86,26 @@ class Answers(SocketCase):
     def test_answers_calls_in_their_order(self):
         self.start()
         client = self.client()
-        client.send("Select", {"consumer": "ollama"}, oneway=True)
+        client.send("Select", {"application": "ollama"}, oneway=True)
         client.send("Subscribe", oneway=True, more=True)
         for index in range(50):
-            client.send("Select", {"consumer": ("default", "ollama")[index % 2]})
+            client.send("Select", {"application": ("default", "ollama")[index % 2]})
         for index in range(50):
-            self.assertEqual(client.receive()["parameters"]["consumer"], ("default", "ollama")[index % 2])
+            self.assertEqual(client.receive()["parameters"]["application"], ("default", "ollama")[index % 2])
 
     def test_takes_a_call_in_any_pieces(self):
         self.start()
         client = self.client()
-        for byte in b'{"method":"org.gpuprobe.ListConsumers"}\0':
+        for byte in b'{"method":"org.gpuprobe.ListApplications"}\0':
             client.send_raw(bytes([byte]))
-        self.assertIn("default", client.receive()["parameters"]["consumers"])
+        self.assertIn("default", client.receive()["parameters"]["applications"])
 
     def test_answers_one_who_says_that_this_was_all(self):
         self.start()
         client = self.client()
-        client.send("Recommend", {"product": "torch"})
+        client.send("Recommend", {"application": "torch"})
         client.socket.shutdown(1)
-        self.assertEqual(client.receive()["parameters"]["product"], "torch")
+        self.assertEqual(client.receive()["parameters"]["application"], "torch")
         self.assertRaises(EOFError, client.receive)
 
     def test_shows_progress_of_a_probe_to_who_wants_it(self):
@@ -129,17 +129,17 @@ class Answers(SocketCase):
         client = self.client()
         client.send("Subscribe", more=True)
         first = client.receive()["parameters"]["generation"]
-        self.call("SetOverride", {"consumer": "default", "rule": {"only": ["cpu"]}})
+        self.call("SetOverride", {"application": "default", "rule": {"only": ["cpu"]}})
         self.assertGreater(client.receive()["parameters"]["generation"], first)
         self.assertEqual(self.call("Select")["backend"], "cpu")  # no answer of before is kept
         self.assertEqual(self.call("ListOverrides")["overrides"]["default"]["rule"], {"only": ["cpu"]})
-        self.assertEqual(self.call("ClearOverride", {"consumer": "default"}),
-                         {"consumer": "default", "cleared": True})
+        self.assertEqual(self.call("ClearOverride", {"application": "default"}),
+                         {"application": "default", "cleared": True})
         self.assertEqual(self.call("Select")["backend"], "cuda")
 
     def test_notes_outcomes(self):
         self.start(f"--state-dir={self.folder}")
-        outcome = {"consumer": "default", "outcome": "failed", "backend": "cuda"}
+        outcome = {"application": "default", "outcome": "failed", "backend": "cuda"}
         self.assertEqual(self.call("ReportOutcome", outcome), outcome)
         self.assertNotEqual(self.call("Select")["backend"], "cuda")
 
@@ -174,8 +174,8 @@ class Callers(SocketCase):
 
     def test_lets_only_administrators_decide_for_all(self):
         self.start(f"--state-dir={self.folder}")
-        for method, parameters in (("SetOverride", {"consumer": "default", "rule": {"strict": True}}),
-                                   ("ClearOverride", {"consumer": "default"}), ("ClearQuarantine", {"all": True}),
+        for method, parameters in (("SetOverride", {"application": "default", "rule": {"strict": True}}),
+                                   ("ClearOverride", {"application": "default"}), ("ClearQuarantine", {"all": True}),
                                    ("Probe", {"force": True}), ("Probe", {"allow_wake": True})):
             self.assertEqual(self.outcome_of(method, parameters)[0], "org.gpuprobe.NotAuthorized", method)
         self.assertIsNone(self.outcome_of("Select")[0])
@@ -204,7 +204,7 @@ class Callers(SocketCase):
                 return problem
             outside = [os.getuid(), os.path.exists(self.folder)]
             names = []
-            for method, parameters in (("Select", {}), ("SetOverride", {"consumer": "default", "rule": {"strict": True}})):
+            for method, parameters in (("Select", {}), ("SetOverride", {"application": "default", "rule": {"strict": True}})):
                 try:
                     self.call(method, parameters)
                     names.append(None)
@@ -218,7 +218,7 @@ class Callers(SocketCase):
 
     def test_limits_what_costs(self):
         self.start(f"--state-dir={self.folder}")
-        outcome = {"consumer": "default", "outcome": "ok", "backend": "cuda"}
+        outcome = {"application": "default", "outcome": "ok", "backend": "cuda"}
 
         def ask():
             names = []
@@ -236,19 +236,19 @@ class SameAnswers(SocketCase):
     """Bytes of the socket's answers, and of what gpuprobectl prints of the same machine."""
 
     QUESTIONS = (
-        (("select", "default"), "Select", {"consumer": "default"}),
-        (("select", "ollama", "--explain"), "Select", {"consumer": "ollama", "request": {"explain": True}}),
+        (("select", "default"), "Select", {"application": "default"}),
+        (("select", "ollama", "--explain"), "Select", {"application": "ollama", "request": {"explain": True}}),
         (("select", "llama.cpp", "--backend=rocm", "--strict"), "Select",
-         {"consumer": "llama.cpp", "request": {"backend": "rocm", "strict": True}}),
-        (("select", "default", "--only=sycl"), "Select", {"consumer": "default", "request": {"only": ["sycl"]}}),
-        (("select", "defualt"), "Select", {"consumer": "defualt"}),
-        (("recommend", "torch"), "Recommend", {"product": "torch"}),
-        (("recommend", "torhc"), "Recommend", {"product": "torhc"}),
+         {"application": "llama.cpp", "request": {"backend": "rocm", "strict": True}}),
+        (("select", "default", "--only=sycl"), "Select", {"application": "default", "request": {"only": ["sycl"]}}),
+        (("select", "defualt"), "Select", {"application": "defualt"}),
+        (("recommend", "torch"), "Recommend", {"application": "torch"}),
+        (("recommend", "torhc"), "Recommend", {"application": "torhc"}),
         (("doctor",), "Diagnose", {}),
         (("list",), "ListGpus", {}),
         (("describe",), "Describe", {}),
-        (("consumers",), "ListConsumers", {}),
-        (("products",), "ListProducts", {}),
+        (("apps",), "ListApplications", {}),
+        (("manifests",), "ListManifests", {}),
         (("plan", "--need-mib=8192"), "Plan", {"need": 8192 << 20}),
         (("quarantine",), "ListQuarantine", {}),
         (("override",), "ListOverrides", {}),

@@ -13,7 +13,7 @@ import unittest
 
 from socket_case import DEADLINE, MACHINES, Client, Refused, SocketCase
 
-QUESTION = json.dumps({"method": "org.gpuprobe.Select", "parameters": {"consumer": "default"}}).encode() + b"\0"
+QUESTION = json.dumps({"method": "org.gpuprobe.Select", "parameters": {"application": "default"}}).encode() + b"\0"
 LIMIT = 0.05 if not os.environ.get("GPUPROBE_SANITIZE") else 0.5  # seconds, of 99 in 100 answers
 # tools/test --strain: 100,000 connections as fast as they are taken, which is to be within a minute.
 LONG = bool(os.environ.get("GPUPROBE_STRAIN"))
@@ -148,7 +148,7 @@ class Strain(StrainCase):
             with Client(self.path) as client:
                 while not stop.is_set():
                     number += 1
-                    client.call("Select", {"consumer": "ollama", "request": {"min_memory": number}})
+                    client.call("Select", {"application": "ollama", "request": {"min_memory": number}})
         crowd = [threading.Thread(target=ask, args=(index << 20,)) for index in range(8)]
         for thread in crowd:
             thread.start()
@@ -175,15 +175,15 @@ class Strain(StrainCase):
         self.wait_for_descriptors(before)
 
     def test_of_subscribers_that_never_read(self):
-        self.call("SetOverride", {"consumer": "default", "rule": {"strict": True}})  # opens what is kept
+        self.call("SetOverride", {"application": "default", "rule": {"strict": True}})  # opens what is kept
         before = self.settled()
         clients = self.many(200)
         for client in clients:
             client.sendall(b'{"method":"org.gpuprobe.Subscribe","more":true}\0')
         memory = self.resident()
         for _ in range(50):
-            self.call("SetOverride", {"consumer": "default", "rule": {"strict": True}})
-            self.call("ClearOverride", {"consumer": "default"})
+            self.call("SetOverride", {"application": "default", "rule": {"strict": True}})
+            self.call("ClearOverride", {"application": "default"})
         self.assert_others_are_answered()
         self.assertLess(self.resident() - memory, 16 << 20)
         for client in clients:
@@ -200,7 +200,7 @@ class Strain(StrainCase):
 
     def test_of_what_is_no_call(self):
         for text in (b"\0", b"{}\0", b"[" * 200 + b"\0", b"\xff\xfe\0", b'{"method":"a","method":"b"}\0', b"1" * 100 + b"\0",
-                     b'{"method":"org.gpuprobe.Select","parameters":{"consumer":"' + b"\\ud800" + b'"}}\0'):
+                     b'{"method":"org.gpuprobe.Select","parameters":{"application":"' + b"\\ud800" + b'"}}\0'):
             with self.subTest(text[:40]), Client(self.path) as client:
                 client.send_raw(text)
                 self.assertRaises(Refused, client.receive)
@@ -238,7 +238,7 @@ held = []
 def is_answered(connection):
     text = b""
     try:
-        connection.sendall(b'{"method":"org.gpuprobe.ListProducts"}' + bytes(1))
+        connection.sendall(b'{"method":"org.gpuprobe.ListManifests"}' + bytes(1))
         while not text.endswith(bytes(1)):
             text += connection.recv(1 << 16) or bytes(1)
     except OSError:
@@ -276,15 +276,15 @@ for line in sys.stdin:
         self.assertEqual(first(10), 43, "who has most takes nothing from others")
         self.assertEqual(fourth(64), 32)
         self.assertEqual([user(0) for user in (first, second, third)], [32] * 3)
-        self.assertIn("torch", self.call("ListProducts")["products"], "root has a place besides")
+        self.assertIn("torch", self.call("ListManifests")["manifests"], "root has a place besides")
 
 
 @unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "a sanitizer keeps memory")
 class Rest(SocketCase):
     """What nobody needs is given back: the goal is 8 MiB with eight GPUs."""
 
-    QUESTIONS = (("Select", {}), ("Select", {"consumer": "ollama"}), ("Diagnose", {}), ("Recommend", {"product": "torch"}),
-                 ("Describe", {}), ("ListProducts", {}))
+    QUESTIONS = (("Select", {}), ("Select", {"application": "ollama"}), ("Diagnose", {}), ("Recommend", {"application": "torch"}),
+                 ("Describe", {}), ("ListManifests", {}))
 
     def resident(self):
         with open(f"/proc/{self.daemon.pid}/statm", encoding="ascii") as statm:

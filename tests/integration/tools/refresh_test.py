@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""tools/knowledge/refresh: products made again from small indexes, and what it says of indexes that it refuses."""
+"""tools/knowledge/refresh: applications made again from small indexes, and what it says of indexes that it refuses."""
 import contextlib
 import datetime
 import json
@@ -22,10 +22,10 @@ RELEASES = "https://github.com/o/n/releases/download"
 WHEELS = "https://download.pytorch.org/whl"
 
 
-def consumer(name, variants, version="1.0", platform="linux-x86_64"):
-    return {"schema": "gpuprobe.consumer/1", "name": name,
+def application(name, variants, version="1.0", platform="linux-x86_64"):
+    return {"schema": "gpuprobe.application/1", "name": name,
             "source": {"url": f"https://github.com/o/n/releases/tag/{version}", "facts": [{"of": "all", "url": "https://example.org"}]},
-            "product": {"version": version, "issued": "2026-01-01T00:00:00Z", "expires": "2026-07-01T00:00:00Z",
+            "application": {"version": version, "issued": "2026-01-01T00:00:00Z", "expires": "2026-07-01T00:00:00Z",
                         "platforms": {platform: {"variants": variants}}}}
 
 
@@ -51,12 +51,12 @@ class RefreshCase(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="gpuprobe-refresh-")
         self.addCleanup(folder.cleanup)
-        self.lists, self.consumers = (pathlib.Path(folder.name) / each for each in ("lists", "consumers"))
+        self.lists, self.applications = (pathlib.Path(folder.name) / each for each in ("lists", "applications"))
         self.lists.mkdir()
-        self.consumers.mkdir()
+        self.applications.mkdir()
 
     def has(self, document):
-        (self.consumers / f"{document['name']}.json").write_text(json.dumps(document), encoding="utf-8")
+        (self.applications / f"{document['name']}.json").write_text(json.dumps(document), encoding="utf-8")
 
     def listed(self, path, text):
         place = self.lists / path
@@ -64,25 +64,25 @@ class RefreshCase(unittest.TestCase):
         place.write_text(text if isinstance(text, str) else json.dumps(text), encoding="utf-8")
 
     def run_tool(self, *more):
-        return subprocess.run([TOOL, self.lists, f"--consumers={self.consumers}", "--day=2026-11-22", *more], text=True,
+        return subprocess.run([TOOL, self.lists, f"--applications={self.applications}", "--day=2026-11-22", *more], text=True,
                               capture_output=True, env={**os.environ, "GPUPROBECTL": CTL}, timeout=60, check=False)
 
     def written(self, name):
         """The document as the tool writes it, its remarks, and the difference that it showed."""
         done = self.run_tool("--write")
         self.assertEqual(done.returncode, 0, done.stderr)
-        text = (self.consumers / f"{name}.json").read_text(encoding="utf-8")
+        text = (self.applications / f"{name}.json").read_text(encoding="utf-8")
         return json.loads(text), done.stderr.splitlines(), done.stdout
 
     def variants(self, document, platform="linux-x86_64"):
-        return document["product"]["platforms"][platform]["variants"]
+        return document["application"]["platforms"][platform]["variants"]
 
 
 class ByRelease(RefreshCase):
     def setUp(self):
         super().setUp()
         beside = {**file("app-b1-ubuntu-cuda.tar.gz"), "x-cudart": {"url": f"{RELEASES}/b1/rt-b1.tar.gz", "sha256": "1" * 64, "size": 1}}
-        self.has(consumer("app", {
+        self.has(application("app", {
             "cuda": {"family": "cuda", "tier": 400, "requires": {"device": {"backend": "cuda"}}, "artifact": beside},
             "old": {"family": "rocm", "artifact": file("app-b0-ubuntu-rocm.tar.gz", tag="b0")},
             "gone": {"family": "vulkan", "artifact": file("app-b1-ubuntu-vulkan.tar.gz")}}, version="b1"))
@@ -94,8 +94,8 @@ class ByRelease(RefreshCase):
         artifact = self.variants(document)["cuda"]["artifact"]
         self.assertEqual((artifact["urls"], artifact["sha256"], artifact["size"]), ([f"{RELEASES}/b2/app-b2-ubuntu-cuda.tar.gz"], "2" * 64, 2))
         self.assertEqual(artifact["x-cudart"], {"url": f"{RELEASES}/b2/rt-b2.tar.gz", "sha256": "2" * 64, "size": 2})
-        self.assertEqual((document["product"]["version"], document["source"]["url"]), ("b2", "https://github.com/o/n/releases/tag/b2"))
-        self.assertEqual((document["product"]["issued"], document["product"]["expires"]), ("2026-11-22T00:00:00Z", "2027-05-22T00:00:00Z"))
+        self.assertEqual((document["application"]["version"], document["source"]["url"]), ("b2", "https://github.com/o/n/releases/tag/b2"))
+        self.assertEqual((document["application"]["issued"], document["application"]["expires"]), ("2026-11-22T00:00:00Z", "2027-05-22T00:00:00Z"))
         self.assertIn('+    "version": "b2"', difference)
         self.assertEqual(remarks, ["refresh: app: linux-x86_64/gone is left out: app-b2-ubuntu-vulkan.tar.gz is not in release b2, or has no digest there",
                                    "refresh: app: app-b2-ubuntu-new.tar.gz is new; what it needs is not known, so it is not taken"])
@@ -113,9 +113,9 @@ class ByRelease(RefreshCase):
 
     def test_shows_and_does_not_write_unless_told(self):
         self.listed("github/o+n.json", {"tag_name": "b2", "assets": self.release})
-        before = (self.consumers / "app.json").read_text(encoding="utf-8")
+        before = (self.applications / "app.json").read_text(encoding="utf-8")
         self.assertIn("b/app.json", self.run_tool().stdout)
-        self.assertEqual((self.consumers / "app.json").read_text(encoding="utf-8"), before)
+        self.assertEqual((self.applications / "app.json").read_text(encoding="utf-8"), before)
 
     def test_another_projects_release_changes_nothing(self):
         self.listed("github/o+other.json", {"tag_name": "b2", "assets": self.release})
@@ -127,8 +127,8 @@ class ByWheels(RefreshCase):
     def setUp(self):
         super().setUp()
         index = lambda name: {"family": "cuda", "artifact": {"type": "index", "urls": [f"{WHEELS}/{name}"]}}
-        document = consumer("torch", {name: index(name) for name in ("cu9", "cu8", "cu7")}, version="2.14")
-        document["product"]["platforms"]["linux-aarch64"] = {"variants": {name: index(name) for name in ("cu9", "cu8")}}
+        document = application("torch", {name: index(name) for name in ("cu9", "cu8", "cu7")}, version="2.14")
+        document["application"]["platforms"]["linux-aarch64"] = {"variants": {name: index(name) for name in ("cu9", "cu8")}}
         self.variants(document)["cu9"]["note"] = "2.14 is not in this index; it ends with 2.13"
         self.has(document)
         self.listed("pytorch/cu9.html", links(wheel("2.15.0+cu9"), wheel("2.9.1+cu9"), wheel("2.16.0.dev1+cu9"), wheel("2.15.0+cu9", "aarch64")))
@@ -137,7 +137,7 @@ class ByWheels(RefreshCase):
 
     def test_says_with_which_version_an_index_ends(self):
         document, remarks, _ = self.written("torch")
-        self.assertEqual(document["product"]["version"], "2.15")
+        self.assertEqual(document["application"]["version"], "2.15")
         notes = {name: variant.get("note") for name, variant in self.variants(document).items()}
         self.assertEqual(notes, {"cu9": None, "cu8": "2.15 is not in this index; it ends with 2.11", "cu7": None})
         self.assertEqual(sorted(self.variants(document, "linux-aarch64")), ["cu9"])
@@ -162,14 +162,14 @@ class ByProject(RefreshCase):
     def setUp(self):
         super().setUp()
         package = lambda ref, **more: {"family": "cuda", "requires": {"host": {"glibc_min": "2.17"}}, "artifact": {"type": "package", "ref": ref}, **more}
-        document = consumer("app", {"gpu": package("app-name[gpu]"), "other": package("something")}, version="1.4")
-        document["product"]["platforms"]["linux-aarch64"] = {"variants": {"gpu": package("app-name"), "cpu": package("something")}}
+        document = application("app", {"gpu": package("app-name[gpu]"), "other": package("something")}, version="1.4")
+        document["application"]["platforms"]["linux-aarch64"] = {"variants": {"gpu": package("app-name"), "cpu": package("something")}}
         self.has(document)
 
     def test_takes_version_and_glibc_from_the_wheels(self):
         self.listed("pypi/app-name.json", self.project("app_name-1.5.0-cp312-cp312-manylinux_2_28_x86_64.whl"))
         document, remarks, _ = self.written("app")
-        self.assertEqual(document["product"]["version"], "1.5")
+        self.assertEqual(document["application"]["version"], "1.5")
         self.assertEqual(self.variants(document)["gpu"]["requires"]["host"], {"glibc_min": "2.28"})
         self.assertEqual(self.variants(document)["other"]["requires"]["host"], {"glibc_min": "2.17"})
         self.assertEqual(sorted(self.variants(document, "linux-aarch64")), ["cpu"])
@@ -213,7 +213,7 @@ class ByGallery(RefreshCase):
 
     def test_takes_the_images_of_the_gallery(self):
         image = lambda ref: {"family": "f", "artifact": {"type": "oci", "ref": ref}}
-        self.has(consumer("localai", {"default": image("quay.io/x:old-cpu"), "nvidia-cuda-12": image("quay.io/x:old"), "vulkan": image("quay.io/x:v")}))
+        self.has(application("localai", {"default": image("quay.io/x:old-cpu"), "nvidia-cuda-12": image("quay.io/x:old"), "vulkan": image("quay.io/x:v")}))
         self.listed("localai/index.yaml", self.GALLERY)
         document, remarks, _ = self.written("localai")
         self.assertEqual({name: variant["artifact"]["ref"] for name, variant in self.variants(document).items()},
@@ -241,7 +241,7 @@ class ByPresets(RefreshCase):
                                                 "artifact": {"type": "dir", "ref": f"lib/ollama/{folder}", "x-archive": "o-amd64.tar.zst"}}
         several = [{"backend": "cuda", "driver_min": "550", "cuda": {"toolkit": "12.8", "sass": ["7.0"]}},
                    {"backend": "cuda", "driver_min": "570", "cuda": {"toolkit": "12.8", "ptx": ["5.0"]}}]
-        self.document = consumer("ollama", {
+        self.document = application("ollama", {
             "cuda_v13": build("cuda", "cuda_v13", {"backend": "cuda", "cuda": {"toolkit": "13.0", "sass": ["8.0", "12.0"], "ptx": ["7.5"]}}),
             "cuda_v12": build("cuda", "cuda_v12", several),
             "rocm": build("rocm", "rocm_v7", {"backend": "hip", "gfx": ["gfx90a", "gfx1100"]}),
@@ -299,7 +299,7 @@ class ByPresets(RefreshCase):
     def test_the_release_has_the_archives(self):
         self.listed("github/o+n.json", {"tag_name": "v1.1", "assets": [asset("o-amd64.tar.zst")]})
         document, remarks, _ = self.written("ollama")
-        self.assertEqual((document["product"]["version"], document["source"]["url"]), ("1.1", "https://github.com/o/n/releases/tag/v1.1"))
+        self.assertEqual((document["application"]["version"], document["source"]["url"]), ("1.1", "https://github.com/o/n/releases/tag/v1.1"))
         self.assertEqual(remarks, [])
         rocm = self.variants(self.document)["rocm"]["artifact"]
         rocm["x-archive"] = "o-amd64-rocm.tar.zst"
@@ -317,7 +317,7 @@ class Refusals(RefreshCase):
         self.assertIn(problem, done.stderr)
 
     def test_an_index_that_is_none_stops_all(self):
-        self.has(consumer("app", {"v": {"artifact": file("app-b1.tar.gz")}}, version="b1"))
+        self.has(application("app", {"v": {"artifact": file("app-b1.tar.gz")}}, version="b1"))
         for path, text, problem in (("github/o+n.json", "<html>", "o+n.json: not JSON"), ("github/o+n.json", {"assets": []}, "tag_name: missing"),
                                     ("pytorch/cu1.html", "no links", "cu1.html: neither HTML"), ("pypi/a.json", {"info": {}}, "info.name: missing"),
                                     ("pypi/a.json", "[]", "expected object"), ("ollama/CMakePresets.json", "{}", "no preset for Linux")):
@@ -327,8 +327,8 @@ class Refusals(RefreshCase):
                 (self.lists / path).unlink()
 
     def test_what_is_left_of_a_product_must_be_one(self):
-        document = consumer("app", {"v": {"artifact": file("app-b1.tar.gz")}}, version="b1")
-        document["product"]["platforms"]["linux-x86_64"]["default"] = "v"
+        document = application("app", {"v": {"artifact": file("app-b1.tar.gz")}}, version="b1")
+        document["application"]["platforms"]["linux-x86_64"]["default"] = "v"
         self.has(document)
         self.listed("github/o+n.json", {"tag_name": "b2", "assets": []})
         self.assert_refused("app: ")
@@ -344,7 +344,7 @@ class Refusals(RefreshCase):
 
 class Dates(unittest.TestCase):
     def test_half_a_year(self):
-        renewal = Renewal({"name": "x", "product": {}})
+        renewal = Renewal({"name": "x", "application": {}})
         for day, end in (("2026-11-22", "2027-05-22"), ("2026-08-31", "2027-02-28"), ("2027-01-01", "2027-07-01"), ("2024-08-30", "2025-02-28")):
             renewal.date(datetime.date.fromisoformat(day))
             self.assertEqual((renewal.now["issued"], renewal.now["expires"]), (f"{day}T00:00:00Z", f"{end}T00:00:00Z"))

@@ -14,7 +14,7 @@ Candidate candidate(const char* backend, std::optional<std::string> gpu, Verdict
 
 /// As an administrator who denied a GPU, or a driver that is too old, would leave it.
 Decision decision_of_two() {
-    return {.consumer = "ollama",
+    return {.application = "ollama",
             .candidates = {candidate("cuda", "pci:a", Verdict::Rejected),
                            candidate("cuda", "pci:b", Verdict::Accepted),
                            candidate("vulkan", "pci:b", Verdict::Accepted),
@@ -23,22 +23,22 @@ Decision decision_of_two() {
                            candidate("cpu", std::nullopt, Verdict::Accepted)}};
 }
 
-TEST(PlanForAConsumer, IsOfTheGpusThatItsSelectionAccepts) {
+TEST(PlanForAnApplication, IsOfTheGpusThatItsSelectionAccepts) {
     PlanRequest request;
     ASSERT_TRUE(keep_accepted(decision_of_two(), {}, request));
     EXPECT_EQ(request.gpus, (Ids{"pci:b", "pci:c/mig-1"}));
 }
 
-TEST(PlanForAConsumer, KeepsToTheGpusThatAreAskedFor) {
+TEST(PlanForAnApplication, KeepsToTheGpusThatAreAskedFor) {
     PlanRequest request{.gpus = {"pci:a", "pci:c"}};
     ASSERT_TRUE(keep_accepted(decision_of_two(), {}, request));
     EXPECT_EQ(request.gpus, Ids{"pci:c/mig-1"});
 }
 
-TEST(PlanForAConsumer, IsThroughTheBackendsThatItsSelectionAccepts) {
+TEST(PlanForAnApplication, IsThroughTheBackendsThatItsSelectionAccepts) {
     Gpu radeon{.id = "pci:0000:01:00.0", .vendor = "amd"};
     radeon.backends["cuda"].reasons = {because("vendor-mismatch")};
-    radeon.backends["rocm"].usable = false;  // and the consumer brings it
+    radeon.backends["rocm"].usable = false;  // and the application brings it
     radeon.backends["vulkan"].usable = true;
     Report report;
     report.gpus = {radeon};
@@ -56,7 +56,7 @@ TEST(PlanForAConsumer, IsThroughTheBackendsThatItsSelectionAccepts) {
     EXPECT_TRUE(of_torch.backends.empty());  // its word for ROCm
 }
 
-TEST(PlanForAConsumer, IsRefusedWhereItMayUseNone) {
+TEST(PlanForAnApplication, IsRefusedWhereItMayUseNone) {
     PlanRequest request{.gpus = {"pci:a"}};
     const auto kept = keep_accepted(decision_of_two(), {}, request);
     ASSERT_FALSE(kept);

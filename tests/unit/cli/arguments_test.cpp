@@ -54,7 +54,7 @@ TEST(Arguments, RequestHoldsOnlyWhatWasAsked) {
               R"({"built":["cuda","vulkan"],"prefer":["rocm"],"deny":["opencl"],"backend":"cuda",)"
               R"("min-memory":8589934592,"strict":true})");
     EXPECT_EQ(json_line(read({"select", "--built="}).select.request), R"({"built":[]})");
-    EXPECT_EQ(read({"select"}).select.consumer, "default");
+    EXPECT_EQ(read({"select"}).select.application, "default");
 }
 
 TEST(Arguments, EachKeyOfARequestHasItsOption) {
@@ -66,12 +66,19 @@ TEST(Arguments, EachKeyOfARequestHasItsOption) {
         return key.placeholder.empty() ? "" : key.takes_others ? "=x" : "=measured";
     };
     // Some values of plan are read when the line is.
-    const std::map<std::string_view, std::string> planned{
-        {"ctx", "8k"},         {"kv", "q8_0"},          {"batch", "64"},
-        {"ubatch", "32"},      {"streams", "2"},        {"flash-attention", "on"},
-        {"swa-full", ""},      {"tensor-split", "3,1"}, {"margin-mib", "7"},
-        {"context-mib", "7"},  {"need-mib", "7"},       {"gpus", "0"},
-        {"consumer", "ollama"}};
+    const std::map<std::string_view, std::string> planned{{"ctx", "8k"},
+                                                          {"kv", "q8_0"},
+                                                          {"batch", "64"},
+                                                          {"ubatch", "32"},
+                                                          {"streams", "2"},
+                                                          {"flash-attention", "on"},
+                                                          {"swa-full", ""},
+                                                          {"tensor-split", "3,1"},
+                                                          {"margin-mib", "7"},
+                                                          {"context-mib", "7"},
+                                                          {"need-mib", "7"},
+                                                          {"gpus", "0"},
+                                                          {"application", "ollama"}};
     for (const auto& key : plan_keys()) {
         const auto& value = planned.at(key.key);
         const auto option = std::string{key.option} + (value.empty() ? "" : "=" + value);
@@ -162,20 +169,21 @@ TEST(Arguments, WhatStandsBehindTwoDashesIsTheProgramsOfRun) {
     const auto run = read(
         {"--replay=x", "run", "llama.cpp", "--expect=cuda", "--", "p", "-j", "--", "--help", ""});
     EXPECT_EQ(run.run.program, (Words{"p", "-j", "--", "--help", ""}));
-    EXPECT_EQ(run.select.consumer, "llama.cpp");
+    EXPECT_EQ(run.select.application, "llama.cpp");
     EXPECT_EQ(run.run.expect, "cuda");
     EXPECT_FALSE(run.run.wants_json);
-    EXPECT_EQ(read({"run", "--", "p"}).select.consumer, "default");
+    EXPECT_EQ(read({"run", "--", "p"}).select.application, "default");
     const auto json = read({"run", "-j", "--", "p"}, true);
     EXPECT_TRUE(json.run.wants_json);
     EXPECT_EQ(json.json, JsonMode::Off) << "standard output is the program's";
-    EXPECT_EQ(read({"select", "--", "run"}).select.consumer, "run");
+    EXPECT_EQ(read({"select", "--", "run"}).select.application, "run");
     EXPECT_EQ(refusal({"list", "--", "p"}),
               "gpuprobectl: list: unexpected 'p'\nSee 'gpuprobectl help list'.\n");
     for (const auto& words : {Words{"run"}, Words{"run", "x", "--"}, Words{"run", "--", ""}})
-        EXPECT_EQ(refusal(words),
-                  "gpuprobectl: run: which program?\n"
-                  "Write it behind two dashes: gpuprobectl run CONSUMER -- PROGRAM ARGUMENTS…\n");
+        EXPECT_EQ(
+            refusal(words),
+            "gpuprobectl: run: which program?\n"
+            "Write it behind two dashes: gpuprobectl run APPLICATION -- PROGRAM ARGUMENTS…\n");
 }
 
 TEST(Arguments, ExpectsWhatProgramsComputeThrough) {
@@ -221,7 +229,7 @@ TEST(Arguments, EveryVerbIsWholeAndDoesSomething) {
 TEST(Arguments, AnOptionWithAValueTakesOneWord) {
     const auto arguments = read({"--profiles", "a", "--profiles=b", "select", "tsuku"});
     EXPECT_EQ(arguments.profile_folders, (Words{"a", "b"}));
-    EXPECT_EQ(arguments.select.consumer, "tsuku");
+    EXPECT_EQ(arguments.select.application, "tsuku");
     EXPECT_EQ(refusal({"recommend", "x", "--need-mib=lots"}),
               "gpuprobectl: --need-mib: 'lots' is no number\nSee 'gpuprobectl help recommend'.\n");
 }

@@ -53,11 +53,11 @@ TEST(Completion, NamesFollowThePlace) {
     EXPECT_EQ(completion_of({"show", ""}).names, kGpus);
     EXPECT_EQ(completion_of({"show", "0", ""}).names, kGpus);
     EXPECT_EQ(completion_of({"describe", "0", ""}).names, kNoNames);
-    EXPECT_EQ(completion_of({"env", ""}).names, kGpus | kConsumers);
-    EXPECT_EQ(completion_of({"recommend", ""}).names, kProducts);
+    EXPECT_EQ(completion_of({"env", ""}).names, kGpus | kApplications);
+    EXPECT_EQ(completion_of({"recommend", ""}).names, kManifests);
     EXPECT_EQ(completion_of({"export", ""}).names, kNoNames);
-    EXPECT_EQ(completion_of({"export", "pip", ""}).names, kProducts);
-    EXPECT_EQ(completion_of({"override", "set", ""}).names, kConsumers);
+    EXPECT_EQ(completion_of({"export", "pip", ""}).names, kManifests);
+    EXPECT_EQ(completion_of({"override", "set", ""}).names, kApplications);
     EXPECT_EQ(offered({"report-outcome", "tsuku", ""}), (Words{"ok", "failed"}));
     EXPECT_EQ(completion_of({"recommend", "x", "--manifest="}).names, kFiles);
     EXPECT_EQ(completion_of({"capture", ""}).names, kFolders);

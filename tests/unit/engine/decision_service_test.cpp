@@ -30,14 +30,15 @@ Report machine_with_driver(const char* version) {
 }
 
 OutcomeReport failed(std::string_view more = R"("gpu":"pci:0000:01:00.0")") {
-    return outcome_report_from(json(R"({"consumer":"ollama","backend":"CUDA","outcome":"failed",)" +
-                                    std::string{more} + "}"))
+    return outcome_report_from(
+               json(R"({"application":"ollama","backend":"CUDA","outcome":"failed",)" +
+                    std::string{more} + "}"))
         .value();
 }
 
 TEST(OutcomeReport, SaysWhatWasChosen) {
     const auto report = failed(R"("detail":"out of\nmemory")");
-    EXPECT_EQ(report.consumer, "ollama");
+    EXPECT_EQ(report.application, "ollama");
     EXPECT_EQ(report.choice, "cuda");
     EXPECT_FALSE(report.worked);
     EXPECT_EQ(report.gpu, std::nullopt);
@@ -47,8 +48,8 @@ TEST(OutcomeReport, SaysWhatWasChosen) {
 
 TEST(OutcomeReport, KeepsVariantsAndFamiliesApartFromBackends) {
     const auto of = [](const char* text) { return outcome_report_from(json(text)).value().choice; };
-    EXPECT_EQ(of(R"({"consumer":"torch","variant":"cu126","outcome":"ok"})"), "variant:cu126");
-    EXPECT_EQ(of(R"({"consumer":"torch","family":"cuda","outcome":"ok"})"), "family:cuda");
+    EXPECT_EQ(of(R"({"application":"torch","variant":"cu126","outcome":"ok"})"), "variant:cu126");
+    EXPECT_EQ(of(R"({"application":"torch","family":"cuda","outcome":"ok"})"), "family:cuda");
 }
 
 struct BadRow {
@@ -70,16 +71,18 @@ INSTANTIATE_TEST_SUITE_P(
     BadOutcomeReport,
     ::testing::Values(
         BadRow{"List", "[]", "expected an object"},
-        BadRow{"Empty", "{}", "consumer: missing"},
-        BadRow{"NoOutcome", R"({"consumer":"a","backend":"b"})", "outcome: missing"},
-        BadRow{"NoChoice", R"({"consumer":"a","outcome":"ok"})", "backend: missing"},
-        BadRow{"TwoChoices", R"({"consumer":"a","outcome":"ok","backend":"b","family":"c"})",
+        BadRow{"Empty", "{}", "application: missing"},
+        BadRow{"NoOutcome", R"({"application":"a","backend":"b"})", "outcome: missing"},
+        BadRow{"NoChoice", R"({"application":"a","outcome":"ok"})", "backend: missing"},
+        BadRow{"TwoChoices", R"({"application":"a","outcome":"ok","backend":"b","family":"c"})",
                "one of backend"},
-        BadRow{"OddOutcome", R"({"consumer":"a","outcome":"fine","backend":"b"})", "outcome:"},
-        BadRow{"OddConsumer", R"({"consumer":"a b","outcome":"ok","backend":"b"})", "consumer"},
-        BadRow{"OddBackend", R"({"consumer":"a","outcome":"ok","backend":""})", "backend: no name"},
-        BadRow{"UnknownKey", R"({"consumer":"a","severity":"high"})", "severity: unknown key"},
-        BadRow{"WrongType", R"({"consumer":"a","detail":1})", "detail: expected a string"}),
+        BadRow{"OddOutcome", R"({"application":"a","outcome":"fine","backend":"b"})", "outcome:"},
+        BadRow{"OddApplication", R"({"application":"a b","outcome":"ok","backend":"b"})",
+               "application"},
+        BadRow{"OddBackend", R"({"application":"a","outcome":"ok","backend":""})",
+               "backend: no name"},
+        BadRow{"UnknownKey", R"({"application":"a","severity":"high"})", "severity: unknown key"},
+        BadRow{"WrongType", R"({"application":"a","detail":1})", "detail: expected a string"}),
     case_name);
 
 TEST(Feedback, CountsAFailureForWhoReportedIt) {

@@ -542,7 +542,7 @@ TEST_F(EngineTest, DoesNotOfferAUserWhatFailedForThem) {
     const auto engine = started();
     finish(*engine);
     Value outcome;
-    outcome["consumer"] = "default";
+    outcome["application"] = "default";
     outcome["backend"] = "cpu";
     outcome["outcome"] = "failed";
     ASSERT_TRUE(engine->report_outcome(outcome, 1000));

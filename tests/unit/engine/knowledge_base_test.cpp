@@ -109,7 +109,7 @@ TEST_F(MachineKnowledge, TakesNoBundleThatIsFrozenForeignOrBroken) {
          R"({"schema":"gpuprobe.drivers/1","drivers":[{"driver":"x","memory_unit":0}]})"},
         {"setup", R"({"schema":"gpuprobe.setup/1","parameters":["amdgpu"]})"},
         {"causes/new", R"({"schema":"gpuprobe.causes/1","causes":[{}]})"},
-        {"consumers/mine", R"({"schema":"gpuprobe.consumer/1","name":"mine"})"},
+        {"applications/mine", R"({"schema":"gpuprobe.application/1","name":"mine"})"},
         {"rules/cuda_sm", R"({"schema":"gpuprobe.rules.cuda-sm/1","sm":[{}]})"}};
     for (const auto& [name, text] : documents)
         EXPECT_NE(refusal_of(signed_by(1, bundle_message({{name, text}}))), "") << name;
@@ -121,12 +121,14 @@ TEST_F(MachineKnowledge, TakesNoBundleThatIsFrozenForeignOrBroken) {
 
 /// A signature says who wrote a data file. It does not let the file run code.
 TEST_F(MachineKnowledge, TakesNoSignedFileThatSetsWhatLoadsCode) {
-    const std::string consumer = R"({"schema":"gpuprobe.consumer/1","name":"mine","description":"",
+    const std::string application =
+        R"({"schema":"gpuprobe.application/1","name":"mine","description":"",
         "selection":{"backends":["cpu"],"cpu":"last","integrated":"never","strict":false,
                      "reads":["LD_PRELOAD"],"environment":{"cpu":[{"LD_PRELOAD":"/tmp/evil.so"}]}}})";
-    EXPECT_EQ(refusal_of(signed_by(1, bundle_message({{"consumers/mine", consumer}}))),
-              "bundle: consumers/mine: profile: reads: LD_PRELOAD: a data file may not name this "
-              "variable; allowed are variables that choose GPUs, such as MINE_GPU");
+    EXPECT_EQ(
+        refusal_of(signed_by(1, bundle_message({{"applications/mine", application}}))),
+        "bundle: applications/mine: profile: reads: LD_PRELOAD: a data file may not name this "
+        "variable; allowed are variables that choose GPUs, such as MINE_GPU");
     const std::string selectors = R"({"schema":"gpuprobe.selectors/1","use":[],"readers":[
         {"name":"cuda","api":"cuda","reads":["LD_PRELOAD"],"hide":{"LD_PRELOAD":"/tmp/evil.so"}}]})";
     EXPECT_EQ(refusal_of(signed_by(1, bundle_message({{"selectors", selectors}}))),
@@ -249,18 +251,18 @@ TEST_F(MachineKnowledge, ThatIsDamagedOnDiskIsIgnored) {
     EXPECT_TRUE(knowledge_in(folders()).ignored.empty());
 }
 
-TEST_F(MachineKnowledge, OfAConsumerReachesWhoeverAsks) {
+TEST_F(MachineKnowledge, OfAnApplicationReachesWhoeverAsks) {
     const std::string mine =
-        R"({"schema":"gpuprobe.consumer/1","name":"mine","description":"","selection":)"
+        R"({"schema":"gpuprobe.application/1","name":"mine","description":"","selection":)"
         R"({"backends":["vulkan","cpu"],"cpu":"last","integrated":"always","strict":false}})";
     DecisionService service{{.knowledge = folders()}};
-    EXPECT_EQ(std::ranges::count(service.consumers(), "mine"), 0);
-    ASSERT_TRUE(update(signed_by(1, bundle_message({{"consumers/mine", mine}}))));
+    EXPECT_EQ(std::ranges::count(service.applications(), "mine"), 0);
+    ASSERT_TRUE(update(signed_by(1, bundle_message({{"applications/mine", mine}}))));
     service.reload();
-    EXPECT_EQ(std::ranges::count(service.consumers(), "mine"), 1);
+    EXPECT_EQ(std::ranges::count(service.applications(), "mine"), 1);
     ASSERT_TRUE(roll_back(folders()));
     service.reload();
-    EXPECT_EQ(std::ranges::count(service.consumers(), "mine"), 0);
+    EXPECT_EQ(std::ranges::count(service.applications(), "mine"), 0);
 }
 
 TEST_F(MachineKnowledge, ThatHasExpiredIsAWarningOfEveryAnswer) {
@@ -278,7 +280,7 @@ TEST_F(MachineKnowledge, ThatHasExpiredIsAWarningOfEveryAnswer) {
         return decision->warnings.size();
     };
     EXPECT_EQ(warnings_at("2026-11-23"), 0U);
-    // Every document, and the product.
+    // Every document, and the application.
     const auto all = knowledge::Library::current()->expired(*knowledge::instant_of("2100-01-01"));
     EXPECT_GE(all.size(), 16U);
     EXPECT_EQ(warnings_at("2100-01-01"), all.size() + 1);

@@ -88,7 +88,7 @@ inline VariantCandidate judged(const std::string& variant, Verdict verdict) {
 
 inline Recommendation llama() {
     using enum Verdict;
-    return {.product = "llama.cpp",
+    return {.application = "llama.cpp",
             .variant = "cuda13",
             .candidates = {judged("cuda13", Accepted), judged("cuda12", Uncertain),
                            judged("vulkan", Accepted), judged("rocm7", Rejected)}};

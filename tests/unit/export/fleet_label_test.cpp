@@ -126,7 +126,7 @@ TEST(Verdicts, LeaveOutWhatNoEngineTakes) {
     auto answer = llama();
     answer.candidates.push_back(judged("Bad Name", Verdict::Accepted));
     auto other = llama();
-    other.product = "../etc";
+    other.application = "../etc";
     std::vector<ExportRemark> left_out;
     const auto verdicts = verdicts_of(subject_of(report, {answer, other}), left_out);
     ASSERT_EQ(verdicts.size(), 1U);
@@ -138,7 +138,7 @@ TEST(Verdicts, LeaveOutWhatNoEngineTakes) {
 TEST(Verdicts, TakeNoOtherForTheBestWhoseNameIsUnfit) {
     const auto report = mixed();
     Recommendation answer{
-        .product = "llama.app",
+        .application = "llama.app",
         .status = RecommendStatus::Ok,
         .variant = "cuda/90",
         .candidates = {judged("cuda/90", Verdict::Accepted), judged("vulkan", Verdict::Accepted)}};
@@ -150,7 +150,7 @@ TEST(Verdicts, TakeNoOtherForTheBestWhoseNameIsUnfit) {
 
 TEST(Verdicts, TakeNoDefaultThatIsRejected) {
     const auto report = mixed();
-    Recommendation answer{.product = "a",
+    Recommendation answer{.application = "a",
                           .status = RecommendStatus::DefaultUnverified,
                           .variant = "cpu",
                           .candidates = {judged("cpu", Verdict::Rejected)}};

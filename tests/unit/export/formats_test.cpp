@@ -209,7 +209,7 @@ TEST(Units, AreToldAsKubernetesPluginsNameThem) {
 TEST(Slurm, RefusesTwoVerdictsOfOneName) {
     const auto report = mixed();
     auto other = llama();
-    other.product = "llama-cpp";
+    other.application = "llama-cpp";
     const auto exported = write_slurm_node(subject_of(report, {llama(), other}));
     EXPECT_FALSE(exported.text);
     EXPECT_EQ(codes(exported.left_out), std::vector<std::string>{"collision"});
@@ -217,7 +217,7 @@ TEST(Slurm, RefusesTwoVerdictsOfOneName) {
 
 TEST(Slurm, HoldsItsBudgetOfFeatures) {
     const auto report = mixed();
-    Recommendation answer{.product = "p"};
+    Recommendation answer{.application = "p"};
     for (int index = 0; index < 200; ++index)
         answer.candidates.push_back(
             judged("variant-number-" + std::to_string(index), Verdict::Accepted));

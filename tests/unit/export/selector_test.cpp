@@ -14,7 +14,7 @@ using namespace testing_fleet;
 
 /// The need of a variant with this `requires`, on linux-x86_64.
 Result<FleetNeed> need_of(const std::string& requirements) {
-    const auto manifest = parse_product(
+    const auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"v":)"
         R"({"requires":)" +
         requirements + R"(,"artifact":{"type":"oci","ref":"x"}}}}}})");

@@ -102,12 +102,12 @@ TEST(Bundle, IsRefusedWithAMemberTwice) {
 
 TEST(Bundle, TakesNoNameThatLeadsAnywhere) {
     for (const auto* name :
-         {"../chips", "consumers/../chips", "/etc/passwd", "consumers//x", "consumers/.x",
-          "consumers/a/b", "rules/new", "new", "", "consumers/", "consumers", "causes/a b",
-          "consumers/x\n", "consumers/\xc3\xa9", "CHIPS"})
+         {"../chips", "applications/../chips", "/etc/passwd", "applications//x", "applications/.x",
+          "applications/a/b", "rules/new", "new", "", "applications/", "applications", "causes/a b",
+          "applications/x\n", "applications/\xc3\xa9", "CHIPS"})
         EXPECT_FALSE(is_document_name(name)) << name;
-    for (const auto* name : {"chips", "release", "causes/access", "causes/new", "consumers/torch",
-                             "consumers/my.own-1", "rules/cuda_sm"})
+    for (const auto* name : {"chips", "release", "causes/access", "causes/new",
+                             "applications/torch", "applications/my.own-1", "rules/cuda_sm"})
         EXPECT_TRUE(is_document_name(name)) << name;
     const Texts texts{{"../chips", "{}"}, {"release", release_of("2027.1.1", "2028-01-01")}};
     EXPECT_EQ(problem_of(message_of(head_for(texts, "2027.1.1", "2028-01-01"), texts)),

@@ -26,7 +26,7 @@ TEST_F(Libraries, StartWithWhatIsCompiledIn) {
     EXPECT_EQ(library.origin(), Origin::BuiltIn);
     EXPECT_GE(library.version(), (Version{.parts = {2026, 11, 23, 0}}));
     EXPECT_EQ(library.find("chips")->json, compiled_in_text("chips"));
-    EXPECT_EQ(library.below("consumers").size(), builtin_consumers().size());
+    EXPECT_EQ(library.below("applications").size(), builtin_applications().size());
     EXPECT_EQ(library.below("rules").size(), builtin_rules().size());
     EXPECT_EQ(library.find("nothing"), nullptr);
 }

@@ -88,10 +88,10 @@ INSTANTIATE_TEST_SUITE_P(
                "tensor-split: 'inf' is no part: a number from 0"},
         BadRow{"QuantizedValues", R"({"kv": "q4_0", "flash-attention": "off"})",
                "kv: values in q4_0 need flash attention"},
-        BadRow{
-            "NeedAndContext", R"({"need-mib": 1, "ctx": 1})",
-            "need-mib is the whole need: of the others only gpus, consumer and margin-mib go with "
-            "it"}),
+        BadRow{"NeedAndContext", R"({"need-mib": 1, "ctx": 1})",
+               "need-mib is the whole need: of the others only gpus, application and margin-mib go "
+               "with "
+               "it"}),
     testing::case_name);
 
 }  // namespace

@@ -234,7 +234,7 @@ TEST(Plan, ShowsTheSamePartsOnEveryMachine) {
     EXPECT_EQ(answer.gpus[0].overhead, context_memory({}, "cuda"));
 }
 
-TEST(Plan, GoesThroughTheBackendsThatTheConsumerAccepts) {
+TEST(Plan, GoesThroughTheBackendsThatTheApplicationAccepts) {
     auto first = gpu("a", gib(40));
     first.backends["vulkan"].usable = true;
     auto second = gpu("b", gib(40));
@@ -407,7 +407,7 @@ TEST(Plan, SharesAreWithinWhatIsSpare) {
 }
 
 /// One uses CUDA on the first and Vulkan on the second, though Vulkan drives both.
-TEST(Plan, ForAConsumerDoesNotJoinGpusThatItUsesThroughOtherBackends) {
+TEST(Plan, ForAnApplicationDoesNotJoinGpusThatItUsesThroughOtherBackends) {
     auto report = machine({gpu("a", gib(8), "cuda"), gpu("b", gib(8), "rocm")});
     for (auto& member : report.gpus)
         member.backends["vulkan"] = {.usable = true};

@@ -23,8 +23,8 @@ constexpr const char* kSelection =
 constexpr const char* kProduct = R"({"platforms":{"linux-x86_64":{"variants":{"mine":{}}}}})";
 
 /// A whole document with these members.
-std::string consumer_with(const std::string& members) {
-    return R"({"schema":"gpuprobe.consumer/1","name":"mine","description":"",)" + members + "}";
+std::string application_with(const std::string& members) {
+    return R"({"schema":"gpuprobe.application/1","name":"mine","description":"",)" + members + "}";
 }
 
 std::string manifest_of(const std::string& name) {
@@ -32,113 +32,116 @@ std::string manifest_of(const std::string& name) {
            R"(","platforms":{"linux-x86_64":{"variants":{"mine":{}}}}})";
 }
 
-TEST(BuiltinConsumers, AreReadAndCalledAsTheirFiles) {
-    const auto set = ConsumerSet::with_builtins();
-    EXPECT_EQ(set.names().size(), knowledge::builtin_consumers().size());
-    for (const auto& document : knowledge::builtin_consumers()) {
-        const auto consumer = parse_consumer(document.json);
-        ASSERT_TRUE(consumer) << document.name << ": " << consumer.error().text;
-        EXPECT_EQ(consumer->name, document.name);
-        EXPECT_TRUE(!consumer->product || consumer->product->expires) << document.name;
-        EXPECT_EQ(set.selection(document.name) != nullptr, consumer->selection.has_value());
-        EXPECT_EQ(set.product(document.name) != nullptr, consumer->product.has_value());
+TEST(BuiltinApplications, AreReadAndCalledAsTheirFiles) {
+    const auto set = ApplicationSet::with_builtins();
+    EXPECT_EQ(set.names().size(), knowledge::builtin_applications().size());
+    for (const auto& document : knowledge::builtin_applications()) {
+        const auto application = parse_application(document.json);
+        ASSERT_TRUE(application) << document.name << ": " << application.error().text;
+        EXPECT_EQ(application->name, document.name);
+        EXPECT_TRUE(!application->application || application->application->expires)
+            << document.name;
+        EXPECT_EQ(set.selection(document.name) != nullptr, application->selection.has_value());
+        EXPECT_EQ(set.manifest(document.name) != nullptr, application->application.has_value());
     }
 }
 
-TEST(BuiltinConsumers, AreListedByTheirParts) {
-    const auto unread = ConsumerSet::with_builtins();
-    const auto consumers = unread.consumers();
-    const auto products = unread.products();
-    EXPECT_GE(consumers.size(), 34U);
-    EXPECT_GE(products.size(), 26U);
+TEST(BuiltinApplications, AreListedByTheirParts) {
+    const auto unread = ApplicationSet::with_builtins();
+    const auto applications = unread.applications();
+    const auto applications = unread.manifests();
+    EXPECT_GE(applications.size(), 34U);
+    EXPECT_GE(applications.size(), 26U);
     for (const auto& name : unread.names()) {
-        EXPECT_EQ(std::ranges::count(consumers, name), unread.selection(name) ? 1 : 0) << name;
-        EXPECT_EQ(std::ranges::count(products, name), unread.product(name) ? 1 : 0) << name;
+        EXPECT_EQ(std::ranges::count(applications, name), unread.selection(name) ? 1 : 0) << name;
+        EXPECT_EQ(std::ranges::count(applications, name), unread.manifest(name) ? 1 : 0) << name;
     }
     // What was read is listed no other way.
-    EXPECT_EQ(unread.consumers(), consumers);
-    EXPECT_EQ(unread.products(), products);
+    EXPECT_EQ(unread.applications(), applications);
+    EXPECT_EQ(unread.manifests(), applications);
 }
 
-TEST(BuiltinConsumers, HaveABuildForAMachineWithOneRecentCard) {
-    const auto set = ConsumerSet::with_builtins();
-    for (const auto& name : set.products()) {
-        const auto answer = recommend(*set.product(name), {}, machine("G02"), rules());
+TEST(BuiltinApplications, HaveABuildForAMachineWithOneRecentCard) {
+    const auto set = ApplicationSet::with_builtins();
+    for (const auto& name : set.manifests()) {
+        const auto answer = recommend(*set.manifest(name), {}, machine("G02"), rules());
         EXPECT_EQ(answer.status, RecommendStatus::Ok) << name << json_pretty(to_value(answer));
     }
 }
 
-TEST(ConsumerSet, HasNothingUnderANameThatNobodyHas) {
-    const auto set = ConsumerSet::with_builtins();
+TEST(ApplicationSet, HasNothingUnderANameThatNobodyHas) {
+    const auto set = ApplicationSet::with_builtins();
     EXPECT_EQ(set.selection("nobody"), nullptr);
-    EXPECT_EQ(set.product("nobody"), nullptr);
-    EXPECT_EQ(set.product("default"), nullptr);
+    EXPECT_EQ(set.manifest("nobody"), nullptr);
+    EXPECT_EQ(set.manifest("default"), nullptr);
     EXPECT_EQ(set.selection("shimmy"), nullptr);
 }
 
-TEST(ConsumerSet, ReadsAllThreeForms) {
-    ConsumerSet set;
-    const auto both = std::string{R"("selection":)"} + kSelection + R"(,"product":)" + kProduct;
-    ASSERT_TRUE(set.add(consumer_with(both), "whole"));
+TEST(ApplicationSet, ReadsAllThreeForms) {
+    ApplicationSet set;
+    const auto both = std::string{R"("selection":)"} + kSelection + R"(,"application":)" + kProduct;
+    ASSERT_TRUE(set.add(application_with(both), "whole"));
     ASSERT_TRUE(set.add(profile_named("b"), "profile"));
     ASSERT_TRUE(set.add(manifest_of("a"), "manifest"));
     EXPECT_EQ(set.names(), (std::vector<std::string>{"a", "b", "mine"}));
-    EXPECT_EQ(set.consumers(), (std::vector<std::string>{"b", "mine"}));
-    EXPECT_EQ(set.products(), (std::vector<std::string>{"a", "mine"}));
+    EXPECT_EQ(set.applications(), (std::vector<std::string>{"b", "mine"}));
+    EXPECT_EQ(set.manifests(), (std::vector<std::string>{"a", "mine"}));
     EXPECT_TRUE(set.selection("mine")->strict);
-    EXPECT_TRUE(find_variant(set.product("mine")->platforms.at(0), "mine"));
+    EXPECT_TRUE(find_variant(set.manifest("mine")->platforms.at(0), "mine"));
 }
 
-TEST(ConsumerSet, PutsAPartInPlaceOfThatPartAlone) {
-    auto set = ConsumerSet::with_builtins();
+TEST(ApplicationSet, PutsAPartInPlaceOfThatPartAlone) {
+    auto set = ApplicationSet::with_builtins();
     ASSERT_TRUE(set.add(profile_named("torch", true), "profile"));
     EXPECT_TRUE(set.selection("torch")->strict);
-    EXPECT_FALSE(find_variant(set.product("torch")->platforms.at(0), "mine"));
+    EXPECT_FALSE(find_variant(set.manifest("torch")->platforms.at(0), "mine"));
     ASSERT_TRUE(set.add(manifest_of("torch"), "manifest"));
     EXPECT_TRUE(set.selection("torch")->strict);
-    EXPECT_TRUE(find_variant(set.product("torch")->platforms.at(0), "mine"));
+    EXPECT_TRUE(find_variant(set.manifest("torch")->platforms.at(0), "mine"));
     ASSERT_TRUE(set.add(profile_named("torch", false), "later"));
     EXPECT_FALSE(set.selection("torch")->strict);
-    EXPECT_EQ(set.names().size(), knowledge::builtin_consumers().size());
+    EXPECT_EQ(set.names().size(), knowledge::builtin_applications().size());
 }
 
-TEST(ConsumerSet, KeepsWhatItHasWhenATextIsBroken) {
-    ConsumerSet set;
+TEST(ApplicationSet, KeepsWhatItHasWhenATextIsBroken) {
+    ApplicationSet set;
     ASSERT_TRUE(set.add(profile_named("a"), "one"));
     const auto selection = std::string{R"("selection":)"} + kSelection;
     const struct {
         std::string text;
         const char* problem;
     } kBroken[] = {
-        {"{", "consumer: "},
+        {"{", "application: "},
         {"[]", "manifest: "},
         {R"({"platforms":{"linux-amd64":{"variants":{"cpu":{}}}}})", "name: missing"},
-        {consumer_with(R"("source":{"facts":[]})"), "consumer: neither selection nor product"},
-        {consumer_with(selection + R"(,"floors":{})"), "floors: unknown member"},
-        {consumer_with(R"("selection":[])"), "selection: expected an object"},
-        {consumer_with(R"("selection":{"name":"a"})"), "selection: name: unknown member"},
-        {consumer_with(R"("product":{"schema":1})"), "product: schema: unknown member"},
-        {consumer_with(R"("product":{})"), "manifest: platforms: missing"},
-        {consumer_with(selection + R"(,"source":[])"), "profile: source: expected an object"},
-        {R"({"schema":"gpuprobe.consumer/2","name":"a"})", "manifest: schema: not"},
+        {application_with(R"("source":{"facts":[]})"),
+         "application: neither selection nor application"},
+        {application_with(selection + R"(,"floors":{})"), "floors: unknown member"},
+        {application_with(R"("selection":[])"), "selection: expected an object"},
+        {application_with(R"("selection":{"name":"a"})"), "selection: name: unknown member"},
+        {application_with(R"("application":{"schema":1})"), "application: schema: unknown member"},
+        {application_with(R"("application":{})"), "manifest: platforms: missing"},
+        {application_with(selection + R"(,"source":[])"), "profile: source: expected an object"},
+        {R"({"schema":"gpuprobe.application/2","name":"a"})", "manifest: schema: not"},
     };
     for (const auto& [text, problem] : kBroken) {
-        const auto added = set.add(text, "/etc/gpuprobe/consumers/a.json");
+        const auto added = set.add(text, "/etc/gpuprobe/applications/a.json");
         ASSERT_FALSE(added) << text;
         EXPECT_EQ(added.error().code, ErrorCode::Malformed);
-        EXPECT_TRUE(added.error().text.starts_with("/etc/gpuprobe/consumers/a.json: " +
+        EXPECT_TRUE(added.error().text.starts_with("/etc/gpuprobe/applications/a.json: " +
                                                    std::string{problem}))
             << added.error().text;
     }
     EXPECT_EQ(set.names(), (std::vector<std::string>{"a"}));
 }
 
-/// The floors of a consumer with one CUDA and one ROCm build.
-Result<Consumer> with_floor(const std::string& floor, const std::string& builds) {
-    return parse_consumer(consumer_with(
+/// The floors of an application with one CUDA and one ROCm build.
+Result<Application> with_floor(const std::string& floor, const std::string& builds) {
+    return parse_application(application_with(
         R"("selection":{"backends":["cuda","rocm","cpu"],"cpu":"last","integrated":"always",)"
         R"("strict":false,"floors":{"cuda":[")" +
-        floor + R"("]}},"product":{"platforms":{"linux-x86_64":{"variants":{)" + builds + "}}}}"));
+        floor + R"("]}},"application":{"platforms":{"linux-x86_64":{"variants":{)" + builds +
+        "}}}}"));
 }
 
 TEST(Floors, MayLeaveToTheProductWhatItsBuildsSay) {
@@ -152,34 +155,34 @@ TEST(Floors, MayLeaveToTheProductWhatItsBuildsSay) {
         const char* said;
         const char* meant;
     } kFloors[] = {
-        {"gfx=product", "gfx=gfx90a|gfx1030|gfx1100"},
-        {"driver>=product", "driver>=525.60.13"},
-        {"driver>=product or unknown", "driver>=525.60.13 or unknown"},
+        {"gfx=manifest", "gfx=gfx90a|gfx1030|gfx1100"},
+        {"driver>=manifest", "driver>=525.60.13"},
+        {"driver>=manifest or unknown", "driver>=525.60.13 or unknown"},
         // Toolkit 12.6, whose code nobody has listed, compiles for 5.0.
-        {"compute-capability>=product", "compute-capability>=5.0"},
+        {"compute-capability>=manifest", "compute-capability>=5.0"},
         {"compute-capability>=8.0", "compute-capability>=8.0"},
     };
     for (const auto& [said, meant] : kFloors) {
-        const auto consumer = with_floor(said, builds);
-        ASSERT_TRUE(consumer) << said << ": " << consumer.error().text;
-        EXPECT_EQ(consumer->selection->floors.at("cuda"), std::vector<std::string>{meant});
+        const auto application = with_floor(said, builds);
+        ASSERT_TRUE(application) << said << ": " << application.error().text;
+        EXPECT_EQ(application->selection->floors.at("cuda"), std::vector<std::string>{meant});
     }
 }
 
 TEST(Floors, LeaveToAProductOnlyWhatItSays) {
-    for (const auto* floor : {"gfx=product", "driver>=product", "compute-capability>=product"})
+    for (const auto* floor : {"gfx=manifest", "driver>=manifest", "compute-capability>=manifest"})
         EXPECT_EQ(with_floor(floor, R"("cpu":{})").error().text,
                   "floors: " + std::string{floor} + ": no build says it");
     const auto own =
         R"("new":{"requires":{"device":{"cuda":{"toolkit":"13.0","min_driver":"570"}}}})";
-    EXPECT_EQ(with_floor("driver>=product", own)->selection->floors.at("cuda").front(),
+    EXPECT_EQ(with_floor("driver>=manifest", own)->selection->floors.at("cuda").front(),
               "driver>=570.0");
-    EXPECT_FALSE(with_floor("glibc>=product", own));
+    EXPECT_FALSE(with_floor("glibc>=manifest", own));
 }
 
-TEST(ConsumerSet, HasALimit) {
-    ConsumerSet set;
-    for (std::size_t i = 0; i < kMaxConsumers; ++i)
+TEST(ApplicationSet, HasALimit) {
+    ApplicationSet set;
+    for (std::size_t i = 0; i < kMaxApplications; ++i)
         ASSERT_TRUE(set.add(profile_named("p" + std::to_string(i)), "x"));
     const auto added = set.add(profile_named("one-more"), "x");
     ASSERT_FALSE(added);
@@ -187,21 +190,22 @@ TEST(ConsumerSet, HasALimit) {
     EXPECT_TRUE(set.add(profile_named("p0", true), "x"));
 }
 
-TEST(Product, IsOfAConsumerOrAManifest) {
-    const auto product = std::string{R"("product":)"} + kProduct;
-    EXPECT_EQ(parse_product(consumer_with(product))->name, "mine");
-    EXPECT_EQ(parse_product(manifest_of("a"))->name, "a");
-    EXPECT_EQ(parse_product(R"({"platforms":{"linux-amd64":{"variants":{"cpu":{}}}}})")->name, "");
-    EXPECT_EQ(parse_product(profile_named("a")).error().text, "manifest: has no variants");
-    EXPECT_TRUE(parse_product("{").error().text.starts_with("manifest: "));
+TEST(Application, IsOfAnApplicationOrAManifest) {
+    const auto application = std::string{R"("application":)"} + kProduct;
+    EXPECT_EQ(parse_manifest(application_with(application))->name, "mine");
+    EXPECT_EQ(parse_manifest(manifest_of("a"))->name, "a");
+    EXPECT_EQ(parse_manifest(R"({"platforms":{"linux-amd64":{"variants":{"cpu":{}}}}})")->name, "");
+    EXPECT_EQ(parse_manifest(profile_named("a")).error().text, "manifest: has no variants");
+    EXPECT_TRUE(parse_manifest("{").error().text.starts_with("manifest: "));
 }
 
 TEST(UnknownName, IsCalledByTheOneThatWasPerhapsMeant) {
-    const auto near = unknown_name(ErrorCode::NotFound, "no product", "torhc", {"jax", "torch"});
+    const auto near =
+        unknown_name(ErrorCode::NotFound, "no application", "torhc", {"jax", "torch"});
     EXPECT_EQ(near.code, ErrorCode::NotFound);
-    EXPECT_EQ(near.text, "no product 'torhc'; did you mean 'torch'?");
-    EXPECT_EQ(unknown_name(ErrorCode::UnknownConsumer, "no consumer", "x", {"jax"}).text,
-              "no consumer 'x'; 'gpuprobectl consumers' lists them");
+    EXPECT_EQ(near.text, "no application 'torhc'; did you mean 'torch'?");
+    EXPECT_EQ(unknown_name(ErrorCode::UnknownApplication, "no application", "x", {"jax"}).text,
+              "no application 'x'; 'gpuprobectl apps' lists them");
 }
 
 }  // namespace

@@ -111,7 +111,7 @@ TEST(InstalledBuild, ReplacesWhatTheProfileSaysOfLibraries) {
 
 /// The folders of JetPack need no driver of the desktop's: its own is 540 with JetPack 6.
 TEST(BuiltInOllama, IsNotHeldBackByTheDriverOfAJetson) {
-    const auto set = ConsumerSet::with_builtins();
+    const auto set = ApplicationSet::with_builtins();
     auto report = h200("540.4.0", "12.6");
     report.host.arch = "aarch64";
     auto& orin = report.gpus.front();
@@ -212,14 +212,14 @@ TEST(InstalledBuild, RefusesWordsThatAreNone) {
         EXPECT_FALSE(select_request_from(request(json))) << json;
 }
 
-TEST(InstalledBuild, IsAVariantOfTheConsumersCatalogue) {
-    const auto consumers = ConsumerSet::with_builtins();
-    const auto& torch = *consumers.selection("torch");
+TEST(InstalledBuild, IsAVariantOfTheApplicationsCatalogue) {
+    const auto applications = ApplicationSet::with_builtins();
+    const auto& torch = *applications.selection("torch");
     auto report = h200("570.86.10", "12.8");
     report.host.os = "linux";
     report.host.arch = "x86_64";
     const auto with = [&](const char* name) {
-        return select(torch, {.variants = {name}}, report, {}, consumers.product("torch"));
+        return select(torch, {.variants = {name}}, report, {}, applications.manifest("torch"));
     };
     EXPECT_EQ(with("cu126")->backend, "cuda");
     EXPECT_EQ(with("cpu")->backend, "cpu");
@@ -245,8 +245,8 @@ Report radeon(const char* driver, std::vector<DeviceNode> shared) {
 }
 
 Decision for_torch(const Report& report) {
-    const auto consumers = ConsumerSet::with_builtins();
-    auto decision = select(*consumers.selection("torch"), {}, report);
+    const auto applications = ApplicationSet::with_builtins();
+    auto decision = select(*applications.selection("torch"), {}, report);
     EXPECT_TRUE(decision) << decision.error().text;
     return decision.value();
 }
@@ -307,14 +307,15 @@ Report radeon_without_vulkan(const char* driver) {
 }
 
 TEST(Brings, MesaWhichNeedsTheKernelsDriverAlone) {
-    const auto consumers = ConsumerSet::with_builtins();
-    const auto& ramalama = *consumers.selection("ramalama");
-    const auto& product = *consumers.product("ramalama");
+    const auto applications = ApplicationSet::with_builtins();
+    const auto& ramalama = *applications.selection("ramalama");
+    const auto& application = *applications.manifest("ramalama");
     const auto chosen_on = [&](const Report& report) {
-        const auto decision = select(ramalama, {}, report, {}, &product);
-        EXPECT_EQ(decision->backend, recommend(product, {}, report, Rules::current(), {},
-                                               selection_view(ramalama, {}, report, {}, &product))
-                                         .variant.value_or("none"))
+        const auto decision = select(ramalama, {}, report, {}, &application);
+        EXPECT_EQ(decision->backend,
+                  recommend(application, {}, report, Rules::current(), {},
+                            selection_view(ramalama, {}, report, {}, &application))
+                      .variant.value_or("none"))
             << "both say the same";
         return decision->backend;
     };
@@ -324,9 +325,9 @@ TEST(Brings, MesaWhichNeedsTheKernelsDriverAlone) {
     auto closed = radeon_without_vulkan("amdgpu");
     closed.gpus.front().nodes.front().accessible = false;
     EXPECT_EQ(chosen_on(closed), "cpu");
-    auto consumer_without = ramalama;
-    consumer_without.brings = {"rocm"};
-    EXPECT_EQ(select(consumer_without, {}, radeon_without_vulkan("amdgpu"))->backend, "cpu");
+    auto application_without = ramalama;
+    application_without.brings = {"rocm"};
+    EXPECT_EQ(select(application_without, {}, radeon_without_vulkan("amdgpu"))->backend, "cpu");
 }
 
 TEST(Brings, NameBackendsAndLibrariesThatAreNoDrivers) {

@@ -9,48 +9,48 @@
 #include "scenario.h"
 #include "support/case_name.h"
 
-/// What the products of data/knowledge/consumers answer: as the projects choose where a scenario
-/// says so, and on further machines, made from those of the scenarios.
+/// What the applications of data/knowledge/applications answer: as the projects choose where a
+/// scenario says so, and on further machines, made from those of the scenarios.
 namespace gpuprobe {
 namespace {
 
 using namespace testing_variants;
 
-Manifest catalogue(const std::string& product) {
-    const auto known = ConsumerSet::with_builtins();
-    const auto* manifest = known.product(product);
-    EXPECT_NE(manifest, nullptr) << product;
+Manifest catalogue(const std::string& application) {
+    const auto known = ApplicationSet::with_builtins();
+    const auto* manifest = known.manifest(application);
+    EXPECT_NE(manifest, nullptr) << application;
     return manifest ? *manifest : Manifest{};
 }
 
-/// The sample that a scenario speaks of, and the catalogue of the same product.
-const std::map<std::string, std::string> kProducts = {{"torch-2.13", "torch"},
-                                                      {"llama.cpp", "llama.cpp"},
-                                                      {"llama-app", "llama.app"},
-                                                      {"ollama", "ollama"},
-                                                      {"jax", "jax"},
-                                                      {"localai", "localai"},
-                                                      {"tsuku-llm", "tsuku-llm"},
-                                                      {"tsuku-llm-recipe", "tsuku-llm-recipe"}};
-/// What the product has instead of what the sample has: PRODUCT/SCENARIO or PRODUCT/VARIANT. The
-/// sample names llama.app's CPU builds by ggml's scores, the product by features; torch and
-/// llama.cpp are newer than their samples.
+/// The sample that a scenario speaks of, and the catalogue of the same application.
+const std::map<std::string, std::string> kManifests = {{"torch-2.13", "torch"},
+                                                       {"llama.cpp", "llama.cpp"},
+                                                       {"llama-app", "llama.app"},
+                                                       {"ollama", "ollama"},
+                                                       {"jax", "jax"},
+                                                       {"localai", "localai"},
+                                                       {"tsuku-llm", "tsuku-llm"},
+                                                       {"tsuku-llm-recipe", "tsuku-llm-recipe"}};
+/// What the application has instead of what the sample has: APPLICATION/SCENARIO or
+/// APPLICATION/VARIANT. The sample names llama.app's CPU builds by ggml's scores, the application
+/// by features; torch and llama.cpp are newer than their samples.
 const std::map<std::string, std::string> kNames = {{"llama.app/cpu/haswell", "cpu/ylkkk"},
                                                    {"llama.cpp/G13", "ubuntu-cuda-13.4-x64"},
                                                    {"torch/cu130", "cu132"},
                                                    {"torch/rocm7.2", "rocm7.14"}};
 
-/// A product's builds do not repeat what its selection refuses, as integrated GPUs.
-Refusals refusals_on(const std::string& product, const Report& report) {
-    const auto known = ConsumerSet::with_builtins();
-    const auto* profile = known.selection(product);
+/// An application's builds do not repeat what its selection refuses, as integrated GPUs.
+Refusals refusals_on(const std::string& application, const Report& report) {
+    const auto known = ApplicationSet::with_builtins();
+    const auto* profile = known.selection(application);
     return profile ? selection_view(*profile, {}, report).refusals : Refusals{};
 }
 
 struct Check {
     std::string name;
     std::string machine;
-    std::string product;
+    std::string application;
     Value wanted;
 };
 
@@ -60,11 +60,11 @@ std::vector<Check> checks() {
     for (const auto& scenario : *golden.at("scenarios").as_array())
         for (const auto& check : *scenario.at("checks").as_array()) {
             const auto* sample = check.at("manifest").as_string();
-            if (!sample || !kProducts.contains(*sample))
+            if (!sample || !kManifests.contains(*sample))
                 continue;
             const auto id = *scenario.at("id").as_string();
             list.push_back(
-                {id + "_" + std::to_string(list.size()), id, kProducts.at(*sample), check});
+                {id + "_" + std::to_string(list.size()), id, kManifests.at(*sample), check});
         }
     return list;
 }
@@ -76,16 +76,16 @@ TEST_P(Catalogue, ChoosesWhatTheProjectChooses) {
     const RecommendRequest request{.prefer = texts(wanted.at("prefer")),
                                    .exclude = texts(wanted.at("exclude"))};
     const auto report = machine(GetParam().machine);
-    const auto answer = recommend(catalogue(GetParam().product), request, report, rules(), {},
-                                  {.refusals = refusals_on(GetParam().product, report)});
+    const auto answer = recommend(catalogue(GetParam().application), request, report, rules(), {},
+                                  {.refusals = refusals_on(GetParam().application, report)});
     auto expected = text(wanted.at("expect"));
     for (const auto& key : {GetParam().machine, expected.value_or("")})
-        if (const auto newer = kNames.find(GetParam().product + "/" + key);
+        if (const auto newer = kNames.find(GetParam().application + "/" + key);
             newer != kNames.end() && !std::ranges::count(request.prefer, key)) {
             expected = newer->second;
             break;
         }
-    EXPECT_EQ(answer.variant, expected) << GetParam().product << json_pretty(to_value(answer));
+    EXPECT_EQ(answer.variant, expected) << GetParam().application << json_pretty(to_value(answer));
     if (!answer.variant) {
         EXPECT_TRUE(answer.status == RecommendStatus::None);
     }
@@ -120,7 +120,7 @@ Report with_libraries(const std::string& scenario, std::vector<std::string> sona
 
 struct Row {
     const char* name;  ///< the acceptance scenario, and what it is about
-    const char* product;
+    const char* application;
     Report (*machine)();
     const char* variant;  ///< "" for none
     const char* rejected = "";
@@ -129,7 +129,7 @@ struct Row {
 class Further : public ::testing::TestWithParam<Row> {};
 
 TEST_P(Further, IsAnsweredAsDocumented) {
-    const auto answer = recommend(catalogue(GetParam().product), {}, GetParam().machine(), rules());
+    const auto answer = recommend(catalogue(GetParam().application), {}, GetParam().machine(), rules());
     EXPECT_EQ(answer.variant.value_or(""), GetParam().variant) << json_pretty(to_value(answer));
     if (*GetParam().rejected == '\0')
         return;

@@ -5,7 +5,7 @@
 #include "policy/recommend.h"
 #include "unit/policy/machines.h"
 
-/// Which of several GPUs comes first, for a choice and for the builds of the same consumer.
+/// Which of several GPUs comes first, for a choice and for the builds of the same application.
 namespace gpuprobe {
 namespace {
 
@@ -23,39 +23,43 @@ Report two_vendors() {
     return report;
 }
 
-Consumer consumer_with(const std::string& member) {
-    auto consumer = parse_consumer(
-        R"({"schema":"gpuprobe.consumer/1","name":"p","description":"p","selection":{)" + member +
+Application application_with(const std::string& member) {
+    auto application = parse_application(
+        R"({"schema":"gpuprobe.application/1","name":"p","description":"p","selection":{)" +
+        member +
         R"("backends":["cuda","rocm","vulkan","cpu"],"cpu":"last","integrated":"fallback",)"
-        R"("strict":false},"product":{"platforms":{"linux-x86_64":{"variants":{)"
+        R"("strict":false},"application":{"platforms":{"linux-x86_64":{"variants":{)"
         R"("cuda":{"tier":3,"requires":{"device":{"backend":"cuda"}}},)"
         R"("rocm":{"tier":2,"requires":{"device":{"backend":"hip"}}},)"
         R"("vulkan":{"tier":1,"requires":{"device":{"backend":"vulkan"}}},"cpu":{}}}}}})");
-    EXPECT_TRUE(consumer) << consumer.error().text;
-    return consumer ? std::move(consumer).value() : Consumer{};
+    EXPECT_TRUE(application) << application.error().text;
+    return application ? std::move(application).value() : Application{};
 }
 
-Decision chosen(const Consumer& consumer, const Report& report, const SelectRequest& request = {}) {
-    auto decision = select(*consumer.selection, request, report, {}, &*consumer.product);
+Decision chosen(const Application& application,
+                const Report& report,
+                const SelectRequest& request = {}) {
+    auto decision = select(*application.selection, request, report, {}, &*application.application);
     EXPECT_TRUE(decision) << decision.error().text;
     return decision ? std::move(decision).value() : Decision{};
 }
 
-Recommendation recommended(const Consumer& consumer,
+Recommendation recommended(const Application& application,
                            const Report& report,
                            const SelectRequest& rule = {}) {
-    return recommend(*consumer.product, {}, report, Rules::current(), {},
-                     selection_view(*consumer.selection, rule, report, {}, &*consumer.product));
+    return recommend(
+        *application.application, {}, report, Rules::current(), {},
+        selection_view(*application.selection, rule, report, {}, &*application.application));
 }
 
 using Words = std::vector<std::string>;
 
 TEST(ChoiceOrder, IsOfBackendsUnlessTheProfileSaysGpus) {
     const auto report = two_vendors();
-    const auto by_backend = consumer_with("");
+    const auto by_backend = application_with("");
     EXPECT_EQ(chosen(by_backend, report).gpus, Words{kNvidia});
     EXPECT_EQ(recommended(by_backend, report).variant, "cuda");
-    const auto by_gpu = consumer_with(R"("order":"gpus",)");
+    const auto by_gpu = application_with(R"("order":"gpus",)");
     EXPECT_EQ(chosen(by_gpu, report).gpus, Words{kAmd});
     EXPECT_EQ(chosen(by_gpu, report).backend, "rocm");
     EXPECT_EQ(recommended(by_gpu, report).gpus, Words{kAmd});
@@ -65,20 +69,20 @@ TEST(ChoiceOrder, IsOfBackendsUnlessTheProfileSaysGpus) {
 }
 
 TEST(ChoiceOrder, OfARequestComesBeforeTheProfiles) {
-    const auto consumer = consumer_with(R"("order":"gpus",)");
+    const auto application = application_with(R"("order":"gpus",)");
     const SelectRequest request{.prefer = {"cuda"}};
-    EXPECT_EQ(chosen(consumer, two_vendors(), request).gpus, Words{kNvidia});
-    EXPECT_EQ(recommended(consumer, two_vendors(), request).gpus, Words{kNvidia});
+    EXPECT_EQ(chosen(application, two_vendors(), request).gpus, Words{kNvidia});
+    EXPECT_EQ(recommended(application, two_vendors(), request).gpus, Words{kNvidia});
 }
 
 /// The build for the backend that comes first would be for the integrated GPU.
 TEST(ChoiceOrder, OfBuildsPutsIntegratedGpusLastAsTheSelectionDoes) {
     auto report = two_vendors();
     report.gpus[1].kind = GpuKind::Integrated;
-    const auto consumer = consumer_with("");
-    EXPECT_EQ(chosen(consumer, report).gpus, Words{kAmd});
-    EXPECT_EQ(recommended(consumer, report).variant, "rocm");
-    EXPECT_EQ(recommended(consumer, report).fallback.front(), "vulkan");
+    const auto application = application_with("");
+    EXPECT_EQ(chosen(application, report).gpus, Words{kAmd});
+    EXPECT_EQ(recommended(application, report).variant, "rocm");
+    EXPECT_EQ(recommended(application, report).fallback.front(), "vulkan");
 }
 
 /// Three older cards have more memory together than the one that is chosen.
@@ -92,19 +96,19 @@ TEST(ChoiceOrder, OfBuildsIsForTheGpuThatIsChosen) {
     report.host = {.os = "linux", .arch = "x86_64"};
     report.gpus.front().driver.version = report.gpus[1].driver.version =
         report.gpus[2].driver.version = "580.65.06";
-    auto consumer = consumer_with("");
-    const auto builds = parse_consumer(
+    auto application = application_with("");
+    const auto builds = parse_application(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{)"
         R"("sm_80":{"tier":3,"requires":{"device":{"backend":"cuda","vendor":["nvidia"],)"
         R"("cuda":{"toolkit":"12.4","exact":true,"sass":["8.0"]}}}},)"
         R"("sm_90":{"tier":3,"requires":{"device":{"backend":"cuda","vendor":["nvidia"],)"
         R"("cuda":{"toolkit":"12.4","exact":true,"sass":["9.0"]}}}}}}}})");
     ASSERT_TRUE(builds) << builds.error().text;
-    EXPECT_EQ(recommend(*builds->product, {}, report, Rules::current()).variant, "sm_80")
+    EXPECT_EQ(recommend(*builds->application, {}, report, Rules::current()).variant, "sm_80")
         << "without a selection more memory is better";
-    consumer.product = builds->product;
-    EXPECT_EQ(chosen(consumer, report).gpus, Words{"pci:0000:01:00.0"});
-    EXPECT_EQ(recommended(consumer, report).variant, "sm_90");
+    application.application = builds->application;
+    EXPECT_EQ(chosen(application, report).gpus, Words{"pci:0000:01:00.0"});
+    EXPECT_EQ(recommended(application, report).variant, "sm_90");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using namespace testing_variants;
 constexpr const char* kNode = "/dev/nvidia0";
 
 Manifest vendor_and_cpu() {
-    auto manifest = parse_product(
+    auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{)"
         R"("gpu":{"family":"cuda","tier":9,"requires":{"device":{"vendor":["nvidia"]}}},)"
         R"("cpu":{}}}}})");

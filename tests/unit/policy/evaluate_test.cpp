@@ -3,14 +3,14 @@
 
 #include "unit/policy/scenario.h"
 
-/// What a consumer does not use a build of it is not for.
+/// What an application does not use a build of it is not for.
 namespace gpuprobe {
 namespace {
 
 using namespace testing_variants;
 
 Manifest cuda_and_cpu(const std::string& of_host = "{}") {
-    auto manifest = parse_product(
+    auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{)"
         R"("gpu":{"family":"cuda","tier":9,"requires":{"device":{"cuda":{"toolkit":"12.4"}},"host":)" +
         of_host + R"(}},"cpu":{}}}}})");
@@ -22,9 +22,9 @@ Profile with_cuda() {
     return Profile{.name = "p", .backends = {"cuda", "cpu"}};
 }
 
-Recommendation for_consumer(const Profile& profile,
-                            const Report& report,
-                            const Manifest& manifest = cuda_and_cpu()) {
+Recommendation for_application(const Profile& profile,
+                               const Report& report,
+                               const Manifest& manifest = cuda_and_cpu()) {
     return recommend(manifest, {}, report, rules(), {}, selection_view(profile, {}, report));
 }
 
@@ -37,10 +37,10 @@ Report crashing_machine() {
     return report;
 }
 
-TEST(Refusals, KeepABuildFromAGpuThatTheConsumerCannotUse) {
-    EXPECT_EQ(for_consumer(with_cuda(), machine("G02")).variant, "gpu");
+TEST(Refusals, KeepABuildFromAGpuThatTheApplicationCannotUse) {
+    EXPECT_EQ(for_application(with_cuda(), machine("G02")).variant, "gpu");
     const auto report = crashing_machine();
-    const auto answer = for_consumer(with_cuda(), report);
+    const auto answer = for_application(with_cuda(), report);
     EXPECT_EQ(answer.variant, "cpu");
     const auto* rejected = candidate(answer, "gpu");
     ASSERT_TRUE(rejected);
@@ -50,14 +50,14 @@ TEST(Refusals, KeepABuildFromAGpuThatTheConsumerCannotUse) {
     EXPECT_EQ(rejected->reasons[0].detail.at("predicate"), Value{"backend"});
 }
 
-/// A build says nothing of integrated GPUs that its consumer's selection says.
+/// A build says nothing of integrated GPUs that its application's selection says.
 TEST(Refusals, OfIntegratedGpusAreLiftedByTheCallersVariables) {
     auto profile = with_cuda();
     profile.integrated = IntegratedPolicy::Never;
     profile.integrated_by = {{"P_INTEGRATED", "1"}};
     auto report = machine("G02");
     report.gpus[0].kind = GpuKind::Integrated;
-    const auto answer = for_consumer(profile, report);
+    const auto answer = for_application(profile, report);
     EXPECT_EQ(answer.variant, "cpu");
     EXPECT_TRUE(has_reason(candidate(answer, "gpu")->reasons, "integrated-not-enabled"));
     const SelectRequest told{.environment = {{"P_INTEGRATED", "1"}}};
@@ -73,7 +73,7 @@ TEST(Refusals, AreNotToldWhereTheBuildSaysIt) {
     profile.floors["cuda"] = {"library=libcudart.so.12"};
     auto report = machine("G02");
     report.host.libraries = std::vector<std::string>{"libgomp.so.1"};
-    const auto answer = for_consumer(profile, report, manifest);
+    const auto answer = for_application(profile, report, manifest);
     const auto& reasons = candidate(answer, "gpu")->reasons;
     ASSERT_EQ(reasons.size(), 1U);
     EXPECT_TRUE(reasons[0].is("library-missing"));
@@ -83,7 +83,7 @@ TEST(Refusals, AreNotToldWhereTheBuildSaysIt) {
 /// The profile asks for another library than the build does; the newer driver of the two is enough
 /// for both.
 TEST(Refusals, AreToldWhereTheBuildSaysTheSameOfSomethingElse) {
-    const auto manifest = parse_product(
+    const auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{)"
         R"("gpu":{"family":"cuda","tier":9,"requires":{"device":{"backend":"cuda",)"
         R"("driver_min":"9000"},"host":{"libs":["libcublas.so.12"]}}},"cpu":{}}}}})");
@@ -92,7 +92,7 @@ TEST(Refusals, AreToldWhereTheBuildSaysTheSameOfSomethingElse) {
     profile.floors["cuda"] = {"library=libcudart.so.12", "driver>=9001"};
     auto report = machine("G02");
     report.host.libraries = std::vector<std::string>{"libgomp.so.1"};
-    const auto answer = for_consumer(profile, report, *manifest);
+    const auto answer = for_application(profile, report, *manifest);
     std::vector<std::string> codes;
     for (const auto& reason : candidate(answer, "gpu")->reasons)
         codes.push_back(reason.code);
@@ -110,16 +110,16 @@ TEST(Refusals, OfTheHostAreOfTheHost) {
     profile.floors["cuda"] = {"library=libcudart.so.12"};
     auto report = machine("G02");
     report.host.libraries = std::vector<std::string>{"libgomp.so.1"};
-    const auto answer = for_consumer(profile, report);
+    const auto answer = for_application(profile, report);
     const auto& reasons = candidate(answer, "gpu")->reasons;
     ASSERT_EQ(reasons.size(), 1U);
     EXPECT_EQ(reasons[0].detail.at("where"), Value{"host"});
 }
 
-TEST(Refusals, KeepABuildFromVendorsThatTheConsumerLeavesOut) {
+TEST(Refusals, KeepABuildFromVendorsThatTheApplicationLeavesOut) {
     auto profile = with_cuda();
     profile.vendors = {{"amd", {"cuda"}}};
-    const auto answer = for_consumer(profile, machine("G02"));
+    const auto answer = for_application(profile, machine("G02"));
     EXPECT_EQ(answer.variant, "cpu");
     EXPECT_TRUE(candidate(answer, "gpu")->reasons[0].is("not-in-profile-for-vendor"));
 }
@@ -127,9 +127,9 @@ TEST(Refusals, KeepABuildFromVendorsThatTheConsumerLeavesOut) {
 TEST(Refusals, AreNoneOfWhatNobodyKnowsOrTheProfileDoesNotName) {
     auto report = crashing_machine();
     report.gpus[0].backends.erase("cuda");
-    EXPECT_EQ(for_consumer(with_cuda(), report).variant, "gpu");
+    EXPECT_EQ(for_application(with_cuda(), report).variant, "gpu");
     EXPECT_EQ(
-        for_consumer(Profile{.name = "p", .backends = {"vulkan"}}, crashing_machine()).variant,
+        for_application(Profile{.name = "p", .backends = {"vulkan"}}, crashing_machine()).variant,
         "gpu");
 }
 

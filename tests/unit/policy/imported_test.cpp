@@ -21,7 +21,7 @@ class ImportedManifest : public ::testing::TestWithParam<Choice> {};
 
 TEST_P(ImportedManifest, ChoosesAsTheProjectDoes) {
     const auto path = "/tests/data/variants/imported/" + std::string{GetParam().manifest} + ".json";
-    const auto manifest = parse_product(file(path));
+    const auto manifest = parse_manifest(file(path));
     ASSERT_TRUE(manifest) << manifest.error().text;
     const auto answer = recommend(*manifest, {}, machine(GetParam().machine), rules());
     EXPECT_EQ(answer.variant.value_or(""), GetParam().variant);

@@ -458,9 +458,9 @@ Report crowded_machine() {
 }
 
 TEST(EveryProfile, AnswersTheSameInWhateverOrderTheReportIs) {
-    const auto set = ConsumerSet::with_builtins();
+    const auto set = ApplicationSet::with_builtins();
     std::mt19937 random{42};
-    for (const auto& name : set.consumers()) {
+    for (const auto& name : set.applications()) {
         const auto first = decide(*set.selection(name), {}, crowded_machine());
         EXPECT_TRUE(first.backend) << name;
         for (int round = 0; round < 20; ++round) {
@@ -473,7 +473,7 @@ TEST(EveryProfile, AnswersTheSameInWhateverOrderTheReportIs) {
 }
 
 TEST(BuiltinProfiles, TakeRocmWhereItsLibraryHasCode) {
-    const auto set = ConsumerSet::with_builtins();
+    const auto set = ApplicationSet::with_builtins();
     auto report = report_of({testing::amd_card("0000:03:00.0", "", 0)});
     EXPECT_EQ(decide(*set.selection("ollama"), {}, report).backend, "rocm");
     for (const auto* gfx : {"gfx803", "gfx1031", "gfx1034", "gfx1103"}) {
@@ -484,7 +484,7 @@ TEST(BuiltinProfiles, TakeRocmWhereItsLibraryHasCode) {
 
 /// Source: ollama, discover/runner.go.
 TEST(BuiltinProfiles, UseIntegratedGpusWhereOllamaIsToldTo) {
-    const auto set = ConsumerSet::with_builtins();
+    const auto set = ApplicationSet::with_builtins();
     const auto& profile = *set.selection("ollama");
     const SelectRequest told{.environment = {{"OLLAMA_IGPU_ENABLE", "1"}}};
     const auto intel = report_of({intel_graphics()});
@@ -505,7 +505,7 @@ TEST(BuiltinProfiles, UseIntegratedGpusWhereOllamaIsToldTo) {
 
 /// Floors with alternatives for Jetsons, and a higher one for older chips.
 TEST(BuiltinProfiles, SayOnceWhichDriverOllamaNeeds) {
-    const auto set = ConsumerSet::with_builtins();
+    const auto set = ApplicationSet::with_builtins();
     auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});
     report.gpus[0].driver.version = "535.216.01";
     for (const auto& [capability, need] : {std::pair{"8.6", "550"}, {"6.1", "570"}}) {
@@ -519,7 +519,7 @@ TEST(BuiltinProfiles, SayOnceWhichDriverOllamaNeeds) {
 
 /// Source: llama.cpp, ggml-opencl.cpp: a device of no family that it knows is dropped.
 TEST(BuiltinProfiles, DoNotSendLlamaCppToNvidiasAndAmdsOpenCl) {
-    const auto set = ConsumerSet::with_builtins();
+    const auto set = ApplicationSet::with_builtins();
     for (auto gpu : {nvidia_card("0000:06:00.0", kFirstUuid, 0),
                      testing::amd_card("0000:03:00.0", "", 0), intel_graphics()}) {
         const bool is_intels = gpu.vendor == "intel";
@@ -531,8 +531,8 @@ TEST(BuiltinProfiles, DoNotSendLlamaCppToNvidiasAndAmdsOpenCl) {
 }
 
 TEST(EveryProfile, IsReadAsItIsWritten) {
-    const auto set = ConsumerSet::with_builtins();
-    for (const auto& name : set.consumers()) {
+    const auto set = ApplicationSet::with_builtins();
+    for (const auto& name : set.applications()) {
         ASSERT_NE(set.selection(name), nullptr) << name;
         EXPECT_EQ(set.selection(name)->name, name);
         const auto again = profile_from(to_value(*set.selection(name)));

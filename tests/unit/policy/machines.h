@@ -12,7 +12,7 @@
 namespace gpuprobe::testing {
 
 inline Profile default_profile() {
-    const auto set = ConsumerSet::with_builtins();
+    const auto set = ApplicationSet::with_builtins();
     const auto* profile = set.selection("default");
     if (!profile) {
         std::cerr << "no default profile\n";

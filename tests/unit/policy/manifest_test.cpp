@@ -38,7 +38,7 @@ struct Bad {
 class BadManifest : public ::testing::TestWithParam<Bad> {};
 
 TEST_P(BadManifest, IsRefusedWithItsPlace) {
-    const auto manifest = parse_product(GetParam().json);
+    const auto manifest = parse_manifest(GetParam().json);
     ASSERT_FALSE(manifest);
     EXPECT_EQ(manifest.error().code, ErrorCode::Malformed);
     EXPECT_EQ(manifest.error().text, std::string{"manifest: "} + GetParam().problem);
@@ -243,8 +243,8 @@ std::string of_variants(std::size_t count) {
 }
 
 TEST(ManifestLimit, OfVariantsIsPerPlatform) {
-    EXPECT_TRUE(parse_product(of_variants(kMaxVariants)));
-    const auto more = parse_product(of_variants(kMaxVariants + 1));
+    EXPECT_TRUE(parse_manifest(of_variants(kMaxVariants)));
+    const auto more = parse_manifest(of_variants(kMaxVariants + 1));
     ASSERT_FALSE(more);
     EXPECT_EQ(more.error().text,
               "manifest: platforms.linux-x86_64.variants: needs 1 to 512 variants");
@@ -252,18 +252,18 @@ TEST(ManifestLimit, OfVariantsIsPerPlatform) {
 
 TEST(ManifestLimit, OfTheTextIsOneMebibyte) {
     const auto manifest = of_variants(1);
-    EXPECT_TRUE(parse_product(manifest + std::string(kMaxManifest.count - manifest.size(), ' ')));
+    EXPECT_TRUE(parse_manifest(manifest + std::string(kMaxManifest.count - manifest.size(), ' ')));
     const auto more =
-        parse_product(manifest + std::string(kMaxManifest.count - manifest.size() + 1, ' '));
+        parse_manifest(manifest + std::string(kMaxManifest.count - manifest.size() + 1, ' '));
     ASSERT_FALSE(more);
     EXPECT_EQ(more.error().code, ErrorCode::TooLarge);
-    EXPECT_FALSE(parse_product(std::string(mib(2).count, ' ')));
+    EXPECT_FALSE(parse_manifest(std::string(mib(2).count, ' ')));
 }
 
 TEST(ManifestLimit, OfDepthNamesThePlace) {
     std::string deep = R"({"schema":"gpuprobe.variants/1","x-a":)";
     deep += std::string(10000, '[');
-    const auto manifest = parse_product(deep);
+    const auto manifest = parse_manifest(deep);
     ASSERT_FALSE(manifest);
     EXPECT_EQ(manifest.error().code, ErrorCode::Malformed);
     EXPECT_TRUE(manifest.error().text.starts_with("manifest: x-a[0][0]")) << manifest.error().text;
@@ -278,16 +278,16 @@ TEST(ManifestLimit, OfAlternativesIsSixteen) {
             list += i == 0 ? "{}" : ",{}";
         return with_requires(R"({"device":[)" + list + "]}");
     };
-    EXPECT_TRUE(parse_product(of_alternatives(16)));
-    EXPECT_FALSE(parse_product(of_alternatives(17)));
+    EXPECT_TRUE(parse_manifest(of_alternatives(16)));
+    EXPECT_FALSE(parse_manifest(of_alternatives(17)));
 }
 
 TEST(Manifest, IsRefusedWhereverItIsCut) {
     const auto whole = file("/tests/data/variants/manifests/tsuku-llm.json");
     const auto end = whole.find_last_of('}');
     for (std::size_t cut = 0; cut <= end; ++cut)
-        EXPECT_FALSE(parse_product(whole.substr(0, cut))) << cut;
-    EXPECT_TRUE(parse_product(whole));
+        EXPECT_FALSE(parse_manifest(whole.substr(0, cut))) << cut;
+    EXPECT_TRUE(parse_manifest(whole));
 }
 
 TEST(Manifest, SurvivesEachByteChanged) {
@@ -296,15 +296,15 @@ TEST(Manifest, SurvivesEachByteChanged) {
         for (const char byte : {'\0', '"', '{', '\xff', '9'}) {
             auto changed = whole;
             changed[i] = byte;
-            if (const auto manifest = parse_product(changed))
+            if (const auto manifest = parse_manifest(changed))
                 (void)recommend(*manifest, {}, machine("G23"), rules());
         }
 }
 
 TEST(Manifest, HasItsHash) {
-    const auto manifest = parse_product(of_variants(1)).value();
+    const auto manifest = parse_manifest(of_variants(1)).value();
     EXPECT_EQ(manifest.sha256.size(), 64U);
-    EXPECT_NE(manifest.sha256, parse_product(of_variants(1) + "\n").value().sha256);
+    EXPECT_NE(manifest.sha256, parse_manifest(of_variants(1) + "\n").value().sha256);
 }
 
 class SampleManifest : public ::testing::TestWithParam<const char*> {};
@@ -328,16 +328,16 @@ INSTANTIATE_TEST_SUITE_P(Table,
 // tsuku's own forms -----------------------------------------------------------------------------
 
 TEST(TsukuManifest, OfTwoLevelsImpliesWhatTheNamesSay) {
-    const auto manifest = parse_product(std::string{R"({"version":"0.2.0","platforms":{
+    const auto manifest = parse_manifest(std::string{R"({"version":"0.2.0","platforms":{
         "darwin-arm64":{"default":"metal","variants":{"metal":{"url":"https://a/m","sha256":")"} +
-                                        kHash + R"("}}},
+                                         kHash + R"("}}},
         "linux-amd64":{"default":"cpu","variants":{
             "cuda":{"url":"https://a/cuda","sha256":")" +
-                                        kHash + R"("},
+                                         kHash + R"("},
             "vulkan":{"url":"https://a/vulkan","sha256":")" +
-                                        kHash + R"("},
+                                         kHash + R"("},
             "cpu":{"url":"https://a/cpu","sha256":")" +
-                                        kHash + R"("}}}}})");
+                                         kHash + R"("}}}}})");
     ASSERT_TRUE(manifest) << manifest.error().text;
     ASSERT_EQ(manifest->platforms.size(), 1U);
     const auto answer = recommend(*manifest, {}, machine("G23"), rules());
@@ -358,7 +358,7 @@ struct NewWord {
 class NewerManifest : public ::testing::TestWithParam<NewWord> {};
 
 TEST_P(NewerManifest, LosesThatVariantAlone) {
-    const auto manifest = parse_product(
+    const auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"v":)" +
         std::string{GetParam().variant} + R"(,"cpu":{"tier":0}}}}})");
     ASSERT_TRUE(manifest) << manifest.error().text;
@@ -390,16 +390,16 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// A list of which one word must be true still has the others.
 TEST(NewerManifests, KeepAWordBesideOneThatIsNotKnown) {
-    const auto manifest = parse_product(
+    const auto manifest = parse_manifest(
         with_requires(R"({"device":{"vendor":["acme","nvidia"],"kinds":["npu","discrete"]}})"));
     ASSERT_TRUE(manifest) << manifest.error().text;
     EXPECT_EQ(recommend(*manifest, {}, machine("G02"), rules()).variant, "v");
 }
 
 TEST(TsukuManifest, FlatHasOneVariant) {
-    const auto manifest = parse_product(std::string{R"({"platforms":{"linux-amd64":{
+    const auto manifest = parse_manifest(std::string{R"({"platforms":{"linux-amd64":{
         "url":"https://a/b","sha256":")"} +
-                                        kHash + R"("}}})");
+                                         kHash + R"("}}})");
     ASSERT_TRUE(manifest) << manifest.error().text;
     EXPECT_EQ(recommend(*manifest, {}, machine("G25"), rules()).variant, "default");
 }

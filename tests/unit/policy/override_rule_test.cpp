@@ -149,11 +149,11 @@ class MistakenRule : public ::testing::TestWithParam<MistakeRow> {};
 
 TEST_P(MistakenRule, IsRefusedWithTheNearestWord) {
     const auto profile = default_profile();
-    const auto product = parse_product(R"({"schema":"gpuprobe.variants/1","name":"default",
+    const auto application = parse_manifest(R"({"schema":"gpuprobe.variants/1","name":"default",
         "platforms":{"linux-x86_64":{"variants":{"cu12":{"family":"cuda"}}}}})");
-    ASSERT_TRUE(product) << product.error().text;
+    ASSERT_TRUE(application) << application.error().text;
     const auto rule = override_rule_from(json(GetParam().rule)).value();
-    const auto checked = check_rule(rule, &profile, &*product, two_cards());
+    const auto checked = check_rule(rule, &profile, &*application, two_cards());
     if (!*GetParam().says) {
         EXPECT_TRUE(checked) << checked.error().text;
         return;

@@ -50,7 +50,7 @@ TEST(ProfileSchema, HasTheBackendsThatAProfileMayOrder) {
 TEST(ProfileSchema, HasTheFactsThatAreDocumented) {
     const auto schema = parse_json(file("/data/schema/profile.schema.json"), mib(1)).value();
     const auto facts = facts_of_schema(schema);
-    EXPECT_EQ(facts, matches(file("/docs/consumers.md"), "\\| `\\{([a-z_]+)\\}`"));
+    EXPECT_EQ(facts, matches(file("/docs/applications.md"), "\\| `\\{([a-z_]+)\\}`"));
     for (const auto& name : facts)
         EXPECT_TRUE(is_selector_fact(name)) << name;
 }
@@ -125,12 +125,12 @@ void expect_documented(std::span<const RequestKey> keys,
 }
 
 TEST(Requests, AreDocumented) {
-    expect_documented(select_keys(), "/docs/consumers.md", "SelectBackend");
+    expect_documented(select_keys(), "/docs/applications.md", "SelectBackend");
     expect_documented(recommend_keys(), "/docs/variants.md", "RecommendVariant");
 }
 
 TEST(Requests, HaveInRulesWhatIsDocumented) {
-    const auto page = section(file("/docs/consumers.md"), "Overrides and outcomes");
+    const auto page = section(file("/docs/applications.md"), "Overrides and outcomes");
     const auto said = remark("SetOverride");
     for (const auto& key : select_keys()) {
         const std::string name{key.key};
@@ -153,7 +153,7 @@ TEST(Requests, SuggestTheKeyThatWasMeant) {
 }
 
 TEST(MachineFacts, AreDocumentedAndNoOthers) {
-    const auto page = file("/docs/consumers.md");
+    const auto page = file("/docs/applications.md");
     const auto from = page.find("| fact | type |");
     const auto documented = matches(page.substr(from, page.find("\n\n", from) + 1 - from),
                                     "[|,] `([a-z0-9-]+)`(?=[^|]*\\|[^|]*\\|[^|]*\\|\n)");
@@ -170,7 +170,7 @@ TEST(MachineFacts, CanAllBeRead) {
 }
 
 TEST(Situations, AreDocumented) {
-    const auto documented = matches(file("/docs/consumers.md"), "`([a-z-]+)`");
+    const auto documented = matches(file("/docs/applications.md"), "`([a-z-]+)`");
     const auto code = file("/src/policy/messages.cpp");
     const auto from = code.find("kSituations");
     const auto situations =

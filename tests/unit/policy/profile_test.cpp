@@ -20,7 +20,7 @@ Result<Profile> parse_profile(std::string_view json) {
 /// The profile as a document of its own.
 const std::string& default_text() {
     static const auto kText =
-        json_pretty(to_value(*ConsumerSet::with_builtins().selection("default")));
+        json_pretty(to_value(*ApplicationSet::with_builtins().selection("default")));
     return kText;
 }
 

@@ -87,7 +87,7 @@ class VariantCase : public ::testing::TestWithParam<VariantRow> {};
 
 TEST_P(VariantCase, CoversTheGpusThatTheProjectKeeps) {
     const auto& row = GetParam();
-    const auto manifest = parse_product(row.manifest);
+    const auto manifest = parse_manifest(row.manifest);
     ASSERT_TRUE(manifest) << manifest.error().text;
     const auto answer =
         recommend(*manifest, {}, case_machine(row.gpus, row.driver, row.cuda), rules());
@@ -145,7 +145,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(VariantCaseOfTheUnknown, IsKeptWhereTheVariantTakesTheRisk) {
     // "ollama-cuda-old-5": an unknown driver fails open.
     const auto manifest =
-        parse_product(variant_text(R"({"driver_min":"550"})", R"("on_unknown":"accept",)")).value();
+        parse_manifest(variant_text(R"({"driver_min":"550"})", R"("on_unknown":"accept",)"))
+            .value();
     const auto answer =
         recommend(manifest, {}, case_machine({{"7.0"}}, std::nullopt, nullptr), rules());
     EXPECT_EQ(answer.variant, "v");
@@ -174,7 +175,7 @@ TEST(VariantCaseOfFamilies, MatchesAsLemonadeDoes) {
     };
     for (const auto& row : rows) {
         const auto answer =
-            recommend(parse_product(row.manifest).value(), {},
+            recommend(parse_manifest(row.manifest).value(), {},
                       case_machine({{nullptr, row.gfx}}, std::nullopt, nullptr), rules());
         EXPECT_EQ(answer.variant.has_value(), row.matches) << row.id;
     }
@@ -209,7 +210,7 @@ TEST(VariantCaseOfOverlap, TakesTheBuildThatDrivesMost) {
     };
     for (const auto& row : rows) {
         const auto answer =
-            recommend(parse_product(row.manifest).value(), {},
+            recommend(parse_manifest(row.manifest).value(), {},
                       case_machine({{"8.6"}, {"8.9"}}, "580.65.06", "13.0"), rules());
         EXPECT_EQ(answer.variant, row.wanted) << row.id;
         EXPECT_EQ(answer.gpus.size(), row.gpus) << row.id;

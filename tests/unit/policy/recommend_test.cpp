@@ -15,7 +15,7 @@ namespace {
 using namespace testing_variants;
 
 Manifest of_variants(const std::string& variants) {
-    auto manifest = parse_product(
+    auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{)" +
         variants + "}}}}");
     EXPECT_TRUE(manifest) << manifest.error().text;
@@ -150,14 +150,14 @@ TEST(Order, DoesNotDependOnTheOrderOfKeysOrGpus) {
     const auto text = file("/tests/data/variants/manifests/torch-2.13.json");
     auto value = parse_json(text, mib(1)).value();
     auto report = machine("G33");
-    const auto wanted = chain(recommend(parse_product(text).value(), {}, report, rules()));
+    const auto wanted = chain(recommend(parse_manifest(text).value(), {}, report, rules()));
     std::mt19937 random{1};
     for (int i = 0; i < 50; ++i) {
         auto* variants =
             value.find("platforms")->find("linux-x86_64")->find("variants")->as_object();
         std::shuffle(variants->begin(), variants->end(), random);
         std::shuffle(report.gpus.begin(), report.gpus.end(), random);
-        const auto manifest = parse_product(json_line(value)).value();
+        const auto manifest = parse_manifest(json_line(value)).value();
         EXPECT_EQ(chain(recommend(manifest, {}, report, rules())), wanted);
     }
 }
@@ -246,12 +246,12 @@ TEST(NoVariant, IsAnErrorUnlessTheManifestWantsItsDefault) {
             "env":{"CUDA_DEVICE_ORDER":"1"}}}}}})";
     const std::string start =
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{)";
-    const auto none = recommend(parse_product(start + rest).value(), {}, machine("G02"), rules());
+    const auto none = recommend(parse_manifest(start + rest).value(), {}, machine("G02"), rules());
     EXPECT_EQ(none.status, RecommendStatus::None);
     EXPECT_EQ(none.variant, std::nullopt);
     EXPECT_EQ(none.hint, "buy one");
     const auto unverified =
-        recommend(parse_product(start + R"("on_none":"default",)" + rest).value(), {},
+        recommend(parse_manifest(start + R"("on_none":"default",)" + rest).value(), {},
                   machine("G02"), rules());
     EXPECT_EQ(unverified.status, RecommendStatus::DefaultUnverified);
     EXPECT_EQ(unverified.variant, "a");
@@ -275,7 +275,7 @@ TEST_P(Platform, IsTheMostSpecificKeyThatFits) {
     for (const auto key : words(GetParam().keys))
         platforms +=
             (platforms.empty() ? "\"" : ",\"") + std::string{key} + R"(":{"variants":{"v":{}}})";
-    const auto manifest = parse_product(
+    const auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{)" + platforms + "}}");
     ASSERT_TRUE(manifest) << manifest.error().text;
     auto report = machine("G25");
@@ -288,7 +288,7 @@ TEST_P(Platform, IsTheMostSpecificKeyThatFits) {
 }
 
 TEST(PlatformNotOffered, IsSaidWithWhatIsOffered) {
-    const auto manifest = parse_product(
+    const auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-arm64-glibc":{"variants":{"v":{}}}}})");
     ASSERT_TRUE(manifest) << manifest.error().text;
     auto report = machine("G25");
@@ -305,7 +305,7 @@ TEST(PlatformNotOffered, IsSaidWithWhatIsOffered) {
 }
 
 TEST(PlatformUnknown, IsSaidWhereNobodyKnowsWhetherOneIsOffered) {
-    const auto manifest = parse_product(
+    const auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64-glibc":{"variants":{"v":{}}}}})");
     ASSERT_TRUE(manifest) << manifest.error().text;
     auto report = machine("G25");
@@ -345,7 +345,7 @@ TEST(Warnings, SayWhatTheAnswerRestsOn) {
     const auto gpu = report.gpus[0];
     for (std::size_t i = 0; i < kMaxVariantGpus; ++i)
         report.gpus.push_back(gpu);
-    const auto manifest = parse_product(
+    const auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","rules":"9999.1","platforms":{
             "linux-x86_64":{"variants":{"v":{}}}}})");
     ASSERT_TRUE(manifest) << manifest.error().text;
@@ -359,7 +359,7 @@ TEST(Warnings, SayWhatTheAnswerRestsOn) {
 
 TEST(Staleness, BeginsAtTheInstantOfExpiry) {
     const auto manifest =
-        parse_product(
+        parse_manifest(
             R"({"schema":"gpuprobe.variants/1","name":"p","expires":"2027-02-22T00:00:00Z","platforms":{
             "linux-x86_64":{"variants":{"v":{}}}}})")
             .value();
@@ -371,7 +371,7 @@ TEST(Staleness, BeginsAtTheInstantOfExpiry) {
     EXPECT_EQ(staleness(Manifest{}, expiry), std::nullopt);
 }
 
-/// Of a selection that has no product beside it.
+/// Of a selection that has no application beside it.
 TEST(Staleness, IsOfProfilesToo) {
     const Profile profile{.name = "p", .expires = "2027-02-22T00:00:00Z"};
     const auto expiry = *instant_from(*profile.expires);

@@ -4,7 +4,7 @@
 #include "policy/select.h"
 #include "unit/policy/machines.h"
 
-/// The scenarios in which a consumer reports that a choice failed, by the numbers of
+/// The scenarios in which an application reports that a choice failed, by the numbers of
 /// tests/integration/scenarios; there is no such report in a captured machine.
 namespace gpuprobe {
 namespace {
@@ -17,10 +17,10 @@ using testing::report_of;
 using Names = std::vector<std::string>;
 
 /// The choice of a built-in profile on a machine that is otherwise fit for it.
-Decision after(const char* consumer, ReportedFailure failure, Report report) {
-    const auto set = ConsumerSet::with_builtins();
-    const auto* profile = set.selection(consumer);
-    EXPECT_NE(profile, nullptr) << consumer;
+Decision after(const char* application, ReportedFailure failure, Report report) {
+    const auto set = ApplicationSet::with_builtins();
+    const auto* profile = set.selection(application);
+    EXPECT_NE(profile, nullptr) << application;
     report.host.arch = "x86_64";
     report.host.libc = {.name = "glibc", .version = "2.36"};
     for (auto& gpu : report.gpus)

@@ -13,7 +13,7 @@ using namespace testing_variants;
 const RecommendRequest kVerified{.require_verified = true};
 
 Manifest with(const std::string& platform) {
-    auto manifest = parse_product(
+    auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{)" + platform +
         "}}}");
     EXPECT_TRUE(manifest) << manifest.error().text;

@@ -30,7 +30,7 @@ inline Value document(const std::string& path) {
 }
 
 inline Manifest sample(const std::string& name) {
-    auto manifest = parse_product(file("/tests/data/variants/manifests/" + name + ".json"));
+    auto manifest = parse_manifest(file("/tests/data/variants/manifests/" + name + ".json"));
     EXPECT_TRUE(manifest) << name << ": " << manifest.error().text;
     return manifest ? std::move(manifest).value() : Manifest{};
 }

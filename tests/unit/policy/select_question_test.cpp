@@ -12,8 +12,8 @@ namespace {
 using namespace testing_variants;
 
 Manifest published(const std::string& platforms) {
-    auto manifest = parse_product(R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{)" +
-                                  platforms + "}}");
+    auto manifest = parse_manifest(R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{)" +
+                                   platforms + "}}");
     EXPECT_TRUE(manifest) << manifest.error().text;
     return manifest ? std::move(manifest).value() : Manifest{};
 }
@@ -36,11 +36,11 @@ Report machine_with(std::optional<std::string> arch) {
 }
 
 Decision choice(const Report& report,
-                const Manifest& product,
+                const Manifest& application,
                 const SelectRequest& request = {},
                 const std::vector<std::string>& backends = {"cuda", "cpu"}) {
     const Profile profile{.name = "p", .backends = backends};
-    auto decision = select(profile, request, report, {}, &product);
+    auto decision = select(profile, request, report, {}, &application);
     EXPECT_TRUE(decision) << decision.error().text;
     return decision ? std::move(decision).value() : Decision{};
 }
@@ -53,10 +53,10 @@ const Reason* refusal(const Decision& decision) {
 }
 
 TEST(Published, ForAnotherProcessorAloneIsRefusedHere) {
-    const auto product = cuda_for_one();
-    EXPECT_EQ(choice(machine_with("x86_64"), product).backend, "cuda");
+    const auto application = cuda_for_one();
+    EXPECT_EQ(choice(machine_with("x86_64"), application).backend, "cuda");
     for (const auto* arch : {"aarch64", "ppc64le"}) {
-        const auto decision = choice(machine_with(arch), product);
+        const auto decision = choice(machine_with(arch), application);
         EXPECT_EQ(decision.backend, "cpu") << arch;
         const auto* why = refusal(decision);
         ASSERT_TRUE(why) << arch;
@@ -80,35 +80,35 @@ TEST(Published, IsNotAskedWhereTheCallerSaysWhatIsBuilt) {
 
 /// Whoever has a backend that nobody publishes has made the build.
 TEST(Published, NowhereIsForTheProfileToSay) {
-    const auto product = published(std::string{R"("linux-x86_64":)"} + kCpuAlone);
-    EXPECT_EQ(choice(machine_with("x86_64"), product).backend, "cuda");
-    EXPECT_EQ(choice(machine_with("aarch64"), product).backend, "cuda");
+    const auto application = published(std::string{R"("linux-x86_64":)"} + kCpuAlone);
+    EXPECT_EQ(choice(machine_with("x86_64"), application).backend, "cuda");
+    EXPECT_EQ(choice(machine_with("aarch64"), application).backend, "cuda");
 }
 
 /// Every build of the platform in question needs another GPU: that is told, not the other
 /// platform.
 TEST(Published, HereAndElsewhereIsAskedOfHereAlone) {
-    const auto product =
+    const auto application =
         published(std::string{R"("linux-x86_64":)"} + kCudaAndCpu +
                   R"(,"linux-aarch64":{"variants":{"gpu":{"requires":{"device":{"backend":"cuda",)"
                   R"("cuda":{"toolkit":"13.0","sass":["12.1"]}}}}}})");
-    const auto decision = choice(machine_with("aarch64"), product);
+    const auto decision = choice(machine_with("aarch64"), application);
     EXPECT_EQ(decision.backend, "cpu");
     ASSERT_TRUE(refusal(decision));
     EXPECT_TRUE(refusal(decision)->is("arch-not-in-build"));
 }
 
 TEST(Published, ForAnotherLibraryOfCIsRefusedHere) {
-    const auto product = published(std::string{R"("linux-x86_64-glibc":)"} + kCudaAndCpu);
+    const auto application = published(std::string{R"("linux-x86_64-glibc":)"} + kCudaAndCpu);
     auto report = machine_with("x86_64");
     report.host.libc = {.name = "musl"};
-    const auto decision = choice(report, product);
+    const auto decision = choice(report, application);
     EXPECT_EQ(decision.backend, "cpu");
     ASSERT_TRUE(refusal(decision));
     EXPECT_TRUE(refusal(decision)->is("other-libc"));
     EXPECT_EQ(refusal(decision)->detail.at("want"), Value{"glibc"});
     report.host.libc = {};
-    EXPECT_EQ(choice(report, product).backend, "cuda");
+    EXPECT_EQ(choice(report, application).backend, "cuda");
 }
 
 }  // namespace

@@ -535,7 +535,7 @@ INSTANTIATE_TEST_SUITE_P(
             "OfABackendThatTheProfileLacks", {{.backend = "metal"}}, "cuda", {kFirst, kSecond}}),
     testing::case_name);
 
-TEST(Select, SaysWhatTheConsumerReported) {
+TEST(Select, SaysWhatTheApplicationReported) {
     const Experience experience{
         .failures = {{.backend = "cuda", .detail = "out of memory", .at = WallTime{Duration{5}}},
                      {.backend = "cpu", .detail = "illegal instruction"}}};
@@ -548,7 +548,7 @@ TEST(Select, SaysWhatTheConsumerReported) {
     expect(candidate(*decision, "cpu"), Verdict::Rejected, {"reported-failed"});
 }
 
-TEST(Select, TakesAReportInTheConsumersWords) {
+TEST(Select, TakesAReportInTheApplicationsWords) {
     auto profile = default_profile();
     profile.translate = {{"cuda", "green"}};
     const auto decision =
@@ -559,7 +559,7 @@ TEST(Select, TakesAReportInTheConsumersWords) {
 
 // Names -------------------------------------------------------------------------------------------
 
-/// A consumer that calls Vulkan "webgpu" and the CPU "cpu-rust", and knows no ROCm.
+/// An application that calls Vulkan "webgpu" and the CPU "cpu-rust", and knows no ROCm.
 Profile translating_profile() {
     auto profile = default_profile();
     profile.name = "translating";
@@ -569,17 +569,17 @@ Profile translating_profile() {
     return profile;
 }
 
-TEST(Select, SpeaksTheConsumersWords) {
+TEST(Select, SpeaksTheApplicationsWords) {
     const auto report = report_of({amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0)});
     const auto decision = decide(report, {}, translating_profile());
-    EXPECT_EQ(decision.consumer, "translating");
+    EXPECT_EQ(decision.application, "translating");
     EXPECT_EQ(decision.backend, "webgpu");
     EXPECT_EQ(decision.summary, "requested=auto detected=[webgpu,cpu-rust] selected=webgpu");
     expect(candidate(decision, "webgpu", "pci:0000:03:00.0"), Verdict::Accepted, {});
     EXPECT_EQ(decision.environment.at("MESA_VK_DEVICE_SELECT"), "1002:744c!");
 }
 
-TEST(Select, UnderstandsTheConsumersWordsAndOurs) {
+TEST(Select, UnderstandsTheApplicationsWordsAndOurs) {
     for (const auto* word : {"webgpu", "vulkan"}) {
         const auto decision = decide(one_nvidia_card(), {.backend = word}, translating_profile());
         EXPECT_EQ(decision.summary,

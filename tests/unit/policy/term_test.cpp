@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "policy/term.h"
+
 #include <gtest/gtest.h>
 
-#include "policy/term.h"
 #include "support/case_name.h"
 #include "unit/policy/scenario.h"
 
@@ -12,9 +13,9 @@ using namespace testing_variants;
 
 /// A manifest of one variant with these requirements.
 Manifest needing(const std::string& requirements, const std::string& on_unknown = "reject") {
-    auto manifest = parse_product(R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{
+    auto manifest = parse_manifest(R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{
         "linux-x86_64":{"variants":{"v":{"on_unknown":")" +
-                                  on_unknown + R"(","requires":)" + requirements + "}}}}}");
+                                   on_unknown + R"(","requires":)" + requirements + "}}}}}");
     EXPECT_TRUE(manifest) << manifest.error().text;
     return manifest ? std::move(manifest).value() : Manifest{};
 }

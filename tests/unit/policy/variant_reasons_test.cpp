@@ -10,9 +10,9 @@ namespace {
 
 using namespace testing_variants;
 
-/// A product of a variant "v" with these devices, and one for the CPU.
+/// An application of a variant "v" with these devices, and one for the CPU.
 Recommendation advice(const std::string& devices, const Report& report) {
-    const auto manifest = parse_product(
+    const auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{)"
         R"("cpu":{},"v":{"family":"cuda","tier":9,"requires":{"device":)" +
         devices + "}}}}}}");
@@ -92,7 +92,7 @@ TEST(Alternatives, MadeForOlderDriversAreToldLast) {
 TEST(Families, AreToldByTheBuildThatIsNearest) {
     auto report = machine("G02");
     report.gpus[0].backends["cuda"].usable.reset();
-    const auto manifest = parse_product(
+    const auto manifest = parse_manifest(
         R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"cpu":{},)"
         R"("cuda12":{"family":"cuda","requires":{"device":{"backend":"cuda"}}},)"
         R"("cuda13":{"family":"cuda","requires":{"device":{"backend":"cuda","driver_min":"900"}}}}}}})");

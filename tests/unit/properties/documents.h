@@ -14,14 +14,14 @@
 #include "policy/select.h"
 #include "report/compute_view.h"
 
-/// Every consumer and product that the program brings, and what it answers them.
+/// Every application and application that the program brings, and what it answers them.
 namespace gpuprobe::testing_properties {
 
 inline const std::vector<Profile>& profiles() {
     static const auto kProfiles = [] {
-        const auto set = ConsumerSet::with_builtins();
+        const auto set = ApplicationSet::with_builtins();
         std::vector<Profile> all;
-        for (const auto& name : set.consumers())
+        for (const auto& name : set.applications())
             all.push_back(*set.selection(name));
         return all;
     }();
@@ -33,15 +33,15 @@ inline const Profile* profile_called(std::string_view name) {
     return found == profiles().end() ? nullptr : &*found;
 }
 
-inline const std::vector<Manifest>& products() {
-    static const auto kProducts = [] {
-        const auto set = ConsumerSet::with_builtins();
+inline const std::vector<Manifest>& manifests() {
+    static const auto kManifests = [] {
+        const auto set = ApplicationSet::with_builtins();
         std::vector<Manifest> all;
-        for (const auto& name : set.products())
-            all.push_back(*set.product(name));
+        for (const auto& name : set.manifests())
+            all.push_back(*set.manifest(name));
         return all;
     }();
-    return kProducts;
+    return kManifests;
 }
 
 /// Some of a list for a mixed machine, in turn, so that many machines can be tried.
@@ -56,40 +56,40 @@ std::vector<std::reference_wrapper<const T>> sampled(const std::vector<T>& all,
     return some;
 }
 
-/// The consumers that a scene or recipe is tried with.
+/// The applications that a scene or recipe is tried with.
 template <class Tried>
 std::vector<std::reference_wrapper<const Profile>> profiles_for(const Tried& tried) {
     return sampled(profiles(), tried.sample);
 }
 template <class Tried>
-std::vector<std::reference_wrapper<const Manifest>> products_for(const Tried& tried) {
-    return sampled(products(), tried.sample);
+std::vector<std::reference_wrapper<const Manifest>> applications_for(const Tried& tried) {
+    return sampled(manifests(), tried.sample);
 }
 
 inline Decision choice(const Profile& profile,
                        const Report& report,
                        const SelectRequest& request = {}) {
-    const auto product = std::ranges::find(products(), profile.name, &Manifest::name);
-    auto decision =
-        select(profile, request, report, {}, product == products().end() ? nullptr : &*product);
+    const auto application = std::ranges::find(manifests(), profile.name, &Manifest::name);
+    auto decision = select(profile, request, report, {},
+                           application == manifests().end() ? nullptr : &*application);
     EXPECT_TRUE(decision) << profile.name << ": " << decision.error().text;
     return decision ? std::move(decision).value() : Decision{};
 }
 
-inline Recommendation advice(const Manifest& product,
+inline Recommendation advice(const Manifest& application,
                              const Report& report,
                              const RecommendRequest& request = {}) {
-    const auto* profile = profile_called(product.name);
+    const auto* profile = profile_called(application.name);
     return recommend(
-        product, request, report, Rules::current(), {},
-        profile ? selection_view(*profile, {}, report, {}, &product) : SelectionView{});
+        application, request, report, Rules::current(), {},
+        profile ? selection_view(*profile, {}, report, {}, &application) : SelectionView{});
 }
 
 template <class Tried>
 std::vector<Recommendation> all_advice(const Tried& tried, const Report& report) {
     std::vector<Recommendation> all;
-    for (const Manifest& product : products_for(tried))
-        all.push_back(advice(product, report));
+    for (const Manifest& application : applications_for(tried))
+        all.push_back(advice(application, report));
     return all;
 }
 
@@ -101,7 +101,7 @@ inline const Gpu* gpu_called(const Report& report, std::string_view id) {
     return found == report.gpus.end() ? nullptr : &*found;
 }
 
-/// Our name of a backend that the consumer calls by its own.
+/// Our name of a backend that the application calls by its own.
 inline std::string own_name(const Profile& profile, const std::string& word) {
     for (const auto& [backend, translation] : profile.translate)
         if (translation == word)

@@ -12,12 +12,12 @@
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 
-/// Every consumer on every recorded machine: what select, recommend, env and plan answer, side by
-/// side. Where two of them differ one has a reason; the table counts which.
+/// Every application on every recorded machine: what select, recommend, env and plan answer, side
+/// by side. Where two of them differ one has a reason; the table counts which.
 namespace gpuprobe::testing_properties {
 namespace {
 
-/// One consumer's line of the table.
+/// One application's line of the table.
 struct Row {
     int machines = 0;
     int same = 0;          ///< select and recommend name one backend, or there is one of them alone
@@ -40,20 +40,20 @@ std::set<std::string> backends_of(const Variant& variant) {
     return backends;
 }
 
-const Variant& variant_of(const Manifest& product,
+const Variant& variant_of(const Manifest& application,
                           const Recommendation& answer,
                           const std::string& name) {
     const auto platform =
-        std::ranges::find(product.platforms, *answer.platform, &VariantPlatform::key);
+        std::ranges::find(application.platforms, *answer.platform, &VariantPlatform::key);
     return *find_variant(*platform, name);
 }
 
 /// Whether each build for the backend is refused for a reason. True of none.
-bool builds_say_why(const Manifest& product,
+bool builds_say_why(const Manifest& application,
                     const Recommendation& answer,
                     const std::string& backend) {
     return std::ranges::all_of(answer.candidates, [&](const VariantCandidate& candidate) {
-        return !backends_of(variant_of(product, answer, candidate.variant)).contains(backend) ||
+        return !backends_of(variant_of(application, answer, candidate.variant)).contains(backend) ||
                (candidate.verdict != Verdict::Accepted && !candidate.reasons.empty());
     });
 }
@@ -71,7 +71,7 @@ bool selection_says_why(const Profile& profile,
 /// Counts in which way select and recommend agree; false where they do not and nobody says why.
 bool count_agreement(const Profile& profile,
                      const Decision& decision,
-                     const Manifest& product,
+                     const Manifest& application,
                      const Recommendation& answer,
                      Row& row) {
     if (!answer.variant) {
@@ -83,7 +83,7 @@ bool count_agreement(const Profile& profile,
         return is_told;
     }
     const auto chosen = own_name(profile, decision.backend.value_or("none"));
-    const auto recommended = backends_of(variant_of(product, answer, *answer.variant));
+    const auto recommended = backends_of(variant_of(application, answer, *answer.variant));
     const auto place = [&profile](const std::string& backend) {
         return std::ranges::find(profile.backends, backend) - profile.backends.begin();
     };
@@ -91,8 +91,8 @@ bool count_agreement(const Profile& profile,
     if (recommended.contains(chosen)) {
         ++row.same;
     } else if (place(chosen) < place(best)) {
-        row.by_builds += builds_say_why(product, answer, chosen);
-        return builds_say_why(product, answer, chosen);
+        row.by_builds += builds_say_why(application, answer, chosen);
+        return builds_say_why(application, answer, chosen);
     } else if (answer.verdict == Verdict::Accepted) {
         row.by_selection += selection_says_why(profile, decision, recommended);
         return selection_says_why(profile, decision, recommended);
@@ -137,7 +137,7 @@ void expect_plan(const Decision& decision, const Report& report) {
 }
 
 void print(const Table& table) {
-    std::printf("%-22s %8s %6s %6s %9s %6s %8s %6s\n", "consumer", "machines", "same", "builds",
+    std::printf("%-22s %8s %6s %6s %9s %6s %8s %6s\n", "application", "machines", "same", "builds",
                 "selection", "open", "no build", "GPU");
     for (const auto& [name, row] : table)
         std::printf("%-22s %8d %6d %6d %9d %6d %8d %6d\n", name.c_str(), row.machines, row.same,
@@ -154,20 +154,22 @@ void add_machine(const Recorded& recorded, Table& table) {
         row.gpus += !decision.gpus.empty();
         expect_environment(profile, decision);
         expect_plan(decision, report);
-        const auto product = std::ranges::find(products(), profile.name, &Manifest::name);
-        if (product == products().end())
+        const auto application = std::ranges::find(manifests(), profile.name, &Manifest::name);
+        if (application == manifests().end())
             ++row.same;
         else
-            EXPECT_TRUE(count_agreement(profile, decision, *product, advice(*product, report), row))
+            EXPECT_TRUE(
+                count_agreement(profile, decision, *application, advice(*application, report), row))
                 << decision.summary << ", recommended "
-                << advice(*product, report).variant.value_or("nothing");
+                << advice(*application, report).variant.value_or("nothing");
     }
 }
 
-/// The backends that a product computes with on the machines of one processor, and on all.
-std::set<std::string> published(const Manifest& product, const std::optional<std::string>& arch) {
+/// The backends that an application computes with on the machines of one processor, and on all.
+std::set<std::string> published(const Manifest& application,
+                                const std::optional<std::string>& arch) {
     std::set<std::string> backends;
-    for (const auto& platform : product.platforms)
+    for (const auto& platform : application.platforms)
         if (!arch || platform.arch == *arch)
             for (const auto& variant : platform.variants)
                 backends.merge(backends_of(variant));
@@ -175,13 +177,13 @@ std::set<std::string> published(const Manifest& product, const std::optional<std
 }
 
 /// A choice of a backend for which there are builds, but none for that processor.
-void expect_builds_for(const std::string& arch, const Manifest& product, const Report& report) {
-    const auto* profile = profile_called(product.name);
+void expect_builds_for(const std::string& arch, const Manifest& application, const Report& report) {
+    const auto* profile = profile_called(application.name);
     if (!profile)
         return;
-    SCOPED_TRACE(product.name + " on " + arch);
-    const auto all = published(product, std::nullopt);
-    const auto here = published(product, arch);
+    SCOPED_TRACE(application.name + " on " + arch);
+    const auto all = published(application, std::nullopt);
+    const auto here = published(application, arch);
     for (const auto& candidate : choice(*profile, report).candidates) {
         const auto backend = own_name(*profile, candidate.backend);
         EXPECT_FALSE(candidate.gpu && candidate.verdict != Verdict::Rejected &&
@@ -197,13 +199,13 @@ TEST(Matrix, OffersOnNoProcessorWhatIsBuiltForOthersOnly) {
         auto report = report_of(scene_of(recorded));
         for (const auto* arch : {"x86_64", "aarch64", "ppc64le"}) {
             report.host.arch = arch;
-            for (const auto& product : products())
-                expect_builds_for(arch, product, report);
+            for (const auto& application : manifests())
+                expect_builds_for(arch, application, report);
         }
     }
 }
 
-TEST(Matrix, OfConsumersAndRecordedMachinesHasNothingUnexplained) {
+TEST(Matrix, OfApplicationsAndRecordedMachinesHasNothingUnexplained) {
     Table table;
     for (const auto& recorded : recorded_machines())
         add_machine(recorded, table);

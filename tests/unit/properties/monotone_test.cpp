@@ -44,7 +44,7 @@ bool is_worse(const Standing& after, const Standing& before) {
     return after.place > before.place;
 }
 
-/// The candidate of that consumer on that GPU; nullptr where the GPU goes by another id now.
+/// The candidate of that application on that GPU; nullptr where the GPU goes by another id now.
 const Candidate* same_of(const Candidate& candidate, const Decision& decision) {
     const auto found = std::ranges::find_if(decision.candidates, [&](const Candidate& other) {
         return other.backend == candidate.backend && other.gpu == candidate.gpu;

@@ -53,7 +53,7 @@ Names backends_of(const Variant& variant) {
     return backends;
 }
 
-/// A recommendation beside the choice of the profile that has the product's name.
+/// A recommendation beside the choice of the profile that has the application's name.
 struct Pair {
     const Profile& profile;
     const VariantPlatform& platform;
@@ -109,7 +109,7 @@ void expect_no_refused_gpu(const Pair& pair) {
             EXPECT_FALSE(std::ranges::all_of(
                 backends,
                 [&](const std::string& backend) { return select_refuses(pair, backend, gpu); }))
-                << pair.answer.product << ": " << candidate.variant << " on " << gpu;
+                << pair.answer.application << ": " << candidate.variant << " on " << gpu;
     }
 }
 
@@ -119,7 +119,7 @@ void expect_agreement(const Pair& pair) {
     const auto recommended = pair.recommended();
     if (!recommended.contains(chosen)) {
         EXPECT_TRUE(recommend_says_why_not(pair, chosen) || select_says_why_not(pair, recommended))
-            << pair.answer.product << ": select " << chosen << ", recommend "
+            << pair.answer.application << ": select " << chosen << ", recommend "
             << *pair.answer.variant;
         return;
     }
@@ -127,7 +127,7 @@ void expect_agreement(const Pair& pair) {
     if (!pair.decision.gpus.empty() &&
         std::ranges::find(gpus, pair.decision.gpus.front()) == gpus.end()) {
         EXPECT_TRUE(recommend_says_why_not_on(pair, pair.decision.gpus.front()))
-            << pair.answer.product << ": " << *pair.answer.variant << " is not for "
+            << pair.answer.application << ": " << *pair.answer.variant << " is not for "
             << pair.decision.gpus.front();
     }
 }
@@ -145,20 +145,20 @@ void expect_same_gpu(const Pair& pair) {
     };
     EXPECT_TRUE(is_for_it(pair.answer.candidates.front()) ||
                 std::ranges::none_of(pair.answer.candidates, is_for_it))
-        << pair.answer.product << ": select " << chosen << " on " << gpu << ", recommend "
+        << pair.answer.application << ": select " << chosen << " on " << gpu << ", recommend "
         << *pair.answer.variant;
 }
 
 TEST(OneAnswer, SelectAndRecommendAgreeOrSayWhyNot) {
     on_every_machine([](const Scene& scene) {
         const auto report = report_of(scene);
-        for (const Manifest& product : products_for(scene)) {
-            const auto* profile = profile_called(product.name);
-            auto answer = advice(product, report);
+        for (const Manifest& application : applications_for(scene)) {
+            const auto* profile = profile_called(application.name);
+            auto answer = advice(application, report);
             if (!profile || answer.status != RecommendStatus::Ok)
                 continue;
             const auto platform =
-                std::ranges::find(product.platforms, *answer.platform, &VariantPlatform::key);
+                std::ranges::find(application.platforms, *answer.platform, &VariantPlatform::key);
             const Pair pair{.profile = *profile,
                             .platform = *platform,
                             .decision = choice(*profile, report),
@@ -179,12 +179,12 @@ bool select_finds_enough(const Report& report, const Gpu& gpu, Bytes need) {
     });
 }
 
-std::set<std::string> variants_on(const Manifest& product,
+std::set<std::string> variants_on(const Manifest& application,
                                   const Report& report,
                                   const Gpu& gpu,
                                   std::optional<Bytes> need) {
     std::set<std::string> variants;
-    for (const auto& candidate : advice(product, report, {.need = need}).candidates)
+    for (const auto& candidate : advice(application, report, {.need = need}).candidates)
         if (std::ranges::find(candidate.gpus, gpu.id) != candidate.gpus.end())
             variants.insert(candidate.variant);
     return variants;
@@ -205,12 +205,13 @@ void expect_one_memory(const Scene& scene, const Report& report, const Gpu& gpu,
     EXPECT_TRUE(select_finds_enough(report, gpu, memory));
     EXPECT_EQ(planned(report, gpu, more), Fit::No);
     EXPECT_TRUE(is_no_use(gpu) || !select_finds_enough(report, gpu, more));
-    for (const Manifest& product : products_for(scene)) {
+    for (const Manifest& application : applications_for(scene)) {
         // A GPU that may do is named where the need leaves no better one.
-        EXPECT_TRUE(std::ranges::includes(variants_on(product, report, gpu, memory),
-                                          variants_on(product, report, gpu, std::nullopt)))
-            << product.name;
-        EXPECT_EQ(variants_on(product, report, gpu, more), std::set<std::string>{}) << product.name;
+        EXPECT_TRUE(std::ranges::includes(variants_on(application, report, gpu, memory),
+                                          variants_on(application, report, gpu, std::nullopt)))
+            << application.name;
+        EXPECT_EQ(variants_on(application, report, gpu, more), std::set<std::string>{})
+            << application.name;
     }
 }
 
@@ -264,9 +265,9 @@ TEST(OneAnswer, ExportsNameTheRecommendedVariant) {
         for (const auto& answer : answers) {
             const bool is_told =
                 answer.status == RecommendStatus::Ok && is_fleet_name(*answer.variant);
-            EXPECT_EQ(json_line(document.at("products").at(answer.product).at("best")),
+            EXPECT_EQ(json_line(document.at("manifests").at(answer.application).at("best")),
                       json_line(is_told ? to_value(answer.variant) : Value{}))
-                << answer.product;
+                << answer.application;
         }
     });
 }
@@ -282,7 +283,7 @@ bool hides(const std::string& name, const std::string& value) {
                                });
 }
 
-/// A consumer hides the APIs that it was not to use, of the chosen GPU too.
+/// An application hides the APIs that it was not to use, of the chosen GPU too.
 /// vLLM takes indices where `env` gives the UUID: a rule of its own. A position that is passed on
 /// alone counts all GPUs, one that is told beside another counts what that leaves over.
 bool has_own_rules(const Profile& profile, const Decision& decision) {
@@ -390,7 +391,7 @@ TEST(Environments, UseACandidatesGpuAndHideAllElse) {
     });
 }
 
-TEST(Environments, OfEveryConsumerThatWeBringSayWhatItReads) {
+TEST(Environments, OfEveryApplicationThatWeBringSayWhatItReads) {
     for (const auto& profile : profiles())
         EXPECT_TRUE(profile.reads) << profile.name;
 }

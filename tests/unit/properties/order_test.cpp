@@ -60,8 +60,8 @@ void sort_what_is_said(Value& value) {
             sort_what_is_said(item);
 }
 
-std::string sorted_advice(const Manifest& product, const Report& report) {
-    auto value = to_value(advice(product, report));
+std::string sorted_advice(const Manifest& application, const Report& report) {
+    auto value = to_value(advice(application, report));
     sort_what_is_said(value);
     return json_pretty(value);
 }
@@ -71,9 +71,9 @@ TEST(Order, OfAReportChangesNoAdvice) {
         const auto report = report_of(scene);
         Dice dice{report.gpus.size()};
         const auto turned = shuffled(report, dice);
-        for (const Manifest& product : products_for(scene))
-            EXPECT_EQ(sorted_advice(product, turned), sorted_advice(product, report))
-                << product.name;
+        for (const Manifest& application : applications_for(scene))
+            EXPECT_EQ(sorted_advice(application, turned), sorted_advice(application, report))
+                << application.name;
     });
 }
 

@@ -54,9 +54,9 @@ TEST(Refuted, NoVariantIsRecommendedWhoseNodesAreShut) {
     on_every_machine([](const Scene& scene) {
         const auto report = seen_by_somebody(scene);
         const ComputeView view{report};
-        for (const Manifest& product : products_for(scene)) {
-            const auto answer = advice(product, report);
-            for (const auto& platform : product.platforms)
+        for (const Manifest& application : applications_for(scene)) {
+            const auto answer = advice(application, report);
+            for (const auto& platform : application.platforms)
                 if (platform.key == answer.platform)
                     for (const auto& candidate : answer.candidates)
                         expect_open_nodes(platform, candidate, view);

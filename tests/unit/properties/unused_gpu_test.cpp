@@ -205,7 +205,7 @@ bool takes_none(const Recommendation& answer, const VariantPlatform& platform) {
            });
 }
 
-/// A product without any build for a GPU has nothing to say of one but that.
+/// An application without any build for a GPU has nothing to say of one but that.
 bool has_builds_for_gpus(const VariantPlatform& platform) {
     return std::ranges::any_of(
         platform.variants, [](const Variant& variant) { return !variant.needs.devices.empty(); });
@@ -215,13 +215,13 @@ TEST(UnusedGpu, IsToldByEveryRecommendation) {
     on_every_machine([](const Scene& scene) {
         const auto report = report_of(scene);
         const ComputeView view{report};
-        for (const Manifest& product : products_for(scene)) {
-            SCOPED_TRACE(product.name);
-            const auto answer = advice(product, report);
+        for (const Manifest& application : applications_for(scene)) {
+            SCOPED_TRACE(application.name);
+            const auto answer = advice(application, report);
             if (!answer.platform)
                 continue;
             const auto& platform =
-                *std::ranges::find(product.platforms, *answer.platform, &VariantPlatform::key);
+                *std::ranges::find(application.platforms, *answer.platform, &VariantPlatform::key);
             if (has_builds_for_gpus(platform))
                 expect_told(answer.warnings,
                             takes_none(answer, platform)

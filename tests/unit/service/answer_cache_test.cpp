@@ -54,11 +54,11 @@ TEST(AnswerCache, KeepsNoQuestionOverItsLimit) {
     EXPECT_EQ(cache.size(), 1U);
 }
 
-TEST(AnswerCache, TellsQuestionsApartByConsumerAndRequest) {
-    const auto ask = [](const char* consumer, const char* key) {
+TEST(AnswerCache, TellsQuestionsApartByApplicationAndRequest) {
+    const auto ask = [](const char* application, const char* key) {
         Value request;
         request[key] = Value{true};
-        return question_of("", consumer, request);
+        return question_of("", application, request);
     };
     EXPECT_EQ(ask("a", "strict"), ask("a", "strict"));
     EXPECT_NE(ask("a", "strict"), ask("b", "strict"));

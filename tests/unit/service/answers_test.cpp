@@ -13,7 +13,7 @@ bus::Spelling spelling() {
 }
 
 Decision some_decision() {
-    return {.consumer = "whisper",
+    return {.application = "whisper",
             .backend = "vulkan",
             .gpus = {"a"},
             .summary = "requested=auto selected=vulkan",

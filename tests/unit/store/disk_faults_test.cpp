@@ -85,7 +85,7 @@ Store outcomes() {
         return [choice](const std::string& folder) -> Status {
             Outcomes store{folder + "/outcomes"};
             TRY(store.load());
-            return store.failed({.consumer = "ollama", .choice = choice});
+            return store.failed({.application = "ollama", .choice = choice});
         };
     };
     return {"Outcomes", fail("cuda"), fail("vulkan"), [](const std::string& folder) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/files.h"
 #include "store/state_files.h"
+
+#include "base/files.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::store {
@@ -62,16 +63,16 @@ TEST_F(OverridesTest, SetABrokenFileAside) {
     EXPECT_EQ(RootedFiles{}.read(path_ + ".broken", kib(1)).value(), "not ours");
 }
 
-TEST_F(OverridesTest, RefuseALargeRuleAndOneConsumerTooMany) {
+TEST_F(OverridesTest, RefuseALargeRuleAndOneApplicationTooMany) {
     Overrides overrides{std::nullopt};
     Override large;
     large.rule["prefer"] = std::string(Overrides::kMaxRule.count, 'x');
     EXPECT_EQ(overrides.set("a", large).error().code, ErrorCode::TooLarge);
-    for (std::size_t i = 0; i < Overrides::kMaxConsumers; ++i)
-        ASSERT_TRUE(overrides.set("consumer-" + std::to_string(i), preferring("vulkan")));
+    for (std::size_t i = 0; i < Overrides::kMaxApplications; ++i)
+        ASSERT_TRUE(overrides.set("application-" + std::to_string(i), preferring("vulkan")));
     EXPECT_EQ(overrides.set("one-more", preferring("vulkan")).error().code,
               ErrorCode::TooManyRequests);
-    EXPECT_TRUE(overrides.set("consumer-0", preferring("cuda")));
+    EXPECT_TRUE(overrides.set("application-0", preferring("cuda")));
 }
 
 constexpr WallTime kNow{Duration{1700000000000000}};
@@ -83,7 +84,7 @@ FailedChoice failure_of(std::uint32_t uid,
                         std::optional<std::string> gpu = "pci:0000:01:00.0",
                         WallTime at = kNow) {
     return {.uid = uid,
-            .consumer = "ollama",
+            .application = "ollama",
             .choice = choice,
             .gpu = std::move(gpu),
             .fingerprint = "nvidia 580",
@@ -106,7 +107,7 @@ TEST(Outcomes, OfRootCountForEverybody) {
     EXPECT_EQ(outcomes.counting_for(kBert, "ollama", kNow).size(), 1u);
 }
 
-TEST(Outcomes, CountForTheirConsumerAlone) {
+TEST(Outcomes, CountForTheirApplicationAlone) {
     Outcomes outcomes{std::nullopt};
     ASSERT_TRUE(outcomes.failed(failure_of(kAnna)));
     EXPECT_TRUE(outcomes.counting_for(kAnna, "jan", kNow).empty());

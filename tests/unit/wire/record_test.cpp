@@ -32,7 +32,7 @@ std::string type_of(const Dictionary& dictionary, const char* key) {
 }
 
 Decision some_decision() {
-    return {.consumer = "whisper",
+    return {.application = "whisper",
             .backend = "cuda",
             .gpus = {"a", "b"},
             .environment = {{"CUDA_VISIBLE_DEVICES", "0"}},
@@ -89,9 +89,9 @@ TEST(Record, SpellsNumbersBySignAndWidth) {
 }
 
 TEST(Record, LeavesOutWhatIsAskedForNot) {
-    const auto answer = dictionary_of(some_decision(), spelling(), {"candidates", "consumer"});
+    const auto answer = dictionary_of(some_decision(), spelling(), {"candidates", "application"});
     EXPECT_FALSE(answer.contains("Candidates"));
-    EXPECT_FALSE(answer.contains("Consumer"));
+    EXPECT_FALSE(answer.contains("Application"));
     EXPECT_TRUE(answer.contains("Backend"));
 }
 
@@ -99,7 +99,7 @@ TEST(Record, ComesBackAsItWas) {
     const auto decision = some_decision();
     EXPECT_EQ(record_of<Decision>(dictionary_of(decision, spelling()), kIds), decision);
     const Recommendation recommendation{
-        .product = "torch",
+        .application = "torch",
         .status = RecommendStatus::Ok,
         .variant = "cu130",
         .artifact = parsed(R"({"type":"file","urls":["https://b","https://a"],"size":1,"x":null})"),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "wire/reply.h"
+
 #include <new>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
-
-#include "wire/reply.h"
 
 namespace gpuprobe::bus {
 namespace {
@@ -60,8 +60,8 @@ TEST(Guard, LetsNothingOutButBusErrors) {
 }
 
 TEST(SdbusError, HasItsNameAndNoBadBytes) {
-    const auto error = sdbus_error(Error{ErrorCode::UnknownConsumer, "x\xff"});
-    EXPECT_EQ(std::string{error.getName()}, "org.gpuprobe.GpuProbe1.Error.UnknownConsumer");
+    const auto error = sdbus_error(Error{ErrorCode::UnknownApplication, "x\xff"});
+    EXPECT_EQ(std::string{error.getName()}, "org.gpuprobe.GpuProbe1.Error.UnknownApplication");
     EXPECT_EQ(error.getMessage(), "x\xEF\xBF\xBD");
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layout of data/knowledge/consumers: two spaces, and on one line whatever fits there."""
+"""The layout of data/knowledge/applications: two spaces, and on one line whatever fits there."""
 
 import json
 

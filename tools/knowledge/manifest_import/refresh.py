@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes products of consumers again from their projects' own indexes: what there is to fetch, in which version.
+"""Makes applications of applications again from their projects' own indexes: what there is to fetch, in which version.
 
 What a build needs is said by no index but Ollama's, which has what each folder has code for. It stays as the document has it, a
 build whose name is new is not taken, and one that is gone is left out.
@@ -16,19 +16,19 @@ from .indexes import version_of
 
 PYTORCH = "https://download.pytorch.org/whl/"
 ENDS = "{} is not in this index; it ends with {}"
-BACKEND = "llama-cpp"  # the entry of LocalAI's gallery that its product is about
+BACKEND = "llama-cpp"  # the entry of LocalAI's gallery that its application is about
 
 
 class Renewal:
-    """A consumer whose product is being made again: `now` in its document."""
+    """An application whose application is being made again: `now` in its document."""
 
     def __init__(self, document):
         self.before, self.document = document, copy.deepcopy(document)
-        self.old, self.now = document["product"], self.document["product"]
+        self.old, self.now = document["application"], self.document["application"]
         self.name, self.remarks, self.was_read = document["name"], [], False
 
     def manifest(self):
-        """The product as a document of its own."""
+        """The application as a document of its own."""
         return {"schema": "gpuprobe.variants/1", "name": self.name, **self.now}
 
     def variants(self):
@@ -102,7 +102,7 @@ def renew_by_release(renewal, repository, release):
 
 
 def renew_archives(renewal, release):
-    """A folder in an archive of the release that the product is about: the archive's name has no version."""
+    """A folder in an archive of the release that the application is about: the archive's name has no version."""
     for platform, name, variant in renewal.variants():
         archive = variant["artifact"].get("x-archive")
         if archive is None:
