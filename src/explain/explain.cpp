@@ -139,9 +139,9 @@ bool is_unknown_of_gpu(const Reason& reason) {
 /// True if both reasons are about the same GPU, or the first is about all, and about the same
 /// alternative among the requirements.
 bool is_about_the_same(const Reason& told, const Reason& unknown) {
-    const auto& way = told.detail.at("alternative");
+    const auto& route = told.detail.at("alternative");
     return (where_of(told).empty() || where_of(told) == where_of(unknown)) &&
-           (way.is_null() || way == unknown.detail.at("alternative"));
+           (route.is_null() || route == unknown.detail.at("alternative"));
 }
 
 /// True if the reason follows from another one: facts are unknown if the API gave no answer, and

@@ -159,7 +159,7 @@ inline constexpr Wording kWordings[] = {
      "start the program with the environment from this answer, or without {variable}"},
     {"gpu-unused", "{gpu} is left unused[ by {by}]: [{reasons:why}|there is nothing here for it]",
      "[{reasons:fix}]"},
-    {"not-told-apart", "the application has no way to tell {gpu} from {gpus}"},
+    {"not-told-apart", "the application has no route to tell {gpu} from {gpus}"},
     {"platform-not-in-profile", "the application's profile does not know[ {platform}]"},
     {"arch-not-in-build",
      "the build has no code for its architecture[ {have}][, only for {need}][, only for {want}]"},

@@ -107,18 +107,19 @@ bool wants_less(const std::vector<Reason>& reasons, const std::vector<Reason>& o
     return is_outbid(reasons, others) && !is_outbid(others, reasons);
 }
 
-bool is_nearer(const Way& way, const Way& other) {
+bool is_nearer(const Route& route, const Route& other) {
     // Possibly usable alternatives come first, then the nearer ones.
-    const auto place = [](const Way& one) {
+    const auto place = [](const Route& one) {
         return std::tuple{one.is_open, nearness_of(one.reasons)};
     };
-    const auto own = place(way);
+    const auto own = place(route);
     const auto others = place(other);
     if (own != others)
         return own > others;
     // Fewer obstacles win, then lower minimums.
-    return way.reasons.size() != other.reasons.size() ? way.reasons.size() < other.reasons.size()
-                                                      : wants_less(way.reasons, other.reasons);
+    return route.reasons.size() != other.reasons.size()
+               ? route.reasons.size() < other.reasons.size()
+               : wants_less(route.reasons, other.reasons);
 }
 
 void add_obstacle(Reason reason, std::vector<Reason>& reasons) {

@@ -29,13 +29,13 @@ Nearness nearness_of(const std::vector<Reason>& reasons);
 bool has_end(const std::vector<Reason>& reasons);
 
 /// An alternative of a requirement or predicate, or a part of a build.
-struct Way {
+struct Route {
     Truth is_open = Truth::True;
     std::vector<Reason> reasons = {};  ///< its actual or possible obstacles
 };
 /// Whether `way` is a closer miss than `other`. A possibly usable alternative beats an unusable
 /// one. Next come nearness, then fewer obstacles, then lower minimums. False for equal ones.
-bool is_nearer(const Way& way, const Way& other);
+bool is_nearer(const Route& route, const Route& other);
 
 /// Whether a minimum in the first list is lower than one for the same fact in the other, and no
 /// minimum is higher.

@@ -228,14 +228,14 @@ void try_floors(const SelectQuestion& question, const Facts& facts, Judgement& j
 }
 
 /// The terms of a build that do not hold, as an alternative to compare.
-Way way_of(const BuildNeeds& needs, const Facts& facts) {
-    Way way;
+Route way_of(const BuildNeeds& needs, const Facts& facts) {
+    Route route;
     for (const auto& term : needs.terms)
         if (const auto result = holds(term, facts); result != Truth::True) {
-            way.is_open = both(way.is_open, result);
-            way.reasons.push_back(unmet(term, facts, result));
+            route.is_open = both(route.is_open, result);
+            route.reasons.push_back(unmet(term, facts, result));
         }
-    return way;
+    return route;
 }
 
 /// Adds the unmet terms of a build.

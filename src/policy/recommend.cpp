@@ -268,7 +268,7 @@ std::vector<Reason> reasons_on(const Gpu& gpu, const std::vector<Reason>& reason
 struct FamilyOnGpu {
     const Gpu* gpu = nullptr;
     const Variant* variant = nullptr;
-    Way way = {};
+    Route route = {};
 
     /// Whether a variant belongs to the same family and the GPU is the same.
     [[nodiscard]] bool is_of(const Gpu& other, const Variant& sibling) const {
@@ -283,7 +283,7 @@ void add_to_family(FamilyOnGpu own, std::vector<FamilyOnGpu>& families) {
     });
     if (known == families.end())
         families.push_back(std::move(own));
-    else if (is_nearer(own.way, known->way))
+    else if (is_nearer(own.route, known->route))
         *known = std::move(own);
 }
 
@@ -304,8 +304,8 @@ void add_variant(const JudgedVariant& judged,
         }
         add_to_family({.gpu = gpu,
                        .variant = judged.variant,
-                       .way = {.is_open = has_end(told) ? Truth::False : Truth::Unknown,
-                               .reasons = std::move(told)}},
+                       .route = {.is_open = has_end(told) ? Truth::False : Truth::Unknown,
+                                 .reasons = std::move(told)}},
                       families);
     }
 }
@@ -325,7 +325,7 @@ std::optional<Reason> unused_by_variants(const std::vector<JudgedVariant>& judge
         add_variant(entry, context, families, unused);
     }
     for (auto& family : families)
-        unused.add(*family.gpu, family.variant->name, std::move(family.way.reasons));
+        unused.add(*family.gpu, family.variant->name, std::move(family.route.reasons));
     // The manifest has no variant for GPUs, so no reasons were collected.
     if (!is_for_gpus)
         for (const auto* gpu : in_order(context.report))

@@ -164,7 +164,7 @@ void note_built(const InstalledNeeds& needs, bool is_told, SelectQuestion& quest
         return;
     if (!question.built)
         question.built.emplace({std::string{kCpu}});
-    for (const auto& [backend, ways] : needs)
+    for (const auto& [backend, routes] : needs)
         question.built->insert(backend);
 }
 
@@ -224,10 +224,10 @@ InstalledNeeds published_needs(const Manifest& manifest, const Report& report) {
     auto needs = needs_of(names, manifest, host).value_or({});
     // The program runs on the CPU with any variant.
     needs.erase(std::string{kCpu});
-    for (auto& [backend, ways] : needs)
-        for (auto& way : ways) {
-            way.takes_doubt = true;
-            std::erase_if(way.terms, [](const Term& term) { return is_about_host(term); });
+    for (auto& [backend, routes] : needs)
+        for (auto& route : routes) {
+            route.takes_doubt = true;
+            std::erase_if(route.terms, [](const Term& term) { return is_about_host(term); });
         }
     refuse_elsewhere(manifest, host, needs);
     return needs;

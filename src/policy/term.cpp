@@ -481,16 +481,16 @@ Tested test_predicate(std::string_view predicate, const Facts& facts) {
         return {.truth = Truth::Unknown,
                 .why = because("requirement-unknown", {{"requirement", predicate}})};
     // Keep the closest miss among the alternatives, and mention the equally close ones.
-    std::optional<Way> nearest;
+    std::optional<Route> nearest;
     for (const auto& term : parsed->alternatives) {
         auto tested = test_term(term, facts);
         if (tested.truth == Truth::True)
             return tested;
-        Way way{.is_open = tested.truth, .reasons = {std::move(tested.why)}};
-        if (!nearest || is_nearer(way, *nearest))
-            nearest = std::move(way);
-        else if (!is_nearer(*nearest, way))
-            add_alternative(way.reasons.front(), nearest->reasons.front());
+        Route route{.is_open = tested.truth, .reasons = {std::move(tested.why)}};
+        if (!nearest || is_nearer(route, *nearest))
+            nearest = std::move(route);
+        else if (!is_nearer(*nearest, route))
+            add_alternative(route.reasons.front(), nearest->reasons.front());
     }
     // "or unknown": accept if no alternative is known to hold.
     if (parsed->takes_doubt && nearest->is_open == Truth::Unknown)

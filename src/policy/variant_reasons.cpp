@@ -187,10 +187,10 @@ public:
     /// Adds the reasons of the closest alternative. `is_meant`: whether the variant supports the
     /// GPU's vendor.
     void explain_gpu(const Facts& gpu, bool is_meant) {
-        std::optional<Way> nearest;
+        std::optional<Route> nearest;
         for (std::size_t i = 0; i < needs_.devices.size(); ++i)
-            if (auto way = way_on(gpu, i, is_meant); !nearest || is_nearer(way, *nearest))
-                nearest = std::move(way);
+            if (auto route = way_on(gpu, i, is_meant); !nearest || is_nearer(route, *nearest))
+                nearest = std::move(route);
         if (!nearest)
             return;
         for (auto& reason : nearest->reasons)
@@ -201,30 +201,30 @@ public:
 
 private:
     /// The obstacles of an alternative on the GPU.
-    [[nodiscard]] Way way_on(const Facts& gpu, std::size_t number, bool is_meant) const {
+    [[nodiscard]] Route way_on(const Facts& gpu, std::size_t number, bool is_meant) const {
         const auto& alternative = needs_.devices[number];
         Place place{.where = gpu.gpu()->id};
         if (needs_.devices.size() > 1)
             place.alternative = number;
-        Way way;
+        Route route;
         for (const auto& term : alternative)
-            way.is_open = both(way.is_open, explain(term, gpu, place, way.reasons));
-        const auto of_terms = way.reasons.size();
+            route.is_open = both(route.is_open, explain(term, gpu, place, route.reasons));
+        const auto of_terms = route.reasons.size();
         // The terms don't cover inaccessible nodes and the application's own rules, so add those.
         if (variant_ && is_meant) {
             for (auto& reason : closed_nodes(*variant_, alternative, gpu))
-                add_once(std::move(reason), way.reasons);
+                add_once(std::move(reason), route.reasons);
             if (may_run(alternative, gpu))
                 for (const auto api : apis_used(*variant_, alternative))
-                    repeat_refusal(info_of(api).backend, *gpu.gpu(), way.reasons);
+                    repeat_refusal(info_of(api).backend, *gpu.gpu(), route.reasons);
         }
         if (variant_ && context_.request.require_verified)
             std::ranges::move(unverified(*variant_, alternative, gpu),
-                              std::back_inserter(way.reasons));
+                              std::back_inserter(route.reasons));
         // Obstacles apart from terms always rule the alternative out.
-        if (way.reasons.size() > of_terms)
-            way.is_open = Truth::False;
-        return way;
+        if (route.reasons.size() > of_terms)
+            route.is_open = Truth::False;
+        return route;
     }
 
     /// Adds the reason for an unmet term. Returns the term's truth.

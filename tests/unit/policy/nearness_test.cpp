@@ -30,7 +30,7 @@ TEST(Nearness, IsThatOfTheFarthestThing) {
 }
 
 TEST(Ways, AreNearerWhereTheyMayBeOpenThenByWhatIsInThemThenByHowMuch) {
-    const std::vector<Way> by_nearness{
+    const std::vector<Route> by_nearness{
         {.is_open = Truth::Unknown, .reasons = {kUnasked}},
         {.is_open = Truth::Unknown, .reasons = {kUnasked, kUnasked}},
         {.is_open = Truth::False, .reasons = {kClosed}},
@@ -48,12 +48,12 @@ Reason needing(Value need) {
 }
 
 TEST(Ways, ThatWantLessAreNearerWhereTheyAreAlikeOtherwise) {
-    const Way low{.is_open = Truth::False, .reasons = {needing("550")}};
-    const Way high{.is_open = Truth::False, .reasons = {needing("580")}};
+    const Route low{.is_open = Truth::False, .reasons = {needing("550")}};
+    const Route high{.is_open = Truth::False, .reasons = {needing("580")}};
     EXPECT_TRUE(is_nearer(low, high));
     EXPECT_FALSE(is_nearer(high, low));
     EXPECT_FALSE(is_nearer(low, low));
-    const Way mixed{.is_open = Truth::False, .reasons = {needing("550"), kClosed}};
+    const Route mixed{.is_open = Truth::False, .reasons = {needing("550"), kClosed}};
     EXPECT_TRUE(is_nearer(high, mixed)) << "it is one thing";
     const auto small = because("too-little-memory", {{"need", to_value(gib(9))}});
     const auto smaller = because("too-little-memory", {{"need", to_value(gib(8))}});
