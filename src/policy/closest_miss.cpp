@@ -87,16 +87,16 @@ bool is_outbid(const std::vector<Reason>& reasons, const std::vector<Reason>& ot
 
 }  // namespace
 
-Nearness nearness_of(const std::vector<Reason>& reasons) {
+ClosestMiss closest_miss_of(const std::vector<Reason>& reasons) {
     if (reasons.empty() || has_reason_with(reasons, ReasonTraits::ByNature))
-        return Nearness::ForOthers;
+        return ClosestMiss::ForOthers;
     if (has_reason_with(reasons, ReasonTraits::ByBuild))
-        return Nearness::OtherBuild;
+        return ClosestMiss::OtherBuild;
     // Only changeable causes may be present: a driver update does not help a device that is too
     // small.
     const bool can_change =
         std::ranges::any_of(reasons, is_cause) && std::ranges::none_of(reasons, is_limit);
-    return can_change ? Nearness::CanChange : Nearness::NoCause;
+    return can_change ? ClosestMiss::CanChange : ClosestMiss::NoCause;
 }
 
 bool has_end(const std::vector<Reason>& reasons) {
@@ -110,7 +110,7 @@ bool wants_less(const std::vector<Reason>& reasons, const std::vector<Reason>& o
 bool is_nearer(const Route& route, const Route& other) {
     // Possibly usable alternatives come first, then the nearer ones.
     const auto place = [](const Route& one) {
-        return std::tuple{one.is_open, nearness_of(one.reasons)};
+        return std::tuple{one.is_open, closest_miss_of(one.reasons)};
     };
     const auto own = place(route);
     const auto others = place(other);
@@ -151,18 +151,19 @@ void UnusedGpu::add(const Gpu& gpu, std::string_view by, std::vector<Reason> rea
     if (!may_be_missed(gpu))
         return;
     auto& entry = entry_of(gpu);
-    const auto nearness = nearness_of(reasons);
+    const auto closest_miss = closest_miss_of(reasons);
     // Excluding a candidate for other GPUs does not mean that this GPU was excluded.
-    if (nearness != Nearness::ForOthers && has_reason_with(reasons, ReasonTraits::Wished)) {
+    if (closest_miss != ClosestMiss::ForOthers && has_reason_with(reasons, ReasonTraits::Wished)) {
         entry.is_wished = true;
         return;
     }
     // Keep only the closest miss. Among equals the first one stays, unless the new one asks for
     // less.
-    const bool is_as_near = entry.nearness == nearness && wants_less(reasons, entry.reasons);
-    if (entry.nearness && nearness <= *entry.nearness && !is_as_near)
+    const bool is_as_near =
+        entry.closest_miss == closest_miss && wants_less(reasons, entry.reasons);
+    if (entry.closest_miss && closest_miss <= *entry.closest_miss && !is_as_near)
         return;
-    entry.nearness = nearness;
+    entry.closest_miss = closest_miss;
     entry.by = by;
     entry.reasons = std::move(reasons);
 }
@@ -170,13 +171,13 @@ void UnusedGpu::add(const Gpu& gpu, std::string_view by, std::vector<Reason> rea
 std::optional<Reason> UnusedGpu::warning() const {
     const Entry* best = nullptr;
     for (const auto& entry : entries_)
-        if (entry.counts() && (!best || entry.nearness > best->nearness))
+        if (entry.counts() && (!best || entry.closest_miss > best->closest_miss))
             best = &entry;
     if (!best)
         return std::nullopt;
     Value::Object detail{{"gpu", best->gpu->id}};
     // A candidate for other GPUs does not explain anything, so don't name it.
-    if (best->nearness != Nearness::ForOthers)
+    if (best->closest_miss != ClosestMiss::ForOthers)
         detail.push_back({"by", best->by});
     if (!best->reasons.empty())
         detail.push_back({"reasons", to_value(best->reasons)});

@@ -16,14 +16,14 @@
 namespace gpuprobe::inline policy {
 
 /// How close an alternative is to usable, judged by all its obstacles. Ascending.
-enum class Nearness : std::uint8_t {
+enum class ClosestMiss : std::uint8_t {
     ForOthers,   ///< meant for other GPUs by nature, or without any reason
     OtherBuild,  ///< only another build would help
     NoCause,     ///< the cause is unknown, or the device has too little of a resource
     CanChange,   ///< a driver, library, permission or setting can be changed
 };
 /// The nearness of an alternative with these obstacles.
-Nearness nearness_of(const std::vector<Reason>& reasons);
+ClosestMiss closest_miss_of(const std::vector<Reason>& reasons);
 
 /// Whether one of the reasons rules the alternative out; others leave it open or are remarks.
 bool has_end(const std::vector<Reason>& reasons);
@@ -60,14 +60,14 @@ private:
     /// The closest miss on one GPU so far.
     struct Entry {
         const Gpu* gpu = nullptr;
-        std::optional<Nearness> nearness = {};
+        std::optional<ClosestMiss> closest_miss = {};
         bool is_wished = false;
         std::string by = {};
         std::vector<Reason> reasons = {};
         /// Whether the GPU is worth a warning. If the user excluded a candidate, only changeable
         /// causes are.
         [[nodiscard]] bool counts() const {
-            return nearness && (!is_wished || *nearness > Nearness::OtherBuild);
+            return closest_miss && (!is_wished || *closest_miss > ClosestMiss::OtherBuild);
         }
     };
     Entry& entry_of(const Gpu& gpu);

@@ -13,20 +13,20 @@ const Reason kUnasked = because("not-probed");
 const Reason kClosed = because("no-permission");
 const Reason kRemark = because("unhealthy");
 
-TEST(Nearness, IsThatOfTheFarthestThing) {
-    EXPECT_EQ(nearness_of({}), Nearness::ForOthers);
-    EXPECT_EQ(nearness_of({kClosed, kOfOthers, kNoCode}), Nearness::ForOthers);
-    EXPECT_EQ(nearness_of({kClosed, kNoCode}), Nearness::OtherBuild);
-    EXPECT_EQ(nearness_of({because("other-libc"), kClosed}), Nearness::OtherBuild);
-    EXPECT_EQ(nearness_of({because("mig-without-graphics")}), Nearness::OtherBuild)
+TEST(ClosestMiss, IsThatOfTheFarthestThing) {
+    EXPECT_EQ(closest_miss_of({}), ClosestMiss::ForOthers);
+    EXPECT_EQ(closest_miss_of({kClosed, kOfOthers, kNoCode}), ClosestMiss::ForOthers);
+    EXPECT_EQ(closest_miss_of({kClosed, kNoCode}), ClosestMiss::OtherBuild);
+    EXPECT_EQ(closest_miss_of({because("other-libc"), kClosed}), ClosestMiss::OtherBuild);
+    EXPECT_EQ(closest_miss_of({because("mig-without-graphics")}), ClosestMiss::OtherBuild)
         << "no setting gives the instances graphics";
-    EXPECT_EQ(nearness_of({kUnasked, kRemark}), Nearness::NoCause);
-    EXPECT_EQ(nearness_of({because("too-little-memory")}), Nearness::NoCause);
-    EXPECT_EQ(nearness_of({because("too-little-memory"), kClosed}), Nearness::NoCause)
+    EXPECT_EQ(closest_miss_of({kUnasked, kRemark}), ClosestMiss::NoCause);
+    EXPECT_EQ(closest_miss_of({because("too-little-memory")}), ClosestMiss::NoCause);
+    EXPECT_EQ(closest_miss_of({because("too-little-memory"), kClosed}), ClosestMiss::NoCause)
         << "an open node does not make it larger";
-    EXPECT_EQ(nearness_of({because("backend-not-usable"), kUnasked}), Nearness::NoCause);
-    EXPECT_EQ(nearness_of({because("backend-not-usable"), kClosed}), Nearness::CanChange);
-    EXPECT_EQ(nearness_of({kUnasked, kClosed}), Nearness::CanChange) << "a cause is known";
+    EXPECT_EQ(closest_miss_of({because("backend-not-usable"), kUnasked}), ClosestMiss::NoCause);
+    EXPECT_EQ(closest_miss_of({because("backend-not-usable"), kClosed}), ClosestMiss::CanChange);
+    EXPECT_EQ(closest_miss_of({kUnasked, kClosed}), ClosestMiss::CanChange) << "a cause is known";
 }
 
 TEST(Ways, AreNearerWhereTheyMayBeOpenThenByWhatIsInThemThenByHowMuch) {

@@ -75,7 +75,7 @@ struct Obstacle {
 
     /// 0: for other GPUs, 1: another build would do, 2: nobody knows, or the device has too little
     /// of something, 3: something can be changed.
-    [[nodiscard]] int nearness() const {
+    [[nodiscard]] int closest_miss() const {
         if (has_any(reasons, kForOthers))
             return 0;
         if (has_any(reasons, kOtherBuild))
@@ -83,7 +83,7 @@ struct Obstacle {
         return has_any(reasons, kLimits) || std::ranges::all_of(reasons, is_no_cause) ? 2 : 3;
     }
     [[nodiscard]] bool is_open() const { return std::ranges::all_of(reasons, is_undecided); }
-    [[nodiscard]] bool is_wished() const { return nearness() > 0 && has_any(reasons, kWished); }
+    [[nodiscard]] bool is_wished() const { return closest_miss() > 0 && has_any(reasons, kWished); }
 };
 using Obstacles = std::vector<Obstacle>;
 
@@ -97,7 +97,7 @@ Obstacles that_count(const Obstacles& all, const Report& report) {
         const bool has_wish = std::ranges::any_of(all, [&obstacle](const Obstacle& other) {
             return other.gpu == obstacle.gpu && other.is_wished();
         });
-        if (!is_hidden && !obstacle.is_wished() && (!has_wish || obstacle.nearness() >= 2))
+        if (!is_hidden && !obstacle.is_wished() && (!has_wish || obstacle.closest_miss() >= 2))
             counted.push_back(obstacle);
     }
     return counted;
@@ -115,10 +115,10 @@ void expect_told(const std::vector<Reason>& warnings, const Obstacles& all, cons
     ASSERT_EQ(warning != nullptr, !counted.empty());
     if (!warning)
         return;
-    const auto nearest = std::ranges::max(counted, {}, &Obstacle::nearness).nearness();
+    const auto nearest = std::ranges::max(counted, {}, &Obstacle::closest_miss).closest_miss();
     const auto is_it = [&](const Obstacle& obstacle) {
         const auto& detail = warning->detail;
-        return obstacle.nearness() == nearest && detail.at("gpu") == Value{obstacle.gpu} &&
+        return obstacle.closest_miss() == nearest && detail.at("gpu") == Value{obstacle.gpu} &&
                (nearest == 0 || detail.at("by") == Value{obstacle.by}) &&
                detail.at("reasons") == to_value(obstacle.reasons);
     };
@@ -184,8 +184,8 @@ bool is_outdone(const Obstacle& obstacle, const Obstacle& other, const VariantPl
     if (family.empty() || other.gpu != obstacle.gpu || other.is_wished() || obstacle.is_wished() ||
         find_variant(platform, other.by)->family != family)
         return false;
-    return std::pair{other.is_open(), other.nearness()} >
-           std::pair{obstacle.is_open(), obstacle.nearness()};
+    return std::pair{other.is_open(), other.closest_miss()} >
+           std::pair{obstacle.is_open(), obstacle.closest_miss()};
 }
 
 Obstacles nearest_of_families(const Obstacles& all, const VariantPlatform& platform) {
