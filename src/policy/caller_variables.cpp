@@ -299,9 +299,9 @@ bool is_replaced(const std::string& variable, const Hiding& row, const Variables
 }
 
 /// Whether the application reads the variable. VK_LOADER_… lists are read by any Vulkan loader.
-bool is_read(std::string_view variable, const Reach& reach) {
-    return reach.variables.contains(variable) ||
-           (variable.starts_with("VK_LOADER_") && reach.variables.contains("VK_DRIVER_FILES"));
+bool is_read(std::string_view variable, const Access& access) {
+    return access.variables.contains(variable) ||
+           (variable.starts_with("VK_LOADER_") && access.variables.contains("VK_DRIVER_FILES"));
 }
 
 }  // namespace
@@ -316,7 +316,7 @@ std::vector<std::string_view> hiding_variables() {
 }
 
 std::vector<Reason> hidden_by(const Variables& callers,
-                              const Reach& reach,
+                              const Access& access,
                               std::string_view backend,
                               const Gpu& gpu,
                               const Selection& told,
@@ -334,7 +334,8 @@ std::vector<Reason> hidden_by(const Variables& callers,
             // Report a variable only if it is set, read and hides the GPU.
             const auto set = callers.find(variable);
             const auto& row = kHidings[static_cast<std::size_t>(form)];
-            if (set == callers.end() || !is_read(variable, reach) || !row.hides(set->second, scene))
+            if (set == callers.end() || !is_read(variable, access) ||
+                !row.hides(set->second, scene))
                 continue;
             reasons.push_back(because("hidden-by-environment",
                                       {{"gpu", gpu.id},

@@ -101,11 +101,11 @@ bool reaches_selection(const knowledge::Reader& reader,
 
 /// Hides the devices of all other APIs that the application reads. APIs whose variables also affect
 /// `api` select the GPUs instead.
-void hide_others(const Reach& reach,
+void hide_others(const Access& access,
                  std::string_view api,
                  const Selection& selection,
                  Variables& environment) {
-    for (const auto* reader : reach.readers) {
+    for (const auto* reader : access.readers) {
         if (reader->api == api)
             continue;
         if (reaches_selection(*reader, api, selection))
@@ -116,19 +116,19 @@ void hide_others(const Reach& reach,
 }
 
 /// Adds a reader and the variables that it reads.
-void add_reader(const knowledge::Reader& reader, Reach& reach) {
-    reach.readers.push_back(&reader);
-    reach.variables.insert(reader.reads.begin(), reader.reads.end());
+void add_reader(const knowledge::Reader& reader, Access& access) {
+    access.readers.push_back(&reader);
+    access.variables.insert(reader.reads.begin(), reader.reads.end());
 }
 
 /// Whether the profile implies the reader because a backend uses its library. Readers named
 /// "ggml-…" also need a variable that the profile names or sets.
-bool is_implied(const knowledge::Reader& reader, const Profile& profile, const Reach& reach) {
+bool is_implied(const knowledge::Reader& reader, const Profile& profile, const Access& access) {
     const bool has_api = std::ranges::any_of(profile.backends, [&](const std::string& backend) {
         return api_below(backend) == reader.api;
     });
     const bool is_library = !reader.name.starts_with("ggml-");
-    return has_api && (is_library || reach.variables.contains(reader.reads.front()));
+    return has_api && (is_library || access.variables.contains(reader.reads.front()));
 }
 
 }  // namespace
@@ -143,29 +143,29 @@ std::optional<Variables> filled(const EnvironmentRule& rule, const Selection& se
         rule, [&selection](std::string_view name) { return selector_fact(name, selection); });
 }
 
-Reach reach_of(const Profile& profile) {
-    Reach reach;
+Access access_of(const Profile& profile) {
+    Access access;
     const auto& document = knowledge::Selectors::current();
     // Forwarded variables count as read, because a container or child reads them.
-    reach.variables.insert(profile.forwards.begin(), profile.forwards.end());
+    access.variables.insert(profile.forwards.begin(), profile.forwards.end());
     if (profile.reads) {
         for (const auto& word : *profile.reads)
             if (const auto* reader = document.find(word))
-                add_reader(*reader, reach);
+                add_reader(*reader, access);
             else
-                reach.variables.insert(word);
-        return reach;
+                access.variables.insert(word);
+        return access;
     }
     for (const auto& [backend, rules] : profile.environment)
         for (const auto& rule : rules)
             for (const auto& [variable, text] : rule)
-                reach.variables.insert(variable);
+                access.variables.insert(variable);
     // ggml's readers depend only on variables from the profile, not on other implied readers.
-    const auto named = reach;
+    const auto named = access;
     for (const auto& reader : document.readers())
         if (is_implied(reader, profile, named))
-            add_reader(reader, reach);
-    return reach;
+            add_reader(reader, access);
+    return access;
 }
 
 bool is_environment_fact(const Profile& profile, std::string_view name) {
@@ -177,12 +177,12 @@ Variables environment_of(const Profile& profile,
                          std::string_view backend,
                          const Selection& selection,
                          const Variables& answers) {
-    const auto reach = reach_of(profile);
+    const auto access = access_of(profile);
     const auto api = api_below(backend);
     auto environment = own_rules(profile, backend, selection, answers);
     if (!api.empty() && !selection.gpus.empty())
-        use(api, reach.variables, selection, environment);
-    hide_others(reach, api, selection, environment);
+        use(api, access.variables, selection, environment);
+    hide_others(access, api, selection, environment);
     return environment;
 }
 

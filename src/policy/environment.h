@@ -25,14 +25,14 @@ std::optional<std::string> filled(std::string_view text, const Selection& select
 std::optional<Variables> filled(const EnvironmentRule& rule, const Selection& selection);
 
 /// The environment that an application's processes read.
-struct Reach {
+struct Access {
     std::vector<const knowledge::Reader*> readers = {};  ///< borrowed from the data file
     std::set<std::string, std::less<>> variables = {};   ///< variables that they read or forward
 };
 
 /// The environment that the profile declares. Without a declaration: the variables read by the
 /// libraries below its backends, and those that the profile sets.
-Reach reach_of(const Profile& profile);
+Access access_of(const Profile& profile);
 
 /// Whether a template in the profile's environment may name this: a selector fact, or "=NAME" for
 /// an answer in the profile.
@@ -55,7 +55,7 @@ std::vector<std::string_view> hiding_variables();
 /// application through `backend`. `told` contains the GPUs that the application should use, and
 /// `answer` the environment that selects them.
 std::vector<Reason> hidden_by(const Variables& callers,
-                              const Reach& reach,
+                              const Access& access,
                               std::string_view backend,
                               const Gpu& gpu,
                               const Selection& told,

@@ -197,7 +197,9 @@ ReadProblem translate_problem(const Profile& profile) {
 
 /// `reach`: the variables that the rule may set; null if the profile does not declare its
 /// variables.
-ReadProblem rule_problem(const EnvironmentRule& rule, const Profile& profile, const Reach* reach) {
+ReadProblem rule_problem(const EnvironmentRule& rule,
+                         const Profile& profile,
+                         const Access* access) {
     if (rule.empty() || rule.size() > kMaxRuleVariables)
         return "expected 1 to 16 variables";
     for (const auto& [variable, text] : rule) {
@@ -214,7 +216,7 @@ ReadProblem rule_problem(const EnvironmentRule& rule, const Profile& profile, co
             return ReadProblem{std::move(*problem)}.in(variable);
         if (auto problem = knowledge::value_problem(variable, text))
             return ReadProblem{std::move(*problem)}.in(variable);
-        if (reach && !reach->variables.contains(variable))
+        if (access && !access->variables.contains(variable))
             return variable + ": neither in \"reads\" nor in \"forwards\"";
     }
     return {};
@@ -247,7 +249,7 @@ ReadProblem reads_problem(const Profile& profile) {
 }
 
 ReadProblem environment_problem(const Profile& profile) {
-    const auto reach = reach_of(profile);
+    const auto access = access_of(profile);
     // Only check against declared variables if the profile declares any.
     const bool is_told = profile.reads || !profile.forwards.empty();
     for (const auto& [backend, rules] : profile.environment) {
@@ -258,7 +260,7 @@ ReadProblem environment_problem(const Profile& profile) {
         if (rules.size() > kMaxProfileRules)
             return ReadProblem{"more than 16 rules"}.in(backend).in("environment");
         for (std::size_t at = 0; at < rules.size(); ++at)
-            if (auto problem = rule_problem(rules[at], profile, is_told ? &reach : nullptr);
+            if (auto problem = rule_problem(rules[at], profile, is_told ? &access : nullptr);
                 !problem.empty())
                 return std::move(problem)
                     .in("[" + std::to_string(at) + "]")
@@ -306,8 +308,8 @@ ReadProblem integrated_by_problem(const Profile& profile) {
     for (const auto& [variable, values] : profile.integrated_by)
         if (const auto known = split(values, '|'); std::ranges::find(known, "") != known.end())
             return ReadProblem{"an empty value"}.in(variable).in("integrated_by");
-    const auto reach = reach_of(profile);
-    if (auto problem = rule_problem(profile.integrated_by, profile, &reach); !problem.empty())
+    const auto access = access_of(profile);
+    if (auto problem = rule_problem(profile.integrated_by, profile, &access); !problem.empty())
         return std::move(problem).in("integrated_by");
     return {};
 }

@@ -240,7 +240,7 @@ Told told_on(const SelectQuestion& question, const Judged& judged, const Report&
 /// programs that read or forward a variable, and not for the rules of an installer.
 class LikeNames {
 public:
-    explicit LikeNames(const Reach& reach) : can_be_told_{!reach.variables.empty()} {}
+    explicit LikeNames(const Access& access) : can_be_told_{!access.variables.empty()} {}
     /// Groups the candidate with those that are selected by the same values.
     void add(Judged& judged, Told told) {
         if (may_be_seen(judged) && (can_be_told_ || !told.environment.empty()))
@@ -274,8 +274,8 @@ private:
 void add_environments(const SelectQuestion& question,
                       const Report& report,
                       std::vector<Judged>& all) {
-    const auto reach = reach_of(question.profile);
-    LikeNames names{reach};
+    const auto access = access_of(question.profile);
+    LikeNames names{access};
     for (auto& judged : all) {
         auto& candidate = judged.candidate;
         // Rejected GPUs matter too: the program may still see them under the same name.
@@ -289,7 +289,7 @@ void add_environments(const SelectQuestion& question,
             continue;
         const Selection alone{.report = report, .gpus = {judged.gpu}};
         // Report variables that hide an accepted candidate or one with an unknown verdict.
-        for (auto& reason : hidden_by(question.callers_environment, reach, candidate.backend,
+        for (auto& reason : hidden_by(question.callers_environment, access, candidate.backend,
                                       *judged.gpu, alone, candidate.environment))
             candidate.reasons.push_back(std::move(reason));
     }
@@ -336,7 +336,7 @@ std::vector<Reason> warnings_of(const SelectQuestion& question,
                                 const std::vector<Judged>& all,
                                 const Decision& decision) {
     std::vector<Reason> warnings;
-    const auto reach = reach_of(question.profile);
+    const auto access = access_of(question.profile);
     for (const auto& judged : all) {
         if (judged.candidate.backend != best.candidate.backend ||
             std::ranges::find(selection.gpus, judged.gpu) == selection.gpus.end())
@@ -344,7 +344,7 @@ std::vector<Reason> warnings_of(const SelectQuestion& question,
         std::ranges::copy_if(
             judged.candidate.reasons, std::back_inserter(warnings),
             [&decision](const Reason& reason) { return shows_others(reason, decision.gpus); });
-        std::ranges::move(hidden_by(question.callers_environment, reach, best.candidate.backend,
+        std::ranges::move(hidden_by(question.callers_environment, access, best.candidate.backend,
                                     *judged.gpu, selection, decision.environment),
                           std::back_inserter(warnings));
     }

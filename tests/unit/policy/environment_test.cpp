@@ -169,10 +169,10 @@ TEST_P(HiddenByTheCaller, IsToldWhereItIsKnown) {
     auto report = two_identical_cards();
     report.gpus[1].apis["opencl"].driver = "/etc/OpenCL/vendors/nvidia.icd";
     report.gpus[1].apis["opencl"].outcome = Outcome::Answered;
-    const auto reach =
-        reach_of(reading({"cuda", "vulkan", "opencl"}, {"cuda", "ggml-vulkan", "opencl"}));
+    const auto access =
+        access_of(reading({"cuda", "vulkan", "opencl"}, {"cuda", "ggml-vulkan", "opencl"}));
     const auto reasons =
-        hidden_by({{row.variable, row.value}}, reach, row.backend, report.gpus[1],
+        hidden_by({{row.variable, row.value}}, access, row.backend, report.gpus[1],
                   {.report = report, .gpus = {&report.gpus[1]}}, {{"CUDA_VISIBLE_DEVICES", "x"}});
     ASSERT_EQ(reasons.size(), row.is_hidden ? 1U : 0U);
     if (!row.is_hidden)
@@ -214,10 +214,10 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(HiddenByTheCaller, OfOtherVendors) {
     auto report = report_of({amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0), intel_graphics()});
     report.gpus[1].apis["level_zero"] = seen(0);
-    const auto reach = reach_of(reading({"rocm", "sycl"}, {"hip", "sycl", "level_zero"}));
+    const auto access = access_of(reading({"rocm", "sycl"}, {"hip", "sycl", "level_zero"}));
     const auto is_hidden = [&](const char* variable, const char* value, const char* backend,
                                std::size_t place) {
-        return !hidden_by({{variable, value}}, reach, backend, report.gpus[place],
+        return !hidden_by({{variable, value}}, access, backend, report.gpus[place],
                           {.report = report, .gpus = {&report.gpus[place]}}, {})
                     .empty();
     };
@@ -239,10 +239,10 @@ TEST(HiddenByTheCaller, IsNotKnownOfAPositionThatMayBeEither) {
         report_of({intel_graphics(), testing::gpu_at("0000:03:00.0", "intel", GpuKind::Discrete)});
     for (auto& gpu : report.gpus)
         gpu.apis["level_zero"] = seen(0);
-    const auto reach = reach_of(reading({"sycl"}, {"sycl"}));
+    const auto access = access_of(reading({"sycl"}, {"sycl"}));
     const auto is_hidden = [&](Variables callers) {
         const auto& gpu = report.gpus[1];
-        return !hidden_by(callers, reach, "sycl", gpu, {.report = report, .gpus = {&gpu}}, {})
+        return !hidden_by(callers, access, "sycl", gpu, {.report = report, .gpus = {&gpu}}, {})
                     .empty();
     };
     EXPECT_FALSE(is_hidden({{"ZE_AFFINITY_MASK", "0"}}));
@@ -255,10 +255,10 @@ TEST(HiddenByTheCaller, IsNotKnownOfAPositionThatMayBeEither) {
 /// What the answer says of the GPUs counts them from 0.
 TEST(HiddenByTheCaller, IsAGpuWhoseNumberTheAnswerChanges) {
     const auto report = two_identical_cards();
-    const auto reach = reach_of(reading({"vulkan"}, {"ggml-vulkan"}));
+    const auto access = access_of(reading({"vulkan"}, {"ggml-vulkan"}));
     const auto is_hidden = [&](const char* numbers, std::vector<const Gpu*> told,
                                const Variables& answer) {
-        return !hidden_by({{"GGML_VK_VISIBLE_DEVICES", numbers}}, reach, "vulkan", report.gpus[1],
+        return !hidden_by({{"GGML_VK_VISIBLE_DEVICES", numbers}}, access, "vulkan", report.gpus[1],
                           {.report = report, .gpus = std::move(told)}, answer)
                     .empty();
     };
@@ -277,9 +277,9 @@ TEST(HiddenByTheCaller, IsAGpuWhoseNumberTheAnswerChanges) {
 TEST(HiddenByTheCaller, IsAGpuBesideTheOnlyOneThatMesaShows) {
     const auto report =
         report_of({amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0), intel_graphics()});
-    const auto reach = reach_of(reading({"vulkan"}, {"vulkan"}));
+    const auto access = access_of(reading({"vulkan"}, {"vulkan"}));
     const auto told_of = [&](const char* value, const Variables& answer = {}) {
-        return hidden_by({{"DRI_PRIME", value}}, reach, "vulkan", report.gpus[0],
+        return hidden_by({{"DRI_PRIME", value}}, access, "vulkan", report.gpus[0],
                          {.report = report, .gpus = {&report.gpus[0]}}, answer);
     };
     EXPECT_EQ(told_of("pci-0000_00_02_0!").size(), 1U);

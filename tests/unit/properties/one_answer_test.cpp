@@ -356,7 +356,7 @@ void expect_others_hidden(const Profile& profile,
                           std::string_view api,
                           const Gpu* gpu,
                           const Variables& environment) {
-    for (const auto* reader : reach_of(profile).readers) {
+    for (const auto* reader : access_of(profile).readers) {
         const auto* own = find_api(reader->api);
         const bool may_reach = gpu && own && own->vendor == gpu->vendor &&
                                std::ranges::find(reader->reaches, api) != reader->reaches.end();
@@ -371,7 +371,7 @@ TEST(Environments, UseACandidatesGpuAndHideAllElse) {
     on_every_machine([](const Scene& scene) {
         const auto report = report_of(scene);
         for (const Profile& profile : profiles_for(scene)) {
-            const auto reach = reach_of(profile);
+            const auto access = access_of(profile);
             for (const auto& candidate : choice(profile, report).candidates) {
                 const auto& environment = candidate.environment;
                 SCOPED_TRACE(profile.name + " " + candidate.backend);
@@ -381,7 +381,7 @@ TEST(Environments, UseACandidatesGpuAndHideAllElse) {
                 }
                 const auto* gpu = candidate.gpu ? gpu_called(report, *candidate.gpu) : nullptr;
                 for (const auto& [name, value] : environment)
-                    EXPECT_TRUE(reach.variables.contains(name)) << name << " is not read";
+                    EXPECT_TRUE(access.variables.contains(name)) << name << " is not read";
                 if (gpu)
                     expect_names_of(*gpu, environment);
                 expect_others_hidden(profile, api_below(own_name(profile, candidate.backend)), gpu,
