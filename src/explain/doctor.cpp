@@ -141,13 +141,13 @@ Value examined(const Report& report, const Surroundings& surroundings, const Pla
 namespace {
 
 /// A member of the evidence: the only value, or a list of several values.
-Value shown(const std::vector<Met>& met) {
-    if (met.empty())
+Value shown(const std::vector<Evidence>& proof) {
+    if (proof.empty())
         return {};
-    if (met.size() == 1)
-        return *met.front().value;
+    if (proof.size() == 1)
+        return *proof.front().value;
     Value list{Value::Array{}};
-    for (const auto& one : met)
+    for (const auto& one : proof)
         list.push_back(*one.value);
     return list;
 }
@@ -160,10 +160,11 @@ std::ptrdiff_t fullness(const Value& evidence) {
 
 /// The item as an object. A plain value becomes the member `value`; the name of an object's member
 /// becomes `key`.
-Value item_of(const Met& met) {
-    Value item = met.value->is_object() ? *met.value : Value{Value::Object{{"value", *met.value}}};
-    if (!met.key.empty() && item.at("key").is_null())
-        item["key"] = Value{met.key};
+Value item_of(const Evidence& proof) {
+    Value item =
+        proof.value->is_object() ? *proof.value : Value{Value::Object{{"value", *proof.value}}};
+    if (!proof.key.empty() && item.at("key").is_null())
+        item["key"] = Value{proof.key};
     return item;
 }
 
@@ -297,8 +298,8 @@ private:
     static std::vector<Value> candidates(const Cause& cause, const Scene& scene) {
         std::vector<Value> all;
         for (const auto& from : cause.from)
-            for (const auto& met : met_by(from, scene))
-                all.push_back(is_item(cause) ? item_of(met) : *met.value);
+            for (const auto& proof : met_by(from, scene))
+                all.push_back(is_item(cause) ? item_of(proof) : *proof.value);
         if (cause.from.empty())
             all.push_back(Value{Value::Object{}});
         return all;

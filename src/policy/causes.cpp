@@ -89,7 +89,7 @@ Result<Condition> condition_from(std::string_view text) {
     return condition;
 }
 
-Truth tested(const PathTerm& term, const std::vector<Met>& met, const Scene& scene);
+Truth tested(const PathTerm& term, const std::vector<Evidence>& proof, const Scene& scene);
 
 /// Collects the values reached from `value` after the first `taken` steps of the path. `key` is the
 /// last name that a `*` matched.
@@ -98,43 +98,43 @@ void walk(const Value& value,
           std::size_t taken,
           std::string_view key,
           const Scene& scene,
-          std::vector<Met>& met) {
+          std::vector<Evidence>& proof) {
     // Lists are transparent: continue with every item.
     if (const auto* items = value.as_array()) {
         for (const auto& item : *items)
-            walk(item, steps, taken, key, scene, met);
+            walk(item, steps, taken, key, scene, proof);
         return;
     }
     // The filter belongs to the step that led to this value.
     if (taken > 0 && !steps[taken - 1].filter.empty()) {
         const auto& filter = steps[taken - 1].filter.front();
-        std::vector<Met> inside;
+        std::vector<Evidence> inside;
         walk(value, filter.path.steps, 0, {}, scene, inside);
         if (tested(filter, inside, scene) != Truth::True)
             return;
     }
     if (taken == steps.size()) {
-        if (!value.is_null() && met.size() < kMaxMet)
-            met.push_back({&value, key});
+        if (!value.is_null() && proof.size() < kMaxMet)
+            proof.push_back({&value, key});
         return;
     }
     const auto* members = value.as_object();
     const std::string_view name{steps[taken].name};
     if (members && name == "*")
         for (const auto& member : *members)
-            walk(member.value, steps, taken + 1, member.key, scene, met);
+            walk(member.value, steps, taken + 1, member.key, scene, proof);
     else if (members && name.starts_with('{'))
         // "{api}": the name comes from the evidence.
         walk(value.at(word_of(scene.evidence->at(name.substr(1, name.size() - 2)))), steps,
-             taken + 1, key, scene, met);
+             taken + 1, key, scene, proof);
     else if (members)
-        walk(value.at(name), steps, taken + 1, key, scene, met);
+        walk(value.at(name), steps, taken + 1, key, scene, proof);
 }
 
 /// Whether the value is an object, or not empty, false or 0.
-bool is_something(const Met& met) {
-    const auto word = lower_case(word_of(*met.value));
-    return met.value->is_object() || (!word.empty() && word != "false" && word != "0");
+bool is_something(const Evidence& proof) {
+    const auto word = lower_case(word_of(*proof.value));
+    return proof.value->is_object() || (!word.empty() && word != "false" && word != "0");
 }
 
 /// Equality is a case-insensitive glob match; other relations compare versions.
@@ -147,17 +147,17 @@ bool compares(const std::string& have, const std::string& want, Relation relatio
 }
 
 /// Whether one of the reached values satisfies the term; unknown if there is nothing to compare.
-Truth tested(const PathTerm& term, const std::vector<Met>& met, const Scene& scene) {
+Truth tested(const PathTerm& term, const std::vector<Evidence>& proof, const Scene& scene) {
     if (term.relation == Relation::Never)
-        return truth_of(std::ranges::any_of(met, is_something));
+        return truth_of(std::ranges::any_of(proof, is_something));
     // The values to compare with: literal words, and the values that the other path reaches.
     auto words = term.words;
     for (const auto& path : term.other)
         for (const auto& other : met_by(path, scene))
             words.push_back(word_of(*other.value));
-    if (met.empty() || words.empty())
+    if (proof.empty() || words.empty())
         return Truth::Unknown;
-    const bool is_any = std::ranges::any_of(met, [&](const Met& have) {
+    const bool is_any = std::ranges::any_of(proof, [&](const Evidence& have) {
         return std::ranges::any_of(words, [&](const std::string& want) {
             return compares(word_of(*have.value), want, term.relation);
         });
@@ -201,19 +201,19 @@ std::string word_of(const Value& value) {
     return "";
 }
 
-std::vector<Met> met_by(const Path& path, const Scene& scene) {
+std::vector<Evidence> met_by(const Path& path, const Scene& scene) {
     const bool is_device =
         path.root == "gpu" || path.root == "accelerator" || path.root == "device";
     const auto* root = path.root.empty() ? scene.evidence
                        : is_device       ? scene.device
                                          : &scene.roots->at(path.root);
-    std::vector<Met> met;
+    std::vector<Evidence> proof;
     // A literal is a path to itself.
     if (!path.text.is_null())
-        met.push_back({.value = &path.text});
+        proof.push_back({.value = &path.text});
     else if (root)
-        walk(*root, path.steps, 0, {}, scene, met);
-    return met;
+        walk(*root, path.steps, 0, {}, scene, proof);
+    return proof;
 }
 
 Truth holds(const Condition& condition, const Scene& scene) {

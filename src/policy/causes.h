@@ -38,7 +38,7 @@ struct Scene {
 };
 
 /// A value that a path reaches, and the last name that a `*` matched.
-struct Met {
+struct Evidence {
     const Value* value = nullptr;
     std::string_view key = {};
 };
@@ -82,7 +82,7 @@ ReadProblem read_value(const Value& value, Condition& condition);
 ReadProblem read_value(const Value& value, Path& path);
 
 /// The values that the path reaches, without nulls.
-std::vector<Met> met_by(const Path& path, const Scene& scene);
+std::vector<Evidence> met_by(const Path& path, const Scene& scene);
 Truth holds(const Condition& condition, const Scene& scene);
 /// Whether every condition is true; unknown counts as false.
 bool all_hold(const std::vector<Condition>& conditions, const Scene& scene);
