@@ -190,8 +190,9 @@ public:
                                                     const Value& evidence) const {
         const Facts facts{{.report = report_}};
         // The scene has no device: conditions can only use the roots and the evidence.
-        const Scene scene{.roots = &roots_, .facts = &facts, .evidence = &evidence};
-        return all_hold(cause.when, scene) ? told(cause, evidence, {}, scene).fix : std::nullopt;
+        const TermContext context{.roots = &roots_, .facts = &facts, .evidence = &evidence};
+        return all_hold(cause.when, context) ? told(cause, evidence, {}, context).fix
+                                             : std::nullopt;
     }
 
     /// Evaluates the causes for the machine, then each GPU, then each accelerator.
@@ -215,7 +216,7 @@ private:
     /// explains.
     void examine_all(const Device& device, std::string_view kind) {
         const Facts facts{{.report = report_, .gpu = device.gpu}};
-        const Scene scene{.roots = &roots_, .device = device.value, .facts = &facts};
+        const TermContext context{.roots = &roots_, .device = device.value, .facts = &facts};
         std::vector<Finding> own;
         // A cause replaces the causes that it explains (`instead_of`), about the same API if it has
         // one. Causes of the machine also replace causes of its devices.
@@ -225,8 +226,8 @@ private:
             const bool is_of = cause.of == kind || (device.id && cause.of == "device");
             if (!is_of || (cause.is_alone && gravest(own) >= Severity::Warning))
                 continue;
-            for (auto& evidence : evidence_of(cause, scene)) {
-                own.push_back(told(cause, std::move(evidence), device, scene));
+            for (auto& evidence : evidence_of(cause, context)) {
+                own.push_back(told(cause, std::move(evidence), device, context));
                 for (const auto& id : cause.instead_of)
                     explained.emplace(id, api_of(own.back()));
             }
@@ -259,19 +260,19 @@ private:
 
     /// The evidence for which the conditions of a cause hold, without duplicates. If several have
     /// the same value in the cause's `once`, the one with the most known members is kept.
-    static std::vector<Value> evidence_of(const Cause& cause, Scene scene) {
+    static std::vector<Value> evidence_of(const Cause& cause, TermContext context) {
         std::vector<Value> found;
-        for (auto& evidence : candidates(cause, scene)) {
-            scene.evidence = &evidence;
-            if (!all_hold(cause.when, scene) ||
+        for (auto& evidence : candidates(cause, context)) {
+            context.evidence = &evidence;
+            if (!all_hold(cause.when, context) ||
                 std::ranges::any_of(cause.unless, [&](const Condition& condition) {
-                    return holds(condition, scene) == Truth::True;
+                    return holds(condition, context) == Truth::True;
                 }))
                 continue;
             // Only keep the shown members of an item: the rest of it may be large.
             Value members = is_item(cause) ? Value{Value::Object{}} : evidence;
             for (const auto& [name, path] : cause.show)
-                members[name] = shown(met_by(path, scene));
+                members[name] = shown(met_by(path, context));
             const auto same = std::ranges::find_if(found, [&](const Value& other) {
                 return cause.once ? other.at(*cause.once) == members.at(*cause.once)
                                   : other == members;
@@ -295,10 +296,10 @@ private:
 
     /// The items that may be evidence: the values at the cause's paths, or an empty one without
     /// paths.
-    static std::vector<Value> candidates(const Cause& cause, const Scene& scene) {
+    static std::vector<Value> candidates(const Cause& cause, const TermContext& context) {
         std::vector<Value> all;
         for (const auto& from : cause.from)
-            for (const auto& proof : met_by(from, scene))
+            for (const auto& proof : met_by(from, context))
                 all.push_back(is_item(cause) ? item_of(proof) : *proof.value);
         if (cause.from.empty())
             all.push_back(Value{Value::Object{}});
@@ -306,22 +307,25 @@ private:
     }
 
     /// Makes the finding for a cause and its evidence, with the fix for this place.
-    Finding told(const Cause& cause, Value evidence, const Device& device, Scene scene) const {
+    Finding told(const Cause& cause,
+                 Value evidence,
+                 const Device& device,
+                 TermContext context) const {
         // Fixes differ in containers, so texts and conditions need to know it.
         if (device.id && report_.host.container)
             evidence["container"] = *report_.host.container;
-        scene.evidence = &evidence;
+        context.evidence = &evidence;
         Finding finding{.id = cause.id, .severity = cause.severity, .gpu = device.id};
         if (device.id)
             finding.gpus = {*device.id};
         // Circumstances may lower the severity.
         for (const auto& [at_most, conditions] : cause.eased)
-            if (all_hold(conditions, scene))
+            if (all_hold(conditions, context))
                 finding.severity = std::min(finding.severity,
                                             enum_from<Severity>(at_most).value_or(cause.severity));
         // The first fix whose conditions hold. It may also have its own sentence.
         const auto remedy = std::ranges::find_if(
-            cause.fixes, [&](const Remedy& each) { return all_hold(each.when, scene); });
+            cause.fixes, [&](const Remedy& each) { return all_hold(each.when, context); });
         const bool is_helped = remedy != cause.fixes.end();
         if (is_helped && remedy->case_name)
             evidence["case"] = *remedy->case_name;

@@ -69,8 +69,8 @@ private:
 };
 
 /// The object on which the terms of causes are evaluated; its members are the roots of their paths
-/// (Scene::roots). It has the report, in which each GPU also has the results of its APIs and the
-/// name of its chip; the place; and the surroundings of the caller.
+/// (TermContext::roots). It has the report, in which each GPU also has the results of its APIs and
+/// the name of its chip; the place; and the surroundings of the caller.
 Value examined(const Report& report, const Surroundings& surroundings, const Place& place);
 
 }  // namespace gpuprobe::inline explain

@@ -89,7 +89,7 @@ Result<Condition> condition_from(std::string_view text) {
     return condition;
 }
 
-Truth tested(const PathTerm& term, const std::vector<Evidence>& proof, const Scene& scene);
+Truth tested(const PathTerm& term, const std::vector<Evidence>& proof, const TermContext& context);
 
 /// Collects the values reached from `value` after the first `taken` steps of the path. `key` is the
 /// last name that a `*` matched.
@@ -97,20 +97,20 @@ void walk(const Value& value,
           std::span<const PathStep> steps,
           std::size_t taken,
           std::string_view key,
-          const Scene& scene,
+          const TermContext& context,
           std::vector<Evidence>& proof) {
     // Lists are transparent: continue with every item.
     if (const auto* items = value.as_array()) {
         for (const auto& item : *items)
-            walk(item, steps, taken, key, scene, proof);
+            walk(item, steps, taken, key, context, proof);
         return;
     }
     // The filter belongs to the step that led to this value.
     if (taken > 0 && !steps[taken - 1].filter.empty()) {
         const auto& filter = steps[taken - 1].filter.front();
         std::vector<Evidence> inside;
-        walk(value, filter.path.steps, 0, {}, scene, inside);
-        if (tested(filter, inside, scene) != Truth::True)
+        walk(value, filter.path.steps, 0, {}, context, inside);
+        if (tested(filter, inside, context) != Truth::True)
             return;
     }
     if (taken == steps.size()) {
@@ -122,13 +122,13 @@ void walk(const Value& value,
     const std::string_view name{steps[taken].name};
     if (members && name == "*")
         for (const auto& member : *members)
-            walk(member.value, steps, taken + 1, member.key, scene, proof);
+            walk(member.value, steps, taken + 1, member.key, context, proof);
     else if (members && name.starts_with('{'))
         // "{api}": the name comes from the evidence.
-        walk(value.at(word_of(scene.evidence->at(name.substr(1, name.size() - 2)))), steps,
-             taken + 1, key, scene, proof);
+        walk(value.at(word_of(context.evidence->at(name.substr(1, name.size() - 2)))), steps,
+             taken + 1, key, context, proof);
     else if (members)
-        walk(value.at(name), steps, taken + 1, key, scene, proof);
+        walk(value.at(name), steps, taken + 1, key, context, proof);
 }
 
 /// Whether the value is an object, or not empty, false or 0.
@@ -147,13 +147,13 @@ bool compares(const std::string& have, const std::string& want, Relation relatio
 }
 
 /// Whether one of the reached values satisfies the term; unknown if there is nothing to compare.
-Truth tested(const PathTerm& term, const std::vector<Evidence>& proof, const Scene& scene) {
+Truth tested(const PathTerm& term, const std::vector<Evidence>& proof, const TermContext& context) {
     if (term.relation == Relation::Never)
         return truth_of(std::ranges::any_of(proof, is_something));
     // The values to compare with: literal words, and the values that the other path reaches.
     auto words = term.words;
     for (const auto& path : term.other)
-        for (const auto& other : met_by(path, scene))
+        for (const auto& other : met_by(path, context))
             words.push_back(word_of(*other.value));
     if (proof.empty() || words.empty())
         return Truth::Unknown;
@@ -201,26 +201,26 @@ std::string word_of(const Value& value) {
     return "";
 }
 
-std::vector<Evidence> met_by(const Path& path, const Scene& scene) {
+std::vector<Evidence> met_by(const Path& path, const TermContext& context) {
     const bool is_device =
         path.root == "gpu" || path.root == "accelerator" || path.root == "device";
-    const auto* root = path.root.empty() ? scene.evidence
-                       : is_device       ? scene.device
-                                         : &scene.roots->at(path.root);
+    const auto* root = path.root.empty() ? context.evidence
+                       : is_device       ? context.device
+                                         : &context.roots->at(path.root);
     std::vector<Evidence> proof;
     // A literal is a path to itself.
     if (!path.text.is_null())
         proof.push_back({.value = &path.text});
     else if (root)
-        walk(*root, path.steps, 0, {}, scene, proof);
+        walk(*root, path.steps, 0, {}, context, proof);
     return proof;
 }
 
-Truth holds(const Condition& condition, const Scene& scene) {
+Truth holds(const Condition& condition, const TermContext& context) {
     const auto of_one = [&](const std::variant<PathTerm, Term>& term) {
         if (const auto* own = std::get_if<PathTerm>(&term))
-            return tested(*own, met_by(own->path, scene), scene);
-        return holds(std::get<Term>(term), *scene.facts);
+            return tested(*own, met_by(own->path, context), context);
+        return holds(std::get<Term>(term), *context.facts);
     };
     auto all = Truth::True;
     for (const auto& clause : condition.clauses) {
@@ -237,9 +237,9 @@ Truth holds(const Condition& condition, const Scene& scene) {
     return all;
 }
 
-bool all_hold(const std::vector<Condition>& conditions, const Scene& scene) {
+bool all_hold(const std::vector<Condition>& conditions, const TermContext& context) {
     return std::ranges::all_of(conditions, [&](const Condition& condition) {
-        return holds(condition, scene) == Truth::True;
+        return holds(condition, context) == Truth::True;
     });
 }
 

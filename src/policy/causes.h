@@ -20,16 +20,16 @@
 ///     gpu.findings[code=no-permission].detail.node=/dev/nvidia*
 ///
 /// A path begins with `gpu`, `accelerator` or `device` (the device being examined), with a name in
-/// Scene::roots, or with a dot (".node") for the current evidence. A path visits every item of a
-/// list, and every member after `*`; "[…]" keeps the items for which a term holds. "{api}" as a
-/// name is replaced by that member of the evidence. A value is a list of words separated by `|`,
+/// TermContext::roots, or with a dot (".node") for the current evidence. A path visits every item
+/// of a list, and every member after `*`; "[…]" keeps the items for which a term holds. "{api}" as
+/// a name is replaced by that member of the evidence. A value is a list of words separated by `|`,
 /// which may contain `*` and `?`, or another path after `$`. A path without a value holds if it
 /// reaches a value that isn't false, empty or 0.
 
 namespace gpuprobe::inline policy {
 
 /// The evidence that paths are resolved against. All pointers are borrowed.
-struct Scene {
+struct TermContext {
     const Value* roots = nullptr;   ///< an object with `report`, `host`, `here`, `place` …
     const Value* device = nullptr;  ///< null when the machine is examined
     const Facts* facts = nullptr;   ///< facts of the same machine and device, for terms over facts
@@ -82,10 +82,10 @@ ReadProblem read_value(const Value& value, Condition& condition);
 ReadProblem read_value(const Value& value, Path& path);
 
 /// The values that the path reaches, without nulls.
-std::vector<Evidence> met_by(const Path& path, const Scene& scene);
-Truth holds(const Condition& condition, const Scene& scene);
+std::vector<Evidence> met_by(const Path& path, const TermContext& context);
+Truth holds(const Condition& condition, const TermContext& context);
 /// Whether every condition is true; unknown counts as false.
-bool all_hold(const std::vector<Condition>& conditions, const Scene& scene);
+bool all_hold(const std::vector<Condition>& conditions, const TermContext& context);
 
 /// A text, number or flag as terms compare it, with its case kept; empty for anything else.
 std::string word_of(const Value& value);
