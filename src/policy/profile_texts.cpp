@@ -115,21 +115,21 @@ bool is_compute_gpu(const Gpu& gpu) {
 }
 
 /// Looks up the facts of a message, including the reported failure it is about.
-class SceneFacts {
+class MessageFacts {
 public:
-    explicit SceneFacts(const MessageScene& scene, const ReportedFailure* failure = nullptr)
-        : scene_{scene}, failure_{failure} {}
+    explicit MessageFacts(const MessageContext& context, const ReportedFailure* failure = nullptr)
+        : context_{context}, failure_{failure} {}
 
     std::optional<std::string> operator()(std::string_view name) const {
-        const auto& question = scene_.question;
+        const auto& question = context_.question;
         if (name == "requested")
             return question.requested;
         if (name == "known")
             return known_requests(question.profile);
         if (name == "selected")
-            return scene_.decision.backend;
+            return context_.decision.backend;
         if (name == "detected")
-            return scene_.detected.empty() ? "None" : joined(scene_.detected, ",");
+            return context_.detected.empty() ? "None" : joined(context_.detected, ",");
         if (name == "compiled")
             return joined(question.compiled(), ", ");
         if (name == "gpu")
@@ -137,7 +137,7 @@ public:
         if (name == "failed" || name == "detail")
             return of_failure(name);
         // The remaining facts are the sizes of the memory shortage.
-        const auto* shortage = memory_shortage(scene_.all);
+        const auto* shortage = memory_shortage(context_.all);
         if (!shortage)
             return std::nullopt;
         return gigabytes(shortage->detail.at(name == "available_gb" ? "have" : "need"));
@@ -148,34 +148,34 @@ private:
     [[nodiscard]] std::optional<std::string> of_failure(std::string_view name) const {
         if (!failure_)
             return std::nullopt;
-        return name == "failed" ? scene_.question.word_for(failure_->backend)
+        return name == "failed" ? context_.question.word_for(failure_->backend)
                                 : scrubbed(failure_->detail);
     }
     /// The name of the first chosen GPU.
     [[nodiscard]] std::optional<std::string> gpu_name() const {
-        if (scene_.decision.gpus.empty())
+        if (context_.decision.gpus.empty())
             return std::nullopt;
-        for (const auto& gpu : scene_.report.gpus)
-            if (gpu.id == scene_.decision.gpus.front())
+        for (const auto& gpu : context_.report.gpus)
+            if (gpu.id == context_.decision.gpus.front())
                 return gpu.name;
         return std::nullopt;
     }
 
-    const MessageScene& scene_;
+    const MessageContext& context_;
     const ReportedFailure* failure_;
 };
 
 /// Collects the texts of the profile for each situation.
-class Speaker {
+class MessageWriter {
 public:
-    explicit Speaker(const MessageScene& scene) : scene_{scene} {}
+    explicit MessageWriter(const MessageContext& context) : context_{context} {}
 
     /// Adds the profile's text for the situation. Returns whether it has one.
-    bool say(std::string_view situation,
-             std::string_view word = {},
-             const ReportedFailure* failure = nullptr) {
-        auto text =
-            message_for(scene_.question.profile, situation, word, SceneFacts{scene_, failure});
+    bool write(std::string_view situation,
+               std::string_view word = {},
+               const ReportedFailure* failure = nullptr) {
+        auto text = message_for(context_.question.profile, situation, word,
+                                MessageFacts{context_, failure});
         if (text)
             texts_.push_back(std::move(*text));
         return text.has_value();
@@ -183,7 +183,7 @@ public:
     [[nodiscard]] std::vector<std::string> end() && { return std::move(texts_); }
 
 private:
-    const MessageScene& scene_;
+    const MessageContext& context_;
     std::vector<std::string> texts_ = {};
 };
 
@@ -196,53 +196,53 @@ bool has_nothing_asked_for_built(const SelectQuestion& question) {
 }
 
 /// Whether the request could not be satisfied.
-bool is_in_vain(const MessageScene& scene) {
-    return scene.was_given_up || (scene.question.forced && !scene.decision.backend);
+bool is_in_vain(const MessageContext& context) {
+    return context.was_given_up || (context.question.forced && !context.decision.backend);
 }
 
 /// Messages about the request and about reported failures.
-void speak_of_request(const MessageScene& scene, Speaker& speaker) {
-    const auto& question = scene.question;
+void write_request(const MessageContext& context, MessageWriter& writer) {
+    const auto& question = context.question;
     const auto& word = question.requested;
     if (question.is_simulated)
-        speaker.say("simulated");
-    else if (scene.request.fake)
-        speaker.say("fake-ignored");
+        writer.write("simulated");
+    else if (context.request.fake)
+        writer.write("fake-ignored");
     if (question.is_unknown_request)
-        speaker.say("unknown-backend", word);
+        writer.write("unknown-backend", word);
     // "not-built" is more precise; profiles without it fall back to "not-available".
-    if (is_in_vain(scene) &&
-        !(has_nothing_asked_for_built(question) && speaker.say("not-built", word)))
-        speaker.say("not-available", word);
+    if (is_in_vain(context) &&
+        !(has_nothing_asked_for_built(question) && writer.write("not-built", word)))
+        writer.write("not-available", word);
     for (const auto& failure : question.failures)
-        speaker.say("reported-failed", question.word_for(failure.backend), &failure);
+        writer.write("reported-failed", question.word_for(failure.backend), &failure);
 }
 
 /// Messages about a successful choice.
-void speak_of_choice(const MessageScene& scene, Speaker& speaker) {
-    const auto& question = scene.question;
-    const auto& word = *scene.decision.backend;
-    const bool is_asked = question.forced && !scene.was_given_up;
+void write_choice(const MessageContext& context, MessageWriter& writer) {
+    const auto& question = context.question;
+    const auto& word = *context.decision.backend;
+    const bool is_asked = question.forced && !context.was_given_up;
     // The CPU counts as a fallback unless it was requested.
     const bool is_spare = word == question.word_for(std::string{kCpu}) && !question.asks_for(kCpu);
-    if (is_asked && is_spare && speaker.say("fell-back", question.requested))
+    if (is_asked && is_spare && writer.write("fell-back", question.requested))
         return;
-    if (!(is_asked && !is_spare && speaker.say("granted", word)))
-        speaker.say("selected", word);
+    if (!(is_asked && !is_spare && writer.write("granted", word)))
+        writer.write("selected", word);
 }
 
 /// Messages if nothing was chosen: the first of these causes that the profile has a text for.
-void speak_of_none(const MessageScene& scene, Speaker& speaker) {
-    if (scene.question.built && scene.question.built->empty() && speaker.say("nothing-built"))
+void write_none(const MessageContext& context, MessageWriter& writer) {
+    if (context.question.built && context.question.built->empty() && writer.write("nothing-built"))
         return;
-    if (memory_shortage(scene.all) && speaker.say("too-little-memory"))
+    if (memory_shortage(context.all) && writer.write("too-little-memory"))
         return;
-    const bool has_gpu = std::ranges::any_of(scene.report.gpus, is_compute_gpu);
-    if (!has_gpu && !scene.report.software.empty() && speaker.say("software-only"))
+    const bool has_gpu = std::ranges::any_of(context.report.gpus, is_compute_gpu);
+    if (!has_gpu && !context.report.software.empty() && writer.write("software-only"))
         return;
-    if (!has_gpu && speaker.say("no-gpu"))
+    if (!has_gpu && writer.write("no-gpu"))
         return;
-    speaker.say("none");
+    writer.write("none");
 }
 
 }  // namespace
@@ -289,21 +289,21 @@ std::string known_requests(const Profile& profile) {
     return joined(known, ", ");
 }
 
-std::vector<std::string> messages_of(const MessageScene& scene) {
-    if (scene.question.profile.messages.empty())
+std::vector<std::string> messages_of(const MessageContext& context) {
+    if (context.question.profile.messages.empty())
         return {};
-    Speaker speaker{scene};
+    MessageWriter writer{context};
     // A switched-off request has no other message.
-    if (is_switched_off(scene.request)) {
-        speaker.say("disabled");
-        return std::move(speaker).end();
+    if (is_switched_off(context.request)) {
+        writer.write("disabled");
+        return std::move(writer).end();
     }
-    speak_of_request(scene, speaker);
-    if (scene.decision.backend)
-        speak_of_choice(scene, speaker);
-    else if (!is_in_vain(scene))
-        speak_of_none(scene, speaker);
-    return std::move(speaker).end();
+    write_request(context, writer);
+    if (context.decision.backend)
+        write_choice(context, writer);
+    else if (!is_in_vain(context))
+        write_none(context, writer);
+    return std::move(writer).end();
 }
 
 }  // namespace gpuprobe::inline policy

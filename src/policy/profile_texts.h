@@ -43,7 +43,7 @@ std::optional<std::string> message_for(const Profile& profile,
 std::string known_requests(const Profile& profile);
 
 /// The inputs for messages, borrowed for one call.
-struct MessageScene {
+struct MessageContext {
     const SelectQuestion& question;
     const SelectRequest& request;
     const Report& report;
@@ -55,6 +55,6 @@ struct MessageScene {
 
 /// The messages in the order in which an application would print them: about the request, about
 /// failures, about the outcome.
-std::vector<std::string> messages_of(const MessageScene& scene);
+std::vector<std::string> messages_of(const MessageContext& context);
 
 }  // namespace gpuprobe::inline policy
