@@ -162,10 +162,10 @@ void add_words(const Reason& reason, const ReasonPlace& place, bus::Dictionary& 
 /// The record as a dictionary, with a text for each reason.
 template <class Record>
 bus::Dictionary with_words(const Record& record, const ReasonPlace& place) {
-    const bus::Spelling spelling{
+    const bus::BusEncoding encoding{
         .add_words = [&place](const Reason& reason, const bus::ReasonOwner& /*owner*/,
                               bus::Dictionary& entry) { add_words(reason, place, entry); }};
-    return bus::dictionary_of(record, spelling);
+    return bus::dictionary_of(record, encoding);
 }
 
 std::size_t reason_count(const Recommendation& recommendation) {
@@ -196,7 +196,7 @@ void shorten(Recommendation& recommendation) {
 
 }  // namespace
 
-bus::Spelling spelling_for(PathOf path_of, FindingsOf findings, const ReasonPlace& machine) {
+bus::BusEncoding spelling_for(PathOf path_of, FindingsOf findings, const ReasonPlace& machine) {
     // `found` caches the findings for all reasons of one answer.
     return {.path_of = std::move(path_of),
             .add_words = [findings = std::move(findings), machine,
@@ -218,7 +218,7 @@ bus::Spelling spelling_for(PathOf path_of, FindingsOf findings, const ReasonPlac
             }};
 }
 
-bus::Dictionary answer_from(Decision decision, bool explains, const bus::Spelling& spelling) {
+bus::Dictionary answer_from(Decision decision, bool explains, const bus::BusEncoding& encoding) {
     // Optional members are left out if they are empty.
     std::vector<std::string_view> left_out;
     if (!explains)
@@ -231,16 +231,16 @@ bus::Dictionary answer_from(Decision decision, bool explains, const bus::Spellin
         left_out.emplace_back("warnings");
     if (!decision.backend)
         decision.backend = "";  // Backend is always present, so that clients can rely on it
-    return bus::dictionary_of(decision, spelling, std::move(left_out));
+    return bus::dictionary_of(decision, encoding, std::move(left_out));
 }
 
 bus::Dictionary answer_from(Recommendation recommendation,
                             bool explains,
-                            const bus::Spelling& spelling) {
+                            const bus::BusEncoding& encoding) {
     shorten(recommendation);
     // Without an explanation, the list of candidates is left out.
     const std::vector<std::string_view> candidates{"candidates"};
-    return bus::dictionary_of(recommendation, spelling,
+    return bus::dictionary_of(recommendation, encoding,
                               explains ? std::vector<std::string_view>{} : candidates);
 }
 

@@ -144,18 +144,18 @@ using FindingsOf = std::function<std::vector<Finding>()>;
 /// An encoding that adds text and fix to each reason and replaces GPU ids by object paths.
 /// `findings` is called once, when the first reason is encoded; without it, fixes are the generic
 /// ones. Only host and is_root of `machine` are used.
-bus::Spelling spelling_for(PathOf path_of = {},
-                           FindingsOf findings = {},
-                           const ReasonPlace& machine = {});
+bus::BusEncoding spelling_for(PathOf path_of = {},
+                              FindingsOf findings = {},
+                              const ReasonPlace& machine = {});
 
 /// The answer of SelectBackend. `explains`: include all candidates. If no backend was chosen,
 /// Backend is "".
-bus::Dictionary answer_from(Decision decision, bool explains, const bus::Spelling& spelling);
+bus::Dictionary answer_from(Decision decision, bool explains, const bus::BusEncoding& encoding);
 /// The answer of RecommendVariant. If the candidates have too many reasons for a bus message, the
 /// reasons lose their details; if there are still too many, they are left out.
 bus::Dictionary answer_from(Recommendation recommendation,
                             bool explains,
-                            const bus::Spelling& spelling);
+                            const bus::BusEncoding& encoding);
 /// The answer of GetMemory.
 bus::Dictionary answer_from(const engine::LiveMemory& memory);
 /// The known identifiers that distinguish a GPU from others of the same model: NvidiaUuid,

@@ -203,7 +203,7 @@ void ManagerObject::select(const Question& question,
         answers_.keep(std::move(key), std::move(answer).value());
 }
 
-bus::Spelling ManagerObject::spelling(uid_t asker, const Report& seen) const {
+bus::BusEncoding ManagerObject::encoding(uid_t asker, const Report& seen) const {
     return spelling_for([this](const std::string& id) { return gpus_.path_of(id); },
                         [asker, &seen] { return examine(seen, {.is_root = asker == 0}); },
                         {.host = &seen.host, .is_root = asker == 0});
@@ -218,7 +218,7 @@ Result<bus::Dictionary> ManagerObject::decide(const Question& question,
     const bool explains = wants_explanation(request);
     if (!decision.backend && !explains)
         return Error{ErrorCode::NoMatch, no_match_message(decision)};
-    return answer_from(std::move(decision), explains, spelling(asker, seen));
+    return answer_from(std::move(decision), explains, encoding(asker, seen));
 }
 
 /// Not cached, unlike SelectBackend: the answer depends on a manifest, which may be large.
@@ -239,7 +239,7 @@ void ManagerObject::RecommendVariant(sdbus::Result<bus::Dictionary>&& result,
                    if (!found)
                        return answer.fail(found.error());
                    answer.send(answer_from(std::move(found).value(), wants_explanation(request),
-                                           spelling(caller.uid, *view.report)));
+                                           encoding(caller.uid, *view.report)));
                });
 }
 

@@ -115,7 +115,7 @@ private:
     /// Memory for a large call that waits for the bus and polkit. Errors: TooManyRequests.
     [[nodiscard]] Result<SharedPool::Claim> claim_for_question(const std::string& sender);
     /// The encoding of an answer about the machine as `asker` sees it. `seen` must outlive it.
-    [[nodiscard]] bus::Spelling spelling(uid_t asker, const Report& seen) const;
+    [[nodiscard]] bus::BusEncoding encoding(uid_t asker, const Report& seen) const;
     /// Runs a probe if the caller has permission.
     void probe(const ProbeRequest& request, bus::Reply<bus::Dictionary> reply);
     /// Replies with the result of `act(engine, uid)` if the caller has the permissions that

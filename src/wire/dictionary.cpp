@@ -307,7 +307,7 @@ std::string bus_key(std::string_view key) {
 
 sdbus::ObjectPath DictionaryWriter::path_of(const std::string& id) const {
     // "/" means no object: D-Bus has no empty path.
-    return sdbus::ObjectPath{spelling_.path_of ? spelling_.path_of(id) : "/"};
+    return sdbus::ObjectPath{encoding_.path_of ? encoding_.path_of(id) : "/"};
 }
 
 sdbus::Variant DictionaryWriter::variant_of(const std::vector<std::string>& texts,
@@ -335,8 +335,8 @@ sdbus::Variant DictionaryWriter::variant_of(const std::map<std::string, std::str
 // Reasons get display texts in addition to their code, so that clients need no catalog of texts.
 Dictionary DictionaryWriter::dictionary_of(const Reason& reason) const {
     Dictionary entry{{"Code", sdbus::Variant{bus_text(reason.code)}}};
-    if (spelling_.add_words)
-        spelling_.add_words(reason, owner_, entry);
+    if (encoding_.add_words)
+        encoding_.add_words(reason, owner_, entry);
     // D-Bus clients need no empty dictionary.
     if (const auto* detail = reason.detail.as_object(); detail && !detail->empty())
         entry.emplace("Detail", variant_from(reason.detail));

@@ -94,7 +94,7 @@ struct ReasonOwner {
 };
 
 /// Information that is not part of a record. It must live as long as the writer.
-struct Spelling {
+struct BusEncoding {
     std::function<std::string(const std::string& id)> path_of = {};
     /// Adds display texts of a reason: "Text", and also "Fix" if there is one.
     std::function<void(const Reason&, const ReasonOwner&, Dictionary&)> add_words = {};
@@ -104,8 +104,9 @@ struct Spelling {
 class DictionaryWriter {
 public:
     /// `left_out`: keys of members to omit.
-    explicit DictionaryWriter(const Spelling& spelling, std::vector<std::string_view> left_out = {})
-        : spelling_{spelling}, left_out_{std::move(left_out)} {}
+    explicit DictionaryWriter(const BusEncoding& encoding,
+                              std::vector<std::string_view> left_out = {})
+        : encoding_{encoding}, left_out_{std::move(left_out)} {}
 
     template <class T>
     void operator()(std::string_view key, const T& member) {
@@ -185,14 +186,14 @@ private:
 
     template <class T>
     [[nodiscard]] Dictionary dictionary_of(const T& record) const {
-        DictionaryWriter writer{spelling_};
+        DictionaryWriter writer{encoding_};
         describe(writer, const_cast<T&>(record));  // the writer takes every member as const
         return writer.take();
     }
     [[nodiscard]] Dictionary dictionary_of(const Reason& reason) const;
     [[nodiscard]] sdbus::ObjectPath path_of(const std::string& id) const;
 
-    const Spelling& spelling_;
+    const BusEncoding& encoding_;
     std::vector<std::string_view> left_out_;
     ReasonOwner owner_ = {};
     Dictionary dictionary_ = {};
@@ -200,19 +201,19 @@ private:
 
 template <Described T>
 Dictionary dictionary_of(const T& record,
-                         const Spelling& spelling = {},
+                         const BusEncoding& encoding = {},
                          std::vector<std::string_view> left_out = {}) {
-    DictionaryWriter writer{spelling, std::move(left_out)};
+    DictionaryWriter writer{encoding, std::move(left_out)};
     describe(writer, const_cast<T&>(record));
     return writer.take();
 }
 
 template <Described T>
 std::vector<Dictionary> dictionaries_of(const std::vector<T>& records,
-                                        const Spelling& spelling = {}) {
+                                        const BusEncoding& encoding = {}) {
     std::vector<Dictionary> list;
     for (const auto& record : records)
-        list.push_back(dictionary_of(record, spelling));
+        list.push_back(dictionary_of(record, encoding));
     return list;
 }
 

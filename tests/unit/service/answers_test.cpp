@@ -8,7 +8,7 @@
 namespace gpuprobe {
 namespace {
 
-bus::Spelling spelling() {
+bus::BusEncoding encoding() {
     return spelling_for([](const std::string& id) { return "/" + id; });
 }
 
@@ -37,7 +37,7 @@ std::vector<bus::Dictionary> dictionaries_at(const bus::Dictionary& answer, cons
 }
 
 TEST(Answer, HoldsTheChoiceAlone) {
-    const auto answer = answer_from(some_decision(), false, spelling());
+    const auto answer = answer_from(some_decision(), false, encoding());
     EXPECT_EQ(keys_of(answer),
               (std::set<std::string>{"Backend", "Decision", "Environment", "Generation", "Gpus"}));
     EXPECT_EQ(answer.at("Backend").get<std::string>(), "vulkan");
@@ -50,12 +50,12 @@ TEST(Answer, HoldsWhatAProfileAnswersWhereItDoes) {
     auto decision = some_decision();
     decision.answers = {{"variant", "v"}};
     decision.messages = {"words"};
-    const auto keys = keys_of(answer_from(decision, false, spelling()));
+    const auto keys = keys_of(answer_from(decision, false, encoding()));
     EXPECT_TRUE(keys.contains("Answers") && keys.contains("Messages"));
 }
 
 TEST(Answer, ExplainsEveryCandidate) {
-    const auto answer = answer_from(some_decision(), true, spelling());
+    const auto answer = answer_from(some_decision(), true, encoding());
     const auto candidates = dictionaries_at(answer, "Candidates");
     ASSERT_EQ(candidates.size(), 1U);
     EXPECT_EQ(candidates[0].at("Verdict").get<std::string>(), "rejected");
@@ -111,7 +111,7 @@ TEST(Answer, HasTheFixesOfTheMachineThatItIsAbout) {
 TEST(Answer, HasAnEmptyBackendWhereNothingMatches) {
     auto decision = some_decision();
     decision.backend.reset();
-    EXPECT_EQ(answer_from(decision, true, spelling()).at("Backend").get<std::string>(), "");
+    EXPECT_EQ(answer_from(decision, true, encoding()).at("Backend").get<std::string>(), "");
 }
 
 Recommendation recommendation_with(std::size_t candidates) {
@@ -123,15 +123,15 @@ Recommendation recommendation_with(std::size_t candidates) {
 }
 
 TEST(RecommendAnswer, HoldsCandidatesOnRequest) {
-    EXPECT_FALSE(answer_from(recommendation_with(1), false, spelling()).contains("Candidates"));
+    EXPECT_FALSE(answer_from(recommendation_with(1), false, encoding()).contains("Candidates"));
     EXPECT_EQ(
-        dictionaries_at(answer_from(recommendation_with(1), true, spelling()), "Candidates").size(),
+        dictionaries_at(answer_from(recommendation_with(1), true, encoding()), "Candidates").size(),
         1U);
 }
 
 TEST(RecommendAnswer, DropsDetailsThenReasonsOfManyCandidates) {
     const auto first_reasons = [](std::size_t count) {
-        const auto answer = answer_from(recommendation_with(count), true, spelling());
+        const auto answer = answer_from(recommendation_with(count), true, encoding());
         return dictionaries_at(dictionaries_at(answer, "Candidates").front(), "Reasons");
     };
     EXPECT_TRUE(first_reasons(1024).front().contains("Detail"));

@@ -16,7 +16,7 @@ Value parsed(const char* json) {
 }
 
 /// Objects are called like their GPU, and each reason says its code aloud.
-Spelling spelling() {
+BusEncoding encoding() {
     return {.path_of = [](const std::string& id) { return "/" + id; },
             .add_words =
                 [](const Reason& reason, const ReasonOwner& owner, Dictionary& entry) {
@@ -47,7 +47,7 @@ Decision some_decision() {
 }
 
 TEST(Record, HasTheTypesOfTheInterface) {
-    const auto answer = dictionary_of(some_decision(), spelling());
+    const auto answer = dictionary_of(some_decision(), encoding());
     const std::pair<const char*, const char*> types[] = {
         {"Backend", "s"},     {"Gpus", "ao"},     {"Environment", "a{ss}"}, {"Decision", "s"},
         {"Answers", "a{ss}"}, {"Messages", "as"}, {"Candidates", "aa{sv}"}, {"Generation", "t"}};
@@ -65,7 +65,7 @@ TEST(Record, HasTheTypesOfTheInterface) {
 TEST(Record, TellsWhoseReasonsItWrites) {
     auto decision = some_decision();
     decision.candidates[0].reasons = {{.code = "strict"}};
-    const auto answer = dictionary_of(decision, spelling(), {"backend"});
+    const auto answer = dictionary_of(decision, encoding(), {"backend"});
     std::vector<std::string> owners;
     for (const auto& candidate : answer.at("Candidates").get<std::vector<Dictionary>>())
         owners.push_back(candidate.at("Reasons")
@@ -89,7 +89,7 @@ TEST(Record, SpellsNumbersBySignAndWidth) {
 }
 
 TEST(Record, LeavesOutWhatIsAskedForNot) {
-    const auto answer = dictionary_of(some_decision(), spelling(), {"candidates", "application"});
+    const auto answer = dictionary_of(some_decision(), encoding(), {"candidates", "application"});
     EXPECT_FALSE(answer.contains("Candidates"));
     EXPECT_FALSE(answer.contains("Application"));
     EXPECT_TRUE(answer.contains("Backend"));
@@ -97,7 +97,7 @@ TEST(Record, LeavesOutWhatIsAskedForNot) {
 
 TEST(Record, ComesBackAsItWas) {
     const auto decision = some_decision();
-    EXPECT_EQ(record_of<Decision>(dictionary_of(decision, spelling()), kIds), decision);
+    EXPECT_EQ(record_of<Decision>(dictionary_of(decision, encoding()), kIds), decision);
     const Recommendation recommendation{
         .application = "torch",
         .status = RecommendStatus::Ok,
@@ -108,12 +108,12 @@ TEST(Record, ComesBackAsItWas) {
         .warnings = {{.code = "gpus-left-out", .detail = parsed(R"({"count":2,"all":[]})")}},
         .candidates = {{.variant = "cu130", .tier = -1, .note = "a note"}},
         .generation = 9};
-    const auto back = record_of<Recommendation>(dictionary_of(recommendation, spelling()), kIds);
+    const auto back = record_of<Recommendation>(dictionary_of(recommendation, encoding()), kIds);
     EXPECT_EQ(json_line(to_value(back)), json_line(to_value(recommendation)));  // and in its order
 }
 
 TEST(Record, KeepsThePathOfAGpuThatIsGone) {
-    const auto answer = dictionary_of(some_decision(), spelling());
+    const auto answer = dictionary_of(some_decision(), encoding());
     EXPECT_EQ(record_of<Decision>(answer, {}).gpus, (std::vector<std::string>{"/a", "/b"}));
 }
 
