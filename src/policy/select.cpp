@@ -238,9 +238,9 @@ Told told_on(const SelectQuestion& question, const Judged& judged, const Report&
 /// Adds `not-told-apart` to accepted candidates whose variables and answers also select another
 /// GPU, so that the program sees both. An empty environment selects all GPUs. That only counts for
 /// programs that read or forward a variable, and not for the rules of an installer.
-class LikeNames {
+class EquivalentGpus {
 public:
-    explicit LikeNames(const Access& access) : can_be_told_{!access.variables.empty()} {}
+    explicit EquivalentGpus(const Access& access) : can_be_told_{!access.variables.empty()} {}
     /// Groups the candidate with those that are selected by the same values.
     void add(Judged& judged, Told told) {
         if (may_be_seen(judged) && (can_be_told_ || !told.environment.empty()))
@@ -275,7 +275,7 @@ void add_environments(const SelectQuestion& question,
                       const Report& report,
                       std::vector<Judged>& all) {
     const auto access = access_of(question.profile);
-    LikeNames names{access};
+    EquivalentGpus names{access};
     for (auto& judged : all) {
         auto& candidate = judged.candidate;
         // Rejected GPUs matter too: the program may still see them under the same name.
