@@ -202,45 +202,44 @@ void add_part(std::string& text, const std::string& part, std::string_view betwe
 std::string rate_words(std::string_view what,
                        const std::optional<std::uint64_t>& rate,
                        std::string_view unit,
-                       const std::optional<std::uint64_t>& promised = {}) {
+                       const std::optional<std::uint64_t>& peak = {}) {
     if (!rate)
         return "";
-    const auto share = share_text(rate, promised);
+    const auto share = share_text(rate, peak);
     const bool is_promised = !share.empty();
-    return phrase(
-        what, {{"rate", rate_text(static_cast<double>(*rate), unit)},
-               {"share", is_promised ? std::optional{share} : std::nullopt},
-               {"promised", is_promised ? std::optional{rate_text(static_cast<double>(*promised))}
-                                        : std::nullopt}});
+    return phrase(what, {{"rate", rate_text(static_cast<double>(*rate), unit)},
+                         {"share", is_promised ? std::optional{share} : std::nullopt},
+                         {"peak", is_promised ? std::optional{rate_text(static_cast<double>(*peak))}
+                                              : std::nullopt}});
 }
 
-std::string figures(const Measurement& measured, const Promise& promise) {
+std::string figures(const Measurement& measured, const PeakRates& peak) {
     std::string text;
-    add_part(text, rate_words("reads {rate}[ ({share} of {promised})]", measured.memory_read, "B/s",
-                              promise.memory));
-    add_part(text, rate_words("copies {rate}[ ({share} of {promised})]", measured.memory_copy,
-                              "B/s", promise.memory));
-    add_part(text, rate_words("fp32 {rate}[ ({share} of {promised})]", measured.fp32, "op/s",
-                              promise.fp32));
+    add_part(text, rate_words("reads {rate}[ ({share} of {peak})]", measured.memory_read, "B/s",
+                              peak.memory));
+    add_part(text, rate_words("copies {rate}[ ({share} of {peak})]", measured.memory_copy, "B/s",
+                              peak.memory));
+    add_part(text,
+             rate_words("fp32 {rate}[ ({share} of {peak})]", measured.fp32, "op/s", peak.fp32));
     add_part(text, rate_words("fp16 {rate}", measured.fp16, "op/s"));
     add_part(text, rate_words("int8 {rate}", measured.int8, "op/s"));
     return text;
 }
 
 /// The rates, or the reason why they were not measured.
-std::string measurement_words(const Measurement& measured, const Promise& promise) {
+std::string measurement_words(const Measurement& measured, const PeakRates& peak) {
     if (measured.outcome == Outcome::Answered)
-        return figures(measured, promise);
+        return figures(measured, peak);
     const auto why = explained(measured.reasons).text;
     return phrase(why.empty() ? "not measured ({outcome})" : "not measured ({outcome}: {why})",
                   {{"outcome", std::string{name_of(measured.outcome)}}, {"why", why}});
 }
 
 /// The peak rates of the GPU in that row; unknown for other devices.
-Promise promise_for(const Report& report, const BenchRow& row) {
+PeakRates peak_rates_for(const Report& report, const BenchRow& row) {
     const auto gpu = std::ranges::find_if(
         report.gpus, [&](const Gpu& one) { return row.gpu && one.id == *row.gpu; });
-    return gpu == report.gpus.end() ? Promise{} : promise_of(*gpu);
+    return gpu == report.gpus.end() ? PeakRates{} : peak_rates_of(*gpu);
 }
 
 std::string place_words(const BenchRow& row) {
@@ -264,15 +263,15 @@ struct Told {
     std::size_t others = 0;
 };
 
-Told told_of(const BenchRow& row, const Promise& promise) {
+Told told_of(const BenchRow& row, const PeakRates& peak) {
     return {.backend = scrubbed(row.backend),
             .place = place_words(row),
-            .words = measured_words(row.verification, row.measurement, row.score, promise)};
+            .words = measured_words(row.verification, row.measurement, row.score, peak)};
 }
 
 /// Adds a line, or counts the row in an existing line with the same text.
-void tell(std::vector<Told>& told, const BenchRow& row, const Promise& promise) {
-    auto now = told_of(row, promise);
+void tell(std::vector<Told>& told, const BenchRow& row, const PeakRates& peak) {
+    auto now = told_of(row, peak);
     const auto same = std::ranges::find_if(told, [&now](const Told& one) {
         return one.backend == now.backend && one.words == now.words;
     });
@@ -287,7 +286,7 @@ void tell(std::vector<Told>& told, const BenchRow& row, const Promise& promise) 
 std::string measured_words(const std::optional<Verification>& verification,
                            const std::optional<Measurement>& measurement,
                            const std::optional<double>& score,
-                           const Promise& promise) {
+                           const PeakRates& peak) {
     std::string text;
     if (verification)
         text = verification->result == VerificationResult::Verified
@@ -296,8 +295,8 @@ std::string measured_words(const std::optional<Verification>& verification,
                             {{"result", std::string{name_of(verification->result)}}});
     if (!measurement)
         return text;
-    add_part(text, measurement_words(*measurement, promise), "; ");
-    if (measurement->outcome == Outcome::Answered && !promise.memory && !promise.fp32)
+    add_part(text, measurement_words(*measurement, peak), "; ");
+    if (measurement->outcome == Outcome::Answered && !peak.memory && !peak.fp32)
         add_part(text, "its peak is not known", "; ");
     if (score)
         add_part(text, phrase("score {score}", {{"score", rate_text(*score)}}), "; ");
@@ -312,12 +311,12 @@ std::string measured_section(const Report& report, const Screen& screen) {
     // Collect the failures, and find the best of the successful rows.
     for (const auto& row : rows) {
         if (!went_well(row))
-            tell(told, row, promise_for(report, row));
+            tell(told, row, peak_rates_for(report, row));
         else if (as_well++; !best || row.score.value_or(0) > best->score.value_or(0))
             best = &row;
     }
     if (best)
-        told.insert(told.begin(), told_of(*best, promise_for(report, *best)));
+        told.insert(told.begin(), told_of(*best, peak_rates_for(report, *best)));
     std::size_t width = 0;
     for (const auto& one : told)
         width = std::max(width, display_width(one.backend));

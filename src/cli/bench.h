@@ -46,7 +46,7 @@ std::optional<double> largest_spread(const Measurement& measurement);
 std::string measured_words(const std::optional<Verification>& verification,
                            const std::optional<Measurement>& measurement,
                            const std::optional<double>& score,
-                           const Promise& promise);
+                           const PeakRates& peak);
 
 /// The section "Computed" of `status`: the device and backend with the highest score, the number of
 /// others that computed correctly, and each one that did not. Failures with the same text share a

@@ -236,7 +236,7 @@ FactList computed(const Gpu& gpu, const Report& report) {
             continue;
         const auto& view = found->second;
         const auto text =
-            measured_words(view.verification, view.measurement, view.score, promise_of(gpu));
+            measured_words(view.verification, view.measurement, view.score, peak_rates_of(gpu));
         if (!text.empty())
             facts.add(name, text);
     }

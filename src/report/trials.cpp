@@ -213,7 +213,7 @@ std::optional<std::uint64_t> cores_of(const Gpu& gpu) {
 
 }  // namespace
 
-Promise promise_of(const Gpu& gpu) {
+PeakRates peak_rates_of(const Gpu& gpu) {
     const auto view = gpu.apis.find("cuda");
     if (view == gpu.apis.end())
         return {};
@@ -223,13 +223,13 @@ Promise promise_of(const Gpu& gpu) {
     const auto clock = plausible(device, facts::kClock, kMaxClock);
     const auto processors = plausible(device, facts::kMultiprocessors, kMaxWidth);
     const auto cores = cores_of(gpu);
-    Promise promise;
+    PeakRates peak;
     // Two transfers per clock; bits to bytes.
     if (memory_clock && bus_bits)
-        promise.memory = 2 * *memory_clock * (*bus_bits / 8);
+        peak.memory = 2 * *memory_clock * (*bus_bits / 8);
     if (clock && processors && cores)
-        promise.fp32 = 2 * *clock * *processors * *cores;
-    return promise;
+        peak.fp32 = 2 * *clock * *processors * *cores;
+    return peak;
 }
 
 namespace {

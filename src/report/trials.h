@@ -58,10 +58,10 @@ Trials trials_of(const std::vector<const ProbeResult*>& probes,
 void add_trials(const Trials& trials, std::string_view api, BackendView& view);
 
 /// Peak rates of a GPU, computed from the clocks and widths that its driver reports.
-struct Promise {
+struct PeakRates {
     std::optional<std::uint64_t> memory = {};  ///< bytes per second, read or written
     std::optional<std::uint64_t> fp32 = {};    ///< operations per second; one FMA is two
-    bool operator==(const Promise&) const = default;
+    bool operator==(const PeakRates&) const = default;
 };
 
 /// Peak rates of NVIDIA GPUs, from CUDA's facts: two transfers per memory clock over the width of
@@ -70,6 +70,6 @@ struct Promise {
 ///
 /// Sources: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions" (32-bit
 /// floating-point add, multiply, multiply-add); CUDA samples, deviceQuery (2 * clock * width / 8).
-Promise promise_of(const Gpu& gpu);
+PeakRates peak_rates_of(const Gpu& gpu);
 
 }  // namespace gpuprobe::inline report

@@ -108,23 +108,23 @@ TEST(BenchText, SaysWhereFiguresAreOld) {
 TEST(MeasuredWords, CompareWithWhatTheApiPromises) {
     const auto report = machine();
     const auto& cuda = report.gpus[0].backends.at("cuda");
-    EXPECT_EQ(
-        measured_words(cuda.verification, cuda.measurement, cuda.score, promise_of(report.gpus[0])),
-        "verified; reads 4.19 TB/s (85 % of 4.92 T), copies 3.90 TB/s (79 % of 4.92 T), fp32 "
-        "62.3 Top/s (93 % of 66.9 T), fp16 125 Top/s; score 527");
+    EXPECT_EQ(measured_words(cuda.verification, cuda.measurement, cuda.score,
+                             peak_rates_of(report.gpus[0])),
+              "verified; reads 4.19 TB/s (85 % of 4.92 T), copies 3.90 TB/s (79 % of 4.92 T), fp32 "
+              "62.3 Top/s (93 % of 66.9 T), fp16 125 Top/s; score 527");
     EXPECT_EQ(measured_words(std::nullopt, Measurement{.fp32 = 950}, std::nullopt, {}),
               "fp32 950 op/s; its peak is not known");
     EXPECT_EQ(measured_words(std::nullopt, std::nullopt, std::nullopt, {}), "");
 }
 
-TEST(Promise, IsUnknownWithoutItsFacts) {
+TEST(PeakRates, IsUnknownWithoutItsFacts) {
     auto gpu = machine().gpus[0];
-    EXPECT_EQ(promise_of(gpu).memory, 2 * 3'201'000'000ULL * 768);
+    EXPECT_EQ(peak_rates_of(gpu).memory, 2 * 3'201'000'000ULL * 768);
     gpu.architecture.cuda_compute_capability = "99.9";
-    EXPECT_EQ(promise_of(gpu).fp32, std::nullopt);
+    EXPECT_EQ(peak_rates_of(gpu).fp32, std::nullopt);
     gpu.apis["cuda"].device["memory_bus_bits"] = Value{};
-    EXPECT_EQ(promise_of(gpu), Promise{});
-    EXPECT_EQ(promise_of(Gpu{}), Promise{});
+    EXPECT_EQ(peak_rates_of(gpu), PeakRates{});
+    EXPECT_EQ(peak_rates_of(Gpu{}), PeakRates{});
 }
 
 }  // namespace
