@@ -84,7 +84,7 @@ private:
     void add_code_or_driver(const Term& term) {
         if (const auto* driver = std::get_if<CudaDriverNeed>(&term.need))
             return add_cuda_driver(*driver);
-        if (const auto* code = std::get_if<CudaCode>(&term.need))
+        if (const auto* code = std::get_if<CudaKernels>(&term.need))
             return add_cuda_code(*code);
         if (const auto* targets = std::get_if<std::vector<GfxTarget>>(&term.need))
             return add_gfx(*targets);
@@ -158,7 +158,7 @@ private:
     /// Adds the targets of CUDA kernels as two alternatives: cubins run with any driver that is new
     /// enough for the toolkit's major version, PTX only with a driver at least as new as the
     /// toolkit.
-    void add_cuda_code(const CudaCode& code) {
+    void add_cuda_code(const CudaKernels& code) {
         if (!code.sass && !code.ptx && !rules_.oldest_capability(code.toolkit))
             return;
         std::set<std::string> by_cubin;
@@ -169,9 +169,9 @@ private:
             // Test with an older driver first, then with one as new as the toolkit.
             const auto old_driver = fit_of(code, device, rules_);
             device.cuda = Fact<Version>::known(code.toolkit);
-            if (old_driver == CodeFit::Runs)
+            if (old_driver == KernelFit::Runs)
                 by_cubin.insert(sm_word(capability));
-            else if (fit_of(code, device, rules_) == CodeFit::Runs)
+            else if (fit_of(code, device, rules_) == KernelFit::Runs)
                 by_ptx.insert(sm_word(capability));
         }
         auto newer = needs_;

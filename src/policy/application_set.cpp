@@ -86,10 +86,10 @@ private:
         if (const auto* need = std::get_if<CudaDriverNeed>(&term.need))
             take_least(driver_,
                        need->min_driver ? need->min_driver : rules.cuda_floor(need->toolkit));
-        if (const auto* code = std::get_if<CudaCode>(&term.need)) {
+        if (const auto* code = std::get_if<CudaKernels>(&term.need)) {
             std::optional<ComputeCapability> oldest;
             for (const auto* targets : {&code->sass, &code->ptx})
-                for (const auto& target : targets->value_or(std::vector<CodeTarget>{}))
+                for (const auto& target : targets->value_or(std::vector<KernelTarget>{}))
                     take_least(oldest, std::optional{target.capability});
             take_least(capability_, oldest ? oldest : rules.oldest_capability(code->toolkit));
         }

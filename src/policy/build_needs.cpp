@@ -96,28 +96,28 @@ bool is_soname(std::string_view word) {
 }
 
 /// "9.0a" from "sm_90a", "7.5@9.1" from "compute_75@9.1". The last digit is the minor version.
-std::optional<CodeTarget> cuda_target(std::string_view digits) {
+std::optional<KernelTarget> cuda_target(std::string_view digits) {
     const auto end = std::min(digits.find_first_not_of("0123456789"), digits.size());
     if (end < 2)
         return std::nullopt;
     const auto text =
         std::string{digits.substr(0, end - 1)} + "." + std::string{digits.substr(end - 1)};
-    return parse_text(std::string_view{text}, std::type_identity<CodeTarget>{});
+    return parse_text(std::string_view{text}, std::type_identity<KernelTarget>{});
 }
 
 /// The meaning of one word of code.
-struct CodeWord {
+struct KernelWord {
     std::optional<Api> api = {};  ///< nullopt for an invalid word
-    std::optional<CodeTarget> cubin = {};
-    std::optional<CodeTarget> ptx = {};
+    std::optional<KernelTarget> cubin = {};
+    std::optional<KernelTarget> ptx = {};
     std::optional<GfxTarget> gfx = {};
 };
 
 /// Parses a word of code. An invalid target has no API.
-CodeWord code_word(std::string_view word) {
+KernelWord code_word(std::string_view word) {
     constexpr std::string_view kCubin = "sm_";
     constexpr std::string_view kPtx = "compute_";
-    CodeWord code;
+    KernelWord code;
     if (word.starts_with(kCubin))
         code.cubin = cuda_target(word.substr(kCubin.size()));
     else if (word.starts_with(kPtx))
@@ -231,7 +231,7 @@ private:
         if (has_code(Api::Cuda))
             terms.push_back({.fact = FactId::ComputeCapability,
                              .relation = Relation::Runs,
-                             .need = CudaCode{.sass = sass_, .ptx = ptx_},
+                             .need = CudaKernels{.sass = sass_, .ptx = ptx_},
                              .name = "code"});
     }
 
@@ -241,8 +241,8 @@ private:
     std::vector<std::string> predicates_ = {};
     std::vector<std::pair<std::optional<Api>, std::string>> libraries_ = {};  ///< API and soname
     std::vector<std::pair<std::optional<Api>, std::string>> unlisted_ = {};
-    std::vector<CodeTarget> sass_ = {};
-    std::vector<CodeTarget> ptx_ = {};
+    std::vector<KernelTarget> sass_ = {};
+    std::vector<KernelTarget> ptx_ = {};
     std::vector<GfxTarget> gfx_ = {};
     bool takes_any_gfx_ = false;
     /// The newest CUDA toolkit implied by a library or PTX, by major version.

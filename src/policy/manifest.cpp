@@ -27,7 +27,7 @@ struct NeedHash {
     void add_version(const std::optional<Version>& version) {
         add_version(version.value_or(Version{}));
     }
-    void add_targets(const std::optional<std::vector<CodeTarget>>& targets) {
+    void add_targets(const std::optional<std::vector<KernelTarget>>& targets) {
         add(targets ? targets->size() + 1 : 0);
         if (targets)
             for (const auto& target : *targets)
@@ -60,7 +60,7 @@ struct NeedHash {
         add_version(need.toolkit);
         add_version(need.min_driver);
     }
-    void operator()(const CudaCode& code) {
+    void operator()(const CudaKernels& code) {
         add_version(code.toolkit);
         add_targets(code.sass);
         add_targets(code.ptx);

@@ -246,12 +246,12 @@ ReadProblem read_kinds(const Value& value, Conjunction& out) {
 /// The members of the `cuda` predicate.
 struct CudaNeed {
     std::optional<Version> toolkit = {};
-    CudaCode code = {};
+    CudaKernels code = {};
     std::optional<Version> min_driver = {};
     Conjunction others = {};  ///< unknown members
 };
 
-ReadProblem read_targets(const Value& value, std::optional<std::vector<CodeTarget>>& out) {
+ReadProblem read_targets(const Value& value, std::optional<std::vector<KernelTarget>>& out) {
     out.emplace();
     return named(read_list(value, *out, kMaxList), "not a compute capability such as 9.0");
 }
@@ -266,7 +266,7 @@ ReadProblem read_cuda_member(const std::string& key, const Value& value, CudaNee
         auto problem = read_targets(value, need.code.sass);
         // "9.0@9.1" includes a PTX ISA version, which is only valid for PTX.
         const bool is_ptx = std::ranges::any_of(
-            *need.code.sass, [](const CodeTarget& target) { return target.isa.has_value(); });
+            *need.code.sass, [](const KernelTarget& target) { return target.isa.has_value(); });
         return is_ptx && problem.empty() ? ReadProblem{"a cubin has no version of PTX"} : problem;
     }
     if (key == "ptx")

@@ -104,33 +104,33 @@ Truth runs_on(const GfxTarget& target, const GfxTarget& device, const GfxFamilie
 
 namespace {
 
-bool is_exactly(const CodeTarget& target, const ComputeCapability& device) {
+bool is_exactly(const KernelTarget& target, const ComputeCapability& device) {
     return target.capability == device;
 }
 
 /// The rule for cubins, and for PTX that is family-specific.
-bool is_same_major(const CodeTarget& target, const ComputeCapability& device) {
+bool is_same_major(const KernelTarget& target, const ComputeCapability& device) {
     return target.capability.major == device.major && target.capability.minor <= device.minor;
 }
 
-bool cubin_runs(const CodeTarget& cubin, const ComputeCapability& device, bool exact) {
+bool cubin_runs(const KernelTarget& cubin, const ComputeCapability& device, bool exact) {
     // Architecture-specific code ("9.0a") isn't forward compatible.
-    if (exact || cubin.suffix == CodeSuffix::Specific)
+    if (exact || cubin.suffix == TargetSuffix::Specific)
         return is_exactly(cubin, device);
     return is_same_major(cubin, device);
 }
 
-bool ptx_runs(const CodeTarget& ptx, const ComputeCapability& device, bool exact) {
-    if (exact || ptx.suffix == CodeSuffix::Specific)
+bool ptx_runs(const KernelTarget& ptx, const ComputeCapability& device, bool exact) {
+    if (exact || ptx.suffix == TargetSuffix::Specific)
         return is_exactly(ptx, device);
-    if (ptx.suffix == CodeSuffix::Family)
+    if (ptx.suffix == TargetSuffix::Family)
         return is_same_major(ptx, device);
     return ptx.capability <= device;
 }
 
 /// Whether the driver can compile this PTX.
-Truth is_known_to_driver(const CodeTarget& ptx,
-                         const CudaCode& code,
+Truth is_known_to_driver(const KernelTarget& ptx,
+                         const CudaKernels& code,
                          const Fact<Version>& cuda,
                          const Rules& rules) {
     if (ptx.isa && cuda.value)
@@ -140,22 +140,22 @@ Truth is_known_to_driver(const CodeTarget& ptx,
 }
 
 /// The best result over all PTX that the device could run.
-CodeFit fit_of_ptx(const CudaCode& code, const CudaDevice& device, const Rules& rules) {
+KernelFit fit_of_ptx(const CudaKernels& code, const CudaDevice& device, const Rules& rules) {
     auto found = Truth::False;
     bool is_there = false;
-    for (const auto& ptx : code.ptx.value_or(std::vector<CodeTarget>{})) {
+    for (const auto& ptx : code.ptx.value_or(std::vector<KernelTarget>{})) {
         if (!ptx_runs(ptx, *device.capability.value, code.exact))
             continue;
         is_there = true;
         found = either(found, is_known_to_driver(ptx, code, device.cuda, rules));
     }
     if (!is_there)
-        return CodeFit::NoCode;
+        return KernelFit::NoCode;
     if (found == Truth::True)
-        return CodeFit::Runs;
+        return KernelFit::Runs;
     if (found == Truth::Unknown)
-        return CodeFit::CudaUnknown;
-    return device.cuda.value ? CodeFit::PtxNeedsNewerCuda : CodeFit::NoCuda;
+        return KernelFit::CudaUnknown;
+    return device.cuda.value ? KernelFit::PtxNeedsNewerCuda : KernelFit::NoCuda;
 }
 
 }  // namespace
@@ -177,8 +177,8 @@ std::string text_of(const ComputeCapability& capability) {
     return std::to_string(capability.major) + "." + std::to_string(capability.minor);
 }
 
-std::optional<CodeTarget> parse_text(std::string_view text, std::type_identity<CodeTarget>) {
-    CodeTarget target;
+std::optional<KernelTarget> parse_text(std::string_view text, std::type_identity<KernelTarget>) {
+    KernelTarget target;
     // Split off PTX's ISA version first.
     if (const auto at = text.find('@'); at != std::string_view::npos) {
         target.isa = parse_text(text.substr(at + 1), std::type_identity<Version>{});
@@ -187,10 +187,10 @@ std::optional<CodeTarget> parse_text(std::string_view text, std::type_identity<C
         text = text.substr(0, at);
     }
     if (text.ends_with('a'))
-        target.suffix = CodeSuffix::Specific;
+        target.suffix = TargetSuffix::Specific;
     else if (text.ends_with('f'))
-        target.suffix = CodeSuffix::Family;
-    if (target.suffix != CodeSuffix::None)
+        target.suffix = TargetSuffix::Family;
+    if (target.suffix != TargetSuffix::None)
         text.remove_suffix(1);
     const auto capability = parse_text(text, std::type_identity<ComputeCapability>{});
     if (!capability)
@@ -199,37 +199,37 @@ std::optional<CodeTarget> parse_text(std::string_view text, std::type_identity<C
     return target;
 }
 
-std::string text_of(const CodeTarget& target) {
-    const auto* suffix = target.suffix == CodeSuffix::Specific ? "a"
-                         : target.suffix == CodeSuffix::Family ? "f"
-                                                               : "";
+std::string text_of(const KernelTarget& target) {
+    const auto* suffix = target.suffix == TargetSuffix::Specific ? "a"
+                         : target.suffix == TargetSuffix::Family ? "f"
+                                                                 : "";
     return text_of(target.capability) + suffix + (target.isa ? "@" + text_of(*target.isa) : "");
 }
 
-CodeFit fit_of(const CudaCode& code, const CudaDevice& device, const Rules& rules) {
+KernelFit fit_of(const CudaKernels& code, const CudaDevice& device, const Rules& rules) {
     const auto oldest = rules.oldest_capability(code.toolkit);
     // Neither lists nor a toolkit: nothing is known that would rule the device out.
     if (!code.sass && !code.ptx && !oldest)
-        return CodeFit::Runs;
+        return KernelFit::Runs;
     if (!device.capability.value)
-        return device.capability.is_probed ? CodeFit::NoCuda : CodeFit::CapabilityUnknown;
+        return device.capability.is_probed ? KernelFit::NoCuda : KernelFit::CapabilityUnknown;
     const auto& capability = *device.capability.value;
     // The toolkit can't compile for such an old device.
     if (oldest && capability < *oldest)
-        return CodeFit::NoCode;
+        return KernelFit::NoCode;
     if (!code.sass && !code.ptx)
-        return CodeFit::Runs;
+        return KernelFit::Runs;
     const bool is_exact = code.exact || device.is_tegra;
     // A matching cubin needs no compiler in the driver, so check cubins first.
-    if (code.sass && std::ranges::any_of(*code.sass, [&](const CodeTarget& cubin) {
+    if (code.sass && std::ranges::any_of(*code.sass, [&](const KernelTarget& cubin) {
             return cubin_runs(cubin, capability, is_exact);
         }))
-        return CodeFit::Runs;
+        return KernelFit::Runs;
     return fit_of_ptx(code, device, rules);
 }
 
-const CodeTarget* nearest_ptx(const CudaCode& code, const CudaDevice& device) {
-    const CodeTarget* nearest = nullptr;
+const KernelTarget* nearest_ptx(const CudaKernels& code, const CudaDevice& device) {
+    const KernelTarget* nearest = nullptr;
     if (code.ptx && device.capability.value)
         for (const auto& ptx : *code.ptx)
             if (ptx_runs(ptx, *device.capability.value, code.exact) &&
@@ -238,16 +238,16 @@ const CodeTarget* nearest_ptx(const CudaCode& code, const CudaDevice& device) {
     return nearest;
 }
 
-Truth truth_of(CodeFit fit) {
+Truth truth_of(KernelFit fit) {
     switch (fit) {
-        case CodeFit::Runs:
+        case KernelFit::Runs:
             return Truth::True;
-        case CodeFit::CapabilityUnknown:
-        case CodeFit::CudaUnknown:
+        case KernelFit::CapabilityUnknown:
+        case KernelFit::CudaUnknown:
             return Truth::Unknown;
-        case CodeFit::NoCode:
-        case CodeFit::PtxNeedsNewerCuda:
-        case CodeFit::NoCuda:
+        case KernelFit::NoCode:
+        case KernelFit::PtxNeedsNewerCuda:
+        case KernelFit::NoCuda:
             break;
     }
     return Truth::False;

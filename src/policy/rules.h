@@ -65,24 +65,24 @@ constexpr ComputeCapability capability_of(const Version& version) {
 
 /// The target that code was compiled for: "9.0", architecture-specific "9.0a", or family-specific
 /// "10.0f". PTX can include its ISA version, "9.0@9.1".
-enum class CodeSuffix { None, Specific, Family };
-struct CodeTarget {
+enum class TargetSuffix { None, Specific, Family };
+struct KernelTarget {
     ComputeCapability capability = {};
-    CodeSuffix suffix = CodeSuffix::None;
+    TargetSuffix suffix = TargetSuffix::None;
     std::optional<Version> isa = {};  ///< PTX ISA version, if known
-    bool operator==(const CodeTarget&) const = default;
+    bool operator==(const KernelTarget&) const = default;
 };
-std::optional<CodeTarget> parse_text(std::string_view text, std::type_identity<CodeTarget>);
-std::string text_of(const CodeTarget& target);
+std::optional<KernelTarget> parse_text(std::string_view text, std::type_identity<KernelTarget>);
+std::string text_of(const KernelTarget& target);
 
 /// The CUDA kernels in a build.
-struct CudaCode {
-    Version toolkit = {};                              ///< zero if unknown
-    std::optional<std::vector<CodeTarget>> sass = {};  ///< cubins
-    std::optional<std::vector<CodeTarget>> ptx = {};
+struct CudaKernels {
+    Version toolkit = {};                                ///< zero if unknown
+    std::optional<std::vector<KernelTarget>> sass = {};  ///< cubins
+    std::optional<std::vector<KernelTarget>> ptx = {};
     /// Whether kernels run only on exactly the capabilities they were compiled for.
     bool exact = false;
-    bool operator==(const CudaCode&) const = default;
+    bool operator==(const CudaKernels&) const = default;
 };
 
 /// The properties of a device that decide which kernels run.
@@ -94,7 +94,7 @@ struct CudaDevice {
 };
 
 /// Whether kernels run, or why not.
-enum class CodeFit {
+enum class KernelFit {
     Runs,
     NoCode,             ///< neither cubin nor PTX for this capability
     PtxNeedsNewerCuda,  ///< only PTX, and the driver is too old to compile it
@@ -107,13 +107,13 @@ enum class CodeFit {
 /// from its minor one on. PTX runs on its capability and all later ones if the driver supports its
 /// ISA version or, if that is unknown, isn't older than the toolkit. A build without either list
 /// runs on every device that its toolkit can compile for.
-CodeFit fit_of(const CudaCode& code, const CudaDevice& device, const Rules& rules);
+KernelFit fit_of(const CudaKernels& code, const CudaDevice& device, const Rules& rules);
 /// True for Runs, unknown for the two unknown results, false otherwise.
-Truth truth_of(CodeFit fit);
+Truth truth_of(KernelFit fit);
 
 /// The PTX with the oldest ISA version among all PTX that the device could run; null if none
 /// exists.
-const CodeTarget* nearest_ptx(const CudaCode& code, const CudaDevice& device);
+const KernelTarget* nearest_ptx(const CudaKernels& code, const CudaDevice& device);
 
 /// Facts that apply to all manifests: the tables in data/rules, where each row names its source.
 class Rules {

@@ -158,7 +158,7 @@ Truth ip_runs(const std::vector<Version>& ips, const Facts& facts) {
 
 /// Whether the GPU runs the build's CUDA kernels, gfx targets or Intel IPs.
 Truth runs(const Term& term, const Facts& facts) {
-    if (const auto* code = std::get_if<CudaCode>(&term.need))
+    if (const auto* code = std::get_if<CudaKernels>(&term.need))
         return truth_of(fit_of(*code, cuda_device(facts), facts.rules()));
     if (const auto* targets = std::get_if<std::vector<GfxTarget>>(&term.need))
         return gfx_runs(*targets, facts);
@@ -184,7 +184,7 @@ Value texts(const std::vector<T>& items) {
 }
 
 /// "7.5 8.0a", separated by spaces.
-std::string target_words(const std::optional<std::vector<CodeTarget>>& targets) {
+std::string target_words(const std::optional<std::vector<KernelTarget>>& targets) {
     std::string text;
     if (targets)
         for (const auto& target : *targets)
@@ -193,7 +193,7 @@ std::string target_words(const std::optional<std::vector<CodeTarget>>& targets) 
 }
 
 /// "sass 7.5 8.0, ptx 9.0"
-std::string text_of(const CudaCode& code) {
+std::string text_of(const CudaKernels& code) {
     std::string text = code.sass ? "sass " + target_words(code.sass) : "";
     if (code.ptx && !code.ptx->empty())
         text += (text.empty() ? "ptx " : ", ptx ") + target_words(code.ptx);
@@ -238,7 +238,7 @@ struct NeedText {
         const auto floor = need.min_driver ? need.min_driver : rules.cuda_floor(need.toolkit);
         return floor ? Value{text_of(*floor)} : Value{};
     }
-    Value operator()(const CudaCode& code) const {
+    Value operator()(const CudaKernels& code) const {
         // Without lists the contents of the build are unknown.
         const bool has_lists = code.sass || code.ptx;
         return has_lists ? Value{text_of(code)} : Value{};

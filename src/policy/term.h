@@ -51,7 +51,7 @@ using TermNeed = std::variant<std::monostate,
                               Api,
                               std::vector<GfxTarget>,
                               CudaDriverNeed,
-                              CudaCode>;
+                              CudaKernels>;
 
 /// A condition on one fact.
 struct Term {

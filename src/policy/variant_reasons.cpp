@@ -52,15 +52,15 @@ ReasonCode code_for(const Term& term, Truth result, const Facts& facts) {
         return "driver-missing";
     if (term.fact == FactId::VulkanLoader && !facts.version(FactId::VulkanLoader).value)
         return "loader-missing";
-    const auto* code = std::get_if<CudaCode>(&term.need);
+    const auto* code = std::get_if<CudaKernels>(&term.need);
     if (!code)
         return shortfall_code(term);
     const auto device = cuda_device(facts);
     const auto fit = fit_of(*code, device, facts.rules());
-    if (fit == CodeFit::PtxNeedsNewerCuda)
+    if (fit == KernelFit::PtxNeedsNewerCuda)
         return "ptx-needs-newer-driver";
     // The build has PTX, but there is no driver to compile it.
-    if (fit == CodeFit::NoCuda && device.capability.value)
+    if (fit == KernelFit::NoCuda && device.capability.value)
         return "driver-missing";
     return shortfall_code(term);
 }
@@ -91,7 +91,7 @@ void add_missing(Value missing, Reason& reason) {
 
 /// Adds the CUDA version that the driver would need to support to compile the build's PTX for this
 /// GPU.
-void add_ptx(const CudaCode& code, const Facts& facts, Reason& reason) {
+void add_ptx(const CudaKernels& code, const Facts& facts, Reason& reason) {
     const auto& cuda = facts.version(FactId::Cuda).value;
     reason.detail["driver_cuda"] = text_of(cuda.value_or(Version{}));
     const auto* ptx = nearest_ptx(code, cuda_device(facts));
@@ -107,7 +107,7 @@ Reason unmet(const Term& term, const Facts& facts, const Place& place, Truth res
     auto reason = reason_for(term, place, code_for(term, result, facts), result);
     reason.detail["want"] = want_of(term, facts.rules());
     if (reason.is("ptx-needs-newer-driver"))
-        add_ptx(std::get<CudaCode>(term.need), facts, reason);
+        add_ptx(std::get<CudaKernels>(term.need), facts, reason);
     reason.detail["have"] = reason.is("vendor-mismatch")
                                 ? to_value(facts.get<std::string>(FactId::Vendor).value)
                                 : have_of(term, facts);

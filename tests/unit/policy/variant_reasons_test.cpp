@@ -119,7 +119,7 @@ TEST(Floors, OfAVariantAreToldByTheHighest) {
     EXPECT_EQ(why[0].detail.at("want"), Value{"550.0"});
 }
 
-TEST(CudaCode, ThatWaitsForADriverIsNotCalledMissing) {
+TEST(CudaKernels, ThatWaitsForADriverIsNotCalledMissing) {
     auto report = machine("G02");
     report.gpus[0].driver = {.name = "nouveau"};
     report.runtimes["cuda"] = {.outcome = Outcome::Absent};
