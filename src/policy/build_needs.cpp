@@ -250,7 +250,7 @@ private:
 };
 
 /// Splits the description into parts.
-std::vector<Part> parts_of(const ToldBuild& told,
+std::vector<Part> parts_of(const DescribedBuild& told,
                            const std::vector<std::string>& brings,
                            const Rules& rules) {
     std::set<std::string> names;
@@ -363,7 +363,7 @@ std::optional<std::string> code_problem(std::string_view word) {
     return "none of sm_90, compute_90@9.1, gfx1100, spirv and the words of APIs";
 }
 
-InstalledNeeds needs_of(const ToldBuild& told,
+InstalledNeeds needs_of(const DescribedBuild& told,
                         const std::vector<std::string>& brings,
                         const Rules& rules) {
     const auto parts = parts_of(told, brings, rules);

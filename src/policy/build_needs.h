@@ -42,14 +42,14 @@ constexpr std::size_t kMaxParts = 64;
 using PartWords = std::map<std::string, std::vector<std::string>>;
 
 /// The description of a build in a request.
-struct ToldBuild {
+struct DescribedBuild {
     PartWords needs = {};   ///< sonames and predicates
     PartWords brings = {};  ///< bundled sonames
     PartWords code = {};    ///< "sm_86", "compute_90@9.1", "gfx1100", "spirv", an API's word
-    bool operator==(const ToldBuild&) const = default;
+    bool operator==(const DescribedBuild&) const = default;
 };
 
-/// The error in a word of ToldBuild::needs or ToldBuild::code; nullopt if it is valid.
+/// The error in a word of DescribedBuild::needs or DescribedBuild::code; nullopt if it is valid.
 std::optional<std::string> need_problem(std::string_view word);
 std::optional<std::string> code_problem(std::string_view word);
 
@@ -77,7 +77,7 @@ using InstalledNeeds = std::map<std::string, std::vector<BuildNeeds>, std::less<
 
 /// The needs of a described build. `told` must contain only valid words; `brings` is the profile's
 /// list.
-InstalledNeeds needs_of(const ToldBuild& told,
+InstalledNeeds needs_of(const DescribedBuild& told,
                         const std::vector<std::string>& brings,
                         const Rules& rules);
 /// The needs of variants. Errors: InvalidRequest for a name that isn't a variant for that host.

@@ -35,7 +35,7 @@ struct Experience {
 struct SelectRequest {
     std::optional<std::vector<std::string>> built = {};  ///< backends compiled in; absent: any
     std::vector<std::string> variants = {};              ///< names of the installed variants
-    ToldBuild installed = {};                            ///< known facts about the installed build
+    DescribedBuild installed = {};                       ///< known facts about the installed build
     std::vector<std::string> deny = {};       ///< backends or GPU ids that must not be used
     std::vector<std::string> require = {};    ///< predicates that must hold
     std::optional<std::string> backend = {};  ///< the only permitted backend; "auto" means absent

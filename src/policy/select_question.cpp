@@ -245,7 +245,7 @@ Status note_installed(const SelectRequest& request,
         const Facts host{{.report = report}};
         question.installed.push_back(TRY(needs_of(request.variants, *manifest, host)));
     }
-    if (!(request.installed == ToldBuild{}))
+    if (!(request.installed == DescribedBuild{}))
         question.installed.push_back(
             needs_of(request.installed, question.profile.brings, Rules::current()));
     for (const auto& needs : question.installed)

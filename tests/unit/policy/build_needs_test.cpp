@@ -58,7 +58,7 @@ const Reason* reason(const std::vector<Reason>& reasons, ReasonCode code) {
 constexpr const char* kOnlyNewPtx =
     R"({"code": ["sm_86", "compute_90@9.1"], "needs": ["libcuda.so.1"]})";
 
-TEST(InstalledBuild, RunsPtxOnlyWhereTheDriverKnowsItsVersion) {
+TEST(DescribedBuild, RunsPtxOnlyWhereTheDriverKnowsItsVersion) {
     const auto old = decide(h200("580.159.04", "13.0"), kOnlyNewPtx);
     EXPECT_NE(old.backend, "cuda");
     const auto reasons = against(old, "cuda");
@@ -70,7 +70,7 @@ TEST(InstalledBuild, RunsPtxOnlyWhereTheDriverKnowsItsVersion) {
     EXPECT_EQ(decide(h200("610.1", "13.3"), kOnlyNewPtx).backend, "cuda");
 }
 
-TEST(InstalledBuild, NeedsCodeForTheChip) {
+TEST(DescribedBuild, NeedsCodeForTheChip) {
     const auto report = h200("580.159.04", "13.0");
     EXPECT_EQ(decide(report, R"({"code": ["sm_90"]})").backend, "cuda");
     EXPECT_EQ(decide(report, R"({"code": "sm_90a"})").backend, "cuda");
@@ -79,7 +79,7 @@ TEST(InstalledBuild, NeedsCodeForTheChip) {
     EXPECT_TRUE(has_reason(against(other, "cuda"), "arch-not-in-build"));
 }
 
-TEST(InstalledBuild, NeedsTheLibrariesThatItDoesNotBring) {
+TEST(DescribedBuild, NeedsTheLibrariesThatItDoesNotBring) {
     const auto* needs = R"({"needs": ["libcudart.so.13"], "code": ["sm_90"]})";
     const auto without = decide(h200("580.159.04", "13.0"), needs);
     const auto reasons = against(without, "cuda");
@@ -93,7 +93,7 @@ TEST(InstalledBuild, NeedsTheLibrariesThatItDoesNotBring) {
         "cuda");
 }
 
-TEST(InstalledBuild, ReplacesWhatTheProfileSaysOfLibraries) {
+TEST(DescribedBuild, ReplacesWhatTheProfileSaysOfLibraries) {
     auto profile = testing::default_profile();
     profile.floors["cuda"] = {"library=libcudart.so.12|libcudart.so.13 or unknown"};
     const auto chosen = [&profile](const Report& report, const char* json) {
@@ -127,14 +127,14 @@ TEST(BuiltInOllama, IsNotHeldBackByTheDriverOfAJetson) {
     EXPECT_NE(decide_on(report).backend, "cuda");
 }
 
-TEST(InstalledBuild, NeedsADriverForTheToolkitThatItsLibrariesAreOf) {
+TEST(DescribedBuild, NeedsADriverForTheToolkitThatItsLibrariesAreOf) {
     const auto* brings = R"({"brings": ["libcudart.so.13"], "code": ["sm_90"]})";
     const auto old = decide(h200("570.86.10", "12.8"), brings);
     EXPECT_NE(old.backend, "cuda");
     EXPECT_TRUE(has_reason(against(old, "cuda"), "driver-too-old"));
 }
 
-TEST(InstalledBuild, IsUnknownWhereNobodyKnowsTheHostsLibraries) {
+TEST(DescribedBuild, IsUnknownWhereNobodyKnowsTheHostsLibraries) {
     auto report = h200("580.159.04", "13.0");
     report.host.libraries.reset();
     const auto decision = decide(report, R"({"needs": ["libcudart.so.13"]})");
@@ -142,7 +142,7 @@ TEST(InstalledBuild, IsUnknownWhereNobodyKnowsTheHostsLibraries) {
     EXPECT_TRUE(has_reason(against(decision, "cuda"), "fact-unknown"));
 }
 
-TEST(InstalledBuild, SaysWhichLibraryMayBeMissing) {
+TEST(DescribedBuild, SaysWhichLibraryMayBeMissing) {
     const auto decision =
         decide(h200("580.159.04", "13.0"),
                R"({"needs": ["libcuda.so.1", "libown.so.2"], "code": ["sm_90"]})");
@@ -150,7 +150,7 @@ TEST(InstalledBuild, SaysWhichLibraryMayBeMissing) {
     EXPECT_TRUE(has_reason(against(decision, "cuda"), "library-not-listed"));
 }
 
-TEST(InstalledBuild, HasNoOtherBackends) {
+TEST(DescribedBuild, HasNoOtherBackends) {
     const auto report = h200("580.159.04", "13.0");
     EXPECT_TRUE(
         has_reason(against(decide(report, R"({"code": ["sm_90"]})"), "vulkan"), "not-built"));
@@ -159,7 +159,7 @@ TEST(InstalledBuild, HasNoOtherBackends) {
               "vulkan");
 }
 
-TEST(InstalledBuild, RunsWhereOneOfItsPartsDoes) {
+TEST(DescribedBuild, RunsWhereOneOfItsPartsDoes) {
     const auto* parts = R"({"needs": {"v12/a.so": ["libcudart.so.12"], "v13/a.so": []},
                             "brings": {"v13/a.so": ["libcudart.so.13"]},
                             "code": {"v12/a.so": ["sm_90"], "v13/a.so": ["sm_90"], "helper": ["cuda"]}})";
@@ -172,7 +172,7 @@ TEST(InstalledBuild, RunsWhereOneOfItsPartsDoes) {
 }
 
 /// A part that lacks more is told where that can be installed, and code for the chip can't.
-TEST(InstalledBuild, IsToldByThePartThatIsNearest) {
+TEST(DescribedBuild, IsToldByThePartThatIsNearest) {
     const auto decision =
         decide(h200("580.159.04", "13.0"),
                R"({"needs": {"old.so": [], "new.so": ["libcudart.so.13", "libcublas.so.13"]},
@@ -184,7 +184,7 @@ TEST(InstalledBuild, IsToldByThePartThatIsNearest) {
     EXPECT_EQ(why->detail.at("build"), Value{"new.so"});
 }
 
-TEST(InstalledBuild, TakesPredicatesAmongItsNeeds) {
+TEST(DescribedBuild, TakesPredicatesAmongItsNeeds) {
     const auto* needs = R"({"needs": ["glibc>=2.38"], "code": ["sm_90"]})";
     EXPECT_TRUE(has_reason(against(decide(h200("580.1", "13.0"), needs), "cuda"), "glibc-too-old"));
     EXPECT_EQ(
@@ -193,7 +193,7 @@ TEST(InstalledBuild, TakesPredicatesAmongItsNeeds) {
 }
 
 /// No code of its own says that a processor is another one: the need itself does.
-TEST(InstalledBuild, NamesTheNeedThatIsNotMet) {
+TEST(DescribedBuild, NamesTheNeedThatIsNotMet) {
     auto report = h200("580.159.04", "13.0");
     report.host.arch = "aarch64";
     const auto reasons = against(decide(report, R"({"needs": ["arch=x86_64"]})"), "cuda");
@@ -203,7 +203,7 @@ TEST(InstalledBuild, NamesTheNeedThatIsNotMet) {
     EXPECT_EQ(why->detail.at("have"), Value{"aarch64"});
 }
 
-TEST(InstalledBuild, RefusesWordsThatAreNone) {
+TEST(DescribedBuild, RefusesWordsThatAreNone) {
     for (const auto* json :
          {R"({"code": ["sm90"]})", R"({"code": ["sm_9"]})", R"({"code": ["compute_90@x"]})",
           R"({"code": ["gfx"]})", R"({"needs": ["dir/libx.so"]})", R"({"needs": ["glibc"]})",
@@ -212,7 +212,7 @@ TEST(InstalledBuild, RefusesWordsThatAreNone) {
         EXPECT_FALSE(select_request_from(request(json))) << json;
 }
 
-TEST(InstalledBuild, IsAVariantOfTheApplicationsCatalogue) {
+TEST(DescribedBuild, IsAVariantOfTheApplicationsCatalogue) {
     const auto applications = ApplicationSet::with_builtins();
     const auto& torch = *applications.selection("torch");
     auto report = h200("570.86.10", "12.8");
