@@ -56,7 +56,7 @@ Result<const Variant*> variant_of(const VariantPlatform& platform, const std::st
 
 /// The query for --verdict: it matches machines that exported the verdict that the variant runs.
 /// Errors: NoMatch if the orchestrator has no verdicts, or none for such a name.
-Result<FleetQuery> verdict_query(const SelectorEngine& engine,
+Result<FleetQuery> verdict_query(const Orchestrator& engine,
                                  const Manifest& manifest,
                                  const Variant& variant) {
     if (!is_fleet_name(manifest.name) || !is_fleet_name(variant.name))
@@ -67,7 +67,7 @@ Result<FleetQuery> verdict_query(const SelectorEngine& engine,
 /// The query, based on the needs of the variant or on exported verdicts.
 Result<FleetQuery> query_of(const Arguments& arguments) {
     const auto& fleet = arguments.fleet;
-    const auto& engine = *selector_engine(fleet.engine);
+    const auto& engine = *orchestrator(fleet.engine);
     const auto manifest = TRY(wanted_manifest(arguments.recommend));
     const auto& platform = *TRY(platform_of(manifest, fleet.platform));
     const auto& variant = *TRY(variant_of(platform, fleet.variant));
@@ -148,10 +148,10 @@ Status take_features(Arguments& arguments, const std::string& word) {
 }
 
 /// All orchestrators, separated by spaces.
-const std::string& engine_names() {
+const std::string& orchestrator_names() {
     static const std::string names = [] {
         std::string text;
-        for (const auto& engine : selector_engines())
+        for (const auto& engine : orchestrators())
             text += fmt::format("{}{}", text.empty() ? "" : " ", engine.name);
         return text;
     }();
@@ -165,7 +165,7 @@ const std::string& about_selector() {
 The query by which an engine that runs many machines finds those on which VARIANT of APPLICATION runs:
 
 )";
-        for (const auto& engine : selector_engines())
+        for (const auto& engine : orchestrators())
             text += fmt::format("  {:<8} {}\n", engine.name, engine.summary);
         return text + R"(
 Exit status 3 when an engine cannot be asked for a part of what the variant needs. What is asked
@@ -177,7 +177,7 @@ beyond the need, because the engine compares less finely, is told on standard er
 
 std::vector<Option> selector_options() {
     return {{.names = "--engine",
-             .value = {.name = "NAME", .offers = engine_names(), .takes_others = false},
+             .value = {.name = "NAME", .offers = orchestrator_names(), .takes_others = false},
              .help = "the engine to ask",
              .take = put<&Arguments::fleet, &FleetArguments::engine>},
             {.names = "--allow-weaker",

@@ -296,7 +296,7 @@ std::string promql_verdict(std::string_view application, std::string_view varian
            "\",variant=\"" + std::string{variant} + "\"} == 1\n";
 }
 
-const SelectorEngine kEngines[] = {
+const Orchestrator kEngines[] = {
     {.name = "nfd",
      .summary = "nodeSelectorTerms of a pod's nodeAffinity, over the labels of export nfd",
      .ask = nfd_query,
@@ -312,12 +312,12 @@ const SelectorEngine kEngines[] = {
 
 }  // namespace
 
-std::span<const SelectorEngine> selector_engines() {
+std::span<const Orchestrator> orchestrators() {
     return kEngines;
 }
 
-const SelectorEngine* selector_engine(std::string_view name) {
-    const auto* found = std::ranges::find(kEngines, name, &SelectorEngine::name);
+const Orchestrator* orchestrator(std::string_view name) {
+    const auto* found = std::ranges::find(kEngines, name, &Orchestrator::name);
     return found == std::end(kEngines) ? nullptr : found;
 }
 

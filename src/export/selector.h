@@ -65,7 +65,7 @@ struct FleetQuery {
 };
 
 /// An orchestrator for which queries can be written.
-struct SelectorEngine {
+struct Orchestrator {
     std::string_view name = {};
     std::string_view summary = {};
     /// A query by the requirements of the variant; null if the orchestrator is asked only by
@@ -78,9 +78,9 @@ struct SelectorEngine {
 };
 
 /// All orchestrators, in the order of the help.
-std::span<const SelectorEngine> selector_engines();
+std::span<const Orchestrator> orchestrators();
 /// The orchestrator with that name; null if it is unknown.
-const SelectorEngine* selector_engine(std::string_view name);
+const Orchestrator* orchestrator(std::string_view name);
 
 // `known`: the words that the fleet has, for an orchestrator that rejects other words; empty:
 // unknown. Errors of all functions: NoMatch if the orchestrator has no word for the GPUs.

@@ -33,7 +33,7 @@ const std::string kVulkan =
 std::string asked(const char* engine, const std::string& requirements) {
     const auto need = need_of(requirements);
     EXPECT_TRUE(need) << need.error().text;
-    const auto query = selector_engine(engine)->ask(*need, rules(), {});
+    const auto query = orchestrator(engine)->ask(*need, rules(), {});
     EXPECT_TRUE(query) << query.error().text;
     return query ? query->text : "";
 }
@@ -131,7 +131,7 @@ class Weaker : public ::testing::TestWithParam<Left> {};
 /// Nothing that is needed is dropped in silence.
 TEST_P(Weaker, IsSaid) {
     const auto query =
-        selector_engine(GetParam().engine)->ask(*need_of(GetParam().requirements), rules(), {});
+        orchestrator(GetParam().engine)->ask(*need_of(GetParam().requirements), rules(), {});
     ASSERT_TRUE(query);
     std::vector<std::string> texts;
     for (const auto& remark : query->weaker)
