@@ -919,8 +919,8 @@ TEST(Examine, NamesTheVariable) {
 }
 
 TEST(Examine, FindsNothingGraveOnTheScenesThatWork) {
-    for (const auto& scene : {laptop(), two_identical()})
-        EXPECT_LT(gravest(examine(assembled(scene), {})), Severity::Error) << scene.name;
+    for (const auto& fixture : {laptop(), two_identical()})
+        EXPECT_LT(gravest(examine(assembled(fixture), {})), Severity::Error) << fixture.name;
 }
 
 }  // namespace

@@ -427,8 +427,8 @@ TEST(Causes, AreSoundOnEveryMachineInEachPlace) {
     const auto places = all_places();
     std::size_t next = 0;
     std::size_t machines = 0;
-    on_every_machine([&](const Scene& scene) {
-        auto report = report_of(scene);
+    on_every_machine([&](const MachineFixture& fixture) {
+        auto report = report_of(fixture);
         ++machines;
         const bool is_bound = report.host.l4t || report.host.wsl || report.host.container;
         for (std::size_t i = 0; i < (is_bound ? 1 : kPlacesOfOne); ++i, ++next) {

@@ -43,13 +43,13 @@ void expect_known_reasons(const Value& document) {
 }
 
 TEST(ClosedTables, EveryReasonHasARowAndWords) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         expect_known_reasons(to_value(report));
         expect_known_reasons(to_value(plan_of(report)));
-        for (const Profile& profile : profiles_for(scene))
+        for (const Profile& profile : profiles_for(fixture))
             expect_known_reasons(to_value(choice(profile, report)));
-        for (const auto& answer : all_advice(scene, report))
+        for (const auto& answer : all_advice(fixture, report))
             expect_known_reasons(to_value(answer));
     });
 }
@@ -61,8 +61,8 @@ bool has_placeholder(const std::string& text) {
 }
 
 TEST(ClosedTables, EveryFindingHasWords) {
-    on_every_machine([](const Scene& scene) {
-        for (const auto& finding : examine(report_of(scene), {})) {
+    on_every_machine([](const MachineFixture& fixture) {
+        for (const auto& finding : examine(report_of(fixture), {})) {
             EXPECT_NE(finding.sentence, "");
             EXPECT_FALSE(has_placeholder(finding.sentence)) << finding.sentence;
             EXPECT_FALSE(has_placeholder(finding.fix.value_or(""))) << *finding.fix;
@@ -81,8 +81,8 @@ void expect_known_facts(const Value& facts, FindRow find) {
 }
 
 TEST(ClosedTables, EveryFactIsDeclared) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         for (const auto& gpu : report.gpus)
             for (const auto& [api, view] : gpu.apis) {
                 SCOPED_TRACE(gpu.id + " " + api);
@@ -90,7 +90,7 @@ TEST(ClosedTables, EveryFactIsDeclared) {
             }
         for (const auto& software : report.software)
             expect_known_facts(software.device, device_fact);
-        for (const auto& probe : scene.probes)
+        for (const auto& probe : fixture.probes)
             if (probe.stage == kQueryStage)
                 expect_known_facts(probe.runtime, runtime_fact);
     });
@@ -108,13 +108,13 @@ void expect_whole(const Answer& answer) {
 }
 
 TEST(ClosedTables, EveryAnswerIsReadBackAsItWasWritten) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         expect_whole(report);
         expect_whole(plan_of(report));
-        for (const Profile& profile : profiles_for(scene))
+        for (const Profile& profile : profiles_for(fixture))
             expect_whole(choice(profile, report));
-        for (const auto& answer : all_advice(scene, report))
+        for (const auto& answer : all_advice(fixture, report))
             expect_whole(answer);
         for (const auto& finding : examine(report, {}))
             expect_whole(finding);
@@ -123,8 +123,8 @@ TEST(ClosedTables, EveryAnswerIsReadBackAsItWasWritten) {
 
 TEST(ClosedTables, EveryReportIsOfTheSchema) {
     const auto schema = Schema::read("report.schema.json");
-    on_every_machine([&schema](const Scene& scene) {
-        EXPECT_EQ(schema.problem_in(to_value(report_of(scene))), "");
+    on_every_machine([&schema](const MachineFixture& fixture) {
+        EXPECT_EQ(schema.problem_in(to_value(report_of(fixture))), "");
     });
 }
 

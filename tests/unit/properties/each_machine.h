@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "unit/properties/scene.h"
+#include "unit/properties/fixture.h"
 #include "unit/properties/shrink.h"
 
 /// Runs a property over machines. The environment can ask for more of them, or for one alone:

@@ -25,8 +25,8 @@ bool is_accepted_on(const Decision& decision, const std::string& gpu) {
 
 /// Where select chooses the CPU, DefaultGpu still names a GPU: one that select says no to.
 TEST(OneAnswer, TheDefaultGpuIsTheOneThatSelectNames) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         const auto decision = choice(*profile_called("default"), report);
         const auto* gpu = default_gpu(report, decision.gpus);
         if (!decision.gpus.empty()) {
@@ -150,9 +150,9 @@ void expect_same_gpu(const Pair& pair) {
 }
 
 TEST(OneAnswer, SelectAndRecommendAgreeOrSayWhyNot) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
-        for (const Manifest& application : applications_for(scene)) {
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
+        for (const Manifest& application : applications_for(fixture)) {
             const auto* profile = profile_called(application.name);
             auto answer = advice(application, report);
             if (!profile || answer.status != RecommendStatus::Ok)
@@ -200,12 +200,15 @@ bool is_no_use(const Gpu& gpu) {
         gpu.backends, [](const auto& entry) { return entry.second.usable.value_or(false); });
 }
 
-void expect_one_memory(const Scene& scene, const Report& report, const Gpu& gpu, Bytes memory) {
+void expect_one_memory(const MachineFixture& fixture,
+                       const Report& report,
+                       const Gpu& gpu,
+                       Bytes memory) {
     const Bytes more{memory.count + 1};
     EXPECT_TRUE(select_finds_enough(report, gpu, memory));
     EXPECT_EQ(planned(report, gpu, more), Fit::No);
     EXPECT_TRUE(is_no_use(gpu) || !select_finds_enough(report, gpu, more));
-    for (const Manifest& application : applications_for(scene)) {
+    for (const Manifest& application : applications_for(fixture)) {
         // A GPU that may do is named where the need leaves no better one.
         EXPECT_TRUE(std::ranges::includes(variants_on(application, report, gpu, memory),
                                           variants_on(application, report, gpu, std::nullopt)))
@@ -216,14 +219,14 @@ void expect_one_memory(const Scene& scene, const Report& report, const Gpu& gpu,
 }
 
 TEST(OneAnswer, SelectRecommendAndPlanCountTheSameMemory) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         const ComputeView view{report};
         for (const auto& gpu : view.report().gpus) {
             SCOPED_TRACE(gpu.id);
             const auto memory = memory_for_use(gpu).value;
             if (memory && gpu.kind != GpuKind::DisplayOnly)
-                expect_one_memory(scene, report, gpu, *memory);
+                expect_one_memory(fixture, report, gpu, *memory);
         }
     });
 }
@@ -244,8 +247,8 @@ std::string place_of(const Gpu& gpu) {
 }
 
 TEST(OneAnswer, ExportsCountTheSameMemory) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         const auto document = exported(report, {});
         for (const auto& entry : *document.at("gpus").as_array())
             for (const auto& gpu : report.gpus)
@@ -258,9 +261,9 @@ TEST(OneAnswer, ExportsCountTheSameMemory) {
 
 /// A name that no label may have is left out, and none stands in its place.
 TEST(OneAnswer, ExportsNameTheRecommendedVariant) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
-        const auto answers = all_advice(scene, report);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
+        const auto answers = all_advice(fixture, report);
         const auto document = exported(report, answers);
         for (const auto& answer : answers) {
             const bool is_told =
@@ -292,10 +295,10 @@ bool has_own_rules(const Profile& profile, const Decision& decision) {
 }
 
 TEST(OneAnswer, EnvOfTheChosenGpuIsWhatSelectSets) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         const ComputeView view{report};
-        for (const Profile& profile : profiles_for(scene)) {
+        for (const Profile& profile : profiles_for(fixture)) {
             const auto decision = choice(profile, report);
             if (decision.gpus.size() != 1 || has_own_rules(profile, decision))
                 continue;
@@ -368,9 +371,9 @@ void expect_others_hidden(const Profile& profile,
 }
 
 TEST(Environments, UseACandidatesGpuAndHideAllElse) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
-        for (const Profile& profile : profiles_for(scene)) {
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
+        for (const Profile& profile : profiles_for(fixture)) {
             const auto access = access_of(profile);
             for (const auto& candidate : choice(profile, report).candidates) {
                 const auto& environment = candidate.environment;

@@ -10,19 +10,19 @@
 namespace gpuprobe::testing_properties {
 namespace {
 
-Scene shuffled(Scene scene, Dice& dice) {
-    dice.shuffle(scene.machine.devices);
-    dice.shuffle(scene.probes);
-    for (auto& probe : scene.probes)
+MachineFixture shuffled(MachineFixture fixture, Dice& dice) {
+    dice.shuffle(fixture.machine.devices);
+    dice.shuffle(fixture.probes);
+    for (auto& probe : fixture.probes)
         dice.shuffle(probe.devices);
-    return scene;
+    return fixture;
 }
 
 TEST(Order, OfDevicesAndProbesChangesNoReport) {
-    on_every_machine([](const Scene& scene) {
-        Dice dice{scene.machine.devices.size() + scene.probes.size()};
-        EXPECT_EQ(json_pretty(to_value(report_of(shuffled(scene, dice)))),
-                  json_pretty(to_value(report_of(scene))));
+    on_every_machine([](const MachineFixture& fixture) {
+        Dice dice{fixture.machine.devices.size() + fixture.probes.size()};
+        EXPECT_EQ(json_pretty(to_value(report_of(shuffled(fixture, dice)))),
+                  json_pretty(to_value(report_of(fixture))));
     });
 }
 
@@ -34,11 +34,11 @@ Report shuffled(Report report, Dice& dice) {
 }
 
 TEST(Order, OfAReportChangesNoChoice) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         Dice dice{report.gpus.size()};
         const auto turned = shuffled(report, dice);
-        for (const Profile& profile : profiles_for(scene))
+        for (const Profile& profile : profiles_for(fixture))
             EXPECT_EQ(json_pretty(to_value(choice(profile, turned))),
                       json_pretty(to_value(choice(profile, report))))
                 << profile.name;
@@ -67,22 +67,22 @@ std::string sorted_advice(const Manifest& application, const Report& report) {
 }
 
 TEST(Order, OfAReportChangesNoAdvice) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         Dice dice{report.gpus.size()};
         const auto turned = shuffled(report, dice);
-        for (const Manifest& application : applications_for(scene))
+        for (const Manifest& application : applications_for(fixture))
             EXPECT_EQ(sorted_advice(application, turned), sorted_advice(application, report))
                 << application.name;
     });
 }
 
 TEST(Order, OfAReportChangesNoExport) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         Dice dice{report.gpus.size()};
         const auto turned = shuffled(report, dice);
-        const auto answers = all_advice(scene, report);
+        const auto answers = all_advice(fixture, report);
         for (const auto& format : export_formats())
             EXPECT_EQ(format.write({turned, Rules::current(), answers, "1", "n"}).text,
                       format.write({report, Rules::current(), answers, "1", "n"}).text)

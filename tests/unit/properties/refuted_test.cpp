@@ -15,18 +15,18 @@ namespace {
 // Nodes -------------------------------------------------------------------------------------------
 
 /// The machine as somebody sees it: a prober may have been let in where others are not.
-Report seen_by_somebody(Scene scene) {
+Report seen_by_somebody(MachineFixture fixture) {
     constexpr std::uint32_t kSomebody = 1000;
-    if (!scene.caller)
-        scene.caller = Caller{.uid = kSomebody, .groups = std::vector{kSomebody}};
-    return report_of(scene);
+    if (!fixture.caller)
+        fixture.caller = Caller{.uid = kSomebody, .groups = std::vector{kSomebody}};
+    return report_of(fixture);
 }
 
 TEST(Refuted, NoBackendIsChosenWhoseNodesAreShut) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = seen_by_somebody(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = seen_by_somebody(fixture);
         const ComputeView view{report};
-        for (const Profile& profile : profiles_for(scene))
+        for (const Profile& profile : profiles_for(fixture))
             for (const auto& candidate : choice(profile, report).candidates)
                 if (candidate.gpu && candidate.verdict == Verdict::Accepted) {
                     EXPECT_TRUE(shut_nodes(own_name(profile, candidate.backend), report.nodes,
@@ -51,10 +51,10 @@ void expect_open_nodes(const VariantPlatform& platform,
 }
 
 TEST(Refuted, NoVariantIsRecommendedWhoseNodesAreShut) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = seen_by_somebody(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = seen_by_somebody(fixture);
         const ComputeView view{report};
-        for (const Manifest& application : applications_for(scene)) {
+        for (const Manifest& application : applications_for(fixture)) {
             const auto answer = advice(application, report);
             for (const auto& platform : application.platforms)
                 if (platform.key == answer.platform)
@@ -93,8 +93,8 @@ bool is_about_what_works(const Finding& finding, const Gpu& gpu) {
 }
 
 TEST(Refuted, TheDoctorMendsNothingThatWorks) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         for (const auto& finding : examine(report, {})) {
             for (const auto& gpu : report.gpus)
                 if (concerns(finding, gpu.id) && is_about_what_works(finding, gpu)) {
@@ -108,9 +108,9 @@ TEST(Refuted, TheDoctorMendsNothingThatWorks) {
 TEST(Refuted, TheDoctorInstallsNoKernelDriverInAContainer) {
     constexpr std::array kOfTheKernel = std::to_array<std::string_view>(
         {"linux-headers", "nvidia-driver", "nvidia-kernel", "firmware-amd", "modprobe"});
-    on_every_machine([&](Scene scene) {
-        scene.machine.host.container = "docker";
-        for (const auto& finding : examine(report_of(scene), {}))
+    on_every_machine([&](MachineFixture fixture) {
+        fixture.machine.host.container = "docker";
+        for (const auto& finding : examine(report_of(fixture), {}))
             for (const auto word : kOfTheKernel) {
                 const auto fix = finding.fix.value_or("");
                 EXPECT_EQ(fix.find(word), std::string::npos) << finding.id << ": " << fix;
@@ -120,8 +120,8 @@ TEST(Refuted, TheDoctorInstallsNoKernelDriverInAContainer) {
 
 /// Who reads no more than the doctor's findings does not take the GPU for a healthy one.
 TEST(Refuted, AGpuOnWhichNothingWorksHasAFinding) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         const auto findings = examine(report, {});
         for (const auto& gpu : report.gpus) {
             const bool is_found = std::ranges::any_of(
@@ -135,8 +135,8 @@ TEST(Refuted, AGpuOnWhichNothingWorksHasAFinding) {
 }
 
 TEST(Refuted, VulkanIsNotOnlySoftwareBesideAGpuThatUsesIt) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         const auto findings = examine(report, {});
         const bool is_told =
             std::ranges::find(findings, "only-software", &Finding::id) != findings.end();

@@ -14,7 +14,7 @@ namespace gpuprobe::testing_properties {
 inline const WallTime kNow{std::chrono::microseconds{1'800'000'000'000'000}};
 
 /// What the scan and the workers would say of such a machine.
-struct Scene {
+struct MachineFixture {
     std::string story = {};
     Machine machine = {};
     std::vector<ProbeResult> probes = {};
@@ -67,24 +67,24 @@ inline void add_told(const Told& told,
     query.devices.push_back(std::move(facts));
 }
 
-inline Scene scene_of(const Recipe& recipe) {
-    Scene scene{.story = recipe.story,
-                .caller = recipe.caller,
-                .scores = recipe.scores,
-                .sample = recipe.sample};
-    scene.machine = {.host = recipe.host, .shared_nodes = recipe.shared_nodes};
+inline MachineFixture scene_of(const Recipe& recipe) {
+    MachineFixture fixture{.story = recipe.story,
+                           .caller = recipe.caller,
+                           .scores = recipe.scores,
+                           .sample = recipe.sample};
+    fixture.machine = {.host = recipe.host, .shared_nodes = recipe.shared_nodes};
     std::map<ProbeKey, ProbeResult> queries;
     for (const auto& part : recipe.parts) {
         if (part.hardware)
-            scene.machine.devices.push_back(*part.hardware);
+            fixture.machine.devices.push_back(*part.hardware);
         for (const auto& told : part.told)
-            add_told(told, queries, scene.probes);
+            add_told(told, queries, fixture.probes);
     }
     for (const auto& told : recipe.software)
-        add_told(told, queries, scene.probes);
+        add_told(told, queries, fixture.probes);
     for (const auto& probe : recipe.empty)
         queries.try_emplace({probe.api, probe.driver}, probe);
-    std::erase_if(scene.probes, [&recipe](const ProbeResult& trial) {
+    std::erase_if(fixture.probes, [&recipe](const ProbeResult& trial) {
         return recipe.mishaps.contains(trial.api);
     });
     for (auto& [key, probe] : queries) {
@@ -93,12 +93,12 @@ inline Scene scene_of(const Recipe& recipe) {
             continue;
         if (mishap != recipe.mishaps.end())
             suffer(probe, mishap->second);
-        scene.probes.push_back(std::move(probe));
+        fixture.probes.push_back(std::move(probe));
     }
-    return scene;
+    return fixture;
 }
 
-inline Scene scene_of(const Recorded& recorded) {
+inline MachineFixture scene_of(const Recorded& recorded) {
     return {.story = recorded.name, .machine = recorded.machine, .probes = recorded.probes};
 }
 
@@ -116,12 +116,12 @@ inline void add_scores(Report& report, std::uint64_t seed) {
 }
 
 /// The report as the caller sees it.
-inline Report report_of(const Scene& scene) {
-    auto report = assemble(scene.machine, scene.probes,
+inline Report report_of(const MachineFixture& fixture) {
+    auto report = assemble(fixture.machine, fixture.probes,
                            {.generation = 7, .source = ReportSource::Replay, .now = kNow});
-    if (scene.scores)
-        add_scores(report, *scene.scores);
-    return scene.caller ? as_seen_by(std::move(report), *scene.caller) : report;
+    if (fixture.scores)
+        add_scores(report, *fixture.scores);
+    return fixture.caller ? as_seen_by(std::move(report), *fixture.caller) : report;
 }
 inline Report report_of(const Recipe& recipe) {
     return report_of(scene_of(recipe));

@@ -34,8 +34,8 @@ bool may_be_no_answer(const std::string& path) {
 
 /// What a driver said of its own stays as it said it, under apis and software.
 TEST(Unknown, IsNullAndNoWord) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         for (const auto& gpu : report.gpus) {
             auto bare = gpu;
             bare.apis.clear();
@@ -54,8 +54,8 @@ void expect_a_size(const std::optional<Bytes>& size, const std::string& what) {
 }
 
 TEST(Unknown, SizeIsNotZero) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         for (const auto& gpu : report.gpus) {
             expect_a_size(gpu.memory.physical, gpu.id + " physical");
             expect_a_size(gpu.memory.allocatable, gpu.id + " allocatable");
@@ -88,8 +88,8 @@ std::set<std::string> identifiers_of(const Gpu& gpu) {
 }
 
 TEST(Redaction, LeavesNoIdentifierOfAClosedGpu) {
-    on_every_machine([](const Scene& scene) {
-        auto open = scene;
+    on_every_machine([](const MachineFixture& fixture) {
+        auto open = fixture;
         open.caller.reset();
         const auto whole = report_of(open);
         constexpr std::uint32_t kStranger = 65534;

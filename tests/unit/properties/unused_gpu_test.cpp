@@ -141,10 +141,10 @@ bool takes_a_gpu(const Decision& decision) {
 }
 
 TEST(UnusedGpu, IsToldByEveryChoice) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         const ComputeView view{report};
-        for (const Profile& profile : profiles_for(scene)) {
+        for (const Profile& profile : profiles_for(fixture)) {
             SCOPED_TRACE(profile.name);
             const auto decision = choice(profile, report);
             const bool is_answer = decision.backend.has_value() && !takes_a_gpu(decision);
@@ -212,10 +212,10 @@ bool has_builds_for_gpus(const VariantPlatform& platform) {
 }
 
 TEST(UnusedGpu, IsToldByEveryRecommendation) {
-    on_every_machine([](const Scene& scene) {
-        const auto report = report_of(scene);
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
         const ComputeView view{report};
-        for (const Manifest& application : applications_for(scene)) {
+        for (const Manifest& application : applications_for(fixture)) {
             SCOPED_TRACE(application.name);
             const auto answer = advice(application, report);
             if (!answer.platform)

@@ -87,10 +87,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 /// The H200 with nodes as NVIDIA's driver makes them, or shut.
 Report h200(std::uint32_t mode) {
-    auto scene = headless_h200();
-    scene.machine.devices[0].nodes = {owned("/dev/nvidia0", mode)};
-    scene.machine.shared_nodes = {owned("/dev/nvidiactl", 0666), owned("/dev/nvidia-uvm", 0666)};
-    return assembled(scene);
+    auto fixture = headless_h200();
+    fixture.machine.devices[0].nodes = {owned("/dev/nvidia0", mode)};
+    fixture.machine.shared_nodes = {owned("/dev/nvidiactl", 0666), owned("/dev/nvidia-uvm", 0666)};
+    return assembled(fixture);
 }
 
 TEST(AsSeenBy, IsTheSameForWhoMayAsMuchAsTheProber) {
@@ -126,14 +126,14 @@ TEST(AsSeenBy, LooksAtTheNodesOfTheDriver) {
 }
 
 TEST(AsSeenBy, DoesNotKnowWhatTheProberCouldNotAsk) {
-    auto scene = headless_h200();
+    auto fixture = headless_h200();
     auto shut = owned("/dev/nvidia0", 0660);
     shut.accessible = false;
     shut.reason = "no-permission";
-    scene.machine.devices[0].nodes = {shut};
-    scene.probes = {probe("cuda", "", Outcome::Absent)};
-    scene.probes[0].reasons = {because("no-device")};
-    const auto report = assembled(scene);
+    fixture.machine.devices[0].nodes = {shut};
+    fixture.probes = {probe("cuda", "", Outcome::Absent)};
+    fixture.probes[0].reasons = {because("no-device")};
+    const auto report = assembled(fixture);
     ASSERT_EQ(gpu_at(report, kH200).backends.at("cuda").usable, false);
     const auto gpu = gpu_at(as_seen_by(report, someone({kRender})), kH200);
     EXPECT_EQ(gpu.health, "ok");
@@ -175,11 +175,11 @@ TEST(AsSeenBy, ShowsNoIdentifiersOfAGpuThatIsShut) {
 }
 
 TEST(AsSeenBy, IgnoresTheDisplayAndRenderNodesOfNvidiasDriver) {
-    auto scene = headless_h200();
-    scene.machine.devices[0].nodes = {owned("/dev/dri/card0", 0660),
-                                      owned("/dev/dri/renderD128", 0660),
-                                      owned("/dev/nvidia0", 0666)};
-    const auto report = assembled(scene);
+    auto fixture = headless_h200();
+    fixture.machine.devices[0].nodes = {owned("/dev/dri/card0", 0660),
+                                        owned("/dev/dri/renderD128", 0660),
+                                        owned("/dev/nvidia0", 0666)};
+    const auto report = assembled(fixture);
     const auto gpu = gpu_at(as_seen_by(report, someone()), kH200);
     EXPECT_EQ(gpu.backends.at("cuda").usable, true);
     EXPECT_EQ(gpu.health, "ok");

@@ -98,18 +98,18 @@ ProbeResult any_probe(Dice& dice) {
     return result;
 }
 
-Scene any_scene(unsigned seed) {
+MachineFixture any_scene(unsigned seed) {
     Dice dice{seed};
-    Scene scene{.name = std::to_string(seed), .machine = {.host = linux_host()}};
+    MachineFixture fixture{.name = std::to_string(seed), .machine = {.host = linux_host()}};
     std::set<std::string> ids;
     for (auto count = dice.below(4); count-- > 0;)
         if (auto device = any_hardware(dice); ids.insert(device.id).second)
-            scene.machine.devices.push_back(std::move(device));
+            fixture.machine.devices.push_back(std::move(device));
     std::set<std::pair<std::string, std::string>> targets;
     for (auto count = dice.below(6); count-- > 0;)
         if (auto result = any_probe(dice); targets.insert({result.api, result.driver}).second)
-            scene.probes.push_back(std::move(result));
-    return scene;
+            fixture.probes.push_back(std::move(result));
+    return fixture;
 }
 
 void expect_memory_in_order(const Gpu& gpu) {
@@ -154,14 +154,14 @@ TEST(EveryReport, KeepsItsPromises) {
 
 TEST(EveryReport, DoesNotDependOnOrder) {
     for (unsigned seed = 0; seed < kScenes; ++seed) {
-        auto scene = any_scene(seed);
-        const auto wanted = assembled(scene);
+        auto fixture = any_scene(seed);
+        const auto wanted = assembled(fixture);
         Dice dice{seed};
-        std::ranges::shuffle(scene.machine.devices, dice.engine());
-        std::ranges::shuffle(scene.probes, dice.engine());
-        for (auto& probe : scene.probes)
+        std::ranges::shuffle(fixture.machine.devices, dice.engine());
+        std::ranges::shuffle(fixture.probes, dice.engine());
+        for (auto& probe : fixture.probes)
             std::ranges::shuffle(probe.devices, dice.engine());
-        ASSERT_EQ(assembled(scene), wanted) << seed;
+        ASSERT_EQ(assembled(fixture), wanted) << seed;
     }
 }
 

@@ -15,8 +15,8 @@
 namespace gpuprobe::test {
 namespace {
 
-std::string golden_path(const Scene& scene) {
-    return GPUPROBE_SOURCE_DIR "/tests/data/golden/report-" + scene.name + ".json";
+std::string golden_path(const MachineFixture& fixture) {
+    return GPUPROBE_SOURCE_DIR "/tests/data/golden/report-" + fixture.name + ".json";
 }
 
 std::string content(const std::string& path) {
@@ -26,7 +26,7 @@ std::string content(const std::string& path) {
     return text.str();
 }
 
-class Golden : public testing::TestWithParam<Scene> {};
+class Golden : public testing::TestWithParam<MachineFixture> {};
 
 TEST_P(Golden, IsWhatTheMachineReports) {
     const auto json = json_pretty(to_value(assembled(GetParam())));
@@ -45,12 +45,12 @@ TEST_P(Golden, DoesNotDependOnTheOrderOfAnything) {
     const auto wanted = assembled(GetParam());
     std::mt19937 random{1};  // the same shuffles each run
     for (int round = 0; round < 50; ++round) {
-        auto scene = GetParam();
-        std::ranges::shuffle(scene.machine.devices, random);
-        std::ranges::shuffle(scene.probes, random);
-        for (auto& probe : scene.probes)
+        auto fixture = GetParam();
+        std::ranges::shuffle(fixture.machine.devices, random);
+        std::ranges::shuffle(fixture.probes, random);
+        for (auto& probe : fixture.probes)
             std::ranges::shuffle(probe.devices, random);
-        ASSERT_EQ(assembled(scene), wanted);
+        ASSERT_EQ(assembled(fixture), wanted);
     }
 }
 
@@ -69,11 +69,14 @@ TEST_P(Golden, KeepsMemoryInOrder) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenes, Golden, testing::ValuesIn(scenes()), [](const auto& scene) {
-    std::string name = scene.param.name;
-    std::ranges::replace(name, '-', '_');
-    return name;
-});
+INSTANTIATE_TEST_SUITE_P(MachineFixtures,
+                         Golden,
+                         testing::ValuesIn(fixtures()),
+                         [](const auto& fixture) {
+                             std::string name = fixture.param.name;
+                             std::ranges::replace(name, '-', '_');
+                             return name;
+                         });
 
 TEST(ParseReport, RefusesAGoldenCutAtAnyByte) {
     // Compact, so that no cut falls into harmless white space at the end.

@@ -84,9 +84,9 @@ TEST(IdentityOf, KeepsWhatNamesTheDevice) {
 }
 
 TEST(IdentityOf, AsksTheNextSourceWhereOneIsMasked) {
-    auto scene = headless_h200();
-    scene.machine.devices.front().uuid = "GPU-00000000-0000-0000-0000-000000000000";
-    const auto gpu = gpu_at(assembled(scene), "pci:0000:00:06.0");
+    auto fixture = headless_h200();
+    fixture.machine.devices.front().uuid = "GPU-00000000-0000-0000-0000-000000000000";
+    const auto gpu = gpu_at(assembled(fixture), "pci:0000:00:06.0");
     EXPECT_EQ(gpu.identity.nvidia_uuid, "GPU-" + std::string{kUuid});
 }
 
@@ -116,12 +116,12 @@ TEST(IdentityOf, MergesNoTwoCardsByAPackedAddressThatTheyShare) {
 }
 
 TEST(NameOf, PassesOverWhatIsNoText) {
-    auto scene = headless_h200();
-    for (auto& result : scene.probes)
+    auto fixture = headless_h200();
+    for (auto& result : fixture.probes)
         if (result.api == "nvml" || result.api == "cuda")
             for (auto& device : result.devices)
                 device.name = scrubbed("NVIDIA\x1b[2J");
-    const auto gpu = gpu_at(assembled(scene), "pci:0000:00:06.0");
+    const auto gpu = gpu_at(assembled(fixture), "pci:0000:00:06.0");
     ASSERT_TRUE(gpu.name);
     EXPECT_EQ(gpu.name->find("\xef\xbf\xbd"), std::string::npos) << *gpu.name;
 }

@@ -10,15 +10,15 @@ namespace {
 constexpr const char* kCard = "pci:0000:00:06.0";
 
 /// The H200 where /sys is hidden and NVML tells its driver's version and minor number.
-Scene hidden_h200() {
-    auto scene = headless_h200();
-    scene.machine.devices.clear();
-    auto& nvml = scene.probes.at(1);
+MachineFixture hidden_h200() {
+    auto fixture = headless_h200();
+    fixture.machine.devices.clear();
+    auto& nvml = fixture.probes.at(1);
     nvml.runtime["driver_version"] = "580.159.04";
     nvml.devices.front().extra["minor_number"] = 3;
     nvml.devices.front().extra["subsystem_vendor_id"] = "10de";
     nvml.devices.front().extra["subsystem_device_id"] = "18be";
-    return scene;
+    return fixture;
 }
 
 std::vector<std::string> paths_of(const Gpu& gpu) {
@@ -44,17 +44,17 @@ TEST(HiddenGpu, HasTheDriverThatItsApisNeed) {
 }
 
 TEST(HiddenGpu, HasNoKernelDriverOnWsl) {
-    auto scene = hidden_h200();
-    scene.machine.host.wsl = true;
-    const auto gpu = gpu_at(assembled(scene), kCard);
+    auto fixture = hidden_h200();
+    fixture.machine.host.wsl = true;
+    const auto gpu = gpu_at(assembled(fixture), kCard);
     EXPECT_EQ(gpu.driver, (DriverInfo{.version = "580.159.04"}));
     EXPECT_TRUE(gpu.nodes.empty());
 }
 
 TEST(HiddenGpu, OfAJetsonHasAnotherDriver) {
-    auto scene = hidden_h200();
-    scene.probes.at(0).devices.front().type = DeviceType::Integrated;
-    EXPECT_EQ(gpu_at(assembled(scene), kCard).driver, DriverInfo{});
+    auto fixture = hidden_h200();
+    fixture.probes.at(0).devices.front().type = DeviceType::Integrated;
+    EXPECT_EQ(gpu_at(assembled(fixture), kCard).driver, DriverInfo{});
 }
 
 TEST(HiddenGpu, OfAmdHasAmdgpuAndItsDrmNodes) {
@@ -96,12 +96,12 @@ TEST(HiddenGpu, OfIntelIsKnownByItsAddress) {
 }
 
 TEST(KernelDriver, HasNvmlsVersionWhereSysfsHasNone) {
-    auto scene = headless_h200();
-    scene.machine.devices.front().driver_version.reset();
-    scene.probes.at(1).runtime["driver_version"] = "580.159.04";
-    EXPECT_EQ(gpu_at(assembled(scene), kCard).driver.version, "580.159.04");
-    scene.machine.devices.front().driver = "vfio-pci";
-    EXPECT_EQ(gpu_at(assembled(scene), kCard).driver.version, std::nullopt);
+    auto fixture = headless_h200();
+    fixture.machine.devices.front().driver_version.reset();
+    fixture.probes.at(1).runtime["driver_version"] = "580.159.04";
+    EXPECT_EQ(gpu_at(assembled(fixture), kCard).driver.version, "580.159.04");
+    fixture.machine.devices.front().driver = "vfio-pci";
+    EXPECT_EQ(gpu_at(assembled(fixture), kCard).driver.version, std::nullopt);
 }
 
 TEST(KernelDriver, HasTheVersionOfNvidiasVulkanDriver) {
@@ -109,13 +109,14 @@ TEST(KernelDriver, HasTheVersionOfNvidiasVulkanDriver) {
                               DeviceType::Discrete, gib(140));
     facts.extra["driver_id"] = "nvidia-proprietary";
     facts.extra["driver_version"] = "580.159.04";
-    auto scene = headless_h200();
-    scene.machine.devices.clear();
-    scene.probes = {scene.probes.at(0), probe("vulkan", kNvidiaIcd, Outcome::Answered, {facts})};
-    EXPECT_EQ(gpu_at(assembled(scene), kCard).driver,
+    auto fixture = headless_h200();
+    fixture.machine.devices.clear();
+    fixture.probes = {fixture.probes.at(0),
+                      probe("vulkan", kNvidiaIcd, Outcome::Answered, {facts})};
+    EXPECT_EQ(gpu_at(assembled(fixture), kCard).driver,
               (DriverInfo{.name = "nvidia", .version = "580.159.04"}));
-    scene.probes.at(1).devices.front().extra["driver_id"] = "mesa-nvk";
-    EXPECT_EQ(gpu_at(assembled(scene), kCard).driver.version, std::nullopt);
+    fixture.probes.at(1).devices.front().extra["driver_id"] = "mesa-nvk";
+    EXPECT_EQ(gpu_at(assembled(fixture), kCard).driver.version, std::nullopt);
 }
 
 }  // namespace

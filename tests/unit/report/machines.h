@@ -9,7 +9,7 @@
 /// Machines as the inventory and the workers would describe them, for tests of the report.
 namespace gpuprobe::test {
 
-struct Scene {
+struct MachineFixture {
     std::string name = {};
     Machine machine = {};
     std::vector<ProbeResult> probes = {};
@@ -164,7 +164,7 @@ inline DeviceFacts pocl_facts() {
 }
 
 /// An Intel iGPU and an NVIDIA dGPU; OpenCL tells the latter by UUID alone.
-inline Scene laptop() {
+inline MachineFixture laptop() {
     auto vulkan = vulkan_facts(0, "NVIDIA GeForce RTX 4070 Laptop GPU", "10de", "2860",
                                "0000:01:00.0", DeviceType::Discrete, mib(8188));
     vulkan.uuid = kUuid;
@@ -176,7 +176,7 @@ inline Scene laptop() {
     auto intel = vulkan_facts(0, "Intel(R) Graphics (RPL-S)", "8086", "a788", "0000:00:02.0",
                               DeviceType::Integrated, gib(16));
     intel.uuid = "868088a7-0400-0000-0002-000000000000";
-    return Scene{
+    return MachineFixture{
         .name = "laptop",
         .machine = {.host = linux_host(), .devices = {intel_integrated(), nvidia_laptop()}},
         .probes = {
@@ -188,7 +188,7 @@ inline Scene laptop() {
 }
 
 /// A data-centre card without DRM: CUDA, NVML, and Vulkan's driver that sees nothing.
-inline Scene headless_h200() {
+inline MachineFixture headless_h200() {
     auto device = pci_device("0000:00:06.0", "10de", "2335", "0302");
     device.driver = "nvidia";
     device.driver_version = "580.159.04";
@@ -203,35 +203,38 @@ inline Scene headless_h200() {
     nvml.device_id = "2335";
     nvml.memory = FactMemory{.total = mib(143771), .free = mib(143155)};
     nvml.extra["memory_reserved"] = mib(615).count;
-    return Scene{.name = "headless-h200",
-                 .machine = {.host = linux_host(),
-                             .devices = {device},
-                             .shared_nodes = {node("/dev/nvidiactl"), node("/dev/nvidia-uvm")}},
-                 .probes = {probe("cuda", "", Outcome::Answered, {cuda}),
-                            probe("nvml", "", Outcome::Answered, {nvml}),
-                            probe("vulkan", kNvidiaIcd, Outcome::Answered)}};
+    return MachineFixture{
+        .name = "headless-h200",
+        .machine = {.host = linux_host(),
+                    .devices = {device},
+                    .shared_nodes = {node("/dev/nvidiactl"), node("/dev/nvidia-uvm")}},
+        .probes = {probe("cuda", "", Outcome::Answered, {cuda}),
+                   probe("nvml", "", Outcome::Answered, {nvml}),
+                   probe("vulkan", kNvidiaIcd, Outcome::Answered)}};
 }
 
 /// A server whose only display is its management controller.
-inline Scene bmc_only() {
+inline MachineFixture bmc_only() {
     auto device = pci_device("0000:03:00.0", "1a03", "2000", "0300");
     device.driver = "ast";
     device.boot_vga = true;
     device.is_drm = true;
     device.drm.primary = "226:0";
     device.nodes = {node("/dev/dri/card0")};
-    return Scene{.name = "bmc-only",
-                 .machine = {.host = linux_host(), .devices = {device}},
-                 .probes = {probe("vulkan", kLavapipeIcd, Outcome::Answered, {lavapipe_facts()}),
-                            probe("cuda", "", Outcome::Absent)}};
+    return MachineFixture{
+        .name = "bmc-only",
+        .machine = {.host = linux_host(), .devices = {device}},
+        .probes = {probe("vulkan", kLavapipeIcd, Outcome::Answered, {lavapipe_facts()}),
+                   probe("cuda", "", Outcome::Absent)}};
 }
 
 /// No device at all; two software implementations.
-inline Scene software_only() {
-    return Scene{.name = "software-only",
-                 .machine = {.host = linux_host()},
-                 .probes = {probe("vulkan", kLavapipeIcd, Outcome::Answered, {lavapipe_facts()}),
-                            probe("opencl", kPoclIcd, Outcome::Answered, {pocl_facts()})}};
+inline MachineFixture software_only() {
+    return MachineFixture{
+        .name = "software-only",
+        .machine = {.host = linux_host()},
+        .probes = {probe("vulkan", kLavapipeIcd, Outcome::Answered, {lavapipe_facts()}),
+                   probe("opencl", kPoclIcd, Outcome::Answered, {pocl_facts()})}};
 }
 
 inline HardwareDevice amd_card(const char* where, int card, int render) {
@@ -251,7 +254,7 @@ inline std::string radv_uuid(const char* bus) {
 }
 
 /// Two identical AMD cards; RADV knows the addresses, the other driver only its UUIDs.
-inline Scene two_identical() {
+inline MachineFixture two_identical() {
     auto first = vulkan_facts(0, "AMD Radeon RX 7900 XTX (RADV NAVI31)", "1002", "744c",
                               "0000:03:00.0", DeviceType::Discrete, gib(24));
     auto second = vulkan_facts(1, "AMD Radeon RX 7900 XTX (RADV NAVI31)", "1002", "744c",
@@ -261,17 +264,18 @@ inline Scene two_identical() {
                                DeviceType::Discrete, gib(24));
     amdvlk.uuid = radv_uuid("0a");
     amdvlk.extra["driver_id"] = "amd-open-source";
-    return Scene{.name = "two-identical",
-                 .machine = {.host = linux_host(),
-                             .devices = {amd_card("0000:03:00.0", 0, 128),
-                                         amd_card("0000:0a:00.0", 1, 129)}},
-                 .probes = {probe("vulkan", kRadeonIcd, Outcome::Answered, {first, second}),
-                            probe("vulkan", "/etc/vulkan/icd.d/amd_icd64.json", Outcome::Answered,
-                                  {amdvlk})}};
+    return MachineFixture{
+        .name = "two-identical",
+        .machine = {.host = linux_host(),
+                    .devices = {amd_card("0000:03:00.0", 0, 128),
+                                amd_card("0000:0a:00.0", 1, 129)}},
+        .probes = {
+            probe("vulkan", kRadeonIcd, Outcome::Answered, {first, second}),
+            probe("vulkan", "/etc/vulkan/icd.d/amd_icd64.json", Outcome::Answered, {amdvlk})}};
 }
 
 /// A processor's GPU with a carve-out, known through OpenCL only by vendor and device.
-inline Scene amd_apu() {
+inline MachineFixture amd_apu() {
     auto device = pci_device("0000:c4:00.0", "1002", "15bf", "0380");
     device.driver = "amdgpu";
     with_drm(device, 0, 128);
@@ -281,40 +285,40 @@ inline Scene amd_apu() {
                      {.source = "amdgpu-sysfs", .what = "gtt-used", .bytes = gib(1)}};
     device.extra["gfx_target"] = "gfx1103";
     DeviceFacts opencl{.index = 0, .name = "gfx1103", .vendor_id = "1002"};
-    return Scene{.name = "amd-apu",
-                 .machine = {.host = linux_host(), .devices = {device}},
-                 .probes = {probe("opencl", "/etc/OpenCL/vendors/amdocl64.icd", Outcome::Answered,
-                                  {opencl})}};
+    return MachineFixture{.name = "amd-apu",
+                          .machine = {.host = linux_host(), .devices = {device}},
+                          .probes = {probe("opencl", "/etc/OpenCL/vendors/amdocl64.icd",
+                                           Outcome::Answered, {opencl})}};
 }
 
 /// The laptop on a day when NVIDIA's Vulkan driver crashes.
-inline Scene crashed_icd() {
-    auto scene = laptop();
-    scene.name = "crashed-icd";
+inline MachineFixture crashed_icd() {
+    auto fixture = laptop();
+    fixture.name = "crashed-icd";
     auto crashed = probe("vulkan", kNvidiaIcd, Outcome::Crashed);
     crashed.signal = 11;
     crashed.note = "in enumerate";
-    scene.probes.at(1) = crashed;
-    return scene;
+    fixture.probes.at(1) = crashed;
+    return fixture;
 }
 
 /// A container that shows the drivers but not /sys.
-inline Scene hidden_sysfs() {
-    auto scene = laptop();
-    scene.name = "hidden-sysfs";
-    scene.machine.devices.clear();
-    scene.machine.host.container = "docker";
-    scene.machine.notes = {"/sys/bus/pci/devices: No such file or directory"};
-    return scene;
+inline MachineFixture hidden_sysfs() {
+    auto fixture = laptop();
+    fixture.name = "hidden-sysfs";
+    fixture.machine.devices.clear();
+    fixture.machine.host.container = "docker";
+    fixture.machine.notes = {"/sys/bus/pci/devices: No such file or directory"};
+    return fixture;
 }
 
-inline std::vector<Scene> scenes() {
+inline std::vector<MachineFixture> fixtures() {
     return {laptop(),        headless_h200(), bmc_only(),    software_only(),
             two_identical(), amd_apu(),       crashed_icd(), hidden_sysfs()};
 }
 
-inline Report assembled(const Scene& scene) {
-    return assemble(scene.machine, scene.probes, {.generation = 7, .now = kNow});
+inline Report assembled(const MachineFixture& fixture) {
+    return assemble(fixture.machine, fixture.probes, {.generation = 7, .now = kNow});
 }
 
 /// The GPU of that id; a test fails when there is none.

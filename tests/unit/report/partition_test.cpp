@@ -19,13 +19,13 @@ constexpr const char* kInstance = "MIG-7e611089-1272-699d-8985-ab84fef4311e";
 constexpr const char* kOtherInstance = "MIG-8e611089-1272-699d-8985-ab84fef4311e";
 
 /// An H200 of which NVML says this; the kernel knows two instances.
-Scene scene_with(const char* mig_devices) {
-    auto scene = headless_h200();
-    scene.machine.devices.front().partitions = {
+MachineFixture scene_with(const char* mig_devices) {
+    auto fixture = headless_h200();
+    fixture.machine.devices.front().partitions = {
         {.name = "mig-1", .gpu_instance = 1, .compute_instance = 0, .nodes = {"/dev/a", "/dev/b"}},
         {.name = "mig-2", .gpu_instance = 2, .compute_instance = 0}};
-    scene.probes.at(1).devices.front().extra["mig_devices"] = json(mig_devices);
-    return scene;
+    fixture.probes.at(1).devices.front().extra["mig_devices"] = json(mig_devices);
+    return fixture;
 }
 
 std::vector<Unit> units_with(const char* mig_devices) {
@@ -42,13 +42,13 @@ constexpr const char* kTwo = R"([
 /// Where CUDA shows a process the second instance, as it does with its UUID in
 /// CUDA_VISIBLE_DEVICES, or by itself the first.
 Report with_cuda_on(const char* uuid) {
-    auto scene = scene_with(kTwo);
-    auto& cuda = scene.probes.at(0).devices.front();
+    auto fixture = scene_with(kTwo);
+    auto& cuda = fixture.probes.at(0).devices.front();
     cuda.uuid = uuid;
     cuda.name = "NVIDIA H200 MIG 3g.71gb";
     cuda.memory = FactMemory{.total = mib(71424)};
-    scene.probes.at(1).devices.front().extra["mig_mode"] = true;
-    return assembled(scene);
+    fixture.probes.at(1).devices.front().extra["mig_mode"] = true;
+    return assembled(fixture);
 }
 
 TEST(Units, AreTheInstancesThatNvmlLists) {
@@ -99,10 +99,10 @@ TEST(Units, DoNotBelieveMaskedUuidsAndImpossibleSizes) {
 }
 
 TEST(Units, AreKnownWhereTheHardwareIsHidden) {
-    auto scene = headless_h200();
-    scene.machine.devices.clear();
-    scene.probes.at(1).devices.front().extra["mig_devices"] = json(R"([{"index":0}])");
-    EXPECT_EQ(gpu_at(assembled(scene), kCard).partitions.size(), 1U);
+    auto fixture = headless_h200();
+    fixture.machine.devices.clear();
+    fixture.probes.at(1).devices.front().extra["mig_devices"] = json(R"([{"index":0}])");
+    EXPECT_EQ(gpu_at(assembled(fixture), kCard).partitions.size(), 1U);
 }
 
 TEST(Units, HaveTheMemoryThatApisAreHeldAgainst) {
@@ -134,19 +134,19 @@ constexpr const char* kDivided = "pci:0000:00:08.0";
 constexpr const char* kThirdInstance = "MIG-9e611089-1272-699d-8985-ab84fef4311e";
 
 /// Three H200s, of which the first and the last are in MIG mode: CUDA shows the first instance.
-Scene three_cards() {
-    auto scene = scene_with(kTwo);
-    scene.probes.at(0).devices.front().uuid = kInstance;
-    auto& nvml = scene.probes.at(1).devices;
+MachineFixture three_cards() {
+    auto fixture = scene_with(kTwo);
+    fixture.probes.at(0).devices.front().uuid = kInstance;
+    auto& nvml = fixture.probes.at(1).devices;
     nvml.front().extra["mig_mode"] = true;
-    const auto hardware = scene.machine.devices.front();
+    const auto hardware = fixture.machine.devices.front();
     for (const auto* id : {kWhole, kDivided}) {
         auto card = hardware;
         card.id = id;
         card.pci = address(id + 4);
         card.partitions.clear();
         card.uuid.reset();
-        scene.machine.devices.push_back(card);
+        fixture.machine.devices.push_back(card);
         auto told = nvml.front();
         told.index = static_cast<std::uint32_t>(nvml.size());
         told.pci = card.pci;
@@ -158,7 +158,7 @@ Scene three_cards() {
                 "uuid":"MIG-9e611089-1272-699d-8985-ab84fef4311e"}])");
         nvml.push_back(std::move(told));
     }
-    return scene;
+    return fixture;
 }
 
 TEST(Units, OfOneCardHideTheOtherCardsFromCuda) {
@@ -176,13 +176,13 @@ TEST(Units, OfOneCardHideTheOtherCardsFromCuda) {
 }
 
 TEST(Units, AndGpusThatCudaListsWhenNamedAreVerified) {
-    auto scene = three_cards();
-    scene.probes.push_back(trial_of(kThirdInstance, "verified"));
+    auto fixture = three_cards();
+    fixture.probes.push_back(trial_of(kThirdInstance, "verified"));
     auto whole = trial_of("GPU-11611089-1272-699d-8985-ab84fef4311e", "miscomputed");
     whole.device = kWhole;
     whole.devices.front().pci = address(kWhole + 4);
-    scene.probes.push_back(std::move(whole));
-    const auto report = assembled(scene);
+    fixture.probes.push_back(std::move(whole));
+    const auto report = assembled(fixture);
     EXPECT_EQ(gpu_at(report, kWhole).backends.at("cuda").usable, false);
     EXPECT_TRUE(has_reason(gpu_at(report, kWhole).backends.at("cuda").reasons, "miscomputed"));
     const ComputeView view{report};
@@ -193,13 +193,13 @@ TEST(Units, AndGpusThatCudaListsWhenNamedAreVerified) {
 }
 
 Gpu gpu_with_vulkan(const char* profile) {
-    auto scene = scene_with("[]");
+    auto fixture = scene_with("[]");
     auto instance = json(R"({"index":0,"gpu_instance":3,"compute_instance":0})");
     instance["name"] = std::string{"NVIDIA RTX PRO 6000 MIG "} + profile;
-    auto& extra = scene.probes.at(1).devices.front().extra;
+    auto& extra = fixture.probes.at(1).devices.front().extra;
     extra["mig_mode"] = true;
     extra["mig_devices"].push_back(std::move(instance));
-    return gpu_at(assembled(scene), kCard);
+    return gpu_at(assembled(fixture), kCard);
 }
 
 /// Where its driver works and does not list the GPU.
@@ -222,12 +222,12 @@ TEST(Units, HaveNoVulkanButWithGraphicsInTheirProfile) {
 }
 
 TEST(Units, AreVerifiedOneByOne) {
-    auto scene = scene_with(kTwo);
-    scene.probes.at(0).devices.front().uuid = kInstance;
-    scene.probes.push_back(trial_of(kInstance, "verified"));
-    scene.probes.push_back(trial_of(kOtherInstance, "miscomputed"));
-    scene.probes.push_back(trial_of("MIG-9e611089-1272-699d-8985-ab84fef4311e", "verified"));
-    const auto report = assembled(scene);
+    auto fixture = scene_with(kTwo);
+    fixture.probes.at(0).devices.front().uuid = kInstance;
+    fixture.probes.push_back(trial_of(kInstance, "verified"));
+    fixture.probes.push_back(trial_of(kOtherInstance, "miscomputed"));
+    fixture.probes.push_back(trial_of("MIG-9e611089-1272-699d-8985-ab84fef4311e", "verified"));
+    const auto report = assembled(fixture);
     const ComputeView view{report};
     const auto& first = view.report().gpus.at(0).backends.at("cuda");
     EXPECT_TRUE(first.verified);
@@ -245,13 +245,13 @@ TEST(Units, AreVerifiedOneByOne) {
 }
 
 TEST(Units, TakeTheirUuidFromCudaWhereNvmlIsNotThere) {
-    auto scene = scene_with("[]");
-    auto& cuda = scene.probes.at(0).devices.front();
+    auto fixture = scene_with("[]");
+    auto& cuda = fixture.probes.at(0).devices.front();
     cuda.uuid = kInstance;
     cuda.name = "NVIDIA H200 MIG 3g.71gb";
     cuda.memory = FactMemory{.total = mib(71424)};
-    scene.probes.erase(scene.probes.begin() + 1);
-    const auto gpu = gpu_at(assembled(scene), kCard);
+    fixture.probes.erase(fixture.probes.begin() + 1);
+    const auto gpu = gpu_at(assembled(fixture), kCard);
     EXPECT_EQ(gpu.partitions.at(0).uuid, kInstance);
     EXPECT_EQ(gpu.partitions.at(0).profile, "3g.71gb");
     EXPECT_EQ(gpu.partitions.at(1).uuid, std::nullopt);
@@ -260,10 +260,10 @@ TEST(Units, TakeTheirUuidFromCudaWhereNvmlIsNotThere) {
     EXPECT_EQ(view.report().gpus.at(0).backends.at("cuda").usable, true);
     EXPECT_EQ(view.report().gpus.at(1).backends.at("cuda").usable, std::nullopt)
         << "nothing names it";
-    scene.machine.devices.front().partitions = {
+    fixture.machine.devices.front().partitions = {
         {.name = "mig-1", .gpu_instance = 1, .state = "no-compute-instance"}};
-    scene.probes.at(0).devices.front().pci = address("0000:99:00.0");
-    const auto waiting = gpu_at(assembled(scene), kCard);
+    fixture.probes.at(0).devices.front().pci = address("0000:99:00.0");
+    const auto waiting = gpu_at(assembled(fixture), kCard);
     EXPECT_EQ(waiting.backends.at("cuda").usable, false);
     EXPECT_TRUE(has_reason(waiting.backends.at("cuda").reasons, "mig-without-instance"));
 }
@@ -307,15 +307,15 @@ TEST(ComputeView, KnowsGpusByAnySpellingOfTheirIds) {
 }
 
 TEST(ComputeView, BorrowsAMachineThatIsNotDivided) {
-    for (const auto& scene : {laptop(), headless_h200(), two_identical()}) {
-        const auto report = assembled(scene);
-        EXPECT_EQ(&ComputeView{report}.report(), &report) << scene.name;
+    for (const auto& fixture : {laptop(), headless_h200(), two_identical()}) {
+        const auto report = assembled(fixture);
+        EXPECT_EQ(&ComputeView{report}.report(), &report) << fixture.name;
     }
 }
 
 /// A card in four partitions, as a kernel shows it that has the number of the partition in the
 /// place of the function, and ROCm as it then lists them.
-Scene divided_radeon(bool tells_nodes) {
+MachineFixture divided_radeon(bool tells_nodes) {
     auto card = pci_device("0000:05:00.0", "1002", "74a1", "1200");
     card.driver = "amdgpu";
     card.uuid = "e3aa140f9a5f9e31";
@@ -340,9 +340,9 @@ Scene divided_radeon(bool tells_nodes) {
             facts.extra["kfd_node"] = 2 + i;
         listed.push_back(std::move(facts));
     }
-    return Scene{.name = "divided-radeon",
-                 .machine = {.host = linux_host(), .devices = {card}},
-                 .probes = {probe("hip", "", Outcome::Answered, listed)}};
+    return MachineFixture{.name = "divided-radeon",
+                          .machine = {.host = linux_host(), .devices = {card}},
+                          .probes = {probe("hip", "", Outcome::Answered, listed)}};
 }
 
 TEST(Units, OfACardAreWhatRocmListsInItsSlot) {
@@ -367,9 +367,9 @@ TEST(Units, OfACardAreWhatRocmListsInItsSlot) {
 }
 
 TEST(Units, ThatAnApiDoesNotListCanNotBeUsedWithIt) {
-    auto scene = divided_radeon(true);
-    scene.probes[0].devices.erase(scene.probes[0].devices.begin() + 2);  // xcp-2
-    const auto report = assembled(scene);
+    auto fixture = divided_radeon(true);
+    fixture.probes[0].devices.erase(fixture.probes[0].devices.begin() + 2);  // xcp-2
+    const auto report = assembled(fixture);
     const ComputeView view{report};
     EXPECT_EQ(view.report().gpus.at(1).backends.at("rocm").usable, true);
     EXPECT_EQ(view.report().gpus.at(2).backends.at("rocm").usable, false);
@@ -377,19 +377,19 @@ TEST(Units, ThatAnApiDoesNotListCanNotBeUsedWithIt) {
 }
 
 TEST(Units, AreWhatOneDriverListsAtOneAddress) {
-    auto scene = divided_radeon(false);
-    scene.machine.devices[0].partitions.clear();
-    for (auto& device : scene.probes[0].devices)
+    auto fixture = divided_radeon(false);
+    fixture.machine.devices[0].partitions.clear();
+    for (auto& device : fixture.probes[0].devices)
         device.pci = address("0000:05:00.0");
-    const auto report = assembled(scene);
+    const auto report = assembled(fixture);
     const ComputeView view{report};
     ASSERT_EQ(view.report().gpus.size(), 4U);
     EXPECT_EQ(view.report().gpus[2].id, "pci:0000:05:00.0/xcp-2");
     EXPECT_EQ(view.report().gpus[2].apis.at("hip").index, 2U);
     EXPECT_EQ(view.report().gpus[2].memory.allocatable, gib(48));
-    for (auto& device : scene.probes[0].devices)  // one device, listed four times
+    for (auto& device : fixture.probes[0].devices)  // one device, listed four times
         device.uuid = "GPU-e3aa140f9a5f9e31";
-    EXPECT_TRUE(assembled(scene).gpus.at(0).partitions.empty());
+    EXPECT_TRUE(assembled(fixture).gpus.at(0).partitions.empty());
 }
 
 TEST(MigProfile, IsReadFromTheNameOrWorkedOut) {

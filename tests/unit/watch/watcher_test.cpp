@@ -51,9 +51,9 @@ Report machine() {
 }
 
 /// The root and what it has open.
-class Scene {
+class MachineFixture {
 public:
-    Scene() { add_process(kRoot, 1); }
+    MachineFixture() { add_process(kRoot, 1); }
     void add_process(pid_t pid, pid_t parent) {
         std::string stat = std::to_string(pid) + " (p) S " + std::to_string(parent);
         for (int word = 2; word < 19; ++word)
@@ -115,59 +115,59 @@ using Uses = std::vector<DeviceUse>;
 using Doubts = std::set<Doubt>;
 
 TEST(Watcher, SeesNothingWhereNothingIsOpen) {
-    Scene scene;
-    EXPECT_EQ(scene.look(), Uses{});
-    scene.watcher.finish();
-    EXPECT_EQ(scene.watcher.most(), Uses{});
-    EXPECT_EQ(scene.watcher.doubts(), Doubts{});
-    EXPECT_TRUE(scene.watcher.sees_root());
+    MachineFixture fixture;
+    EXPECT_EQ(fixture.look(), Uses{});
+    fixture.watcher.finish();
+    EXPECT_EQ(fixture.watcher.most(), Uses{});
+    EXPECT_EQ(fixture.watcher.doubts(), Doubts{});
+    EXPECT_TRUE(fixture.watcher.sees_root());
 }
 
 TEST(Watcher, KnowsWhatWasLoadedWithoutADevice) {
-    Scene scene;
+    MachineFixture fixture;
     for (int look = 0; look < 20; ++look)
-        (void)scene.look(std::chrono::milliseconds{look});
-    EXPECT_EQ(scene.watcher.loaded(), std::set<Api>{});
-    scene.map(kRoot, {"/usr/lib/libcuda.so.1", "/usr/lib/libcudart.so.13",
-                      "/usr/lib/libze_intel_gpu.so.1"});
-    EXPECT_EQ(scene.look(seconds{2}), Uses{});
-    EXPECT_EQ(scene.watcher.loaded(), std::set<Api>{Api::Cuda});
+        (void)fixture.look(std::chrono::milliseconds{look});
+    EXPECT_EQ(fixture.watcher.loaded(), std::set<Api>{});
+    fixture.map(kRoot, {"/usr/lib/libcuda.so.1", "/usr/lib/libcudart.so.13",
+                        "/usr/lib/libze_intel_gpu.so.1"});
+    EXPECT_EQ(fixture.look(seconds{2}), Uses{});
+    EXPECT_EQ(fixture.watcher.loaded(), std::set<Api>{Api::Cuda});
 }
 
 TEST(Watcher, CountsAFileThatIsOpenTwiceOnce) {
-    Scene scene;
-    scene.open(kRoot, 3, "/dev/dri/renderD128", amdgpu(7, "700 MiB"));
-    scene.open(kRoot, 4, "/dev/dri/renderD128", amdgpu(7, "700 MiB"));
-    scene.open(kRoot, 5, "/dev/dri/renderD128", amdgpu(8, "300 MiB"));
-    scene.add_process(51, kRoot);
-    scene.open(51, 3, "/dev/dri/renderD128", amdgpu(7, "700 MiB"));
-    scene.map(kRoot, {"/usr/lib/x86_64-linux-gnu/libvulkan.so.1.3.239", "/dev/dri/renderD128"});
-    EXPECT_EQ(scene.look(),
+    MachineFixture fixture;
+    fixture.open(kRoot, 3, "/dev/dri/renderD128", amdgpu(7, "700 MiB"));
+    fixture.open(kRoot, 4, "/dev/dri/renderD128", amdgpu(7, "700 MiB"));
+    fixture.open(kRoot, 5, "/dev/dri/renderD128", amdgpu(8, "300 MiB"));
+    fixture.add_process(51, kRoot);
+    fixture.open(51, 3, "/dev/dri/renderD128", amdgpu(7, "700 MiB"));
+    fixture.map(kRoot, {"/usr/lib/x86_64-linux-gnu/libvulkan.so.1.3.239", "/dev/dri/renderD128"});
+    EXPECT_EQ(fixture.look(),
               (Uses{{.device = "amd", .memory = mib(1000), .apis = {"vulkan"}, .processes = 1}}));
-    EXPECT_EQ(scene.watcher.doubts(), Doubts{});
+    EXPECT_EQ(fixture.watcher.doubts(), Doubts{});
 }
 
 TEST(Watcher, DoesNotCountADeviceThatWasOnlyListed) {
-    Scene scene;
-    scene.open(kRoot, 3, "/dev/dri/renderD128", amdgpu(7, "12 KiB").substr(0, 90));
-    scene.open(kRoot, 4, "/dev/dri/renderD129",
-               "drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\ndrm-client-id:\t2\n"
-               "drm-resident-system0:\t0\ndrm-engine-render:\t0 ns\n");
+    MachineFixture fixture;
+    fixture.open(kRoot, 3, "/dev/dri/renderD128", amdgpu(7, "12 KiB").substr(0, 90));
+    fixture.open(kRoot, 4, "/dev/dri/renderD129",
+                 "drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\ndrm-client-id:\t2\n"
+                 "drm-resident-system0:\t0\ndrm-engine-render:\t0 ns\n");
     for (int second = 0; second < 9; ++second)
-        EXPECT_EQ(scene.look(seconds{second}), Uses{});
-    EXPECT_EQ(scene.watcher.doubts(), Doubts{});
+        EXPECT_EQ(fixture.look(seconds{second}), Uses{});
+    EXPECT_EQ(fixture.watcher.doubts(), Doubts{});
 }
 
 TEST(Watcher, CountsTheHostsMemoryWhereAGpuHasNoOther) {
-    Scene scene;
-    scene.open(kRoot, 3, "/dev/dri/renderD129",
-               "drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\ndrm-client-id:\t2\n"
-               "drm-resident-system0:\t64 MiB\ndrm-engine-render:\t5 ns\n");
-    scene.open(kRoot, 4, "/dev/dri/renderD130",
-               "drm-driver:\tpanfrost\ndrm-client-id:\t2\ndrm-resident-memory:\t8 MiB\n");
-    scene.open(kRoot, 5, "/dev/dri/renderD128", amdgpu(7, "2 MiB"));
-    scene.map(kRoot, {"/opt/libze_loader.so.1.20", "/opt/libOpenCL.so.1"});
-    EXPECT_EQ(scene.look(),
+    MachineFixture fixture;
+    fixture.open(kRoot, 3, "/dev/dri/renderD129",
+                 "drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\ndrm-client-id:\t2\n"
+                 "drm-resident-system0:\t64 MiB\ndrm-engine-render:\t5 ns\n");
+    fixture.open(kRoot, 4, "/dev/dri/renderD130",
+                 "drm-driver:\tpanfrost\ndrm-client-id:\t2\ndrm-resident-memory:\t8 MiB\n");
+    fixture.open(kRoot, 5, "/dev/dri/renderD128", amdgpu(7, "2 MiB"));
+    fixture.map(kRoot, {"/opt/libze_loader.so.1.20", "/opt/libOpenCL.so.1"});
+    EXPECT_EQ(fixture.look(),
               (Uses{{.device = "amd", .memory = mib(2), .apis = {"opencl"}, .processes = 1},
                     {.device = "board", .memory = mib(8), .apis = {"opencl"}, .processes = 1},
                     {.device = "intel",
@@ -177,132 +177,132 @@ TEST(Watcher, CountsTheHostsMemoryWhereAGpuHasNoOther) {
 }
 
 TEST(Watcher, BelievesWorkWithoutFiguresOfMemory) {
-    Scene scene;
-    scene.open(kRoot, 4, "/dev/dri/renderD130",
-               "drm-driver:\tmsm\ndrm-client-id:\t2\ndrm-engine-gpu:\t77 ns\n");
-    EXPECT_EQ(scene.look(), (Uses{{.device = "board", .processes = 1}}));
+    MachineFixture fixture;
+    fixture.open(kRoot, 4, "/dev/dri/renderD130",
+                 "drm-driver:\tmsm\ndrm-client-id:\t2\ndrm-engine-gpu:\t77 ns\n");
+    EXPECT_EQ(fixture.look(), (Uses{{.device = "board", .processes = 1}}));
 }
 
 TEST(Watcher, DoubtsADriverThatTellsNothingOnlyWhenItsDeviceIsHeld) {
-    Scene scene;
-    scene.open(kRoot, 3, "/dev/dri/renderD131", "drm-driver:\tnouveau\ndrm-client-id:\t4\n");
-    EXPECT_EQ(scene.look(seconds{10}), Uses{});
-    EXPECT_EQ(scene.watcher.doubts(), Doubts{});
-    EXPECT_EQ(scene.look(seconds{11}), Uses{});
-    EXPECT_EQ(scene.watcher.doubts(), Doubts{Doubt::NodeOpen});
+    MachineFixture fixture;
+    fixture.open(kRoot, 3, "/dev/dri/renderD131", "drm-driver:\tnouveau\ndrm-client-id:\t4\n");
+    EXPECT_EQ(fixture.look(seconds{10}), Uses{});
+    EXPECT_EQ(fixture.watcher.doubts(), Doubts{});
+    EXPECT_EQ(fixture.look(seconds{11}), Uses{});
+    EXPECT_EQ(fixture.watcher.doubts(), Doubts{Doubt::NodeOpen});
 }
 
 TEST(Watcher, TakesKfdsFigureForAProcessThatHasItOpen) {
-    Scene scene;
-    scene.files.write("/sys/class/kfd/kfd/proc/50/vram_51234", "7340032000\n");
-    scene.files.write("/sys/class/kfd/kfd/proc/50/sdma_51234", "12\n");
-    scene.files.write("/sys/class/kfd/kfd/proc/50/vram_99", "7340032000\n");
-    EXPECT_EQ(scene.look(), Uses{}) << "in a container the number is another process's";
-    scene.open(kRoot, 3, "/dev/kfd");
-    scene.open(kRoot, 4, "/dev/dri/renderD128", amdgpu(7, "700 MiB"));
-    scene.map(kRoot, {"/opt/rocm/lib/libamdhip64.so.7.0.1", "/usr/lib/libvulkan.so.1"});
-    EXPECT_EQ(scene.look(),
+    MachineFixture fixture;
+    fixture.files.write("/sys/class/kfd/kfd/proc/50/vram_51234", "7340032000\n");
+    fixture.files.write("/sys/class/kfd/kfd/proc/50/sdma_51234", "12\n");
+    fixture.files.write("/sys/class/kfd/kfd/proc/50/vram_99", "7340032000\n");
+    EXPECT_EQ(fixture.look(), Uses{}) << "in a container the number is another process's";
+    fixture.open(kRoot, 3, "/dev/kfd");
+    fixture.open(kRoot, 4, "/dev/dri/renderD128", amdgpu(7, "700 MiB"));
+    fixture.map(kRoot, {"/opt/rocm/lib/libamdhip64.so.7.0.1", "/usr/lib/libvulkan.so.1"});
+    EXPECT_EQ(fixture.look(),
               (Uses{{.device = "amd", .memory = mib(7000), .apis = {"hip"}, .processes = 1}}));
 }
 
 TEST(Watcher, BelievesNvmlAboutAProcessThatHasANodeOpen) {
-    Scene scene;
-    scene.watcher.add_nvml(nvml(2, kRoot, 5), seconds{0});
-    EXPECT_EQ(scene.look(seconds{1}), Uses{}) << "an old driver tells the numbers of the host";
-    EXPECT_FALSE(scene.watcher.wants_nvml());
-    scene.open(kRoot, 3, "/dev/nvidiactl");
-    scene.open(kRoot, 4, "/dev/nvidia0");
-    scene.open(kRoot, 5, "/dev/nvidia1");
-    scene.map(kRoot,
-              {"/usr/lib/libcuda.so.580.159.04", "/usr/lib/libvulkan.so.1", "/dev/nvidia-uvm"});
-    scene.watcher.add_nvml(nvml(2, kRoot, 19595788288), seconds{2});
+    MachineFixture fixture;
+    fixture.watcher.add_nvml(nvml(2, kRoot, 5), seconds{0});
+    EXPECT_EQ(fixture.look(seconds{1}), Uses{}) << "an old driver tells the numbers of the host";
+    EXPECT_FALSE(fixture.watcher.wants_nvml());
+    fixture.open(kRoot, 3, "/dev/nvidiactl");
+    fixture.open(kRoot, 4, "/dev/nvidia0");
+    fixture.open(kRoot, 5, "/dev/nvidia1");
+    fixture.map(kRoot,
+                {"/usr/lib/libcuda.so.580.159.04", "/usr/lib/libvulkan.so.1", "/dev/nvidia-uvm"});
+    fixture.watcher.add_nvml(nvml(2, kRoot, 19595788288), seconds{2});
     const Uses used{
         {.device = "nvidia-2", .memory = Bytes{19595788288}, .apis = {"cuda"}, .processes = 1}};
-    EXPECT_EQ(scene.look(seconds{3}), used);
-    EXPECT_TRUE(scene.watcher.wants_nvml());
-    scene.watcher.add_nvml(nvml(2, kRoot, mib(1).count), seconds{4});
-    (void)scene.look(seconds{5});
-    EXPECT_EQ(scene.watcher.most(), used) << "the most that was seen";
+    EXPECT_EQ(fixture.look(seconds{3}), used);
+    EXPECT_TRUE(fixture.watcher.wants_nvml());
+    fixture.watcher.add_nvml(nvml(2, kRoot, mib(1).count), seconds{4});
+    (void)fixture.look(seconds{5});
+    EXPECT_EQ(fixture.watcher.most(), used) << "the most that was seen";
 }
 
 TEST(Watcher, TellsVulkanFromCudaByTheKindOfContext) {
-    Scene scene;
-    scene.open(kRoot, 4, "/dev/nvidia0");
-    scene.map(kRoot, {"/usr/lib/libcuda.so.1", "/usr/lib/libvulkan.so.1"});
-    (void)scene.look(seconds{1});
-    scene.watcher.add_nvml(nvml(1, kRoot, Value{}, false), seconds{2});
-    EXPECT_EQ(scene.look(seconds{3}),
+    MachineFixture fixture;
+    fixture.open(kRoot, 4, "/dev/nvidia0");
+    fixture.map(kRoot, {"/usr/lib/libcuda.so.1", "/usr/lib/libvulkan.so.1"});
+    (void)fixture.look(seconds{1});
+    fixture.watcher.add_nvml(nvml(1, kRoot, Value{}, false), seconds{2});
+    EXPECT_EQ(fixture.look(seconds{3}),
               (Uses{{.device = "nvidia-1", .apis = {"vulkan"}, .processes = 1}}));
 }
 
 TEST(Watcher, KnowsAnInstanceOfVulkanFromADevice) {
-    Scene scene;
-    scene.open(kRoot, 4, "/dev/nvidia0");
-    scene.map(kRoot, {"/usr/lib/libvulkan.so.1"});
-    EXPECT_EQ(scene.look(seconds{1}), Uses{});
-    scene.watcher.add_nvml(nvml(1, kRoot, mib(7).count), seconds{2});
-    EXPECT_EQ(scene.look(seconds{3}), Uses{});
-    EXPECT_EQ(scene.watcher.most(), Uses{});
-    scene.watcher.add_nvml(nvml(1, kRoot, mib(20).count), seconds{4});
+    MachineFixture fixture;
+    fixture.open(kRoot, 4, "/dev/nvidia0");
+    fixture.map(kRoot, {"/usr/lib/libvulkan.so.1"});
+    EXPECT_EQ(fixture.look(seconds{1}), Uses{});
+    fixture.watcher.add_nvml(nvml(1, kRoot, mib(7).count), seconds{2});
+    EXPECT_EQ(fixture.look(seconds{3}), Uses{});
+    EXPECT_EQ(fixture.watcher.most(), Uses{});
+    fixture.watcher.add_nvml(nvml(1, kRoot, mib(20).count), seconds{4});
     EXPECT_EQ(
-        scene.look(seconds{5}),
+        fixture.look(seconds{5}),
         (Uses{{.device = "nvidia-1", .memory = mib(20), .apis = {"vulkan"}, .processes = 1}}));
 }
 
 TEST(Watcher, SeesACudaContextThatNvmlWasNotAskedAbout) {
-    Scene scene;
-    scene.open(kRoot, 4, "/dev/nvidia0");
-    scene.map(kRoot, {"/usr/lib/libcuda.so.1", "/dev/nvidia0", "/dev/nvidiactl"});
-    EXPECT_EQ(scene.look(), Uses{}) << "cuInit alone";
-    scene.map(kRoot, {"/usr/lib/libcuda.so.1", "/dev/nvidia0", "/dev/nvidia-uvm"});
-    EXPECT_EQ(scene.look(), (Uses{{.device = "nvidia-1", .apis = {"cuda"}, .processes = 1}}));
-    scene.watcher.finish();
-    EXPECT_EQ(scene.watcher.doubts(), Doubts{});
+    MachineFixture fixture;
+    fixture.open(kRoot, 4, "/dev/nvidia0");
+    fixture.map(kRoot, {"/usr/lib/libcuda.so.1", "/dev/nvidia0", "/dev/nvidiactl"});
+    EXPECT_EQ(fixture.look(), Uses{}) << "cuInit alone";
+    fixture.map(kRoot, {"/usr/lib/libcuda.so.1", "/dev/nvidia0", "/dev/nvidia-uvm"});
+    EXPECT_EQ(fixture.look(), (Uses{{.device = "nvidia-1", .apis = {"cuda"}, .processes = 1}}));
+    fixture.watcher.finish();
+    EXPECT_EQ(fixture.watcher.doubts(), Doubts{});
 }
 
 TEST(Watcher, CountsAProcessThatEndedWhileNvmlAnswered) {
-    Scene scene;
-    scene.open(kRoot, 4, "/dev/nvidia0");
-    scene.map(kRoot, {"/usr/lib/libcuda.so.1"});
-    (void)scene.look(seconds{1});
-    scene.watcher.add_nvml(nvml(1, kRoot, mib(600).count), seconds{2});
-    EXPECT_EQ(scene.watcher.most(),
+    MachineFixture fixture;
+    fixture.open(kRoot, 4, "/dev/nvidia0");
+    fixture.map(kRoot, {"/usr/lib/libcuda.so.1"});
+    (void)fixture.look(seconds{1});
+    fixture.watcher.add_nvml(nvml(1, kRoot, mib(600).count), seconds{2});
+    EXPECT_EQ(fixture.watcher.most(),
               (Uses{{.device = "nvidia-1", .memory = mib(600), .apis = {"cuda"}, .processes = 1}}));
 }
 
 TEST(Watcher, DoubtsWhereNvmlWasNeverAskedWhileADeviceWasOpen) {
     for (const bool is_asked : {true, false}) {
-        Scene scene;
-        scene.open(kRoot, 4, "/dev/nvidia0");
-        (void)scene.look(seconds{5});
-        scene.watcher.add_nvml(nvml(1, 99, mib(600).count), seconds{is_asked ? 6 : 4});
-        scene.watcher.finish();
-        EXPECT_EQ(scene.watcher.doubts(), is_asked ? Doubts{} : Doubts{Doubt::EndedTooSoon});
+        MachineFixture fixture;
+        fixture.open(kRoot, 4, "/dev/nvidia0");
+        (void)fixture.look(seconds{5});
+        fixture.watcher.add_nvml(nvml(1, 99, mib(600).count), seconds{is_asked ? 6 : 4});
+        fixture.watcher.finish();
+        EXPECT_EQ(fixture.watcher.doubts(), is_asked ? Doubts{} : Doubts{Doubt::EndedTooSoon});
     }
 }
 
 TEST(Watcher, DoubtsWhereAContextWasGoneBeforeNvmlToldOnWhichOfSeveralItIs) {
     for (const bool is_told : {true, false}) {
-        Scene scene;
-        scene.open(kRoot, 4, "/dev/nvidia0");
-        scene.open(kRoot, 5, "/dev/nvidia1");
-        (void)scene.look(seconds{1});
-        scene.watcher.add_nvml(nvml(1, 99, mib(600).count), seconds{2});
-        scene.map(kRoot, {"/usr/lib/libcuda.so.1", "/dev/nvidia-uvm"});
-        EXPECT_EQ(scene.watcher.untold_since(), std::nullopt);
-        EXPECT_EQ(scene.look(seconds{3}), Uses{});
-        EXPECT_EQ(scene.watcher.untold_since(), seconds{3});
-        scene.watcher.add_nvml(nvml(1, is_told ? kRoot : 99, mib(600).count), seconds{4});
-        scene.watcher.finish();
-        EXPECT_EQ(scene.watcher.doubts(), is_told ? Doubts{} : Doubts{Doubt::EndedTooSoon});
-        EXPECT_EQ(scene.watcher.most().size(), is_told ? 1U : 0U);
+        MachineFixture fixture;
+        fixture.open(kRoot, 4, "/dev/nvidia0");
+        fixture.open(kRoot, 5, "/dev/nvidia1");
+        (void)fixture.look(seconds{1});
+        fixture.watcher.add_nvml(nvml(1, 99, mib(600).count), seconds{2});
+        fixture.map(kRoot, {"/usr/lib/libcuda.so.1", "/dev/nvidia-uvm"});
+        EXPECT_EQ(fixture.watcher.untold_since(), std::nullopt);
+        EXPECT_EQ(fixture.look(seconds{3}), Uses{});
+        EXPECT_EQ(fixture.watcher.untold_since(), seconds{3});
+        fixture.watcher.add_nvml(nvml(1, is_told ? kRoot : 99, mib(600).count), seconds{4});
+        fixture.watcher.finish();
+        EXPECT_EQ(fixture.watcher.doubts(), is_told ? Doubts{} : Doubts{Doubt::EndedTooSoon});
+        EXPECT_EQ(fixture.watcher.most().size(), is_told ? 1U : 0U);
     }
 }
 
 TEST(Watcher, TakesNoAnswerOfNvmlThatIsNone) {
-    Scene scene;
-    scene.open(kRoot, 4, "/dev/nvidia0");
-    (void)scene.look(seconds{1});
+    MachineFixture fixture;
+    fixture.open(kRoot, 4, "/dev/nvidia0");
+    (void)fixture.look(seconds{1});
     auto answer = nvml(1, kRoot, mib(600).count);
     for (auto& device : answer.devices) {
         device.extra["processes"].push_back(Value{"x"});
@@ -313,11 +313,11 @@ TEST(Watcher, TakesNoAnswerOfNvmlThatIsNone) {
         device.extra["processes"].push_back(entry);
     }
     answer.outcome = Outcome::Crashed;
-    scene.watcher.add_nvml(answer, seconds{2});
-    EXPECT_EQ(scene.look(seconds{3}), Uses{});
+    fixture.watcher.add_nvml(answer, seconds{2});
+    EXPECT_EQ(fixture.look(seconds{3}), Uses{});
     answer.outcome = Outcome::Answered;
-    scene.watcher.add_nvml(answer, seconds{3});
-    EXPECT_EQ(scene.look(seconds{4}).size(), 1U);
+    fixture.watcher.add_nvml(answer, seconds{3});
+    EXPECT_EQ(fixture.look(seconds{4}).size(), 1U);
 }
 
 TEST(Watcher, DoubtsAProcessThatMayNotBeLookedInto) {
@@ -346,9 +346,9 @@ TEST(Watcher, DoubtsAProcessThatMayNotBeLookedInto) {
     private:
         const MemoryFiles& files_;
     };
-    Scene scene;
-    const Closed closed{scene.files};
-    Watcher watcher{closed, scene.report, kRoot};
+    MachineFixture fixture;
+    const Closed closed{fixture.files};
+    Watcher watcher{closed, fixture.report, kRoot};
     EXPECT_EQ(watcher.look({}), Uses{});
     EXPECT_FALSE(watcher.sees_root());
     EXPECT_TRUE(watcher.wants_nvml());
