@@ -32,14 +32,14 @@ let refreshFit = null;
 
 let idOf = {};
 
-/** What an answer's object paths mean: those of GPUs, and of the units of divided ones, which are no objects. */
+/** What an answer's object paths mean: those of GPUs, and of the partitions of divided ones, which are no objects. */
 function machine() {
     const gpus = state.report.gpus.map(({ id, name }) => ({ id, name }));
     const ids = { ...idOf };
     for (const object of Object.values(state.objects))
-        for (const [path, unit] of Object.entries(object.Units ?? {})) {
-            ids[path] = unit.Id;
-            gpus.push({ id: unit.Id, name: [object.Title || object.Name, unit.Profile ?? unit.Name].filter(Boolean).join(" ") });
+        for (const [path, partition] of Object.entries(object.Partitions ?? {})) {
+            ids[path] = partition.Id;
+            gpus.push({ id: partition.Id, name: [object.Title || object.Name, partition.Profile ?? partition.Name].filter(Boolean).join(" ") });
         }
     return { gpus, ids };
 }

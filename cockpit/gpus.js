@@ -108,26 +108,26 @@ function apisNode(gpu) {
             table(caption, [_("API"), _("Outcome"), _("Version"), _("Name"), _("Memory"), _("Driver"), _("Because")], rows)));
 }
 
-function unitNode(unit) {
-    const total = unit.memory?.total ?? unit.memory;
-    const free = unit.memory?.free ?? null;
-    const name = [unit.name, unit.profile, unit.state].filter(Boolean).join(" · ");
+function partitionNode(partition) {
+    const total = partition.memory?.total ?? partition.memory;
+    const free = partition.memory?.free ?? null;
+    const name = [partition.name, partition.profile, partition.state].filter(Boolean).join(" · ");
     const known = Number.isFinite(total);
     const words = !known ? "" : free === null ? size(total) : cockpit.format(_("$0, $1 free"), size(total), size(free));
     return h("li", {},
         h("div", { class: "line" }, h("strong", {}, name), h("span", {}, words)),
         known && free !== null ? bar(total - free, total, `${name}: ${words}`) : null,
-        unit.uuid ?? unit.node ? h("code", { class: "faint" }, unit.uuid ?? unit.node) : null);
+        partition.uuid ?? partition.node ? h("code", { class: "faint" }, partition.uuid ?? partition.node) : null);
 }
 
 /** MIG instances, partitions and virtual functions. */
 function unitsNode(gpu) {
-    const units = gpu.partitions;
-    if (!units.length)
+    const partitions = gpu.partitions;
+    if (!partitions.length)
         return null;
-    return h("details", { id: `units-${safeId(gpu.id)}`, open: units.length <= 8 },
-        h("summary", {}, cockpit.format(cockpit.ngettext("Divided into $0 part", "Divided into $0 parts", units.length), units.length)),
-        h("ul", { class: "plain" }, units.map(unitNode)));
+    return h("details", { id: `partitions-${safeId(gpu.id)}`, open: partitions.length <= 8 },
+        h("summary", {}, cockpit.format(cockpit.ngettext("Divided into $0 partition", "Divided into $0 partitions", partitions.length), partitions.length)),
+        h("ul", { class: "plain" }, partitions.map(partitionNode)));
 }
 
 function environmentNode(gpu, object) {

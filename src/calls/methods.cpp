@@ -338,7 +338,7 @@ std::vector<Method> questions() {
         method<QueryParameters, TermAnswer, query_terms>(
             "Query", "Whether terms hold: 'driver>=550'. Without 'gpus': on each GPU.", kept),
         method<GpuParameters, engine::LiveMemory, get_memory>(
-            "GetMemory", "The memory of one GPU or unit, read now, in bytes. Wakes nothing.",
+            "GetMemory", "The memory of one GPU or partition, read now, in bytes. Wakes nothing.",
             {.waits = true}),
     };
 }

@@ -75,8 +75,11 @@ bool is_named_like(const Gpu& gpu, std::string_view selector) {
 }
 
 /// Whether `gpu` is the partition `name` of the single GPU that the text before the slash means.
-bool is_part_of(const Gpu& gpu, const Unit& unit, const Gpus& wholes, std::string_view name) {
-    return wholes.size() == 1 && unit.name == name && whole_id(gpu.id) == wholes.front()->id;
+bool is_part_of(const Gpu& gpu,
+                const Partition& partition,
+                const Gpus& wholes,
+                std::string_view name) {
+    return wholes.size() == 1 && partition.name == name && whole_id(gpu.id) == wholes.front()->id;
 }
 
 /// The error for a selector that matches nothing.
@@ -125,12 +128,13 @@ std::vector<const Gpu*> gpus_meant(const ComputeView& view, std::string_view sel
     const auto slash = selector.rfind('/');
     const auto name = slash == std::string_view::npos ? "" : selector.substr(slash + 1);
     const auto wholes = name.empty() ? Gpus{} : gpus_meant(view.whole(), selector.substr(0, slash));
-    auto units = matching(view.report(), [&](const Gpu& gpu) {
-        const auto* unit = unit_of(gpu);
-        return unit && (gpu.id == selector || unit->uuid == selector || unit->node == selector ||
-                        is_part_of(gpu, *unit, wholes, name));
+    auto partitions = matching(view.report(), [&](const Gpu& gpu) {
+        const auto* partition = partition_of(gpu);
+        return partition &&
+               (gpu.id == selector || partition->uuid == selector || partition->node == selector ||
+                is_part_of(gpu, *partition, wholes, name));
     });
-    return units.empty() ? gpus_meant(view.whole(), selector) : units;
+    return partitions.empty() ? gpus_meant(view.whole(), selector) : partitions;
 }
 
 namespace {

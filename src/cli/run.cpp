@@ -189,7 +189,7 @@ std::vector<Offer> gpus(Arguments arguments) {
     const auto view = report ? std::optional<ComputeView>{*report} : std::nullopt;
     if (view)
         for (const auto& gpu : view->report().gpus)
-            if (unit_of(gpu))
+            if (partition_of(gpu))
                 offers.push_back({.word = gpu.id, .help = scrubbed(gpu_title(gpu), 64)});
     return offers;
 }

@@ -68,18 +68,19 @@ std::string list_text(const Report& report, const Screen& screen) {
         const auto& gpu = report.gpus[index];
         add(std::to_string(index), gpu);
         for (const auto& part : view.report().gpus)
-            if (const auto* unit = unit_of(part); unit && goes_by(part, gpu.id))
-                add(std::to_string(index) + "/" + unit->name, part);
-        for (const auto& unit : gpu.partitions)
-            if (!is_usable(unit))
-                table.add({{.text = std::to_string(index) + "/" + unit.name, .tone = Tone::Faint},
-                           {.text = unit.id.value_or(unit.name)},
-                           {.text = std::string{screen.dash()}},
-                           {.text = *unit.state, .tone = Tone::Faint},
-                           {.text = std::string{screen.dash()}},
-                           {.text = std::string{screen.dash()}},
-                           {.text = std::string{screen.dash()}},
-                           {.text = std::string{screen.dash()}}});
+            if (const auto* partition = partition_of(part); partition && goes_by(part, gpu.id))
+                add(std::to_string(index) + "/" + partition->name, part);
+        for (const auto& partition : gpu.partitions)
+            if (!is_usable(partition))
+                table.add(
+                    {{.text = std::to_string(index) + "/" + partition.name, .tone = Tone::Faint},
+                     {.text = partition.id.value_or(partition.name)},
+                     {.text = std::string{screen.dash()}},
+                     {.text = *partition.state, .tone = Tone::Faint},
+                     {.text = std::string{screen.dash()}},
+                     {.text = std::string{screen.dash()}},
+                     {.text = std::string{screen.dash()}},
+                     {.text = std::string{screen.dash()}}});
     }
     return (table.empty() ? "" : table.text(screen)) + accelerators_text(report, screen);
 }
@@ -172,7 +173,7 @@ Result<ExitCode> run_show(Context& context) {
     for (std::size_t i = 0; i < gpus.size(); ++i) {
         // Free memory is read again for whole GPUs only.
         auto gpu = *gpus[i];
-        if (!unit_of(gpu))
+        if (!partition_of(gpu))
             TRY(context.client.refresh_memory(gpu));
         print((i == 0 ? "" : "\n") +
               show_text(gpu, report, found, time_of(report), context.screen));
@@ -228,7 +229,7 @@ Result<ExitCode> run_describe(Context& context) {
     const ComputeView view{report};
     const auto* gpu = TRY(pick_gpu(view, context.arguments.gpus.front()));
     // Partitions are not in the document in the form of a GPU.
-    if (unit_of(*gpu))
+    if (partition_of(*gpu))
         print_json(context.arguments, to_value(*gpu));
     else if (const auto* found = gpu_in(document, gpu->id))
         print_json(context.arguments, *found);

@@ -176,7 +176,7 @@ Result<ExitCode> run_env(Context& context) {
                         word, gpu_listing(meant))};
     const auto& gpu = *TRY(pick_gpu(view, word));
     // Selectors of a partition are based on the view in which it is a GPU.
-    return print_gpu(context, unit_of(gpu) ? view.report() : report, gpu);
+    return print_gpu(context, partition_of(gpu) ? view.report() : report, gpu);
 }
 
 Status check_env(Arguments& arguments) {

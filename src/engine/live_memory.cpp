@@ -74,7 +74,7 @@ std::optional<Gpu> assembled(const LiveMemoryReader::Question& question,
 bool is_told_by(const ProbeResult& probe, const Gpu& fresh) {
     if (!fresh.memory.free)
         return false;
-    return unit_of(fresh) ? told_free(fresh, probe.api) : fresh.memory.free_at == probe.at;
+    return partition_of(fresh) ? told_free(fresh, probe.api) : fresh.memory.free_at == probe.at;
 }
 
 /// The results, with this one in place of an older one of the same probe.

@@ -64,13 +64,13 @@ std::optional<std::string> key_of(const Value& device) {
 /// address and are selected by index.
 std::optional<std::string> key_of(const Gpu& gpu, std::string_view api) {
     const auto& view = gpu.apis.at(std::string{api});
-    const auto* unit = unit_of(gpu);
-    if (!unit && is_listed_when_named(view))
+    const auto* partition = partition_of(gpu);
+    if (!partition && is_listed_when_named(view))
         return key_by_address(gpu);
-    if (!unit)
+    if (!partition)
         return key_of(view.device);
     if (stands_alone(gpu))
-        return unit->uuid ? std::optional{"uuid:" + *unit->uuid} : std::nullopt;
+        return partition->uuid ? std::optional{"uuid:" + *partition->uuid} : std::nullopt;
     return view.index ? std::optional{"index:" + std::to_string(*view.index)} : std::nullopt;
 }
 

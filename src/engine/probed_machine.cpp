@@ -138,9 +138,9 @@ Report stable_part(Report report) {
             probe.exit_code.reset();  // an answer may arrive before its process has ended
     }
     for (auto& gpu : report.gpus) {
-        for (auto& unit : gpu.partitions)
-            if (unit.memory)
-                unit.memory->free.reset();
+        for (auto& partition : gpu.partitions)
+            if (partition.memory)
+                partition.memory->free.reset();
         drop_free_memory(gpu.memory);
         gpu.power = {};  // falling asleep does not make a new generation
         for (auto& [api, view] : gpu.apis) {

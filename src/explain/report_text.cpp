@@ -63,9 +63,9 @@ std::string named_gpu_title(const std::string& id, const Report* report) {
     if (whole == report->gpus.end())
         return scrubbed(id);
     const Report one{.gpus = {*whole}};
-    for (const ComputeView view{one}; const auto& unit : view.report().gpus)
-        if (unit.id == id)
-            return named(unit);
+    for (const ComputeView view{one}; const auto& partition : view.report().gpus)
+        if (partition.id == id)
+            return named(partition);
     return scrubbed(id);
 }
 

@@ -112,7 +112,7 @@ std::vector<FleetLabel> fact_labels(const ExportSubject& subject,
     add_counts("gpu.vendor.",
                counted(gpus, [](const ExportedGpu& gpu) { return std::optional{gpu.vendor}; }),
                labels);
-    add_counts("gpu.unit.", counted(gpus, unit_word), labels);
+    add_counts("gpu.partition.", counted(gpus, partition_word), labels);
     add_counts("gpu.arch.", counted(gpus, [](const ExportedGpu& gpu) { return gpu.arch; }), labels);
     add_memory(gpus, labels);
     for (const auto* api : computing_apis())
@@ -126,7 +126,8 @@ std::vector<FleetLabel> verdict_labels(const std::vector<Verdicts>& verdicts) {
     std::vector<FleetLabel> labels;
     for (const auto& application : verdicts)
         if (application.best)
-            labels.push_back({.name = "best." + application.application, .value = *application.best});
+            labels.push_back(
+                {.name = "best." + application.application, .value = *application.best});
     for (const auto& application : verdicts)
         for (const auto& variant : application.supported)
             labels.push_back(

@@ -21,7 +21,7 @@ struct FleetLabel {
 ///
 ///     gpu.count, gpu.discrete.count, gpu.integrated.count, gpu.virtual.count
 ///     gpu.vendor.<vendor>, gpu.arch.<arch>        number of GPUs
-///     gpu.unit.<kind>                             number of partitions of that kind
+///     gpu.partition.<kind>                             number of partitions of that kind
 ///     gpu.discrete.memory.min-gib                 the smallest of the discrete GPUs
 ///     api.<api>                                   "13.0", the lowest version, or "true"
 ///     api.<api>.<target>                          number of GPUs of that target on which it works

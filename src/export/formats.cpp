@@ -30,8 +30,8 @@ Value gpu_document(const ExportedGpu& gpu) {
     document["vendor"] = gpu.vendor;
     document["model"] = to_value(gpu.model);
     document["kind"] = to_value(gpu.gpu->kind);
-    if (const auto unit = unit_word(gpu))
-        document["unit"] = *unit;
+    if (const auto partition = partition_word(gpu))
+        document["partition"] = *partition;
     document["arch"] = to_value(gpu.arch);
     document["memory_bytes"] = to_value(memory_of(gpu));
     document["driver"] = to_value(gpu.gpu->driver.name);

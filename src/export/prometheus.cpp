@@ -8,8 +8,8 @@
 #include "policy/fact.h"
 #include "report/compute_view.h"
 
-/// Exports metrics in Prometheus' text format, with names and units that pass promtool's lint. The
-/// identity of a GPU is only in gpuprobe_gpu_info; other metrics are joined with it by `gpu`.
+/// Exports metrics in Prometheus' text format, with names and partitions that pass promtool's lint.
+/// The identity of a GPU is only in gpuprobe_gpu_info; other metrics are joined with it by `gpu`.
 /// Source: Prometheus, "Exposition formats", text-based format.
 namespace gpuprobe::inline exports {
 namespace {
@@ -98,16 +98,16 @@ GaugeText info_of(const std::vector<ExportedGpu>& gpus) {
 
 /// Information about partitions. The label for the MIG instance's number has the name from NVIDIA's
 /// exporter. Source: NVIDIA/dcgm-exporter, README, metrics of MIG devices.
-GaugeText units_of(const std::vector<ExportedGpu>& gpus) {
-    GaugeText metric{"gpuprobe_gpu_unit_info", "Which part of which GPU this is."};
+GaugeText partitions_of(const std::vector<ExportedGpu>& gpus) {
+    GaugeText metric{"gpuprobe_gpu_partition_info", "Which part of which GPU this is."};
     for (const auto& gpu : gpus)
-        if (const auto* unit = unit_of(*gpu.gpu))
-            metric.add(
-                {{"gpu", gpu.place},
-                 {"whole", std::string{whole_id(gpu.place)}},
-                 {"profile", unit->profile.value_or("")},
-                 {"GPU_I_ID", unit->gpu_instance ? std::to_string(*unit->gpu_instance) : ""}},
-                1);
+        if (const auto* partition = partition_of(*gpu.gpu))
+            metric.add({{"gpu", gpu.place},
+                        {"whole", std::string{whole_id(gpu.place)}},
+                        {"profile", partition->profile.value_or("")},
+                        {"GPU_I_ID",
+                         partition->gpu_instance ? std::to_string(*partition->gpu_instance) : ""}},
+                       1);
     return metric;
 }
 
@@ -220,7 +220,8 @@ GaugeText best_of(const std::vector<Verdicts>& verdicts) {
                      "The variant of an application to install here."};
     for (const auto& application : verdicts)
         if (application.best)
-            metric.add({{"application", application.application}, {"variant", *application.best}}, 1);
+            metric.add({{"application", application.application}, {"variant", *application.best}},
+                       1);
     return metric;
 }
 
@@ -264,7 +265,7 @@ Exported write_prometheus(const ExportSubject& subject) {
     GaugeText build{"gpuprobe_build_info", "Version of the program that wrote this file."};
     build.add({{"version", subject.version}, {"rules", subject.rules.serial()}}, 1);
     auto text = build.text() + host_gauge(exported_host(subject.report)).text() +
-                info_of(gpus).text() + units_of(gpus).text() + memory_of(gpus).text() +
+                info_of(gpus).text() + partitions_of(gpus).text() + memory_of(gpus).text() +
                 usable_of(gpus).text() + accelerators_text(subject.report.accelerators) +
                 findings_of(subject.findings).text();
     const auto verdicts = verdicts_of(subject, result.left_out);

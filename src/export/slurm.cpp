@@ -31,10 +31,10 @@ struct Gres {
 /// The type of a GPU: "nvidia_h200", as Slurm's detection names it; for other vendors the
 /// architecture, because their application names are less specific.
 std::string type_of(const ExportedGpu& gpu) {
-    const auto* unit = unit_of(*gpu.gpu);
+    const auto* partition = partition_of(*gpu.gpu);
     std::string name = gpu.vendor + "_" + gpu.arch.value_or("gpu");
-    if (unit && unit->profile && gpu.vendor != "nvidia")
-        name += "_" + *unit->profile;
+    if (partition && partition->profile && gpu.vendor != "nvidia")
+        name += "_" + *partition->profile;
     if (gpu.vendor == "nvidia" && gpu.gpu->name)
         name = *gpu.gpu->name;
     if (const auto mark = name.find(" MIG "); mark != std::string::npos)
@@ -65,7 +65,7 @@ std::string file_option(const ExportedGpu& gpu) {
     if (!stands_alone(*gpu.gpu))
         return "File=" + files.front();
     auto text = "MultipleFiles=" + files.front();
-    for (const auto& capability : unit_of(*gpu.gpu)->nodes)
+    for (const auto& capability : partition_of(*gpu.gpu)->nodes)
         text += "," + capability;
     return text;
 }
@@ -79,10 +79,11 @@ bool comes_before(const Gres& left, const Gres& right) {
 
 /// The reason why a GPU is left out; empty if it can be used.
 std::string obstacle(const ExportedGpu& gpu) {
-    const auto* unit = unit_of(*gpu.gpu);
+    const auto* partition = partition_of(*gpu.gpu);
     // A MIG instance needs the nodes of two capabilities. A GPU that is divided but not exported as
     // its partitions can't be offered as a whole.
-    if (unit ? stands_alone(*gpu.gpu) && unit->nodes.size() < 2 : !gpu.gpu->partitions.empty())
+    if (partition ? stands_alone(*gpu.gpu) && partition->nodes.size() < 2
+                  : !gpu.gpu->partitions.empty())
         return gpu.place + " is divided: leave it to Slurm's AutoDetect, which knows its parts";
     if (files_of(gpu).empty())
         return gpu.place + " has no device node: slurmd would wait for it and then end";

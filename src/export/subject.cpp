@@ -103,8 +103,8 @@ std::optional<std::string> card_of(const Gpu& gpu) {
 std::string place_of(const Gpu& gpu) {
     if (!gpu.pci || !gpu.pci->address)
         return gpu.id;
-    const auto* unit = unit_of(gpu);
-    return text_of(*gpu.pci->address) + (unit ? "/" + unit->name : "");
+    const auto* partition = partition_of(gpu);
+    return text_of(*gpu.pci->address) + (partition ? "/" + partition->name : "");
 }
 
 }  // namespace
@@ -161,12 +161,12 @@ ExportedHost exported_host(const Report& report) {
             .cpu_level = level ? std::optional{level->major()} : std::nullopt};
 }
 
-std::optional<std::string> unit_word(const ExportedGpu& gpu) {
-    const auto* unit = unit_of(*gpu.gpu);
-    if (!unit || !unit->profile)
+std::optional<std::string> partition_word(const ExportedGpu& gpu) {
+    const auto* partition = partition_of(*gpu.gpu);
+    if (!partition || !partition->profile)
         return std::nullopt;
     // Profiles may contain "+" and ",", which names of resources do not allow.
-    auto word = (stands_alone(*gpu.gpu) ? "mig-" : "") + *unit->profile;
+    auto word = (stands_alone(*gpu.gpu) ? "mig-" : "") + *partition->profile;
     std::ranges::replace_if(
         word, [](char character) { return character == '+' || character == ','; }, '.');
     return word;
@@ -269,7 +269,8 @@ std::vector<Verdicts> verdicts_of(const ExportSubject& subject,
     std::vector<Verdicts> all;
     for (const auto& answer : subject.answers) {
         if (!is_fleet_name(answer.application)) {
-            left_out.push_back(unfit("the application '" + scrubbed(answer.application, 64) + "' is"));
+            left_out.push_back(
+                unfit("the application '" + scrubbed(answer.application, 64) + "' is"));
             continue;
         }
         Verdicts verdicts{.application = answer.application};

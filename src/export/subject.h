@@ -80,7 +80,7 @@ ExportedHost exported_host(const Report& report);
 /// The kind of partition, as Kubernetes' device plugins name the resource: "mig-3g.40gb",
 /// "mig-1g.10gb.me", "cpx_nps1"; nullopt for a whole GPU. Sources: NVIDIA/k8s-device-plugin,
 /// README, "MIG"; ROCm/k8s-device-plugin, README.
-std::optional<std::string> unit_word(const ExportedGpu& gpu);
+std::optional<std::string> partition_word(const ExportedGpu& gpu);
 
 /// The memory that a variant can rely on; nullopt if it is unknown.
 std::optional<Bytes> memory_of(const ExportedGpu& gpu);

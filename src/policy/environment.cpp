@@ -283,11 +283,11 @@ std::vector<GpuSelector> gpu_selectors(const Report& report, const Gpu& gpu) {
         if (goes_by(one, gpu.id))
             all.gpus.push_back(&one);
     auto selectors = selectors_of(all);
-    if (!is_divided(gpu) || unit_of(gpu))
+    if (!is_divided(gpu) || partition_of(gpu))
         return selectors;
-    for (const auto* unit : all.gpus)
-        for (auto& selector : selectors_of({.report = view.report(), .gpus = {unit}})) {
-            selector.partition = unit_of(*unit)->name;
+    for (const auto* partition : all.gpus)
+        for (auto& selector : selectors_of({.report = view.report(), .gpus = {partition}})) {
+            selector.partition = partition_of(*partition)->name;
             selectors.push_back(std::move(selector));
         }
     return selectors;

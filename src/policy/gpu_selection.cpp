@@ -162,7 +162,7 @@ Text index_in(const Gpu& gpu, std::string_view api) {
 /// no other name, and only if ROCm itself wasn't probed. Source: ROCR-Runtime, BuildTopology in
 /// amd_topology.cpp.
 Text kfd_rank(const Gpu& gpu, const Report& report) {
-    if (!unit_of(gpu) || !gpu.identity.kfd_node || was_asked(gpu, "hip"))
+    if (!partition_of(gpu) || !gpu.identity.kfd_node || was_asked(gpu, "hip"))
         return std::nullopt;
     return std::to_string(std::ranges::count_if(report.gpus, [&gpu](const Gpu& other) {
         return other.identity.kfd_node && *other.identity.kfd_node < *gpu.identity.kfd_node;
@@ -328,7 +328,7 @@ bool is_mesa(const Gpu& gpu) {
 /// layer's names don't distinguish the partitions of a GPU.
 const Gpu* single_mesa_gpu(const Selection& selection) {
     const bool is_it = selection.gpus.size() == 1 && is_mesa(*selection.gpus.front()) &&
-                       !unit_of(*selection.gpus.front());
+                       !partition_of(*selection.gpus.front());
     return is_it ? selection.gpus.front() : nullptr;
 }
 
@@ -455,7 +455,7 @@ Text rocm_opencl_indices(const Selection& selection) {
 /// The PCI addresses; nullopt for partitions, which share one.
 Text pci_addresses(const Selection& selection) {
     return each_its_own(selection, [](const Gpu& gpu) -> Text {
-        const bool is_named = gpu.pci && gpu.pci->address && !unit_of(gpu);
+        const bool is_named = gpu.pci && gpu.pci->address && !partition_of(gpu);
         return is_named ? Text{text_of(*gpu.pci->address)} : std::nullopt;
     });
 }

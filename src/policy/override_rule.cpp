@@ -56,16 +56,16 @@ std::optional<Names> gpu_ids(std::optional<Names> words, const Report& report) {
 }
 
 /// Replaces the id of a partitioned GPU by the ids of its partitions.
-std::optional<Names> by_unit(std::optional<Names> ids, const Report& divided) {
+std::optional<Names> by_partition(std::optional<Names> ids, const Report& divided) {
     if (!ids)
         return ids;
     Names all;
     for (const auto& id : *ids) {
-        Names units;
+        Names partitions;
         for (const auto& gpu : divided.gpus)
-            if (unit_of(gpu) && whole_id(gpu.id) == id)
-                units.push_back(gpu.id);
-        add_missing(all, units.empty() ? Names{id} : units);
+            if (partition_of(gpu) && whole_id(gpu.id) == id)
+                partitions.push_back(gpu.id);
+        add_missing(all, partitions.empty() ? Names{id} : partitions);
     }
     return all;
 }
@@ -247,9 +247,9 @@ SelectRequest under_rule(SelectRequest request,
     const ComputeView view{report};
     const auto& divided = view.report();
     if (rule.gpus)
-        request.gpus = by_unit(gpu_ids(std::move(request.gpus), divided), divided);
+        request.gpus = by_partition(gpu_ids(std::move(request.gpus), divided), divided);
     narrow(request.gpus,
-           those_that_are_there(by_unit(gpu_ids(rule.gpus, divided), divided), divided));
+           those_that_are_there(by_partition(gpu_ids(rule.gpus, divided), divided), divided));
     add_missing(request.deny, rule.deny);
     add_missing(request.prefer, rule.prefer);
     if (rule.min_memory)

@@ -241,8 +241,8 @@ void drop_identifiers(Gpu& gpu) {
     identity = Identity{.drm = identity.drm, .kfd_node = identity.kfd_node};
     for (auto& [api, view] : gpu.apis)
         hide_identity(view.device);
-    for (auto& unit : gpu.partitions)
-        unit.uuid.reset();
+    for (auto& partition : gpu.partitions)
+        partition.uuid.reset();
 }
 
 bool is_closed(const Gpu& gpu) {

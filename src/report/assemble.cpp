@@ -326,18 +326,18 @@ void add_whole_trials(const Subject& subject,
 
 /// Whether the device is that partition. A MIG instance is compared by UUID, because CUDA gives it
 /// index 0 whenever it is the only visible one.
-bool is_of(const DeviceFacts& device, const Unit& unit, const std::string& api) {
-    if (unit.gpu_instance)
-        return unit.uuid && device.uuid == unit.uuid;
-    const auto index = unit.indices.find(api);
-    return index != unit.indices.end() && device.index == index->second;
+bool is_of(const DeviceFacts& device, const Partition& partition, const std::string& api) {
+    if (partition.gpu_instance)
+        return partition.uuid && device.uuid == partition.uuid;
+    const auto index = partition.indices.find(api);
+    return index != partition.indices.end() && device.index == index->second;
 }
 
 /// Stores trials of partitions as further devices of the API, under `alternatives`.
 /// report/compute_view.h reads them.
-void add_unit_trials(const Subject& subject,
-                     const std::vector<const ProbeResult*>& probes,
-                     Gpu& gpu) {
+void add_partition_trials(const Subject& subject,
+                          const std::vector<const ProbeResult*>& probes,
+                          Gpu& gpu) {
     for (auto& member : gpu.apis) {
         const auto& api = member.first;  // clang 14 cannot capture a structured binding in a lambda
         auto& view = member.second;
@@ -347,8 +347,8 @@ void add_unit_trials(const Subject& subject,
             const bool is_trial = (claim || is_listed_when_named(view)) &&
                                   probe->stage != kQueryStage && probe->api == api &&
                                   probe->driver == driver && probe->devices.size() == 1;
-            if (!is_trial || std::ranges::none_of(gpu.partitions, [&](const Unit& unit) {
-                    return is_of(probe->devices.front(), unit, api);
+            if (!is_trial || std::ranges::none_of(gpu.partitions, [&](const Partition& partition) {
+                    return is_of(probe->devices.front(), partition, api);
                 }))
                 continue;
             Value entry;
@@ -392,7 +392,7 @@ Gpu gpu_of(const Subject& subject,
         add_hardware(*subject.hardware, machine.host, gpu);
     add_slowdowns(subject.hardware, now, gpu);
     gpu.title = title_of(gpu);
-    gpu.partitions = units_of(subject);
+    gpu.partitions = partitions_of(subject);
     auto memory = memory_of(subject, gpu.kind, machine.host, now);
     gpu.memory = std::move(memory.memory);
     append(gpu.findings, std::move(memory.findings));
@@ -401,7 +401,7 @@ Gpu gpu_of(const Subject& subject,
     gpu.health = health_of(gpu.findings);
     gpu.backends = backend_views(machine, gpu);
     add_whole_trials(subject, probes, gpu);
-    add_unit_trials(subject, probes, gpu);
+    add_partition_trials(subject, probes, gpu);
     return gpu;
 }
 
@@ -463,7 +463,7 @@ void add_devices(const Joined& joined,
 
 /// Replaces the UUIDs of MIG instances in the list of probes with the partitions' ids, because not
 /// every caller may see UUIDs.
-void name_units(Report& report) {
+void name_partitions(Report& report) {
     constexpr std::string_view kUuid = "uuid:";
     for (auto& probe : report.probes) {
         if (!probe.device || !probe.device->starts_with(kUuid))
@@ -471,9 +471,9 @@ void name_units(Report& report) {
         const auto uuid = probe.device->substr(kUuid.size());
         probe.device.reset();
         for (const auto& gpu : report.gpus)
-            for (const auto& unit : gpu.partitions)
-                if (unit.uuid == uuid)
-                    probe.device = unit.id;
+            for (const auto& partition : gpu.partitions)
+                if (partition.uuid == uuid)
+                    probe.device = partition.id;
     }
 }
 
@@ -505,7 +505,7 @@ Report assemble(const Machine& machine,
                   .notes = notes_of(machine, joined)};
     add_trials(sorted, report.host.cpu);
     add_devices(joined, machine, sorted, report, context.now);
-    name_units(report);
+    name_partitions(report);
     return report;
 }
 

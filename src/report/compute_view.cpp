@@ -12,53 +12,54 @@
 namespace gpuprobe::inline report {
 namespace {
 
-bool is_mig(const Unit& unit) {
-    return unit.name.starts_with("mig-");
+bool is_mig(const Partition& partition) {
+    return partition.name.starts_with("mig-");
 }
 
 /// The GPU's name or title for a partition, with the profile added for MIG, as programs list it.
-std::optional<std::string> with_part(const std::optional<std::string>& name, const Unit& unit) {
-    if (!name || !is_mig(unit))
+std::optional<std::string> with_part(const std::optional<std::string>& name,
+                                     const Partition& partition) {
+    if (!name || !is_mig(partition))
         return name;
-    return *name + " MIG" + (unit.profile ? " " + *unit.profile : "");
+    return *name + " MIG" + (partition.profile ? " " + *partition.profile : "");
 }
 
 /// The GPU's nodes without those that belong to other partitions only.
-std::vector<DeviceNode> nodes_of(const Gpu& gpu, const Unit& unit) {
-    const auto has = [](const Unit& one, const DeviceNode& node) {
+std::vector<DeviceNode> nodes_of(const Gpu& gpu, const Partition& partition) {
+    const auto has = [](const Partition& one, const DeviceNode& node) {
         return std::ranges::find(one.nodes, node.path) != one.nodes.end();
     };
     auto nodes = gpu.nodes;
     std::erase_if(nodes, [&](const DeviceNode& node) {
-        return !has(unit, node) && std::ranges::any_of(gpu.partitions, [&](const Unit& other) {
-            return has(other, node);
-        });
+        return !has(partition, node) &&
+               std::ranges::any_of(gpu.partitions,
+                                   [&](const Partition& other) { return has(other, node); });
     });
     return nodes;
 }
 
 /// The memory of a partition; its size is both physical and allocatable.
-GpuMemory memory_of(const Gpu& gpu, const Unit& unit) {
+GpuMemory memory_of(const Gpu& gpu, const Partition& partition) {
     GpuMemory memory{.kind = gpu.memory.kind};
-    if (!unit.memory)
+    if (!partition.memory)
         return memory;
-    memory.physical = unit.memory->total;
-    memory.allocatable = unit.memory->total;
-    memory.free = unit.memory->free;
+    memory.physical = partition.memory->total;
+    memory.allocatable = partition.memory->total;
+    memory.free = partition.memory->free;
     if (memory.free)
         memory.free_at = gpu.memory.free_at;
     return memory;
 }
 
 /// The identity of a partition. A whole GPU's UUIDs would select more than the partition.
-Identity identity_of(const Gpu& gpu, const Unit& unit) {
-    Identity identity{.kfd_node = unit.kfd_node};
-    if (unit.uuid && unit.uuid->starts_with("MIG-"))
-        identity.nvidia_uuid = unit.uuid;
+Identity identity_of(const Gpu& gpu, const Partition& partition) {
+    Identity identity{.kfd_node = partition.kfd_node};
+    if (partition.uuid && partition.uuid->starts_with("MIG-"))
+        identity.nvidia_uuid = partition.uuid;
     else
-        identity.hip_unique_id = unit.uuid;
-    if (unit.node && unit.node->starts_with(kRenderNode))
-        identity.drm.render = "226:" + unit.node->substr(kRenderNode.size());
+        identity.hip_unique_id = partition.uuid;
+    if (partition.node && partition.node->starts_with(kRenderNode))
+        identity.drm.render = "226:" + partition.node->substr(kRenderNode.size());
     // Partitions that share the GPU's render node also share its primary node.
     if (identity.drm.render == gpu.identity.drm.render)
         identity.drm = gpu.identity.drm;
@@ -85,14 +86,14 @@ Value device_at(const ApiView& view, std::uint32_t index) {
 
 /// An API's view of a partition. Facts of the model are the GPU's, unless the partition has its
 /// own.
-ApiView narrowed(const ApiView& view, const Unit& unit, std::string_view api) {
+ApiView narrowed(const ApiView& view, const Partition& partition, std::string_view api) {
     auto narrow = view;
     if (is_listed_when_named(view))
         narrow.device = Value{};  // contains only the partitions' trials
     if (!narrow.device.is_object())
         return narrow;
-    const auto index = unit.indices.find(std::string{api});
-    if (index != unit.indices.end()) {
+    const auto index = partition.indices.find(std::string{api});
+    if (index != partition.indices.end()) {
         narrow.index = index->second;
         narrow.device = device_at(view, index->second);
         return narrow;
@@ -104,15 +105,15 @@ ApiView narrowed(const ApiView& view, const Unit& unit, std::string_view api) {
     if (narrow.device.find("mig_devices"))  // the other instances
         narrow.device["mig_devices"] = Value{};
     narrow.device["index"] = Value{};
-    narrow.device["uuid"] = to_value(unit.uuid);
-    narrow.device["memory"] = to_value(unit.memory);
+    narrow.device["uuid"] = to_value(partition.uuid);
+    narrow.device["memory"] = to_value(partition.memory);
     return narrow;
 }
 
 /// Whether the API lists any partition of the GPU.
 bool any_has_place(const Gpu& gpu, std::string_view api) {
-    return std::ranges::any_of(gpu.partitions, [api](const Unit& unit) {
-        return unit.indices.contains(std::string{api});
+    return std::ranges::any_of(gpu.partitions, [api](const Partition& partition) {
+        return partition.indices.contains(std::string{api});
     });
 }
 
@@ -125,12 +126,12 @@ void drop_trials(BackendView& view) {
 }
 
 /// Handles an API that lists other partitions of the GPU, but not this one.
-void add_absence(const Unit& unit, std::string_view api, Gpu& gpu, BackendView& backend) {
+void add_absence(const Partition& partition, std::string_view api, Gpu& gpu, BackendView& backend) {
     drop_trials(backend);
     if (backend.usable != true)
         return;
     // CUDA shows one instance to a process. This one is usable in a process that names it.
-    const bool shows_one = is_mig(unit) && (api == "cuda" || api == "opencl");
+    const bool shows_one = is_mig(partition) && (api == "cuda" || api == "opencl");
     if (shows_one) {
         backend.reasons.push_back(because("one-instance-listed"));
         return;
@@ -141,21 +142,21 @@ void add_absence(const Unit& unit, std::string_view api, Gpu& gpu, BackendView& 
     view = ApiView{.outcome = Outcome::Absent, .age = view.age, .reasons = backend.reasons};
 }
 
-bool is_of(const Value& device, const Unit& unit, const std::string& api) {
-    if (is_mig(unit))
-        return unit.uuid && device.at("uuid") == Value{*unit.uuid};
-    const auto index = unit.indices.find(api);
-    return index != unit.indices.end() && device.at("index") == Value{index->second};
+bool is_of(const Value& device, const Partition& partition, const std::string& api) {
+    if (is_mig(partition))
+        return partition.uuid && device.at("uuid") == Value{*partition.uuid};
+    const auto index = partition.indices.find(api);
+    return index != partition.indices.end() && device.at("index") == Value{index->second};
 }
 
 /// The trials of the partition. assemble() stores them as alternatives in the view of the API.
-Trials trials_of(const ApiView& view, const Unit& unit, const std::string& api) {
+Trials trials_of(const ApiView& view, const Partition& partition, const std::string& api) {
     Trials trials;
     const auto* others = fact(view.device, facts::kAlternatives);
     for (std::size_t i = 0; others && i < others->size(); ++i) {
         const auto& device = (*others)[i].at("device");
         auto facts = facts_from(device);
-        if (!facts || !is_of(device, unit, api))
+        if (!facts || !is_of(device, partition, api))
             continue;
         const ProbeResult probe{.outcome = Outcome::Answered, .devices = {*facts}};
         if (!device.at("check").is_null())
@@ -169,22 +170,23 @@ Trials trials_of(const ApiView& view, const Unit& unit, const std::string& api) 
 }
 
 /// Adapts the backends' verdicts and trials to the partition.
-void narrow_backends(const Gpu& whole, const Unit& unit, Gpu& gpu) {
+void narrow_backends(const Gpu& whole, const Partition& partition, Gpu& gpu) {
     for (auto& [word, backend] : gpu.backends) {
         const auto* api = find_api_of_backend(word);
         const auto view = api ? whole.apis.find(std::string{api->word}) : whole.apis.end();
         if (view == whole.apis.end())
             continue;
-        const auto place = unit.indices.find(view->first);
-        if (place != unit.indices.end() && view->second.index != place->second)
+        const auto place = partition.indices.find(view->first);
+        if (place != partition.indices.end() && view->second.index != place->second)
             drop_trials(backend);
-        if (place == unit.indices.end() && any_has_place(whole, view->first))
-            add_absence(unit, view->first, gpu, backend);
-        if (const auto trials = trials_of(view->second, unit, view->first);
+        if (place == partition.indices.end() && any_has_place(whole, view->first))
+            add_absence(partition, view->first, gpu, backend);
+        if (const auto trials = trials_of(view->second, partition, view->first);
             trials.verification || trials.measurement)
             add_trials(trials, api->word, backend);
         // Without an index or a UUID, a program cannot be restricted to this partition.
-        if (place == unit.indices.end() && is_mig(unit) && !unit.uuid && backend.usable == true) {
+        if (place == partition.indices.end() && is_mig(partition) && !partition.uuid &&
+            backend.usable == true) {
             backend.usable.reset();
             backend.reasons = {because("inconclusive")};
         }
@@ -192,19 +194,19 @@ void narrow_backends(const Gpu& whole, const Unit& unit, Gpu& gpu) {
 }
 
 /// The partition in the form of a GPU.
-Gpu gpu_of(const Gpu& whole, const Unit& unit) {
+Gpu gpu_of(const Gpu& whole, const Partition& partition) {
     auto gpu = whole;
-    gpu.id = unit.id.value_or(whole.id + "/" + unit.name);
-    gpu.name = with_part(whole.name, unit);
-    gpu.title = with_part(whole.title, unit);
-    gpu.nodes = nodes_of(whole, unit);
+    gpu.id = partition.id.value_or(whole.id + "/" + partition.name);
+    gpu.name = with_part(whole.name, partition);
+    gpu.title = with_part(whole.title, partition);
+    gpu.nodes = nodes_of(whole, partition);
     gpu.primary = false;
-    gpu.memory = memory_of(whole, unit);
-    gpu.identity = identity_of(whole, unit);
+    gpu.memory = memory_of(whole, partition);
+    gpu.identity = identity_of(whole, partition);
     for (auto& [api, view] : gpu.apis)
-        view = narrowed(view, unit, api);
-    narrow_backends(whole, unit, gpu);
-    gpu.partitions = {unit};
+        view = narrowed(view, partition, api);
+    narrow_backends(whole, partition, gpu);
+    gpu.partitions = {partition};
     gpu.partitions.front().id = gpu.id;
     return gpu;
 }
@@ -218,9 +220,9 @@ Report divided(const Report& whole) {
             report.gpus.push_back(gpu);
             continue;
         }
-        for (const auto& unit : gpu.partitions)
-            if (is_usable(unit))
-                report.gpus.push_back(gpu_of(gpu, unit));
+        for (const auto& partition : gpu.partitions)
+            if (is_usable(partition))
+                report.gpus.push_back(gpu_of(gpu, partition));
     }
     return report;
 }
@@ -229,19 +231,21 @@ Report divided(const Report& whole) {
 
 ComputeView::ComputeView(const Report& report) : whole_{&report} {
     // A report from a view is not partitioned again.
-    const auto is_one_to_divide = [](const Gpu& gpu) { return is_divided(gpu) && !unit_of(gpu); };
+    const auto is_one_to_divide = [](const Gpu& gpu) {
+        return is_divided(gpu) && !partition_of(gpu);
+    };
     if (std::ranges::any_of(report.gpus, is_one_to_divide))
         divided_ = divided(report);
 }
 
-const Unit* unit_of(const Gpu& gpu) {
-    const bool is_unit = gpu.partitions.size() == 1 && gpu.partitions.front().id == gpu.id;
-    return is_unit ? &gpu.partitions.front() : nullptr;
+const Partition* partition_of(const Gpu& gpu) {
+    const bool is_partition = gpu.partitions.size() == 1 && gpu.partitions.front().id == gpu.id;
+    return is_partition ? &gpu.partitions.front() : nullptr;
 }
 
 bool stands_alone(const Gpu& gpu) {
-    const auto* unit = unit_of(gpu);
-    return unit && is_mig(*unit);
+    const auto* partition = partition_of(gpu);
+    return partition && is_mig(*partition);
 }
 
 bool is_listed_when_named(const ApiView& view) {
@@ -254,7 +258,7 @@ std::optional<std::string> key_by_address(const Gpu& gpu) {
 }
 
 bool goes_by(const Gpu& gpu, std::string_view id) {
-    return gpu.id == id || (unit_of(gpu) && whole_id(gpu.id) == id);
+    return gpu.id == id || (partition_of(gpu) && whole_id(gpu.id) == id);
 }
 
 std::string_view whole_id(std::string_view id) {
@@ -266,8 +270,8 @@ std::string plain_id(std::string_view word) {
     // name.
     const auto whole = whole_id(word);
     const auto address = parse_text(whole, std::type_identity<PciAddress>{});
-    const auto unit = lower_case(word.substr(whole.size()));
-    return address ? "pci:" + text_of(*address) + unit : lower_case(word);
+    const auto partition = lower_case(word.substr(whole.size()));
+    return address ? "pci:" + text_of(*address) + partition : lower_case(word);
 }
 
 Result<std::string> known_id(const Report& report, std::string_view word) {
@@ -275,7 +279,7 @@ Result<std::string> known_id(const Report& report, std::string_view word) {
     for (const auto& gpu : report.gpus) {
         if (lower_case(gpu.id) == id)
             return gpu.id;
-        if (const auto whole = whole_id(gpu.id); unit_of(gpu) && lower_case(whole) == id)
+        if (const auto whole = whole_id(gpu.id); partition_of(gpu) && lower_case(whole) == id)
             return std::string{whole};
     }
     return Error{ErrorCode::UnknownDevice, scrubbed(word, 64) + ": no such GPU"};

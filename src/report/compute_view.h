@@ -27,7 +27,7 @@ private:
 };
 
 /// The partition that this GPU represents in a ComputeView; null for a whole GPU.
-const Unit* unit_of(const Gpu& gpu);
+const Partition* partition_of(const Gpu& gpu);
 
 /// Whether the GPU represents a MIG instance. A process sees only one instance, so two instances
 /// are never used together. Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".

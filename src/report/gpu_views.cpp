@@ -214,12 +214,13 @@ bool waits_for_an_instance(const Subject& subject) {
     const auto* claim = preferred_claim(subject, "nvml");
     if (!claim || fact(*claim->device.facts, facts::kMigMode) != true)
         return false;
-    return std::ranges::none_of(units_of(subject), is_usable);
+    return std::ranges::none_of(partitions_of(subject), is_usable);
 }
 
 bool lacks_graphics(const Subject& subject) {
     const auto* claim = preferred_claim(subject, "nvml");
-    return claim && lacks_graphics(fact(*claim->device.facts, facts::kMigMode), units_of(subject));
+    return claim &&
+           lacks_graphics(fact(*claim->device.facts, facts::kMigMode), partitions_of(subject));
 }
 
 /// Whether the driver lists a MIG instance. A process that sees one sees no other instance and no
@@ -436,8 +437,9 @@ bool waits_for_an_instance(const Gpu& gpu) {
     const auto nvml = gpu.apis.find(std::string{info_of(Api::Nvml).word});
     const bool is_in_mode =
         (nvml != gpu.apis.end() && fact(nvml->second.device, facts::kMigMode) == true) ||
-        std::ranges::any_of(gpu.partitions,
-                            [](const Unit& unit) { return unit.gpu_instance.has_value(); });
+        std::ranges::any_of(gpu.partitions, [](const Partition& partition) {
+            return partition.gpu_instance.has_value();
+        });
     return is_in_mode && !is_divided(gpu);
 }
 
@@ -484,10 +486,10 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
 
 }  // namespace
 
-bool lacks_graphics(std::optional<bool> mig_mode, const std::vector<Unit>& units) {
-    return mig_mode == true && std::ranges::none_of(units, [](const Unit& unit) {
-               return is_usable(unit) &&
-                      (!unit.profile || unit.profile->find("+gfx") != std::string::npos);
+bool lacks_graphics(std::optional<bool> mig_mode, const std::vector<Partition>& partitions) {
+    return mig_mode == true && std::ranges::none_of(partitions, [](const Partition& partition) {
+               return is_usable(partition) &&
+                      (!partition.profile || partition.profile->find("+gfx") != std::string::npos);
            });
 }
 

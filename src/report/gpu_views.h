@@ -62,6 +62,6 @@ std::vector<Reason> shut_nodes(std::string_view backend,
 /// Whether the GPU is in MIG mode and none of its usable partitions can have graphics, which only
 /// works on instances with "+gfx" in the profile ("1g.24gb+gfx"). Source: NVIDIA MIG User Guide,
 /// "Application Considerations" and "Supported MIG Profiles".
-bool lacks_graphics(std::optional<bool> mig_mode, const std::vector<Unit>& units);
+bool lacks_graphics(std::optional<bool> mig_mode, const std::vector<Partition>& partitions);
 
 }  // namespace gpuprobe::inline report

@@ -39,7 +39,7 @@ private:
     bool claim_or_refuse(const ApiDevice& device, Subject& subject, const char* key);
     void note_conflict(const ApiDevice& device, const Subject& subject, const char* key);
     bool by_address(const ApiDevice& device);
-    bool by_unit(const ApiDevice& device);
+    bool by_partition(const ApiDevice& device);
     bool by_uuid(const ApiDevice& device);
     bool weakly(const ApiDevice& device);
     bool described_hardware(const ApiDevice& device);
@@ -183,7 +183,7 @@ bool lists_instance(const Subject& subject, const std::string& uuid) {
 }
 
 /// Joins partitions to their GPU.
-bool Joiner::by_unit(const ApiDevice& device) {
+bool Joiner::by_partition(const ApiDevice& device) {
     for (auto& subject : joined_.subjects) {
         if (const auto* key = subject.hardware ? key_of_part(device, *subject.hardware) : nullptr;
             key && !contradicts(device, *subject.hardware))
@@ -379,7 +379,7 @@ void Joiner::drop_transports() {
 Joined Joiner::run() {
     each_pending(&Joiner::by_address);
     each_pending(&Joiner::described_hardware);
-    each_pending(&Joiner::by_unit);
+    each_pending(&Joiner::by_partition);
     each_pending(&Joiner::by_uuid);
     twins_ = pending_;
     each_pending(&Joiner::weakly);

@@ -165,7 +165,7 @@ constexpr std::string_view kRenderNode = "/dev/dri/renderD";
 /// A partition of a device that programs can use like a device, as the kernel shows it; see
 /// report/partition.h.
 struct HardwarePartition {
-    std::string name = {};                               ///< same as Unit::name
+    std::string name = {};                               ///< same as Partition::name
     std::optional<std::uint32_t> gpu_instance = {};      ///< MIG only
     std::optional<std::uint32_t> compute_instance = {};  ///< MIG only
     /// Render node of this partition only: "/dev/dri/renderD129".
@@ -174,7 +174,7 @@ struct HardwarePartition {
     std::optional<std::uint32_t> kfd_node = {};
     std::optional<std::string> uuid = {};  ///< 16 digits; null if another partition has the same
     std::optional<Bytes> memory = {};
-    std::optional<std::string> state = {};  ///< same as Unit::state
+    std::optional<std::string> state = {};  ///< same as Partition::state
     bool operator==(const HardwarePartition&) const = default;
 };
 RECORD_MEMBERS(HardwarePartition,

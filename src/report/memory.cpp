@@ -90,9 +90,9 @@ Samples::Samples(const Subject& subject, const Host& host, WallTime now)
         for (const auto& reading : subject.hardware->memory)
             samples_.push_back({.reading = reading, .is_kernel = true, .at = now});
     // On a partitioned GPU, compute APIs show one partition and not the memory on the board.
-    const bool shows_units = is_divided(subject);
+    const bool shows_partitions = is_divided(subject);
     for (const auto& claim : subject.claims)
-        if (!shows_units || !computes(claim.device.probe->api))
+        if (!shows_partitions || !computes(claim.device.probe->api))
             add_claim(claim.device);
 }
 
@@ -300,46 +300,47 @@ MemoryFindings unified(const Samples& samples, bool is_intel, const Host& host, 
     return result;
 }
 
-Reason mismatch(const Unit& unit, const ApiDevice& device) {
-    const MemoryReading kept{.source = unit.name, .what = "total", .bytes = *unit.memory->total};
+Reason mismatch(const Partition& partition, const ApiDevice& device) {
+    const MemoryReading kept{
+        .source = partition.name, .what = "total", .bytes = *partition.memory->total};
     const MemoryReading other{
         .source = device.probe->api, .what = "total", .bytes = *device.facts->memory->total};
     return mismatch(kept, other);
 }
 
 /// Adds a finding for each API whose size of a partition contradicts the known size.
-void compare_units(const Subject& subject,
-                   const std::vector<Unit>& units,
-                   std::vector<Reason>& findings) {
+void compare_partitions(const Subject& subject,
+                        const std::vector<Partition>& partitions,
+                        std::vector<Reason>& findings) {
     for (const auto& claim : subject.claims) {
         const auto& facts = *claim.device.facts;
         if (!facts.memory || !facts.memory->total || !is_plausible(*facts.memory->total))
             continue;
-        const auto unit = std::ranges::find_if(units, [&](const Unit& one) {
+        const auto partition = std::ranges::find_if(partitions, [&](const Partition& one) {
             const auto place = one.indices.find(claim.device.probe->api);
             return place != one.indices.end() && place->second == facts.index;
         });
-        if (unit != units.end() && unit->memory && unit->memory->total &&
-            !similar_sizes(*unit->memory->total, *facts.memory->total))
-            findings.push_back(mismatch(*unit, claim.device));
+        if (partition != partitions.end() && partition->memory && partition->memory->total &&
+            !similar_sizes(*partition->memory->total, *facts.memory->total))
+            findings.push_back(mismatch(*partition, claim.device));
     }
 }
 
 /// Limits the sizes to the largest partition, because a program gets only one partition.
-void allow_one_unit(const Subject& subject, MemoryFindings& result) {
-    const auto units = units_of(subject);
+void allow_one_partition(const Subject& subject, MemoryFindings& result) {
+    const auto partitions = partitions_of(subject);
     std::optional<Bytes> total;
     std::optional<Bytes> free;
-    for (const auto& unit : units) {
-        if (!is_usable(unit) || !unit.memory)
+    for (const auto& partition : partitions) {
+        if (!is_usable(partition) || !partition.memory)
             continue;
-        total = std::max(total, unit.memory->total);
-        free = std::max(free, unit.memory->free);
+        total = std::max(total, partition.memory->total);
+        free = std::max(free, partition.memory->free);
     }
     result.memory.allocatable = total;
     if (free)
         result.memory.free = free;
-    compare_units(subject, units, result.findings);
+    compare_partitions(subject, partitions, result.findings);
 }
 
 /// Whether the GPU is in MIG mode. Without an instance, programs cannot use any of its memory.
@@ -403,7 +404,7 @@ MemoryFindings memory_of(const Subject& subject, GpuKind kind, const Host& host,
         derive_kernel_free(samples, subject, now);
         result = dedicated(samples);
         if (is_divided(subject) || is_out_of_use(subject))
-            allow_one_unit(subject, result);
+            allow_one_partition(subject, result);
         if (kind != GpuKind::Unknown && result.memory.physical)
             result.memory.kind = MemoryKind::Dedicated;
     }

@@ -17,7 +17,7 @@
 namespace gpuprobe::inline report {
 namespace {
 
-constexpr std::size_t kMaxUnits = 64;
+constexpr std::size_t kMaxPartitions = 64;
 
 /// An instance's UUID: "MIG-" and a UUID. Drivers before 470 wrote "MIG-GPU-<uuid of the GPU>/3/0".
 std::optional<std::string> instance_uuid(const Value& entry) {
@@ -57,46 +57,46 @@ std::optional<std::uint32_t> number_at(const Value& entry, std::string_view key)
                                       : std::nullopt;
 }
 
-Unit mig_instance(const Value& entry, std::size_t place, std::optional<Bytes> of_gpu) {
-    Unit unit{.gpu_instance = number_at(entry, "gpu_instance"),
-              .compute_instance = number_at(entry, "compute_instance"),
-              .gpu_slices = number_at(entry, "gpu_slices"),
-              .compute_slices = number_at(entry, "compute_slices"),
-              .multiprocessors = number_at(entry, "multiprocessors"),
-              .uuid = instance_uuid(entry),
-              .memory = instance_memory(entry)};
+Partition mig_instance(const Value& entry, std::size_t place, std::optional<Bytes> of_gpu) {
+    Partition partition{.gpu_instance = number_at(entry, "gpu_instance"),
+                        .compute_instance = number_at(entry, "compute_instance"),
+                        .gpu_slices = number_at(entry, "gpu_slices"),
+                        .compute_slices = number_at(entry, "compute_slices"),
+                        .multiprocessors = number_at(entry, "multiprocessors"),
+                        .uuid = instance_uuid(entry),
+                        .memory = instance_memory(entry)};
     // NVML has a slot for an instance before it reports the instance's numbers.
-    unit.name = unit.gpu_instance
-                    ? mig_name(*unit.gpu_instance, unit.compute_instance)
-                    : "mig-slot" + std::to_string(number_at(entry, "index").value_or(place));
+    partition.name = partition.gpu_instance
+                         ? mig_name(*partition.gpu_instance, partition.compute_instance)
+                         : "mig-slot" + std::to_string(number_at(entry, "index").value_or(place));
     const auto* name = entry.at("name").as_string();
-    unit.profile = mig_profile(name ? *name : "", unit, of_gpu);
-    return unit;
+    partition.profile = mig_profile(name ? *name : "", partition, of_gpu);
+    return partition;
 }
 
 /// Adds the device nodes that the kernel has for the MIG instance.
-void add_kernels_nodes(const Subject& subject, Unit& unit) {
-    if (!subject.hardware || !unit.gpu_instance)
+void add_kernels_nodes(const Subject& subject, Partition& partition) {
+    if (!subject.hardware || !partition.gpu_instance)
         return;
     for (const auto& part : subject.hardware->partitions)
-        if (part.gpu_instance == unit.gpu_instance &&
-            part.compute_instance == unit.compute_instance)
-            unit.nodes = part.nodes;
+        if (part.gpu_instance == partition.gpu_instance &&
+            part.compute_instance == partition.compute_instance)
+            partition.nodes = part.nodes;
 }
 
 /// The MIG instances that NVML lists; empty without NVML.
-std::vector<Unit> mig_instances(const Subject& subject) {
-    std::vector<Unit> units;
+std::vector<Partition> mig_instances(const Subject& subject) {
+    std::vector<Partition> partitions;
     const auto* claim = preferred_claim(subject, "nvml");
     const auto* entries = claim ? fact(*claim->device.facts, facts::kMigDevices) : nullptr;
     if (!entries)
-        return units;
+        return partitions;
     const auto& memory = claim->device.facts->memory;
-    for (std::size_t i = 0; i < std::min(entries->size(), kMaxUnits); ++i) {
-        units.push_back(mig_instance((*entries)[i], i, memory ? memory->total : std::nullopt));
-        add_kernels_nodes(subject, units.back());
+    for (std::size_t i = 0; i < std::min(entries->size(), kMaxPartitions); ++i) {
+        partitions.push_back(mig_instance((*entries)[i], i, memory ? memory->total : std::nullopt));
+        add_kernels_nodes(subject, partitions.back());
     }
-    return units;
+    return partitions;
 }
 
 /// An XCP's profile, such as "cpx_nps1", as ROCm's Kubernetes plugin names it. Source:
@@ -108,25 +108,25 @@ std::optional<std::string> xcp_profile(const HardwareDevice& hardware) {
 }
 
 /// The partitions that the kernel lists.
-std::vector<Unit> kernels_units(const HardwareDevice& hardware) {
-    std::vector<Unit> units;
+std::vector<Partition> kernels_partitions(const HardwareDevice& hardware) {
+    std::vector<Partition> partitions;
     for (const auto& part : hardware.partitions) {
-        Unit unit{.name = part.name,
-                  .gpu_instance = part.gpu_instance,
-                  .compute_instance = part.compute_instance,
-                  .node = part.node,
-                  .nodes = part.nodes,
-                  .kfd_node = part.kfd_node,
-                  .state = part.state};
+        Partition partition{.name = part.name,
+                            .gpu_instance = part.gpu_instance,
+                            .compute_instance = part.compute_instance,
+                            .node = part.node,
+                            .nodes = part.nodes,
+                            .kfd_node = part.kfd_node,
+                            .state = part.state};
         if (part.kfd_node)
-            unit.profile = xcp_profile(hardware);
+            partition.profile = xcp_profile(hardware);
         if (part.uuid)
-            unit.uuid = "GPU-" + *part.uuid;
+            partition.uuid = "GPU-" + *part.uuid;
         if (part.memory)
-            unit.memory = FactMemory{.total = part.memory};
-        units.push_back(std::move(unit));
+            partition.memory = FactMemory{.total = part.memory};
+        partitions.push_back(std::move(partition));
     }
-    return units;
+    return partitions;
 }
 
 /// The UUID's digits without "MIG-" or "GPU-" in front.
@@ -138,14 +138,14 @@ std::optional<std::string> bare_uuid(const std::optional<std::string>& uuid) {
 }
 
 /// Whether the API's device identifies itself as this partition: by KFD node, render node or UUID.
-bool names(const ApiDevice& device, const Unit& unit) {
+bool names(const ApiDevice& device, const Partition& partition) {
     const auto& facts = *device.facts;
-    if (unit.kfd_node && fact(facts, facts::kKfdNode) == *unit.kfd_node)
+    if (partition.kfd_node && fact(facts, facts::kKfdNode) == *partition.kfd_node)
         return true;
-    if (unit.node && facts.drm && facts.drm->render)
-        return *unit.node ==
+    if (partition.node && facts.drm && facts.drm->render)
+        return *partition.node ==
                "/dev/dri/renderD" + facts.drm->render->substr(facts.drm->render->find(':') + 1);
-    const auto own = bare_uuid(unit.uuid);
+    const auto own = bare_uuid(partition.uuid);
     return own && own == bare_uuid(facts.uuid);
 }
 
@@ -164,56 +164,56 @@ Claims listed_claims(const Subject& subject, std::string_view api) {
 }
 
 /// Whether NVIDIA's UUID says that the device is a whole GPU, and so not a MIG instance.
-bool is_whole(const Claim& claim, const Unit& unit) {
+bool is_whole(const Claim& claim, const Partition& partition) {
     const auto& uuid = claim.device.facts->uuid;
-    return unit.name.starts_with("mig-") && uuid && uuid->starts_with("GPU-");
+    return partition.name.starts_with("mig-") && uuid && uuid->starts_with("GPU-");
 }
 
 /// Records that the API's device is this partition, and fills in values that are still missing.
-void take(const Claim& claim, Unit& unit) {
+void take(const Claim& claim, Partition& partition) {
     const auto& device = claim.device;
-    unit.indices[device.probe->api] = *device.facts->index;
-    if (!unit.uuid && device.uuid && device.probe->api == info_of(Api::Hip).word)
-        unit.uuid = device.facts->uuid;
+    partition.indices[device.probe->api] = *device.facts->index;
+    if (!partition.uuid && device.uuid && device.probe->api == info_of(Api::Hip).word)
+        partition.uuid = device.facts->uuid;
     const auto& own_uuid = device.facts->uuid;
-    if (!unit.uuid && own_uuid && own_uuid->starts_with("MIG-"))
-        unit.uuid = own_uuid;
-    if (!unit.profile && unit.gpu_instance)
-        unit.profile = mig_profile(device.facts->name.value_or(""), unit, std::nullopt);
+    if (!partition.uuid && own_uuid && own_uuid->starts_with("MIG-"))
+        partition.uuid = own_uuid;
+    if (!partition.profile && partition.gpu_instance)
+        partition.profile = mig_profile(device.facts->name.value_or(""), partition, std::nullopt);
     const auto memory = device.facts->memory.value_or(FactMemory{});
     const auto& total = memory.total;
-    if (!unit.memory && total && total->count > 0 && *total <= kMaxGpuMemory)
-        unit.memory = FactMemory{.total = total};
-    if (unit.memory && unit.memory->total && !unit.memory->free && memory.free &&
-        *memory.free <= *unit.memory->total)
-        unit.memory->free = memory.free;
+    if (!partition.memory && total && total->count > 0 && *total <= kMaxGpuMemory)
+        partition.memory = FactMemory{.total = total};
+    if (partition.memory && partition.memory->total && !partition.memory->free && memory.free &&
+        *memory.free <= *partition.memory->total)
+        partition.memory->free = memory.free;
 }
 
 /// Assigns each device to the partition that it identifies. If no device identifies one, assigns
 /// them in order, from the first partition on: ROCm counts as KFD does, and CUDA shows only the
 /// first compute instance. Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
-void add_places(const Claims& claims, std::vector<Unit*>& units) {
-    std::set<const Unit*> taken;
+void add_places(const Claims& claims, std::vector<Partition*>& partitions) {
+    std::set<const Partition*> taken;
     Claims left;
     for (const auto* claim : claims) {
-        const auto unit = std::ranges::find_if(units, [&](const Unit* one) {
+        const auto partition = std::ranges::find_if(partitions, [&](const Partition* one) {
             return !taken.contains(one) && names(claim->device, *one);
         });
-        if (unit == units.end()) {
+        if (partition == partitions.end()) {
             left.push_back(claim);
             continue;
         }
-        taken.insert(*unit);
-        take(*claim, **unit);
+        taken.insert(*partition);
+        take(*claim, **partition);
     }
     // Some devices identified themselves. Assign the rest by order only if each partition has a
     // device.
-    if (!taken.empty() && claims.size() != units.size())
+    if (!taken.empty() && claims.size() != partitions.size())
         return;
     auto next = left.begin();
-    for (auto* unit : units)
-        if (!taken.contains(unit) && next != left.end() && !is_whole(**next, *unit))
-            take(**next++, *unit);
+    for (auto* partition : partitions)
+        if (!taken.contains(partition) && next != left.end() && !is_whole(**next, *partition))
+            take(**next++, *partition);
 }
 
 bool is_computing(std::string_view api) {
@@ -222,11 +222,11 @@ bool is_computing(std::string_view api) {
 }
 
 /// Adds the index of each usable partition, for every API that programs compute through.
-void add_places(const Subject& subject, std::vector<Unit>& units) {
-    std::vector<Unit*> usable;
-    for (auto& unit : units)
-        if (is_usable(unit))
-            usable.push_back(&unit);
+void add_places(const Subject& subject, std::vector<Partition>& partitions) {
+    std::vector<Partition*> usable;
+    for (auto& partition : partitions)
+        if (is_usable(partition))
+            usable.push_back(&partition);
     std::set<std::string> apis;
     for (const auto& claim : subject.claims)
         if (is_computing(claim.device.probe->api))
@@ -244,7 +244,7 @@ std::string part_name(const Subject& subject) {
 /// The partitions that one driver implies by listing several distinct devices at the GPU's address:
 /// partitions that the kernel does not show, or tiles. Source for tiles: the flat hierarchy of
 /// Intel's driver.
-std::vector<Unit> listed_units(const Subject& subject, std::string_view api) {
+std::vector<Partition> listed_partitions(const Subject& subject, std::string_view api) {
     const auto claims = listed_claims(subject, api);
     std::set<std::string> uuids;
     std::size_t with_uuid = 0;
@@ -260,31 +260,31 @@ std::vector<Unit> listed_units(const Subject& subject, std::string_view api) {
     // A repeated UUID means one device that is listed twice.
     if (claims.size() < 2 || uuids.size() != with_uuid)
         return {};
-    std::vector<Unit> units;
-    for (std::size_t i = 0; i < std::min(claims.size(), kMaxUnits); ++i)
-        units.push_back({.name = part_name(subject) + std::to_string(i)});
-    return units;
+    std::vector<Partition> partitions;
+    for (std::size_t i = 0; i < std::min(claims.size(), kMaxPartitions); ++i)
+        partitions.push_back({.name = part_name(subject) + std::to_string(i)});
+    return partitions;
 }
 
-std::vector<Unit> listed_units(const Subject& subject) {
+std::vector<Partition> listed_partitions(const Subject& subject) {
     for (const auto* api : computing_apis())
-        if (auto units = listed_units(subject, api->word); !units.empty())
-            return units;
+        if (auto partitions = listed_partitions(subject, api->word); !partitions.empty())
+            return partitions;
     return {};
 }
 
 /// The partitions without their indices in APIs.
-std::vector<Unit> known_units(const Subject& subject) {
-    auto units = mig_instances(subject);
-    if (units.empty() && subject.hardware)
-        units = kernels_units(*subject.hardware);
-    return units.empty() ? listed_units(subject) : units;
+std::vector<Partition> known_partitions(const Subject& subject) {
+    auto partitions = mig_instances(subject);
+    if (partitions.empty() && subject.hardware)
+        partitions = kernels_partitions(*subject.hardware);
+    return partitions.empty() ? listed_partitions(subject) : partitions;
 }
 
 }  // namespace
 
-bool is_usable(const Unit& unit) {
-    return !unit.state;
+bool is_usable(const Partition& partition) {
+    return !partition.state;
 }
 
 bool is_divided(const Gpu& gpu) {
@@ -292,7 +292,7 @@ bool is_divided(const Gpu& gpu) {
 }
 
 bool is_divided(const Subject& subject) {
-    return std::ranges::any_of(known_units(subject), is_usable);
+    return std::ranges::any_of(known_partitions(subject), is_usable);
 }
 
 std::string mig_name(std::uint32_t gpu_instance, std::optional<std::uint32_t> compute_instance) {
@@ -302,7 +302,7 @@ std::string mig_name(std::uint32_t gpu_instance, std::optional<std::uint32_t> co
 }
 
 std::optional<std::string> mig_profile(const std::string& name,
-                                       const Unit& unit,
+                                       const Partition& partition,
                                        std::optional<Bytes> of_gpu) {
     // Preferred source: the end of NVML's or CUDA's name for the instance.
     constexpr std::string_view kMark = " MIG ";
@@ -315,30 +315,33 @@ std::optional<std::string> mig_profile(const std::string& name,
     }
     // Otherwise compute it: the share of the GPU's memory, rounded up to eighths, times the size of
     // the GPU in whole GiB.
-    if (!unit.gpu_slices || !unit.memory || !unit.memory->total || !of_gpu)
+    if (!partition.gpu_slices || !partition.memory || !partition.memory->total || !of_gpu)
         return std::nullopt;
-    const auto size = *unit.memory->total;
+    const auto size = *partition.memory->total;
     if (of_gpu->count == 0 || size > *of_gpu)
         return std::nullopt;
     const auto eighths =
         std::ceil(static_cast<double>(size.count) * 8 / static_cast<double>(of_gpu->count));
     const auto whole =
         std::ceil(static_cast<double>(of_gpu->count) / static_cast<double>(gib(1).count));
-    const auto of_it = std::to_string(*unit.gpu_slices) + "g." +
+    const auto of_it = std::to_string(*partition.gpu_slices) + "g." +
                        std::to_string(std::lround(eighths / 8 * whole)) + "gb";
-    const bool is_part = unit.compute_slices && *unit.compute_slices < *unit.gpu_slices;
-    return is_part ? std::to_string(*unit.compute_slices) + "c." + of_it : of_it;
+    const bool is_part =
+        partition.compute_slices && *partition.compute_slices < *partition.gpu_slices;
+    return is_part ? std::to_string(*partition.compute_slices) + "c." + of_it : of_it;
 }
 
-std::vector<Unit> units_of(const Subject& subject) {
-    auto units = known_units(subject);
+std::vector<Partition> partitions_of(const Subject& subject) {
+    auto partitions = known_partitions(subject);
     std::set<std::string> names;
     // A driver may list an instance twice; keep the first.
-    std::erase_if(units, [&names](const Unit& unit) { return !names.insert(unit.name).second; });
-    for (auto& unit : units)
-        unit.id = subject.id + "/" + unit.name;
-    add_places(subject, units);
-    return units;
+    std::erase_if(partitions, [&names](const Partition& partition) {
+        return !names.insert(partition.name).second;
+    });
+    for (auto& partition : partitions)
+        partition.id = subject.id + "/" + partition.name;
+    add_places(subject, partitions);
+    return partitions;
 }
 
 }  // namespace gpuprobe::inline report

@@ -17,7 +17,7 @@ struct Subject;
 
 /// A partition of a GPU that programs use like a GPU: a MIG instance, an XCP of an Instinct card, a
 /// virtual function. Unknown values are null.
-struct Unit {
+struct Partition {
     /// Name of the partition within its GPU; it does not change while the partition exists. "mig-2"
     /// is GPU instance 2 with its compute instance 0, "mig-2.1" the same with compute instance 1;
     /// "xcp-1", "vf-0000:85:02.0".
@@ -42,9 +42,9 @@ struct Unit {
     /// "no-compute-instance". Null if they can.
     std::optional<std::string> state = {};
     std::map<std::string, std::uint32_t> indices = {};  ///< index in each API that lists it
-    bool operator==(const Unit&) const = default;
+    bool operator==(const Partition&) const = default;
 };
-RECORD_MEMBERS(Unit,
+RECORD_MEMBERS(Partition,
                name,
                id,
                profile,
@@ -62,7 +62,7 @@ RECORD_MEMBERS(Unit,
                indices)
 
 /// Whether programs can use the partition.
-bool is_usable(const Unit& unit);
+bool is_usable(const Partition& partition);
 
 /// Whether programs see the partitions instead of the whole GPU. (A card with virtual functions is
 /// still used as a whole.)
@@ -76,12 +76,12 @@ std::string mig_name(std::uint32_t gpu_instance, std::optional<std::uint32_t> co
 /// else computed from its slices and its share of the GPU memory. Source of the rule: NVIDIA MIG
 /// User Guide, "Profile names"; NVIDIA/go-nvlib @ 3c16156, pkg/nvlib/device/mig_profile.go.
 std::optional<std::string> mig_profile(const std::string& name,
-                                       const Unit& unit,
+                                       const Partition& partition,
                                        std::optional<Bytes> of_gpu);
 
 /// The partitions of a GPU: NVML's `mig_devices` if it lists any, else those that the kernel lists,
 /// else the devices that one driver lists at its address. Each has its index in the APIs that list
 /// it.
-std::vector<Unit> units_of(const Subject& subject);
+std::vector<Partition> partitions_of(const Subject& subject);
 
 }  // namespace gpuprobe::inline report

@@ -211,7 +211,7 @@ struct Gpu {
     Power power = {};
     std::map<std::string, ApiView> apis = {};
     std::map<std::string, BackendView> backends = {};
-    std::vector<Unit> partitions = {};
+    std::vector<Partition> partitions = {};
     std::string health = "ok";  ///< "ok", or the code of the most severe finding
     std::vector<Reason> findings = {};
     bool operator==(const Gpu&) const = default;

@@ -58,13 +58,13 @@ std::map<std::string, std::string> environment_of(const std::string& id, const R
 
 /// The GPU's partitions without their free memory, which changes all the time and must not cause
 /// change signals.
-std::vector<Unit> units_of(const std::string& id, const Report& report) {
+std::vector<Partition> partitions_of(const std::string& id, const Report& report) {
     const auto gpu = std::ranges::find(report.gpus, id, &Gpu::id);
-    auto units = gpu == report.gpus.end() ? std::vector<Unit>{} : gpu->partitions;
-    for (auto& unit : units)
-        if (unit.memory)
-            unit.memory->free.reset();
-    return units;
+    auto partitions = gpu == report.gpus.end() ? std::vector<Partition>{} : gpu->partitions;
+    for (auto& partition : partitions)
+        if (partition.memory)
+            partition.memory->free.reset();
+    return partitions;
 }
 
 std::map<std::string, ApiAnswer> apis_of(const Gpu& gpu) {
@@ -100,7 +100,7 @@ GpuProperties properties_of(const Gpu& gpu, const Report& open_to_all) {
         .backends = gpu.backends,
         .apis = apis_of(gpu),
         .environment = environment_of(gpu.id, open_to_all),
-        .units = units_of(gpu.id, open_to_all),
+        .partitions = partitions_of(gpu.id, open_to_all),
     };
 }
 
@@ -127,7 +127,7 @@ std::vector<std::string> changed_properties(const GpuProperties& before,
     if (before.apis != after.apis || has_other_words)
         names.emplace_back("Apis");
     compare("Environment", &GpuProperties::environment);
-    compare("Units", &GpuProperties::units);
+    compare("Partitions", &GpuProperties::partitions);
     return names;
 }
 
@@ -140,7 +140,7 @@ std::string path_element(std::string_view id) {
     return element.empty() ? "_" : element;
 }
 
-std::string unit_path(const std::string& path, std::string_view name) {
+std::string partition_path(const std::string& path, std::string_view name) {
     return path + "/" + path_element(name);
 }
 

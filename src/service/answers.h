@@ -110,7 +110,7 @@ struct GpuProperties {
     std::map<std::string, BackendView> backends = {};
     std::map<std::string, ApiAnswer> apis = {};
     std::map<std::string, std::string> environment = {};
-    std::vector<Unit> units = {};
+    std::vector<Partition> partitions = {};
 };
 
 /// The properties of a GPU, with texts that are valid on the bus. `open_to_all`: the result of
@@ -131,7 +131,7 @@ std::vector<std::string> changed_properties(const GpuProperties& before,
 std::string path_element(std::string_view id);
 
 /// The path that identifies a partition of the GPU at `path`. No object is exported there.
-std::string unit_path(const std::string& path, std::string_view name);
+std::string partition_path(const std::string& path, std::string_view name);
 
 // The answers of D-Bus methods, encoded as dictionaries. Keys and types: dbus/*.xml.
 

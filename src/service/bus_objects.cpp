@@ -29,15 +29,15 @@ const Gpu* gpu_in(const Report& report, const std::string& id) {
     return found == report.gpus.end() ? nullptr : &*found;
 }
 
-/// The id of the GPU, or of its partition if the options have a "unit". Errors: InvalidRequest if
-/// that is not a string.
+/// The id of the GPU, or of its partition if the options have a "partition". Errors: InvalidRequest
+/// if that is not a string.
 Result<std::string> asked_for(const std::string& gpu, const bus::Dictionary& options) {
-    const auto given = options.find("unit");
+    const auto given = options.find("partition");
     if (given == options.end())
         return gpu;
     const auto value = TRY(bus::value_from(given->second));
     if (!value.is_string())
-        return Error{ErrorCode::InvalidRequest, "unit: expected a string"};
+        return Error{ErrorCode::InvalidRequest, "partition: expected a string"};
     return gpu + "/" + *value.as_string();
 }
 
@@ -227,13 +227,13 @@ std::map<std::string, bus::Dictionary> GpuObject::Apis() {
 std::map<std::string, std::string> GpuObject::Environment() {
     return properties_.environment;
 }
-std::map<sdbus::ObjectPath, bus::Dictionary> GpuObject::Units() {
+std::map<sdbus::ObjectPath, bus::Dictionary> GpuObject::Partitions() {
     return bus::guard([this] {
-        std::map<sdbus::ObjectPath, bus::Dictionary> units;
-        for (const auto& unit : properties_.units)
-            units.emplace(unit_path(getObject().getObjectPath(), unit.name),
-                          bus::dictionary_of(unit));
-        return units;
+        std::map<sdbus::ObjectPath, bus::Dictionary> partitions;
+        for (const auto& partition : properties_.partitions)
+            partitions.emplace(partition_path(getObject().getObjectPath(), partition.name),
+                               bus::dictionary_of(partition));
+        return partitions;
     });
 }
 /// Read from sysfs at each call, because it changes without an event.
@@ -311,9 +311,9 @@ sdbus::ObjectPath GpuObjects::path_of(const std::string& id) const {
         by_path_, [whole](const auto& entry) { return entry.second->id() == whole; });
     if (known == by_path_.end())
         return sdbus::ObjectPath{"/"};
-    const bool is_unit = whole.size() < id.size();
-    return sdbus::ObjectPath{is_unit ? unit_path(known->first, id.substr(whole.size() + 1))
-                                     : known->first};
+    const bool is_partition = whole.size() < id.size();
+    return sdbus::ObjectPath{
+        is_partition ? partition_path(known->first, id.substr(whole.size() + 1)) : known->first};
 }
 
 const Gpu* GpuObjects::at(const std::string& path) const {

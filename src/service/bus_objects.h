@@ -71,7 +71,7 @@ private:
     std::map<std::string, bus::Dictionary> Backends() override;
     std::map<std::string, bus::Dictionary> Apis() override;
     std::map<std::string, std::string> Environment() override;
-    std::map<sdbus::ObjectPath, bus::Dictionary> Units() override;
+    std::map<sdbus::ObjectPath, bus::Dictionary> Partitions() override;
     std::string PowerState() override;
 
     /// This GPU in the current report. Throws the D-Bus error NoSuchGpu if it was removed.

@@ -129,13 +129,13 @@ void DaemonClient::Impl::load_properties() {
 }
 
 /// Adds the ids of a divided GPU's partitions.
-void add_units(const sdbus::Variant& units, GpuIds& ids) {
-    using Units = std::map<sdbus::ObjectPath, Dictionary>;
+void add_partitions(const sdbus::Variant& partitions, GpuIds& ids) {
+    using Partitions = std::map<sdbus::ObjectPath, Dictionary>;
     // A daemon of another version may send another type.
-    if (signature_in(units) != "a{oa{sv}}")
+    if (signature_in(partitions) != "a{oa{sv}}")
         return;
-    for (const auto& [path, unit] : units.get<Units>())
-        if (const auto id = unit.find("Id"); id != unit.end())
+    for (const auto& [path, partition] : partitions.get<Partitions>())
+        if (const auto id = partition.find("Id"); id != partition.end())
             ids.emplace(path, id->second.get<std::string>());
 }
 
@@ -150,8 +150,8 @@ GpuIds DaemonClient::Impl::gpu_ids() const {
         if (!has_id)
             continue;
         ids.emplace(path, gpu->second.at("Id").get<std::string>());
-        if (const auto units = gpu->second.find("Units"); units != gpu->second.end())
-            add_units(units->second, ids);
+        if (const auto partitions = gpu->second.find("Partitions"); partitions != gpu->second.end())
+            add_partitions(partitions->second, ids);
     }
     return ids;
 }

@@ -57,13 +57,13 @@ static void put_utf8(uint32_t code, struct character* character) {
     character->size = more + 1;
 }
 
-// Reads an escaped UTF-16 code unit, or a pair of them.
+// Reads an escaped UTF-16 code partition, or a pair of them.
 static int read_unicode_escape(const char* at, struct character* character) {
-    const int32_t unit = code_unit(at + 2);
+    const int32_t partition = code_unit(at + 2);
     // The second half of a surrogate pair cannot come first.
-    if (unit < 0 || (unit >= 0xdc00 && is_surrogate((uint32_t)unit)))
+    if (partition < 0 || (partition >= 0xdc00 && is_surrogate((uint32_t)partition)))
         return 0;
-    uint32_t code = (uint32_t)unit;
+    uint32_t code = (uint32_t)partition;
     character->written = 6;
     if (is_surrogate(code)) {
         const int32_t low = at[6] == '\\' && at[7] == 'u' ? code_unit(at + 8) : -1;

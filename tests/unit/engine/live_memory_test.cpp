@@ -59,8 +59,8 @@ public:
         ASSERT_EQ(report.gpus.size(), gpus);
         gpu_ = *std::ranges::find(report.gpus, kId, &Gpu::id);
     }
-    /// What is read from here on is its first unit's.
-    void take_unit() {
+    /// What is read from here on is its first partition's.
+    void take_partition() {
         const Report report{.gpus = {gpu_}};
         gpu_ = ComputeView{report}.report().gpus.front();
     }
@@ -193,7 +193,7 @@ TEST(LiveMemory, OfAMigInstanceIsItsOwn) {
     Bench card{"10de", "030200", "nvidia"};
     card.knows(divided(gib(9), kBefore));
     card.scan();
-    card.take_unit();
+    card.take_partition();
     ASSERT_EQ(card.gpu().id, kId + "/mig-1");
     ASSERT_TRUE(card.read());
     ASSERT_EQ(card.started.size(), 1u);
@@ -209,7 +209,7 @@ TEST(LiveMemory, OfAnInstanceThatIsGoneIsTheLastKnown) {
     Bench card{"10de", "030200", "nvidia"};
     card.knows(divided(gib(9), kBefore));
     card.scan();
-    card.take_unit();
+    card.take_partition();
     ASSERT_TRUE(card.read());
     card.started.front().second(answered("nvml", gib(80), gib(79), kNow));
     const auto memory = card.only_answer();

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "partition/export/fleet.h"
 #include "report/compute_view.h"
-#include "unit/export/fleet.h"
 
 namespace gpuprobe {
 namespace {
@@ -194,15 +194,15 @@ TEST(Slurm, GivesAnInstanceWithItsCapabilities) {
     EXPECT_EQ(codes(exported.left_out), std::vector<std::string>{"no-gres"});
 }
 
-TEST(Units, AreToldAsKubernetesPluginsNameThem) {
+TEST(Partitions, AreToldAsKubernetesPluginsNameThem) {
     const auto report = divided();
     const ComputeView view{report};
     const auto labels = *write_nfd(subject_of(view.report())).text;
-    EXPECT_NE(labels.find("/gpu.unit.mig-3g.71gb=1\n"), std::string::npos) << labels;
-    EXPECT_NE(labels.find("/gpu.unit.mig-1g.18gb.me=1\n"), std::string::npos) << labels;
+    EXPECT_NE(labels.find("/gpu.partition.mig-3g.71gb=1\n"), std::string::npos) << labels;
+    EXPECT_NE(labels.find("/gpu.partition.mig-1g.18gb.me=1\n"), std::string::npos) << labels;
     const auto metrics = *write_prometheus(subject_of(view.report())).text;
     EXPECT_NE(metrics.find("/mig-1\",whole=\""), std::string::npos) << metrics;
-    EXPECT_EQ(write_prometheus(subject_of(report_of({h200()}))).text->find("unit_info"),
+    EXPECT_EQ(write_prometheus(subject_of(report_of({h200()}))).text->find("partition_info"),
               std::string::npos);
 }
 

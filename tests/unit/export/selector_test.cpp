@@ -3,9 +3,9 @@
 
 #include "base/value.h"
 #include "export/subject.h"
+#include "partition/export/fleet.h"
 #include "policy/application_set.h"
 #include "support/case_name.h"
-#include "unit/export/fleet.h"
 
 namespace gpuprobe {
 namespace {

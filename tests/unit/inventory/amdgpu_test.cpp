@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "unit/inventory/fake_machine.h"
+#include "partition/inventory/fake_machine.h"
 
 namespace gpuprobe {
 namespace {
@@ -266,15 +266,15 @@ TEST(VirtualFunctions, AreUnitsOfTheirCardUntilADriverTakesThem) {
     machine.class_member("drm", "renderD129", taken, "226:129");
     const auto result = scanned(machine);
     EXPECT_EQ(ids_of(result), (Names{"pci:0000:85:00.0", "pci:0000:85:00.3"}));
-    const auto& units = result.devices.at(0).partitions;
-    ASSERT_EQ(units.size(), 2U);
-    EXPECT_EQ(units[0].name, "vf-0000:85:00.1");
-    EXPECT_EQ(units[0].state, "idle");
-    EXPECT_EQ(units[1].state, "vfio-pci");
+    const auto& partitions = result.devices.at(0).partitions;
+    ASSERT_EQ(partitions.size(), 2U);
+    EXPECT_EQ(partitions[0].name, "vf-0000:85:00.1");
+    EXPECT_EQ(partitions[0].state, "idle");
+    EXPECT_EQ(partitions[1].state, "vfio-pci");
 }
 
 /// The host's driver holds them until one becomes a vGPU, and lists none of them in /proc.
-TEST(VirtualFunctions, ThatNvidiasDriverKeepsForGuestsAreIdleUnits) {
+TEST(VirtualFunctions, ThatNvidiasDriverKeepsForGuestsAreIdlePartitions) {
     const FakeMachine machine;
     const auto card = machine.pci("0000:41:00.0", "10de", "2235", "030200", "nvidia");
     for (const auto* address : {"0000:41:00.4", "0000:41:00.5"})
@@ -282,10 +282,10 @@ TEST(VirtualFunctions, ThatNvidiasDriverKeepsForGuestsAreIdleUnits) {
     machine.pci("0000:42:00.0", "10de", "2235", "030200", "nvidia");  // as a guest has one
     const auto result = scanned(machine);
     EXPECT_EQ(ids_of(result), (Names{"pci:0000:41:00.0", "pci:0000:42:00.0"}));
-    const auto& units = result.devices.at(0).partitions;
-    ASSERT_EQ(units.size(), 2U);
-    EXPECT_EQ(units[0].name, "vf-0000:41:00.4");
-    EXPECT_EQ(units[0].state, "idle");
+    const auto& partitions = result.devices.at(0).partitions;
+    ASSERT_EQ(partitions.size(), 2U);
+    EXPECT_EQ(partitions[0].name, "vf-0000:41:00.4");
+    EXPECT_EQ(partitions[0].state, "idle");
 }
 
 TEST(Kfd, SurvivesPropertiesCutAtAnyByte) {

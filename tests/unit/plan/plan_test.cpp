@@ -268,13 +268,13 @@ TEST(Plan, SplitsInTheOrderOfTheApi) {
 
 TEST(Plan, SplitsInTheOrderOfGgmlsOwnOnSycl) {
     std::vector<Gpu> gpus;
-    const auto add = [&gpus](const char* name, std::uint8_t bus, std::uint64_t units) {
+    const auto add = [&gpus](const char* name, std::uint8_t bus, std::uint64_t partitions) {
         auto one = gpu(name, gib(40));
         one.backends.erase("cuda");
         one.backends["sycl"].usable = true;
         one.pci = PciInfo{.address = PciAddress{.bus = bus}};
         one.apis["level_zero"].index = static_cast<std::uint32_t>(gpus.size());
-        one.apis["level_zero"].device["execution_units"] = units;
+        one.apis["level_zero"].device["execution_units"] = partitions;
         gpus.push_back(std::move(one));
     };
     // The first by address is the device of SYCL's own choice, whatever it has.
@@ -508,9 +508,10 @@ TEST(Placement, CountsEachInputAsOftenAsThePipelineCopiesIt) {
     EXPECT_GE(pipeline.used[1].count, once.used[1].count + 6 * mib(8).count);
 }
 
-// Units ----------------------------------------------------------------------------------------
+// Partitions
+// ----------------------------------------------------------------------------------------
 
-/// One GPU in two units.
+/// One GPU in two partitions.
 Report divided(const std::string& kind, Bytes memory, const std::string& backend) {
     auto whole = gpu("a", gib(48), backend);
     for (const auto* number : {"1", "2"})
@@ -520,7 +521,7 @@ Report divided(const std::string& kind, Bytes memory, const std::string& backend
     return machine({whole, gpu("b", gib(10), backend)});
 }
 
-TEST(UnitPlan, HoldsTheNeedAgainstEachUnit) {
+TEST(PartitionPlan, HoldsTheNeedAgainstEachPartition) {
     const auto answer = planned(bytes_needed(gib(30)), divided("mig-", gib(24), "cuda"));
     ASSERT_EQ(answer.gpus.size(), 3U);
     EXPECT_EQ(answer.gpus[0].gpu, "a/mig-1");
@@ -533,7 +534,7 @@ TEST(UnitPlan, HoldsTheNeedAgainstEachUnit) {
     EXPECT_EQ(planned(request, divided("mig-", gib(24), "cuda")).gpus.size(), 2U);
 }
 
-TEST(UnitPlan, CountsMemoryThatUnitsShareOnce) {
+TEST(PartitionPlan, CountsMemoryThatUnitsShareOnce) {
     auto request = bytes_needed(gib(100));
     request.gpus = {"a"};
     const auto report = divided("xcp-", gib(96), "rocm");  // each may use all of the board

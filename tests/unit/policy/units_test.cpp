@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "partition/policy/machines.h"
 #include "policy/environment.h"
 #include "policy/gpu_selection.h"
 #include "policy/override_rule.h"
 #include "policy/select.h"
 #include "report/compute_view.h"
-#include "unit/policy/machines.h"
 
 namespace gpuprobe {
 namespace {
@@ -23,7 +23,7 @@ constexpr const char* kSmall = "pci:0000:06:00.0/mig-9";
 constexpr const char* kLargeUuid = "MIG-7e611089-1272-699d-8985-ab84fef4311e";
 constexpr const char* kSmallUuid = "MIG-8e611089-1272-699d-8985-ab84fef4311e";
 
-Unit instance(std::string name, const char* uuid, Bytes memory) {
+Partition instance(std::string name, const char* uuid, Bytes memory) {
     return {.name = name,
             .id = "pci:0000:06:00.0/" + name,
             .uuid = uuid,
@@ -55,14 +55,14 @@ Decision decide(const Report& report, const SelectRequest& request) {
     return decision ? *decision : Decision{};
 }
 
-TEST(SelectUnits, TakesOneInstanceAndNothingBesideIt) {
+TEST(SelectPartitions, TakesOneInstanceAndNothingBesideIt) {
     const auto decision = decide(with_instances(), {.gpus = Names{kSmall}});
     EXPECT_EQ(decision.backend, "cuda");
     EXPECT_EQ(decision.gpus, Names{kSmall});
     EXPECT_EQ(decision.environment.at("CUDA_VISIBLE_DEVICES"), kSmallUuid);
 }
 
-TEST(SelectUnits, TakesTheIdOfAGpuForAllOfItsUnits) {
+TEST(SelectPartitions, TakesTheIdOfAGpuForAllOfItsPartitions) {
     for (const auto* id : {"pci:0000:06:00.0", "0000:06:00.0"}) {
         const auto decision = decide(with_instances(), {.gpus = Names{id}});
         EXPECT_EQ(decision.gpus, Names{kLarge}) << id;
@@ -72,25 +72,25 @@ TEST(SelectUnits, TakesTheIdOfAGpuForAllOfItsUnits) {
     EXPECT_EQ(denied.gpus, Names{kSmall});
 }
 
-TEST(SelectUnits, NeverPutsAnInstanceBesideAWholeGpu) {
+TEST(SelectPartitions, NeverPutsAnInstanceBesideAWholeGpu) {
     EXPECT_EQ(decide(with_instances(), {}).gpus, Names{"pci:0000:83:00.0"});
     EXPECT_EQ(decide(with_instances(), {.gpus = Names{kSmall, kLarge}}).gpus, Names{kSmall});
     EXPECT_EQ(decide(with_instances(), {.gpus = Names{kLarge, kSmall}}).gpus, Names{kLarge});
 }
 
-TEST(SelectUnits, HoldsARequestAgainstTheUnitsMemory) {
+TEST(SelectPartitions, HoldsARequestAgainstTheUnitsMemory) {
     const auto decision =
         decide(with_instances(), {.min_memory = gib(80), .gpus = Names{"pci:0000:06:00.0"}});
     EXPECT_NE(decision.backend, "cuda");
 }
 
-TEST(SelectUnits, PutsPartitionsOfACardTogether) {
+TEST(SelectPartitions, PutsPartitionsOfACardTogether) {
     const auto decision = decide(with_partitions(), {.backend = "rocm"});
     EXPECT_EQ(decision.gpus, (Names{"pci:0000:05:00.0/xcp-0", "pci:0000:05:00.0/xcp-1"}));
     EXPECT_EQ(decision.environment.at("HIP_VISIBLE_DEVICES"), "0,1");
 }
 
-TEST(SelectUnits, KnowsNoUnitThatIsNotThere) {
+TEST(SelectPartitions, KnowsNoPartitionThatIsNotThere) {
     for (const auto* id :
          {"pci:0000:06:00.0/mig-2", "pci:0000:06:00.0/", "pci:0000:83:00.0/mig-1"}) {
         const auto decision = select(default_profile(), {.gpus = Names{id}}, with_instances());
@@ -99,7 +99,7 @@ TEST(SelectUnits, KnowsNoUnitThatIsNotThere) {
     }
 }
 
-TEST(OverrideUnits, NarrowAGpuToTheUnitsThatBothAllow) {
+TEST(OverridePartitions, NarrowAGpuToTheUnitsThatBothAllow) {
     const auto report = with_instances();
     const auto request = under_rule({.gpus = Names{kSmall}}, {.gpus = Names{"0000:06:00.0"}},
                                     default_profile(), report);
@@ -109,7 +109,7 @@ TEST(OverrideUnits, NarrowAGpuToTheUnitsThatBothAllow) {
     EXPECT_EQ(other.gpus, Names{kLarge});
 }
 
-TEST(UnitSelectors, NameAPartitionByItsPlaceWhereItHasNoId) {
+TEST(PartitionSelectors, NameAPartitionByItsPlaceWhereItHasNoId) {
     const auto report = with_partitions();
     const ComputeView view{report};
     Names places;
@@ -121,7 +121,7 @@ TEST(UnitSelectors, NameAPartitionByItsPlaceWhereItHasNoId) {
                              "HIP_VISIBLE_DEVICES=1", "ROCR_VISIBLE_DEVICES=1"}));
 }
 
-TEST(UnitSelectors, CountKfdsNodesWhereRocmWasNotAsked) {
+TEST(PartitionSelectors, CountKfdsNodesWhereRocmWasNotAsked) {
     auto report = with_partitions();
     report.gpus[0].apis.erase("hip");
     for (std::uint32_t i = 0; i < 2; ++i) {

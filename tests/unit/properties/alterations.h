@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string>
 
+#include "partition/properties/dice.h"
+#include "partition/properties/places.h"
 #include "report/hardware.h"
-#include "unit/properties/dice.h"
-#include "unit/properties/places.h"
 
 /// What can be different about a recorded card: each as drivers and machines really differ.
 namespace gpuprobe::testing_properties {
@@ -138,8 +138,8 @@ inline Part twin(Part part, unsigned number) {
     };
     if (part.hardware) {
         renumber(part.hardware->uuid);
-        for (auto& unit : part.hardware->partitions)
-            renumber(unit.uuid);
+        for (auto& partition : part.hardware->partitions)
+            renumber(partition.uuid);
     }
     for (auto& told : part.told) {
         const bool is_of_the_card =

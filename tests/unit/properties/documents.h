@@ -93,7 +93,7 @@ std::vector<Recommendation> all_advice(const Tried& tried, const Report& report)
     return all;
 }
 
-/// The GPU of that id, or whose unit has it.
+/// The GPU of that id, or whose partition has it.
 inline const Gpu* gpu_called(const Report& report, std::string_view id) {
     auto found = std::ranges::find(report.gpus, id, &Gpu::id);
     if (found == report.gpus.end())

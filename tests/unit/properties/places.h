@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/text.h"
+#include "partition/properties/recorded.h"
 #include "report/fact_key.h"
-#include "unit/properties/recorded.h"
 
 namespace gpuprobe::testing_properties {
 
@@ -27,7 +27,7 @@ private:
     void rename(std::string& path, Renamed& renamed);
     void rename_number(std::optional<std::string>& number, Renamed& renamed);
     void rename(Part& part, Renamed& renamed);
-    void rename_units(HardwareDevice& hardware, Renamed& renamed);
+    void rename_partitions(HardwareDevice& hardware, Renamed& renamed);
     [[nodiscard]] bool has_uuids_of_its_own(const Group& group) const;
     void take_uuids(const Group& group);
 
@@ -90,8 +90,8 @@ inline void Places::place(Group& group) {
         if (part.hardware && part.hardware->physical_function)
             move(*part.hardware->physical_function, shift);
         if (part.hardware)
-            for (auto& unit : part.hardware->partitions)
-                move(unit.name, shift);
+            for (auto& partition : part.hardware->partitions)
+                move(partition.name, shift);
         if (const auto own = place_of(part))
             places_.insert(*own);
     }
@@ -127,14 +127,14 @@ inline void Places::rename_number(std::optional<std::string>& number, Renamed& r
     number = std::string{kDrm} + path.substr(prefix.size());
 }
 
-inline void Places::rename_units(HardwareDevice& hardware, Renamed& renamed) {
-    for (auto& unit : hardware.partitions) {
-        if (unit.node)
-            rename(*unit.node, renamed);
-        for (auto& node : unit.nodes)
+inline void Places::rename_partitions(HardwareDevice& hardware, Renamed& renamed) {
+    for (auto& partition : hardware.partitions) {
+        if (partition.node)
+            rename(*partition.node, renamed);
+        for (auto& node : partition.nodes)
             rename(node, renamed);
-        if (unit.kfd_node)
-            unit.kfd_node = *unit.kfd_node + static_cast<std::uint32_t>(next_kfd_node_);
+        if (partition.kfd_node)
+            partition.kfd_node = *partition.kfd_node + static_cast<std::uint32_t>(next_kfd_node_);
     }
 }
 
@@ -150,7 +150,7 @@ inline void Places::rename(Part& part, Renamed& renamed) {
             rename(node.path, renamed);
             rename_number(node.device, renamed);
         }
-        rename_units(*part.hardware, renamed);
+        rename_partitions(*part.hardware, renamed);
         add_kfd(part.hardware->extra);
     }
     for (auto& told : part.told) {

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "unit/properties/each_machine.h"
+#include "partition/properties/each_machine.h"
 
 /// The mixed machines are of every kind that is worth trying.
 namespace gpuprobe::testing_properties {
@@ -48,10 +48,10 @@ bool any_told(const Recipe& recipe, std::string_view story) {
     });
 }
 
-bool any_unit(const Report& report, std::string_view prefix) {
+bool any_partition(const Report& report, std::string_view prefix) {
     for (const auto& gpu : report.gpus)
-        for (const auto& unit : gpu.partitions)
-            if (unit.name.starts_with(prefix))
+        for (const auto& partition : gpu.partitions)
+            if (partition.name.starts_with(prefix))
                 return true;
     return false;
 }
@@ -78,10 +78,10 @@ constexpr auto kKinds = std::to_array<Kind>({
          });
      }},
     {"virtual function under its physical one",
-     [](const Recipe&, const Report& report) { return any_unit(report, "vf"); }},
-    {"MIG", [](const Recipe&, const Report& report) { return any_unit(report, "mig-"); }},
+     [](const Recipe&, const Report& report) { return any_partition(report, "vf"); }},
+    {"MIG", [](const Recipe&, const Report& report) { return any_partition(report, "mig-"); }},
     {"AMD partitions",
-     [](const Recipe&, const Report& report) { return any_unit(report, "xcp-"); }},
+     [](const Recipe&, const Report& report) { return any_partition(report, "xcp-"); }},
     {"WSL", [](const Recipe& recipe, const Report&) { return recipe.host.wsl; }},
     {"listed several times at one address",
      [](const Recipe& recipe, const Report&) { return any_told(recipe, "listed several"); }},

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "unit/properties/recipe.h"
+#include "partition/properties/recipe.h"
 
 namespace gpuprobe::testing_properties {
 

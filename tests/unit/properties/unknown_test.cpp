@@ -2,7 +2,7 @@
 #include <set>
 
 #include "base/value.h"
-#include "unit/properties/each_machine.h"
+#include "partition/properties/each_machine.h"
 
 /// What is not known is null, and what is hidden is nowhere.
 namespace gpuprobe::testing_properties {
@@ -59,9 +59,9 @@ TEST(Unknown, SizeIsNotZero) {
         for (const auto& gpu : report.gpus) {
             expect_a_size(gpu.memory.physical, gpu.id + " physical");
             expect_a_size(gpu.memory.allocatable, gpu.id + " allocatable");
-            for (const auto& unit : gpu.partitions)
-                if (unit.memory)
-                    expect_a_size(unit.memory->total, unit.id.value_or(gpu.id));
+            for (const auto& partition : gpu.partitions)
+                if (partition.memory)
+                    expect_a_size(partition.memory->total, partition.id.value_or(gpu.id));
             if (gpu.memory.free && gpu.memory.allocatable) {
                 EXPECT_LE(*gpu.memory.free, *gpu.memory.allocatable) << gpu.id;
             }
@@ -81,9 +81,9 @@ std::set<std::string> identifiers_of(const Gpu& gpu) {
     for (const auto& text : gpu.identity.uuids)
         if (text)
             all.insert(*text);
-    for (const auto& unit : gpu.partitions)
-        if (unit.uuid)
-            all.insert(*unit.uuid);
+    for (const auto& partition : gpu.partitions)
+        if (partition.uuid)
+            all.insert(*partition.uuid);
     return all;
 }
 

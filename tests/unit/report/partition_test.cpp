@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/value.h"
+#include "partition/report/machines.h"
 #include "report/compute_view.h"
-#include "unit/report/machines.h"
 
 namespace gpuprobe::test {
 namespace {
@@ -28,7 +28,7 @@ MachineFixture scene_with(const char* mig_devices) {
     return fixture;
 }
 
-std::vector<Unit> units_with(const char* mig_devices) {
+std::vector<Partition> partitions_with(const char* mig_devices) {
     return gpu_at(assembled(scene_with(mig_devices)), kCard).partitions;
 }
 
@@ -51,61 +51,61 @@ Report with_cuda_on(const char* uuid) {
     return assembled(fixture);
 }
 
-TEST(Units, AreTheInstancesThatNvmlLists) {
-    const auto units = units_with(kTwo);
-    ASSERT_EQ(units.size(), 2U);
-    EXPECT_EQ(units[0].id, "pci:0000:00:06.0/mig-1");
-    EXPECT_EQ(units[0].profile, "3g.71gb");
-    EXPECT_EQ(units[0].uuid, kInstance);
-    EXPECT_EQ(units[0].memory, (FactMemory{.total = mib(71424), .free = Bytes{74000000000}}));
-    EXPECT_EQ(units[0].nodes, (std::vector<std::string>{"/dev/a", "/dev/b"}));
-    EXPECT_EQ(units[1].name, "mig-5.1");
-    EXPECT_EQ(units[1].profile, "1c.2g.35gb");  // nobody named it: 2/8 of 141 GiB
-    EXPECT_EQ(units[1].memory, FactMemory{.total = Bytes{37446746112}});
+TEST(Partitions, AreTheInstancesThatNvmlLists) {
+    const auto partitions = partitions_with(kTwo);
+    ASSERT_EQ(partitions.size(), 2U);
+    EXPECT_EQ(partitions[0].id, "pci:0000:00:06.0/mig-1");
+    EXPECT_EQ(partitions[0].profile, "3g.71gb");
+    EXPECT_EQ(partitions[0].uuid, kInstance);
+    EXPECT_EQ(partitions[0].memory, (FactMemory{.total = mib(71424), .free = Bytes{74000000000}}));
+    EXPECT_EQ(partitions[0].nodes, (std::vector<std::string>{"/dev/a", "/dev/b"}));
+    EXPECT_EQ(partitions[1].name, "mig-5.1");
+    EXPECT_EQ(partitions[1].profile, "1c.2g.35gb");  // nobody named it: 2/8 of 141 GiB
+    EXPECT_EQ(partitions[1].memory, FactMemory{.total = Bytes{37446746112}});
 }
 
-TEST(Units, AreTheKernelsWhereNvmlListsNone) {
+TEST(Partitions, AreTheKernelsWhereNvmlListsNone) {
     for (const auto* nothing : {"[]", "null", "5", "{}"}) {
-        const auto units = units_with(nothing);
-        ASSERT_EQ(units.size(), 2U) << nothing;
-        EXPECT_EQ(units[1].id, "pci:0000:00:06.0/mig-2");
-        EXPECT_EQ(units[1].uuid, std::nullopt);
-        EXPECT_EQ(units[1].memory, std::nullopt);
+        const auto partitions = partitions_with(nothing);
+        ASSERT_EQ(partitions.size(), 2U) << nothing;
+        EXPECT_EQ(partitions[1].id, "pci:0000:00:06.0/mig-2");
+        EXPECT_EQ(partitions[1].uuid, std::nullopt);
+        EXPECT_EQ(partitions[1].memory, std::nullopt);
     }
 }
 
-TEST(Units, KeepTheUuidOfAnOldDriver) {
-    const auto units =
-        units_with(R"([{"index":0,"uuid":"MIG-GPU-7e611089-1272-699d-8985-ab84fef4311e/3/0"}])");
-    EXPECT_EQ(units.at(0).uuid, "MIG-GPU-7e611089-1272-699d-8985-ab84fef4311e/3/0");
-    EXPECT_EQ(units.at(0).name, "mig-slot0");
+TEST(Partitions, KeepTheUuidOfAnOldDriver) {
+    const auto partitions = partitions_with(
+        R"([{"index":0,"uuid":"MIG-GPU-7e611089-1272-699d-8985-ab84fef4311e/3/0"}])");
+    EXPECT_EQ(partitions.at(0).uuid, "MIG-GPU-7e611089-1272-699d-8985-ab84fef4311e/3/0");
+    EXPECT_EQ(partitions.at(0).name, "mig-slot0");
 }
 
-TEST(Units, DoNotBelieveMaskedUuidsAndImpossibleSizes) {
+TEST(Partitions, DoNotBelieveMaskedUuidsAndImpossibleSizes) {
     for (const auto* entry :
          {R"([{"uuid":"MIG-00000000-0000-0000-0000-000000000000","memory":{"total":0,"free":0}}])",
           R"([{"uuid":"GPU-7e611089-1272-699d-8985-ab84fef4311e","memory":{"free":5}}])",
           R"([{"uuid":"MIG-","memory":{"total":18446744073709551615},"gpu_instance":-1}])",
           R"([7])", R"([{"name":"X MIG ../../g.x","gpu_slices":99999999999}])"}) {
-        const auto units = units_with(entry);
-        ASSERT_EQ(units.size(), 1U) << entry;
-        EXPECT_EQ(units[0].uuid, std::nullopt) << entry;
-        EXPECT_EQ(units[0].memory, std::nullopt) << entry;
-        EXPECT_EQ(units[0].name, "mig-slot0") << entry;
+        const auto partitions = partitions_with(entry);
+        ASSERT_EQ(partitions.size(), 1U) << entry;
+        EXPECT_EQ(partitions[0].uuid, std::nullopt) << entry;
+        EXPECT_EQ(partitions[0].memory, std::nullopt) << entry;
+        EXPECT_EQ(partitions[0].name, "mig-slot0") << entry;
     }
-    EXPECT_EQ(units_with(R"([{"memory":{"total":5,"free":6}}])").at(0).memory,
+    EXPECT_EQ(partitions_with(R"([{"memory":{"total":5,"free":6}}])").at(0).memory,
               FactMemory{.total = Bytes{5}});
-    EXPECT_EQ(units_with(R"([{"gpu_instance":1},{"gpu_instance":1}])").size(), 1U);
+    EXPECT_EQ(partitions_with(R"([{"gpu_instance":1},{"gpu_instance":1}])").size(), 1U);
 }
 
-TEST(Units, AreKnownWhereTheHardwareIsHidden) {
+TEST(Partitions, AreKnownWhereTheHardwareIsHidden) {
     auto fixture = headless_h200();
     fixture.machine.devices.clear();
     fixture.probes.at(1).devices.front().extra["mig_devices"] = json(R"([{"index":0}])");
     EXPECT_EQ(gpu_at(assembled(fixture), kCard).partitions.size(), 1U);
 }
 
-TEST(Units, HaveTheMemoryThatApisAreHeldAgainst) {
+TEST(Partitions, HaveTheMemoryThatApisAreHeldAgainst) {
     const auto report = with_cuda_on(kInstance);
     const auto gpu = gpu_at(report, kCard);
     EXPECT_EQ(gpu.memory.physical, mib(143771));
@@ -161,7 +161,7 @@ MachineFixture three_cards() {
     return fixture;
 }
 
-TEST(Units, OfOneCardHideTheOtherCardsFromCuda) {
+TEST(Partitions, OfOneCardHideTheOtherCardsFromCuda) {
     const auto report = assembled(three_cards());
     ASSERT_EQ(report.gpus.size(), 3U);
     const ComputeView view{report};
@@ -175,7 +175,7 @@ TEST(Units, OfOneCardHideTheOtherCardsFromCuda) {
     }
 }
 
-TEST(Units, AndGpusThatCudaListsWhenNamedAreVerified) {
+TEST(Partitions, AndGpusThatCudaListsWhenNamedAreVerified) {
     auto fixture = three_cards();
     fixture.probes.push_back(trial_of(kThirdInstance, "verified"));
     auto whole = trial_of("GPU-11611089-1272-699d-8985-ab84fef4311e", "miscomputed");
@@ -203,7 +203,7 @@ Gpu gpu_with_vulkan(const char* profile) {
 }
 
 /// Where its driver works and does not list the GPU.
-TEST(Units, HaveNoVulkanButWithGraphicsInTheirProfile) {
+TEST(Partitions, HaveNoVulkanButWithGraphicsInTheirProfile) {
     for (const auto* profile : {"1g.24gb", "1g.24gb+me"}) {
         const auto vulkan = gpu_with_vulkan(profile).backends.at("vulkan");
         EXPECT_EQ(vulkan.usable, false) << profile;
@@ -221,7 +221,7 @@ TEST(Units, HaveNoVulkanButWithGraphicsInTheirProfile) {
     EXPECT_FALSE(has_reason(vulkan.reasons, "mig-without-graphics"));
 }
 
-TEST(Units, AreVerifiedOneByOne) {
+TEST(Partitions, AreVerifiedOneByOne) {
     auto fixture = scene_with(kTwo);
     fixture.probes.at(0).devices.front().uuid = kInstance;
     fixture.probes.push_back(trial_of(kInstance, "verified"));
@@ -244,7 +244,7 @@ TEST(Units, AreVerifiedOneByOne) {
                          "pci:0000:00:06.0/mig-1", "pci:0000:00:06.0/mig-5.1", std::nullopt}));
 }
 
-TEST(Units, TakeTheirUuidFromCudaWhereNvmlIsNotThere) {
+TEST(Partitions, TakeTheirUuidFromCudaWhereNvmlIsNotThere) {
     auto fixture = scene_with("[]");
     auto& cuda = fixture.probes.at(0).devices.front();
     cuda.uuid = kInstance;
@@ -293,14 +293,15 @@ TEST(ComputeView, KnowsGpusByAnySpellingOfTheirIds) {
     auto report = assembled(scene_with(kTwo));
     report.gpus.push_back({.id = "nvml:GPU-1234"});
     const ComputeView view{report};
-    const auto unit = view.report().gpus.front().id;
-    ASSERT_TRUE(unit_of(view.report().gpus.front()));
+    const auto partition = view.report().gpus.front().id;
+    ASSERT_TRUE(partition_of(view.report().gpus.front()));
     EXPECT_EQ(known_id(view.report(), "NVML:gpu-1234").value(), "nvml:GPU-1234");
     EXPECT_EQ(known_id(view.report(), "00000000:00:06.0").value(), kCard);
-    EXPECT_EQ(known_gpu(view, "0000:00:06.0" + std::string{unit.substr(whole_id(unit).size())})
-                  .value()
-                  ->id,
-              unit);
+    EXPECT_EQ(
+        known_gpu(view, "0000:00:06.0" + std::string{partition.substr(whole_id(partition).size())})
+            .value()
+            ->id,
+        partition);
     EXPECT_EQ(known_gpu(view, kCard).value(), &report.gpus.front());
     EXPECT_EQ(known_gpu(view, "pci:0000:00:07.0").error().code, ErrorCode::UnknownDevice);
     EXPECT_EQ(plain_id("platform:Soc@0"), "platform:soc@0");
@@ -345,7 +346,7 @@ MachineFixture divided_radeon(bool tells_nodes) {
                           .probes = {probe("hip", "", Outcome::Answered, listed)}};
 }
 
-TEST(Units, OfACardAreWhatRocmListsInItsSlot) {
+TEST(Partitions, OfACardAreWhatRocmListsInItsSlot) {
     for (const bool tells_nodes : {true, false}) {
         const auto report = assembled(divided_radeon(tells_nodes));
         ASSERT_EQ(report.gpus.size(), 1U);
@@ -366,7 +367,7 @@ TEST(Units, OfACardAreWhatRocmListsInItsSlot) {
     }
 }
 
-TEST(Units, ThatAnApiDoesNotListCanNotBeUsedWithIt) {
+TEST(Partitions, ThatAnApiDoesNotListCanNotBeUsedWithIt) {
     auto fixture = divided_radeon(true);
     fixture.probes[0].devices.erase(fixture.probes[0].devices.begin() + 2);  // xcp-2
     const auto report = assembled(fixture);
@@ -376,7 +377,7 @@ TEST(Units, ThatAnApiDoesNotListCanNotBeUsedWithIt) {
     EXPECT_TRUE(has_reason(view.report().gpus.at(2).backends.at("rocm").reasons, "not-listed"));
 }
 
-TEST(Units, AreWhatOneDriverListsAtOneAddress) {
+TEST(Partitions, AreWhatOneDriverListsAtOneAddress) {
     auto fixture = divided_radeon(false);
     fixture.machine.devices[0].partitions.clear();
     for (auto& device : fixture.probes[0].devices)
@@ -393,14 +394,14 @@ TEST(Units, AreWhatOneDriverListsAtOneAddress) {
 }
 
 TEST(MigProfile, IsReadFromTheNameOrWorkedOut) {
-    const Unit slices{.gpu_slices = 1, .memory = FactMemory{.total = mib(9984)}};
+    const Partition slices{.gpu_slices = 1, .memory = FactMemory{.total = mib(9984)}};
     const auto board = mib(81559);
     EXPECT_EQ(mig_profile("NVIDIA H100 MIG 1g.10gb+me", slices, board), "1g.10gb+me");
     EXPECT_EQ(mig_profile("NVIDIA H100", slices, board), "1g.10gb");
     EXPECT_EQ(mig_profile("NVIDIA H100 MIG $(rm)g.", slices, board), "1g.10gb");
     EXPECT_EQ(mig_profile("NVIDIA H100", slices, std::nullopt), std::nullopt);
     EXPECT_EQ(mig_profile("NVIDIA H100", slices, Bytes{}), std::nullopt);
-    EXPECT_EQ(mig_profile("NVIDIA H100", Unit{}, board), std::nullopt);
+    EXPECT_EQ(mig_profile("NVIDIA H100", Partition{}, board), std::nullopt);
 }
 
 }  // namespace

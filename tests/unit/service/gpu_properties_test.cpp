@@ -94,13 +94,14 @@ TEST(GpuProperties, HaveUnitsWithoutWhatOnlySomeMaySee) {
                        .uuid = "GPU-0123456789abcdef",
                        .memory = FactMemory{.total = gib(48), .free = gib(40)}}};
     gpu.nodes = {{.path = "/dev/dri/renderD128", .mode = 0660, .uid = 0, .gid = 7}};
-    const auto units = properties_of(gpu, open_to_all({.gpus = {gpu}})).units;
-    ASSERT_EQ(units.size(), 1U);
-    EXPECT_EQ(units[0].id, gpu.id + "/xcp-1");
-    EXPECT_EQ(units[0].uuid, std::nullopt);
-    EXPECT_EQ(units[0].memory, FactMemory{.total = gib(48)});
-    EXPECT_EQ(changed_properties(properties_of(gpu, {.gpus = {gpu}}), {}, false).back(), "Units");
-    EXPECT_EQ(unit_path("/gpu/pci_0000_03_00_0", "mig-1.1"), "/gpu/pci_0000_03_00_0/mig_1_1");
+    const auto partitions = properties_of(gpu, open_to_all({.gpus = {gpu}})).partitions;
+    ASSERT_EQ(partitions.size(), 1U);
+    EXPECT_EQ(partitions[0].id, gpu.id + "/xcp-1");
+    EXPECT_EQ(partitions[0].uuid, std::nullopt);
+    EXPECT_EQ(partitions[0].memory, FactMemory{.total = gib(48)});
+    EXPECT_EQ(changed_properties(properties_of(gpu, {.gpus = {gpu}}), {}, false).back(),
+              "Partitions");
+    EXPECT_EQ(partition_path("/gpu/pci_0000_03_00_0", "mig-1.1"), "/gpu/pci_0000_03_00_0/mig_1_1");
 }
 
 }  // namespace
