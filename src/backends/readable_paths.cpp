@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -170,23 +171,58 @@ Paths of_run() {
     for (const auto* folder : kRunPlaces)
         if (folder != kHost)
             paths.emplace_back(folder);
-    add_system(std::string{kHost}, paths);
+    std::error_code ignored;
+    if (fs::exists(kHost, ignored))
+        add_system(std::string{kHost}, paths);
     return paths;
-}
-
-std::optional<std::string> resolved(const std::string& path) {
-    std::error_code problem;
-    const auto real = fs::canonical(path, problem);
-    return problem ? std::nullopt : std::optional{real.string()};
 }
 
 std::string folder_of(const std::string& path) {
     return fs::path{path}.parent_path().string();
 }
 
+/// Resolves links. Every start of a worker pays for it, and most libraries are in a few folders, so
+/// folders are remembered, and a link to a file in the same folder is followed without resolving
+/// the folder again.
+class Resolver {
+public:
+    /// The path without links; nullopt if it does not exist.
+    std::optional<std::string> operator()(const std::string& path) {
+        const auto& folder = folder_without_links(folder_of(path));
+        if (!folder)
+            return std::nullopt;
+        std::error_code problem;
+        auto file = fs::path{*folder} / fs::path{path}.filename();
+        if (const auto target = fs::read_symlink(file, problem); !problem) {
+            if (target.has_parent_path())
+                return canonical(file);
+            file.replace_filename(target);
+        }
+        const auto type = fs::symlink_status(file, problem).type();
+        if (type == fs::file_type::symlink)
+            return canonical(file);
+        return type == fs::file_type::not_found ? std::nullopt : std::optional{file.string()};
+    }
+
+private:
+    static std::optional<std::string> canonical(const fs::path& path) {
+        std::error_code problem;
+        const auto real = fs::canonical(path, problem);
+        return problem ? std::nullopt : std::optional{real.string()};
+    }
+    const std::optional<std::string>& folder_without_links(const std::string& folder) {
+        const auto [known, is_new] = folders_.try_emplace(folder);
+        if (is_new)
+            known->second = canonical(folder);
+        return known->second;
+    }
+
+    std::map<std::string, std::optional<std::string>> folders_ = {};
+};
+
 /// Adds the install tree of a path that the job, a variable or the linker cache names. Relative and
 /// missing paths are ignored.
-void add_named(const std::string& path, Paths& paths) {
+void add_named(const std::string& path, Resolver& resolved, Paths& paths) {
     if (!path.starts_with('/'))
         return;
     const auto real = resolved(path);
@@ -329,8 +365,9 @@ std::vector<std::string> readable_places(const ProbeTarget& job, bool sees_only_
     add(named, named_by_variables());
     named.push_back(job.driver);
     named.push_back(job.library.value_or(""));
+    Resolver resolver;
     for (const auto& path : named)
-        add_named(path, paths);
+        add_named(path, resolver, paths);
     // Only this path itself: the folder around it is shared with other workers.
     if (const char* own = std::getenv("OCL_ICD_VENDORS"))
         paths.emplace_back(own);

@@ -418,28 +418,30 @@ bool is_driver_node(std::string_view name) {
     });
 }
 
-/// The rights that a Landlock rule may grant for this kind of file; 0 for kinds that no driver
-/// opens.
-std::uint64_t rights_of(const UniqueFd& file) {
+/// Whether drivers open this kind of file.
+bool is_file_or_node(const UniqueFd& file) {
     struct stat info = {};
-    if (::fstat(file.get(), &info) != 0)
-        return 0;
-    // The kernel rejects a rule that grants rights for folders on another kind of file.
-    if (S_ISDIR(info.st_mode))
-        return ~std::uint64_t{0};
-    if (S_ISREG(info.st_mode) || S_ISCHR(info.st_mode))
-        return kReadFile | kWrite | kTruncate | kDeviceIoctl;
-    return 0;
+    return ::fstat(file.get(), &info) == 0 && (S_ISREG(info.st_mode) || S_ISCHR(info.st_mode));
+}
+
+bool add_rule(const UniqueFd& rules, const UniqueFd& file, std::uint64_t access) {
+    const PathRule rule{.allowed = access, .folder = file.get()};
+    return ::syscall(__NR_landlock_add_rule, rules.get(), kPathRule, &rule, 0) == 0;
 }
 
 /// Adds a rule that grants `access` to a path. Returns the opened path; empty if the path does not
 /// exist or cannot have these rights.
 UniqueFd allow(const UniqueFd& rules, const std::string& path, std::uint64_t access) {
     UniqueFd file{::open(path.c_str(), O_PATH | O_CLOEXEC)};
-    const PathRule rule{.allowed = file ? access & rights_of(file) : 0, .folder = file.get()};
-    if (rule.allowed == 0)
+    if (!file)
         return {};
-    (void)::syscall(__NR_landlock_add_rule, rules.get(), kPathRule, &rule, 0);
+    // Most paths are folders. The kernel rejects the rights of folders for other kinds of files.
+    constexpr std::uint64_t kForFiles = kReadFile | kWrite | kTruncate | kDeviceIoctl;
+    if ((access & ~kForFiles) != 0 && add_rule(rules, file, access))
+        return file;
+    if ((access & kForFiles) == 0 || !is_file_or_node(file))
+        return {};
+    (void)add_rule(rules, file, access & kForFiles);
     return file;
 }
 
