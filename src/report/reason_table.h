@@ -408,7 +408,8 @@ inline constexpr ReasonInfo kRows[] = {
      "the GPU is not ruled out, and something was found on it",
      "health: the code of the gravest finding"},
     {"unknown-not-chosen", Request, LeavesOpen, OnCandidate,
-     "added to every unknown candidate: what is not known is no peak, so it was passed over"},
+     "added to every unknown candidate: an unknown candidate is never certain to work, so it was "
+     "passed over"},
     {"unreadable", Report, Remarks, OnReport, "something of the kernel's could not be read",
      "note"},
     {"unreadable-manifest", Driver, LeavesOpen, OnView, "a driver's manifest could not be read"},
