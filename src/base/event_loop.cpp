@@ -192,12 +192,4 @@ Status SystemLoop::on_hangup(Callback hung_up) {
     return gpuprobe::Done{};
 }
 
-Status SystemLoop::feed_watchdog() {
-    // Does nothing if the unit does not ask for a watchdog.
-    const int fed = sd_event_set_watchdog(impl_->event.get(), 1);
-    if (fed < 0)
-        return errno_error("watchdog", -fed);
-    return gpuprobe::Done{};
-}
-
 }  // namespace gpuprobe::inline base

@@ -65,8 +65,6 @@ public:
     Status stop_on_signals();
     /// Runs `hung_up` on each SIGHUP. Blocks the signal for other handlers.
     Status on_hangup(Callback hung_up);
-    /// Sends keep-alive messages to systemd's watchdog from the loop, if the unit has WatchdogSec=.
-    Status feed_watchdog();
 
 private:
     struct Impl;

@@ -190,13 +190,9 @@ Status SystemLoop::stop_on_signals() {
     return gpuprobe::Done{};
 }
 
-/// Only the daemon uses the next two functions, and the portable program does not contain it.
+/// Only the daemon uses this function, and the portable program does not contain it.
 Status SystemLoop::on_hangup(Callback) {
     return Error{ErrorCode::Internal, "SIGHUP: not in the portable program"};
-}
-
-Status SystemLoop::feed_watchdog() {
-    return Error{ErrorCode::Internal, "watchdog: not in the portable program"};
 }
 
 }  // namespace gpuprobe::inline base

@@ -10,6 +10,7 @@
 #include <grp.h>
 #include <pwd.h>
 #include <sys/mman.h>
+#include <systemd/sd-daemon.h>
 #include <unistd.h>
 
 #define SD_JOURNAL_SUPPRESS_LOCATION  // the location would always be this file
@@ -53,6 +54,20 @@ void Log::write(LogLevel level, std::string_view text) const {
 LogTarget Log::usual_target() {
     const char* stream = std::getenv("JOURNAL_STREAM");
     return stream != nullptr && *stream != '\0' ? LogTarget::Journal : LogTarget::Console;
+}
+
+Watchdog::Watchdog(EventLoop& loop) : loop_{loop} {
+    std::uint64_t limit_usec = 0;
+    if (sd_watchdog_enabled(/*unset_environment=*/0, &limit_usec) <= 0)
+        return;
+    // Half of the limit, as sd_watchdog_enabled(3) recommends.
+    pause_ = Duration{static_cast<Duration::rep>(limit_usec / 2)};
+    feed();
+}
+
+void Watchdog::feed() {
+    sd_notify(/*unset_environment=*/0, "WATCHDOG=1");
+    next_ = loop_.after(pause_, [this] { feed(); });
 }
 
 namespace {

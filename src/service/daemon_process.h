@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/event_loop.h"
 #include "base/files.h"
 #include "base/record.h"
 #include "base/result.h"
@@ -60,6 +61,20 @@ private:
     std::string identifier_;
     LogLevel level_ = LogLevel::Info;
     LogTarget target_ = LogTarget::Console;
+};
+
+/// Sends keep-alive messages to systemd's watchdog while the event loop runs, if the unit has
+/// WatchdogSec=. Source: sd_watchdog_enabled(3).
+class Watchdog {
+public:
+    explicit Watchdog(EventLoop& loop);
+
+private:
+    void feed();
+
+    EventLoop& loop_;
+    Duration pause_ = {};
+    EventHandle next_ = {};
 };
 
 /// How the daemon starts workers.

@@ -344,7 +344,7 @@ Result<int> serve(const Settings& settings, Log& log) {
     const auto files = source.files;
     const auto loop = TRY(SystemLoop::create());
     TRY(loop->stop_on_signals());
-    TRY(loop->feed_watchdog());
+    const Watchdog watchdog{*loop};
 
     // The engine and the parts it uses. Accounts are always this machine's, even with --replay.
     const SystemClock clock;
