@@ -20,7 +20,7 @@ target_link_libraries(PkgConfig::HOGWEED INTERFACE PkgConfig::NETTLE gpuprobe_gm
 gpuprobe_static_library(PkgConfig::SECCOMP seccomp)
 gpuprobe_static_library(PkgConfig::ZSTD zstd)
 gpuprobe_static_library(ZLIB::ZLIB z)
-foreach(target PkgConfig::SYSTEMD PkgConfig::UDEV nlohmann_json::nlohmann_json CLI11::CLI11 fmt::fmt)
+foreach(target PkgConfig::UDEV nlohmann_json::nlohmann_json CLI11::CLI11 fmt::fmt)
   add_library(${target} INTERFACE IMPORTED GLOBAL)
 endforeach()
 target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY)

@@ -1,130 +1,173 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/event_loop.h"
 
+#include <algorithm>
+#include <cerrno>
 #include <limits>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <systemd/sd-event.h>
 
 #include "base/files.h"
 
 namespace gpuprobe::inline base {
 namespace {
 
-using SdEvent = CHandle<sd_event, sd_event_unref>;
-using SdSource = CHandle<sd_event_source, sd_event_source_disable_unref>;
+using Ready = std::function<void(std::uint32_t)>;
 
-/// The data of one registration, which sd-event passes to the C callbacks below. It lives as long
-/// as its handle.
-class Source final : public EventSource {
-public:
-    std::function<void(std::uint32_t)> ready = {};
-    SdSource source = {};
+/// Sources with a smaller order run first. Timers (kTimerOrder) run after hardware events and
+/// before workers: otherwise a worker that never stops writing could starve a deadline.
+int order_of(EventLoop::Priority priority) {
+    return priority == EventLoop::Priority::Hardware ? 0 : static_cast<int>(priority) + 1;
+}
+constexpr int kTimerOrder = 1;
 
-    /// Runs a copy of the callable, because the callable may destroy this object.
-    void run(std::uint32_t events) const {
-        const auto call = ready;
-        call(events);
-    }
+class Source;
+
+/// Everything that a loop waits for.
+struct Registry {
+    UniqueFd epoll = {};
+    std::vector<Source*> descriptors = {};
+    std::vector<Source*> timers = {};  ///< those that have not fired
 };
 
-// Callbacks of sd-event. A negative return value would disable the source.
-int on_io(sd_event_source*, int, std::uint32_t events, void* data) {
-    static_cast<const Source*>(data)->run(events);
-    return 0;
-}
-int on_time(sd_event_source*, std::uint64_t, void* data) {
-    static_cast<const Source*>(data)->run(0);
-    return 0;
-}
-int on_signal(sd_event_source*, const signalfd_siginfo*, void* data) {
-    static_cast<const Source*>(data)->run(0);
-    return 0;
-}
-int on_defer(sd_event_source*, void* data) {
-    static_cast<const Source*>(data)->run(0);
-    return 0;
-}
-
-/// The sd-event priority: smaller values run first.
-std::int64_t order_of(EventLoop::Priority priority) {
-    switch (priority) {
-        case EventLoop::Priority::Hardware:
-            return SD_EVENT_PRIORITY_NORMAL - 20;
-        case EventLoop::Priority::Worker:
-            return SD_EVENT_PRIORITY_NORMAL - 10;
-        case EventLoop::Priority::Normal:
-            return SD_EVENT_PRIORITY_NORMAL;
-        case EventLoop::Priority::Idle:
-            break;
+/// One registration, which lasts as long as its handle: a descriptor to watch, or a timer.
+class Source final : public EventSource {
+public:
+    Source(std::shared_ptr<Registry> registry, int order, MonotonicTime since, Ready ready)
+        : registry_{std::move(registry)}, order_{order}, since_{since}, ready_{std::move(ready)} {}
+    Source(const Source&) = delete;
+    Source& operator=(const Source&) = delete;
+    ~Source() override {
+        std::erase(registry_->timers, this);
+        // The descriptor may have been closed; then the kernel has already removed it.
+        if (std::erase(registry_->descriptors, this) > 0)
+            (void)::epoll_ctl(registry_->epoll.get(), EPOLL_CTL_DEL, fd_, nullptr);
     }
-    return SD_EVENT_PRIORITY_IDLE;
+
+    void start_timer() { registry_->timers.push_back(this); }
+    /// Returns false if the kernel does not accept the descriptor, for example a second time.
+    [[nodiscard]] bool watch(int fd, std::uint32_t events) {
+        epoll_event event{.events = events, .data = {.ptr = this}};
+        if (::epoll_ctl(registry_->epoll.get(), EPOLL_CTL_ADD, fd, &event) != 0)
+            return false;
+        fd_ = fd;
+        registry_->descriptors.push_back(this);
+        return true;
+    }
+    [[nodiscard]] MonotonicTime since() const { return since_; }
+    /// Whether this source runs before another one when both are ready. In one order, the source
+    /// that has waited longest is the first.
+    [[nodiscard]] bool precedes(const Source& other) const {
+        return std::tie(order_, since_) < std::tie(other.order_, other.since_);
+    }
+    /// Timers run once.
+    void run(std::uint32_t events, MonotonicTime now) {
+        since_ = now;
+        std::erase(registry_->timers, this);
+        const auto ready = ready_;  // a copy, because the callback may destroy this source
+        ready(events);
+    }
+
+private:
+    std::shared_ptr<Registry> registry_;  // shared, because a handle may outlive the loop
+    int fd_ = -1;
+    int order_;
+    /// When a timer is due, or when a descriptor was registered or last served.
+    MonotonicTime since_;
+    Ready ready_;
+};
+
+/// Time until the first timer, in the milliseconds that epoll_wait(2) takes, rounded up; -1 if
+/// there is no timer.
+int milliseconds_to_wait(const std::vector<Source*>& timers) {
+    if (timers.empty())
+        return -1;
+    const auto first = std::ranges::min(timers, {}, &Source::since)->since();
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(first - SystemClock{}.monotonic()).count();
+    return static_cast<int>(std::clamp<decltype(left)>(left, 0, std::numeric_limits<int>::max()));
 }
 
 }  // namespace
 
-// Members are destroyed in reverse order: the sources before the loop.
 struct SystemLoop::Impl {
-    /// The loop of sd-event.
-    SdEvent event = {};
-    /// Sources for SIGTERM and SIGINT.
-    SdSource terminate = {};
-    SdSource interrupt = {};
-    Source hangup = {};
+    std::shared_ptr<Registry> registry = std::make_shared<Registry>();
+    std::vector<epoll_event> reported = {};  ///< the buffer of turn()
+    UniqueFd stop_signals = {};
+    UniqueFd hangup = {};
+    EventHandle on_stop = {};
+    EventHandle on_hangup = {};
+    std::optional<int> exit = {};  ///< the code given to stop()
+
+    [[nodiscard]] EventHandle timer(Duration delay, int order, Callback due) const {
+        auto source = std::make_unique<Source>(
+            registry, order, SystemClock{}.monotonic() + std::max(delay, Duration::zero()),
+            [due = std::move(due)](std::uint32_t) { due(); });
+        source->start_timer();
+        return source;
+    }
+    Status turn();
 };
+
+/// Waits until a source is ready, and runs the first one.
+Status SystemLoop::Impl::turn() {
+    // Room for all descriptors, so that the first in order is among those reported.
+    reported.resize(registry->descriptors.size() + 1);
+    const int count =
+        ::epoll_wait(registry->epoll.get(), reported.data(), static_cast<int>(reported.size()),
+                     milliseconds_to_wait(registry->timers));
+    if (count < 0 && errno != EINTR)
+        return errno_error("event loop", errno);
+    const auto now = SystemClock{}.monotonic();
+    Source* next = nullptr;
+    std::uint32_t events = 0;
+    for (const auto& event :
+         std::span{reported}.first(static_cast<std::size_t>(std::max(count, 0)))) {
+        auto* source = static_cast<Source*>(event.data.ptr);
+        if (next && !source->precedes(*next))
+            continue;
+        next = source;
+        events = event.events;
+    }
+    for (auto* timer : registry->timers)
+        if (timer->since() <= now && (!next || timer->precedes(*next)))
+            next = timer;
+    if (next)
+        next->run(events, now);
+    return gpuprobe::Done{};
+}
 
 SystemLoop::SystemLoop(std::unique_ptr<Impl> impl) : impl_{std::move(impl)} {}
 SystemLoop::~SystemLoop() = default;
 
 Result<std::unique_ptr<SystemLoop>> SystemLoop::create() {
-    sd_event* event = nullptr;
-    if (const int problem = sd_event_new(&event); problem < 0)
-        return errno_error("event loop", -problem);
     auto impl = std::make_unique<Impl>();
-    impl->event.reset(event);
+    impl->registry->epoll.reset(::epoll_create1(EPOLL_CLOEXEC));
+    if (!impl->registry->epoll)
+        return errno_error("event loop", errno);
     return std::unique_ptr<SystemLoop>{new SystemLoop{std::move(impl)}};
 }
 
-EventHandle SystemLoop::watch(int fd,
-                              std::uint32_t events,
-                              Priority priority,
-                              std::function<void(std::uint32_t)> ready) {
-    auto source = std::make_unique<Source>();
-    source->ready = std::move(ready);
-    sd_event_source* raw = nullptr;
+EventHandle SystemLoop::watch(int fd, std::uint32_t events, Priority priority, Ready ready) {
+    auto source =
+        std::make_unique<Source>(impl_->registry, order_of(priority), now(), std::move(ready));
     // On failure the caller gets no handle, and the callback never runs.
-    if (sd_event_add_io(impl_->event.get(), &raw, fd, events, on_io, source.get()) < 0)
-        return nullptr;
-    source->source.reset(raw);
-    sd_event_source_set_priority(raw, order_of(priority));
-    return source;
+    return source->watch(fd, events) ? std::move(source) : nullptr;
 }
 
 EventHandle SystemLoop::after(Duration delay, Callback due) {
-    auto source = std::make_unique<Source>();
-    source->ready = [due = std::move(due)](std::uint32_t) { due(); };
-    sd_event_source* raw = nullptr;
-    // A delay in the past is due at once.
-    const auto wait = static_cast<std::uint64_t>(std::max<Duration::rep>(delay.count(), 0));
-    if (sd_event_add_time_relative(impl_->event.get(), &raw, CLOCK_MONOTONIC, wait,
-                                   /*accuracy=*/1000, on_time, source.get()) < 0)
-        return nullptr;
-    source->source.reset(raw);
-    // Timers run before workers: otherwise a worker that never stops writing could starve a
-    // deadline.
-    sd_event_source_set_priority(raw, order_of(Priority::Worker) - 1);
-    return source;
+    return impl_->timer(delay, kTimerOrder, std::move(due));
 }
 
 EventHandle SystemLoop::defer(Callback next) {
-    auto source = std::make_unique<Source>();
-    source->ready = [next = std::move(next)](std::uint32_t) { next(); };
-    sd_event_source* raw = nullptr;
-    if (sd_event_add_defer(impl_->event.get(), &raw, on_defer, source.get()) < 0)
-        return nullptr;
-    source->source.reset(raw);
-    return source;
+    return impl_->timer(Duration::zero(), order_of(Priority::Normal), std::move(next));
 }
 
 MonotonicTime SystemLoop::now() const {
@@ -132,63 +175,57 @@ MonotonicTime SystemLoop::now() const {
 }
 
 Result<int> SystemLoop::run() {
-    // The code given to sd_event_exit(), or a negative errno value.
-    const int code = sd_event_loop(impl_->event.get());
-    if (code < 0)
-        return errno_error("event loop", -code);
-    return code;
+    while (!impl_->exit)
+        TRY(impl_->turn());
+    return *impl_->exit;
 }
 
 Status SystemLoop::run_until(const std::function<bool()>& done) {
     while (!done()) {
-        const int turned =
-            sd_event_run(impl_->event.get(), std::numeric_limits<std::uint64_t>::max());
-        if (turned < 0)
-            return errno_error("event loop", -turned);
+        // stop() was called: the condition will not become true any more.
+        if (impl_->exit)
+            return errno_error("event loop", ESTALE);
+        TRY(impl_->turn());
     }
     return gpuprobe::Done{};
 }
 
 void SystemLoop::stop(int code) {
-    sd_event_exit(impl_->event.get(), code);
+    impl_->exit = code;
+}
+
+/// Blocks the signals and returns a descriptor that reports them, so that they are handled between
+/// callbacks like any other event. Errors: Io.
+static Result<UniqueFd> signals_of(std::initializer_list<int> signals) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int signal : signals)
+        sigaddset(&set, signal);
+    if (::sigprocmask(SIG_BLOCK, &set, nullptr) != 0)
+        return errno_error("sigprocmask", errno);
+    UniqueFd fd{::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK)};
+    if (!fd)
+        return errno_error("signalfd", errno);
+    return fd;
 }
 
 Status SystemLoop::stop_on_signals() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGINT);
-    if (sigprocmask(SIG_BLOCK, &signals, nullptr) != 0)
-        return errno_error("sigprocmask", errno);
-    // The signals must be blocked before sd-event can receive them through a signalfd.
-    const auto add = [this](int signal, SdSource& into) {
-        sd_event_source* raw = nullptr;
-        // Without a callback, sd-event exits the loop with the code in userdata: nullptr, that is
-        // 0.
-        const int added = sd_event_add_signal(impl_->event.get(), &raw, signal, nullptr, nullptr);
-        into.reset(raw);
-        return added;
-    };
-    if (const int added = add(SIGTERM, impl_->terminate); added < 0)
-        return errno_error("SIGTERM", -added);
-    if (const int added = add(SIGINT, impl_->interrupt); added < 0)
-        return errno_error("SIGINT", -added);
+    impl_->stop_signals = TRY(signals_of({SIGTERM, SIGINT}));
+    impl_->on_stop = watch(impl_->stop_signals.get(), EPOLLIN, Priority::Hardware,
+                           [this](std::uint32_t) { stop(0); });
     return gpuprobe::Done{};
 }
 
 Status SystemLoop::on_hangup(Callback hung_up) {
-    sigset_t signals;
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGHUP);
-    if (sigprocmask(SIG_BLOCK, &signals, nullptr) != 0)
-        return errno_error("sigprocmask", errno);
-    impl_->hangup.ready = [call = std::move(hung_up)](std::uint32_t) { call(); };
-    sd_event_source* raw = nullptr;
-    const int added =
-        sd_event_add_signal(impl_->event.get(), &raw, SIGHUP, on_signal, &impl_->hangup);
-    impl_->hangup.source.reset(raw);
-    if (added < 0)
-        return errno_error("SIGHUP", -added);
+    impl_->hangup = TRY(signals_of({SIGHUP}));
+    impl_->on_hangup =
+        watch(impl_->hangup.get(), EPOLLIN, Priority::Hardware,
+              [fd = impl_->hangup.get(), hung_up = std::move(hung_up)](std::uint32_t) {
+                  // The kernel merges signals that were not read yet.
+                  signalfd_siginfo info = {};
+                  if (::read(fd, &info, sizeof info) > 0)
+                      hung_up();
+              });
     return gpuprobe::Done{};
 }
 

@@ -41,7 +41,7 @@ public:
     [[nodiscard]] virtual MonotonicTime now() const = 0;
 };
 
-/// The production loop, based on sd-event(3). In the portable program it is based on poll(2).
+/// The loop of all programs, based on epoll(7).
 class SystemLoop final : public EventLoop {
 public:
     /// Errors: Internal if the kernel cannot create an epoll descriptor.
