@@ -12,6 +12,7 @@
 #include "explain/phrase.h"
 #include "explain/report_text.h"
 #include "explain/wording_table.h"
+#include "policy/text_template.h"
 #include "report/api_table.h"
 
 namespace gpuprobe::inline explain {
@@ -38,44 +39,6 @@ std::optional<std::string> written(const Value& value, ValueForm form) {
     if (form == ValueForm::CommandWord && may_be_anything)
         return command_word(whole);
     return scrubbed(whole);
-}
-
-/// A part of a filled template.
-struct Piece {
-    std::string text = {};
-    bool is_complete = true;
-};
-
-/// Fills a pattern without brackets. Unknown placeholders become "?".
-Piece filled_piece(std::string_view pattern, const WordLookup& lookup) {
-    Piece piece;
-    while (!pattern.empty()) {
-        const auto open = std::min(pattern.find('{'), pattern.size());
-        piece.text += pattern.substr(0, open);
-        pattern.remove_prefix(open);
-        if (pattern.empty())
-            break;
-        const auto close = std::min(pattern.find('}'), pattern.size() - 1);
-        // Text up to the closing brace; an unclosed brace extends to the end.
-        const auto member = lookup(pattern.substr(1, close - 1));
-        piece.text += member.value_or(std::string{kNothingKnown});
-        piece.is_complete = piece.is_complete && member;
-        pattern.remove_prefix(close + 1);
-    }
-    return piece;
-}
-
-/// Fills "A|B": the first alternative whose placeholders are all known, else "".
-std::string first_complete(std::string_view alternatives, const WordLookup& lookup) {
-    while (true) {
-        const auto bar = std::min(alternatives.find('|'), alternatives.size());
-        auto piece = filled_piece(alternatives.substr(0, bar), lookup);
-        if (piece.is_complete)
-            return std::move(piece.text);
-        if (bar == alternatives.size())
-            return {};
-        alternatives.remove_prefix(bar + 1);
-    }
 }
 
 /// The text of a reason without wording: "code (key=value, …)".
@@ -242,23 +205,8 @@ std::optional<std::string> detail_word(const Value& detail,
     return written(member, form);
 }
 
-std::string filled(std::string_view pattern, const WordLookup& lookup) {
-    std::string text;
-    while (!pattern.empty()) {
-        const auto open = std::min(pattern.find('['), pattern.size());
-        text += filled_piece(pattern.substr(0, open), lookup).text;
-        pattern.remove_prefix(open);
-        if (pattern.empty())
-            break;
-        const auto close = std::min(pattern.find(']'), pattern.size() - 1);
-        text += first_complete(pattern.substr(1, close - 1), lookup);
-        pattern.remove_prefix(close + 1);
-    }
-    return text;
-}
-
 std::string filled(std::string_view pattern, const Value& detail) {
-    return filled(pattern, [&detail](std::string_view placeholder) {
+    return filled_sentence(pattern, [&detail](std::string_view placeholder) {
         return detail_word(detail, placeholder);
     });
 }
@@ -279,7 +227,7 @@ Explained explained(const Reason& reason, const ReasonPlace& place) {
     if (!wording)
         return {.text = unworded(reason)};
     const auto words = [&](std::string_view pattern, ValueForm form) {
-        return filled(pattern, [&](std::string_view placeholder) {
+        return filled_sentence(pattern, [&](std::string_view placeholder) {
             return detail_word(reason.detail, placeholder, place, form);
         });
     };

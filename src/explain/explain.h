@@ -58,16 +58,8 @@ ExplainedList explained(const VariantCandidate& candidate, const ReasonPlace& pl
 /// Adds an item unless the list already contains it.
 void add_once(std::vector<std::string>& items, const std::string& item);
 
-/// The text for a placeholder whose value is unknown.
-constexpr std::string_view kNothingKnown = "?";
-
-/// Returns the text for a placeholder, which is passed without its braces; nullopt if it is
-/// unknown.
-using WordLookup = std::function<std::optional<std::string>(std::string_view placeholder)>;
-
-/// Fills the placeholders of a template (see explain/wording_table.h).
-std::string filled(std::string_view pattern, const WordLookup& lookup);
-/// The same with the members of the detail.
+/// Fills a sentence (policy/text_template.h) with the members of a reason's detail, in the formats
+/// of explain/wording_table.h.
 std::string filled(std::string_view pattern, const Value& detail);
 
 /// The sentence for a code, a template; empty for an unknown code.

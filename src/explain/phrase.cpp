@@ -6,7 +6,7 @@
 #include <charconv>
 
 #include "base/text.h"
-#include "explain/explain.h"
+#include "policy/text_template.h"
 
 namespace gpuprobe::inline explain {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 std::string filled_with(std::string_view sentence,
                         std::initializer_list<PhraseWord> words,
                         const std::optional<std::string>& number) {
-    return filled(sentence, [&](std::string_view name) -> std::optional<std::string> {
+    return filled_sentence(sentence, [&](std::string_view name) -> std::optional<std::string> {
         if (name == "number")
             if (number)
                 return number;

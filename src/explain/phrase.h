@@ -22,7 +22,7 @@ struct PhraseWord {
     std::optional<std::string> text = {};
 };
 
-/// Fills a sentence such as "{backend}[ on {gpu}]" by the rules of explain/wording_table.h.
+/// Fills a sentence such as "{backend}[ on {gpu}]" (policy/text_template.h).
 std::string phrase(std::string_view sentence, std::initializer_list<PhraseWord> words);
 
 /// Fills the sentence `one` for the number 1, else `others`; "{number}" is the number. Only this

@@ -5,6 +5,7 @@
 
 #include "explain/explain.h"
 #include "explain/phrase.h"
+#include "policy/text_template.h"
 
 namespace gpuprobe::inline explain {
 namespace {
@@ -218,13 +219,13 @@ std::optional<std::string> Place::word(std::string_view placeholder,
 }
 
 std::string Place::sentence(std::string_view pattern, const Value& evidence) const {
-    return filled(pattern, [&](std::string_view placeholder) {
+    return filled_sentence(pattern, [&](std::string_view placeholder) {
         return word(placeholder, evidence, ValueForm::Prose);
     });
 }
 
 std::string Place::fix(std::string_view pattern, const Value& evidence) const {
-    return filled(pattern, [&](std::string_view placeholder) {
+    return filled_sentence(pattern, [&](std::string_view placeholder) {
         return word(placeholder, evidence, ValueForm::CommandWord);
     });
 }
@@ -233,7 +234,7 @@ std::optional<std::string> Place::command(std::string_view pattern, const Value&
     constexpr std::string_view kInstall = "install:";
     // A command with an unknown value must not be run.
     bool is_whole = true;
-    auto text = filled(pattern, [&](std::string_view placeholder) {
+    auto text = filled_sentence(pattern, [&](std::string_view placeholder) {
         auto found = placeholder.starts_with(kInstall)
                          ? install_command(std::string{placeholder.substr(kInstall.size())})
                          : word(placeholder, evidence, ValueForm::CommandWord);

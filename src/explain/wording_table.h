@@ -5,9 +5,9 @@
 
 namespace gpuprobe::inline explain {
 
-/// The English text for a reason's code. In both texts, "{key}" is replaced by that member of the
-/// reason's detail, and text in "[" and "]" is left out if a member that it names is unknown.
-/// "[A|B]" uses the first alternative whose members are known. "{key:size}" formats bytes,
+/// The English text for a reason's code. Both texts are sentences (policy/text_template.h), in
+/// which
+/// "{key}" is that member of the reason's detail. "{key:size}" formats bytes,
 /// "{key:rate}" a score, "{key:time}" microseconds since the epoch, "{key:vendor}" a vendor's id,
 /// "{key:harm}" how a driver failed, "{key:number}" the number at the end of a text, "{key:why}"
 /// and "{key:fix}" the reasons inside the reason.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,20 +11,7 @@
 #include "base/record.h"
 #include "report/api_table.h"
 
-/// Text templates with facts in braces: "{nvidia_uuids}", "{requested} is not available".
-
 namespace gpuprobe::inline policy {
-
-/// Returns the value of the named fact; nullopt if it is unknown.
-using FactLookup = std::function<std::optional<std::string>(std::string_view name)>;
-
-/// The error in a template: an unpaired brace or a fact for which `exists` is false; nullopt if the
-/// template is valid.
-std::optional<std::string> template_problem(std::string_view text,
-                                            const std::function<bool(std::string_view)>& exists);
-
-/// The template with its facts filled in; nullopt if one of them is unknown.
-std::optional<std::string> filled_template(std::string_view text, const FactLookup& fact);
 
 /// Whether the CPU is the last choice or never used.
 enum class CpuPolicy { Last, Forbid };

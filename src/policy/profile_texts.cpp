@@ -265,7 +265,7 @@ std::optional<std::string> message_problem(std::string_view key, std::string_vie
 std::optional<std::string> message_for(const Profile& profile,
                                        std::string_view situation,
                                        std::string_view word,
-                                       const FactLookup& fact) {
+                                       const WordLookup& fact) {
     // A key with the word takes precedence over one without.
     auto found = profile.messages.find(std::string{situation} + ":" + std::string{word});
     if (found == profile.messages.end())

@@ -12,6 +12,7 @@
 #include "policy/fact.h"
 #include "policy/gpu_selection.h"
 #include "policy/profile.h"
+#include "policy/text_template.h"
 
 namespace gpuprobe::inline policy {
 
@@ -37,7 +38,7 @@ std::optional<std::string> message_problem(std::string_view key, std::string_vie
 std::optional<std::string> message_for(const Profile& profile,
                                        std::string_view situation,
                                        std::string_view word,
-                                       const FactLookup& fact);
+                                       const WordLookup& fact);
 
 /// The accepted values of `backend` in a request, separated by commas.
 std::string known_requests(const Profile& profile);

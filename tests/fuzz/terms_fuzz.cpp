@@ -11,6 +11,7 @@
 #include "policy/causes.h"
 #include "policy/profile.h"
 #include "policy/term.h"
+#include "policy/text_template.h"
 
 namespace {
 
