@@ -8,7 +8,9 @@
 #include "backends/cuda/cuda.h"
 #include "backends/drm/drm.h"
 #include "backends/hip/hip.h"
+#ifdef GPUPROBE_LEVEL_ZERO
 #include "backends/level_zero/level_zero.h"
+#endif
 #include "backends/nvml/nvml.h"
 #include "backends/opencl/opencl.h"
 #include "backends/pci/pci.h"
@@ -46,6 +48,13 @@ consteval std::string_view word_of(Api api) {
     return info_of(api).word;
 }
 
+#ifndef GPUPROBE_LEVEL_ZERO
+/// Used if the headers of Level Zero were missing at build time (see CMakeLists.txt).
+Answer query_nothing(const ProbeTarget&, Sink&) {
+    return {.outcome = Outcome::Absent, .note = "this build has no support for Level Zero"};
+}
+#endif
+
 }  // namespace
 
 std::span<const Backend> registry() {
@@ -56,10 +65,15 @@ std::span<const Backend> registry() {
             .api = word_of(Api::Cuda), .query = query_devices<visit_cuda>, .compute = visit_cuda},
         Backend{.api = word_of(Api::Drm), .query = query_drm},
         Backend{.api = word_of(Api::Hip), .query = query_devices<visit_rocm>, .compute = visit_hip},
+#ifdef GPUPROBE_LEVEL_ZERO
         Backend{.api = word_of(Api::LevelZero),
                 .query = query_devices<visit_level_zero>,
                 .compute = visit_level_zero},
         Backend{.api = word_of(Api::LevelZeroSysman), .query = query_level_zero_sysman},
+#else
+        Backend{.api = word_of(Api::LevelZero), .query = query_nothing},
+        Backend{.api = word_of(Api::LevelZeroSysman), .query = query_nothing},
+#endif
         Backend{.api = word_of(Api::Nvml), .query = query_nvml, .processes = list_nvml_processes},
         Backend{.api = word_of(Api::OpenCl),
                 .query = query_devices<visit_opencl>,

@@ -19,7 +19,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-// Limits of docs/consumers.md: sizes are in bytes, the rest are numbers of entries.
+// Limits of docs/applications.md: sizes are in bytes, the rest are numbers of entries.
 constexpr std::size_t kMaxProfileWord = 64;
 constexpr std::size_t kMaxBrings = 32;
 constexpr std::size_t kMaxDescription = 1024;

@@ -40,6 +40,7 @@ FOREIGN = [
     (r"nettle/", ["base/sha256.cpp", "knowledge/signature.cpp"]),
     (r"vulkan/", ["backends/vulkan"]),
     (r"CL/", ["backends/opencl"]),
+    (r"level_zero/", ["backends/level_zero"]),
     (r"pci/", ["backends/pci"]),
     (r"(lib)?drm/", ["backends/drm"]),
     (r"dlfcn\.h", ["backends"]),

@@ -12,98 +12,105 @@
 namespace gpuprobe::backends {
 namespace {
 
-using ze::Device;
-using ze::kSuccess;
 using ze::Symbols;
 
 constexpr std::uint32_t kMaxMemories = 64;
 constexpr std::uint64_t kHertzPerMegahertz = 1'000'000;
 
+/// `Address`: ze_pci_address_ext_t or zes_pci_address_t.
+template <class Address>
+std::optional<PciAddress> address_of(const Address& address) {
+    return pci_address(address.domain, address.bus, address.device, address.function);
+}
+
 /// Adds the PCI address; old loaders lack the function.
-void add_pci(const Symbols& api, Device device, DeviceFacts& facts) {
-    ze::PciExtProperties pci;
-    if (api.pci_properties && api.pci_properties(device, &pci) == kSuccess)
-        facts.pci = pci_address(pci.domain, pci.bus, pci.device, pci.function);
+void add_pci(const Symbols& api, ze_device_handle_t device, DeviceFacts& facts) {
+    auto pci = ze::made<ze_pci_ext_properties_t>(ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES);
+    if (api.pci_properties && api.pci_properties(device, &pci) == ZE_RESULT_SUCCESS)
+        facts.pci = address_of(pci.address);
 }
 
 /// Adds the sum of the memories, of which each tile has one.
-void add_memory(const Symbols& api, Device device, DeviceFacts& facts) {
-    std::vector<ze::MemoryProperties> memories;
-    const auto query = [&](std::uint32_t* count, ze::MemoryProperties* list) {
+void add_memory(const Symbols& api, ze_device_handle_t device, DeviceFacts& facts) {
+    std::vector<ze_device_memory_properties_t> memories;
+    const auto query = [&](std::uint32_t* count, ze_device_memory_properties_t* list) {
         return api.memory_properties(device, count, list);
     };
-    (void)ze::listed(query, kMaxMemories, memories);  // empty if it fails
+    (void)ze::listed(query, kMaxMemories, memories,
+                     ze::made<ze_device_memory_properties_t>(
+                         ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES));  // empty if it fails
     std::uint64_t total = 0;
     for (const auto& memory : memories)
-        total += memory.total_size;
+        total += memory.totalSize;
     if (total > 0)
         facts.memory = FactMemory{.total = Bytes{total}};
 }
 
 /// Adds the features that kernels can use; null if unknown.
-void add_modules(const Symbols& api, Device device, DeviceFacts& facts) {
-    ze::ModuleProperties modules;
-    const bool known = api.module_properties(device, &modules) == kSuccess;
+void add_modules(const Symbols& api, ze_device_handle_t device, DeviceFacts& facts) {
+    auto modules =
+        ze::made<ze_device_module_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES);
+    const bool known = api.module_properties(device, &modules) == ZE_RESULT_SUCCESS;
     const auto flag = [&](std::uint32_t bit) {
         return known ? Value{(modules.flags & bit) != 0} : Value{};
     };
-    facts.extra["spirv_version"] = to_value(level_zero_version(modules.spirv_version));
-    facts.extra["fp16"] = flag(ze::kModuleFp16);
-    facts.extra["fp64"] = flag(ze::kModuleFp64);
-    facts.extra["int64_atomics"] = flag(ze::kModuleInt64Atomics);
-    facts.extra["integer_dot_product"] = flag(ze::kModuleDp4a);
+    facts.extra["spirv_version"] = to_value(level_zero_version(modules.spirvVersionSupported));
+    facts.extra["fp16"] = flag(ZE_DEVICE_MODULE_FLAG_FP16);
+    facts.extra["fp64"] = flag(ZE_DEVICE_MODULE_FLAG_FP64);
+    facts.extra["int64_atomics"] = flag(ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS);
+    facts.extra["integer_dot_product"] = flag(ZE_DEVICE_MODULE_FLAG_DP4A);
 }
 
 /// Adds the number and kind of execution units.
-void add_shape(const ze::DeviceProperties& properties, DeviceFacts& facts) {
-    const auto units = std::uint64_t{properties.slices} * properties.subslices_per_slice *
-                       properties.eus_per_subslice;
+void add_shape(const ze_device_properties_t& properties, DeviceFacts& facts) {
+    const auto units = std::uint64_t{properties.numSlices} * properties.numSubslicesPerSlice *
+                       properties.numEUsPerSubslice;
     facts.extra["execution_units"] = unless_zero(units);
-    facts.extra["threads_per_execution_unit"] = unless_zero(properties.threads_per_eu);
-    facts.extra["simd_width"] = unless_zero(properties.simd_width);
-    facts.extra["clock_hz"] = unless_zero(properties.core_clock_mhz * kHertzPerMegahertz);
-    facts.extra["max_memory_allocation_size"] = unless_zero(properties.max_memory_allocation_size);
-    facts.extra["ecc"] = (properties.flags & ze::kDeviceEcc) != 0;
+    facts.extra["threads_per_execution_unit"] = unless_zero(properties.numThreadsPerEU);
+    facts.extra["simd_width"] = unless_zero(properties.physicalEUSimdWidth);
+    facts.extra["clock_hz"] = unless_zero(properties.coreClockRate * kHertzPerMegahertz);
+    facts.extra["max_memory_allocation_size"] = unless_zero(properties.maxMemAllocSize);
+    facts.extra["ecc"] = (properties.flags & ZE_DEVICE_PROPERTY_FLAG_ECC) != 0;
 }
 
 /// The names of error codes. Source: ze_api.h, ze_result_t.
 constexpr std::array<NumberWord, 10> kCodes = {{
-    {0x70000001, "ZE_RESULT_ERROR_DEVICE_LOST"},
-    {0x70000002, "ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY"},
-    {0x70000003, "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY"},
-    {0x70000004, "ZE_RESULT_ERROR_MODULE_BUILD_FAILURE"},
-    {0x70000006, "ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET"},
-    {0x70010000, "ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS"},
-    {0x70020000, "ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE"},
-    {ze::kUninitialized, "ZE_RESULT_ERROR_UNINITIALIZED"},
-    {0x78000002, "ZE_RESULT_ERROR_UNSUPPORTED_VERSION"},
-    {0x78000003, "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE"},
+    {ZE_RESULT_ERROR_DEVICE_LOST, "ZE_RESULT_ERROR_DEVICE_LOST"},
+    {ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY, "ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY"},
+    {ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY, "ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY"},
+    {ZE_RESULT_ERROR_MODULE_BUILD_FAILURE, "ZE_RESULT_ERROR_MODULE_BUILD_FAILURE"},
+    {ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET, "ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET"},
+    {ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS, "ZE_RESULT_ERROR_INSUFFICIENT_PERMISSIONS"},
+    {ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE, "ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE"},
+    {ZE_RESULT_ERROR_UNINITIALIZED, "ZE_RESULT_ERROR_UNINITIALIZED"},
+    {ZE_RESULT_ERROR_UNSUPPORTED_VERSION, "ZE_RESULT_ERROR_UNSUPPORTED_VERSION"},
+    {ZE_RESULT_ERROR_UNSUPPORTED_FEATURE, "ZE_RESULT_ERROR_UNSUPPORTED_FEATURE"},
 }};
 
 }  // namespace
 
-void add_level_zero_identity(const ze::DeviceProperties& properties, DeviceFacts& facts) {
+void add_level_zero_identity(const ze_device_properties_t& properties, DeviceFacts& facts) {
     facts.name = clean_text({properties.name, sizeof properties.name});
-    facts.vendor_id = pci_id_text(properties.vendor_id);
-    facts.device_id = pci_id_text(properties.device_id);
-    facts.uuid = canonical_uuid(properties.uuid.bytes);
-    facts.type = level_zero_type(properties.kind, properties.flags);
-    facts.extra["device_type"] = to_value(level_zero_kind_word(properties.kind));
+    facts.vendor_id = pci_id_text(properties.vendorId);
+    facts.device_id = pci_id_text(properties.deviceId);
+    facts.uuid = canonical_uuid(properties.uuid.id);
+    facts.type = level_zero_type(properties.type, properties.flags);
+    facts.extra["device_type"] = to_value(level_zero_kind_word(properties.type));
 }
 
 DeviceFacts level_zero_facts(const Symbols& api,
-                             Device device,
+                             ze_device_handle_t device,
                              const LevelZeroDriver& driver,
                              std::uint32_t index) {
     DeviceFacts facts{.index = index};
     facts.extra["api_version"] = to_value(driver.api_version);
     facts.extra["driver_version"] = to_value(driver.driver_version);
-    ze::DeviceProperties properties;
+    auto properties = ze::made<ze_device_properties_t>(ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES);
     ze::IpVersionExt ip;
     // A driver that does not know a chained structure may reject the call.
     if (driver.knows_ip_version)
-        properties.next = &ip;
-    if (const auto code = api.device_properties(device, &properties); code != kSuccess) {
+        properties.pNext = &ip;
+    if (const auto code = api.device_properties(device, &properties); code != ZE_RESULT_SUCCESS) {
         facts.extra["error"] =
             to_value(level_zero_refusal("level_zero", api.device_properties.name, code).note);
         return facts;
@@ -117,7 +124,7 @@ DeviceFacts level_zero_facts(const Symbols& api,
     return facts;
 }
 
-std::optional<std::string> level_zero_kind_word(ze::DeviceKind kind) {
+std::optional<std::string> level_zero_kind_word(ze_device_type_t kind) {
     constexpr std::array<std::string_view, 6> kWords = {"", "gpu", "cpu", "fpga", "mca", "npu"};
     const auto number = static_cast<std::uint32_t>(kind);
     if (number == 0)
@@ -127,14 +134,15 @@ std::optional<std::string> level_zero_kind_word(ze::DeviceKind kind) {
     return std::string{kWords[number]};
 }
 
-std::optional<DeviceType> level_zero_type(ze::DeviceKind kind, std::uint32_t flags) {
-    if (kind == ze::DeviceKind{})
+std::optional<DeviceType> level_zero_type(ze_device_type_t kind, std::uint32_t flags) {
+    if (kind == ze_device_type_t{})
         return std::nullopt;
-    if (kind == ze::DeviceKind::Cpu)
+    if (kind == ZE_DEVICE_TYPE_CPU)
         return DeviceType::Cpu;
-    if (kind != ze::DeviceKind::Gpu)
+    if (kind != ZE_DEVICE_TYPE_GPU)
         return DeviceType::Other;
-    return flags & ze::kDeviceIntegrated ? DeviceType::Integrated : DeviceType::Discrete;
+    return flags & ZE_DEVICE_PROPERTY_FLAG_INTEGRATED ? DeviceType::Integrated
+                                                      : DeviceType::Discrete;
 }
 
 std::optional<std::string> level_zero_version(std::uint32_t version) {
@@ -156,7 +164,7 @@ std::string level_zero_code_text(ze::Code code) {
 Answer level_zero_refusal(std::string_view api, std::string_view call, ze::Code code) {
     const auto refusal = refused_call("api-refused", call, level_zero_code_text(code), code);
     // No driver is installed, or no driver found a device.
-    if (code == ze::kUninitialized)
+    if (code == ZE_RESULT_ERROR_UNINITIALIZED)
         return without_devices(refusal.note, {{"api", Value{api}}});
     return answer_of(refusal);
 }
@@ -174,11 +182,11 @@ struct Memory {
     std::uint64_t size = 0;
     std::uint64_t free = 0;
     bool has_state = true;  ///< false if any module has no state: size and free are incomplete
-    zes::Health health = zes::Health::Unknown;
+    zes_mem_health_t health = ZES_MEM_HEALTH_UNKNOWN;
 };
 
 /// The word for a state of health.
-std::string_view health_word(zes::Health health) {
+std::string_view health_word(zes_mem_health_t health) {
     constexpr std::array<std::string_view, 5> kWords = {"unknown", "ok", "degraded", "critical",
                                                         "replace"};
     const auto number = static_cast<std::size_t>(health);
@@ -204,33 +212,33 @@ private:
 };
 
 /// Adds a memory module to the sums, if it is on the device.
-void add_module(const zes::Symbols& api, zes::Memory module, Memory& sums) {
-    zes::MemoryProperties properties;
-    if (api.memory_properties(module, &properties) != zes::kSuccess ||
-        properties.location != zes::kOnDevice)
+void add_module(const zes::Symbols& api, zes_mem_handle_t module, Memory& sums) {
+    auto properties = ze::made<zes_mem_properties_t>(ZES_STRUCTURE_TYPE_MEM_PROPERTIES);
+    if (api.memory_properties(module, &properties) != ZE_RESULT_SUCCESS ||
+        properties.location != ZES_MEM_LOC_DEVICE)
         return;
-    sums.physical += properties.physical_size;
-    zes::MemoryState state;
-    if (api.memory_state(module, &state) != zes::kSuccess) {
+    sums.physical += properties.physicalSize;
+    auto state = ze::made<zes_mem_state_t>(ZES_STRUCTURE_TYPE_MEM_STATE);
+    if (api.memory_state(module, &state) != ZE_RESULT_SUCCESS) {
         sums.has_state = false;
         return;
     }
     sums.size += state.size;
     sums.free += state.free;
-    // The worst state counts; see zes::Health.
+    // The worst state counts; see zes_mem_health_t.
     sums.health = std::max(sums.health, state.health);
 }
 
 /// Adds the memory facts. Without CAP_PERFMON the kernel reports all memory as free, so if nothing
 /// is used, the free memory counts as unknown. Source: Linux, drivers/gpu/drm/i915/i915_query.c;
 /// oneapi-src/level-zero, issue 133.
-void add_memory(const zes::Symbols& api, zes::Device device, DeviceFacts& facts) {
-    std::vector<zes::Memory> modules;
-    const auto query = [&](std::uint32_t* count, zes::Memory* list) {
+void add_memory(const zes::Symbols& api, zes_device_handle_t device, DeviceFacts& facts) {
+    std::vector<zes_mem_handle_t> modules;
+    const auto query = [&](std::uint32_t* count, zes_mem_handle_t* list) {
         return api.memories(device, count, list);
     };
     Memory sums;
-    if (ze::listed(query, kMaxMemoryModules, modules) == zes::kSuccess)
+    if (ze::listed(query, kMaxMemoryModules, modules) == ZE_RESULT_SUCCESS)
         for (auto* const module : modules)
             add_module(api, module, sums);
     facts.extra["memory_physical"] = sums.physical > 0 ? Value{sums.physical} : Value{};
@@ -242,25 +250,25 @@ void add_memory(const zes::Symbols& api, zes::Device device, DeviceFacts& facts)
         facts.memory->free = Bytes{sums.free};
 }
 
-Answer refused(const char* function, zes::Code code) {
+Answer refused(const char* function, ze::Code code) {
     return level_zero_refusal(kSysman, function, code);
 }
 
-DeviceFacts device_facts(const zes::Symbols& api, zes::Device device, std::uint32_t index) {
+DeviceFacts device_facts(const zes::Symbols& api, zes_device_handle_t device, std::uint32_t index) {
     DeviceFacts facts{.index = index};
-    zes::DeviceProperties properties;
-    if (const auto code = api.device_properties(device, &properties); code == zes::kSuccess) {
+    auto properties = ze::made<zes_device_properties_t>(ZES_STRUCTURE_TYPE_DEVICE_PROPERTIES);
+    if (const auto code = api.device_properties(device, &properties); code == ZE_RESULT_SUCCESS) {
         add_level_zero_identity(properties.core, facts);
         facts.extra["driver_version"] =
-            to_value(clean_text({properties.driver_version, sizeof properties.driver_version}));
-        facts.extra["tiles"] = properties.subdevices;
+            to_value(clean_text({properties.driverVersion, sizeof properties.driverVersion}));
+        facts.extra["tiles"] = properties.numSubdevices;
     } else {
         facts.extra["error"] = to_value(refused(api.device_properties.name, code).note);
     }
     // Even without the other properties, the address identifies the device.
-    zes::PciProperties pci;
-    if (api.pci_properties(device, &pci) == zes::kSuccess)
-        facts.pci = pci_address(pci.domain, pci.bus, pci.device, pci.function);
+    auto pci = ze::made<zes_pci_properties_t>(ZES_STRUCTURE_TYPE_PCI_PROPERTIES);
+    if (api.pci_properties(device, &pci) == ZE_RESULT_SUCCESS)
+        facts.pci = address_of(pci.address);
     add_memory(api, device, facts);
     return facts;
 }
@@ -270,15 +278,15 @@ Answer query_devices_of(const zes::Symbols& api, Sink& sink) {
     sink.phase("instance");
     (void)TRY(call(refused, api.init, 0U));
     sink.phase("enumerate");
-    std::vector<zes::Driver> drivers;
+    std::vector<zes_driver_handle_t> drivers;
     if (const auto code = ze::listed(api.driver_get, kMaxSysmanDrivers, drivers);
-        code != zes::kSuccess)
+        code != ZE_RESULT_SUCCESS)
         return refused(api.driver_get.name, code);
     sink.phase("query");
     std::uint32_t index = 0;
     for (auto* const driver : drivers) {
-        std::vector<zes::Device> devices;
-        const auto query = [&](std::uint32_t* count, zes::Device* list) {
+        std::vector<zes_device_handle_t> devices;
+        const auto query = [&](std::uint32_t* count, zes_device_handle_t* list) {
             return api.device_get(driver, count, list);
         };
         // A driver that fails is treated as one without devices.

@@ -29,18 +29,18 @@ constexpr std::array<Bytecode, kKernels> kBytecodes = {
 /// The reason code for an error. Source: "ze_result_t".
 const char* reason_of(ze::Code code) {
     switch (code) {
-        case ze::kNotReady:
+        case ZE_RESULT_NOT_READY:
             return "dispatch-timed-out";
-        case 0x70000001:  // ZE_RESULT_ERROR_DEVICE_LOST
-        case 0x70000006:  // ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET
+        case ZE_RESULT_ERROR_DEVICE_LOST:
+        case ZE_RESULT_ERROR_DEVICE_REQUIRES_RESET:
             return "device-lost";
-        case 0x70000002:  // ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY
-        case 0x70000003:  // ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY
+        case ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY:
+        case ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY:
             return "out-of-memory";
-        case 0x70000004:  // ZE_RESULT_ERROR_MODULE_BUILD_FAILURE
-        case 0x70000005:  // ZE_RESULT_ERROR_MODULE_LINK_FAILURE
+        case ZE_RESULT_ERROR_MODULE_BUILD_FAILURE:
+        case ZE_RESULT_ERROR_MODULE_LINK_FAILURE:
             return "build-failed";
-        case 0x70020000:  // ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE: the driver loads its compiler
+        case ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE:  // the driver loads its compiler
             return "compiler-missing";
         default:
             return "api-refused";
@@ -53,10 +53,12 @@ Refusal refusal(std::string_view function, ze::Code code) {
 
 class LevelZeroDevice final : public ComputeDevice {
 public:
-    LevelZeroDevice(const ze::ComputeSymbols& api, ze::Device device, const ComputeLimits& limits)
+    LevelZeroDevice(const ze::ComputeSymbols& api,
+                    ze_device_handle_t device,
+                    const ComputeLimits& limits)
         : ComputeDevice{limits}, api_{api}, device_{device} {}
 
-    Attempt<Done> open(ze::Driver driver);
+    Attempt<Done> open(ze_driver_handle_t driver);
     Attempt<Done> allocate(Bytes size, Bytes staging) override;
     Attempt<Done> prepare(backends::Kernel kernel) override;
     Attempt<Done> transfer(Direction direction,
@@ -75,8 +77,8 @@ private:
         };
         return {memory, release};
     }
-    Attempt<Owned<ze::Module>> build(Bytecode code);
-    Attempt<Done> set_arguments(ze::Kernel kernel, const Work& work);
+    Attempt<Owned<ze_module_handle_t>> build(Bytecode code);
+    Attempt<Done> set_arguments(ze_kernel_handle_t kernel, const Work& work);
     /// Appends a barrier: later commands start after earlier ones have ended.
     Attempt<Done> separate() {
         return call(refusal, api_.append_barrier, list_.get(), nullptr, 0U, nullptr);
@@ -85,42 +87,48 @@ private:
     Attempt<Done> finish();
 
     ze::ComputeSymbols api_;
-    ze::Device device_;
+    ze_device_handle_t device_;
     // Keep this order: members are destroyed from last to first, so the context goes last.
-    Owned<ze::Context> context_ = {};
-    Owned<ze::CommandQueue> queue_ = {};
-    Owned<ze::CommandList> list_ = {};
+    Owned<ze_context_handle_t> context_ = {};
+    Owned<ze_command_queue_handle_t> queue_ = {};
+    Owned<ze_command_list_handle_t> list_ = {};
     Owned<void*> host_ = {};
     std::array<Owned<void*>, 2> buffers_ = {};
-    std::array<Owned<ze::Module>, kKernels> modules_ = {};  ///< by first_in_module()
-    std::array<Owned<ze::Kernel>, kKernels> kernels_ = {};
+    std::array<Owned<ze_module_handle_t>, kKernels> modules_ = {};  ///< by first_in_module()
+    std::array<Owned<ze_kernel_handle_t>, kKernels> kernels_ = {};
 };
 
 std::optional<std::uint32_t> LevelZeroDevice::compute_group() const {
-    std::array<ze::QueueGroupProperties, kMaxQueueGroups> groups = {};
+    std::array<ze_command_queue_group_properties_t, kMaxQueueGroups> groups;
+    groups.fill(ze::made<ze_command_queue_group_properties_t>(
+        ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES));
     auto count = kMaxQueueGroups;
-    if (api_.queue_groups(device_, &count, groups.data()) != ze::kSuccess)
+    if (api_.queue_groups(device_, &count, groups.data()) != ZE_RESULT_SUCCESS)
         return std::nullopt;
     for (std::uint32_t i = 0; i < std::min(count, kMaxQueueGroups); ++i)
-        if ((groups[i].flags & ze::kQueueGroupCompute) != 0 && groups[i].queues > 0)
+        if ((groups[i].flags & ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE) != 0 &&
+            groups[i].numQueues > 0)
             return i;
     return std::nullopt;
 }
 
-Attempt<Done> LevelZeroDevice::open(ze::Driver driver) {
+Attempt<Done> LevelZeroDevice::open(ze_driver_handle_t driver) {
     const auto group = compute_group();
     if (!group)
         return Refusal{.code = "no-compute-queue", .note = "no queue of the device computes"};
-    const ze::ContextDesc for_context;
-    ze::Context context = nullptr;
+    const auto for_context = ze::made<ze_context_desc_t>(ZE_STRUCTURE_TYPE_CONTEXT_DESC);
+    ze_context_handle_t context = nullptr;
     (void)TRY(call(refusal, api_.create_context, driver, &for_context, &context));
     context_ = {context, api_.destroy_context};
-    const ze::CommandQueueDesc for_queue{.ordinal = *group};
-    ze::CommandQueue queue = nullptr;
+    auto for_queue = ze::made<ze_command_queue_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC);
+    for_queue.ordinal = *group;
+    for_queue.mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS;
+    ze_command_queue_handle_t queue = nullptr;
     (void)TRY(call(refusal, api_.create_queue, context, device_, &for_queue, &queue));
     queue_ = {queue, api_.destroy_queue};
-    const ze::CommandListDesc for_list{.ordinal = *group};
-    ze::CommandList list = nullptr;
+    auto for_list = ze::made<ze_command_list_desc_t>(ZE_STRUCTURE_TYPE_COMMAND_LIST_DESC);
+    for_list.commandQueueGroupOrdinal = *group;
+    ze_command_list_handle_t list = nullptr;
     (void)TRY(call(refusal, api_.create_list, context, device_, &for_list, &list));
     list_ = {list, api_.destroy_list};
     return Done{};
@@ -128,13 +136,14 @@ Attempt<Done> LevelZeroDevice::open(ze::Driver driver) {
 
 Attempt<Done> LevelZeroDevice::allocate(Bytes size, Bytes staging) {
     void* memory = nullptr;
-    const ze::DeviceMemoryDesc on_device;
+    const auto on_device =
+        ze::made<ze_device_mem_alloc_desc_t>(ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC);
     for (auto& buffer : buffers_) {
         (void)TRY(call(refusal, api_.allocate_device, context_.get(), &on_device, size.count,
                        kAlignment, device_, &memory));
         buffer = owned(memory);
     }
-    const ze::HostMemoryDesc on_host;
+    const auto on_host = ze::made<ze_host_mem_alloc_desc_t>(ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC);
     (void)TRY(call(refusal, api_.allocate_host, context_.get(), &on_host, staging.count, kAlignment,
                    &memory));
     host_ = owned(memory);
@@ -142,13 +151,17 @@ Attempt<Done> LevelZeroDevice::allocate(Bytes size, Bytes staging) {
     return Done{};
 }
 
-Attempt<Owned<ze::Module>> LevelZeroDevice::build(Bytecode code) {
+Attempt<Owned<ze_module_handle_t>> LevelZeroDevice::build(Bytecode code) {
     const auto bytes = code();
-    const ze::ModuleDesc wanted{.size = bytes.size(), .bytes = bytes.data()};
-    ze::Module module = nullptr;
+    auto wanted = ze::made<ze_module_desc_t>(ZE_STRUCTURE_TYPE_MODULE_DESC);
+    wanted.format = ZE_MODULE_FORMAT_IL_SPIRV;
+    wanted.inputSize = bytes.size();
+    wanted.pInputModule = bytes.data();
+    wanted.pBuildFlags = "";
+    ze_module_handle_t module = nullptr;
     (void)TRY(
         call(refusal, api_.create_module, context_.get(), device_, &wanted, &module, nullptr));
-    return Owned<ze::Module>{module, api_.destroy_module};
+    return Owned<ze_module_handle_t>{module, api_.destroy_module};
 }
 
 Attempt<Done> LevelZeroDevice::prepare(backends::Kernel kernel) {
@@ -158,14 +171,15 @@ Attempt<Done> LevelZeroDevice::prepare(backends::Kernel kernel) {
     auto& module = modules_[first_in_module(kBytecodes, kernel)];
     if (!module)
         module = TRY(build(kBytecodes[index_of(kernel)]));
-    const ze::KernelDesc wanted{.name = kKernelNames[index_of(kernel)]};
-    ze::Kernel made = nullptr;
+    auto wanted = ze::made<ze_kernel_desc_t>(ZE_STRUCTURE_TYPE_KERNEL_DESC);
+    wanted.pKernelName = kKernelNames[index_of(kernel)];
+    ze_kernel_handle_t made = nullptr;
     (void)TRY(call(refusal, api_.create_kernel, module.get(), &wanted, &made));
     prepared = {made, api_.destroy_kernel};
     return call(refusal, api_.set_group_size, made, kGroupThreads, 1U, 1U);
 }
 
-Attempt<Done> LevelZeroDevice::set_arguments(ze::Kernel kernel, const Work& work) {
+Attempt<Done> LevelZeroDevice::set_arguments(ze_kernel_handle_t kernel, const Work& work) {
     auto* const from = buffers_[index_of(work.from)].get();
     auto* const to = buffers_[index_of(other(work.from))].get();
     const auto set = [&](std::uint32_t index, const auto& value) {
@@ -182,7 +196,7 @@ Attempt<Done> LevelZeroDevice::run(const Work& work) {
     (void)TRY(prepare(work.kernel));
     auto* const kernel = kernels_[index_of(work.kernel)].get();
     (void)TRY(set_arguments(kernel, work));
-    const ze::GroupCount groups{.x = work.groups};
+    const ze_group_count_t groups{work.groups, 1, 1};
     for (std::uint32_t i = 0; i < work.times; ++i) {
         (void)TRY(
             call(refusal, api_.append_launch, list_.get(), kernel, &groups, nullptr, 0U, nullptr));
@@ -213,9 +227,9 @@ Attempt<Done> LevelZeroDevice::finish() {
     // zeCommandQueueSynchronize has a time limit, so no polling is needed.
     const auto limit = std::chrono::nanoseconds{max_wait(Waiting::Spinning)}.count();
     const auto code = api_.synchronize(queue_.get(), static_cast<std::uint64_t>(limit));
-    if (code == ze::kNotReady)
+    if (code == ZE_RESULT_NOT_READY)
         return dispatch_timed_out(Waiting::Spinning);
-    if (code != ze::kSuccess)
+    if (code != ZE_RESULT_SUCCESS)
         return refusal(api_.synchronize.name, code);
     return call(refusal, api_.reset_list, list);
 }
@@ -234,8 +248,8 @@ std::optional<Bytes> free_memory_of(const DeviceFacts& facts) {
 }  // namespace
 
 Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& library,
-                                                        ze::Driver driver,
-                                                        ze::Device device,
+                                                        ze_driver_handle_t driver,
+                                                        ze_device_handle_t device,
                                                         const DeviceFacts& facts) {
     const auto api = TRY(compute_functions<ze::ComputeSymbols>(library));
     // All devices here are GPUs or NPUs, so the waiting thread does not compete with them.
@@ -247,8 +261,6 @@ Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& li
 
 namespace {
 
-using ze::Driver;
-using ze::kSuccess;
 using ze::Symbols;
 
 constexpr std::string_view kApi = "level_zero";
@@ -258,9 +270,9 @@ constexpr std::size_t kMaxComponents = 16;
 
 /// The drivers for one kind of device, or the failed call and its code.
 struct Drivers {
-    std::vector<Driver> found = {};
+    std::vector<ze_driver_handle_t> found = {};
     std::string_view call = {};
-    ze::Code code = kSuccess;
+    ze::Code code = ZE_RESULT_SUCCESS;
 };
 
 /// Configures the driver, before it is loaded, to list each physical GPU once and in the order of
@@ -276,7 +288,7 @@ void prepare_environment() {
 Drivers drivers_of(const Symbols& api, std::uint32_t kind) {
     Drivers drivers{.call = api.init_drivers.name};
     ze::InitDriverTypeDesc wanted{.flags = kind};
-    const auto query = [&](std::uint32_t* count, Driver* list) {
+    const auto query = [&](std::uint32_t* count, ze_driver_handle_t* list) {
         return api.init_drivers(count, list, &wanted);
     };
     drivers.code = ze::listed(query, kMaxDrivers, drivers.found);
@@ -285,8 +297,8 @@ Drivers drivers_of(const Symbols& api, std::uint32_t kind) {
 
 /// The GPU drivers, with a loader before 1.10.
 Drivers gpu_drivers_of_old_loader(const Symbols& api) {
-    Drivers drivers{.call = api.init.name, .code = api.init(ze::kInitGpuOnly)};
-    if (drivers.code != kSuccess)
+    Drivers drivers{.call = api.init.name, .code = api.init(ZE_INIT_FLAG_GPU_ONLY)};
+    if (drivers.code != ZE_RESULT_SUCCESS)
         return drivers;
     drivers.call = api.driver_get.name;
     drivers.code = ze::listed(api.driver_get, kMaxDrivers, drivers.found);
@@ -295,32 +307,33 @@ Drivers gpu_drivers_of_old_loader(const Symbols& api) {
 
 /// Reports the version of the loader, which is one of several components.
 void send_loader_version(const Symbols& api, Sink& sink) {
-    std::array<ze::ComponentVersion, kMaxComponents> components = {};
+    std::array<zel_component_version_t, kMaxComponents> components = {};
     std::size_t count = 0;
-    if (!api.loader_versions || api.loader_versions(&count, nullptr) != kSuccess)
+    if (!api.loader_versions || api.loader_versions(&count, nullptr) != ZE_RESULT_SUCCESS)
         return;
     count = std::min(count, components.size());
-    if (api.loader_versions(&count, components.data()) != kSuccess)
+    if (api.loader_versions(&count, components.data()) != ZE_RESULT_SUCCESS)
         return;
     for (const auto& component : std::span{components}.first(std::min(count, components.size()))) {
-        const std::string_view name{component.name, sizeof component.name};
+        const std::string_view name{component.component_name, sizeof component.component_name};
         if (clean_text(name) != "loader")
             continue;
+        const auto& number = component.component_lib_version;
         const auto version =
-            dotted({static_cast<unsigned>(component.major), static_cast<unsigned>(component.minor),
-                    static_cast<unsigned>(component.patch)});
+            dotted({static_cast<unsigned>(number.major), static_cast<unsigned>(number.minor),
+                    static_cast<unsigned>(number.patch)});
         return sink.runtime(Value{Value::Object{{"version", Value{version}}}});
     }
 }
 
 /// Whether the driver lists an extension.
-bool has_extension(const Symbols& api, Driver driver, std::string_view name) {
+bool has_extension(const Symbols& api, ze_driver_handle_t driver, std::string_view name) {
     constexpr std::uint32_t kMaxExtensions = 1024;
-    std::vector<ze::ExtensionProperties> extensions;
-    const auto query = [&](std::uint32_t* count, ze::ExtensionProperties* list) {
+    std::vector<ze_driver_extension_properties_t> extensions;
+    const auto query = [&](std::uint32_t* count, ze_driver_extension_properties_t* list) {
         return api.extensions(driver, count, list);
     };
-    if (ze::listed(query, kMaxExtensions, extensions) != kSuccess)
+    if (ze::listed(query, kMaxExtensions, extensions) != ZE_RESULT_SUCCESS)
         return false;
     return std::ranges::any_of(extensions, [&](const auto& extension) {
         return clean_text({extension.name, sizeof extension.name}) == name;
@@ -328,14 +341,14 @@ bool has_extension(const Symbols& api, Driver driver, std::string_view name) {
 }
 
 /// The facts about a driver.
-LevelZeroDriver described(const Symbols& api, Driver handle) {
+LevelZeroDriver described(const Symbols& api, ze_driver_handle_t handle) {
     LevelZeroDriver driver;
-    std::uint32_t version = 0;
-    if (api.api_version(handle, &version) == kSuccess)
+    ze_api_version_t version = {};
+    if (api.api_version(handle, &version) == ZE_RESULT_SUCCESS)
         driver.api_version = level_zero_version(version);
-    ze::DriverProperties properties;
-    if (api.driver_properties(handle, &properties) == kSuccess)
-        driver.driver_version = level_zero_driver_version(properties.version);
+    auto properties = ze::made<ze_driver_properties_t>(ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES);
+    if (api.driver_properties(handle, &properties) == ZE_RESULT_SUCCESS)
+        driver.driver_version = level_zero_driver_version(properties.driverVersion);
     driver.knows_ip_version = has_extension(api, handle, ze::kIpVersionExtension);
     return driver;
 }
@@ -348,12 +361,12 @@ bool visit_devices(const Symbols& api,
                    std::uint32_t& index,
                    const VisitDevice& visit) {
     for (auto* const handle : drivers.found) {
-        std::vector<ze::Device> devices;
-        const auto query = [&](std::uint32_t* count, ze::Device* list) {
+        std::vector<ze_device_handle_t> devices;
+        const auto query = [&](std::uint32_t* count, ze_device_handle_t* list) {
             return api.device_get(handle, count, list);
         };
         // A broken driver must not hide the devices of others.
-        if (ze::listed(query, kMaxDevices, devices) != kSuccess)
+        if (ze::listed(query, kMaxDevices, devices) != ZE_RESULT_SUCCESS)
             continue;
         const auto driver = described(api, handle);
         for (auto* const device : devices) {
@@ -386,7 +399,8 @@ Answer visit_all(const Symbols& api,
     }
     // A machine with only an NPU has no GPU driver (kUninitialized), which is fine if a device was
     // found.
-    if (gpus.code != kSuccess && (devices == 0 || gpus.code != ze::kUninitialized))
+    if (gpus.code != ZE_RESULT_SUCCESS &&
+        (devices == 0 || gpus.code != ZE_RESULT_ERROR_UNINITIALIZED))
         return level_zero_refusal(kApi, gpus.call, gpus.code);
     return devices > 0 ? Answer{}
                        : without_devices("no driver lists a device", {{"api", Value{kApi}}});

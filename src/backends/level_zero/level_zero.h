@@ -39,19 +39,19 @@ struct LevelZeroDriver {
 
 /// All facts about one device. If its properties cannot be read, `error` in `extra` has the reason.
 DeviceFacts level_zero_facts(const ze::Symbols& api,
-                             ze::Device device,
+                             ze_device_handle_t device,
                              const LevelZeroDriver& driver,
                              std::uint32_t index);
 
 /// Adds the facts from the properties that Sysman and the core API have in common.
-void add_level_zero_identity(const ze::DeviceProperties& properties, DeviceFacts& facts);
+void add_level_zero_identity(const ze_device_properties_t& properties, DeviceFacts& facts);
 
 /// The word for a kind of device: "gpu", "cpu", "fpga", "mca", "npu"; the number as text for newer
 /// kinds; nullopt for 0, which means that the driver left it empty.
-std::optional<std::string> level_zero_kind_word(ze::DeviceKind kind);
+std::optional<std::string> level_zero_kind_word(ze_device_type_t kind);
 
 /// The device type as used in the facts of every API. NPUs and FPGAs are `other`; 0 is nullopt.
-std::optional<DeviceType> level_zero_type(ze::DeviceKind kind, std::uint32_t flags);
+std::optional<DeviceType> level_zero_type(ze_device_type_t kind, std::uint32_t flags);
 
 /// A version as text: "1.6" for major << 16 | minor; nullopt for 0. Source: ze_api.h,
 /// ZE_MAKE_VERSION.
@@ -73,8 +73,8 @@ Answer level_zero_refusal(std::string_view api, std::string_view call, ze::Code 
 /// Refusals: `no-compute-queue`, `compiler-missing`, `build-failed`, `out-of-memory`,
 /// `device-lost`, `api-refused`.
 Attempt<std::unique_ptr<ComputeDevice>> open_level_zero(const DynamicLibrary& library,
-                                                        ze::Driver driver,
-                                                        ze::Device device,
+                                                        ze_driver_handle_t driver,
+                                                        ze_device_handle_t device,
                                                         const DeviceFacts& facts);
 
 /// The modules of kernels.spvasm, assembled by spirv-as at build time.

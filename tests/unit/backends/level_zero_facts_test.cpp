@@ -20,18 +20,21 @@ TEST(LevelZeroVersions, AreUnknownWhenZero) {
 }
 
 TEST(LevelZeroKinds, KeepNpusApartFromGpus) {
-    EXPECT_EQ(level_zero_type(ze::DeviceKind::Gpu, 0), DeviceType::Discrete);
-    EXPECT_EQ(level_zero_type(ze::DeviceKind::Gpu, ze::kDeviceIntegrated), DeviceType::Integrated);
-    EXPECT_EQ(level_zero_type(ze::DeviceKind::Cpu, ze::kDeviceIntegrated), DeviceType::Cpu);
-    EXPECT_EQ(level_zero_type(ze::DeviceKind::Vpu, ze::kDeviceIntegrated), DeviceType::Other);
-    EXPECT_EQ(level_zero_type(ze::DeviceKind{}, 0), std::nullopt);
-    EXPECT_EQ(level_zero_kind_word(ze::DeviceKind::Vpu), "npu");
-    EXPECT_EQ(level_zero_kind_word(ze::DeviceKind{6}), "6");
-    EXPECT_EQ(level_zero_kind_word(ze::DeviceKind{}), std::nullopt);
+    EXPECT_EQ(level_zero_type(ZE_DEVICE_TYPE_GPU, 0), DeviceType::Discrete);
+    EXPECT_EQ(level_zero_type(ZE_DEVICE_TYPE_GPU, ZE_DEVICE_PROPERTY_FLAG_INTEGRATED),
+              DeviceType::Integrated);
+    EXPECT_EQ(level_zero_type(ZE_DEVICE_TYPE_CPU, ZE_DEVICE_PROPERTY_FLAG_INTEGRATED),
+              DeviceType::Cpu);
+    EXPECT_EQ(level_zero_type(ZE_DEVICE_TYPE_VPU, ZE_DEVICE_PROPERTY_FLAG_INTEGRATED),
+              DeviceType::Other);
+    EXPECT_EQ(level_zero_type(ze_device_type_t{}, 0), std::nullopt);
+    EXPECT_EQ(level_zero_kind_word(ZE_DEVICE_TYPE_VPU), "npu");
+    EXPECT_EQ(level_zero_kind_word(static_cast<ze_device_type_t>(6)), "6");
+    EXPECT_EQ(level_zero_kind_word(ze_device_type_t{}), std::nullopt);
 }
 
 TEST(LevelZeroRefusal, TellsAbsenceFromFailure) {
-    const auto absent = level_zero_refusal("level_zero", "zeInit", ze::kUninitialized);
+    const auto absent = level_zero_refusal("level_zero", "zeInit", ZE_RESULT_ERROR_UNINITIALIZED);
     EXPECT_EQ(absent.outcome, Outcome::Absent);
     EXPECT_EQ(absent.note, "zeInit: ZE_RESULT_ERROR_UNINITIALIZED (0x78000001)");
     const auto failed = level_zero_refusal("level_zero", "zeInit", 0x7ffffffe);
