@@ -34,9 +34,10 @@ constexpr std::size_t kMaxWord = 64;
 /// Checks a table of rules. Rules::from() needs all tables, so the compiled-in ones take the place
 /// of the others.
 Status check_rules(std::string_view name, std::string_view json) {
-    std::vector<BuiltinDocument> tables;
+    std::vector<knowledge::BuiltinDocument> tables;
     for (const auto& table : knowledge::builtin_rules())
-        tables.push_back(table.name == name ? BuiltinDocument{.name = name, .json = json} : table);
+        tables.push_back(table.name == name ? knowledge::BuiltinDocument{.name = name, .json = json}
+                                            : table);
     (void)TRY(parse_json(json, kMaxManifest));  // some tables are only for tools
     (void)TRY(Rules::from(tables));
     return Done{};

@@ -18,17 +18,13 @@
 #include "base/value.h"
 #include "base/version.h"
 
-namespace gpuprobe::inline base {
+namespace gpuprobe::knowledge {
 
 /// A JSON file that was embedded at build time (cmake/embed_json.cmake).
 struct BuiltinDocument {
     std::string_view name = {};  ///< the file's name without ".json"
     std::string_view json = {};
 };
-
-}  // namespace gpuprobe::inline base
-
-namespace gpuprobe::knowledge {
 
 /// JSON files that were embedded at build time (cmake/embed_json.cmake), sorted by name. `Library`
 /// decides which data files are in use. These are the files directly in data/knowledge.

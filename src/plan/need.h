@@ -87,8 +87,8 @@ struct BackendTraits {
     /// stream more. Source: ggml_vk_graph_optimize in ggml-vulkan.cpp.
     bool reorders = false;
     bool lists_by_partitions = false;  ///< lists GPUs by compute units (plan.cpp)
-    bool widens_cache = false;    ///< see RunShape::widens_cache
-    bool limits_heads = false;    ///< flash attention supports only some head lengths
+    bool widens_cache = false;         ///< see RunShape::widens_cache
+    bool limits_heads = false;         ///< flash attention supports only some head lengths
 };
 
 /// The row of a backend. A backend without a row behaves like the CPU.

@@ -419,7 +419,7 @@ Result<Rules> Rules::builtin() {
 const Rules& Rules::current() {
     return knowledge::made_of_documents([](const knowledge::Library& library) {
         const auto tables = library.below("rules");
-        std::vector<BuiltinDocument> documents;
+        std::vector<knowledge::BuiltinDocument> documents;
         for (const auto& [name, table] : tables)
             documents.push_back({.name = name, .json = table->json});
         auto read = from(documents);
@@ -431,7 +431,7 @@ const Rules& Rules::current() {
     });
 }
 
-Result<Rules> Rules::from(std::span<const BuiltinDocument> documents) {
+Result<Rules> Rules::from(std::span<const knowledge::BuiltinDocument> documents) {
     struct Reader {
         std::string_view name;
         Status (Rules::*read)(std::string_view);
@@ -445,7 +445,8 @@ Result<Rules> Rules::from(std::span<const BuiltinDocument> documents) {
     Rules rules;
     // Every table is required, so a missing one is an error.
     for (const auto& reader : kReaders) {
-        const auto found = std::ranges::find(documents, reader.name, &BuiltinDocument::name);
+        const auto found =
+            std::ranges::find(documents, reader.name, &knowledge::BuiltinDocument::name);
         if (found == documents.end())
             return Error{ErrorCode::NotFound, "rules: " + std::string{reader.name} + ": missing"};
         auto read = (rules.*reader.read)(found->json);

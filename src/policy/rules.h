@@ -124,7 +124,7 @@ public:
     static const Rules& current();
     /// Reads all tables. Errors: Malformed with the table and member at fault; NotFound for a
     /// missing table.
-    static Result<Rules> from(std::span<const BuiltinDocument> documents);
+    static Result<Rules> from(std::span<const knowledge::BuiltinDocument> documents);
 
     /// The tables' serial number, raised with every change; compares like a version.
     [[nodiscard]] const std::string& serial() const { return serial_; }

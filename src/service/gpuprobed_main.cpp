@@ -261,7 +261,8 @@ Settings settings_from(int argc, char** argv) {
 
 engine::EngineOptions engine_options(const Settings& settings,
                                      const std::optional<std::string>& cache,
-                                     const std::optional<std::string>& state) {
+                                     const std::optional<std::string>& state,
+                                     Admission& admission) {
     engine::EngineOptions options;
     if (cache)
         options.cache_file = *cache + "/probes";
@@ -274,6 +275,11 @@ engine::EngineOptions engine_options(const Settings& settings,
     options.folders = settings.drivers;
     options.watch_hardware = !settings.replay;
     options.verifies = settings.verifies;
+    options.account_of = [&admission](std::uint32_t uid) {
+        const auto payer = admission.payers.of(uid);
+        return store::Outcomes::Account{.id = payer.id,
+                                        .is_stranger = payer.standing == Standing::Stranger};
+    };
     options.starts_ahead = !settings.worker;
     return options;
 }
@@ -354,14 +360,8 @@ Result<int> serve(const Settings& settings, Log& log) {
         settings.launch, worker, cache_home_of_drivers(cache), [&log](const std::string& problem) {
             log.write(LogLevel::Warning, "no worker through the socket: " + problem);
         }};
-    auto options = engine_options(settings, cache, state);
-    options.account_of = [&admission](std::uint32_t uid) {
-        const auto payer = admission.payers.of(uid);
-        return store::Outcomes::Account{.id = payer.id,
-                                        .is_stranger = payer.standing == Standing::Stranger};
-    };
     const auto engine = engine::Engine::create(std::move(source), *loop, launchers.chosen(), clock,
-                                               std::move(options));
+                                               engine_options(settings, cache, state, admission));
 
     // The interfaces: bus, report file and socket.
     const ServiceContext context{.engine = *engine, .files = *files, .admission = admission};

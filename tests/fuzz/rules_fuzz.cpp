@@ -13,11 +13,12 @@ namespace {
 using namespace gpuprobe;
 
 /// The tables, one of them replaced: the first line of the input is its name.
-std::vector<BuiltinDocument> tables_with(std::string_view name, std::string_view text) {
-    std::vector<BuiltinDocument> tables;
+std::vector<knowledge::BuiltinDocument> tables_with(std::string_view name, std::string_view text) {
+    std::vector<knowledge::BuiltinDocument> tables;
     for (const auto& table : knowledge::builtin_rules())
-        tables.push_back(table.name == name ? BuiltinDocument{.name = table.name, .json = text}
-                                            : table);
+        tables.push_back(table.name == name
+                             ? knowledge::BuiltinDocument{.name = table.name, .json = text}
+                             : table);
     return tables;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "backends/driver_library.h"
+
 #include <gtest/gtest.h>
 
 #include "backends/backend.h"
-#include "backends/driver_library.h"
 
 namespace gpuprobe::backends {
 namespace {

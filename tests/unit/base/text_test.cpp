@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/text.h"
+
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
 #include "base/character_table.h"
-#include "base/text.h"
 #include "base/value.h"
 
 namespace gpuprobe {

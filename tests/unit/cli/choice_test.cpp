@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
-
 #include "cli/choice.h"
+
+#include <gtest/gtest.h>
 
 namespace gpuprobe {
 namespace {

@@ -120,7 +120,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadDocument{"NotJson", "{", ""},
         BadDocument{"OtherSchema", R"({"schema": "gpuprobe.chips/2", "version": "1"})", "schema"},
         BadDocument{"IdTwice", document(std::string{kCard} + "," + kCard), "73a0"},
-        BadDocument{"RangeBackwards", document(R"({"vendor_id": "1002", "ids": "73a5-73a0"})"), "ids"},
+        BadDocument{"RangeBackwards", document(R"({"vendor_id": "1002", "ids": "73a5-73a0"})"),
+                    "ids"},
         BadDocument{"IdTooLong", document(R"({"vendor_id": "1002", "ids": "173a5"})"), "ids"},
         BadDocument{"NoVendor", document(R"({"ids": "73a5"})"), "vendor_id"},
         BadDocument{"AllWithoutClass", document(R"({"vendor_id": "1002", "ids": "*"})"), "class"},
@@ -153,7 +154,8 @@ protected:
     void compare(const Value& claim, std::uint16_t id) {
         char digits[5];
         std::snprintf(digits, sizeof digits, "%04x", id);
-        const auto* chip = Chips::current().find(*claim.at("vendor_id").as_string(), digits, "0300");
+        const auto* chip =
+            Chips::current().find(*claim.at("vendor_id").as_string(), digits, "0300");
         auto& count = counts[*claim.at("by").as_string()];
         ++count.ids;
         const auto expect = [&](const char* member, const std::string& has) {

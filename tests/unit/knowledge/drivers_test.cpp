@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "knowledge/drivers.h"
+
 #include <gtest/gtest.h>
 
-#include "knowledge/drivers.h"
 #include "knowledge/library.h"
 
 namespace gpuprobe::test {

@@ -129,7 +129,8 @@ struct Row {
 class Further : public ::testing::TestWithParam<Row> {};
 
 TEST_P(Further, IsAnsweredAsDocumented) {
-    const auto answer = recommend(catalogue(GetParam().application), {}, GetParam().machine(), rules());
+    const auto answer =
+        recommend(catalogue(GetParam().application), {}, GetParam().machine(), rules());
     EXPECT_EQ(answer.variant.value_or(""), GetParam().variant) << json_pretty(to_value(answer));
     if (*GetParam().rejected == '\0')
         return;

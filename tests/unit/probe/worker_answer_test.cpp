@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "probe/worker_answer.h"
+
 #include <csignal>
 
 #include <gtest/gtest.h>
 
 #include "base/value.h"
-#include "probe/worker_answer.h"
 
 namespace gpuprobe {
 namespace {

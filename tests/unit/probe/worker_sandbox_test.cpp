@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <gtest/gtest.h>
-
 #include "probe/worker_sandbox.h"
+
+#include <gtest/gtest.h>
 
 namespace gpuprobe {
 namespace {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "store/probe_history.h"
+
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include "store/probe_history.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::store {

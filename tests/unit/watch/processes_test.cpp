@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "watch/processes.h"
+
 #include <string>
 
 #include <gtest/gtest.h>
-
-#include "watch/processes.h"
 
 namespace gpuprobe::watch {
 namespace {

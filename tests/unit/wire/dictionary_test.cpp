@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/value.h"
+#include "wire/dictionary.h"
 
 #include <limits>
 
 #include <gtest/gtest.h>
 
+#include "base/value.h"
 #include "support/case_name.h"
-#include "wire/dictionary.h"
 
 namespace gpuprobe::bus {
 namespace {
