@@ -379,9 +379,9 @@ Text glx_offload(const Selection& selection) {
     const auto is_display = [](const Gpu& gpu) {
         return gpu.primary && gpu.kind != GpuKind::DisplayOnly;
     };
-    const bool has_display =
-        std::ranges::any_of(gpus, is_display) && !selection.gpus.front()->primary;
-    return is_only && has_display ? Text{"nvidia"} : std::nullopt;
+    const bool offloads =
+        is_only && !selection.gpus.front()->primary && std::ranges::any_of(gpus, is_display);
+    return offloads ? Text{"nvidia"} : std::nullopt;
 }
 
 /// A name reported by a driver; nullopt if it contains characters with a special meaning.
