@@ -83,14 +83,16 @@ Candidate candidate_on(const std::string& word, const SelectRequest& request) {
     return candidate;
 }
 
+/// Knows no fact, so that message_for() leaves out texts that need a probed machine.
+std::optional<std::string> no_fact(std::string_view) {
+    return std::nullopt;
+}
+
 /// The profile's message for the choice. Situations that depend on the machine can't occur here.
 std::vector<std::string> messages_for(const Profile& profile, const Decision& decision) {
-    const auto* const situation = decision.backend ? "selected:" : "none:";
-    const auto found = profile.messages.find(situation + decision.backend.value_or(""));
-    // Skip texts that contain facts: they need a probed machine.
-    if (found == profile.messages.end() || found->second.find('{') != std::string::npos)
-        return {};
-    return {found->second};
+    const auto* const situation = decision.backend ? "selected" : "none";
+    auto text = message_for(profile, situation, decision.backend.value_or(""), no_fact);
+    return text ? std::vector{*std::move(text)} : std::vector<std::string>{};
 }
 
 }  // namespace
@@ -465,8 +467,7 @@ std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const Attempt
 
 /// The error for a forbidden simulation, with the profile's message if it has one.
 Error fake_forbidden(const Profile& profile) {
-    const auto text = message_for(profile, "fake-forbidden", "",
-                                  [](std::string_view) { return std::optional<std::string>{}; });
+    const auto text = message_for(profile, "fake-forbidden", "", no_fact);
     return Error{ErrorCode::InvalidRequest,
                  text.value_or("request: fake: forbidden by \"forbid-fake\"")};
 }
