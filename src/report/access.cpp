@@ -155,13 +155,14 @@ bool is_about_a_node(const Reason& reason) {
 }
 
 /// Replaces the findings about nodes with those for the caller.
-void look_at_findings(const Host& host, Gpu& gpu) {
-    std::erase_if(gpu.findings, [](const Reason& finding) {
+template <class Device>
+void look_at_findings(const Host& host, Device& device) {
+    std::erase_if(device.findings, [](const Reason& finding) {
         return is_about_a_node(finding) || finding.is("node-missing");
     });
-    for (auto& finding : node_findings(gpu.nodes, host))
-        gpu.findings.push_back(std::move(finding));
-    gpu.health = health_of(gpu.findings);
+    for (auto& finding : node_findings(device.nodes, host))
+        device.findings.push_back(std::move(finding));
+    device.health = health_of(device.findings);
 }
 
 /// Adapts a backend's verdict. It stays if it is negative for a reason other than closed nodes, or
@@ -232,6 +233,10 @@ Report as_seen_by(Report report, const Caller& caller) {
     for_each_node(report, [&](DeviceNode& node) { look_at(node, caller); });
     for (auto& gpu : report.gpus)
         look_at(report.nodes, report.host, gpu);
+    for (auto& accelerator : report.accelerators)
+        // Accelerators that only an API lists have no nodes and no known health.
+        if (accelerator.health)
+            look_at_findings(report.host, accelerator);
     return report;
 }
 
