@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "partition/explain/one_card.h"
 #include "partition/report/machines.h"
 
 namespace gpuprobe::test {
@@ -26,57 +27,6 @@ Ids ids_of(const std::vector<Finding>& findings) {
     return sorted(std::move(ids));
 }
 
-Finding only(const std::vector<Finding>& findings, std::string_view id) {
-    const auto found = std::ranges::find(findings, id, &Finding::id);
-    EXPECT_NE(found, findings.end()) << id;
-    EXPECT_EQ(std::ranges::count(findings, id, &Finding::id), 1) << id;
-    return found == findings.end() ? Finding{} : *found;
-}
-
-/// A report with one NVIDIA card on which nothing is wrong.
-Report healthy() {
-    Report report{.gpus = {Gpu{.id = "pci:0000:01:00.0",
-                               .kind = GpuKind::Discrete,
-                               .vendor = "nvidia",
-                               .driver = {.name = "nvidia"},
-                               .nodes = {{.path = "/dev/nvidia0", .accessible = true}}}}};
-    for (const auto* api : {"cuda", "nvml", "vulkan", "opencl"})
-        report.gpus[0].apis[api] = {.outcome = Outcome::Answered,
-                                    .device = Value{Value::Object{{"index", 0}}}};
-    for (const auto* backend : {"cuda", "vulkan", "opencl"})
-        report.gpus[0].backends[backend] = {.usable = true};
-    return report;
-}
-
-Gpu& gpu_of(Report& report) {
-    return report.gpus[0];
-}
-void find(Report& report, Reason finding) {
-    gpu_of(report).findings.push_back(std::move(finding));
-}
-
-/// No driver serves the GPU, so nothing works on it.
-void lose_driver(Report& report) {
-    find(report, because("no-driver"));
-    report.gpus.front().driver = {};
-    report.gpus.front().backends.clear();
-}
-void say(Report& report, const char* api, Outcome outcome, Reason reason) {
-    gpu_of(report).apis[api] = {.outcome = outcome, .reasons = {std::move(reason)}};
-}
-void judge(Report& report, const char* backend, Reason reason) {
-    gpu_of(report).backends[backend] = {.usable = false, .reasons = {std::move(reason)}};
-}
-void be_amd(Report& report) {
-    auto& gpu = gpu_of(report);
-    gpu = Gpu{.id = gpu.id,
-              .kind = GpuKind::Discrete,
-              .vendor = "amd",
-              .driver = {.name = "amdgpu"},
-              .nodes = {{.path = "/dev/dri/renderD128", .accessible = true}}};
-    report.nodes = {{.path = "/dev/kfd", .accessible = true}};
-}
-
 struct Case {
     const char* name;
     void (*harm)(Report&, Surroundings&);
@@ -93,9 +43,6 @@ TEST_P(Examine, FindsWhatIsWrong) {
     EXPECT_EQ(ids_of(findings), sorted(GetParam().ids));
     EXPECT_EQ(gravest(findings), GetParam().severity);
 }
-
-constexpr auto kAbsent = Outcome::Absent;
-constexpr auto kFailed = Outcome::Failed;
 
 INSTANTIATE_TEST_SUITE_P(
     Machine,
@@ -485,36 +432,6 @@ TEST(Examine, NamesTheGpuAndTheFacts) {
                                                      {"output", Value{Value::Array{"boom"}}}}}));
 }
 
-TEST(Examine, NamesThePackageOfTheGpusOwnDriver) {
-    const auto fix = [](const char* vendor, const char* driver, const char* distribution) {
-        auto report = healthy();
-        report.host.os_release = OsRelease{.id = distribution};
-        gpu_of(report).vendor = vendor;
-        gpu_of(report).driver.name = driver;
-        say(report, "opencl", kAbsent, because("driver-missing"));
-        return only(examine(report, {}), "opencl-driver-missing").fix.value_or("");
-    };
-    EXPECT_EQ(fix("nvidia", "nvidia", "debian"), "sudo apt install nvidia-opencl-icd");
-    EXPECT_EQ(fix("nvidia", "nouveau", "debian"), "sudo apt install mesa-opencl-icd");
-    EXPECT_EQ(fix("amd", "amdgpu", "fedora"), "sudo dnf install mesa-libOpenCL");
-    EXPECT_EQ(fix("intel", "xe", "arch"), "sudo pacman -S intel-compute-runtime");
-    EXPECT_EQ(fix("virtio", "virtio-pci", "debian"), "");
-    EXPECT_EQ(fix("nvidia", "nvidia", "alpine").find("Alpine has no package of NVIDIA's OpenCL"),
-              0U);
-    EXPECT_EQ(fix("intel", "xe", "unheard-of"),
-              "install Intel's OpenCL driver (in Debian: intel-opencl-icd)");
-}
-
-TEST(Examine, TakesADistributionsKinForIt) {
-    auto report = healthy();
-    report.host.os_release = OsRelease{.id = "linuxmint", .id_like = {"ubuntu", "debian"}};
-    say(report, "vulkan", kAbsent, because("loader-missing"));
-    EXPECT_EQ(only(examine(report, {}), "vulkan-loader-missing").fix,
-              "sudo apt install libvulkan1");
-    EXPECT_EQ(only(examine(report, {.is_root = true}), "vulkan-loader-missing").fix,
-              "apt install libvulkan1");
-}
-
 TEST(Examine, TellsEqualFindingsOfSeveralGpusOnce) {
     auto report = healthy();
     say(report, "vulkan", kAbsent, because("loader-missing"));
@@ -523,11 +440,6 @@ TEST(Examine, TellsEqualFindingsOfSeveralGpusOnce) {
     const auto finding = only(examine(report, {}), "vulkan-loader-missing");
     EXPECT_EQ(finding.gpu, report.gpus[0].id);
     EXPECT_EQ(finding.gpus, (Ids{report.gpus[0].id, report.gpus[1].id}));
-}
-
-/// The case by which words for a finding are chosen.
-Value case_of(const Report& report, std::string_view id) {
-    return only(examine(report, {}), id).evidence.at("case");
 }
 
 TEST(Examine, LetsNobodyJoinRootsGroup) {
@@ -545,35 +457,6 @@ TEST(Examine, LetsNobodyJoinRootsGroup) {
     EXPECT_EQ(shut("/dev/dri/renderD128", "nogroup", "0660"), Value{"udev"});
 }
 
-TEST(Examine, SendsToTheHostForANodeThatIsClosedToEveryGroup) {
-    const auto shut = [](const char* mode) {
-        auto report = healthy();
-        report.host.container = "docker";
-        judge(report, "cuda",
-              because("no-permission",
-                      {{"node", "/dev/dri/renderD128"}, {"group", "root"}, {"mode", mode}}));
-        return case_of(report, "no-permission");
-    };
-    EXPECT_EQ(shut("0600"), Value{"closed"});
-    EXPECT_EQ(shut("0640"), Value{"closed"});
-    EXPECT_EQ(shut("0660"), Value{"outside"});
-}
-
-/// Proxmox has LXC without incus.
-TEST(Examine, KnowsProxmoxByItsKernel) {
-    auto report = healthy();
-    report.host.container = "lxc";
-    find(report, because("uvm-missing", {{"node", "/dev/nvidia-uvm"}}));
-    gpu_of(report).apis["cuda"] = {.outcome = Outcome::Failed};
-    const auto fix = [&report](const char* kernel) {
-        report.host.kernel = kernel;
-        return only(examine(report, {}), "uvm-missing").fix.value_or("");
-    };
-    EXPECT_NE(fix("6.8.0-60-generic").find("incus config"), std::string::npos);
-    EXPECT_NE(fix("6.8.12-4-pve").find("/etc/pve/lxc"), std::string::npos);
-    EXPECT_EQ(fix("6.8.12-4-pve").find("incus"), std::string::npos);
-}
-
 /// A cause explains another one of the same API alone.
 TEST(Examine, LeavesOutWhatIsExplainedForThatApi) {
     auto report = healthy();
@@ -586,14 +469,6 @@ TEST(Examine, LeavesOutWhatIsExplainedForThatApi) {
     const auto findings = examine(report, {});
     EXPECT_EQ(only(findings, "kfd-missing").evidence.at("api"), Value{"hip"});
     EXPECT_EQ(only(findings, "inconclusive").evidence.at("api"), Value{"vulkan"});
-}
-
-TEST(Examine, SendsWhoIsInAContainerToTheHostForNvidiasDriver) {
-    auto report = healthy();
-    report.host.container = "docker";
-    gpu_of(report).driver.name = "nouveau";
-    const auto fix = only(examine(report, {}), "nouveau").fix.value_or("");
-    EXPECT_EQ(fix.find("apt install"), std::string::npos) << fix;
 }
 
 /// By its architecture, which its chip tells before any driver does.
@@ -668,42 +543,6 @@ TEST(Examine, TakesNoEnterpriseKernelForAsOldAsItsNumber) {
     EXPECT_EQ(case_of(report, "no-driver"), Value{"backports"});
 }
 
-TEST(Examine, TakesAWordOffTheCommandLineAsTheDistributionDoes) {
-    auto report = healthy();
-    report.host.setup = KernelSetup{.parameters = {{"pci=nomsi"}}};
-    report.host.os_release = OsRelease{.id = "debian"};
-    EXPECT_NE(only(examine(report, {}), "msi-off").fix->find("remove pci=nomsi from GRUB_"),
-              std::string::npos);
-    report.host.setup->parameters = {{"pci=nomsi,'x"}};
-    EXPECT_EQ(only(examine(report, {}), "msi-off").fix->find("GRUB_"), std::string::npos)
-        << "a quote would end the word in a command";
-}
-
-/// Whoever makes a sandbox names its groups.
-TEST(Examine, PutsAGroupIntoACommandAsOneWord) {
-    for (const auto* sandbox : {"flatpak", "snap", "toolbox", ""}) {
-        auto report = healthy();
-        if (*sandbox)
-            report.host.sandbox = sandbox;
-        const auto fix_for = [&report](const char* group) {
-            gpu_of(report).findings = {
-                because("no-permission",
-                        {{"node", "/dev/dri/renderD128"}, {"group", group}, {"mode", "0660"}})};
-            return only(examine(report, {}), "no-permission");
-        };
-        EXPECT_NE(fix_for("video").fix->find(R"(sudo usermod -aG video "$USER")"),
-                  std::string::npos);
-        const auto hostile = fix_for("x; touch /tmp/CANARY $(id)");
-        constexpr auto kCommand = R"(sudo usermod -aG x\;\ touch\ /tmp/CANARY\ \$\(id\) "$USER")";
-        EXPECT_NE(hostile.fix->find(kCommand), std::string::npos) << *hostile.fix;
-        for (const auto& command : hostile.commands)
-            EXPECT_EQ(command, kCommand);
-        const auto option = fix_for("--root=/tmp");
-        EXPECT_TRUE(option.commands.empty());
-        EXPECT_EQ(option.fix->find("--root"), std::string::npos);
-    }
-}
-
 TEST(Examine, TellsAnApuHowMuchMoreMemoryItCouldHave) {
     auto report = healthy();
     auto& gpu = gpu_of(report);
@@ -722,41 +561,6 @@ TEST(Examine, TellsAnApuHowMuchMoreMemoryItCouldHave) {
     EXPECT_EQ(std::ranges::count(ids_of(examine(report, {})), "gtt-half"), 0);
 }
 
-TEST(Examine, NamesThePackagesOfTheProcessor) {
-    auto report = healthy();
-    report.host.os_release = OsRelease{.id = "debian"};
-    gpu_of(report).driver.name = "nouveau";
-    const auto fix = [&report](std::optional<std::string> arch) {
-        report.host.arch = std::move(arch);
-        return only(examine(report, {}), "nouveau").fix.value_or("");
-    };
-    EXPECT_NE(fix("x86_64").find("linux-headers-amd64 nvidia-driver"), std::string::npos);
-    EXPECT_NE(fix("aarch64").find("linux-headers-arm64 nvidia-driver"), std::string::npos);
-    EXPECT_NE(fix(std::nullopt).find("linux-headers-amd64 nvidia-driver"), std::string::npos);
-    EXPECT_EQ(fix("riscv64"), "install NVIDIA's driver and restart: install NVIDIA's driver");
-    report.host.os_release->id = "unheard-of";
-    EXPECT_NE(fix("aarch64").find("(in Debian: linux-headers-arm64 nvidia-driver)"),
-              std::string::npos);
-}
-
-/// Intel's compute runtime is made for x86-64 alone, whatever the distribution.
-TEST(Examine, NamesNoPackageThatIsMadeForAnotherProcessor) {
-    auto report = healthy();
-    report.host.os_release = OsRelease{.id = "ubuntu", .version_id = "24.04"};
-    auto& gpu = gpu_of(report);
-    gpu.vendor = "intel";
-    gpu.pci = PciInfo{.vendor_id = "8086", .device_id = "e20b"};
-    gpu.apis = {{"level_zero", ApiView{.outcome = Outcome::Absent,
-                                       .reasons = {Reason{.code = "loader-missing"}}}}};
-    const auto fix = [&report](const char* arch) {
-        report.host.arch = arch;
-        return only(examine(report, {}), "level-zero-missing").fix.value_or("");
-    };
-    EXPECT_EQ(fix("x86_64"), "for Level Zero: sudo apt install libze-intel-gpu1 libze1");
-    EXPECT_EQ(fix("aarch64"),
-              "for Level Zero: Level Zero for Intel's GPUs is made only for x86_64");
-}
-
 /// A chip that chips.json knows is meant by each of its device ids.
 TEST(Examine, KnowsAChipByEachOfItsDeviceIds) {
     auto report = healthy();
@@ -773,26 +577,6 @@ TEST(Examine, KnowsAChipByEachOfItsDeviceIds) {
         EXPECT_TRUE(is_told(battlemage)) << battlemage;
     for (const auto* other : {"56a0", "64a0", "ffff"})
         EXPECT_FALSE(is_told(other)) << other;
-}
-
-/// No distribution has a driver for the GPU of a Tegra.
-TEST(Examine, SendsTheOwnerOfATegraToJetsonLinux) {
-    auto report = healthy();
-    report.host.arch = "aarch64";
-    report.host.os_release = OsRelease{.id = "debian"};
-    auto& gpu = gpu_of(report);
-    gpu.id = "platform:17000000.gpu";
-    gpu.driver.name = "nouveau";
-    gpu.architecture.cuda_compute_capability = "7.2";
-    EXPECT_EQ(case_of(report, "nouveau"), Value{"tegra"});
-    EXPECT_NE(only(examine(report, {}), "nouveau").fix.value_or("").find("JetPack"),
-              std::string::npos);
-    lose_driver(report);
-    EXPECT_EQ(case_of(report, "no-driver"), Value{"tegra"});
-    report.host.setup = KernelSetup{.installed = {{"nouveau"}}};
-    report.runtimes["cuda"].loader = "libcuda.so.1";
-    report.host.l4t = "R36";
-    EXPECT_EQ(only(examine(report, {}), "no-driver").fix, "sudo modprobe nvgpu");
 }
 
 /// What the kernel was started with, or says itself, is told in place of "see why".
@@ -862,22 +646,6 @@ TEST(Examine, FindsNoMismatchBesideALibraryThatAnswers) {
     EXPECT_TRUE(examine(report, {}).empty());
 }
 
-TEST(Examine, MissesNothingOfTheGpusThatAContainerWasNotGiven) {
-    auto report = healthy();
-    report.host.container = "docker";
-    auto other = gpu_of(report);
-    other.id = "pci:0000:02:00.0";
-    other.backends = {{"cuda", {.usable = false}}};
-    other.findings = {because("node-missing", {{"node", "/dev/nvidia1"}})};
-    report.gpus.push_back(other);
-    const auto finding = only(examine(report, {}), "node-missing");
-    EXPECT_EQ(finding.severity, Severity::Info);
-    EXPECT_EQ(finding.evidence.at("container"), Value{"docker"});
-    EXPECT_EQ(finding.evidence.at("node"), Value{"/dev/nvidia1"});
-    report.gpus.erase(report.gpus.begin());
-    EXPECT_EQ(only(examine(report, {}), "node-missing").severity, Severity::Error);
-}
-
 TEST(Examine, FindsWhatComputesWrong) {
     auto report = healthy();
     judge(report, "cuda", because("miscomputed", {{"words", 64}, {"wrong_words", 1}}));
@@ -893,15 +661,6 @@ TEST(Examine, FindsThatNobodyHasAsked) {
         {"cuda", {.reasons = {because("not-probed")}}},
         {"rocm", {.usable = false, .reasons = {because("vendor-mismatch")}}}};
     EXPECT_EQ(only(examine(report, {}), "not-probed").severity, Severity::Info);
-}
-
-TEST(Examine, TellsADriverForLinuxInWsl) {
-    auto report = healthy();
-    report.host.wsl = true;
-    report.runtimes["cuda"].loader = "/usr/lib/wsl/lib/libcuda.so.1";
-    EXPECT_TRUE(examine(report, {}).empty());
-    report.runtimes["cuda"].loader = "/usr/lib/x86_64-linux-gnu/libcuda.so.1";
-    EXPECT_EQ(only(examine(report, {}), "wsl-linux-driver").severity, Severity::Error);
 }
 
 TEST(Examine, NamesTheVariable) {

@@ -82,6 +82,18 @@ inline Report mixed() {
     return report;
 }
 
+/// An H200 of which one instance can be told to Slurm and one can't.
+inline Report divided() {
+    auto gpu = h200();
+    gpu.partitions = {{.name = "mig-1",
+                       .profile = "3g.71gb",
+                       .gpu_instance = 1,
+                       .memory = FactMemory{.total = gib(70)},
+                       .nodes = {"/dev/nvidia-caps/nvidia-cap12", "/dev/nvidia-caps/nvidia-cap13"}},
+                      {.name = "mig-9", .profile = "1g.18gb+me"}};
+    return report_of({gpu});
+}
+
 inline VariantCandidate judged(const std::string& variant, Verdict verdict) {
     return {.variant = variant, .verdict = verdict};
 }

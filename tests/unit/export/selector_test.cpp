@@ -3,7 +3,7 @@
 
 #include "base/value.h"
 #include "export/subject.h"
-#include "partition/export/fleet.h"
+#include "partition/export/needs.h"
 #include "policy/application_set.h"
 #include "support/case_name.h"
 
@@ -11,32 +11,6 @@ namespace gpuprobe {
 namespace {
 
 using namespace testing_fleet;
-
-/// The need of a variant with this `requires`, on linux-x86_64.
-Result<FleetNeed> need_of(const std::string& requirements) {
-    const auto manifest = parse_manifest(
-        R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"v":)"
-        R"({"requires":)" +
-        requirements + R"(,"artifact":{"type":"oci","ref":"x"}}}}}})");
-    EXPECT_TRUE(manifest) << manifest.error().text;
-    const auto& platform = manifest->platforms.front();
-    return fleet_need_of(platform, platform.variants.front(), rules());
-}
-
-const std::string kCuda =
-    R"({"host":{"glibc_min":"2.35"},"device":{"backend":"cuda","vendor":["nvidia"],)"
-    R"("cuda":{"toolkit":"13.0","sass":["7.5","8.0","9.0"],"exact":true},"vram_min_mib":81920}})";
-const std::string kVulkan =
-    R"({"device":{"backend":"vulkan","kinds":["discrete","integrated","tegra"],)"
-    R"("vulkan":{"instance_min":"1.2","features":["shaderFloat16"]}}})";
-
-std::string asked(const char* engine, const std::string& requirements) {
-    const auto need = need_of(requirements);
-    EXPECT_TRUE(need) << need.error().text;
-    const auto query = orchestrator(engine)->ask(*need, rules(), {});
-    EXPECT_TRUE(query) << query.error().text;
-    return query ? query->text : "";
-}
 
 TEST(FleetNeed, HoldsWhatExportsTell) {
     const auto need = need_of(kCuda);
@@ -73,51 +47,6 @@ TEST(FleetNeed, RefusesWhatRunsNowhere) {
                   .error()
                   .code,
               ErrorCode::NoMatch);
-}
-
-TEST(NfdQuery, HasATermForEachTarget) {
-    const auto document = parse_json(asked("nfd", kCuda), mib(1));
-    ASSERT_TRUE(document);
-    const auto& terms = *document->at("nodeSelectorTerms").as_array();
-    ASSERT_EQ(terms.size(), 3U);
-    const auto text = json_line(terms[2]);
-    for (const auto* part : {R"("key":"kubernetes.io/arch","operator":"In","values":["amd64"])",
-                             R"(/host.glibc.minor","operator":"Gt","values":["34"])",
-                             R"(/api.cuda.sm_90","operator":"Exists")",
-                             R"(/driver.nvidia.major","operator":"Gt","values":["579"])",
-                             R"(/memory.sm_90.min-gib","operator":"Gt","values":["79"])"})
-        EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
-}
-
-TEST(NfdQuery, AsksThatNoOtherGpuIsThere) {
-    const auto text = asked("nfd", kVulkan);
-    EXPECT_NE(text.find("gpu.virtual.count"), std::string::npos);
-    EXPECT_NE(text.find("DoesNotExist"), std::string::npos);
-    EXPECT_NE(text.find("\"1.9\""), std::string::npos);
-    EXPECT_EQ(text.find("\"1.1\""), std::string::npos);
-}
-
-TEST(SlurmQuery, AsksForWordsThatTheClusterHas) {
-    const auto need = need_of(kCuda);
-    const std::vector<std::string> known{"cuda",        "cuda_sm90", "cuda_sm70",
-                                         "cuda_drv580", "cuda_drv9", "glibc2.36",
-                                         "glibc2.31",   "x86_64",    "gpus-physical"};
-    const auto query = slurm_query(*need, rules(), known);
-    ASSERT_TRUE(query);
-    EXPECT_EQ(query->text,
-              "--constraint='cuda_sm90&cuda_drv580&gpus-physical&x86_64&glibc2.36' --gres=gpu:1\n");
-    EXPECT_EQ(codes(query->weaker), std::vector<std::string>{"weaker"});
-    EXPECT_EQ(query->stronger.size(), 1U);
-}
-
-TEST(SlurmQuery, FindsNothingWhereNoNodeFits) {
-    EXPECT_FALSE(slurm_query(*need_of(kCuda), rules(), {"cuda_sm90", "glibc2.36", "x86_64"}));
-}
-
-TEST(SlurmQuery, ListsAllThatMayBeWithoutAList) {
-    const auto text = asked("slurm", kCuda);
-    EXPECT_NE(text.find("(cuda_sm75|cuda_sm80|cuda_sm90)&(cuda_drv580"), std::string::npos) << text;
-    EXPECT_NE(text.find("glibc2.35|glibc2.36"), std::string::npos) << text;
 }
 
 struct Left {

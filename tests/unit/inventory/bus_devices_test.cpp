@@ -178,43 +178,5 @@ TEST(PciFunctions, StopsAtItsLimitAndSaysSo) {
     EXPECT_EQ(result.notes, Ids{"/sys/bus/pci/devices: too many display functions"});
 }
 
-TEST(Modalias, IsReadWholeOrNotAtAll) {
-    const std::string whole = "pci:v00001002d000015BFsv000017AAsd000050DAbc03sc00i00";
-    EXPECT_EQ(ids_from_modalias(whole), (PciIds{"1002", "15bf", "17aa", "50da"}));
-    EXPECT_EQ(class_from_modalias(whole), "030000");
-    for (std::size_t length = 0; length < whole.size(); ++length) {
-        EXPECT_EQ(ids_from_modalias(whole.substr(0, length)), PciIds{}) << length;
-        EXPECT_EQ(class_from_modalias(whole.substr(0, length)), std::nullopt) << length;
-    }
-    EXPECT_EQ(ids_from_modalias("of:NgpuT(null)Carm,mali-valhall-csf"), PciIds{});
-}
-
-constexpr const char* kPolaris =
-    "0x00000000d0000000 0x00000000dfffffff 0x000000000014220c\n"
-    "0x0000000000000000 0x0000000000000000 0x0000000000000000\n"
-    "0x00000000e0000000 0x00000000e01fffff 0x000000000014220c\n"
-    "0x0000000000000000 0x0000000000000000 0x0000000000000000\n"
-    "0x000000000000d000 0x000000000000d0ff 0x0000000000040101\n"
-    "0x00000000fce00000 0x00000000fce3ffff 0x0000000000040200\n"
-    "0x00000000c0000000 0x00000fffffffffff 0x000000000014220c\n";
-
-TEST(Aperture, IsTheLargestPrefetchable64BitBarAmongSix) {
-    EXPECT_EQ(largest_aperture(kPolaris), mib(256));
-}
-
-TEST(Aperture, NeedsAMemoryBarOf64Bits) {
-    EXPECT_EQ(largest_aperture("0xf0000000 0xf0ffffff 0x00040200\n"), std::nullopt);
-    EXPECT_EQ(largest_aperture("0xf0000000 0xf0ffffff 0x0014220c\n"), mib(16));
-    EXPECT_EQ(largest_aperture("0xf0ffffff 0xf0000000 0x0014220c\n"), std::nullopt);
-    EXPECT_EQ(largest_aperture("0x0 0xffffffffffffffff 0x0014220c\n"), std::nullopt);
-    EXPECT_EQ(largest_aperture(""), std::nullopt);
-}
-
-TEST(Aperture, SurvivesACutAtAnyByte) {
-    const std::string whole = kPolaris;
-    for (std::size_t length = 0; length <= whole.size(); ++length)
-        EXPECT_LE(largest_aperture(whole.substr(0, length)), mib(256)) << length;
-}
-
 }  // namespace
 }  // namespace gpuprobe

@@ -86,28 +86,5 @@ TEST(LinkerCache, OfTheHostKeepsWhatBuildsForGpusUse) {
     EXPECT_EQ(host_libraries(RootedFiles{folder.path() + "/etc"}, "x86_64"), std::nullopt);
 }
 
-struct Release {
-    const char* text;
-    std::optional<std::string> wanted;
-};
-
-TEST(JetsonRelease, IsTheSecondWord) {
-    const Release rows[] = {
-        {"# R36 (release), REVISION: 3.0, GCID: 1, BOARD: generic\n", "R36"},
-        {"# R35\n", "R35"},
-        {"# X36\n", std::nullopt},
-        {"# R\n", std::nullopt},
-        {"# R36x\n", std::nullopt},
-        {"#R36\n", std::nullopt},
-        {"", std::nullopt},
-    };
-    for (const auto& row : rows) {
-        const TemporaryFolder folder;
-        folder.write("etc/nv_tegra_release", row.text);
-        EXPECT_EQ(jetson_release(RootedFiles{folder.path()}), row.wanted) << row.text;
-    }
-    EXPECT_EQ(jetson_release(RootedFiles{"/nonexistent"}), std::nullopt);
-}
-
 }  // namespace
 }  // namespace gpuprobe

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "partition/inventory/fake_machine.h"
+#include "support/temporary_folder.h"
 
 namespace gpuprobe {
 namespace {
@@ -267,6 +268,29 @@ TEST(Findings, NameAFunctionKeptForAVirtualMachine) {
         ASSERT_NE(kept, nullptr) << driver;
         EXPECT_EQ(kept->detail.at("driver"), Value{driver});
     }
+}
+
+struct Release {
+    const char* text;
+    std::optional<std::string> wanted;
+};
+
+TEST(JetsonRelease, IsTheSecondWord) {
+    const Release rows[] = {
+        {"# R36 (release), REVISION: 3.0, GCID: 1, BOARD: generic\n", "R36"},
+        {"# R35\n", "R35"},
+        {"# X36\n", std::nullopt},
+        {"# R\n", std::nullopt},
+        {"# R36x\n", std::nullopt},
+        {"#R36\n", std::nullopt},
+        {"", std::nullopt},
+    };
+    for (const auto& row : rows) {
+        const testing::TemporaryFolder folder;
+        folder.write("etc/nv_tegra_release", row.text);
+        EXPECT_EQ(jetson_release(RootedFiles{folder.path()}), row.wanted) << row.text;
+    }
+    EXPECT_EQ(jetson_release(RootedFiles{"/nonexistent"}), std::nullopt);
 }
 
 }  // namespace

@@ -163,17 +163,6 @@ TEST(SetupPart, KeepsOnlyWhatAScanUses) {
     EXPECT_EQ(setup_part("/proc/cpuinfo", "model name: x\n"), std::nullopt);
 }
 
-TEST(ContainerPart, KeepsOnlyWhatAScanUses) {
-    using namespace std::string_literals;
-    EXPECT_EQ(container_part("/proc/1/environ", "HOME=/root\0container=podman\0TOKEN=x\0"s),
-              "container=podman\0"s);
-    EXPECT_EQ(container_part("/proc/1/environ", "HOME=/root\0"s), "");
-    EXPECT_EQ(container_part("/proc/1/cgroup", "0::/user.slice/marta/docker/abc\n"),
-              "0::/docker\n");
-    EXPECT_EQ(container_part("/proc/1/cgroup", "0::/user.slice/user-1000.slice\n"), "");
-    EXPECT_EQ(container_part("/proc/cpuinfo", ""), std::nullopt);
-}
-
 TEST(KernelSetup, KnowsNothingWhereNothingIs) {
     EXPECT_EQ(kernel_setup(MemoryFiles{}, "6.1"), KernelSetup{});
 }

@@ -122,38 +122,5 @@ TEST(Bundle, TakesNoDocumentOfAnotherSchema) {
     EXPECT_NE(problem_of(bundle_message({{"drivers", "[]"}})), "");
 }
 
-TEST(Signature, IsOneOfTheKeys) {
-    const auto file = signed_by(1, "hello");
-    const auto parts = signed_text_in(file).value();
-    EXPECT_EQ(parts.message, "hello");
-    const PublicKey keys[] = {public_key_from(public_key_file(2), "a.pub").value(),
-                              public_key_from(public_key_file(1), "b.pub").value()};
-    EXPECT_EQ(signer_of(parts, keys, kNow).value()->name, "b.pub");
-    const auto foreign = signer_of(parts, {keys, 1}, kNow);
-    EXPECT_EQ(foreign.error().code, ErrorCode::NotAuthorized);
-    EXPECT_EQ(signer_of(parts, {}, kNow).error().text, "bundle: no key says who may sign one");
-    // The number of a key is no secret: who signs with another key and says it is refused.
-    auto forged = signed_by(2, "hello");
-    forged.replace(forged.find('\n') + 1, 14, file.substr(file.find('\n') + 1, 14));
-    EXPECT_FALSE(signer_of(signed_text_in(forged).value(), keys, kNow));
-}
-
-TEST(Signature, OfAKeyThatHasExpiredCountsForNothing) {
-    const auto file = signed_by(1, "hello");
-    const auto parts = signed_text_in(file).value();
-    const auto key = public_key_from(public_key_file(1, "k, expires 2027-02-01"), "k.pub").value();
-    EXPECT_TRUE(signer_of(parts, {&key, 1}, kNow - Duration{1}));
-    const auto late = signer_of(parts, {&key, 1}, kNow);
-    ASSERT_FALSE(late);
-    EXPECT_EQ(late.error().text, "bundle: signed by a key that has expired: k.pub");
-}
-
-TEST(PublicKeys, AreReadWholeOrNotAtAll) {
-    const auto good = public_key_file(1);
-    for (std::size_t size = 0; size + 1 < good.size(); ++size)
-        EXPECT_FALSE(public_key_from(good.substr(0, size), "k.pub")) << size;
-    EXPECT_FALSE(public_key_from(public_key_file(1, "k, expires soon"), "k.pub"));
-}
-
 }  // namespace
 }  // namespace gpuprobe::knowledge

@@ -12,6 +12,7 @@ namespace gpuprobe {
 namespace {
 
 using testing::header_of;
+using testing::made;
 using testing::model_named;
 using Numbers = std::vector<std::int64_t>;
 
@@ -55,86 +56,6 @@ TEST(Model, OfGemmaSeesAWindowInFiveOfSixLayers) {
               10);
     EXPECT_FALSE(model.layers[5].is_windowed);
     EXPECT_TRUE(model.layers[61].is_windowed);
-}
-
-/// A model of `layers` layers with these values besides; each layer has 64 heads' worth of nothing.
-Gguf made(const std::string& architecture,
-          std::int64_t layers,
-          const std::map<std::string, GgufValue>& values) {
-    Gguf gguf{.version = 3};
-    gguf.values["general.architecture"] = architecture;
-    gguf.values[architecture + ".block_count"] = layers;
-    gguf.values[architecture + ".embedding_length"] = std::int64_t{1024};
-    gguf.values[architecture + ".attention.head_count"] = std::int64_t{16};
-    for (const auto& [key, value] : values)
-        gguf.values[architecture + "." + key] = value;
-    return gguf;
-}
-
-struct WindowRow {
-    const char* name;
-    const char* architecture;
-    GgufValue pattern;
-    std::vector<bool> windowed;
-    bool is_guessed = false;
-};
-class WindowPatterns : public ::testing::TestWithParam<WindowRow> {};
-
-TEST_P(WindowPatterns, IsOfTheRightLayers) {
-    auto gguf = made(GetParam().architecture, 6, {{"attention.sliding_window", std::int64_t{512}}});
-    const auto* none = std::get_if<std::string>(&GetParam().pattern);
-    if (!none)
-        gguf.values[std::string{GetParam().architecture} + ".attention.sliding_window_pattern"] =
-            GetParam().pattern;
-    const auto pattern =
-        window_pattern(Keys{gguf, GetParam().architecture}, GetParam().architecture, 6);
-    EXPECT_EQ(pattern.window, 512U);
-    EXPECT_EQ(pattern.is_windowed, GetParam().windowed);
-    EXPECT_EQ(pattern.is_guessed, GetParam().is_guessed);
-}
-
-const GgufValue kSilent = std::string{};
-INSTANTIATE_TEST_SUITE_P(
-    Table,
-    WindowPatterns,
-    ::testing::Values(
-        WindowRow{"Gemma3", "gemma3", kSilent, {true, true, true, true, true, false}},
-        WindowRow{"Gemma2", "gemma2", kSilent, {true, false, true, false, true, false}},
-        WindowRow{"DenseFirst", "smallthinker", kSilent, {false, true, true, true, false, true}},
-        WindowRow{"Cohere2Moe", "cohere2moe", kSilent, {false, true, true, true, false, true}},
-        WindowRow{"Laguna", "laguna", std::int64_t{3}, {false, true, true, false, true, true}},
-        WindowRow{"Period3", "gemma3", std::int64_t{3}, {true, true, false, true, true, false}},
-        WindowRow{"PeriodOfAnUnknown",
-                  "mistral9",
-                  std::int64_t{2},
-                  {true, false, true, false, true, false}},
-        WindowRow{"Period0", "gemma3", std::int64_t{0}, {true, true, true, true, true, true}},
-        WindowRow{"Period1", "gemma3", std::int64_t{1}, {false, false, false, false, false, false}},
-        WindowRow{
-            "List", "gemma4", Numbers{1, 0, 1, 1, 0, 1}, {true, false, true, true, false, true}},
-        WindowRow{
-            "ShortListRepeats", "gemma4", Numbers{1, 0}, {true, false, true, false, true, false}},
-        WindowRow{
-            "NobodyKnows", "mistral9", kSilent, {false, false, false, false, false, false}, true}),
-    testing::case_name);
-
-TEST(Window, IsTheRuntimesWhereTheFileIsSilent) {
-    const auto silent = [](const char* architecture, std::size_t layers) {
-        const auto gguf = made(architecture, 1, {});
-        return window_pattern(Keys{gguf, architecture}, architecture, layers);
-    };
-    EXPECT_EQ(silent("gemma2", 2).window, 4096U);
-    EXPECT_EQ(silent("gemma2", 2).is_windowed, (std::vector<bool>{true, false}));
-    EXPECT_EQ(silent("exaone4", 64).window, 4096U);
-    EXPECT_EQ(silent("llama", 2).window, 0U);
-}
-
-/// Of EXAONE 4 the 32B alone has windows, though the 1.2B names one too.
-TEST(Window, OfExaoneIsTheLargeModelsAlone) {
-    const auto gguf = made("exaone4", 30, {{"attention.sliding_window", std::int64_t{4096}}});
-    const auto small = window_pattern(Keys{gguf, "exaone4"}, "exaone4", 30);
-    EXPECT_EQ(small.window, 0U);
-    EXPECT_EQ(small.is_windowed, std::vector<bool>(30));
 }
 
 TEST(Model, HasAnIndexerInTheLayersWhoseTensorsSaySo) {

@@ -24,4 +24,18 @@ inline Model model_named(const std::string& name) {
     return model_of(header_of(name)).value();
 }
 
+/// A model of `layers` layers with these values besides; each layer has 64 heads' worth of nothing.
+inline Gguf made(const std::string& architecture,
+                 std::int64_t layers,
+                 const std::map<std::string, GgufValue>& values) {
+    Gguf gguf{.version = 3};
+    gguf.values["general.architecture"] = architecture;
+    gguf.values[architecture + ".block_count"] = layers;
+    gguf.values[architecture + ".embedding_length"] = std::int64_t{1024};
+    gguf.values[architecture + ".attention.head_count"] = std::int64_t{16};
+    for (const auto& [key, value] : values)
+        gguf.values[architecture + "." + key] = value;
+    return gguf;
+}
+
 }  // namespace gpuprobe::testing

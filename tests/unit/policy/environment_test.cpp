@@ -9,27 +9,18 @@ namespace gpuprobe {
 namespace {
 
 using testing::amd_card;
+using testing::chosen;
+using testing::fact;
 using testing::intel_graphics;
 using testing::kFirstUuid;
 using testing::kSecondUuid;
 using testing::nvidia_card;
+using testing::reading;
 using testing::report_of;
 using testing::seen;
 using testing::two_identical_cards;
 using Environment = std::map<std::string, std::string>;
 using Text = std::optional<std::string>;
-
-/// The GPUs of a report at these places.
-Selection chosen(const Report& report, std::initializer_list<std::size_t> places) {
-    Selection selection{.report = report};
-    for (const auto place : places)
-        selection.gpus.push_back(&report.gpus.at(place));
-    return selection;
-}
-
-Text fact(std::string_view name, const Report& report, std::initializer_list<std::size_t> places) {
-    return selector_fact(name, chosen(report, places));
-}
 
 /// What a program is told that reads nothing but what its backend does.
 Environment default_environment(const std::string& backend,
@@ -81,13 +72,6 @@ TEST(EnvironmentRules, MayNameAnAnswer) {
 }
 
 // Use and hide ------------------------------------------------------------------------------------
-
-Profile reading(std::vector<std::string> backends, std::vector<std::string> readers) {
-    Profile profile;
-    profile.backends = std::move(backends);
-    profile.reads = std::move(readers);
-    return profile;
-}
 
 TEST(Environment, HidesEveryOtherApiThatIsRead) {
     const auto report = two_identical_cards();
@@ -152,152 +136,6 @@ TEST(Environment, OfAProfileThatDoesNotSayWhatItReadsIsThatOfItsLibraries) {
     profile.environment["vulkan"] = {{{"GGML_VK_VISIBLE_DEVICES", "0"}}};
     expected["GGML_VK_VISIBLE_DEVICES"] = "";
     EXPECT_EQ(environment_of(profile, "cpu", chosen(report, {}), {}), expected);
-}
-
-// What the caller hides ---------------------------------------------------------------------------
-
-struct HiddenRow {
-    const char* variable;
-    const char* value;
-    const char* backend;
-    bool is_hidden;
-};
-class HiddenByTheCaller : public ::testing::TestWithParam<HiddenRow> {};
-
-TEST_P(HiddenByTheCaller, IsToldWhereItIsKnown) {
-    const auto& row = GetParam();
-    auto report = two_identical_cards();
-    report.gpus[1].apis["opencl"].driver = "/etc/OpenCL/vendors/nvidia.icd";
-    report.gpus[1].apis["opencl"].outcome = Outcome::Answered;
-    const auto access =
-        access_of(reading({"cuda", "vulkan", "opencl"}, {"cuda", "ggml-vulkan", "opencl"}));
-    const auto reasons =
-        hidden_by({{row.variable, row.value}}, access, row.backend, report.gpus[1],
-                  {.report = report, .gpus = {&report.gpus[1]}}, {{"CUDA_VISIBLE_DEVICES", "x"}});
-    ASSERT_EQ(reasons.size(), row.is_hidden ? 1U : 0U);
-    if (!row.is_hidden)
-        return;
-    EXPECT_EQ(reasons[0].code, "hidden-by-environment");
-    EXPECT_EQ(reasons[0].detail.at("variable"), Value{row.variable});
-    EXPECT_EQ(reasons[0].detail.at("value"), Value{row.value});
-    EXPECT_EQ(reasons[0].detail.at("replaced"),
-              Value{std::string_view{row.variable} == "CUDA_VISIBLE_DEVICES"});
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Table,
-    HiddenByTheCaller,
-    ::testing::Values(HiddenRow{"CUDA_VISIBLE_DEVICES", "", "cuda", true},
-                      HiddenRow{"CUDA_VISIBLE_DEVICES", "-1", "cuda", true},
-                      HiddenRow{"CUDA_VISIBLE_DEVICES", "0", "cuda", true},
-                      HiddenRow{"CUDA_VISIBLE_DEVICES", "1", "cuda", false},
-                      HiddenRow{"CUDA_VISIBLE_DEVICES", "x,1", "cuda", true},
-                      HiddenRow{"CUDA_VISIBLE_DEVICES", kSecondUuid, "cuda", false},
-                      HiddenRow{"CUDA_VISIBLE_DEVICES", kFirstUuid, "cuda", true},
-                      HiddenRow{"CUDA_VISIBLE_DEVICES", "", "vulkan", false},
-                      HiddenRow{"HIP_VISIBLE_DEVICES", "-1", "cuda", false},
-                      HiddenRow{"GGML_VK_VISIBLE_DEVICES", "", "vulkan", true},
-                      HiddenRow{"GGML_VK_VISIBLE_DEVICES", "0", "vulkan", false},
-                      HiddenRow{"VK_DRIVER_FILES", "/nowhere", "vulkan", true},
-                      HiddenRow{"VK_DRIVER_FILES", "", "vulkan", false},
-                      HiddenRow{"VK_DRIVER_FILES", testing::kNvidiaManifest, "vulkan", false},
-                      HiddenRow{"VK_DRIVER_FILES", "/usr/share/vulkan/icd.d/", "vulkan", false},
-                      HiddenRow{"VK_ICD_FILENAMES", "/a.json:/b.json", "vulkan", true},
-                      HiddenRow{"VK_LOADER_DRIVERS_DISABLE", "*", "vulkan", true},
-                      HiddenRow{"VK_LOADER_DRIVERS_DISABLE", "*NVIDIA*", "vulkan", true},
-                      HiddenRow{"VK_LOADER_DRIVERS_DISABLE", "radeon*,intel*", "vulkan", false},
-                      HiddenRow{"VK_LOADER_DRIVERS_SELECT", "radeon*", "vulkan", true},
-                      HiddenRow{"VK_LOADER_DRIVERS_SELECT", "*icd.json", "vulkan", false},
-                      HiddenRow{"OCL_ICD_VENDORS", "/nowhere", "opencl", true},
-                      HiddenRow{"OCL_ICD_VENDORS", "/etc/OpenCL/vendors", "opencl", false}));
-
-TEST(HiddenByTheCaller, OfOtherVendors) {
-    auto report = report_of({amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0), intel_graphics()});
-    report.gpus[1].apis["level_zero"] = seen(0);
-    const auto access = access_of(reading({"rocm", "sycl"}, {"hip", "sycl", "level_zero"}));
-    const auto is_hidden = [&](const char* variable, const char* value, const char* backend,
-                               std::size_t place) {
-        return !hidden_by({{variable, value}}, access, backend, report.gpus[place],
-                          {.report = report, .gpus = {&report.gpus[place]}}, {})
-                    .empty();
-    };
-    EXPECT_TRUE(is_hidden("HIP_VISIBLE_DEVICES", "-1", "rocm", 0));
-    EXPECT_FALSE(is_hidden("HIP_VISIBLE_DEVICES", "", "rocm", 0));
-    EXPECT_FALSE(is_hidden("HIP_VISIBLE_DEVICES", "0", "rocm", 0));
-    EXPECT_TRUE(is_hidden("ROCR_VISIBLE_DEVICES", "", "rocm", 0));
-    EXPECT_FALSE(is_hidden("ROCR_VISIBLE_DEVICES", "GPU-A1B2C3D4E5F60718", "rocm", 0));
-    EXPECT_TRUE(is_hidden("ONEAPI_DEVICE_SELECTOR", "*:cpu", "sycl", 1));
-    EXPECT_TRUE(is_hidden("ONEAPI_DEVICE_SELECTOR", "cuda:*;opencl:gpu", "sycl", 1));
-    EXPECT_FALSE(is_hidden("ONEAPI_DEVICE_SELECTOR", "opencl:cpu;level_zero:0", "sycl", 1));
-    EXPECT_TRUE(is_hidden("ZE_AFFINITY_MASK", "99", "sycl", 1));
-    EXPECT_FALSE(is_hidden("ZE_AFFINITY_MASK", "0.1", "sycl", 1));
-}
-
-/// Level Zero's own order has the discrete GPU where PCI has the integrated one.
-TEST(HiddenByTheCaller, IsNotKnownOfAPositionThatMayBeEither) {
-    auto report =
-        report_of({intel_graphics(), testing::gpu_at("0000:03:00.0", "intel", GpuKind::Discrete)});
-    for (auto& gpu : report.gpus)
-        gpu.apis["level_zero"] = seen(0);
-    const auto access = access_of(reading({"sycl"}, {"sycl"}));
-    const auto is_hidden = [&](Variables callers) {
-        const auto& gpu = report.gpus[1];
-        return !hidden_by(callers, access, "sycl", gpu, {.report = report, .gpus = {&gpu}}, {})
-                    .empty();
-    };
-    EXPECT_FALSE(is_hidden({{"ZE_AFFINITY_MASK", "0"}}));
-    EXPECT_FALSE(is_hidden({{"ZE_AFFINITY_MASK", "1"}}));
-    EXPECT_TRUE(is_hidden({{"ZE_AFFINITY_MASK", "2"}}));
-    EXPECT_TRUE(is_hidden({{"ZE_AFFINITY_MASK", "0"}, {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}));
-    EXPECT_FALSE(is_hidden({{"ZE_AFFINITY_MASK", "1"}, {"ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1"}}));
-}
-
-/// What the answer says of the GPUs counts them from 0.
-TEST(HiddenByTheCaller, IsAGpuWhoseNumberTheAnswerChanges) {
-    const auto report = two_identical_cards();
-    const auto access = access_of(reading({"vulkan"}, {"ggml-vulkan"}));
-    const auto is_hidden = [&](const char* numbers, std::vector<const Gpu*> told,
-                               const Variables& answer) {
-        return !hidden_by({{"GGML_VK_VISIBLE_DEVICES", numbers}}, access, "vulkan", report.gpus[1],
-                          {.report = report, .gpus = std::move(told)}, answer)
-                    .empty();
-    };
-    const std::vector<const Gpu*> second{&report.gpus[1]};
-    const std::vector<const Gpu*> both{&report.gpus[0], &report.gpus[1]};
-    const Variables alone{{"MESA_VK_DEVICE_SELECT", "10de:2335!"}};
-    const Variables files{{"VK_DRIVER_FILES", testing::kNvidiaManifest}};
-    EXPECT_TRUE(is_hidden("1", second, alone));
-    EXPECT_FALSE(is_hidden("0", second, alone));
-    EXPECT_FALSE(is_hidden("1", both, files));
-    EXPECT_TRUE(is_hidden("0,2", both, files));
-    EXPECT_FALSE(is_hidden("1", second, files)) << "the file has both";
-    EXPECT_FALSE(is_hidden("1", second, {{"GGML_VK_VISIBLE_DEVICES", "0"}}));
-}
-
-TEST(HiddenByTheCaller, IsAGpuBesideTheOnlyOneThatMesaShows) {
-    const auto report =
-        report_of({amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0), intel_graphics()});
-    const auto access = access_of(reading({"vulkan"}, {"vulkan"}));
-    const auto told_of = [&](const char* value, const Variables& answer = {}) {
-        return hidden_by({{"DRI_PRIME", value}}, access, "vulkan", report.gpus[0],
-                         {.report = report, .gpus = {&report.gpus[0]}}, answer);
-    };
-    EXPECT_EQ(told_of("pci-0000_00_02_0!").size(), 1U);
-    EXPECT_EQ(told_of("8086:46A6!").size(), 1U);
-    for (const auto* value :
-         {"pci-0000_00_02_0", "pci-0000_03_00_0!", "1002:744c!", "1!", "pci-0000_99_00_0!", ""})
-        EXPECT_TRUE(told_of(value).empty()) << value;
-    EXPECT_EQ(told_of("8086:46a6!")[0].detail.at("replaced"), Value{false});
-    EXPECT_EQ(
-        told_of("8086:46a6!", {{"MESA_VK_DEVICE_SELECT", "1002:744c!"}})[0].detail.at("replaced"),
-        Value{true});
-}
-
-TEST(EnvironmentRules, NameNoFactForNoGpu) {
-    const auto report = report_of({});
-    for (const auto* name : {"nvidia_uuids", "ordinals", "vulkan_manifests", "memory_mib",
-                             "mesa_device", "opencl_device", "pci_addresses"})
-        EXPECT_EQ(fact(name, report, {}), std::nullopt) << name;
 }
 
 // CUDA --------------------------------------------------------------------------------------------
@@ -472,24 +310,6 @@ TEST(OpenclEnvironment, IsEmptyWhereTheNameIsNotItsOwn) {
     EXPECT_TRUE(default_environment("opencl", opencl_machine("A", "B\nC=1"), {1}).empty());
     EXPECT_TRUE(default_environment("opencl", opencl_machine("A", "B"), {0, 1}).empty());
     EXPECT_TRUE(default_environment("opencl", two_identical_cards(), {1}).empty());
-}
-
-// Others ------------------------------------------------------------------------------------------
-
-TEST(SelectorFacts, GiveAddressesAndMemory) {
-    auto report = two_identical_cards();
-    EXPECT_EQ(fact("pci_addresses", report, {1, 0}), "0000:41:00.0,0000:06:00.0");
-    EXPECT_EQ(fact("memory_mib", report, {0, 1}), "143360,143360");
-    report.gpus[0].memory.allocatable.reset();
-    report.gpus[1].pci->address.reset();
-    EXPECT_EQ(fact("memory_mib", report, {0, 1}), std::nullopt);
-    EXPECT_EQ(fact("pci_addresses", report, {0, 1}), std::nullopt);
-}
-
-TEST(SelectorFacts, AreKnownByName) {
-    EXPECT_TRUE(is_selector_fact("nvidia_uuids"));
-    EXPECT_FALSE(is_selector_fact("uuids"));
-    EXPECT_EQ(fact("uuids", two_identical_cards(), {0}), std::nullopt);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace gpuprobe {
 namespace {
 
 using testing::amd_card;
+using testing::fact;
 using testing::hybrid_laptop;
 using testing::intel_graphics;
 using testing::kFirstUuid;
@@ -239,6 +240,48 @@ TEST(GpuSelectors, CountRocmsOpenclDevices) {
 TEST(GpuSelectors, AreNoneForAGpuThatNothingNames) {
     auto report = report_of({testing::management_display()});
     EXPECT_TRUE(gpu_selectors(report, report.gpus[0]).empty());
+}
+
+// Facts for environments --------------------------------------------------------------------------
+
+TEST(EnvironmentRules, NameNoFactForNoGpu) {
+    const auto report = report_of({});
+    for (const auto* name : {"nvidia_uuids", "ordinals", "vulkan_manifests", "memory_mib",
+                             "mesa_device", "opencl_device", "pci_addresses"})
+        EXPECT_EQ(fact(name, report, {}), std::nullopt) << name;
+}
+
+TEST(SelectorFacts, GiveAddressesAndMemory) {
+    auto report = two_identical_cards();
+    EXPECT_EQ(fact("pci_addresses", report, {1, 0}), "0000:41:00.0,0000:06:00.0");
+    EXPECT_EQ(fact("memory_mib", report, {0, 1}), "143360,143360");
+    report.gpus[0].memory.allocatable.reset();
+    report.gpus[1].pci->address.reset();
+    EXPECT_EQ(fact("memory_mib", report, {0, 1}), std::nullopt);
+    EXPECT_EQ(fact("pci_addresses", report, {0, 1}), std::nullopt);
+}
+
+TEST(SelectorFacts, AreKnownByName) {
+    EXPECT_TRUE(is_selector_fact("nvidia_uuids"));
+    EXPECT_FALSE(is_selector_fact("uuids"));
+    EXPECT_EQ(fact("uuids", two_identical_cards(), {0}), std::nullopt);
+}
+
+// A profile's variables for the CPU can name any fact, and no GPU is selected then.
+TEST(SelectorFacts, AreUnknownIfNoGpuIsSelected) {
+    auto report = hybrid_laptop();
+    report.gpus[0].driver.name = "nvidia";
+    report.gpus[1].primary = true;
+    for (const auto* name :
+         {"cuda_pci_ranks",      "glx_offload",    "hip_ids",          "hip_indices",
+          "memory_mib",          "mesa_device",    "mesa_pci",         "mesa_tag",
+          "nvidia_uuids",        "only_gpu",       "opencl_device",    "opencl_indices",
+          "opencl_platform",     "opencl_vendor",  "ordinals",         "pci_addresses",
+          "rocm_opencl_indices", "vulkan_indices", "vulkan_manifests", "vulkan_own_manifest",
+          "vulkan_ranks"}) {
+        ASSERT_TRUE(is_selector_fact(name)) << name;
+        EXPECT_EQ(selector_fact(name, {.report = report}), std::nullopt) << name;
+    }
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "policy/select.h"
 #include "support/case_name.h"
 
-/// What a profile's floors, requests, platforms, answers and messages do to a choice. The built-in
+/// What a profile's floors, requests and platforms do to a choice. The built-in
 /// profiles' own are in tests/integration/scenarios.
 
 namespace gpuprobe {
@@ -22,16 +22,9 @@ using testing::intel_graphics;
 using testing::kFirstUuid;
 using testing::kSecondUuid;
 using testing::nvidia_card;
+using testing::one_nvidia_card;
 using testing::report_of;
 using Names = std::vector<std::string>;
-
-Report one_nvidia_card() {
-    auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});
-    report.host.os = "linux";
-    report.host.arch = "x86_64";
-    report.gpus[0].driver.version = "570.86";
-    return report;
-}
 
 Decision decide(const Profile& profile, const SelectRequest& request, const Report& report) {
     auto decision = select(profile, request, report);
@@ -371,75 +364,40 @@ TEST(Platform, OfTheMachineIsTheUsualAnswerAndAnUnknownOneNone) {
     EXPECT_EQ(codes(unknown, "cuda"), "platform-not-in-profile");
 }
 
-// Answers and messages ----------------------------------------------------------------------------
-
-struct AnswerRow {
+struct PlatformMessageRow {
     const char* name;
-    std::vector<AnswerRule> rules;
-    std::optional<std::string> answer;
+    std::optional<std::string> backend;
+    std::map<std::string, std::string> messages;
+    std::vector<std::string> said;
 };
-class ProfileAnswers : public ::testing::TestWithParam<AnswerRow> {};
+class MessagesForOtherPlatforms : public ::testing::TestWithParam<PlatformMessageRow> {};
 
-TEST_P(ProfileAnswers, AreTheFirstThatHolds) {
-    auto profile = default_profile();
-    profile.answers["x"] = GetParam().rules;
-    const auto answers = decide(profile, {}, one_nvidia_card()).answers;
-    const auto found = answers.find("x");
-    EXPECT_EQ(found == answers.end() ? std::nullopt : std::optional{found->second},
-              GetParam().answer);
+TEST_P(MessagesForOtherPlatforms, AreTheProfilesTextsWithoutFacts) {
+    auto profile = portable_profile();
+    profile.messages = GetParam().messages;
+    const auto decision = decide(
+        profile, {.backend = GetParam().backend, .platform = "darwin-arm64"}, one_nvidia_card());
+    EXPECT_EQ(decision.messages, GetParam().said);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Table,
-    ProfileAnswers,
-    ::testing::Values(AnswerRow{"First", {{{"a", {"vendor=nvidia"}}}, {{"b", {}}}}, "a"},
-                      AnswerRow{"Second", {{{"a", {"vendor=amd"}}}, {{"b", {}}}}, "b"},
-                      AnswerRow{"None", {{{"a", {"vendor=amd"}}}}, {}},
-                      AnswerRow{"UnknownEndsTheSearch", {{{"a", {"glibc>=2"}}}, {{"b", {}}}}, {}},
-                      AnswerRow{"FactOfTheGpu", {{{"{driver} {vendor}", {}}}}, "570.86 nvidia"},
-                      AnswerRow{"FactForEnvironments", {{{"{memory_mib}", {}}}}, "143360"},
-                      AnswerRow{"UnknownFact", {{{"{kernel}", {}}}, {{"b", {}}}}, {}}),
-    testing::case_name);
-
-TEST(Answers, AreGivenWithoutAChoiceToo) {
-    auto profile = default_profile();
-    profile.answers["vendor"] = {{{"nvidia", {"vendors=nvidia"}}}};
-    profile.answers["memory"] = {{{"{memory_mib}", {}}}};
-    const auto decision = decide(profile, {.only = Names{"rocm"}}, one_nvidia_card());
-    EXPECT_EQ(decision.backend, std::nullopt);
-    EXPECT_EQ(decision.answers, (std::map<std::string, std::string>{{"vendor", "nvidia"}}));
-}
-
-struct NothingRow {
-    const char* name;
-    Report report;
-    SelectRequest request;
-    const char* message;
-};
-class NothingChosen : public ::testing::TestWithParam<NothingRow> {};
-
-TEST_P(NothingChosen, IsExplainedByTheNearestCause) {
-    auto profile = default_profile();
-    profile.messages = {{"nothing-built", "built"},
-                        {"too-little-memory", "{available_gb} of {required_gb}"},
-                        {"software-only", "software"},
-                        {"no-gpu", "no gpu"},
-                        {"none", "none"}};
-    auto request = GetParam().request;
-    request.strict = true;
-    EXPECT_EQ(decide(profile, request, GetParam().report).messages, Names{GetParam().message});
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Table,
-    NothingChosen,
+    MessagesForOtherPlatforms,
     ::testing::Values(
-        NothingRow{"Built", one_nvidia_card(), {.built = Names{}}, "built"},
-        NothingRow{"Memory", one_nvidia_card(), {.min_memory = gib(200)}, "150.3 of 214.7"},
-        NothingRow{"Software", testing::machine_without_gpu(), {}, "software"},
-        NothingRow{"NoGpu", report_of({}), {}, "no gpu"},
-        NothingRow{"DisplayOnly", report_of({testing::management_display()}), {}, "no gpu"},
-        NothingRow{"Other", one_nvidia_card(), {.only = Names{"rocm"}}, "none"}),
+        PlatformMessageRow{"ForTheWord", {}, {{"selected:metal", "Metal."}}, {"Metal."}},
+        PlatformMessageRow{"ForAnyWord", {}, {{"selected", "A GPU."}}, {"A GPU."}},
+        PlatformMessageRow{"ForTheWordFirst",
+                           {},
+                           {{"selected", "A GPU."}, {"selected:metal", "Metal."}},
+                           {"Metal."}},
+        PlatformMessageRow{"ForAnotherWord", {}, {{"selected:cpu", "No GPU."}}, {}},
+        PlatformMessageRow{"ForNoChoice", "cuda", {{"none", "No backend."}}, {"No backend."}},
+        PlatformMessageRow{"WithAFact", {}, {{"selected", "Using {gpu}."}}, {}},
+        PlatformMessageRow{"ForTheWordWithAFact",
+                           {},
+                           {{"selected", "A GPU."}, {"selected:metal", "On {gpu}."}},
+                           {}},
+        PlatformMessageRow{"None", {}, {}, {}}),
     testing::case_name);
 
 // All profiles ------------------------------------------------------------------------------------

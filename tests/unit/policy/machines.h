@@ -6,6 +6,7 @@
 #include <string>
 
 #include "policy/application_set.h"
+#include "policy/gpu_selection.h"
 #include "report/report.h"
 
 /// Reports of made-up machines, as the report room would assemble them.
@@ -19,6 +20,14 @@ inline Profile default_profile() {
         std::abort();
     }
     return *profile;
+}
+
+/// A profile of a program with these backends, which reads the variables of these readers.
+inline Profile reading(std::vector<std::string> backends, std::vector<std::string> readers) {
+    Profile profile;
+    profile.backends = std::move(backends);
+    profile.reads = std::move(readers);
+    return profile;
 }
 
 inline BackendView usable() {
@@ -150,6 +159,14 @@ inline Report machine_without_gpu() {
 inline constexpr const char* kFirstUuid = "GPU-11111111-2222-3333-4444-555555555555";
 inline constexpr const char* kSecondUuid = "GPU-66666666-7777-8888-9999-aaaaaaaaaaaa";
 
+inline Report one_nvidia_card() {
+    auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});
+    report.host.os = "linux";
+    report.host.arch = "x86_64";
+    report.gpus[0].driver.version = "570.86";
+    return report;
+}
+
 inline Report two_identical_cards() {
     return report_of(
         {nvidia_card("0000:06:00.0", kFirstUuid, 0), nvidia_card("0000:41:00.0", kSecondUuid, 1)});
@@ -160,6 +177,20 @@ inline Report hybrid_laptop() {
         report_of({nvidia_card("0000:01:00.0", kFirstUuid, 0), intel_graphics()}, {llvmpipe()});
     report.gpus.front().memory = {.physical = gib(8), .allocatable = gib(8)};
     return report;
+}
+
+/// The GPUs of a report at these places.
+inline Selection chosen(const Report& report, std::initializer_list<std::size_t> places) {
+    Selection selection{.report = report};
+    for (const auto place : places)
+        selection.gpus.push_back(&report.gpus.at(place));
+    return selection;
+}
+
+inline std::optional<std::string> fact(std::string_view name,
+                                       const Report& report,
+                                       std::initializer_list<std::size_t> places) {
+    return selector_fact(name, chosen(report, places));
 }
 
 }  // namespace gpuprobe::testing

@@ -186,6 +186,42 @@ TEST(AsSeenBy, IgnoresTheDisplayAndRenderNodesOfNvidiasDriver) {
     EXPECT_TRUE(gpu.identity.nvidia_uuid);
 }
 
+/// An NPU with a node of that mode, which the prober could not open.
+Report closed_npu(std::uint32_t mode) {
+    auto npu = pci_device("0000:00:0b.0", "8086", "7d1d", "1200");
+    npu.driver = "intel_vpu";
+    npu.is_accel = true;
+    npu.nodes = {owned("/dev/accel/accel0", mode)};
+    npu.nodes[0].accessible = false;
+    npu.nodes[0].reason = "no-permission";
+    return assembled({.machine = {.host = linux_host(), .devices = {npu}}});
+}
+
+TEST(AsSeenBy, OpensAnAcceleratorToCallersWithAccess) {
+    const auto report = closed_npu(0660);
+    ASSERT_EQ(report.accelerators.size(), 1U);
+    ASSERT_EQ(report.accelerators[0].health, "no-permission");
+    const auto seen = as_seen_by(report, someone({kRender})).accelerators[0];
+    EXPECT_EQ(seen.nodes[0].accessible, true);
+    EXPECT_EQ(seen.findings, std::vector<Reason>{});
+    EXPECT_EQ(seen.health, "ok");
+}
+
+TEST(AsSeenBy, ClosesAnAcceleratorToCallersWithoutAccess) {
+    auto report = as_seen_by(closed_npu(0660), someone({kRender}));
+    report.accelerators[0].findings = {because("driver-missing")};
+    const auto seen = as_seen_by(report, someone()).accelerators[0];
+    EXPECT_TRUE(has_reason(seen.findings, "no-permission"));
+    EXPECT_TRUE(has_reason(seen.findings, "driver-missing")) << "it concerns every caller";
+    EXPECT_EQ(as_seen_by(closed_npu(0660), someone()).accelerators, closed_npu(0660).accelerators);
+}
+
+TEST(AsSeenBy, LeavesTheHealthOfAnAcceleratorWithoutNodesUnknown) {
+    Report report;
+    report.accelerators = {{.id = "hidden"}};
+    EXPECT_EQ(as_seen_by(report, someone()).accelerators[0].health, std::nullopt);
+}
+
 TEST(AccessClass, IsSharedByThoseToWhomTheSameIsOpen) {
     const auto report = h200(0660);
     EXPECT_EQ(access_class(report, someone()), access_class(report, someone({1001}, 1001)));

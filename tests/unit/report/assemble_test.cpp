@@ -174,5 +174,29 @@ TEST(EveryReport, SurvivesJson) {
     }
 }
 
+TEST(Assemble, ListsAnNpuThatOnlyLevelZeroKnowsAsAnAccelerator) {
+    DeviceFacts npu{.index = 1,
+                    .name = "Intel(R) AI Boost",
+                    .vendor_id = "8086",
+                    .pci = PciAddress{.device = 11},
+                    .type = DeviceType::Other};
+    npu.extra["device_type"] = "npu";
+    const ProbeResult probe{.api = "level_zero", .outcome = Outcome::Answered, .devices = {npu}};
+    const auto report = assemble(Machine{}, {probe}, ReportContext{});
+    EXPECT_TRUE(report.gpus.empty());
+    ASSERT_EQ(report.accelerators.size(), 1u);
+    EXPECT_EQ(report.accelerators[0].name, "Intel(R) AI Boost");
+}
+
+TEST(Accelerators, AreNoGpus) {
+    auto npu = pci_device("0000:00:0b.0", "8086", "7d1d", "1200");
+    npu.driver = "intel_vpu";
+    npu.is_accel = true;
+    const auto report = assemble(Machine{.devices = {npu}}, {}, {.now = kNow});
+    EXPECT_TRUE(report.gpus.empty());
+    ASSERT_EQ(report.accelerators.size(), 1U);
+    EXPECT_EQ(report.accelerators.front().name, "8086:7d1d");
+}
+
 }  // namespace
 }  // namespace gpuprobe::test

@@ -334,51 +334,5 @@ TEST(Probes, CountOnceWhenRunAgain) {
     EXPECT_EQ(gpu_at(report, kGpu).backends.at("cuda").usable, true);
 }
 
-TEST(Software, IsKnownByTypeDriverAndName) {
-    const auto vulkan = probe("vulkan", "", Outcome::Answered);
-    const auto is_soft = [&](DeviceFacts facts) {
-        return is_software(ApiDevice{.probe = &vulkan, .facts = &facts});
-    };
-    EXPECT_TRUE(is_soft({.type = DeviceType::Cpu}));
-    EXPECT_TRUE(is_soft({.vendor_id = "10005"}));
-    EXPECT_TRUE(is_soft({.name = "SwiftShader Device (LLVM 10.0.0)"}));
-    EXPECT_TRUE(is_soft({.name = "Microsoft Basic Render Driver"}));
-    EXPECT_TRUE(is_soft(pocl_facts()));
-    EXPECT_FALSE(is_soft({.name = "Intel(R) Graphics", .type = DeviceType::Integrated}));
-    auto pocl_gpu = pocl_facts();
-    pocl_gpu.type = DeviceType::Discrete;
-    EXPECT_FALSE(is_soft(pocl_gpu));
-}
-
-TEST(Ranking, PutsWhatComputesFirst) {
-    const auto order = [](std::vector<HardwareDevice> devices, std::vector<ProbeResult> probes) {
-        std::vector<std::string> ids;
-        for (const auto& gpu :
-             assemble(Machine{.devices = std::move(devices)}, probes, {.now = kNow}).gpus)
-            ids.push_back(gpu.id);
-        return ids;
-    };
-    auto small = amd_card("0000:02:00.0", 0, 128);
-    small.memory.front().bytes = gib(8);
-    small.memory.back().bytes = Bytes{};
-    const auto large = amd_card("0000:03:00.0", 1, 129);
-    EXPECT_EQ(order({small, large}, {}),
-              (std::vector<std::string>{"pci:0000:03:00.0", "pci:0000:02:00.0"}));
-    const auto listed =
-        vulkan_facts(0, "GPU", "1002", "744c", "0000:02:00.0", DeviceType::Discrete, gib(8));
-    EXPECT_EQ(order({small, large}, {probe("vulkan", kRadeonIcd, Outcome::Answered, {listed})}),
-              (std::vector<std::string>{"pci:0000:02:00.0", "pci:0000:03:00.0"}));
-}
-
-TEST(Accelerators, AreNoGpus) {
-    auto npu = pci_device("0000:00:0b.0", "8086", "7d1d", "1200");
-    npu.driver = "intel_vpu";
-    npu.is_accel = true;
-    const auto report = assemble(Machine{.devices = {npu}}, {}, {.now = kNow});
-    EXPECT_TRUE(report.gpus.empty());
-    ASSERT_EQ(report.accelerators.size(), 1U);
-    EXPECT_EQ(report.accelerators.front().name, "8086:7d1d");
-}
-
 }  // namespace
 }  // namespace gpuprobe::test

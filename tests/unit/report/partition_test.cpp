@@ -4,51 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "base/value.h"
-#include "partition/report/machines.h"
+#include "partition/report/instances.h"
 #include "report/compute_view.h"
 
 namespace gpuprobe::test {
 namespace {
 
-Value json(const char* text) {
-    return parse_json(text, kib(4)).value();
-}
-
-constexpr const char* kCard = "pci:0000:00:06.0";
-constexpr const char* kInstance = "MIG-7e611089-1272-699d-8985-ab84fef4311e";
-constexpr const char* kOtherInstance = "MIG-8e611089-1272-699d-8985-ab84fef4311e";
-
-/// An H200 of which NVML says this; the kernel knows two instances.
-MachineFixture scene_with(const char* mig_devices) {
-    auto fixture = headless_h200();
-    fixture.machine.devices.front().partitions = {
-        {.name = "mig-1", .gpu_instance = 1, .compute_instance = 0, .nodes = {"/dev/a", "/dev/b"}},
-        {.name = "mig-2", .gpu_instance = 2, .compute_instance = 0}};
-    fixture.probes.at(1).devices.front().extra["mig_devices"] = json(mig_devices);
-    return fixture;
-}
-
 std::vector<Partition> partitions_with(const char* mig_devices) {
     return gpu_at(assembled(scene_with(mig_devices)), kCard).partitions;
-}
-
-constexpr const char* kTwo = R"([
-    {"index":0,"name":"NVIDIA H200 MIG 3g.71gb","uuid":"MIG-7e611089-1272-699d-8985-ab84fef4311e",
-     "gpu_instance":1,"compute_instance":0,"gpu_slices":3,"compute_slices":3,"multiprocessors":60,
-     "memory_size":74893492224,"memory":{"total":74893492224,"free":74000000000}},
-    {"index":4,"uuid":"MIG-8e611089-1272-699d-8985-ab84fef4311e","gpu_instance":5,
-     "compute_instance":1,"gpu_slices":2,"compute_slices":1,"memory_size":37446746112}])";
-
-/// Where CUDA shows a process the second instance, as it does with its UUID in
-/// CUDA_VISIBLE_DEVICES, or by itself the first.
-Report with_cuda_on(const char* uuid) {
-    auto fixture = scene_with(kTwo);
-    auto& cuda = fixture.probes.at(0).devices.front();
-    cuda.uuid = uuid;
-    cuda.name = "NVIDIA H200 MIG 3g.71gb";
-    cuda.memory = FactMemory{.total = mib(71424)};
-    fixture.probes.at(1).devices.front().extra["mig_mode"] = true;
-    return assembled(fixture);
 }
 
 TEST(Partitions, AreTheInstancesThatNvmlLists) {
@@ -266,52 +229,6 @@ TEST(Partitions, TakeTheirUuidFromCudaWhereNvmlIsNotThere) {
     const auto waiting = gpu_at(assembled(fixture), kCard);
     EXPECT_EQ(waiting.backends.at("cuda").usable, false);
     EXPECT_TRUE(has_reason(waiting.backends.at("cuda").reasons, "mig-without-instance"));
-}
-
-TEST(ComputeView, GivesEachInstanceInTheFormOfAGpu) {
-    const auto report = with_cuda_on(kInstance);
-    const ComputeView view{report};
-    ASSERT_EQ(view.report().gpus.size(), 2U);
-    const auto& first = view.report().gpus[0];
-    EXPECT_EQ(first.id, "pci:0000:00:06.0/mig-1");
-    EXPECT_EQ(first.name, "NVIDIA H200 MIG 3g.71gb");
-    EXPECT_EQ(first.identity.nvidia_uuid, kInstance);
-    EXPECT_EQ(first.memory.allocatable, mib(71424));
-    EXPECT_EQ(first.backends.at("cuda").usable, true);
-    EXPECT_TRUE(first.backends.at("cuda").reasons.empty());
-    const auto& second = view.report().gpus[1];
-    EXPECT_EQ(second.backends.at("cuda").usable, true);
-    EXPECT_TRUE(has_reason(second.backends.at("cuda").reasons, "one-instance-listed"));
-    EXPECT_EQ(second.apis.at("cuda").index, std::nullopt);
-    EXPECT_TRUE(stands_alone(second));
-    EXPECT_TRUE(goes_by(second, kCard));
-    EXPECT_FALSE(goes_by(second, first.id));
-    EXPECT_EQ(&ComputeView{view.report()}.report(), &view.report());
-}
-
-TEST(ComputeView, KnowsGpusByAnySpellingOfTheirIds) {
-    auto report = assembled(scene_with(kTwo));
-    report.gpus.push_back({.id = "nvml:GPU-1234"});
-    const ComputeView view{report};
-    const auto partition = view.report().gpus.front().id;
-    ASSERT_TRUE(partition_of(view.report().gpus.front()));
-    EXPECT_EQ(known_id(view.report(), "NVML:gpu-1234").value(), "nvml:GPU-1234");
-    EXPECT_EQ(known_id(view.report(), "00000000:00:06.0").value(), kCard);
-    EXPECT_EQ(
-        known_gpu(view, "0000:00:06.0" + std::string{partition.substr(whole_id(partition).size())})
-            .value()
-            ->id,
-        partition);
-    EXPECT_EQ(known_gpu(view, kCard).value(), &report.gpus.front());
-    EXPECT_EQ(known_gpu(view, "pci:0000:00:07.0").error().code, ErrorCode::UnknownDevice);
-    EXPECT_EQ(plain_id("platform:Soc@0"), "platform:soc@0");
-}
-
-TEST(ComputeView, BorrowsAMachineThatIsNotDivided) {
-    for (const auto& fixture : {laptop(), headless_h200(), two_identical()}) {
-        const auto report = assembled(fixture);
-        EXPECT_EQ(&ComputeView{report}.report(), &report) << fixture.name;
-    }
 }
 
 /// A card in four partitions, as a kernel shows it that has the number of the partition in the

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plan/placement.h"
+
+#include <gtest/gtest.h>
+
+#include "models.h"
+
+namespace gpuprobe {
+namespace {
+
+using testing::model_named;
+
+using Counts = std::vector<std::uint64_t>;
+
+/// What llama.cpp printed: 17 pieces over two devices whose free memory is alike are 9 and 8.
+TEST(Placement, SplitsLayersByWeight) {
+    auto model = model_named("llama-3.1-8b");
+    model.layers.resize(16);
+    const Load load{.model = &model};
+    EXPECT_EQ(split_layers(load, {{.weight = 1}, {.weight = 1}}, 17).pieces, (Counts{9, 8}));
+    EXPECT_EQ(split_layers(load, {{}, {}}, 17).pieces, (Counts{9, 8}));
+    EXPECT_EQ(split_layers(load, {{.weight = 3}, {.weight = 1}}, 17).pieces, (Counts{13, 4}));
+    EXPECT_EQ(split_layers(load, {{.weight = 1}, {.weight = 0}}, 17).pieces, (Counts{17, 0}));
+    EXPECT_EQ(split_layers(load, {{.weight = 0}, {.weight = 1}}, 17).pieces, (Counts{0, 17}));
+    EXPECT_EQ(split_layers(load, {{.weight = 1}, {.weight = 1}}, 4).pieces, (Counts{2, 2}));
+    EXPECT_EQ(split_layers(load, {{.weight = 1}, {.weight = 1}}, 0).pieces, (Counts{0, 0}));
+}
+
+TEST(Placement, PutsTheOutputBehindTheLastLayer) {
+    const auto model = model_named("llama-3.1-8b");
+    const Load load{.model = &model};
+    const auto placed = split_layers(load, {{.weight = 1}, {.weight = 1}}, 33);
+    const auto without = placed.used[0].count;
+    EXPECT_GT(placed.used[1].count, model.output.count + without / 2);
+    EXPECT_LT(without, 17 * (model.layers[0].weights.count + mib(16).count) + mib(200).count);
+}
+
+TEST(Placement, CountsEachInputAsOftenAsThePipelineCopiesIt) {
+    const auto model = model_named("llama-3.1-8b");
+    const auto once = split_layers({.model = &model}, {{}, {}}, 33);
+    const auto pipeline = split_layers({.model = &model, .pipeline_copies = 4}, {{}, {}}, 33);
+    EXPECT_GT(pipeline.used[0].count, once.used[0].count + 3 * mib(8).count);
+    // The second makes the sum of the first's last layer from two rows.
+    EXPECT_GE(pipeline.used[1].count, once.used[1].count + 6 * mib(8).count);
+}
+
+}  // namespace
+}  // namespace gpuprobe

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/manifest_reading.h"
+
+#include <gtest/gtest.h>
+
+#include "support/case_name.h"
+
+namespace gpuprobe {
+namespace {
+
+constexpr const char* kHash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
+Value json(std::string_view text) {
+    auto value = parse_json(text, kib(64));
+    EXPECT_TRUE(value) << text;
+    return value ? *value : Value{};
+}
+
+// Labels ------------------------------------------------------------------------------------------
+
+TEST(Label, HasLettersDigitsAndSixSigns) {
+    for (const auto* good : {"a", "Z9", "7", "cuda-12.4", "v1_2+rocm:6/x", "a------"})
+        EXPECT_TRUE(is_label(good)) << good;
+    for (const auto* bad : {"", "-a", ".a", "_a", "/a", "a b", "a,b", "a\n", "\xc3\xa4", "a=b"})
+        EXPECT_FALSE(is_label(bad)) << bad;
+}
+
+TEST(Label, HasAtMost128Bytes) {
+    EXPECT_TRUE(is_label(std::string(128, 'a')));
+    EXPECT_FALSE(is_label(std::string(129, 'a')));
+}
+
+TEST(PathPart, QuotesAndShortensWhatIsNoPlainKey) {
+    EXPECT_EQ(path_part("glibc_min"), "glibc_min");
+    EXPECT_EQ(path_part("linux-x86_64"), "linux-x86_64");
+    EXPECT_EQ(path_part(""), "[\"\"]");
+    EXPECT_EQ(path_part("a.b"), "[\"a.b\"]");
+    EXPECT_EQ(path_part(std::string(64, 'a')), std::string(64, 'a'));
+    EXPECT_LE(path_part(std::string(500, 'a')).size(), 64U + 4U);
+    EXPECT_EQ(path_part("a\x1b[31m").find('\x1b'), std::string::npos);
+}
+
+// Texts -------------------------------------------------------------------------------------------
+
+TEST(PlainText, HasALimitAndNoControlCharacters) {
+    std::string text = "before";
+    EXPECT_EQ(read_plain_text(Value{"abc"}, text, 3).text(), "");
+    EXPECT_EQ(text, "abc");
+    EXPECT_EQ(read_plain_text(Value{"\xc3\xa4"}, text, 3).text(), "");
+    EXPECT_EQ(read_plain_text(Value{"abcd"}, text, 3).text(), "more than 3 bytes");
+    EXPECT_EQ(read_plain_text(Value{1}, text, 3).text(), "expected string, found integer");
+    for (const auto* bad : {"a\n", "\x1b", "\x7f", "a\t"})
+        EXPECT_EQ(read_plain_text(Value{bad}, text, 3).text(), "has control characters") << bad;
+    EXPECT_EQ(text, "\xc3\xa4") << "a problem leaves the text unchanged";
+}
+
+struct TextRow {
+    const char* name;
+    std::string text;
+    const char* problem;
+};
+
+class Sha256 : public ::testing::TestWithParam<TextRow> {};
+
+TEST_P(Sha256, IsSixtyFourLowerCaseDigits) {
+    EXPECT_EQ(check_sha256(Value{GetParam().text}).text(), GetParam().problem);
+}
+
+constexpr const char* kNoHash = "not 64 lower-case hexadecimal digits";
+
+INSTANTIATE_TEST_SUITE_P(Table,
+                         Sha256,
+                         ::testing::Values(TextRow{"Hash", kHash, ""},
+                                           TextRow{"LastDigitOnly", std::string(63, '0') + "1", ""},
+                                           TextRow{"Zeros", std::string(64, '0'),
+                                                   "a placeholder: all zero"},
+                                           TextRow{"Short", std::string(63, 'a'), kNoHash},
+                                           TextRow{"Long", std::string(65, 'a'), kNoHash},
+                                           TextRow{"UpperCase", std::string(64, 'A'), kNoHash},
+                                           TextRow{"NotHexadecimal", std::string(64, 'g'), kNoHash},
+                                           TextRow{"Empty", "", kNoHash}),
+                         testing::case_name);
+
+class Url : public ::testing::TestWithParam<TextRow> {};
+
+TEST_P(Url, IsHttpWithAHost) {
+    EXPECT_EQ(check_url(Value{GetParam().text}).text(), GetParam().problem);
+}
+
+constexpr const char* kOtherScheme = "neither an https nor an http URL";
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    Url,
+    ::testing::Values(TextRow{"Https", "https://example.org/a.tar.gz", ""},
+                      TextRow{"Http", "http://example.org", ""},
+                      TextRow{"WithQuery", "https://example.org/?a=b&c=%20#d", ""},
+                      TextRow{"Longest", "https://e/" + std::string(2048 - 10, 'a'), ""},
+                      TextRow{"TooLong", "https://e/" + std::string(2048 - 9, 'a'),
+                              "more than 2048 bytes"},
+                      TextRow{"File", "file:///etc/passwd", kOtherScheme},
+                      TextRow{"NoScheme", "example.org/a", kOtherScheme},
+                      TextRow{"UpperCaseScheme", "HTTPS://example.org", kOtherScheme},
+                      TextRow{"Empty", "", kOtherScheme},
+                      TextRow{"NoHost", "https://", "not a URL"},
+                      TextRow{"OnlyAPath", "https:///a", "not a URL"},
+                      TextRow{"Space", "https://example.org/a b", "not a URL"},
+                      TextRow{"Quote", "https://example.org/\"", "not a URL"},
+                      TextRow{"Brace", "https://example.org/{a}", "not a URL"},
+                      TextRow{"Backslash", "https://example.org\\a", "not a URL"},
+                      TextRow{"NotAscii", "https://example.org/\xc3\xa4", "not a URL"}),
+    testing::case_name);
+
+TEST(Checks, WantTexts) {
+    EXPECT_EQ(check_sha256(Value{1}).text(), "expected string, found integer");
+    EXPECT_EQ(check_url(Value{1}).text(), "expected string, found integer");
+}
+
+// Members and lists -------------------------------------------------------------------------------
+
+TEST(Members, WithAnXAreIgnoredAndTheFirstProblemHasItsPath) {
+    const auto read = [](const char* text) {
+        return read_members(json(text),
+                            [](const std::string& key, const Value& value) -> ReadProblem {
+                                return value == Value{1} ? ReadProblem{}
+                                                         : ReadProblem{"bad " + key};
+                            })
+            .text();
+    };
+    EXPECT_EQ(read(R"({"a":1,"x-b":2})"), "");
+    EXPECT_EQ(read(R"({"a":1,"b":2,"c":3})"), "b: bad b");
+    EXPECT_EQ(read(R"({"a b":2})"), "[\"a b\"]: bad a b");
+    EXPECT_EQ(read("[]"), "expected object, found array");
+}
+
+TEST(List, HasItsLimit) {
+    std::vector<std::string> items;
+    EXPECT_EQ(read_list(json(R"(["a","b"])"), items, 2).text(), "");
+    EXPECT_EQ(items.size(), 2U);
+    EXPECT_EQ(read_list(json(R"(["a","b"])"), items, 1).text(), "more than 1 items");
+    EXPECT_EQ(read_list(json("{}"), items, 1).text(), "expected array, found object");
+}
+
+// Artifacts ---------------------------------------------------------------------------------------
+
+struct JsonRow {
+    const char* name;
+    std::string json;
+    const char* problem;
+};
+class Artifact : public ::testing::TestWithParam<JsonRow> {};
+
+TEST_P(Artifact, IsCheckedAndCopied) {
+    const auto value = json(GetParam().json);
+    Value out;
+    EXPECT_EQ(read_artifact(value, out).text(), GetParam().problem);
+    EXPECT_EQ(out, *GetParam().problem ? Value{} : value);
+}
+
+std::string file_artifact(const std::string& more = {}) {
+    return R"({"type":"file","urls":["https://e/a"],"sha256":")" + std::string{kHash} + "\"" +
+           more + "}";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table,
+    Artifact,
+    ::testing::Values(
+        JsonRow{"File", file_artifact(), ""},
+        JsonRow{"FileWithSize", file_artifact(R"(,"size":12)"), ""},
+        JsonRow{"Private", file_artifact(R"(,"x-y":[])"), ""},
+        JsonRow{"Image",
+                R"({"type":"oci","ref":"e/a:1","digest":"sha256:)" + std::string{kHash} + "\"}",
+                ""},
+        JsonRow{"Package", R"({"type":"package"})", ""},
+        JsonRow{"UnknownType", R"({"type":"torrent"})", ""},
+        JsonRow{"Signature",
+                file_artifact(R"(,"signature":{"type":"minisign","url":"https://e/s"})"), ""},
+        JsonRow{"NoType", "{}", "type: missing"},
+        JsonRow{"TypeIsNoLabel", R"({"type":"a b"})",
+                "type: none of file, index, oci, dir, package and wheel"},
+        JsonRow{"FileWithoutUrls", R"({"type":"file"})", "urls: missing"},
+        JsonRow{"FileWithoutHash", R"({"type":"file","urls":["https://e/a"]})", "sha256: missing"},
+        JsonRow{"ImageWithoutReference", R"({"type":"oci"})", "ref: missing"},
+        JsonRow{"NoUrls", R"({"type":"file","urls":[]})", "urls: needs 1 to 16 URLs"},
+        JsonRow{"SecondUrl", R"({"type":"file","urls":["https://e/a","ftp://e/a"]})",
+                "urls[1]: neither an https nor an http URL"},
+        JsonRow{"Digest", R"({"type":"oci","ref":"e/a","digest":"md5:1"})",
+                "digest: does not start with sha256:"},
+        JsonRow{"SignatureType", file_artifact(R"(,"signature":{"type":"pgp"})"),
+                "signature.type: none of minisign, sigstore-bundle and gpg"},
+        JsonRow{"SignatureMember", file_artifact(R"(,"signature":{"key":"1"})"),
+                "signature.key: unknown member"},
+        JsonRow{"NegativeSize", file_artifact(R"(,"size":-1)"),
+                "size: expected non-negative integer, found integer"},
+        JsonRow{"Member", R"({"type":"package","color":"red"})", "color: unknown member"},
+        JsonRow{"NoObject", "1", "expected object, found integer"}),
+    testing::case_name);
+
+// Variants ----------------------------------------------------------------------------------------
+
+struct ReadVariant {
+    Variant variant = {};
+    std::string problem = {};
+};
+
+ReadVariant variant_from(std::string name, std::string_view text) {
+    ReadVariant read;
+    read.problem = read_variant(std::move(name), json(text), read.variant).text();
+    return read;
+}
+
+TEST(VariantReading, TakesTheFamilyFromTheNameByDefault) {
+    EXPECT_EQ(variant_from("cuda-12", "{}").variant.family, "cuda-12");
+    EXPECT_EQ(variant_from("cuda-12", R"({"family":"cuda"})").variant.family, "cuda");
+    EXPECT_EQ(variant_from("v", R"({"family":"a b"})").problem, "family: not a label");
+}
+
+TEST(VariantReading, ImpliesTierAndDeviceOnlyWithoutExplicitRequirements) {
+    const auto implied = variant_from("cuda", "{}").variant;
+    EXPECT_GT(implied.tier, 0);
+    EXPECT_EQ(implied.needs.devices.size(), 1U);
+    EXPECT_EQ(variant_from("v", R"({"family":"cuda"})").variant.tier, implied.tier);
+    EXPECT_EQ(variant_from("hip", "{}").variant.needs.devices.size(), 1U);
+    EXPECT_EQ(variant_from("cpu", "{}").variant.needs.devices.size(), 0U);
+    EXPECT_EQ(variant_from("other", "{}").variant.needs.devices.size(), 0U);
+    EXPECT_EQ(variant_from("cuda", R"({"requires":{}})").variant.needs.devices.size(), 0U);
+    EXPECT_EQ(variant_from("cuda", R"({"tier":3})").variant.tier, 3);
+    EXPECT_EQ(variant_from("cuda", R"({"tier":3})").variant.needs.devices.size(), 0U);
+}
+
+TEST(VariantReading, ExpandsTheShorthandToAnArtifact) {
+    const auto read = variant_from(
+        "v", R"({"url":"https://e/a","size":7,"sha256":")" + std::string{kHash} + "\"}");
+    EXPECT_EQ(read.problem, "");
+    EXPECT_EQ(read.variant.artifact, json(file_artifact(R"(,"size":7)")));
+    EXPECT_EQ(variant_from("v", R"({"url":"https://e/a"})").problem, "sha256: missing");
+    EXPECT_EQ(variant_from("v", R"({"size":7})").problem, "url: missing");
+    EXPECT_EQ(variant_from("v", R"({"url":"a","artifact":{"type":"package"}})").problem,
+              "url: beside an artifact");
+}
+
+TEST(VariantReading, RejectsOnlyTheVariantForAnUnknownTypeOfArtifact) {
+    const auto read = variant_from("v", R"({"artifact":{"type":"torrent"}})");
+    EXPECT_EQ(read.problem, "");
+    EXPECT_EQ(read.variant.needs.unsupported, std::vector<std::string>{"artifact.type=torrent"});
+}
+
+TEST(VariantReading, HasRangesAndWords) {
+    EXPECT_EQ(variant_from("v", R"({"tier":1000})").problem, "");
+    EXPECT_EQ(variant_from("v", R"({"tier":1001})").problem, "tier: number out of range");
+    EXPECT_EQ(variant_from("v", R"({"tier":-1})").problem, "tier: number out of range");
+    EXPECT_EQ(variant_from("v", R"({"on_unknown":"accept"})").variant.on_unknown,
+              OnUnknown::Accept);
+    EXPECT_EQ(variant_from("v", R"({"on_unknown":"guess"})").problem,
+              "on_unknown: neither reject nor accept");
+    EXPECT_EQ(variant_from("v", R"({"color":1})").problem, "color: unknown member");
+    EXPECT_EQ(variant_from("a b", "{}").problem, "not a label");
+}
+
+TEST(VariantReading, TakesSixtyFourVariables) {
+    const auto with = [](int count) {
+        Value::Object variables;
+        for (int i = 0; i < count; ++i)
+            variables.push_back({"V" + std::to_string(i), Value{"1"}});
+        Value variant;
+        variant["env"] = Value{variables};
+        Variant read;
+        return read_variant("v", variant, read).text();
+    };
+    EXPECT_EQ(with(64), "");
+    EXPECT_EQ(with(65), "env: more than 64 variables");
+    EXPECT_EQ(variant_from("v", R"({"env":{"1A":"x"}})").problem,
+              "env.1A: not the name of a variable");
+    EXPECT_EQ(variant_from("v", R"({"env":{"A":"\n"}})").problem, "env.A: has control characters");
+}
+
+}  // namespace
+}  // namespace gpuprobe
