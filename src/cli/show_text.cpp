@@ -48,7 +48,7 @@ std::string members_text(const Value::Object& members) {
     return text;
 }
 
-/// A value without regard to partitions; nested values are written in line.
+/// A value without regard to units; nested values are written in line.
 std::string item_text(const Value& item) {
     if (const auto flag = item.as_bool())
         return *flag ? "yes" : "no";
@@ -71,7 +71,7 @@ std::string array_text(const Value::Array& items) {
     return text;
 }
 
-/// A fact's value with its partition.
+/// A fact's value with its unit.
 std::string value_text(std::string_view key, const Value& value) {
     if (const auto flag = value.as_bool())
         return *flag ? "yes" : "no";

@@ -31,8 +31,8 @@ void read_sensors(const FileSystem& files, HardwareDevice& device);
 std::optional<std::vector<std::string>> slowdowns_of(const FileSystem& files,
                                                      const HardwareDevice& device);
 
-/// The folders of the GTs (render or media partitions) of an Intel GPU: i915 has them below its
-/// card, xe below its tiles.
+/// The folders of the GTs (render or media units) of an Intel GPU: i915 has them below its card, xe
+/// below its tiles.
 std::vector<std::string> intel_parts(const FileSystem& files, const std::string& device);
 
 }  // namespace gpuprobe::inline inventory

@@ -220,8 +220,8 @@ Words options(const FileSystem& files) {
 }
 
 std::optional<bool> uses_iommu(const FileSystem& files) {
-    const auto partitions = files.list("/sys/class/iommu");
-    return partitions ? std::optional{!partitions->empty()} : std::nullopt;
+    const auto units = files.list("/sys/class/iommu");
+    return units ? std::optional{!units->empty()} : std::nullopt;
 }
 
 /// The lines with a key from `keys` before `sign`.

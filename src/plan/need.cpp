@@ -92,7 +92,7 @@ constexpr BackendTraits kOthers{};
 constexpr auto kBackends = std::to_array<BackendTraits>(
     {{.backend = "cuda", .pipeline_copies = 4, .widens_cache = true, .limits_heads = true},
      {.backend = "rocm", .pipeline_copies = 4, .widens_cache = true, .limits_heads = true},
-     {.backend = "sycl", .lists_by_partitions = true},
+     {.backend = "sycl", .lists_by_units = true},
      {.backend = "vulkan", .pipeline_copies = 4, .reorders = true}});
 
 /// Whether CUDA's kernels support the shape: heads with one of these lengths and equal lengths of

@@ -86,9 +86,9 @@ struct BackendTraits {
     /// Reorders a graph before memory is reserved. On several GPUs this took up to one batch of the
     /// stream more. Source: ggml_vk_graph_optimize in ggml-vulkan.cpp.
     bool reorders = false;
-    bool lists_by_partitions = false;  ///< lists GPUs by compute units (plan.cpp)
-    bool widens_cache = false;         ///< see RunShape::widens_cache
-    bool limits_heads = false;         ///< flash attention supports only some head lengths
+    bool lists_by_units = false;  ///< lists GPUs by compute units (plan.cpp)
+    bool widens_cache = false;    ///< see RunShape::widens_cache
+    bool limits_heads = false;    ///< flash attention supports only some head lengths
 };
 
 /// The row of a backend. A backend without a row behaves like the CPU.

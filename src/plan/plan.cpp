@@ -35,7 +35,7 @@ bool are_of_one_list(const std::vector<const Gpu*>& gpus, std::string_view api) 
 }
 
 /// Number of execution units. Only Level Zero reports it.
-std::uint64_t partitions_of(const Gpu* gpu, std::string_view api) {
+std::uint64_t units_of(const Gpu* gpu, std::string_view api) {
     return fact(view_of(*gpu, api)->device, facts::kExecutionPartitions).value_or(0);
 }
 
@@ -52,7 +52,7 @@ std::vector<const Gpu*> in_runtime_order(std::string_view backend, std::vector<c
     const auto* api = find_api_of_backend(backend);
     if (!api || !are_of_one_list(gpus, api->word))
         return gpus;
-    if (!backend_traits(backend).lists_by_partitions) {
+    if (!backend_traits(backend).lists_by_units) {
         std::ranges::stable_sort(gpus, {},
                                  [&](const Gpu* gpu) { return *view_of(*gpu, api->word)->index; });
         return gpus;
@@ -60,7 +60,7 @@ std::vector<const Gpu*> in_runtime_order(std::string_view backend, std::vector<c
     std::ranges::stable_sort(
         gpus, {}, [](const Gpu* gpu) { return gpu->pci ? gpu->pci->address : std::nullopt; });
     std::ranges::stable_sort(gpus.begin() + 1, gpus.end(), std::ranges::greater{},
-                             [&](const Gpu* gpu) { return partitions_of(gpu, api->word); });
+                             [&](const Gpu* gpu) { return units_of(gpu, api->word); });
     return gpus;
 }
 

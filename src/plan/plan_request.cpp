@@ -27,11 +27,10 @@ ReadProblem read_number(const Value& value,
     if (text) {
         // A suffix "k" is common for contexts: "32k".
         const bool is_thousands = text->ends_with('k') || text->ends_with('K');
-        const std::uint64_t partition = is_thousands ? 1024 : 1;
+        const std::uint64_t unit = is_thousands ? 1024 : 1;
         number = parse_number<std::uint64_t>(
             std::string_view{*text}.substr(0, text->size() - (is_thousands ? 1 : 0)));
-        number = number && *number <= most / partition ? std::optional{*number * partition}
-                                                       : std::nullopt;
+        number = number && *number <= most / unit ? std::optional{*number * unit} : std::nullopt;
     }
     if (!number || *number < least || *number > most)
         return "'" + scrubbed(text ? *text : json_line(value), 32) + "' is no number from " +

@@ -197,7 +197,7 @@ Error unknown_name(ErrorCode code,
 ApplicationSet ApplicationSet::with_builtins() {
     ApplicationSet set;
     set.library_ = knowledge::Library::current();
-    // The file is named after its application; tests/partition/policy/application_set_test.cpp
+    // The file is named after its application; tests/unit/policy/application_set_test.cpp
     // checks that.
     for (const auto& [name, document] : set.library_->below("applications"))
         set.entries_[name].unread = document->json;

@@ -59,9 +59,9 @@ struct FactInfo {
     std::string_view apis = {};
     FactType type = FactType::Text;
     FactTells tells = FactTells::Unsaid;
-    std::string_view says = {};       ///< meaning, for docs/facts.md
-    std::string_view source = {};     ///< origin, if the API's own section does not name it
-    std::string_view partition = {};  ///< for numbers that need one
+    std::string_view says = {};    ///< meaning, for docs/facts.md
+    std::string_view source = {};  ///< origin, if the API's own section does not name it
+    std::string_view unit = {};    ///< for numbers that need one
     /// Members of the value, at any depth, that change by themselves (as FactTells::Moment),
     /// separated by spaces.
     std::string_view momentary_members = {};
@@ -360,8 +360,7 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"gfx_target", Hardware, "", Text, Model, "`gfx90a`", "/sys/class/kfd, `gfx_target_version`"},
     {"simd_count", Hardware, "", Number, Model, "SIMDs of the node; 0 for a processor",
      "/sys/class/kfd"},
-    {"compute_units", Hardware, "", Number, Model, "SIMDs by those of one partition",
-     "/sys/class/kfd"},
+    {"compute_units", Hardware, "", Number, Model, "SIMDs by those of one unit", "/sys/class/kfd"},
     {"kfd_cpu_cores", Hardware, "", Number, Model, "processor cores of the node", "/sys/class/kfd"},
     {"vram_vendor", Hardware, "", Text, Own,
      "vendor of the memory chips; only cards with memory have it", "amdgpu sysfs"},
@@ -432,7 +431,7 @@ constexpr bool agree(const FactInfo& left, const FactInfo& right) {
         (left.of != right.of && !(is_of_device(left) && is_of_device(right))))
         return true;
     return left.of == right.of && !overlap(left, right) && left.tells == right.tells &&
-           left.partition == right.partition && left.momentary_members == right.momentary_members;
+           left.unit == right.unit && left.momentary_members == right.momentary_members;
 }
 
 /// Whether the rows form a valid table: each has a meaning and a FactTells value, and no two

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/explain/one_card.h"
-#include "partition/report/machines.h"
+#include "unit/explain/one_card.h"
+#include "unit/report/machines.h"
 
 namespace gpuprobe::test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/explain/one_card.h"
+#include "unit/explain/one_card.h"
 
 namespace gpuprobe::test {
 namespace {

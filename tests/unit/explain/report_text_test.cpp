@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "explain/screen.h"
-#include "partition/report/instances.h"
+#include "unit/report/instances.h"
 
 namespace gpuprobe::test {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "partition/export/fleet.h"
 #include "support/case_name.h"
+#include "unit/export/fleet.h"
 
 namespace gpuprobe {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "partition/export/fleet.h"
 #include "report/compute_view.h"
+#include "unit/export/fleet.h"
 
 namespace gpuprobe {
 namespace {

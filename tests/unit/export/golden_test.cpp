@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "partition/export/fleet.h"
 #include "support/places.h"
+#include "unit/export/fleet.h"
 
 namespace gpuprobe {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "base/value.h"
 #include "export/formats.h"
-#include "partition/export/needs.h"
+#include "unit/export/needs.h"
 
 namespace gpuprobe {
 namespace {

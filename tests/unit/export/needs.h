@@ -4,8 +4,8 @@
 #include <string>
 
 #include "export/selector.h"
-#include "partition/export/fleet.h"
 #include "policy/application_set.h"
+#include "unit/export/fleet.h"
 
 /// Needs of variants, and the queries for them.
 namespace gpuprobe::testing_fleet {

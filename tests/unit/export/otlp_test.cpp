@@ -3,7 +3,7 @@
 
 #include "base/value.h"
 #include "export/formats.h"
-#include "partition/export/fleet.h"
+#include "unit/export/fleet.h"
 
 namespace gpuprobe {
 namespace {

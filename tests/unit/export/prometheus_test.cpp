@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "export/formats.h"
-#include "partition/export/fleet.h"
 #include "report/compute_view.h"
+#include "unit/export/fleet.h"
 
 namespace gpuprobe {
 namespace {

@@ -3,9 +3,9 @@
 
 #include "base/value.h"
 #include "export/subject.h"
-#include "partition/export/needs.h"
 #include "policy/application_set.h"
 #include "support/case_name.h"
+#include "unit/export/needs.h"
 
 namespace gpuprobe {
 namespace {

@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "export/formats.h"
-#include "partition/export/needs.h"
 #include "report/compute_view.h"
+#include "unit/export/needs.h"
 
 namespace gpuprobe {
 namespace {

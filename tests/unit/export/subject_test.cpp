@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "export/fleet_label.h"
-#include "partition/export/fleet.h"
 #include "support/case_name.h"
+#include "unit/export/fleet.h"
 
 namespace gpuprobe {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/inventory/fake_machine.h"
+#include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "inventory/sysfs.h"
-#include "partition/inventory/fake_machine.h"
+#include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
 namespace {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/files.h"
-#include "partition/inventory/fake_machine.h"
+#include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "knowledge/chips.h"
 #include "knowledge/drivers.h"
-#include "partition/inventory/fake_machine.h"
 #include "report/assemble.h"
+#include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <zstd.h>
 
-#include "partition/inventory/text_pieces.h"
+#include "unit/inventory/text_pieces.h"
 
 /// Kernels in files: src/inventory/gpu_code.cpp.
 namespace gpuprobe {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "inventory/virtualization.h"
-#include "partition/inventory/fake_machine.h"
+#include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
 namespace {

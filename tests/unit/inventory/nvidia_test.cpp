@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/inventory/fake_machine.h"
 #include "support/temporary_folder.h"
+#include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
 namespace {

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "partition/inventory/text_pieces.h"
+#include "unit/inventory/text_pieces.h"
 
 namespace gpuprobe {
 namespace {

@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "partition/inventory/fake_machine.h"
 #include "report/fact_key.h"
 #include "report/hardware.h"
+#include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "inventory/driver_files.h"
-#include "partition/inventory/fake_machine.h"
+#include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
 namespace {

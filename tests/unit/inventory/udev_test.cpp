@@ -63,7 +63,7 @@ int run_under_umockdev(const std::string& test) {
         setenv(kInside, "1", 1);
         setenv("LD_PRELOAD", "libumockdev-preload.so.0", 1);
         setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
-        execl("/proc/self/exe", "partition_inventory", filter.c_str(), nullptr);
+        execl("/proc/self/exe", "unit_inventory", filter.c_str(), nullptr);
         _exit(127);
     }
     int status = -1;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "knowledge/library.h"
-#include "partition/policy/scenario.h"
+#include "unit/policy/scenario.h"
 
 namespace gpuprobe {
 namespace {

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/policy/machines.h"
-#include "partition/policy/scenario.h"
 #include "policy/application_set.h"
 #include "policy/recommend.h"
 #include "policy/select.h"
+#include "unit/policy/machines.h"
+#include "unit/policy/scenario.h"
 
 namespace gpuprobe {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/policy/machines.h"
 #include "policy/environment.h"
+#include "unit/policy/machines.h"
 
 /// Variables of the caller that hide GPUs: src/policy/caller_variables.cpp.
 namespace gpuprobe {

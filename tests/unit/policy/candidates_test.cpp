@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/policy/machines.h"
 #include "policy/select.h"
+#include "unit/policy/machines.h"
 
 namespace gpuprobe {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "partition/policy/machines.h"
 #include "policy/application_set.h"
 #include "policy/recommend.h"
+#include "unit/policy/machines.h"
 
 /// Which of several GPUs comes first, for a choice and for the builds of the same application.
 namespace gpuprobe {

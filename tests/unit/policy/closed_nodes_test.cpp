@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "partition/policy/scenario.h"
+#include "unit/policy/scenario.h"
 
 /// A variant that asks for no backend computes on the GPU all the same, so it opens its nodes.
 namespace gpuprobe {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/policy/machines.h"
+#include "unit/policy/machines.h"
 
 namespace gpuprobe {
 namespace {

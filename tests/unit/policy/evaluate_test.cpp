@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "partition/policy/scenario.h"
+#include "unit/policy/scenario.h"
 
 /// What an application does not use a build of it is not for.
 namespace gpuprobe {

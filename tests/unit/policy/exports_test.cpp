@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/policy/scenario.h"
 #include "support/case_name.h"
+#include "unit/policy/scenario.h"
 
 namespace gpuprobe {
 namespace {

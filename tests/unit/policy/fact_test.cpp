@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/policy/machines.h"
 #include "support/case_name.h"
+#include "unit/policy/machines.h"
 
 namespace gpuprobe {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "partition/policy/scenario.h"
 #include "policy/rules.h"
 #include "support/case_name.h"
+#include "unit/policy/scenario.h"
 
 namespace gpuprobe {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/policy/scenario.h"
 #include "support/case_name.h"
+#include "unit/policy/scenario.h"
 
 /// What other projects choose on a machine, by their own rules: tests/data/variants/golden.json.
 namespace gpuprobe {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "partition/policy/machines.h"
 #include "policy/gpu_selection.h"
+#include "unit/policy/machines.h"
 
 namespace gpuprobe {
 namespace {

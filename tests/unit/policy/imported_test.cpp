@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "partition/policy/scenario.h"
 #include "support/case_name.h"
+#include "unit/policy/scenario.h"
 
 /// What the manifests choose that tools/knowledge/import-manifest makes of other projects' lists:
 /// tests/data/variants/imported.

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "base/value.h"
-#include "partition/policy/machines.h"
 #include "policy/select.h"
 #include "support/case_name.h"
+#include "unit/policy/machines.h"
 
 /// What a profile's floors, requests and platforms do to a choice. The built-in
 /// profiles' own are in tests/integration/scenarios.

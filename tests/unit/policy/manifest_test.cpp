@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/policy/scenario.h"
 #include "policy/application_set.h"
 #include "support/case_name.h"
+#include "unit/policy/scenario.h"
 
 namespace gpuprobe {
 namespace {

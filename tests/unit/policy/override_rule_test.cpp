@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "base/value.h"
-#include "partition/policy/machines.h"
 #include "policy/application_set.h"
 #include "support/case_name.h"
+#include "unit/policy/machines.h"
 
 namespace gpuprobe {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "partition/policy/machines.h"
 #include "policy/term.h"
 #include "support/case_name.h"
+#include "unit/policy/machines.h"
 
 namespace gpuprobe {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/policy/machines.h"
 #include "policy/select.h"
 #include "support/case_name.h"
+#include "unit/policy/machines.h"
 
 namespace gpuprobe {
 namespace {

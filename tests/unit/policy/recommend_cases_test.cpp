@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "partition/policy/scenario.h"
 #include "support/case_name.h"
+#include "unit/policy/scenario.h"
 
 /// What the tests of other projects expect: tests/data/variants/CASES.md.
 namespace gpuprobe {
@@ -30,7 +30,7 @@ TEST(Cases, AreAllListedAndThoseOfHereAreTested) {
         given.insert(*entry.at("id").as_string());
     EXPECT_EQ(given.size(), 95U);
     EXPECT_EQ(ids_in(table, "\n\\| `([^`]+)` \\| (?:here|elsewhere|no) \\|"), given);
-    const auto source = file("/tests/partition/policy/recommend_cases_test.cpp");
+    const auto source = file("/tests/unit/policy/recommend_cases_test.cpp");
     for (const auto& id : ids_in(table, "\n\\| `([^`]+)` \\| here \\|"))
         EXPECT_NE(source.find("\"" + id + "\""), std::string::npos) << id;
 }

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "partition/policy/scenario.h"
 #include "support/case_name.h"
+#include "unit/policy/scenario.h"
 
 /// The order of the chain, and that nothing else decides.
 namespace gpuprobe {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "partition/policy/machines.h"
 #include "policy/select.h"
+#include "unit/policy/machines.h"
 
 /// The scenarios in which an application reports that a choice failed, by the numbers of
 /// tests/integration/scenarios; there is no such report in a captured machine.

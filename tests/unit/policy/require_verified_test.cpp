@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "partition/policy/scenario.h"
 #include "support/case_name.h"
+#include "unit/policy/scenario.h"
 
 /// The request's floor: of a GPU only what computed a checked result.
 namespace gpuprobe {

@@ -7,8 +7,8 @@
 
 #include "base/value.h"
 #include "knowledge/selectors.h"
-#include "partition/policy/machines.h"
 #include "policy/select.h"
+#include "unit/policy/machines.h"
 
 /// Whole machines, from report to answer.
 namespace gpuprobe {

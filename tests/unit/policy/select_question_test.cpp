@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "partition/policy/scenario.h"
 #include "policy/select.h"
+#include "unit/policy/scenario.h"
 
 /// What is published for other platforms only is not offered on this one.
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "partition/policy/machines.h"
 #include "policy/environment.h"
 #include "policy/gpu_selection.h"
 #include "policy/override_rule.h"
 #include "policy/select.h"
 #include "report/compute_view.h"
+#include "unit/policy/machines.h"
 
 namespace gpuprobe {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/policy/scenario.h"
 #include "report/api_table.h"
+#include "unit/policy/scenario.h"
 
 /// What is written about variants and reasons says what the program does.
 namespace gpuprobe {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "partition/policy/scenario.h"
 #include "policy/evaluate.h"
+#include "unit/policy/scenario.h"
 
 /// Of a variant's alternatives one is told, on each GPU.
 namespace gpuprobe {

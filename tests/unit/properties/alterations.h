@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <string>
 
-#include "partition/properties/dice.h"
-#include "partition/properties/places.h"
 #include "report/hardware.h"
+#include "unit/properties/dice.h"
+#include "unit/properties/places.h"
 
 /// What can be different about a recorded card: each as drivers and machines really differ.
 namespace gpuprobe::testing_properties {

@@ -15,10 +15,10 @@
 #include "explain/doctor.h"
 #include "knowledge/library.h"
 #include "knowledge/places.h"
-#include "partition/properties/each_machine.h"
-#include "partition/properties/hosts.h"
 #include "report/api_table.h"
 #include "support/places.h"
+#include "unit/properties/each_machine.h"
+#include "unit/properties/hosts.h"
 
 /// The causes of data/knowledge/causes on the machines that they name, and on every place.
 namespace gpuprobe::testing_properties {

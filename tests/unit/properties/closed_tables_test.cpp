@@ -4,11 +4,11 @@
 #include "base/value.h"
 #include "explain/doctor.h"
 #include "explain/explain.h"
-#include "partition/properties/documents.h"
-#include "partition/properties/each_machine.h"
-#include "partition/properties/schema.h"
 #include "plan/plan.h"
 #include "report/fact_table.h"
+#include "unit/properties/documents.h"
+#include "unit/properties/each_machine.h"
+#include "unit/properties/schema.h"
 
 /// What occurs in an answer is declared somewhere.
 namespace gpuprobe::testing_properties {

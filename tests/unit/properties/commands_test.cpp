@@ -10,11 +10,11 @@
 #include "explain/phrase.h"
 #include "explain/place.h"
 #include "explain/wording_table.h"
-#include "partition/properties/each_machine.h"
-#include "partition/properties/hosts.h"
 #include "policy/causes.h"
 #include "report/reason_table.h"
 #include "support/temporary_folder.h"
+#include "unit/properties/each_machine.h"
+#include "unit/properties/hosts.h"
 
 /// No value of a machine runs as code when a reader pastes a fix or a command: each cause and each
 /// reason, on each place, with values that try to.

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "partition/properties/fixture.h"
-#include "partition/properties/shrink.h"
+#include "unit/properties/fixture.h"
+#include "unit/properties/shrink.h"
 
 /// Runs a property over machines. The environment can ask for more of them, or for one alone:
 ///

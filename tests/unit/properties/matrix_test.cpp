@@ -4,13 +4,13 @@
 #include <map>
 #include <string>
 
-#include "partition/properties/documents.h"
-#include "partition/properties/each_machine.h"
 #include "plan/plan.h"
 #include "policy/build_needs.h"
 #include "policy/environment.h"
 #include "policy/fact.h"
 #include "report/compute_view.h"
+#include "unit/properties/documents.h"
+#include "unit/properties/each_machine.h"
 
 /// Every application on every recorded machine: what select, recommend, env and plan answer, side
 /// by side. Where two of them differ one has a reason; the table counts which.

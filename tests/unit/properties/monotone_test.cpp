@@ -3,9 +3,9 @@
 #include <ranges>
 
 #include "base/value.h"
-#include "partition/properties/documents.h"
-#include "partition/properties/each_machine.h"
 #include "report/reason_table.h"
+#include "unit/properties/documents.h"
+#include "unit/properties/each_machine.h"
 
 /// Who has more is not answered worse.
 namespace gpuprobe::testing_properties {

@@ -5,13 +5,13 @@
 #include "base/value.h"
 #include "export/formats.h"
 #include "export/subject.h"
-#include "partition/properties/documents.h"
-#include "partition/properties/each_machine.h"
 #include "plan/plan.h"
 #include "policy/build_needs.h"
 #include "policy/environment.h"
 #include "policy/fact.h"
 #include "policy/gpu_selection.h"
+#include "unit/properties/documents.h"
+#include "unit/properties/each_machine.h"
 
 /// Whoever is asked gives the same answer, or one of them says why not.
 namespace gpuprobe::testing_properties {

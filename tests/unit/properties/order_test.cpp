@@ -3,8 +3,8 @@
 
 #include "base/value.h"
 #include "export/formats.h"
-#include "partition/properties/documents.h"
-#include "partition/properties/each_machine.h"
+#include "unit/properties/documents.h"
+#include "unit/properties/each_machine.h"
 
 /// The order in which a machine is found changes no answer.
 namespace gpuprobe::testing_properties {

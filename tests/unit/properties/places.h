@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "partition/properties/recorded.h"
 #include "report/fact_key.h"
+#include "unit/properties/recorded.h"
 
 namespace gpuprobe::testing_properties {
 

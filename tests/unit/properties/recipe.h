@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "partition/properties/alterations.h"
 #include "report/access.h"
 #include "report/api_table.h"
+#include "unit/properties/alterations.h"
 
 /// Machines recombined from the parts of recorded ones: what a seed makes of them.
 namespace gpuprobe::testing_properties {

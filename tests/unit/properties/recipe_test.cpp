@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "partition/properties/each_machine.h"
+#include "unit/properties/each_machine.h"
 
 /// The mixed machines are of every kind that is worth trying.
 namespace gpuprobe::testing_properties {

@@ -3,10 +3,10 @@
 #include <array>
 
 #include "explain/doctor.h"
-#include "partition/properties/documents.h"
-#include "partition/properties/each_machine.h"
 #include "policy/build_needs.h"
 #include "report/gpu_views.h"
+#include "unit/properties/documents.h"
+#include "unit/properties/each_machine.h"
 
 /// Nothing is said that the report itself refutes.
 namespace gpuprobe::testing_properties {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "partition/properties/recipe.h"
+#include "unit/properties/recipe.h"
 
 namespace gpuprobe::testing_properties {
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest-spi.h>
 
-#include "partition/properties/recipe.h"
+#include "unit/properties/recipe.h"
 
 /// The smallest machine on which a property still does not hold.
 namespace gpuprobe::testing_properties {

@@ -2,7 +2,7 @@
 #include <set>
 
 #include "base/value.h"
-#include "partition/properties/each_machine.h"
+#include "unit/properties/each_machine.h"
 
 /// What is not known is null, and what is hidden is nowhere.
 namespace gpuprobe::testing_properties {

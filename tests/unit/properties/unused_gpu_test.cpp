@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "base/value.h"
-#include "partition/properties/documents.h"
-#include "partition/properties/each_machine.h"
+#include "unit/properties/documents.h"
+#include "unit/properties/each_machine.h"
 
 /// An answer that takes no GPU says so where there is one, and why, and any other does not. What is
 /// right is told here by codes, not by what the program knows of them.

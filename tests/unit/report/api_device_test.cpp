@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/report/machines.h"
+#include "unit/report/machines.h"
 
 namespace gpuprobe::test {
 namespace {

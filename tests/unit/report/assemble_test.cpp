@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "base/value.h"
-#include "partition/report/machines.h"
+#include "unit/report/machines.h"
 
 /// What holds for every report, tried on machines made of few, colliding and contradictory parts.
 namespace gpuprobe::test {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/report/instances.h"
+#include "unit/report/instances.h"
 
 namespace gpuprobe::test {
 namespace {

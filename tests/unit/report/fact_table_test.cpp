@@ -194,7 +194,7 @@ std::string row_of(std::initializer_list<std::string> cells) {
 
 std::string type_of(const FactInfo& row) {
     std::string text{row.type == FactType::Texts ? "list of texts" : name_of(row.type)};
-    return row.partition.empty() ? text : text + ", " + std::string{row.partition};
+    return row.unit.empty() ? text : text + ", " + std::string{row.unit};
 }
 
 std::string table_of(const std::vector<const FactInfo*>& rows, std::string_view last_column) {

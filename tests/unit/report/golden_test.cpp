@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include "base/value.h"
-#include "partition/report/machines.h"
 #include "support/places.h"
+#include "unit/report/machines.h"
 
 namespace gpuprobe::test {
 namespace {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "partition/report/machines.h"
 #include "report/api_device.h"
 #include "report/hardware.h"
+#include "unit/report/machines.h"
 
 namespace gpuprobe::test {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/value.h"
-#include "partition/report/machines.h"
+#include "unit/report/machines.h"
 
 /// An H200 in MIG mode, for tests of partitions and of ComputeView.
 namespace gpuprobe::test {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "partition/report/machines.h"
 #include "report/identity.h"
+#include "unit/report/machines.h"
 
 namespace gpuprobe::test {
 namespace {

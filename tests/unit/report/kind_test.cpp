@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "partition/report/machines.h"
 #include "report/assemble.h"
+#include "unit/report/machines.h"
 
 namespace gpuprobe::test {
 namespace {

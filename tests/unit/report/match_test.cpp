@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "partition/report/machines.h"
 #include "report/hardware.h"
 #include "report/join.h"
+#include "unit/report/machines.h"
 
 /// Whether one record of an API can be one device: src/report/match.cpp.
 namespace gpuprobe::test {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/value.h"
-#include "partition/report/machines.h"
+#include "unit/report/machines.h"
 
 namespace gpuprobe::test {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/value.h"
-#include "partition/report/instances.h"
 #include "report/compute_view.h"
+#include "unit/report/instances.h"
 
 namespace gpuprobe::test {
 namespace {
