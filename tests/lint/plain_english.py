@@ -33,10 +33,10 @@ SUBJECTS = 50
 # A subject is "component: verb …", or "component, component: verb …".
 SUBJECT = re.compile(r"^[a-z][\w./+-]*(?:, [a-z][\w./+-]*)*: (\w+)")
 VERBS = frozenset("""
-accept add adopt allow answer apply ask assert attack attach avoid base bind bound build bump cache call cap carry catch change
-check choose clean clear close collect compare compile complete compute configure convert copy correct count cover create cut
+accept adapt add adjust adopt allow answer apply ask assert attack attach avoid base bind bound build bump cache call cap carry catch change
+check choose clarify clean clear close collect comment compare compile complete compute configure convert copy correct count cover create cut
 date declare decide define delay delete derive describe detect disable divide do document draw drop embed enable encode end
-enforce ensure escape evaluate exclude exercise expect explain export extend extract factor fail fall fill filter find fix
+enforce ensure escape evaluate exclude exercise expect explain export extend extract factor fail fall feed fill filter find fix
 flatten fold follow forget format free freeze generate give group guard handle hash hide hold identify ignore implement
 import improve include infer initialize inline insert install interpret introduce invert isolate join judge keep kill label
 leave let limit link list load lock log look lower make map mark match measure mention merge migrate mock move name normalize note
