@@ -260,9 +260,9 @@ std::string for_llama_cpp(const PlanRequest& request, const Choice& choice) {
     auto text = fmt::format(
         "--n-gpu-layers {} --ctx-size {} --batch-size {} --ubatch-size {} --parallel {} "
         "--cache-type-k {} --cache-type-v {} --flash-attn {}",
-        choice.layers, application(run.context, run.streams),
-        std::max<std::uint64_t>(run.batch, 2048), run.batch, run.streams, run.keys.name,
-        run.values.name, choice.flash_attention ? "on" : "off");
+        choice.layers, product(run.context, run.streams), std::max<std::uint64_t>(run.batch, 2048),
+        run.batch, run.streams, run.keys.name, run.values.name,
+        choice.flash_attention ? "on" : "off");
     if (run.streams > 1)
         text += " --no-kv-unified";
     if (run.keeps_whole_windows)

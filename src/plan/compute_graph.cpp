@@ -173,7 +173,7 @@ void ComputeGraph::prepare(const Part& part) {
     // The CPU also reserves space for embeddings as input, which a caller may pass instead of
     // tokens.
     const auto row = floats(width());
-    const auto wide = floats(application(width(), sum(1, model_.deep_layers)));
+    const auto wide = floats(product(width(), sum(1, model_.deep_layers)));
     stream_ = input(part.is_host ? wide : row);
     const bool is_later = part.first > 0;
     const auto end = std::min(part.last, used_layers());
@@ -182,7 +182,7 @@ void ComputeGraph::prepare(const Part& part) {
     // layer's weights. The stream is then an input as well.
     if (is_later && !layers.empty() && layers.front().work.has_first_norm)
         normed_ = stream_;
-    positions_ = input(application(tokens_, kFloatBytes));
+    positions_ = input(product(tokens_, kFloatBytes));
     // There are inputs for full and for windowed layers. They are created in the order in which the
     // graph reaches the first layer of each kind.
     const auto attends = [](const LayerShape& layer) { return layer.key_heads > 0; };
@@ -199,7 +199,7 @@ void ComputeGraph::prepare(const Part& part) {
     }
     for (const auto& one : layers)
         if (one.work.recurrence == Recurrence::Lightning && decays_ == 0)
-            decays_ = input(floats(application(one.work.heads, tokens_)));
+            decays_ = input(floats(product(one.work.heads, tokens_)));
     if (!is_later)
         embed(part);
     input_ = stream_;
@@ -215,8 +215,7 @@ void ComputeGraph::embed(const Part& part) {
     else if (model_.has_position_rows)
         stream_ = memory_.in_place(row, {stream_, input(row)});
     if (model_.deep_layers > 0)
-        stream_ =
-            memory_.result(floats(application(width(), sum(1, model_.deep_layers))), {stream_});
+        stream_ = memory_.result(floats(product(width(), sum(1, model_.deep_layers))), {stream_});
     if (model_.has_embedding_norm)
         stream_ = norm(stream_);
 }
@@ -253,18 +252,18 @@ void ComputeGraph::prepare_cache(const LayerShape& one) {
     if (!model_.attends_batch) {
         const auto values = std::max<std::uint64_t>(model_.widest_values, 1);
         rows_.at(one.is_windowed ? 1 : 0) = {
-            input(application(tokens_, kIndexBytes)),
+            input(product(tokens_, kIndexBytes)),
             // Without flash attention values are stored transposed: each number has its own index.
-            input(application(run_.flash_attention ? 1 : values, tokens_, kIndexBytes))};
+            input(product(run_.flash_attention ? 1 : values, tokens_, kIndexBytes))};
     }
-    masks_.at(one.is_windowed ? 1 : 0) = input(application(cells(one), tokens_, mask_number()));
+    masks_.at(one.is_windowed ? 1 : 0) = input(product(cells(one), tokens_, mask_number()));
     if (!one.is_windowed && architecture_.holds_mask)
         kept_.push_back(masks_.front());
     if (one.work.has_position_bias)
-        buckets_ = input(application(cells(one), tokens_, kFloatBytes));
+        buckets_ = input(product(cells(one), tokens_, kFloatBytes));
     if (one.work.crosses) {
-        encoded_ = input(application(model_.encoded, width(), kFloatBytes));
-        encoded_mask_ = input(application(model_.encoded, tokens_, mask_number()));
+        encoded_ = input(product(model_.encoded, width(), kFloatBytes));
+        encoded_mask_ = input(product(model_.encoded, tokens_, mask_number()));
     }
 }
 
@@ -361,10 +360,9 @@ Tensor ComputeGraph::feed_forward(const LayerShape& layer, Tensor normed) {
 Tensor ComputeGraph::dense(std::uint64_t inner, const LayerWork& work, Tensor normed) {
     const auto size = floats(inner);
     if (work.form == ForwardForm::Fused)
-        return memory_.result(
-            floats(width()),
-            {memory_.result(size, {memory_.result(application(2, size), {normed})})});
-    // The activation and the application of gate and up are one operation with its own result.
+        return memory_.result(floats(width()),
+                              {memory_.result(size, {memory_.result(product(2, size), {normed})})});
+    // The activation and the product of gate and up are one operation with its own result.
     const auto up = memory_.result(size, {normed});
     if (work.form == ForwardForm::Plain)
         return memory_.result(floats(width()), {up});
@@ -374,25 +372,25 @@ Tensor ComputeGraph::dense(std::uint64_t inner, const LayerWork& work, Tensor no
 
 Tensor ComputeGraph::experts(const LayerWork& work, Tensor normed) {
     const auto row = floats(width());
-    const auto inner = floats(application(work.experts_used, work.expert_inner));
+    const auto inner = floats(product(work.experts_used, work.expert_inner));
     // The router: scores, sorted experts, and the weights of the selected ones.
     const auto scores = memory_.result(floats(work.experts), {normed});
     const auto order = memory_.result(floats(work.experts), {scores});
     const auto weights = memory_.result(floats(work.experts_used), {scores, order});
     auto tokens = normed;
     if (work.weighs_input)
-        tokens = memory_.result(application(work.experts_used, row), {normed, weights});
+        tokens = memory_.result(product(work.experts_used, row), {normed, weights});
     Tensor active = 0;
     if (work.has_fused_experts) {
-        active = memory_.result(inner, {memory_.result(application(2, inner), {tokens, order})});
+        active = memory_.result(inner, {memory_.result(product(2, inner), {tokens, order})});
     } else {
         const auto gate = memory_.result(inner, {tokens, order});
         const auto up = memory_.result(inner, {tokens, order});
         active = memory_.result(inner, {gate, up});
     }
     // Results of the selected experts, weighted and added up.
-    const auto down = memory_.result(application(work.experts_used, row), {active, order});
-    const auto weighted = memory_.in_place(application(work.experts_used, row), {down, weights});
+    const auto down = memory_.result(product(work.experts_used, row), {active, order});
+    const auto weighted = memory_.in_place(product(work.experts_used, row), {down, weights});
     if (work.experts_used < 2)
         return memory_.result(row, {weighted});
     auto total = memory_.result(row, {weighted, weighted});

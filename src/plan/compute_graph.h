@@ -112,7 +112,7 @@ public:
 private:
     /// Size of a tensor with a row of `numbers` floats per token.
     [[nodiscard]] std::uint64_t floats(std::uint64_t numbers) const {
-        return application(numbers, tokens_, kFloatBytes);
+        return product(numbers, tokens_, kFloatBytes);
     }
     [[nodiscard]] std::uint64_t mask_number() const {
         return run_.flash_attention ? kHalfBytes : kFloatBytes;

@@ -59,7 +59,7 @@ const GgmlType* cache_type(std::string_view name) {
 
 Bytes row_bytes(const GgmlType& type, std::uint64_t numbers) {
     const auto blocks = numbers / type.block + (numbers % type.block == 0 ? 0 : 1);
-    return Bytes{application(blocks, type.bytes)};
+    return Bytes{product(blocks, type.bytes)};
 }
 
 namespace {
@@ -282,10 +282,10 @@ Status Reader::list(const std::string& key) {
         return malformed(key + " holds values of unknown type " + std::to_string(type));
     if (type == kString)
         return skip_texts(count);
-    // Skip lists of floats and long lists. The application saturates, so a huge count only means
+    // Skip lists of floats and long lists. The product saturates, so a huge count only means
     // the end of the file.
     if (!is_integer(type) || count > kMaxGgufListItems) {
-        if (!cursor_.take_bytes(application(count, kWidths.at(type))))
+        if (!cursor_.take_bytes(product(count, kWidths.at(type))))
             return at_the_end();
         return Done{};
     }
@@ -442,12 +442,12 @@ Result<GgufTensor> tensor_of(std::string name,
     if (shape.front() % type->block != 0)
         return Error{ErrorCode::Malformed,
                      name + " has rows that end within a block of " + std::string{type->name}};
-    // The application saturates, so an absurd shape gives an absurd size, which fits nowhere.
+    // The product saturates, so an absurd shape gives an absurd size, which fits nowhere.
     std::uint64_t rows = 1;
     for (std::size_t i = 1; i < shape.size(); ++i)
-        rows = application(rows, shape[i]);
+        rows = product(rows, shape[i]);
     return GgufTensor{.name = std::move(name),
-                      .size = Bytes{application(row_bytes(*type, shape.front()).count, rows)},
+                      .size = Bytes{product(row_bytes(*type, shape.front()).count, rows)},
                       .rows = rows,
                       .width = shape.front(),
                       .type = type->name};

@@ -11,7 +11,7 @@ Tensor ComputeGraph::rotated(const GgmlType& type, std::uint64_t numbers, Tensor
     return memory_.result(floats(numbers), {tensor});
 }
 
-/// Rotation by position (RoPE). The first operation on a view of an application, such as heads are,
+/// Rotation by position (RoPE). The first operation on a view of a product, such as heads are,
 /// does not work in place.
 Tensor ComputeGraph::turned(const LayerWork& work, std::uint64_t numbers, Tensor tensor) {
     return work.has_positions ? memory_.result(floats(numbers), {tensor, positions_}) : tensor;
@@ -29,9 +29,9 @@ void ComputeGraph::store(const LayerShape& layer, Tensor key, std::optional<Tens
 // fused.
 Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
-    const auto queries = application(work.heads, layer.key_length);
-    const auto keys = application(layer.key_heads, layer.key_length);
-    const auto values = application(layer.key_heads, layer.value_length);
+    const auto queries = product(work.heads, layer.key_length);
+    const auto keys = product(layer.key_heads, layer.key_length);
+    const auto values = product(layer.key_heads, layer.value_length);
     Tensor query = 0;
     Tensor both = 0;  ///< queries and their gate
     Tensor value = 0;
@@ -42,7 +42,7 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
         key = memory_.result(floats(keys), {all});
         value = memory_.result(floats(values), {all});
     } else {
-        both = memory_.result(floats(application(queries, work.has_gate ? 2 : 1)), {normed});
+        both = memory_.result(floats(product(queries, work.has_gate ? 2 : 1)), {normed});
         query = rotated(
             run_.keys, queries,
             work.has_gate ? memory_.result(floats(queries), {both}) : turned(work, queries, both));
@@ -57,7 +57,7 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
         if (model_.window > 0)
             make_value();
     }
-    const auto out = application(work.heads, layer.value_length);
+    const auto out = product(work.heads, layer.value_length);
     Tensor result = 0;
     // Without a cache, attention reads keys and values directly.
     if (model_.attends_batch) {
@@ -83,10 +83,9 @@ std::uint64_t ComputeGraph::widened(const LayerShape& layer, std::uint64_t cells
     if (!run_.widens_cache)
         return 0;
     const auto numbers = [&](const GgmlType& type, std::uint64_t length) {
-        return type.block == 1 && type.bytes == kHalfBytes ? 0
-                                                           : application(layer.key_heads, length);
+        return type.block == 1 && type.bytes == kHalfBytes ? 0 : product(layer.key_heads, length);
     };
-    return application(
+    return product(
         sum(numbers(run_.keys, layer.key_length), numbers(run_.values, layer.value_length)), cells,
         run_.streams, kHalfBytes);
 }
@@ -96,21 +95,21 @@ Tensor ComputeGraph::chosen(const LayerShape& layer,
                             const Sources& read,
                             std::uint64_t cells,
                             Tensor mask) {
-    const auto size = application(cells, tokens_, mask_number());
-    const auto query = floats(application(layer.work.index_heads, layer.index_length));
+    const auto size = product(cells, tokens_, mask_number());
+    const auto query = floats(product(layer.work.index_heads, layer.index_length));
     const auto choice = floats(std::min(layer.work.index_choice, cells));
     const auto turned = memory_.result(query, {memory_.result(query, read)});
-    const auto score = memory_.result(application(cells, tokens_, kFloatBytes), {turned, mask});
+    const auto score = memory_.result(product(cells, tokens_, kFloatBytes), {turned, mask});
     const auto order = memory_.result(choice, {memory_.result(choice, {score})});
     // An empty mask, and the sum of it and the original one. The memory of the score is too small
     // for them.
-    return memory_.result(application(2, size), {order, mask, score});
+    return memory_.result(product(2, size), {order, mask, score});
 }
 
 /// The same for blocks of tokens, and separately for each head of the indexer.
 Tensor ComputeGraph::chosen_by_head(const LayerShape& layer, std::uint64_t cells, Tensor mask) {
-    const auto one = application(cells, tokens_, kFloatBytes);
-    const auto all = application(layer.work.index_heads, one);
+    const auto one = product(cells, tokens_, kFloatBytes);
+    const auto all = product(layer.work.index_heads, one);
     const auto turned = memory_.result(all, {memory_.result(all, {})});
     // The layers share one copy of the mask in f32.
     if (!float_mask_)
@@ -134,15 +133,15 @@ Tensor ComputeGraph::attended(const LayerShape& layer,
         mask = chosen(layer, read, compressed > 0 ? compressed : all, mask);
     if (run_.flash_attention && !work.has_position_bias)
         return memory_.result(sum(floats(values), widened(layer, all)), {queries, mask});
-    const auto size = floats(application(all, work.heads));
+    const auto size = floats(product(all, work.heads));
     Sources sources;
-    // The matrix application needs a copy of the values if they are a view of the keys, or if they
+    // The matrix product needs a copy of the values if they are a view of the keys, or if they
     // are stored for flash attention.
     if (layer.value_length == 0)
-        sources.push_back(memory_.result(application(all, work.latent_rank, kHalfBytes), {}));
+        sources.push_back(memory_.result(product(all, work.latent_rank, kHalfBytes), {}));
     else if (run_.flash_attention)
         sources.push_back(
-            memory_.result(application(all, layer.key_heads, layer.value_length, kHalfBytes), {}));
+            memory_.result(product(all, layer.key_heads, layer.value_length, kHalfBytes), {}));
     auto scores = memory_.result(size, {queries});
     if (work.has_position_bias)
         scores = biased(size, scores);
@@ -159,15 +158,15 @@ Tensor ComputeGraph::biased(std::uint64_t size, Tensor scores) {
 
 /// Attention to keys and values of the same batch, without a cache.
 Tensor ComputeGraph::attended_directly(const LayerShape& layer, const DirectAttention& all) {
-    const auto keys = application(layer.key_heads, layer.key_length, all.tokens, kFloatBytes);
-    const auto values = application(layer.key_heads, layer.value_length, all.tokens, kFloatBytes);
-    const auto out = floats(application(layer.work.heads, layer.value_length));
+    const auto keys = product(layer.key_heads, layer.key_length, all.tokens, kFloatBytes);
+    const auto values = product(layer.key_heads, layer.value_length, all.tokens, kFloatBytes);
+    const auto out = floats(product(layer.work.heads, layer.value_length));
     if (run_.flash_attention && !all.has_bias)
         return memory_.result(out, {all.query, memory_.result(keys / 2, {all.key}),
                                     memory_.result(values / 2, {all.value}), all.mask});
     // Without flash attention: a transposed copy of the values, and the scores.
     const auto turned = memory_.result(values, {all.value});
-    const auto size = floats(application(all.tokens, layer.work.heads));
+    const auto size = floats(product(all.tokens, layer.work.heads));
     auto scores = memory_.result(size, {all.query, all.key});
     if (all.has_bias)
         scores = biased(size, scores);
@@ -177,10 +176,9 @@ Tensor ComputeGraph::attended_directly(const LayerShape& layer, const DirectAtte
 
 /// Attention to the output of an encoder.
 Tensor ComputeGraph::crossed(const LayerShape& layer, Tensor normed) {
-    const auto numbers =
-        application(layer.key_heads, layer.key_length, model_.encoded, kFloatBytes);
+    const auto numbers = product(layer.key_heads, layer.key_length, model_.encoded, kFloatBytes);
     const auto query =
-        memory_.result(floats(application(layer.work.heads, layer.key_length)), {normed});
+        memory_.result(floats(product(layer.work.heads, layer.key_length)), {normed});
     const auto key = memory_.result(numbers, {encoded_});
     const auto value = memory_.result(numbers, {encoded_});
     return memory_.result(floats(width()), {attended_directly(layer, {.query = query,
@@ -196,21 +194,20 @@ Tensor ComputeGraph::latent(const LayerShape& layer, Tensor normed) {
     const auto turned = difference(Bytes{layer.key_length}, Bytes{work.latent_rank}).count;
     const auto low =
         work.query_rank > 0 ? memory_.result(floats(work.query_rank), {normed}) : normed;
-    const auto query = memory_.result(floats(application(work.heads, work.query_length)), {low});
+    const auto query = memory_.result(floats(product(work.heads, work.query_length)), {low});
     // The part of the query for the latent row, and the part that is rotated by position.
-    const auto absorbed =
-        memory_.result(floats(application(work.heads, work.latent_rank)), {query});
-    const auto part = memory_.result(floats(application(work.heads, turned)), {query});
+    const auto absorbed = memory_.result(floats(product(work.heads, work.latent_rank)), {query});
+    const auto part = memory_.result(floats(product(work.heads, turned)), {query});
     const auto queries =
-        memory_.result(floats(application(work.heads, layer.key_length)), {absorbed, part});
+        memory_.result(floats(product(work.heads, layer.key_length)), {absorbed, part});
     const auto both = memory_.result(floats(layer.key_length), {normed});
     const auto compressed = memory_.result(floats(work.latent_rank), {both});
     const auto position = memory_.result(floats(turned), {both});
     // The cache gets one row per token: the latent part and the rotated part.
     store(layer, memory_.result(floats(layer.key_length), {compressed, position}), {});
     const auto sums =
-        attended(layer, queries, application(work.heads, work.latent_rank), {normed, low});
-    const auto out = floats(application(work.heads, work.value_length));
+        attended(layer, queries, product(work.heads, work.latent_rank), {normed, low});
+    const auto out = floats(product(work.heads, work.value_length));
     const auto values = memory_.result(out, {memory_.result(out, {sums})});
     return memory_.result(floats(width()), {values});
 }
@@ -221,19 +218,18 @@ Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
     const auto heads = layer.key_heads;
     const auto low =
         work.query_rank > 0 ? memory_.result(floats(work.query_rank), {normed}) : normed;
-    const auto query = memory_.result(floats(application(work.heads, layer.key_length)), {low});
+    const auto query = memory_.result(floats(product(work.heads, layer.key_length)), {low});
     const auto both = memory_.result(floats(sum(work.latent_rank, work.rope_length)), {normed});
     const auto compressed = memory_.result(floats(work.latent_rank), {both});
     const auto plain = difference(Bytes{layer.key_length}, Bytes{work.rope_length}).count;
     const auto wide =
-        memory_.result(floats(application(heads, sum(plain, layer.value_length))), {compressed});
-    const auto value = memory_.result(floats(application(heads, layer.value_length)), {wide});
+        memory_.result(floats(product(heads, sum(plain, layer.value_length))), {compressed});
+    const auto value = memory_.result(floats(product(heads, layer.value_length)), {wide});
     const auto position = memory_.result(floats(work.rope_length), {both});
     // All heads use the same rotated part of the key.
-    const auto repeated = memory_.result(floats(application(heads, work.rope_length)), {position});
-    store(layer, memory_.result(floats(application(heads, layer.key_length)), {wide, repeated}),
-          value);
-    const auto sums = attended(layer, query, application(work.heads, layer.value_length), {normed});
+    const auto repeated = memory_.result(floats(product(heads, work.rope_length)), {position});
+    store(layer, memory_.result(floats(product(heads, layer.key_length)), {wide, repeated}), value);
+    const auto sums = attended(layer, query, product(work.heads, layer.value_length), {normed});
     return memory_.result(floats(width()), {sums});
 }
 
@@ -245,15 +241,15 @@ Tensor ComputeGraph::expanded(const LayerShape& layer, Tensor normed) {
 Tensor ComputeGraph::mamba(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto inner = floats(work.inner_size);
-    const auto both = memory_.result(application(2, inner), {normed});
-    const auto tail = application(work.kernel, work.inner_size, kFloatBytes, run_.streams);
+    const auto both = memory_.result(product(2, inner), {normed});
+    const auto tail = product(work.kernel, work.inner_size, kFloatBytes, run_.streams);
     const auto joined = memory_.result(sum(inner, tail), {both});
     const auto convolved = memory_.result(inner, {joined});
-    const auto selected = memory_.result(
-        floats(sum(work.time_step_rank, application(2, work.state_size))), {convolved});
+    const auto selected =
+        memory_.result(floats(sum(work.time_step_rank, product(2, work.state_size))), {convolved});
     const auto steps =
         memory_.result(inner, {memory_.result(floats(work.time_step_rank), {selected})});
-    const auto scanned = memory_.result(sum(inner, application(layer.state.count, run_.streams)),
+    const auto scanned = memory_.result(sum(inner, product(layer.state.count, run_.streams)),
                                         {convolved, steps, selected});
     const auto gate = memory_.result(inner, {both});
     const auto skipped = memory_.in_place(inner, {convolved});
@@ -265,15 +261,15 @@ Tensor ComputeGraph::mamba(const LayerShape& layer, Tensor normed) {
 Tensor ComputeGraph::mamba2(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto inner = floats(work.inner_size);
-    const auto wide = sum(work.inner_size, application(2, work.groups, work.state_size));
+    const auto wide = sum(work.inner_size, product(2, work.groups, work.state_size));
     const auto all =
         memory_.result(floats(sum(work.inner_size, sum(wide, work.time_step_rank))), {normed});
-    const auto tail = application(work.kernel, wide, kFloatBytes, run_.streams);
+    const auto tail = product(work.kernel, wide, kFloatBytes, run_.streams);
     const auto joined = memory_.result(sum(floats(wide), tail), {all});
     const auto convolved = memory_.result(floats(wide), {joined});
     const auto steps = memory_.result(floats(work.time_step_rank), {all});
-    const auto scanned = memory_.result(sum(inner, application(layer.state.count, run_.streams)),
-                                        {convolved, steps});
+    const auto scanned =
+        memory_.result(sum(inner, product(layer.state.count, run_.streams)), {convolved, steps});
     const auto gate = memory_.result(inner, {all});
     const auto skipped = memory_.result(inner, {convolved});
     const auto summed = memory_.in_place(inner, {skipped, scanned});
@@ -283,9 +279,9 @@ Tensor ComputeGraph::mamba2(const LayerShape& layer, Tensor normed) {
 // LFM2: a gated convolution over a few tokens.
 Tensor ComputeGraph::short_convolution(const LayerShape& layer, Tensor normed) {
     const auto row = floats(width());
-    const auto three = memory_.result(application(3, row), {normed});
+    const auto three = memory_.result(product(3, row), {normed});
     const auto scaled = memory_.result(row, {three});
-    const auto tail = application(layer.work.kernel, width(), kFloatBytes, run_.streams);
+    const auto tail = product(layer.work.kernel, width(), kFloatBytes, run_.streams);
     const auto joined = memory_.result(sum(row, tail), {scaled});
     const auto convolved = memory_.result(row, {joined});
     return memory_.result(row, {memory_.in_place(row, {convolved, three})});
@@ -295,8 +291,8 @@ Tensor ComputeGraph::short_convolution(const LayerShape& layer, Tensor normed) {
 // inside the batch, weighted by distance.
 Tensor ComputeGraph::lightning(const LayerShape& layer, Tensor normed) {
     const auto inner = floats(layer.work.inner_size);
-    const auto scores = floats(application(layer.work.heads, tokens_));
-    const auto all = memory_.result(application(3, inner), {normed});
+    const auto scores = floats(product(layer.work.heads, tokens_));
+    const auto all = memory_.result(product(3, inner), {normed});
     const auto before = memory_.result(inner, {memory_.result(inner, {all})});
     const auto value = memory_.result(inner, {all});
     const auto alike = memory_.result(scores, {all});
@@ -316,15 +312,15 @@ Tensor ComputeGraph::lightning(const LayerShape& layer, Tensor normed) {
 Tensor ComputeGraph::delta_net(const LayerShape& layer, Tensor normed) {
     const auto& work = layer.work;
     const auto inner = floats(work.inner_size);
-    const auto keys = floats(application(work.groups, work.state_size));
-    const auto wide = sum(inner, application(2, keys));
+    const auto keys = floats(product(work.groups, work.state_size));
+    const auto wide = sum(inner, product(2, keys));
     const auto all = memory_.result(wide, {normed});
-    const auto joined = memory_.result(sum(wide, application(work.kernel, wide / tokens_)), {all});
-    const auto state = memory_.result(application(layer.state.count, run_.streams), {});
+    const auto joined = memory_.result(sum(wide, product(work.kernel, wide / tokens_)), {all});
+    const auto state = memory_.result(product(layer.state.count, run_.streams), {});
     const auto convolved = memory_.result(wide, {joined});
     const auto query = memory_.result(inner, {memory_.result(keys, {convolved})});
     const auto key = memory_.result(inner, {memory_.result(keys, {convolved})});
-    const auto summed = memory_.result(sum(inner, application(layer.state.count, run_.streams)),
+    const auto summed = memory_.result(sum(inner, product(layer.state.count, run_.streams)),
                                        {query, key, convolved, state});
     const auto scaled = memory_.result(inner, {summed});
     const auto gate = memory_.result(inner, {normed});
@@ -338,7 +334,7 @@ Tensor ComputeGraph::rwkv(const LayerShape& layer, Tensor normed) {
     const auto row = floats(width());
     const auto shifted = memory_.result(row, {normed});
     const auto delta = memory_.in_place(row, {shifted, normed});
-    const auto many = application(kMixes, row);
+    const auto many = product(kMixes, row);
     const auto mixes = memory_.in_place(many, {memory_.result(many, {delta}), normed});
     const auto receptance = memory_.result(row, {mixes});
     const auto decay = memory_.result(row, {mixes});
@@ -351,7 +347,7 @@ Tensor ComputeGraph::rwkv(const LayerShape& layer, Tensor normed) {
     const auto scaled = memory_.result(row, {key});
     const auto unit = memory_.result(row, {scaled});
     const auto turned = memory_.result(row, {unit, rate});
-    const auto summed = memory_.result(sum(row, application(layer.state.count, run_.streams)),
+    const auto summed = memory_.result(sum(row, product(layer.state.count, run_.streams)),
                                        {receptance, decay, key, value, unit, turned});
     const auto gate = memory_.result(row, {mixes});
     return memory_.result(row, {memory_.in_place(row, {memory_.result(row, {summed}), gate})});

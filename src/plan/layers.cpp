@@ -279,12 +279,12 @@ void describe_recurrence(const Keys& keys,
     work.groups = keys.width("ssm.group_count");
     // Kimi's delta attention has its own keys.
     if (const auto length = keys.width("kda.head_dim")) {
-        work.inner_size = application(work.heads, length);
+        work.inner_size = product(work.heads, length);
         work.state_size = length;
         work.groups = work.heads;
     }
     if (work.recurrence == Recurrence::Lightning)
-        work.inner_size = application(work.heads, keys.width("attention.key_length"));
+        work.inner_size = product(work.heads, keys.width("attention.key_length"));
     work.time_step_rank = keys.width("ssm.time_step_rank");
     const auto kernel = keys.width("ssm.conv_kernel", keys.width("shortconv.l_cache"));
     // A convolution over k tokens reads k - 1 tokens from before the batch.
@@ -318,21 +318,21 @@ std::uint64_t without_one(std::uint64_t number) {
 std::uint64_t state_numbers(const Keys& keys, const Architecture& architecture) {
     const auto width = keys.width("embedding_length");
     if (const auto head = keys.width("wkv.head_size"))  // RWKV
-        return application(width, sum(keys.width("token_shift_count", 2), head));
+        return product(width, sum(keys.width("token_shift_count", 2), head));
     if (const auto cache = keys.width("shortconv.l_cache"))  // LFM2
-        return application(width, cache - 1);
+        return product(width, cache - 1);
     const auto heads = keys.of_layer("attention.head_count", 0, 0);
     const auto kernel = without_one(keys.width("ssm.conv_kernel"));
     if (const auto length = keys.width("kda.head_dim"))  // Kimi: three convolutions and the state
-        return application(heads, length, sum(application(3, kernel), length));
+        return product(heads, length, sum(product(3, kernel), length));
     if (architecture.has_lightning_attention) {
         const auto length = keys.width("attention.key_length", heads > 0 ? width / heads : 0);
-        return application(heads, length, length);
+        return product(heads, length, length);
     }
     const auto inner = keys.width("ssm.inner_size");
     const auto state = keys.width("ssm.state_size");
-    const auto groups = application(2, keys.width("ssm.group_count"), state);
-    return sum(application(kernel, sum(inner, groups)), application(state, inner));
+    const auto groups = product(2, keys.width("ssm.group_count"), state);
+    return sum(product(kernel, sum(inner, groups)), product(state, inner));
 }
 
 /// The pattern of windows of an architecture.
@@ -402,7 +402,7 @@ void describe_work(const Gguf& gguf, const Keys& keys, Model& model) {
 }
 
 Bytes recurrent_state(const Keys& keys, const Architecture& architecture) {
-    return Bytes{application(kBytesOfState, state_numbers(keys, architecture))};
+    return Bytes{product(kBytesOfState, state_numbers(keys, architecture))};
 }
 
 bool is_recurrent(const Keys& keys,

@@ -84,12 +84,12 @@ void shape_compressed(const Keys& keys, std::size_t index, LayerShape& layer) {
     layer.key_length = keys.width("attention.key_length");
     layer.compression = keys.of_layer("attention.compress_ratios", index, 0);
     if (layer.compression != kOverlapping) {
-        layer.state = Bytes{application(kFloats, layer.compression, layer.key_length)};
+        layer.state = Bytes{product(kFloats, layer.compression, layer.key_length)};
         return;
     }
     layer.index_length = keys.width("attention.indexer.key_length");
-    layer.state = Bytes{application(kFloats, 2 * kOverlapping,
-                                    application(2, sum(layer.key_length, layer.index_length)))};
+    layer.state = Bytes{
+        product(kFloats, 2 * kOverlapping, product(2, sum(layer.key_length, layer.index_length)))};
 }
 
 /// Sets the cache of a layer with attention.
@@ -152,7 +152,7 @@ void shape_layers(const Keys& keys, Model& model) {
         if (!recurs && !layer.work.is_network && i < kinds.with_cache)
             shape_attention(keys, i, pattern.is_windowed[i], heads, layer);
         model.widest_values =
-            std::max(model.widest_values, application(layer.key_heads, layer.value_length));
+            std::max(model.widest_values, product(layer.key_heads, layer.value_length));
     }
     model.window = pattern.window;
     if (pattern.is_guessed)

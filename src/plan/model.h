@@ -31,7 +31,7 @@ enum class ForwardForm {
 /// The parts of a layer's computation that determine its memory.
 struct LayerWork {
     std::uint64_t heads = 0;         ///< number of query heads
-    bool is_fused = false;           ///< queries, keys and values come from one matrix application
+    bool is_fused = false;           ///< queries, keys and values come from one matrix product
     bool has_gate = false;           ///< queries come with a gate of the same size
     bool has_positions = true;       ///< queries and keys are rotated by position (RoPE)
     bool has_position_bias = false;  ///< attention scores get a bias by position

@@ -13,7 +13,7 @@
 namespace gpuprobe::inline plan {
 
 std::uint64_t tokens_of(const RunShape& run) {
-    return std::min(run.batch, application(cells_of(false, {}, run), run.streams));
+    return std::min(run.batch, product(cells_of(false, {}, run), run.streams));
 }
 
 namespace {
@@ -30,7 +30,7 @@ Bytes index_of(const LayerShape& layer, const RunShape& run) {
     const auto values = row_bytes(run.values, layer.has_index_values ? layer.index_length : 0);
     const auto cells = layer.compression > 0 ? compressed_cells(layer.compression, run)
                                              : rounded_cells(run.context);
-    return Bytes{application(sum(keys, values).count, cells)};
+    return Bytes{product(sum(keys, values).count, cells)};
 }
 
 }  // namespace
@@ -52,18 +52,17 @@ std::uint64_t compressed_cells(std::uint64_t compression, const RunShape& run) {
 Bytes cache_of(const LayerShape& layer, const Model& model, const RunShape& run) {
     // A recurrent layer has a state instead of a cache.
     if (!layer.is_cached)
-        return Bytes{application(layer.state.count, run.streams)};
+        return Bytes{product(layer.state.count, run.streams)};
     const auto cells =
         sum(cells_of(layer.is_windowed, model, run), compressed_cells(layer.compression, run));
-    const auto keys = row_bytes(run.keys, application(layer.key_heads, layer.key_length));
+    const auto keys = row_bytes(run.keys, product(layer.key_heads, layer.key_length));
     const auto values =
         // Values are stored transposed without flash attention, which requires the same width in
         // all layers.
-        row_bytes(run.values, !run.flash_attention
-                                  ? model.widest_values
-                                  : application(layer.key_heads, layer.value_length));
-    const auto rows = sum(Bytes{application(sum(keys, values).count, cells)}, index_of(layer, run));
-    return Bytes{application(sum(rows, layer.state).count, run.streams)};
+        row_bytes(run.values, !run.flash_attention ? model.widest_values
+                                                   : product(layer.key_heads, layer.value_length));
+    const auto rows = sum(Bytes{product(sum(keys, values).count, cells)}, index_of(layer, run));
+    return Bytes{product(sum(rows, layer.state).count, run.streams)};
 }
 
 Bytes cache_of(const Model& model, const RunShape& run) {

@@ -25,7 +25,7 @@ Bytes counted(Bytes size, bool spare) {
 
 /// The largest size that fits into the slot's budget; with `spare`, after adding a tenth to it.
 Bytes component_of(const Slot& slot, bool spare) {
-    return spare ? Bytes{application(slot.budget.count / 11, 10) + slot.budget.count % 11 * 10 / 11}
+    return spare ? Bytes{product(slot.budget.count / 11, 10) + slot.budget.count % 11 * 10 / 11}
                  : slot.budget;
 }
 
@@ -68,7 +68,7 @@ Bytes part_bytes(const Load& load, const Part& part) {
 
 /// Size of the stream between layers, for a whole batch.
 Bytes row_of(const Load& load) {
-    return Bytes{application(load.model->embedding_length, tokens_of(load.run), sizeof(float))};
+    return Bytes{product(load.model->embedding_length, tokens_of(load.run), sizeof(float))};
 }
 
 /// Size of the matrix that is copied for layers on the host: long batches of such layers are

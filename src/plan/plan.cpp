@@ -36,7 +36,7 @@ bool are_of_one_list(const std::vector<const Gpu*>& gpus, std::string_view api) 
 
 /// Number of execution units. Only Level Zero reports it.
 std::uint64_t units_of(const Gpu* gpu, std::string_view api) {
-    return fact(view_of(*gpu, api)->device, facts::kExecutionPartitions).value_or(0);
+    return fact(view_of(*gpu, api)->device, facts::kExecutionUnits).value_or(0);
 }
 
 /// Sorts GPUs into the order in which llama.cpp lists them if it is restricted to them, which is

@@ -7,18 +7,18 @@
 
 #include "base/units.h"
 
-/// Sums and applications of sizes that come from a file. They saturate instead of wrapping: the
+/// Sums and products of sizes that come from a file. They saturate instead of wrapping: the
 /// result of an overflow is the largest number, which fits into no memory.
 namespace gpuprobe::inline plan {
 
 constexpr std::uint64_t kTooMany = std::numeric_limits<std::uint64_t>::max();
 
-constexpr std::uint64_t application(std::uint64_t left, std::uint64_t right) {
+constexpr std::uint64_t product(std::uint64_t left, std::uint64_t right) {
     return right != 0 && left > kTooMany / right ? kTooMany : left * right;
 }
 template <std::convertible_to<std::uint64_t>... More>
-constexpr std::uint64_t application(std::uint64_t left, std::uint64_t right, More... more) {
-    return application(application(left, right), static_cast<std::uint64_t>(more)...);
+constexpr std::uint64_t product(std::uint64_t left, std::uint64_t right, More... more) {
+    return product(product(left, right), static_cast<std::uint64_t>(more)...);
 }
 
 constexpr std::uint64_t sum(std::uint64_t left, std::uint64_t right) {

@@ -82,8 +82,8 @@ TEST(Need, OfTheImpossibleStaysTheLargest) {
     }
     EXPECT_EQ(cache_of(model, {.context = kMaxContext, .streams = kMaxStreams}).count, kTooMany);
     EXPECT_EQ(sum(kTooMany, 1), kTooMany);
-    EXPECT_EQ(application(kTooMany, 0), 0U);
-    EXPECT_EQ(application(1ULL << 32U, 1ULL << 32U), kTooMany);
+    EXPECT_EQ(product(kTooMany, 0), 0U);
+    EXPECT_EQ(product(1ULL << 32U, 1ULL << 32U), kTooMany);
     EXPECT_EQ(difference(Bytes{1}, Bytes{2}), Bytes{0});
 }
 
