@@ -260,12 +260,12 @@ RECORD_MEMBERS(InterfaceParameters, interface)
 /// The answer of org.varlink.service.GetInfo. Source: varlink.org, "Service".
 struct ServiceInfo {
     std::string vendor = "gpuprobe";
-    std::string application = "gpuprobe";
+    std::string product = "gpuprobe";
     std::string version = std::string{kVersion};
     std::string url = "https://github.com/gpuprobe/gpuprobe";
     std::vector<std::string> interfaces = {};
 };
-RECORD_MEMBERS(ServiceInfo, vendor, application, version, url, interfaces)
+RECORD_MEMBERS(ServiceInfo, vendor, product, version, url, interfaces)
 
 struct InterfaceDescription {
     std::string description = {};

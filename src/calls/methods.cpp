@@ -9,6 +9,7 @@
 #include "base/value.h"
 #include "calls/documents.h"
 #include "calls/interface.h"
+#include "calls/requests.h"
 #include "calls/surroundings.h"
 #include "policy/decision.h"
 #include "report/trials.h"

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/value.h"
 #include "calls/documents.h"
+#include "calls/requests.h"
 #include "cli/choice.h"
 #include "cli/plan_text.h"
 #include "cli/verb.h"

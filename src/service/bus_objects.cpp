@@ -6,6 +6,7 @@
 
 #include "base/value.h"
 #include "calls/documents.h"
+#include "calls/requests.h"
 #include "report/compute_view.h"
 #include "service/answers.h"
 #include "wire/connection.h"

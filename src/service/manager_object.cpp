@@ -6,6 +6,7 @@
 #include "base/version.h"
 #include "calls/documents.h"
 #include "calls/interface.h"
+#include "calls/requests.h"
 #include "calls/surroundings.h"
 #include "policy/gpu_selection.h"
 #include "report/trials.h"

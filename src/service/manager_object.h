@@ -12,6 +12,7 @@
 #include <org.gpuprobe.GpuProbe1.Manager.adaptor.h>
 
 #include "calls/documents.h"
+#include "calls/requests.h"
 #include "policy/request_table.h"
 #include "service/answers.h"
 #include "service/bus_objects.h"

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "calls/documents.h"
+#include "calls/requests.h"
 #include "fuzz/input.h"
 #include "fuzz/known_report.h"
 #include "plan/model.h"

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "calls/documents.h"
+#include "calls/requests.h"
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "calls/requests.h"
+
 #include <gtest/gtest.h>
 
 #include "calls/documents.h"
