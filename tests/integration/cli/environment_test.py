@@ -92,13 +92,13 @@ class OfTheCaller(unittest.TestCase):
     def test_a_person_is_told_of_gpus_that_come_along(self):
         machine = ("--replay", str(MACHINES / "hwloc-epyc-corona"), "select", "--backend=opencl")
         self.assertNotIn("warning", run(*machine).stdout)  # all four are chosen
-        self.assertIn("warning: the application has no way to tell pci:0000:23:00.0 from pci:0000:13:00.0,",
+        self.assertIn("warning: the application cannot distinguish pci:0000:23:00.0 from pci:0000:13:00.0,",
                       run(*machine, "--gpu=1").stdout)
 
     def test_an_environment_says_what_it_does_not_hide(self):
         machine = ("--replay", str(MACHINES / "hwloc-epyc-corona"), "env", "--backend=opencl")
         self.assertNotIn("warning", run(*machine).stderr)
-        self.assertIn("warning: the application has no way to tell", run(*machine, "--gpu=1").stderr)
+        self.assertIn("warning: the application cannot distinguish", run(*machine, "--gpu=1").stderr)
         replaced = run("--replay", str(MACHINES / TWO), "env", "llama.cpp", CUDA_VISIBLE_DEVICES="-1")
         self.assertEqual(replaced.stderr, "")
 

@@ -258,7 +258,7 @@ class Selector(unittest.TestCase):
     def test_every_installed_variant_is_asked_for_or_refused(self):
         for engine in ("nfd", "slurm", "promql"):
             for name in ("llama.cpp", "torch", "ollama", "cyllama", "shimmy"):
-                application = json.loads((SOURCE / f"data/knowledge/applications/{name}.json").read_text())["application"]
+                application = json.loads((SOURCE / f"data/knowledge/applications/{name}.json").read_text())["manifest"]
                 entry = next(value for key, value in application["platforms"].items() if "x86_64" in key or "amd64" in key)
                 for variant in entry["variants"]:
                     done = self.ask(name, variant, f"--engine={engine}", "--allow-weaker")

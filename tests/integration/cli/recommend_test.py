@@ -13,7 +13,7 @@ H200 = SOURCE / "tests/data/machines/nvidia-h200-1"
 BARE = SOURCE / "tests/data/machines/software-only"
 MANIFESTS = SOURCE / "tests/data/variants/manifests"
 APPLICATIONS = SOURCE / "data/knowledge/applications"
-APPLICATIONS = sorted(path.stem for path in APPLICATIONS.glob("*.json") if "application" in json.loads(path.read_text(encoding="utf-8")))
+NAMES = sorted(path.stem for path in APPLICATIONS.glob("*.json") if "manifest" in json.loads(path.read_text(encoding="utf-8")))
 
 
 def ask(*words, machine=H200):
@@ -34,7 +34,7 @@ class Recommend(unittest.TestCase):
         self.assertEqual(answer["application"], "torch")
         self.assertEqual(answer["gpus"], ["pci:0000:00:06.0"])
         self.assertEqual(len(answer["manifest_sha256"]), 64)
-        application = json.loads((APPLICATIONS / "torch.json").read_text(encoding="utf-8"))["application"]
+        application = json.loads((APPLICATIONS / "torch.json").read_text(encoding="utf-8"))["manifest"]
         self.assertEqual(
             sorted(candidate["variant"] for candidate in answer["candidates"]),
             sorted(application["platforms"][answer["platform"]]["variants"]),
@@ -127,8 +127,8 @@ class Recommend(unittest.TestCase):
         done = ask("recommend", "torhc")
         self.assertEqual(done.returncode, 1)
         self.assertIn("did you mean 'torch'?", done.stderr)
-        self.assertEqual(run("manifests").stdout.split(), APPLICATIONS)
-        self.assertEqual(json.loads(run("-j", "manifests").stdout), {"manifests": APPLICATIONS})
+        self.assertEqual(run("manifests").stdout.split(), NAMES)
+        self.assertEqual(json.loads(run("-j", "manifests").stdout), {"manifests": NAMES})
 
 
 class Export(unittest.TestCase):
