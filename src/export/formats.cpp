@@ -111,7 +111,7 @@ Value facts_document(const ExportSubject& subject, std::vector<ExportRemark>& le
 }
 
 /// The verdicts by application, for the format json.
-Value manifests_document(const ExportSubject& subject, std::vector<ExportRemark>& left_out) {
+Value applications_document(const ExportSubject& subject, std::vector<ExportRemark>& left_out) {
     Value applications{Value::Object{}};
     for (const auto& verdicts : verdicts_of(subject, left_out)) {
         auto& application = applications[verdicts.application];
@@ -136,7 +136,7 @@ Exported write_json(const ExportSubject& subject) {
         gpus.push_back(full_gpu_document(gpu));
     document["gpus"] = Value{std::move(gpus)};
     document["findings"] = subject.findings;
-    document["manifests"] = manifests_document(subject, result.left_out);
+    document["applications"] = applications_document(subject, result.left_out);
     result.text = json_pretty(document);
     return result;
 }

@@ -8,7 +8,7 @@
 #include "policy/fact.h"
 #include "report/compute_view.h"
 
-/// Exports metrics in Prometheus' text format, with names and partitions that pass promtool's lint.
+/// Exports metrics in Prometheus' text format, with names and units that pass promtool's lint.
 /// The identity of a GPU is only in gpuprobe_gpu_info; other metrics are joined with it by `gpu`.
 /// Source: Prometheus, "Exposition formats", text-based format.
 namespace gpuprobe::inline exports {

@@ -29,7 +29,7 @@ struct Gres {
 };
 
 /// The type of a GPU: "nvidia_h200", as Slurm's detection names it; for other vendors the
-/// architecture, because their application names are less specific.
+/// architecture, because their product names are less specific.
 std::string type_of(const ExportedGpu& gpu) {
     const auto* partition = partition_of(*gpu.gpu);
     std::string name = gpu.vendor + "_" + gpu.arch.value_or("gpu");

@@ -115,7 +115,7 @@ export type Gpu = {
   power: Power;
   apis: { [key: string]: ApiView };
   backends: { [key: string]: BackendView };
-  partitions: Unit[];
+  partitions: Partition[];
   health: string;
   findings: Reason[];
 };
@@ -233,7 +233,7 @@ export type BackendView = {
   reasons: Reason[];
 };
 
-export type Unit = {
+export type Partition = {
   name: string;
   id: string | null;
   profile: string | null;
@@ -598,7 +598,7 @@ export interface Methods {
   } };
   /** The applications that Recommend knows. */
   ListManifests: { parameters: {}; answer: {
-    applications: string[];
+    manifests: string[];
   } };
   /** The backend that an application should use, and what became of the others. Without an application: default. */
   Select: { parameters: {
@@ -677,7 +677,7 @@ export interface Methods {
     generation: number;
     terms: TestedTerm[];
   } };
-  /** The memory of one GPU or unit, read now, in bytes. Wakes nothing. */
+  /** The memory of one GPU or partition, read now, in bytes. Wakes nothing. */
   GetMemory: { parameters: {
     gpu: string;
   }; answer: {

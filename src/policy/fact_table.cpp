@@ -419,7 +419,7 @@ constexpr auto kHost = FactScope::Host;
 constexpr auto kGpu = FactScope::Gpu;
 constexpr auto kBackend = FactScope::Backend;
 
-// Formatted by hand: each row reads as one partition.
+// Formatted by hand: each row reads as one unit.
 // clang-format off
 constexpr auto kOwnRows = std::to_array<FactRow>({
     {.id = FactId::Libc, .key = "libc", .type = AskedType::Word, .scope = kHost,

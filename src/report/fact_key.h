@@ -128,7 +128,7 @@ inline constexpr FactKey<std::string> kDriverName{"driver_name"};
 inline constexpr FactKey<std::string> kDriverVersion{"driver_version"};
 inline constexpr FactKey<std::string> kError{"error"};
 inline constexpr FactKey<std::uint64_t> kErrorCode{"error_code"};
-inline constexpr FactKey<std::uint64_t> kExecutionPartitions{"execution_units"};
+inline constexpr FactKey<std::uint64_t> kExecutionUnits{"execution_units"};
 inline constexpr FactKey<Value::Object> kFeatures{"features"};
 inline constexpr FactKey<std::string> kGfxTarget{"gfx_target"};
 inline constexpr FactKey<std::uint64_t> kGpuUtilization{"gpu_utilization"};

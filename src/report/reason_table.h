@@ -163,7 +163,7 @@ inline constexpr ReasonInfo kRows[] = {
      "backend, gpu: whichever it denies; variant", Wished},
     {"device-denied", Permission, Ends, OnView | OnGpu,
      "the node's mode would let the prober in, and its device control group does not: a "
-     "container's, or a partition's `DeviceAllow=`",
+     "container's, or a unit's `DeviceAllow=`",
      "node, device, container", Blocker | Cause, 40},
     {"device-error", Hardware, Remarks, OnReport,
      "a driver has a place for a GPU that it cannot reach",

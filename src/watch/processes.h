@@ -33,7 +33,7 @@ struct DrmClient {
 };
 
 /// Parses the text of an fdinfo file. nullopt if the file is not a DRM file. Treats out-of-range
-/// numbers and invalid partitions as missing.
+/// numbers and invalid units as missing.
 std::optional<DrmClient> drm_client_from(std::string_view fdinfo);
 
 /// The device nodes and libraries that a process has open or mapped at one moment.

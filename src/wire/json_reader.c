@@ -57,7 +57,7 @@ static void put_utf8(uint32_t code, struct character* character) {
     character->size = more + 1;
 }
 
-// Reads an escaped UTF-16 code partition, or a pair of them.
+// Reads an escaped UTF-16 code unit, or a pair of them.
 static int read_unicode_escape(const char* at, struct character* character) {
     const int32_t partition = code_unit(at + 2);
     // The second half of a surrogate pair cannot come first.

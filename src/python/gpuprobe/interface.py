@@ -126,7 +126,7 @@ class Gpu(TypedDict):
     power: Power
     apis: Dict[str, ApiView]
     backends: Dict[str, BackendView]
-    partitions: List[Unit]
+    partitions: List[Partition]
     health: str
     findings: List[Reason]
 
@@ -241,7 +241,7 @@ class BackendView(TypedDict):
     reasons: List[Reason]
 
 
-class Unit(TypedDict):
+class Partition(TypedDict):
     name: str
     id: Optional[str]
     profile: Optional[str]
@@ -598,7 +598,7 @@ class ListApplicationsAnswer(TypedDict):
 
 class ListManifestsAnswer(TypedDict):
     """The applications that Recommend knows."""
-    applications: List[str]
+    manifests: List[str]
 
 
 class SelectParameters(TypedDict, total=False):
@@ -689,7 +689,7 @@ class QueryAnswer(TypedDict):
 
 
 class GetMemoryAnswer(TypedDict):
-    """The memory of one GPU or unit, read now, in bytes. Wakes nothing."""
+    """The memory of one GPU or partition, read now, in bytes. Wakes nothing."""
     kind: Optional[MemoryKind]
     physical: Optional[int]
     allocatable: Optional[int]

@@ -14,7 +14,7 @@
 #include "policy/select.h"
 #include "report/compute_view.h"
 
-/// Every application and application that the program brings, and what it answers them.
+/// Every application and manifest in the knowledge base, and the answers for them.
 namespace gpuprobe::testing_properties {
 
 inline const std::vector<Profile>& profiles() {

@@ -268,7 +268,7 @@ TEST(OneAnswer, ExportsNameTheRecommendedVariant) {
         for (const auto& answer : answers) {
             const bool is_told =
                 answer.status == RecommendStatus::Ok && is_fleet_name(*answer.variant);
-            EXPECT_EQ(json_line(document.at("manifests").at(answer.application).at("best")),
+            EXPECT_EQ(json_line(document.at("applications").at(answer.application).at("best")),
                       json_line(is_told ? to_value(answer.variant) : Value{}))
                 << answer.application;
         }

@@ -29,7 +29,7 @@ struct Recipe {
     std::map<std::string, Mishap> mishaps = {};  ///< by API
     std::optional<Caller> caller = {};           ///< nullopt: whoever probed
     std::optional<std::uint64_t> scores = {};    ///< a seed; nullopt: nothing was measured
-    /// A seed: which applications and applications it is tried with; nullopt: all.
+    /// A seed: which applications and manifests it is tried with; nullopt: all.
     std::optional<std::uint64_t> sample = {};
 };
 
