@@ -119,6 +119,12 @@ class Patient:
         with open(f"/proc/{self.pid}/statm", encoding="ascii") as statm:
             return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
+    def allocated(self):
+        """Bytes of resident memory that are not pages of files."""
+        with open(f"/proc/{self.pid}/statm", encoding="ascii") as statm:
+            _, resident, shared, *_ = map(int, statm.read().split())
+            return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
+
     def processor_seconds(self):
         with open(f"/proc/{self.pid}/stat", encoding="ascii") as file:
             fields = file.read().rpartition(")")[2].split()

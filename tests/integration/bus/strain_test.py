@@ -27,7 +27,7 @@ MIB = 1 << 20
 PENDING, CONNECTIONS, FDS = 128, 256, 16
 MANY = 10_000
 NOBODY = 65534
-RESTED = 8 * MIB  # resident, some seconds after any crowd
+RESTED = 8 * MIB  # of memory that is not from files, some seconds after any crowd
 
 
 @unittest.skipUnless(DAEMON.exists(), "gpuprobed is not built")
@@ -88,10 +88,10 @@ class Crowds(StrainCase):
         if self.patient.is_instrumented:
             return  # a sanitizer keeps what was freed, to see who touches it
         for _ in range(100):
-            if self.patient.resident() < RESTED:
+            if self.patient.allocated() < RESTED:
                 return
             time.sleep(0.1)
-        self.fail(f"{self.patient.resident()} bytes resident ten seconds later")
+        self.fail(f"{self.patient.allocated()} bytes allocated ten seconds later")
 
     def test_ten_thousand_calls_of_one_caller_end_in_answers_or_the_limit_of_the_bus(self):
         peer = self.connect()
