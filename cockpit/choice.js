@@ -183,7 +183,8 @@ export function installSection(applications) {
     if (!applications.length)
         return () => {};
     const first = applications.includes("torch") ? "torch" : applications[0];
-    const question = new Question("install-answer", () => bus.recommend(document.getElementById("install-application").value), installAnswer);
+    const chosen = () => document.getElementById("install-application").value;
+    const question = new Question("install-answer", () => bus.recommend(chosen()), installAnswer);
     draw("install", applications, () => [
         title("install", _("What to install")),
         h("div", { class: "controls" }, picker("install-application", _("Application"), applications, first, () => question.refresh())),

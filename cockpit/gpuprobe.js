@@ -39,7 +39,8 @@ function machine() {
     for (const object of Object.values(state.objects))
         for (const [path, partition] of Object.entries(object.Partitions ?? {})) {
             ids[path] = partition.Id;
-            gpus.push({ id: partition.Id, name: [object.Title || object.Name, partition.Profile ?? partition.Name].filter(Boolean).join(" ") });
+            const words = [object.Title || object.Name, partition.Profile ?? partition.Name];
+            gpus.push({ id: partition.Id, name: words.filter(Boolean).join(" ") });
         }
     return { gpus, ids };
 }
@@ -165,9 +166,9 @@ function tellChanges(before) {
 
 /** Once for each time that the daemon comes: what it knows by name. */
 async function drawQuestions() {
-    const [applications, applications] = await Promise.all([bus.applications().catch(() => ["default"]), bus.manifests().catch(() => [])]);
+    const [applications, manifests] = await Promise.all([bus.applications().catch(() => ["default"]), bus.manifests().catch(() => [])]);
     refreshChoice = choiceSection(applications);
-    refreshInstall = installSection(applications);
+    refreshInstall = installSection(manifests);
     refreshFit = fitSection();
 }
 

@@ -126,7 +126,8 @@ function unitsNode(gpu) {
     if (!partitions.length)
         return null;
     return h("details", { id: `partitions-${safeId(gpu.id)}`, open: partitions.length <= 8 },
-        h("summary", {}, cockpit.format(cockpit.ngettext("Divided into $0 partition", "Divided into $0 partitions", partitions.length), partitions.length)),
+        h("summary", {}, cockpit.format(
+            cockpit.ngettext("Divided into $0 partition", "Divided into $0 partitions", partitions.length), partitions.length)),
         h("ul", { class: "plain" }, partitions.map(partitionNode)));
 }
 

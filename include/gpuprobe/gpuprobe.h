@@ -16,7 +16,7 @@
  * the request was refused. Each function lists the ones that it returns.
  *   -ENODATA       nothing on this machine satisfies the request
  *   -EINVAL        a parameter, a key or a word of the request is invalid, or an argument is NULL
- *   -ENOENT        no application or application of that name
+ *   -ENOENT        no application or GPU of that name
  *   -ENODEV        no such GPU
  *   -EBADMSG       the manifest is malformed
  *   -EACCES        only administrators may do this

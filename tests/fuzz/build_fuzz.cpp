@@ -32,7 +32,7 @@ void check(const std::set<std::string>& code) {
 
 void check(const ObjectFile& object) {
     check(object.code);
-    ToldBuild told;
+    DescribedBuild told;
     for (const auto& soname : object.needed) {
         if (scrubbed(soname, 256) != soname)
             std::abort();

@@ -36,13 +36,14 @@ void check_predicate(std::string_view text, const Facts& facts) {
 
 void check_condition(const Value& text, const Facts& facts) {
     const Value evidence{Value::Object{{"api", "cuda"}, {"node", "/dev/dri/card0"}}};
-    const Scene scene{.roots = &roots(), .device = nullptr, .facts = &facts, .evidence = &evidence};
+    const TermContext context{
+        .roots = &roots(), .device = nullptr, .facts = &facts, .evidence = &evidence};
     Condition condition;
     if (read_value(text, condition).empty())
-        (void)holds(condition, scene);
+        (void)holds(condition, context);
     Path path;
     if (read_value(text, path).empty())
-        for (const auto& met : met_by(path, scene))
+        for (const auto& met : met_by(path, context))
             (void)word_of(*met.value);
 }
 

@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "tools/knowledge"))
 from manifest_import.layout import document_text  # noqa: E402
 
 APPLICATIONS = ROOT / "data" / "knowledge" / "applications"
-APPLICATIONS = {"comfyui", "ctranslate2", "cupy", "cyllama", "faster-whisper", "flash-attn", "jan", "jax", "lemonade", "llama.app", "llama.cpp",
+WITH_MANIFEST = {"comfyui", "ctranslate2", "cupy", "cyllama", "faster-whisper", "flash-attn", "jan", "jax", "lemonade", "llama.app", "llama.cpp",
             "localai", "node-llama-cpp", "ollama", "onnxruntime", "paddle", "ramalama", "sglang", "shimmy", "stable-diffusion.cpp",
             "tensorflow", "torch", "transformers.js", "tsuku-llm", "tsuku-llm-recipe", "vllm", "whisper.cpp", "xformers"}
 OUR_OWN = {"default", "measured"}  # no project's policy
@@ -48,11 +48,11 @@ def everyone():
 
 
 def with_manifest():
-    return {path: document for path, document in everyone().items() if "application" in document}
+    return {path: document for path, document in everyone().items() if "manifest" in document}
 
 
 def variants(document):
-    for platform, content in document["application"]["platforms"].items():
+    for platform, content in document["manifest"]["platforms"].items():
         for name, variant in content["variants"].items():
             yield f"{platform}/{name}", variant
 
@@ -117,8 +117,8 @@ def problems_in(document, stem):
     if document.get("name") != stem:
         yield f"its name is {document.get('name')}, its file's {stem}"
     yield from problems_in_source(document)
-    if "application" in document:
-        yield from problems_in_dates(document["application"])
+    if "manifest" in document:
+        yield from problems_in_dates(document["manifest"])
         yield from problems_in_manifest(document)
     elif stem not in OUR_OWN:
         yield from problems_in_dates(document["selection"])
@@ -134,7 +134,7 @@ def problems_in_dates(part):
 
 
 def problems_in_manifest(document):
-    application = document["application"]
+    application = document["manifest"]
     yield from problems_in_variants(document)
     yield from problems_in_needs(document)
     for platform, content in application["platforms"].items():
@@ -146,7 +146,7 @@ def problems_in_manifest(document):
 
 class Applications(unittest.TestCase):
     def test_each_product_is_there(self):
-        self.assertEqual({path.stem for path in with_manifest()}, APPLICATIONS)
+        self.assertEqual({path.stem for path in with_manifest()}, WITH_MANIFEST)
 
     def test_each_says_all_that_a_reader_needs(self):
         for path, document in everyone().items():
@@ -164,7 +164,7 @@ class Applications(unittest.TestCase):
             document = load(path)
             with self.subTest(path.name):
                 self.assertIn(f"`{path.stem}`", page)
-                if "application" in document:
+                if "manifest" in document:
                     self.assertIn(f"| `{path.stem}` |", page)
 
 
@@ -200,8 +200,8 @@ class Mistakes(unittest.TestCase):
         "repository for a place": lambda c: c["source"]["facts"].append({"of": "something", "url": "https://github.com/ggml-org/llama.cpp"}),
         "nothing read in code": lambda c: c["source"].update(facts=[{"of": "something", "url": "https://example.org/page"}]),
         "branch for a commit": lambda c: c["source"]["facts"][0].update(commit="main"),
-        "never expires": lambda c: c["application"].update(expires="2036-01-01T00:00:00Z"),
-        "expired when issued": lambda c: c["application"].update(expires=c["application"]["issued"]),
+        "never expires": lambda c: c["manifest"].update(expires="2036-01-01T00:00:00Z"),
+        "expired when issued": lambda c: c["manifest"].update(expires=c["manifest"]["issued"]),
         "zero digest": lambda c: first(c)["artifact"].update(sha256="0" * 64),
         "local file": lambda c: first(c)["artifact"].update(urls=["file:///tmp/x"]),
         "nothing to fetch": lambda c: first(c).update(artifact={"type": "wheel"}),
@@ -244,7 +244,7 @@ class Mistakes(unittest.TestCase):
 
 
 def platform(document):
-    return document["application"]["platforms"]["linux-x86_64"]
+    return document["manifest"]["platforms"]["linux-x86_64"]
 
 
 def first(document):

@@ -49,7 +49,7 @@ def parts_of(path):
     """An application's document as a profile and as a manifest of their own; None for a part that it lacks."""
     document = load(path)
     shared = {key: document[key] for key in ("name", "source") if key in document}
-    selection, application = document.get("selection"), document.get("application")
+    selection, application = document.get("selection"), document.get("manifest")
     return ({"schema": 1, "description": document.get("description"), **shared, **selection} if selection else None,
             {"schema": "gpuprobe.variants/1", **shared, **application} if application else None)
 
@@ -71,15 +71,15 @@ class ApplicationSchema(unittest.TestCase):
         path = ROOT / "data" / "knowledge" / "applications" / "torch.json"
         self.assertTrue(self.validator.is_valid(load(path)))
         for name, spoil in {
-            "neither part": lambda c: [c.pop("selection"), c.pop("application")],
+            "neither part": lambda c: [c.pop("selection"), c.pop("manifest")],
             "unknown member": lambda c: c.update(floors={}),
             "unknown member of the selection": lambda c: c["selection"].update(floor={}),
-            "name in a part": lambda c: c["application"].update(name="torch"),
+            "name in a part": lambda c: c["manifest"].update(name="torch"),
             "no backends": lambda c: c["selection"].pop("backends"),
             "no cpu among the backends": lambda c: c["selection"].update(backends=["cuda"]),
-            "no description": lambda c: [c.pop("description"), c.pop("application")],
-            "no platforms": lambda c: c["application"].pop("platforms"),
-            "unknown member of a variant": lambda c: c["application"]["platforms"]["linux-x86_64"]["variants"]["cpu"].update(surprise=1),
+            "no description": lambda c: [c.pop("description"), c.pop("manifest")],
+            "no platforms": lambda c: c["manifest"].pop("platforms"),
+            "unknown member of a variant": lambda c: c["manifest"]["platforms"]["linux-x86_64"]["variants"]["cpu"].update(surprise=1),
             "fact that is no object": lambda c: c["source"]["facts"].append("somebody"),
         }.items():
             with self.subTest(name):

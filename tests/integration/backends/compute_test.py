@@ -134,5 +134,5 @@ class ComputesOnVulkan(FaultsOfRates, ComputeCase):
 
     def test_computes(self):
         self.verified(self.ask("verify", "gpu"))
-        # It has halves, and no dot application of bytes.
+        # It has halves, and no dot product of bytes.
         self.measured(self.ask("measure", "gpu"), without=("int8",))

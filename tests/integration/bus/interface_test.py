@@ -237,7 +237,7 @@ class Interface(BusCase):
         self.assertFalse([path for path, found in objects.items() if JOB in found])
 
 
-class Units(BusCase):
+class Partitions(BusCase):
     """A GPU in MIG mode."""
 
     PATH = ROOT + "/gpu/pci_0000_1a_00_0"
@@ -245,13 +245,13 @@ class Units(BusCase):
     def memory(self, **options):
         return self.call(self.PATH, GPU, "GetMemory", GLib.Variant("(a{sv})", (options,)))
 
-    def test_memory_is_that_of_the_unit_that_is_named(self):
+    def test_memory_is_that_of_the_partition_that_is_named(self):
         self.start("--replay", str(SOURCE / "tests/data/machines/nvidia-h100-mig-mixed"))
-        self.assertEqual(self.memory(unit=GLib.Variant("s", "mig-1"))["Physical"], 42412802048)
-        self.assertEqual(self.memory(unit=GLib.Variant("s", "mig-5"))["Free"], 21030240256)
+        self.assertEqual(self.memory(partition=GLib.Variant("s", "mig-1"))["Physical"], 42412802048)
+        self.assertEqual(self.memory(partition=GLib.Variant("s", "mig-5"))["Free"], 21030240256)
         self.assertEqual(self.memory()["Physical"], 85899345920)
-        for name, unit in (("NoSuchGpu", GLib.Variant("s", "mig-6")), ("InvalidRequest", GLib.Variant("u", 1))):
-            self.assert_refused(f"{NAME}.Error.{name}", lambda unit=unit: self.memory(unit=unit))
+        for name, partition in (("NoSuchGpu", GLib.Variant("s", "mig-6")), ("InvalidRequest", GLib.Variant("u", 1))):
+            self.assert_refused(f"{NAME}.Error.{name}", lambda partition=partition: self.memory(partition=partition))
 
 
 class Texts(BusCase):

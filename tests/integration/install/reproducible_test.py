@@ -10,7 +10,7 @@ import unittest
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 NEEDED = ("CMakeLists.txt", "cmake", "src", "include", "dbus", "systemd", "data", "man", "cockpit")
 # C and C++, a file that is generated, and what they are linked to; all of it takes twenty minutes.
-SAMPLE = ("src/libgpuprobe.so.1.1.0", "src/libgpuprobe.a", "src/CMakeFiles/gpuprobe_base.dir/base/clock.cpp.o",
+SAMPLE = ("src/libgpuprobe.so.1.1.0", "src/libgpuprobe.a", "src/CMakeFiles/gpuprobe_base.dir/base/units.cpp.o",
           "src/CMakeFiles/gpuprobe_knowledge.dir/__/generated/builtin_rules.cpp.o")
 # As packages are configured: with debug information, which names files.
 CONFIGURED = ("-GNinja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_C_FLAGS=-O2 -g", "-DCMAKE_CXX_FLAGS=-O2 -g", "-DGPUPROBE_TESTS=OFF")

@@ -116,7 +116,7 @@ def further(report):
         elif kind < 6:
             request = chance.choice([{}, {"explain": True}, {"only": ["cuda"]}, {"prefer": ["vulkan"]}, {"need_mib": 20000},
                                      {"exclude": ["family:cuda"]}, {"include_rejected": False}, {"require_verified": True}])
-            yield recommend(chance.choice(APPLICATIONS), **request)
+            yield recommend(chance.choice(WITH_MANIFEST), **request)
         elif kind == 6:
             if chance.random() < 0.7:
                 yield plan(chance.choice(["llama-3.1-8b", "gemma-3-27b", "qwen3-32b", "qwen2.5-14b"]), **chance.choice(plans(gpus)))
@@ -129,4 +129,4 @@ def further(report):
 
 
 APPLICATIONS = ["default", "ollama", "llama.cpp", "vllm", "torch", "node-llama-cpp", "comfyui", "onnxruntime"]
-APPLICATIONS = ["torch", "llama.cpp", "ollama", "localai", "jax", "whisper.cpp", "node-llama-cpp", "cyllama"]
+WITH_MANIFEST = ["torch", "llama.cpp", "ollama", "localai", "jax", "whisper.cpp", "node-llama-cpp", "cyllama"]

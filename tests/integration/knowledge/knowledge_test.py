@@ -260,7 +260,7 @@ class Expired(KnowledgeCase):
             document.update(issued="2026-01-01", expires="2026-01-02")
             (folder / f"{name}.json").write_text(json.dumps(document))
         torch = json.loads(self.documents["applications/torch"])
-        torch["application"].update(issued="2026-01-01T00:00:00Z", expires="2026-01-02T00:00:00Z")
+        torch["manifest"].update(issued="2026-01-01T00:00:00Z", expires="2026-01-02T00:00:00Z")
         (folder / "applications/torch.json").write_text(json.dumps(torch))
         bitnet = json.loads(self.documents["applications/bitnet"])
         bitnet["selection"].update(issued="2026-01-01T00:00:00Z", expires="2026-01-02T00:00:00Z")

@@ -58,7 +58,7 @@ class Sides:
     """Both answers about one application on one machine."""
 
     def __init__(self, name, selected, recommended):
-        selection, application = (document(name)[part] for part in ("selection", "application"))
+        selection, application = (document(name)[part] for part in ("selection", "manifest"))
         self.order = selection["backends"]
         ours = {theirs: ours for ours, theirs in selection.get("translate", {}).items()}
         about = selected.get("error", selected)

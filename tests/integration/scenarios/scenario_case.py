@@ -118,10 +118,10 @@ class ScenarioCase(unittest.TestCase):
         return done.stdout + done.stderr
 
     @staticmethod
-    def application(name, platform):
+    def manifest(name, platform):
         """The variants of an application for a platform, by name."""
         text = (SOURCE / f"data/knowledge/applications/{name}.json").read_text(encoding="utf-8")
-        return json.loads(text)["application"]["platforms"][platform]["variants"]
+        return json.loads(text)["manifest"]["platforms"][platform]["variants"]
 
     def spy_on(self, program, name):
         """A program of that name that notes each of its runs; and where it notes them. (No variable could

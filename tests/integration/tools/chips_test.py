@@ -133,7 +133,7 @@ class VendorsTables(unittest.TestCase):
                          ["8.9", "8.7", "8.6", None])
 
     def test_nvidia_products_with_and_without_subsystems(self):
-        readme = "| Application Name | PCI ID |\n| --- | --- |\n| RTX A | 1E30 |\n| B | 1E30 1028 129E |\n| C | 26B1 |\n"
+        readme = "| Product Name | PCI ID |\n| --- | --- |\n| RTX A | 1E30 |\n| B | 1E30 1028 129E |\n| C | 26B1 |\n"
         self.assertEqual(nvidia.products(readme), {0x1e30: "RTX A", 0x26b1: "C"})
 
     def test_amd_names_take_the_longest_prefix(self):

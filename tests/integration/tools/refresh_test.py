@@ -25,7 +25,7 @@ WHEELS = "https://download.pytorch.org/whl"
 def application(name, variants, version="1.0", platform="linux-x86_64"):
     return {"schema": "gpuprobe.application/1", "name": name,
             "source": {"url": f"https://github.com/o/n/releases/tag/{version}", "facts": [{"of": "all", "url": "https://example.org"}]},
-            "application": {"version": version, "issued": "2026-01-01T00:00:00Z", "expires": "2026-07-01T00:00:00Z",
+            "manifest": {"version": version, "issued": "2026-01-01T00:00:00Z", "expires": "2026-07-01T00:00:00Z",
                         "platforms": {platform: {"variants": variants}}}}
 
 
@@ -75,7 +75,7 @@ class RefreshCase(unittest.TestCase):
         return json.loads(text), done.stderr.splitlines(), done.stdout
 
     def variants(self, document, platform="linux-x86_64"):
-        return document["application"]["platforms"][platform]["variants"]
+        return document["manifest"]["platforms"][platform]["variants"]
 
 
 class ByRelease(RefreshCase):
@@ -94,8 +94,8 @@ class ByRelease(RefreshCase):
         artifact = self.variants(document)["cuda"]["artifact"]
         self.assertEqual((artifact["urls"], artifact["sha256"], artifact["size"]), ([f"{RELEASES}/b2/app-b2-ubuntu-cuda.tar.gz"], "2" * 64, 2))
         self.assertEqual(artifact["x-cudart"], {"url": f"{RELEASES}/b2/rt-b2.tar.gz", "sha256": "2" * 64, "size": 2})
-        self.assertEqual((document["application"]["version"], document["source"]["url"]), ("b2", "https://github.com/o/n/releases/tag/b2"))
-        self.assertEqual((document["application"]["issued"], document["application"]["expires"]), ("2026-11-22T00:00:00Z", "2027-05-22T00:00:00Z"))
+        self.assertEqual((document["manifest"]["version"], document["source"]["url"]), ("b2", "https://github.com/o/n/releases/tag/b2"))
+        self.assertEqual((document["manifest"]["issued"], document["manifest"]["expires"]), ("2026-11-22T00:00:00Z", "2027-05-22T00:00:00Z"))
         self.assertIn('+    "version": "b2"', difference)
         self.assertEqual(remarks, ["refresh: app: linux-x86_64/gone is left out: app-b2-ubuntu-vulkan.tar.gz is not in release b2, or has no digest there",
                                    "refresh: app: app-b2-ubuntu-new.tar.gz is new; what it needs is not known, so it is not taken"])
@@ -128,7 +128,7 @@ class ByWheels(RefreshCase):
         super().setUp()
         index = lambda name: {"family": "cuda", "artifact": {"type": "index", "urls": [f"{WHEELS}/{name}"]}}
         document = application("torch", {name: index(name) for name in ("cu9", "cu8", "cu7")}, version="2.14")
-        document["application"]["platforms"]["linux-aarch64"] = {"variants": {name: index(name) for name in ("cu9", "cu8")}}
+        document["manifest"]["platforms"]["linux-aarch64"] = {"variants": {name: index(name) for name in ("cu9", "cu8")}}
         self.variants(document)["cu9"]["note"] = "2.14 is not in this index; it ends with 2.13"
         self.has(document)
         self.listed("pytorch/cu9.html", links(wheel("2.15.0+cu9"), wheel("2.9.1+cu9"), wheel("2.16.0.dev1+cu9"), wheel("2.15.0+cu9", "aarch64")))
@@ -137,7 +137,7 @@ class ByWheels(RefreshCase):
 
     def test_says_with_which_version_an_index_ends(self):
         document, remarks, _ = self.written("torch")
-        self.assertEqual(document["application"]["version"], "2.15")
+        self.assertEqual(document["manifest"]["version"], "2.15")
         notes = {name: variant.get("note") for name, variant in self.variants(document).items()}
         self.assertEqual(notes, {"cu9": None, "cu8": "2.15 is not in this index; it ends with 2.11", "cu7": None})
         self.assertEqual(sorted(self.variants(document, "linux-aarch64")), ["cu9"])
@@ -163,13 +163,13 @@ class ByProject(RefreshCase):
         super().setUp()
         package = lambda ref, **more: {"family": "cuda", "requires": {"host": {"glibc_min": "2.17"}}, "artifact": {"type": "package", "ref": ref}, **more}
         document = application("app", {"gpu": package("app-name[gpu]"), "other": package("something")}, version="1.4")
-        document["application"]["platforms"]["linux-aarch64"] = {"variants": {"gpu": package("app-name"), "cpu": package("something")}}
+        document["manifest"]["platforms"]["linux-aarch64"] = {"variants": {"gpu": package("app-name"), "cpu": package("something")}}
         self.has(document)
 
     def test_takes_version_and_glibc_from_the_wheels(self):
         self.listed("pypi/app-name.json", self.project("app_name-1.5.0-cp312-cp312-manylinux_2_28_x86_64.whl"))
         document, remarks, _ = self.written("app")
-        self.assertEqual(document["application"]["version"], "1.5")
+        self.assertEqual(document["manifest"]["version"], "1.5")
         self.assertEqual(self.variants(document)["gpu"]["requires"]["host"], {"glibc_min": "2.28"})
         self.assertEqual(self.variants(document)["other"]["requires"]["host"], {"glibc_min": "2.17"})
         self.assertEqual(sorted(self.variants(document, "linux-aarch64")), ["cpu"])
@@ -299,7 +299,7 @@ class ByPresets(RefreshCase):
     def test_the_release_has_the_archives(self):
         self.listed("github/o+n.json", {"tag_name": "v1.1", "assets": [asset("o-amd64.tar.zst")]})
         document, remarks, _ = self.written("ollama")
-        self.assertEqual((document["application"]["version"], document["source"]["url"]), ("1.1", "https://github.com/o/n/releases/tag/v1.1"))
+        self.assertEqual((document["manifest"]["version"], document["source"]["url"]), ("1.1", "https://github.com/o/n/releases/tag/v1.1"))
         self.assertEqual(remarks, [])
         rocm = self.variants(self.document)["rocm"]["artifact"]
         rocm["x-archive"] = "o-amd64-rocm.tar.zst"
@@ -328,7 +328,7 @@ class Refusals(RefreshCase):
 
     def test_what_is_left_of_a_product_must_be_one(self):
         document = application("app", {"v": {"artifact": file("app-b1.tar.gz")}}, version="b1")
-        document["application"]["platforms"]["linux-x86_64"]["default"] = "v"
+        document["manifest"]["platforms"]["linux-x86_64"]["default"] = "v"
         self.has(document)
         self.listed("github/o+n.json", {"tag_name": "b2", "assets": []})
         self.assert_refused("app: ")
@@ -344,7 +344,7 @@ class Refusals(RefreshCase):
 
 class Dates(unittest.TestCase):
     def test_half_a_year(self):
-        renewal = Renewal({"name": "x", "application": {}})
+        renewal = Renewal({"name": "x", "manifest": {}})
         for day, end in (("2026-11-22", "2027-05-22"), ("2026-08-31", "2027-02-28"), ("2027-01-01", "2027-07-01"), ("2024-08-30", "2025-02-28")):
             renewal.date(datetime.date.fromisoformat(day))
             self.assertEqual((renewal.now["issued"], renewal.now["expires"]), (f"{day}T00:00:00Z", f"{end}T00:00:00Z"))

@@ -20,7 +20,7 @@ std::string profile_named(std::string_view name, bool strict = false) {
 
 constexpr const char* kSelection =
     R"({"backends":["vulkan","cpu"],"cpu":"last","integrated":"always","strict":true})";
-constexpr const char* kProduct = R"({"platforms":{"linux-x86_64":{"variants":{"mine":{}}}}})";
+constexpr const char* kManifest = R"({"platforms":{"linux-x86_64":{"variants":{"mine":{}}}}})";
 
 /// A whole document with these members.
 std::string application_with(const std::string& members) {
@@ -39,26 +39,25 @@ TEST(BuiltinApplications, AreReadAndCalledAsTheirFiles) {
         const auto application = parse_application(document.json);
         ASSERT_TRUE(application) << document.name << ": " << application.error().text;
         EXPECT_EQ(application->name, document.name);
-        EXPECT_TRUE(!application->application || application->application->expires)
-            << document.name;
+        EXPECT_TRUE(!application->manifest || application->manifest->expires) << document.name;
         EXPECT_EQ(set.selection(document.name) != nullptr, application->selection.has_value());
-        EXPECT_EQ(set.manifest(document.name) != nullptr, application->application.has_value());
+        EXPECT_EQ(set.manifest(document.name) != nullptr, application->manifest.has_value());
     }
 }
 
 TEST(BuiltinApplications, AreListedByTheirParts) {
     const auto unread = ApplicationSet::with_builtins();
     const auto applications = unread.applications();
-    const auto applications = unread.manifests();
+    const auto manifests = unread.manifests();
     EXPECT_GE(applications.size(), 34U);
-    EXPECT_GE(applications.size(), 26U);
+    EXPECT_GE(manifests.size(), 26U);
     for (const auto& name : unread.names()) {
         EXPECT_EQ(std::ranges::count(applications, name), unread.selection(name) ? 1 : 0) << name;
-        EXPECT_EQ(std::ranges::count(applications, name), unread.manifest(name) ? 1 : 0) << name;
+        EXPECT_EQ(std::ranges::count(manifests, name), unread.manifest(name) ? 1 : 0) << name;
     }
     // What was read is listed no other way.
     EXPECT_EQ(unread.applications(), applications);
-    EXPECT_EQ(unread.manifests(), applications);
+    EXPECT_EQ(unread.manifests(), manifests);
 }
 
 TEST(BuiltinApplications, HaveABuildForAMachineWithOneRecentCard) {
@@ -79,7 +78,7 @@ TEST(ApplicationSet, HasNothingUnderANameThatNobodyHas) {
 
 TEST(ApplicationSet, ReadsAllThreeForms) {
     ApplicationSet set;
-    const auto both = std::string{R"("selection":)"} + kSelection + R"(,"application":)" + kProduct;
+    const auto both = std::string{R"("selection":)"} + kSelection + R"(,"manifest":)" + kManifest;
     ASSERT_TRUE(set.add(application_with(both), "whole"));
     ASSERT_TRUE(set.add(profile_named("b"), "profile"));
     ASSERT_TRUE(set.add(manifest_of("a"), "manifest"));
@@ -115,12 +114,12 @@ TEST(ApplicationSet, KeepsWhatItHasWhenATextIsBroken) {
         {"[]", "manifest: "},
         {R"({"platforms":{"linux-amd64":{"variants":{"cpu":{}}}}})", "name: missing"},
         {application_with(R"("source":{"facts":[]})"),
-         "application: neither selection nor application"},
+         "application: neither selection nor manifest"},
         {application_with(selection + R"(,"floors":{})"), "floors: unknown member"},
         {application_with(R"("selection":[])"), "selection: expected an object"},
         {application_with(R"("selection":{"name":"a"})"), "selection: name: unknown member"},
-        {application_with(R"("application":{"schema":1})"), "application: schema: unknown member"},
-        {application_with(R"("application":{})"), "manifest: platforms: missing"},
+        {application_with(R"("manifest":{"schema":1})"), "manifest: schema: unknown member"},
+        {application_with(R"("manifest":{})"), "manifest: platforms: missing"},
         {application_with(selection + R"(,"source":[])"), "profile: source: expected an object"},
         {R"({"schema":"gpuprobe.application/2","name":"a"})", "manifest: schema: not"},
     };
@@ -140,8 +139,7 @@ Result<Application> with_floor(const std::string& floor, const std::string& buil
     return parse_application(application_with(
         R"("selection":{"backends":["cuda","rocm","cpu"],"cpu":"last","integrated":"always",)"
         R"("strict":false,"floors":{"cuda":[")" +
-        floor + R"("]}},"application":{"platforms":{"linux-x86_64":{"variants":{)" + builds +
-        "}}}}"));
+        floor + R"("]}},"manifest":{"platforms":{"linux-x86_64":{"variants":{)" + builds + "}}}}"));
 }
 
 TEST(Floors, MayLeaveToTheProductWhatItsBuildsSay) {
@@ -191,7 +189,7 @@ TEST(ApplicationSet, HasALimit) {
 }
 
 TEST(Application, IsOfAnApplicationOrAManifest) {
-    const auto application = std::string{R"("application":)"} + kProduct;
+    const auto application = std::string{R"("manifest":)"} + kManifest;
     EXPECT_EQ(parse_manifest(application_with(application))->name, "mine");
     EXPECT_EQ(parse_manifest(manifest_of("a"))->name, "a");
     EXPECT_EQ(parse_manifest(R"({"platforms":{"linux-amd64":{"variants":{"cpu":{}}}}})")->name, "");

@@ -42,12 +42,12 @@ TEST_P(PathTerms, AreHeldAgainstAReport) {
     const Report report{.gpus = {{.id = "a", .vendor = "nvidia"}}};
     const Facts facts{{.report = report, .gpu = report.gpus.data()}};
     const Value evidence{Value::Object{{"key", "CUDA_VISIBLE_DEVICES"}, {"api", "cuda"}}};
-    const MachineFixture fixture{
+    const TermContext context{
         .roots = &roots(), .device = &device(), .facts = &facts, .evidence = &evidence};
     Condition condition;
     const auto problem = read_value(Value{GetParam().text}, condition);
     ASSERT_TRUE(problem.empty()) << problem.text();
-    EXPECT_EQ(holds(condition, fixture), GetParam().want);
+    EXPECT_EQ(holds(condition, context), GetParam().want);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -28,7 +28,7 @@ Application application_with(const std::string& member) {
         R"({"schema":"gpuprobe.application/1","name":"p","description":"p","selection":{)" +
         member +
         R"("backends":["cuda","rocm","vulkan","cpu"],"cpu":"last","integrated":"fallback",)"
-        R"("strict":false},"application":{"platforms":{"linux-x86_64":{"variants":{)"
+        R"("strict":false},"manifest":{"platforms":{"linux-x86_64":{"variants":{)"
         R"("cuda":{"tier":3,"requires":{"device":{"backend":"cuda"}}},)"
         R"("rocm":{"tier":2,"requires":{"device":{"backend":"hip"}}},)"
         R"("vulkan":{"tier":1,"requires":{"device":{"backend":"vulkan"}}},"cpu":{}}}}}})");
@@ -39,7 +39,7 @@ Application application_with(const std::string& member) {
 Decision chosen(const Application& application,
                 const Report& report,
                 const SelectRequest& request = {}) {
-    auto decision = select(*application.selection, request, report, {}, &*application.application);
+    auto decision = select(*application.selection, request, report, {}, &*application.manifest);
     EXPECT_TRUE(decision) << decision.error().text;
     return decision ? std::move(decision).value() : Decision{};
 }
@@ -48,8 +48,8 @@ Recommendation recommended(const Application& application,
                            const Report& report,
                            const SelectRequest& rule = {}) {
     return recommend(
-        *application.application, {}, report, Rules::current(), {},
-        selection_view(*application.selection, rule, report, {}, &*application.application));
+        *application.manifest, {}, report, Rules::current(), {},
+        selection_view(*application.selection, rule, report, {}, &*application.manifest));
 }
 
 using Words = std::vector<std::string>;
@@ -104,9 +104,9 @@ TEST(ChoiceOrder, OfBuildsIsForTheGpuThatIsChosen) {
         R"("sm_90":{"tier":3,"requires":{"device":{"backend":"cuda","vendor":["nvidia"],)"
         R"("cuda":{"toolkit":"12.4","exact":true,"sass":["9.0"]}}}}}}}})");
     ASSERT_TRUE(builds) << builds.error().text;
-    EXPECT_EQ(recommend(*builds->application, {}, report, Rules::current()).variant, "sm_80")
+    EXPECT_EQ(recommend(*builds->manifest, {}, report, Rules::current()).variant, "sm_80")
         << "without a selection more memory is better";
-    application.application = builds->application;
+    application.manifest = builds->manifest;
     EXPECT_EQ(chosen(application, report).gpus, Words{"pci:0000:01:00.0"});
     EXPECT_EQ(recommended(application, report).variant, "sm_90");
 }

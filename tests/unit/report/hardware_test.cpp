@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
                     RoleCase{"RageXl", "1002", "4752", "0300", "", Role::DisplayOnly},
                     RoleCase{"Loongson", "0014", "7a06", "0300", "loongson", Role::DisplayOnly},
                     RoleCase{"Phytium", "1db7", "dc22", "0380", "", Role::DisplayOnly},
-                    RoleCase{"PowerPartition", "10de", "0aa3", "0b40", "", Role::Dropped},
+                    RoleCase{"PowerUnit", "10de", "0aa3", "0b40", "", Role::Dropped},
                     RoleCase{"NobodyKnown", "beef", "0001", "0300", "", Role::DisplayOnly},
                     RoleCase{"NewOfAGpuVendor", "10de", kUnlisted, "0302", "", Role::Gpu},
                     RoleCase{"Trainium", "1d0f", "7164", "0880", "neuron", Role::Accelerator},

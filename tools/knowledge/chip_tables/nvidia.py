@@ -9,7 +9,7 @@ CODE = re.compile(r"^(GK11x|GB6|NV\w+?|(?:C|G)\d\d[a-z]?|MCP\w+|G[A-Z]\d\w+?|AD\
 NO_GPU = re.compile(r"Audio|USB|UCSI|SMBus|SMU|Bridge|Co-?processor|Memory|Ethernet|Switch|IDE|SATA|AHCI|RAID|"
                     r"Controller|PCIe host|PCI bridge|PCI Express|LPC|Host|System Management|FPGA|PEATRANS|Modem|"
                     r"Serial|FireWire", re.I)
-APPLICATION = re.compile(r"^\| (.+?)\s*\| ([0-9A-F]{4})(?: [0-9A-F]{4})*\s*\|$", re.M)
+PRODUCT = re.compile(r"^\| (.+?)\s*\| ([0-9A-F]{4})(?: [0-9A-F]{4})*\s*\|$", re.M)
 SM = re.compile(r"chipset (>=|==) (0x[0-9a-fA-F]+)\)\s*return (\d+);")
 INTEGRATED = {"c51", "c61", "c67", "c68", "c73", "c77", "c78", "c79", "mcp79", "mcp89", "nv1a", "nv1f", "nv0a", "nv2a",
               "gb20b", "gb10b"}
@@ -60,10 +60,10 @@ def chipset_of(chip, chipsets):
     return known.get(CHIPSETS.get(chip, chip).lower())
 
 
-def applications(readme):
+def products(readme):
     """{device id: name} of the GPUs that the open kernel modules support."""
     found = {}
-    for name, device in APPLICATION.findall(readme):
+    for name, device in PRODUCT.findall(readme):
         found.setdefault(int(device, 16), name)
     return found
 
@@ -91,7 +91,7 @@ def memory_of(chip, name):
 
 def facts(names, readme, chipsets, rules):
     """{device id: record} of every GPU of vendor 10de."""
-    records, supported = {}, applications(readme)
+    records, supported = {}, products(readme)
     for device in sorted(set(names) | set(supported)):
         name = names.get(device, "")
         chip = chip_of(name)

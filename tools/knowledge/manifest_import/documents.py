@@ -65,7 +65,7 @@ def decoded(data, language):
 
 
 def parse_json(data, limit):
-    """The one document in these bytes, as strictly as the application reads JSON."""
+    """The one document in these bytes, as strictly as the program reads JSON."""
     text = decoded(checked_size(data, limit), "JSON")
     try:
         document = json.loads(text, object_pairs_hook=Members, parse_int=integer, parse_constant=no_constant)
@@ -100,7 +100,7 @@ def no_constant(word):
 
 
 def check_tree(node, depth):
-    """Refuses what json.loads() accepts and the application does not."""
+    """Refuses what json.loads() accepts and the program does not."""
     value = node.value
     if isinstance(value, (dict, list)) and depth == MAX_JSON_DEPTH:
         node.refuse("nested too deeply")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes applications of applications again from their projects' own indexes: what there is to fetch, in which version.
+"""Makes the manifests of applications again from their projects' own indexes: what there is to fetch, in which version.
 
 What a build needs is said by no index but Ollama's, which has what each folder has code for. It stays as the document has it, a
 build whose name is new is not taken, and one that is gone is left out.
@@ -20,15 +20,15 @@ BACKEND = "llama-cpp"  # the entry of LocalAI's gallery that its application is 
 
 
 class Renewal:
-    """An application whose application is being made again: `now` in its document."""
+    """An application whose manifest is being made again: `now` in its data file."""
 
     def __init__(self, document):
         self.before, self.document = document, copy.deepcopy(document)
-        self.old, self.now = document["application"], self.document["application"]
+        self.old, self.now = document["manifest"], self.document["manifest"]
         self.name, self.remarks, self.was_read = document["name"], [], False
 
     def manifest(self):
-        """The application as a document of its own."""
+        """The manifest as a separate document."""
         return {"schema": "gpuprobe.variants/1", "name": self.name, **self.now}
 
     def variants(self):
