@@ -38,7 +38,7 @@ check choose clarify clean clear close collect comment compare compile complete 
 date declare decide define delay delete derive describe detect disable divide do document draw drop embed enable encode end
 enforce ensure escape evaluate exclude exercise expect explain export extend extract factor fail fall feed fill filter find fix
 flatten fold follow forget format free freeze generate give group guard handle hash hide hold identify ignore implement
-import improve include infer initialize inline insert install interpret introduce invert isolate join judge keep kill label
+import improve include infer initialize inline insert install interpret introduce invert isolate join judge keep kill know label
 leave let limit link list load lock log look lower make map mark match measure mention merge migrate mock move name normalize note
 offer omit open order pack parse pass perform pick pin plug point poll prefer prepare prevent print probe profile protect
 prove publish pull push put quote raise randomize reach read rebuild record redact reduce refresh refuse register reject
