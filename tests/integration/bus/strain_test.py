@@ -27,7 +27,7 @@ MIB = 1 << 20
 PENDING, CONNECTIONS, FDS = 128, 256, 16
 MANY = 10_000
 NOBODY = 65534
-RESTED = 8 * MIB  # of memory that is not from files, some seconds after any crowd
+RESTED = 6 * MIB  # of memory that is not from files, some seconds after any crowd
 
 
 @unittest.skipUnless(DAEMON.exists(), "gpuprobed is not built")

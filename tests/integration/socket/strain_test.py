@@ -291,6 +291,10 @@ class Rest(SocketCase):
             _, resident, shared, *_ = map(int, statm.read().split())
             return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
 
+    def resident(self):
+        with open(f"/proc/{self.daemon.pid}/statm", encoding="ascii") as statm:
+            return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
     def answers(self):
         return [self.call(method, parameters) for method, parameters in self.QUESTIONS]
 
@@ -301,10 +305,11 @@ class Rest(SocketCase):
                 before = self.answers()
                 busy = self.allocated()
                 late = time.monotonic() + DEADLINE
-                while self.allocated() > 6 << 20 and time.monotonic() < late:
+                while self.allocated() > 5 << 20 and time.monotonic() < late:
                     time.sleep(0.1)
                 print(f"{machine}: {busy >> 10} KiB allocated after questions, {self.allocated() >> 10} at rest")
-                self.assertLess(self.allocated(), 6 << 20)
+                self.assertLess(self.allocated(), 5 << 20)
+                self.assertLess(self.resident(), 16 << 20)
                 self.assertEqual(self.answers(), before)
                 self.end_daemon()
 
