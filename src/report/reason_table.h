@@ -308,7 +308,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"not-requested", Request, Ends, OnCandidate | OnVariant, "the request asks for others only",
      "requested: backends, variants or GPU ids; variant", Wished},
     {"not-told-apart", Machine, Remarks, OnCandidate,
-     "nothing that the application reads names this GPU alone: told to use it, it sees others too",
+     "no variable that the application reads names only this GPU, so it sees other GPUs too",
      "gpu; gpus: the ids of those"},
     {"not-usable", Device, Ends, OnCandidate | OnPlan, "the report says so and gives no reason"},
     {"not-verified", Request, Ends, OnCandidate | OnVariant,
