@@ -121,7 +121,7 @@ function partitionNode(partition) {
 }
 
 /** MIG instances, partitions and virtual functions. */
-function unitsNode(gpu) {
+function partitionsNode(gpu) {
     const partitions = gpu.partitions;
     if (!partitions.length)
         return null;
@@ -161,7 +161,7 @@ function gpuCard(gpu, object, now) {
         ]),
         findingsNode(gpu),
         memoryNode(gpu, now),
-        unitsNode(gpu),
+        partitionsNode(gpu),
         backendsNode(gpu),
         apisNode(gpu),
         environmentNode(gpu, object));

@@ -272,10 +272,10 @@ class Divided(PageCase):
 
     def test_shows_its_instances(self):
         self.show()
-        parts = self.text("#gpus details[id^=units]")
-        self.assertIn("Divided into 2 partitions", parts)
-        self.assertIn(f"1g.18gb\n16.0 GiB, 15.0 GiB free\n{MIG}1", parts)
-        self.assertIn(f"3g.71gb\n69.0 GiB, 69.0 GiB free\n{MIG}2", parts)
+        partitions = self.text("#gpus details[id^=partitions]")
+        self.assertIn("Divided into 2 partitions", partitions)
+        self.assertIn(f"1g.18gb\n16.0 GiB, 15.0 GiB free\n{MIG}1", partitions)
+        self.assertIn(f"3g.71gb\n69.0 GiB, 69.0 GiB free\n{MIG}2", partitions)
         self.see("#gpus article", "! two sources give different sizes for its memory")  # what CUDA shows is not what NVML lists
         self.take_pictures("mig")
 
