@@ -266,7 +266,8 @@ struct Method {
     std::string_view about = {};
     MethodTraits traits = {};
     std::vector<Action> (*needs)(const Value& parameters) = nullptr;
-    std::string (*types)(InterfaceTypes& types) = nullptr;  ///< writes "(…) -> (…)"
+    std::vector<TypedMember> (*parameters)(TypeTable& types) = nullptr;
+    std::vector<TypedMember> (*result)(TypeTable& types) = nullptr;
     void (*run)(const Asking& ask) = nullptr;
 };
 
@@ -292,11 +293,8 @@ Method method(std::string_view name, std::string_view about, MethodTraits traits
     return {.name = name,
             .about = about,
             .traits = std::move(traits),
-            .types =
-                [](InterfaceTypes& types) {
-                    auto in = types.members<In>();
-                    return in + " -> " + types.members<Out>();
-                },
+            .parameters = [](TypeTable& types) { return types.members<In>(); },
+            .result = [](TypeTable& types) { return types.members<Out>(); },
             .run = read_and_run<In, Run>};
 }
 
@@ -305,41 +303,46 @@ std::vector<Method> questions() {
     const MethodTraits kept{.is_kept = true};
     const MethodTraits of_now{.is_costly = true, .is_of_now = true};
     return {
-        method<Nothing, Report, describe_machine>("Describe",
-                                                  "The report, as its caller may see it.", kept),
+        method<Nothing, Report, describe_machine>(
+            "Describe", "The capability report, without what the caller may not see.", kept),
         method<Nothing, GpuList, list_gpus>(
-            "ListGpus", "Every GPU, the default one first, and what else accelerates.", kept),
+            "ListGpus", "All GPUs, the default one first, and all other accelerators.", kept),
         method<Nothing, HardwareDeviceList, list_hardware_devices>(
             "ListHardwareDevices",
-            "Processor, GPUs and NPUs by the names of ONNX Runtime's OrtHardwareDevice.", kept),
-        method<Nothing, ApplicationList, list_applications>("ListApplications",
-                                                            "The applications that Select knows."),
-        method<Nothing, ManifestList, list_manifests>("ListManifests",
-                                                      "The applications that Recommend knows."),
+            "The CPU, GPUs and NPUs, described as ONNX Runtime's OrtHardwareDevice does.", kept),
+        method<Nothing, ApplicationList, list_applications>(
+            "ListApplications", "The names of the applications that Select knows."),
+        method<Nothing, ManifestList, list_manifests>(
+            "ListManifests", "The names of the applications that Recommend knows."),
         method<SelectParameters, Decision, select_backend>(
             "Select",
-            "The backend that an application should use, and what became of the others. "
-            "Without an application: default.",
+            "The backend and the GPU that an application should use, and the verdict on every "
+            "other candidate. The default application is 'default'.",
             kept),
         method<RecommendParameters, Recommendation, recommend_variant>(
             "Recommend",
-            "Which of an application's variants to install. manifest: its text, in the "
-            "place of the installed one.",
+            "Which variant of an application to install. 'manifest' is the text of a manifest to "
+            "use instead of the installed one.",
             kept),
         method<PlanParameters, PlanAnswer, plan_memory>(
             "Plan",
-            "Whether a model, or so many bytes, fit on each GPU, and on several together. "
-            "model: the text of a gpuprobe.model/1.",
+            "Whether a model, or a number of bytes, fits on each GPU and on several GPUs together. "
+            "'model' is the text of a gpuprobe.model/1 document.",
             {.waits = true}),
         method<DiagnoseParameters, Diagnosis, diagnose>(
             "Diagnose",
-            "Why a GPU is not used, and what helps. environment: of the program that "
-            "does not use it.",
+            "Why a GPU is not used, and how to fix that. 'environment' has the variables of the "
+            "program that does not use it.",
             of_now),
         method<QueryParameters, TermAnswer, query_terms>(
-            "Query", "Whether terms hold: 'driver>=550'. Without 'gpus': on each GPU.", kept),
+            "Query",
+            "Whether each term, such as 'driver>=550', is true for each of the GPUs; for all GPUs "
+            "if 'gpus' is left out.",
+            kept),
         method<GpuParameters, engine::LiveMemory, get_memory>(
-            "GetMemory", "The memory of one GPU or partition, read now, in bytes. Wakes nothing.",
+            "GetMemory",
+            "The memory of one GPU or partition, read now, in bytes. Does not wake a GPU that "
+            "sleeps.",
             {.waits = true}),
     };
 }
@@ -350,27 +353,35 @@ std::vector<Method> orders() {
     const MethodTraits for_overrides{.is_costly = true, .needs = {Action::SetOverride}};
     std::vector<Method> methods{
         method<ProbeParameters, ProbeProgress, probe_drivers>(
-            "Probe", "Asks the drivers again. With more, the progress from 0 to 1 comes first.",
+            "Probe",
+            "Probes the drivers again. If the call sets 'more', replies with the progress, from 0 "
+            "to 1, come before the result.",
             costly),
         method<OutcomeParameters, OutcomeParameters, report_outcome>(
-            "ReportOutcome", "How a choice went; outcome: ok or failed. Answers what was noted.",
+            "ReportOutcome",
+            "Reports how a choice worked out: 'outcome' is 'ok' or 'failed'. Returns what was "
+            "recorded.",
             costly),
         method<Nothing, ReportChange, subscribe>(
             "Subscribe",
-            "The generation and the state of the report, now and after each change. "
-            "Needs more.",
+            "The generation and the state of the report, now and after each change. The call has "
+            "to set 'more'.",
             {.subscribes = true}),
         method<OverrideParameters, OverrideSet, set_override>(
-            "SetOverride", "Decides for one application, for everybody. For administrators.",
+            "SetOverride",
+            "Fixes the choice for one application, for all users. Administrators only.",
             for_overrides),
         method<ApplicationParameters, OverrideCleared, clear_override>(
-            "ClearOverride", "For administrators.", for_overrides),
-        method<Nothing, OverrideList, list_overrides>("ListOverrides",
-                                                      "What administrators decided."),
+            "ClearOverride", "Removes the override of one application. Administrators only.",
+            for_overrides),
+        method<Nothing, OverrideList, list_overrides>(
+            "ListOverrides", "The overrides that administrators have set."),
         method<Nothing, QuarantineList, list_quarantine>(
-            "ListQuarantine", "Drivers that are not asked for now, because of the harm they did."),
+            "ListQuarantine",
+            "The drivers that are not probed for now, because an earlier probe of them did harm."),
         method<QuarantineParameters, QuarantineCleared, clear_quarantine>(
-            "ClearQuarantine", "Has them asked again: one, or all. For administrators.",
+            "ClearQuarantine",
+            "Lets one quarantined driver, or all, be probed again. Administrators only.",
             {.is_costly = true, .needs = {Action::ClearQuarantine}}),
     };
     methods.front().needs = needs_of_probe;
@@ -380,9 +391,10 @@ std::vector<Method> orders() {
 /// The methods of org.varlink.service, which every Varlink service has.
 std::vector<Method> service_methods() {
     std::vector<Method> methods{
-        method<Nothing, ServiceInfo, get_info>("GetInfo", "Who answers."),
+        method<Nothing, ServiceInfo, get_info>(
+            "GetInfo", "The vendor, product, version and URL of this service."),
         method<InterfaceParameters, InterfaceDescription, get_description>(
-            "GetInterfaceDescription", "An interface as text."),
+            "GetInterfaceDescription", "The description of an interface, as text."),
     };
     for (auto& entry : methods)
         entry.interface = kServiceInterface;
@@ -419,12 +431,13 @@ constexpr std::string_view kServiceErrors =
     "error ExpectedMore ()\n";
 
 /// The errors of org.gpuprobe, one for each ErrorCode. NoMatch has more members than the others.
-std::string own_errors(InterfaceTypes& types) {
+std::string own_errors(TypeTable& types) {
+    const auto failure = types.members<Failure>(), no_match = types.members<NoMatch>();
     std::string text;
     for (int code = 0; code <= static_cast<int>(ErrorCode::Internal); ++code) {
         const auto name = short_name(static_cast<ErrorCode>(code));
         text += "error " + name + " " +
-                (name == "NoMatch" ? types.members<NoMatch>() : types.members<Failure>()) + "\n";
+                varlink_members(types, name == "NoMatch" ? no_match : failure) + "\n";
     }
     return text;
 }
@@ -470,22 +483,30 @@ MethodAnswer refusal_of(const Error& error) {
     return {.error = error_name(error.code), .document = json_line(to_value(failure_of(error)))};
 }
 
-std::optional<std::string> interface_description(std::string_view interface) {
-    InterfaceTypes types;
-    std::string text;
-    // A method's summary is the comment in front of it.
+std::vector<MethodTypes> methods_of(std::string_view interface, TypeTable& types) {
+    std::vector<MethodTypes> all;
     for (const auto& method : methods())
         if (method.interface == interface)
-            text.append("# ")
-                .append(method.about)
-                .append("\nmethod ")
-                .append(method.name)
-                .append(method.types(types) + "\n\n");
+            all.push_back({.name = method.name,
+                           .about = method.about,
+                           .parameters = method.parameters(types),
+                           .result = method.result(types)});
+    return all;
+}
+
+std::optional<std::string> interface_description(std::string_view interface) {
+    TypeTable types;
+    std::string text;
+    for (const auto& method : methods_of(interface, types))
+        // A method's summary is the comment in front of it.
+        text += "# " + std::string{method.about} + "\nmethod " + std::string{method.name} +
+                varlink_members(types, method.parameters) + " -> " +
+                varlink_members(types, method.result) + "\n\n";
     if (text.empty())
         return std::nullopt;
     // The types are written last, because the methods and errors above have defined them.
     text += interface == kInterface ? own_errors(types) : std::string{kServiceErrors};
-    return "interface " + std::string{interface} + "\n\n" + types.definitions() + text;
+    return "interface " + std::string{interface} + "\n\n" + varlink_definitions(types) + text;
 }
 
 }  // namespace gpuprobe::inline calls

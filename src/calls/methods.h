@@ -90,6 +90,16 @@ std::string subscription_document(const Report& report);
 /// The answer for one of gpuprobe's own errors.
 MethodAnswer refusal_of(const Error& error);
 
+/// A method as its callers see it.
+struct MethodTypes {
+    std::string_view name = {};
+    std::string_view about = {};  ///< one or two sentences
+    std::vector<TypedMember> parameters = {};
+    std::vector<TypedMember> result = {};
+};
+/// The methods of an interface; `types` gets the definitions that they refer to.
+std::vector<MethodTypes> methods_of(std::string_view interface, TypeTable& types);
+
 /// The Varlink description of an interface; nullopt if it is not served.
 std::optional<std::string> interface_description(std::string_view interface);
 

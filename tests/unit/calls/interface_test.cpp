@@ -32,11 +32,28 @@ void describe(Visitor& visit, Outer& outer) {
     visit("flag", outer.flag);
 }
 
-TEST(InterfaceTypes, WritesWhatDescribeVisits) {
-    InterfaceTypes types;
-    EXPECT_EQ(types.members<Outer>(),
+TEST(VarlinkMembers, WritesWhatDescribeVisits) {
+    TypeTable types;
+    const auto members = types.members<Outer>();
+    EXPECT_EQ(varlink_members(types, members),
               "(items: []Inner, by_name: [string]float, any: ?object, flag: bool)");
-    EXPECT_EQ(types.definitions(), "type Inner (size: ?int)\n\n");
+    EXPECT_EQ(varlink_definitions(types), "type Inner (size: ?int)\n\n");
+}
+
+enum class Colour { Red, LightBlue };
+constexpr std::array<EnumName<Colour>, 2> names_of(Colour) {
+    return {{{Colour::Red, "red"}, {Colour::LightBlue, "light-blue"}}};
+}
+struct Painted {
+    Colour colour = Colour::Red;
+};
+RECORD_MEMBERS(Painted, colour)
+
+TEST(VarlinkMembers, WritesStringForWordsThatAreNoNames) {
+    TypeTable types;
+    const auto members = types.members<Painted>();
+    EXPECT_EQ(varlink_members(types, members), "(colour: string)");
+    EXPECT_EQ(varlink_definitions(types), "");
 }
 
 TEST(InterfaceDescription, HasEachKeyOfARequest) {

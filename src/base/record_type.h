@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/record.h"
+
+/// The types of records as data: what describe() and names_of() tell about a type, without a value
+/// of it. The interface description, the JSON Schema of the report and the types for other
+/// languages are all generated from this, so that each record is described once.
+namespace gpuprobe::inline base {
+
+/// The type of a member.
+struct MemberType {
+    enum class Kind { Bool, Integer, Float, Text, Json, Words, Record, Nullable, List, Map };
+    Kind kind = Kind::Json;
+    /// Of Words and Record: the definition's name. Of Json: the object that it holds, if known.
+    std::string name = {};
+    std::optional<long long> minimum = {};  ///< of Integer and Float
+    bool excludes_minimum = false;          ///< whether values have to be above `minimum`
+    std::string pattern = {};               ///< of Text: an ECMAScript regular expression
+    std::vector<MemberType> item = {};      ///< of Nullable, List and Map: one type
+};
+
+struct TypedMember {
+    std::string key = {};
+    MemberType type = {};
+    std::string about = {};  ///< meaning; only known for the keys of a request table
+};
+
+/// A named type: a record with members, or an enumeration with words.
+struct TypeDefinition {
+    std::string name = {};
+    std::vector<TypedMember> members = {};
+    std::vector<std::string_view> words = {};
+};
+
+/// A restriction on a member's values that its C++ type does not state. A struct that has some
+/// lists them in `constexpr auto forms_of(std::type_identity<T>)`, an array of MemberForm. For
+/// lists and maps a form applies to each item.
+struct MemberForm {
+    std::string_view key = {};
+    std::string_view pattern = {};  ///< of a text; empty: none
+    bool is_positive = false;       ///< a number that is above zero; unknown is null
+    std::string_view object = {};   ///< what a JSON value holds, or "object"
+};
+
+/// The pattern of a text that is not empty.
+inline constexpr std::string_view kNotEmpty = ".";
+/// The pattern of four hexadecimal digits: a PCI id.
+inline constexpr std::string_view kFourHexDigits = "^[0-9a-f]{4}$";
+/// The pattern of a device number, "226:128".
+inline constexpr std::string_view kDeviceNumber = "^[0-9]+:[0-9]+$";
+
+/// The name of a type without its namespaces: "Candidate" for gpuprobe::Candidate.
+template <class T>
+constexpr std::string_view type_name() {
+    // "constexpr … type_name() [with T = gpuprobe::policy::Candidate; …]"
+    std::string_view text = __PRETTY_FUNCTION__;
+    text.remove_prefix(text.find("T = ") + 4);
+    text = text.substr(0, text.find_first_of(";]"));
+    return text.substr(text.rfind(':') + 1);
+}
+
+/// Collects the definitions of all types that a record refers to, each once, in the order of first
+/// use. A type that is not covered here has a function
+/// `MemberType member_type(TypeTable&, std::type_identity<T>)` in its namespace.
+class TypeTable {
+public:
+    /// The members that describe() visits.
+    template <class T>
+    std::vector<TypedMember> members() {
+        Members visitor{*this};
+        T record{};
+        describe(visitor, record);
+        if constexpr (requires { forms_of(std::type_identity<T>{}); })
+            for (const MemberForm& form : forms_of(std::type_identity<T>{}))
+                apply(visitor.found, form);
+        return std::move(visitor.found);
+    }
+
+    template <class T>
+    MemberType type_of(std::type_identity<T> type) {
+        using Kind = MemberType::Kind;
+        if constexpr (requires { member_type(*this, type); })
+            return member_type(*this, type);
+        else if constexpr (std::same_as<T, bool>)
+            return {.kind = Kind::Bool};
+        else if constexpr (std::is_floating_point_v<T>)
+            return {.kind = Kind::Float};
+        else if constexpr (std::same_as<T, Value>)
+            return {.kind = Kind::Json};
+        else if constexpr (std::is_unsigned_v<T> || std::same_as<T, Bytes> ||
+                           std::same_as<T, Duration> || std::same_as<T, WallTime>)
+            return {.kind = Kind::Integer, .minimum = 0};
+        else if constexpr (std::is_integral_v<T>)
+            return {.kind = Kind::Integer};
+        else if constexpr (NamedEnum<T>)
+            return defined(Kind::Words, std::string{type_name<T>()},
+                           [](TypeDefinition& definition) {
+                               for (const auto& entry : names_of(T{}))
+                                   definition.words.push_back(entry.name);
+                           });
+        else if constexpr (Described<T>)
+            return defined(
+                Kind::Record, std::string{type_name<T>()},
+                [this](TypeDefinition& definition) { definition.members = members<T>(); });
+        else if constexpr (requires { pattern_of(type); })
+            return {.kind = Kind::Text, .pattern = std::string{pattern_of(type)}};
+        else
+            return {.kind = Kind::Text};
+    }
+    template <class T>
+    MemberType type_of(std::type_identity<std::optional<T>>) {
+        auto inner = type_of(std::type_identity<T>{});
+        return can_be_null(inner) ? inner : wrapped(MemberType::Kind::Nullable, std::move(inner));
+    }
+    template <class T>
+    MemberType type_of(std::type_identity<std::vector<T>>) {
+        return wrapped(MemberType::Kind::List, type_of(std::type_identity<T>{}));
+    }
+    template <class T>
+    MemberType type_of(std::type_identity<std::map<std::string, T>>) {
+        return wrapped(MemberType::Kind::Map, type_of(std::type_identity<T>{}));
+    }
+
+    /// Defines a named type at its first use: `fill` adds its members or words. Returns a reference
+    /// to it.
+    template <class Fill>
+    MemberType defined(MemberType::Kind kind, const std::string& name, Fill fill) {
+        if (!knows(name)) {
+            const auto place = definitions_.size();
+            definitions_.push_back({.name = name});
+            TypeDefinition definition{.name = name};
+            fill(definition);  // may define other types, so `definitions_` may have moved
+            definitions_[place] = std::move(definition);
+        }
+        return {.kind = kind, .name = name};
+    }
+
+    static MemberType wrapped(MemberType::Kind kind, MemberType item);
+    static bool can_be_null(const MemberType& type) {
+        return type.kind == MemberType::Kind::Json || type.kind == MemberType::Kind::Nullable;
+    }
+    [[nodiscard]] std::span<const TypeDefinition> definitions() const { return definitions_; }
+    /// The definition with that name; nullptr if there is none.
+    [[nodiscard]] const TypeDefinition* find(std::string_view name) const;
+
+private:
+    struct Members {
+        TypeTable& types;
+        std::vector<TypedMember> found = {};
+
+        template <class T>
+        void operator()(std::string_view key, const T&) {
+            found.push_back(
+                {.key = std::string{key}, .type = types.type_of(std::type_identity<T>{})});
+        }
+    };
+
+    [[nodiscard]] bool knows(std::string_view name) const { return find(name) != nullptr; }
+    /// Applies the form to the member with its key.
+    static void apply(std::span<TypedMember> members, const MemberForm& form);
+
+    std::vector<TypeDefinition> definitions_ = {};
+};
+
+}  // namespace gpuprobe::inline base
