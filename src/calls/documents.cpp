@@ -8,6 +8,7 @@
 #include "plan/model.h"
 #include "plan/need.h"
 #include "plan/plan_request.h"
+#include "policy/fact.h"
 #include "policy/term.h"
 #include "report/compute_view.h"
 #include "wire/varlink.h"

@@ -11,6 +11,7 @@
 #include "explain/phrase.h"
 #include "export/selector.h"
 #include "export/subject.h"
+#include "policy/fact.h"
 
 namespace gpuprobe::inline cli {
 namespace {

@@ -12,6 +12,7 @@
 #include "explain/place.h"
 #include "knowledge/chips.h"
 #include "policy/causes.h"
+#include "policy/fact.h"
 #include "policy/text_template.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "export/formats.h"
 #include "export/subject.h"
+#include "policy/fact.h"
 #include "report/api_table.h"
 
 namespace gpuprobe::inline exports {

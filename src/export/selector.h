@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "export/subject.h"
+#include "export/formats.h"
 #include "policy/manifest.h"
 #include "policy/rules.h"
 #include "report/report.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "policy/fact.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
 #include "report/hardware.h"

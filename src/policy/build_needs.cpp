@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "policy/fact.h"
 #include "report/api_table.h"
 #include "report/gpu_views.h"
 

@@ -5,11 +5,14 @@
 #include <bit>
 
 #include "policy/build_needs.h"
+#include "policy/fact.h"
 #include "report/compute_view.h"
 #include "report/hardware.h"
 
 namespace gpuprobe::inline policy {
 namespace {
+
+static_assert(kMaxVariantGpus <= 64, "JudgedVariant::covered has a bit for each");
 
 /// The truth of a condition on each of up to 64 GPUs; bit n is about GPU n.
 struct GpuMask {

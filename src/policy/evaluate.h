@@ -10,6 +10,8 @@
 
 namespace gpuprobe::inline policy {
 
+struct MachineFacts;
+
 /// A reason in the request or reported failures that excludes a variant on any machine.
 enum class Exclusion { None, Excluded, NotRequested, ReportedFailed };
 
@@ -29,8 +31,6 @@ struct JudgedVariant {
     int tier = 0;           ///< the variant's tier
     int priority = 0;       ///< the variant's priority
 };
-static_assert(kMaxVariantGpus <= 64, "JudgedVariant::covered has a bit for each");
-
 /// Whether a word in a request matches the variant.
 bool means(std::string_view word, const Variant& variant);
 

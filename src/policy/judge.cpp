@@ -6,6 +6,7 @@
 #include "policy/candidates.h"
 #include "policy/closest_miss.h"
 #include "policy/evaluate.h"
+#include "policy/fact.h"
 #include "policy/profile.h"
 #include "policy/term.h"
 #include "report/compute_view.h"

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "knowledge/selectors.h"
+#include "policy/fact.h"
 #include "policy/manifest_reading.h"
 
 namespace gpuprobe::inline policy {

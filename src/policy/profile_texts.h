@@ -9,7 +9,6 @@
 
 #include "policy/candidates.h"
 #include "policy/decision.h"
-#include "policy/fact.h"
 #include "policy/gpu_selection.h"
 #include "policy/profile.h"
 #include "policy/text_template.h"

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "policy/closest_miss.h"
 #include "policy/evaluate.h"
+#include "policy/fact.h"
 #include "policy/gpu_selection.h"
 #include "policy/manifest_reading.h"
 #include "policy/request_table.h"

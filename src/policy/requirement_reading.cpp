@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "policy/manifest_reading.h"
+#include "policy/fact.h"
 
 namespace gpuprobe::inline policy {
 namespace {

@@ -11,6 +11,7 @@
 #include "policy/closest_miss.h"
 #include "policy/decision.h"
 #include "policy/environment.h"
+#include "policy/fact.h"
 #include "policy/gpu_selection.h"
 #include "policy/profile.h"
 #include "policy/profile_texts.h"

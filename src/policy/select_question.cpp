@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "policy/build_needs.h"
 #include "policy/candidates.h"
+#include "policy/fact.h"
 #include "policy/profile.h"
 #include "policy/profile_texts.h"
 #include "policy/term.h"

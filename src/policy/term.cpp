@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "policy/closest_miss.h"
+#include "policy/fact.h"
 #include "report/api_table.h"
 
 namespace gpuprobe::inline policy {

@@ -8,8 +8,10 @@
 #include <variant>
 #include <vector>
 
-#include "policy/fact.h"
+#include "base/units.h"
 #include "policy/rules.h"
+#include "policy/truth.h"
+#include "report/api_table.h"
 #include "report/outcome.h"
 
 /// Conditions on facts, and the only code that decides whether a condition holds. Profiles and
@@ -17,6 +19,11 @@
 /// as members, "glibc_min" (docs/variants.md). Both are parsed into the same terms.
 
 namespace gpuprobe::inline policy {
+
+// policy/fact.h defines them. It is included only where facts are named or read, because each new
+// fact changes it.
+enum class FactId : std::uint8_t;
+class Facts;
 
 enum class Relation : std::uint8_t {
     Never,   ///< an unknown word of a newer manifest: always false, which rejects only that variant
@@ -55,7 +62,7 @@ using TermNeed = std::variant<std::monostate,
 
 /// A condition on one fact.
 struct Term {
-    FactId fact = FactId::Libc;
+    FactId fact = {};  ///< the first one
     Relation relation = Relation::Never;
     TermNeed need = {};
     /// The spelling in answers: "driver>=550", "glibc_min", an unknown word.

@@ -4,6 +4,7 @@
 #include "policy/build_needs.h"
 #include "policy/closest_miss.h"
 #include "policy/evaluate.h"
+#include "policy/fact.h"
 
 namespace gpuprobe::inline policy {
 namespace {

@@ -9,6 +9,7 @@
 #include "fuzz/input.h"
 #include "fuzz/known_report.h"
 #include "policy/causes.h"
+#include "policy/fact.h"
 #include "policy/profile.h"
 #include "policy/term.h"
 #include "policy/text_template.h"

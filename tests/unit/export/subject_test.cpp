@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "export/fleet_label.h"
+#include "policy/fact.h"
 #include "support/case_name.h"
 #include "unit/export/fleet.h"
 

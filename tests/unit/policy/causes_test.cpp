@@ -5,6 +5,7 @@
 
 #include "base/value.h"
 #include "knowledge/library.h"
+#include "policy/fact.h"
 #include "support/case_name.h"
 
 namespace gpuprobe::test {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "policy/environment.h"
+#include "policy/fact.h"
 #include "unit/policy/machines.h"
 
 namespace gpuprobe {

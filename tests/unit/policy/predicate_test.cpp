@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "policy/fact.h"
 #include "policy/term.h"
 #include "support/case_name.h"
 #include "unit/policy/machines.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "policy/fact.h"
 #include "policy/profile_texts.h"
 
 #include <gtest/gtest.h>

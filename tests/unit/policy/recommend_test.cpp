@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
+#include "policy/fact.h"
 #include "support/case_name.h"
 #include "unit/policy/scenario.h"
 

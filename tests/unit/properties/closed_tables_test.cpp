@@ -5,6 +5,7 @@
 #include "explain/doctor.h"
 #include "explain/explain.h"
 #include "plan/plan.h"
+#include "policy/fact.h"
 #include "report/fact_table.h"
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
