@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes a man page of a Markdown file, with lowdown.
 
-page.py NAME.SECTION.md OUTPUT [VERBS]
+page.py NAME.SECTION.md OUTPUT VERBS BUILD
 
 The first line of the source is "name - what it is". A line "{docs/FILE.md}" stands for that page of the
-documentation, "{dbus/FILE.xml}" for the members of an interface, "{data/schema/FILE.json}" for the members of a
-document, and "{verbs}" for VERBS, a file with what `gpuprobectl manual` prints. So nothing is written down twice.
+documentation, "{dbus/FILE.xml}" for the members of an interface, "{generated/FILE.json}" for the members of a
+document whose schema is in BUILD, the folder of the build, and "{verbs}" for VERBS, a file with what `gpuprobectl manual` prints. So nothing is written down twice.
 """
 import json
 import os
@@ -111,11 +111,11 @@ def schema(path):
     return page
 
 
-def included(match, verbs):
+def included(match, verbs, build):
     name = match.group(1)
     if name == "verbs":
         return verbs.read_text(encoding="utf-8")
-    path = SOURCE / name
+    path = (build if name.startswith("generated/") else SOURCE) / name
     return {".md": documentation, ".xml": interface, ".json": schema}[path.suffix](path)
 
 
@@ -148,11 +148,11 @@ def tidy(roff):
     return ("'\\\" t\n" if ".TS\n" in roff else "") + roff
 
 
-def main(source, output, verbs=None):
+def main(source, output, verbs, build):
     source = pathlib.Path(source)
     title, section = source.name.removesuffix(".md").rsplit(".", 1)
     summary, text = source.read_text(encoding="utf-8").split("\n", 1)
-    text = re.sub(r"^\{(.*)\}$", lambda match: included(match, pathlib.Path(verbs or "")), text, flags=re.M)
+    text = re.sub(r"^\{(.*)\}$", lambda match: included(match, pathlib.Path(verbs), pathlib.Path(build)), text, flags=re.M)
     text = re.sub(r"^# (.*)$", lambda match: f"# {match.group(1).upper() if '.' not in match.group(1) else match.group(1)}", text, flags=re.M)
     page = subprocess.run(
         ["lowdown", "-s", "-tman", "--parse-no-intraemph", "--nroff-no-groff", "--nroff-nolinks", "--out-no-smarty",

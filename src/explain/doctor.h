@@ -22,7 +22,7 @@ namespace gpuprobe::inline explain {
 struct Finding {
     std::string id = {};  ///< the cause's stable id; docs/doctor.md lists all
     Severity severity = Severity::Info;
-    std::optional<std::string> gpu = {};  ///< the first of `gpus`; nullopt: about the machine
+    std::optional<std::string> gpu = {};  ///< the first of `gpus`; null: about the machine
     std::vector<std::string> gpus = {};   ///< ids of all GPUs and accelerators with this finding
     Value evidence = Value{Value::Object{}};  ///< the facts that it is based on; an object
     std::string sentence = {};                ///< one clause, without a capital and a full stop

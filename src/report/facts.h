@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/record.h"
+#include "base/record_type.h"
 #include "report/outcome.h"
 #include "report/pci_address.h"
 
@@ -28,6 +29,10 @@ struct DrmNodes {
     auto operator<=>(const DrmNodes&) const = default;
 };
 RECORD_MEMBERS(DrmNodes, primary, render)
+constexpr auto forms_of(std::type_identity<DrmNodes>) {
+    return std::to_array<MemberForm>({{.key = "primary", .pattern = kDeviceNumber},
+                                      {.key = "render", .pattern = kDeviceNumber}});
+}
 
 struct FactMemory {
     std::optional<Bytes> total = {};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/record.h"
+#include "base/record_type.h"
 #include "report/facts.h"
 #include "report/pci_address.h"
 #include "report/trial_results.h"
@@ -31,10 +32,13 @@ struct Cpu {
     /// Results of the worker for the CPU, by the same method as for GPUs; null if not requested.
     std::optional<Verification> verification = {};
     std::optional<Measurement> measurement = {};
-    std::optional<double> score = {};  ///< score_of(measurement)
+    std::optional<double> score = {};  ///< to rank devices by; higher is faster
     bool operator==(const Cpu&) const = default;
 };
 RECORD_MEMBERS(Cpu, model, level, features, cores, verification, measurement, score)
+constexpr auto forms_of(std::type_identity<Cpu>) {
+    return std::to_array<MemberForm>({{.key = "score", .is_positive = true}});
+}
 
 struct HostMemory {
     std::optional<Bytes> total = {};
@@ -96,8 +100,8 @@ struct Host {
     std::optional<std::string> virtualization = {};  ///< "kvm", "microsoft" …; null on bare metal
     bool wsl = false;
     std::optional<std::string> l4t = {};  ///< Jetson release, "R36"; null on other machines
-    /// Sonames that the dynamic linker's cache resolves, limited to the list in report/api_table.h,
-    /// sorted. Null if the cache cannot be read.
+    /// Sonames that the dynamic linker's cache resolves, limited to those that GPU builds link
+    /// with, sorted. Null if the cache cannot be read.
     std::optional<std::vector<std::string>> libraries = {};
     std::optional<OsRelease> os_release = {};
     /// "flatpak", "snap", "toolbox" or "distrobox"; null outside a sandbox.
@@ -142,13 +146,16 @@ struct DeviceNode {
     /// it is not empty, the group bits of `mode` are the ACL mask. Empty if there is no ACL or it
     /// was not read.
     std::vector<AclEntry> acl = {};
-    /// For reading and writing, by the prober; see report/access.h for others.
+    /// Whether the daemon, or the program that probed, may read and write it.
     std::optional<bool> accessible = {};
     /// Reason code if not accessible: "missing", "no-permission".
     std::optional<std::string> reason = {};
     bool operator==(const DeviceNode&) const = default;
 };
 RECORD_MEMBERS(DeviceNode, path, device, mode, uid, gid, group, acl, accessible, reason)
+constexpr auto forms_of(std::type_identity<DeviceNode>) {
+    return std::to_array<MemberForm>({{.key = "device", .pattern = kDeviceNumber}});
+}
 
 /// One memory size and the source that it was read from.
 struct MemoryReading {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/record.h"
+#include "base/record_type.h"
 #include "base/units.h"
 #include "report/reason_table.h"
 
@@ -42,7 +43,7 @@ constexpr std::array<EnumName<Outcome>, 6> names_of(Outcome) {
 /// Why something is the way it is: a stable code and the facts that led to it. Clients choose the
 /// wording.
 struct Reason {
-    std::string code = {};  ///< from report/reason_table.h; perhaps unknown if from a newer version
+    std::string code = {};  ///< listed in docs/reasons.md; newer versions may add codes
     Value detail = Value{Value::Object{}};  ///< an object
     std::strong_ordering operator<=>(const Reason&) const = default;
 
@@ -69,6 +70,11 @@ void describe(Visitor& visit, Reason& reason) {
     visit("detail", reason.detail);
     if constexpr (std::same_as<Visitor, RecordReader>)
         reason.code = std::string{today_for(reason.code)};
+}
+
+constexpr auto forms_of(std::type_identity<Reason>) {
+    return std::to_array<MemberForm>({{.key = "code", .pattern = "^[a-z0-9]+(-[a-z0-9]+)*$"},
+                                      {.key = "detail", .object = "object"}});
 }
 
 /// A `stale-document` reason: the data file `document` has expired. `issued` and `expired` are the

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/record.h"
+#include "base/record_type.h"
 #include "report/facts.h"
 
 namespace gpuprobe::inline report {
@@ -60,6 +61,9 @@ RECORD_MEMBERS(Partition,
                kfd_node,
                state,
                indices)
+constexpr auto forms_of(std::type_identity<Partition>) {
+    return std::to_array<MemberForm>({{.key = "name", .pattern = kNotEmpty}});
+}
 
 /// Whether programs can use the partition.
 bool is_usable(const Partition& partition);

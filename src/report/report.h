@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/record.h"
+#include "base/record_type.h"
 #include "report/api_table.h"
 #include "report/facts.h"
 #include "report/hardware.h"
@@ -15,8 +16,8 @@
 #include "report/outcome.h"
 #include "report/partition.h"
 
-/// The capability report: everything known about one machine's GPUs. data/schema/report.schema.json
-/// is normative.
+/// The capability report: everything known about one machine's GPUs. Its JSON Schema and its types
+/// for Python and TypeScript are generated from these records and their comments.
 
 namespace gpuprobe::inline report {
 
@@ -85,6 +86,14 @@ RECORD_MEMBERS(PciInfo,
                link_width,
                max_link_width,
                iommu)
+constexpr auto forms_of(std::type_identity<PciInfo>) {
+    return std::to_array<MemberForm>({{.key = "vendor_id", .pattern = kFourHexDigits},
+                                      {.key = "device_id", .pattern = kFourHexDigits},
+                                      {.key = "subsystem_vendor_id", .pattern = kFourHexDigits},
+                                      {.key = "subsystem_device_id", .pattern = kFourHexDigits},
+                                      {.key = "class", .pattern = kFourHexDigits},
+                                      {.key = "revision", .pattern = "^[0-9a-f]{2}$"}});
+}
 
 struct DriverInfo {
     std::optional<std::string> name = {};
@@ -112,6 +121,10 @@ struct GpuMemory {
     bool operator==(const GpuMemory&) const = default;
 };
 RECORD_MEMBERS(GpuMemory, kind, physical, allocatable, free, ("free_at_usec", free_at), evidence)
+constexpr auto forms_of(std::type_identity<GpuMemory>) {
+    return std::to_array<MemberForm>(
+        {{.key = "physical", .is_positive = true}, {.key = "allocatable", .is_positive = true}});
+}
 
 struct Identity {
     std::optional<std::string> nvidia_uuid = {};
@@ -137,6 +150,10 @@ void describe(Visitor& visit, Identity& identity) {
     visit("luid", identity.luid);
     visit("kfd_node", identity.kfd_node);
 }
+constexpr auto forms_of(std::type_identity<Identity>) {
+    return std::to_array<MemberForm>(
+        {{.key = "canonical_uuid", .pattern = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"}});
+}
 
 struct Architecture {
     std::optional<std::string> cuda_compute_capability = {};  ///< "9.0"
@@ -145,6 +162,11 @@ struct Architecture {
     bool operator==(const Architecture&) const = default;
 };
 RECORD_MEMBERS(Architecture, cuda_compute_capability, gfx_target, intel_ip)
+constexpr auto forms_of(std::type_identity<Architecture>) {
+    return std::to_array<MemberForm>(
+        {{.key = "cuda_compute_capability", .pattern = "^[0-9]+\\.[0-9]+$"},
+         {.key = "gfx_target", .pattern = "^gfx[0-9a-f]+$"}});
+}
 
 struct Power {
     std::optional<std::string> runtime_status = {};
@@ -155,6 +177,9 @@ struct Power {
     bool operator==(const Power&) const = default;
 };
 RECORD_MEMBERS(Power, runtime_status, slowdowns, ("slowdowns_at_usec", slowdowns_at))
+constexpr auto forms_of(std::type_identity<Power>) {
+    return std::to_array<MemberForm>({{.key = "slowdowns", .pattern = kNotEmpty}});
+}
 
 /// One API's view of one GPU.
 struct ApiView {
@@ -163,13 +188,16 @@ struct ApiView {
     std::optional<std::uint32_t> index = {};
     std::optional<std::string> driver = {};     ///< manifest path or driver name
     std::optional<std::string> joined_by = {};  ///< "pci", "drm", "uuid" or "weak"
-    Value device = {};  ///< all facts, as written by value_of(DeviceFacts); null without a device
+    Value device = {};                 ///< the facts that the API reports; null without a device
     std::optional<Duration> age = {};  ///< age of the facts when the report was made
     std::vector<Reason> reasons = {};
     bool operator==(const ApiView&) const = default;
 };
 RECORD_MEMBERS(
     ApiView, outcome, version, index, driver, joined_by, device, ("age_usec", age), reasons)
+constexpr auto forms_of(std::type_identity<ApiView>) {
+    return std::to_array<MemberForm>({{.key = "device", .object = "DeviceFacts"}});
+}
 
 /// Whether a compute backend can run on one GPU, judged from facts only. Policy is left to
 /// application profiles.
@@ -177,13 +205,16 @@ struct BackendView {
     /// Null: unknown (not probed, or the probe did not finish normally).
     std::optional<bool> usable = {};
     bool verified = false;             ///< a test dispatch ran and its result was correct
-    std::optional<double> score = {};  ///< score_of(measurement)
+    std::optional<double> score = {};  ///< to rank devices by; higher is faster
     std::optional<Verification> verification = {};  ///< null: not requested
     std::optional<Measurement> measurement = {};    ///< null: not requested
     std::vector<Reason> reasons = {};
     bool operator==(const BackendView&) const = default;
 };
 RECORD_MEMBERS(BackendView, usable, verified, score, verification, measurement, reasons)
+constexpr auto forms_of(std::type_identity<BackendView>) {
+    return std::to_array<MemberForm>({{.key = "score", .is_positive = true}});
+}
 
 /// How the role, kind and architecture of a GPU were determined.
 struct GpuBasis {
@@ -197,10 +228,10 @@ RECORD_MEMBERS(GpuBasis, role, kind, architecture)
 struct Gpu {
     std::string id = {};
     GpuKind kind = GpuKind::Unknown;
-    std::optional<GpuBasis> basis = {};      ///< null in reports from versions without this member
-    std::optional<std::string> vendor = {};  ///< "nvidia", "amd", "intel" …; see report/hardware.h
+    std::optional<GpuBasis> basis = {};      ///< null if unknown
+    std::optional<std::string> vendor = {};  ///< "nvidia", "amd", "intel" …
     std::optional<std::string> name = {};
-    std::optional<std::string> title = {};  ///< from title_of(); the fact `title`
+    std::optional<std::string> title = {};  ///< the name as people say it
     std::optional<PciInfo> pci = {};
     DriverInfo driver = {};
     std::vector<DeviceNode> nodes = {};
@@ -236,6 +267,10 @@ RECORD_MEMBERS(Gpu,
                partitions,
                health,
                findings)
+constexpr auto forms_of(std::type_identity<Gpu>) {
+    return std::to_array<MemberForm>(
+        {{.key = "id", .pattern = kNotEmpty}, {.key = "health", .pattern = kNotEmpty}});
+}
 
 /// A software implementation of an API. It is listed for completeness and never counts as a GPU.
 struct SoftwareDevice {
@@ -245,10 +280,14 @@ struct SoftwareDevice {
     Value device = {};
     std::optional<Verification> verification = {};  ///< null: not requested
     std::optional<Measurement> measurement = {};    ///< null: not requested
-    std::optional<double> score = {};               ///< score_of(measurement)
+    std::optional<double> score = {};               ///< to rank devices by; higher is faster
     bool operator==(const SoftwareDevice&) const = default;
 };
 RECORD_MEMBERS(SoftwareDevice, api, name, driver, device, verification, measurement, score)
+constexpr auto forms_of(std::type_identity<SoftwareDevice>) {
+    return std::to_array<MemberForm>(
+        {{.key = "device", .object = "DeviceFacts"}, {.key = "score", .is_positive = true}});
+}
 
 /// Power readings of an accelerator, from the kernel, taken when the report is made. A value is
 /// null if the driver does not provide it, and while the device sleeps, because reading it might
@@ -271,7 +310,7 @@ struct Accelerator {
     std::string id = {};
     /// "npu", "tpu", "training", "inference", "vector", "video" or "fpga", from the chip table.
     std::optional<std::string> kind = {};
-    std::optional<std::string> vendor = {};  ///< same words as Gpu::vendor
+    std::optional<std::string> vendor = {};  ///< same words as for GPUs
     std::optional<std::string> name = {};
     std::optional<PciInfo> pci = {};
     DriverInfo driver = {};
@@ -319,7 +358,7 @@ struct RuntimeInfo {
 };
 RECORD_MEMBERS(RuntimeInfo, outcome, loader, version, release, drivers)
 
-/// How one probe ended, for diagnosis. The devices that it listed are in Gpu::apis.
+/// How one probe ended, for diagnosis. The devices that it listed are in `gpus`, under `apis`.
 struct ProbeEntry {
     std::string api = {};
     std::string driver = {};
@@ -355,16 +394,16 @@ struct Report {
     std::optional<WallTime> created = {};
     ReportSource source = ReportSource::Live;
     Host host = {};
-    std::vector<Gpu> gpus = {};  ///< sorted by comes_before(): the default GPU first
+    std::vector<Gpu> gpus = {};  ///< best first: the default GPU
     std::vector<SoftwareDevice> software = {};
     std::vector<Accelerator> accelerators = {};
     std::vector<DeviceNode> nodes = {};  ///< shared by a driver's devices: /dev/kfd …
     std::map<std::string, RuntimeInfo> runtimes = {};
     std::vector<ProbeEntry> probes = {};
-    /// Sandbox mechanisms that applied to every probed driver (docs/sandbox.md). nullopt if no
+    /// Sandbox mechanisms that applied to every probed driver (docs/sandbox.md). Null if no
     /// driver was probed or no worker recorded them.
     std::optional<std::vector<std::string>> confinement = {};
-    std::vector<QuarantinedProbe> quarantine = {};  ///< sorted by API and driver
+    std::vector<QuarantinedProbe> quarantine = {};  ///< drivers that are not probed for now
     std::vector<Reason> notes = {};
     bool operator==(const Report&) const = default;
 };

@@ -42,7 +42,7 @@ RECORD_MEMBERS(
 Verification verification_from(const ProbeResult& probe);
 
 /// The performance of one device through one API, measured in a fraction of a second. A figure is
-/// null if the API or device does not support it. All are null if the outcome is not Answered.
+/// null if the API or device does not support it. All are null if the outcome is not "answered".
 struct Measurement {
     Outcome outcome = Outcome::Answered;
     std::optional<std::uint64_t> memory_read = {};     ///< bytes per second

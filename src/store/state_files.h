@@ -54,7 +54,7 @@ private:
     UniqueFd lock_ = {};  ///< held from claim() on
 };
 
-/// A rule that an administrator set for one application; see policy/override_rule.h.
+/// A rule that an administrator set for one application.
 struct Override {
     Value rule = {};
     WallTime set_at = {};

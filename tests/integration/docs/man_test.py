@@ -71,7 +71,7 @@ class ManPages(unittest.TestCase):
         told = {page: read(page) for page in ALL}
         for name in ("DBUS_SYSTEM_BUS_ADDRESS", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
             self.assertIn(name, told["gpuprobectl.1"])
-        schema = json.loads((SOURCE / "data/schema/report.schema.json").read_text(encoding="utf-8"))
+        schema = json.loads((BIN.parent / "generated/interface/report.schema.json").read_text(encoding="utf-8"))
         members = [name for rule in schema["$defs"].values() for name in rule.get("properties", {})]
         self.assertIn("cuda_compute_capability", members)
         for name in members:

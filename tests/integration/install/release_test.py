@@ -12,6 +12,7 @@ import unittest
 import zipfile
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+BUILD = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent
 TAG = "v0.1.0"
 PYTHON = {f"python/{package}-0.1.0{form}" for package in ("gpuprobe", "gpuprobe_variant_provider") for form in (".tar.gz", "-py3-none-any.whl")}
 MADE = PYTHON | {"gpuprobe-0.1.0.tar.gz", "gpuprobe-0.1.0.tgz", "SHA256SUMS"}
@@ -54,7 +55,8 @@ class Release(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def release(self, *words, code=0, mask=0o022, clone=None, **settings):
-        done = subprocess.run([(clone or self.clone) / "tools/release", *words], env={**self.environment, **settings}, umask=mask,
+        # Types come from the build that is tested: to build the clone too would take minutes.
+        done = subprocess.run([(clone or self.clone) / "tools/release", "--built", BUILD, *words], env={**self.environment, **settings}, umask=mask,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200, check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr

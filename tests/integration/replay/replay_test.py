@@ -7,6 +7,7 @@ GPUPROBE_BIN is the folder of the built programs. GPUPROBE_MACHINE limits the ru
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import unittest
@@ -18,9 +19,11 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from matcher import compare  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-SCHEMA = os.path.normpath(os.path.join(HERE, "..", "..", "..", "data", "schema", "report.schema.json"))
 MACHINES = os.path.normpath(os.path.join(HERE, "..", "..", "data", "machines"))
-PROGRAM = os.path.join(os.environ.get("GPUPROBE_BIN", "build/src"), "gpuprobectl")
+GOLDEN = os.path.normpath(os.path.join(HERE, "..", "..", "data", "golden"))
+BIN = os.environ.get("GPUPROBE_BIN", "build/src")
+PROGRAM = os.path.join(BIN, "gpuprobectl")
+SCHEMA = os.path.join(BIN, "..", "generated", "interface", "report.schema.json")
 DEADLINE_SECONDS = 30
 
 
@@ -43,6 +46,56 @@ def expected_of(name):
 def validator():
     with open(SCHEMA, encoding="utf-8") as file:
         return jsonschema.Draft202012Validator(json.load(file))
+
+
+def closed_records(schema, place="#"):
+    """Each record of the schema, with the place it is at."""
+    if isinstance(schema, dict):
+        if schema.get("additionalProperties") is False:
+            yield place, schema
+        for key, part in schema.items():
+            yield from closed_records(part, f"{place}/{key}")
+    elif isinstance(schema, list):
+        for index, part in enumerate(schema):
+            yield from closed_records(part, f"{place}/{index}")
+
+
+class ReportSchema(unittest.TestCase):
+    def setUp(self):
+        self.schema = json.loads(pathlib.Path(SCHEMA).read_text(encoding="utf-8"))
+        self.validator = jsonschema.Draft202012Validator(self.schema)
+
+    def test_is_a_schema(self):
+        jsonschema.Draft202012Validator.check_schema(self.schema)
+
+    def test_requires_every_field_of_every_record(self):
+        for place, record in closed_records(self.schema):
+            with self.subTest(place):
+                self.assertEqual(sorted(record["required"]), sorted(record["properties"]))
+
+    def test_accepts_every_golden_report(self):
+        paths = sorted(pathlib.Path(GOLDEN).glob("report-*.json"))
+        self.assertTrue(paths)
+        for path in paths:
+            with self.subTest(path.name):
+                errors = [f"{e.json_path}: {e.message}" for e in self.validator.iter_errors(json.loads(path.read_text(encoding="utf-8")))]
+                self.assertEqual(errors, [])
+
+    def test_refuses_what_is_no_report(self):
+        good = json.loads(pathlib.Path(GOLDEN, "report-laptop.json").read_text(encoding="utf-8"))
+        mistakes = {
+            "another schema": lambda r: r.update(schema=2),
+            "missing field": lambda r: r.pop("gpus"),
+            "unknown field": lambda r: r.update(surprise=1),
+            "unknown word": lambda r: r["gpus"][0].update(kind="quantum"),
+            "zero for unknown": lambda r: r["gpus"][0]["memory"].update(physical=0),
+            "id as a number": lambda r: r["gpus"][0]["pci"].update(vendor_id=4318),
+        }
+        for name, spoil in mistakes.items():
+            with self.subTest(name):
+                report = json.loads(json.dumps(good))
+                spoil(report)
+                self.assertFalse(self.validator.is_valid(report))
 
 
 @unittest.skipUnless(os.path.exists(PROGRAM), "gpuprobectl is not built")

@@ -13,12 +13,12 @@
 
 namespace gpuprobe::testing_properties {
 
-/// As much of JSON Schema as data/schema uses for the shape of documents: types, members, words,
+/// As much of JSON Schema as the report's schema uses for the shape of documents: types, members, words,
 /// references and alternatives. Patterns and limits of numbers are left to tests/lint.
 class Schema {
 public:
     static Schema read(const std::string& name) {
-        const RootedFiles files{GPUPROBE_SOURCE_DIR "/data/schema"};
+        const RootedFiles files{GPUPROBE_BINARY_DIR "/generated/interface"};
         const auto text = files.read("/" + name, mib(1));
         EXPECT_TRUE(text) << text.error().text;
         return Schema{parse_json(text.value(), mib(1)).value()};

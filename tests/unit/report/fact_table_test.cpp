@@ -314,24 +314,5 @@ TEST(FactTable, IsWhatTheDocumentationShows) {
             << row.key << " is in no section";
 }
 
-TEST(FactTable, IsWhatTheSchemaOfTheReportLists) {
-    const auto schema =
-        parse_json(content(GPUPROBE_SOURCE_DIR "/data/schema/report.schema.json"), mib(1)).value();
-    const auto& facts = schema.at("$defs").at("facts");
-    std::vector<std::string> listed;
-    for (const auto& property : *facts.at("properties").as_object())
-        listed.push_back(property.key);
-    std::vector<std::string> declared;
-    Value required{Value::Array{}};
-    for (const auto& row : kFactTable) {
-        if (row.of == FactOf::EveryDevice || row.of == FactOf::View)
-            declared.emplace_back(row.key);
-        if (row.of == FactOf::EveryDevice)
-            required.push_back(row.key);
-    }
-    EXPECT_EQ(listed, declared);
-    EXPECT_EQ(facts.at("required"), required);
-}
-
 }  // namespace
 }  // namespace gpuprobe

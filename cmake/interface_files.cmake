@@ -1,0 +1,29 @@
+# What describes org.gpuprobe to others is made in each build from the records' own descriptions: the schema of the report,
+# and the types of the packages for Python and Node.
+
+gpuprobe_program(gpuprobe-interface-types calls/interface_types_main.cpp gpuprobe_calls)
+set(folder ${PROJECT_BINARY_DIR}/generated/interface)
+file(MAKE_DIRECTORY ${folder})
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
+add_custom_command(
+  OUTPUT ${folder}/report.schema.json ${folder}/interface.py ${folder}/interface.d.ts
+  COMMAND gpuprobe-interface-types > ${folder}/types.json
+  COMMAND ${PROJECT_SOURCE_DIR}/tools/interface-files ${folder}/types.json ${CMAKE_CURRENT_SOURCE_DIR} ${folder}
+  DEPENDS gpuprobe-interface-types ${headers} ${PROJECT_SOURCE_DIR}/tools/interface-files
+  VERBATIM)
+
+# The packages as they are released: the sources, and the types among them.
+file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/python/*.py ${CMAKE_CURRENT_SOURCE_DIR}/python/*.toml
+                                            ${CMAKE_CURRENT_SOURCE_DIR}/python/*.md ${CMAKE_CURRENT_SOURCE_DIR}/node/*.*)
+set(packages ${PROJECT_BINARY_DIR}/packages)
+add_custom_command(
+  OUTPUT ${packages}/made
+  COMMAND ${CMAKE_COMMAND} -E rm -rf ${packages}
+  COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_CURRENT_SOURCE_DIR}/python ${packages}/python
+  COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_CURRENT_SOURCE_DIR}/node ${packages}/node
+  COMMAND ${CMAKE_COMMAND} -E copy ${folder}/interface.py ${packages}/python/gpuprobe
+  COMMAND ${CMAKE_COMMAND} -E copy ${folder}/interface.d.ts ${packages}/node
+  COMMAND ${CMAKE_COMMAND} -E touch ${packages}/made
+  DEPENDS ${sources} ${folder}/interface.py
+  VERBATIM)
+add_custom_target(interface-files ALL DEPENDS ${packages}/made ${folder}/report.schema.json)
