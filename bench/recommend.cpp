@@ -10,6 +10,7 @@
 
 #include "base/value.h"
 #include "policy/evaluate.h"
+#include "policy/fact.h"
 
 namespace gpuprobe {
 namespace {

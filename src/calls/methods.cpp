@@ -378,7 +378,7 @@ std::vector<Method> orders() {
             "ListOverrides", "The overrides that administrators have set."),
         method<Nothing, QuarantineList, list_quarantine>(
             "ListQuarantine",
-            "The drivers that are not probed for now, because an earlier probe of them did harm."),
+            "The drivers in quarantine: an earlier probe of them crashed or hung."),
         method<QuarantineParameters, QuarantineCleared, clear_quarantine>(
             "ClearQuarantine",
             "Lets one quarantined driver, or all, be probed again. Administrators only.",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "policy/manifest_reading.h"
 #include "policy/fact.h"
+#include "policy/manifest_reading.h"
 
 namespace gpuprobe::inline policy {
 namespace {

@@ -162,7 +162,8 @@ def matches(patterns, text):
 
 def differences(kind):
     """(too lenient, too strict): what the reader takes and the schema does not, and the other way round."""
-    store = {path.name: json.loads(path.read_text(encoding="utf-8")) for path in (ROOT / "data/schema").glob("*.json")}
+    folders = (ROOT / "data/schema", pathlib.Path(READ_DOCUMENTS).parents[2] / "generated/interface")
+    store = {path.name: json.loads(path.read_text(encoding="utf-8")) for folder in folders for path in folder.glob("*.schema.json")}
     schema = store[f"{kind}.schema.json"]
     validator = jsonschema.Draft202012Validator(schema, resolver=jsonschema.RefResolver("", schema, store))
     cases = list(spoiled(kind, schema))

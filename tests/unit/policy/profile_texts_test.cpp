@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "policy/fact.h"
 #include "policy/profile_texts.h"
 
 #include <gtest/gtest.h>
 
+#include "policy/fact.h"
 #include "policy/select.h"
 #include "support/case_name.h"
 #include "unit/policy/machines.h"

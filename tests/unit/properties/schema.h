@@ -13,8 +13,8 @@
 
 namespace gpuprobe::testing_properties {
 
-/// As much of JSON Schema as the report's schema uses for the shape of documents: types, members, words,
-/// references and alternatives. Patterns and limits of numbers are left to tests/lint.
+/// As much of JSON Schema as the report's schema uses for the shape of documents: types, members,
+/// words, references and alternatives. Patterns and limits of numbers are left to tests/lint.
 class Schema {
 public:
     static Schema read(const std::string& name) {
