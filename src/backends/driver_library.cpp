@@ -13,6 +13,15 @@
 #include "base/text.h"
 
 namespace gpuprobe::backends {
+namespace {
+
+/// The answer for a failed DynamicLibrary::open().
+Answer not_loaded(const Error& problem) {
+    const bool is_absent = problem.code == ErrorCode::NotFound;
+    return Answer{.outcome = is_absent ? Outcome::Absent : Outcome::Failed, .note = problem.text};
+}
+
+}  // namespace
 
 ErrorCode dlopen_failure(std::string_view name, std::string_view linker_message) {
     const std::string asked{name};
@@ -58,11 +67,6 @@ Asked<DynamicLibrary> open_library(const std::string& name, Sink& sink) {
     if (!library)
         return not_loaded(library.error());
     return *std::move(library);
-}
-
-Answer not_loaded(const Error& problem) {
-    const bool is_absent = problem.code == ErrorCode::NotFound;
-    return Answer{.outcome = is_absent ? Outcome::Absent : Outcome::Failed, .note = problem.text};
 }
 
 Value runtime_of(const DynamicLibrary& library) {

@@ -171,8 +171,6 @@ private:
 /// Reports the phase "dlopen" and loads the library. The answer is Absent if the library
 /// is missing, Failed if it does not load.
 Asked<DynamicLibrary> open_library(const std::string& name, Sink& sink);
-/// The answer for a failed DynamicLibrary::open().
-Answer not_loaded(const Error& problem);
 
 /// The table of functions that a query calls. Failed if the library lacks one of them.
 template <class Table, class Source>

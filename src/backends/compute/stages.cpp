@@ -267,6 +267,18 @@ Answer device_not_found(const ProbeTarget& target) {
                   .reasons = {because("device-not-found", {{"device", name}})}};
 }
 
+/// Adds `measured` (measure.h), including the memory that the meter reports; null if nothing could
+/// be measured. The meter must have been created before the driver was used.
+Answer measure_device_by(const ContextMeter& meter,
+                         DeviceFacts facts,
+                         const OpenDevice& open,
+                         Sink& sink) {
+    const auto figures = measured_by(open, sink, meter);
+    facts.extra["measured"] = figures ? value_of(*figures) : Value{};
+    sink.device(facts);
+    return figures ? Answer{} : answer_of(figures.error());
+}
+
 /// The function of a later stage; empty for other names. For "measure", this creates the meter, so
 /// call it before the driver is loaded.
 DeviceStage later_stage(const ProbeTarget& target, Sink& started) {
@@ -366,16 +378,6 @@ Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink) {
     facts.extra["check"] = to_value(check ? *check : Check{.note = check.error().note});
     sink.device(facts);
     return check ? Answer{} : answer_of(check.error());
-}
-
-Answer measure_device_by(const ContextMeter& meter,
-                         DeviceFacts facts,
-                         const OpenDevice& open,
-                         Sink& sink) {
-    const auto figures = measured_by(open, sink, meter);
-    facts.extra["measured"] = figures ? value_of(*figures) : Value{};
-    sink.device(facts);
-    return figures ? Answer{} : answer_of(figures.error());
 }
 
 Answer measure_device(DeviceFacts facts, const OpenDevice& open, Sink& sink) {

@@ -135,13 +135,8 @@ using DeviceStage = std::function<Answer(DeviceFacts facts, const OpenDevice& op
 /// Adds `check` (check.h). The outcome is Answered if the kernel ran, even if its results are
 /// wrong.
 Answer verify_device(DeviceFacts facts, const OpenDevice& open, Sink& sink);
-/// Adds `measured` (measure.h), including the memory that the meter reports; null if nothing could
-/// be measured. The meter must have been created before the driver was used.
-Answer measure_device_by(const ContextMeter& meter,
-                         DeviceFacts facts,
-                         const OpenDevice& open,
-                         Sink& sink);
-/// Like measure_device_by(), without the memory that the context uses.
+/// Adds `measured` (measure.h), without the memory that the context uses; null if nothing could be
+/// measured.
 Answer measure_device(DeviceFacts facts, const OpenDevice& open, Sink& sink);
 
 /// Whether these facts belong to the target's device: "pci:0000:00:06.0" compares the address,

@@ -44,6 +44,12 @@ std::optional<std::vector<Entry>> entries(std::span<const std::byte> bytes, std:
     return list;
 }
 
+/// Sets `error` to "CALL: reason", unless there is an earlier error. `number` is an errno.
+void note_drm_error(std::string_view call, int number, DeviceFacts& facts) {
+    if (facts.extra.at("error").is_null())
+        facts.extra["error"] = errno_error(call, number).text;
+}
+
 using Reply = std::vector<std::byte>;
 constexpr std::size_t kMaxReply = 64 * 1024;
 
@@ -185,6 +191,8 @@ Value value_of(std::span<const MemoryRegion> regions) {
     return list;
 }
 
+namespace {
+
 void add_i915_facts(const DrmDevice& device, DeviceFacts& facts) {
     // Kernels without this query supported only integrated GPUs; the type stays unknown there.
     const auto reply = i915_reply(device, DRM_I915_QUERY_MEMORY_REGIONS, facts);
@@ -199,8 +207,6 @@ void add_xe_facts(const DrmDevice& device, DeviceFacts& facts) {
         facts.type = *has_vram ? DeviceType::Discrete : DeviceType::Integrated;
     facts.extra["intel_ip"] = to_value(xe_ip_version(xe_reply(device, drm::xe::kQueryGts, facts)));
 }
-
-namespace {
 
 constexpr std::uint64_t kHertzPerKilohertz = 1000;
 
@@ -348,6 +354,14 @@ constexpr std::array kDrivers = std::to_array<Driver>({
     {"xe", add_xe_facts},
 });
 
+/// Adds only the driver-specific facts. `driver` is the name that the driver reports; unknown
+/// drivers add nothing.
+void add_driver_facts(const DrmDevice& device, std::string_view driver, DeviceFacts& facts) {
+    for (const auto& known : kDrivers)
+        if (known.name == driver)
+            known.add_facts(device, facts);
+}
+
 using Text = std::array<char, 128>;
 
 /// The text in a buffer. The kernel returns the full length of the text, which may exceed the
@@ -357,17 +371,6 @@ std::optional<std::string> text(const Text& buffer, std::size_t claimed) {
 }
 
 }  // namespace
-
-void note_drm_error(std::string_view call, int number, DeviceFacts& facts) {
-    if (facts.extra.at("error").is_null())
-        facts.extra["error"] = errno_error(call, number).text;
-}
-
-void add_driver_facts(const DrmDevice& device, std::string_view driver, DeviceFacts& facts) {
-    for (const auto& known : kDrivers)
-        if (known.name == driver)
-            known.add_facts(device, facts);
-}
 
 void add_drm_facts(const DrmDevice& device, DeviceFacts& facts) {
     // The version call fills in two texts of our choice and three numbers.

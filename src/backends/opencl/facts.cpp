@@ -126,6 +126,17 @@ void add_versions(const DeviceInfo& device, Value& extra) {
     extra["profile"] = to_value(device.text(CL_DEVICE_PROFILE));
 }
 
+/// The words for the set bits of CL_DEVICE_SVM_CAPABILITIES.
+Value svm_words(cl_device_svm_capabilities capabilities) {
+    constexpr std::array kWords = {
+        NumberWord{CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, "coarse-grain-buffer"},
+        NumberWord{CL_DEVICE_SVM_FINE_GRAIN_BUFFER, "fine-grain-buffer"},
+        NumberWord{CL_DEVICE_SVM_FINE_GRAIN_SYSTEM, "fine-grain-system"},
+        NumberWord{CL_DEVICE_SVM_ATOMICS, "atomics"},
+    };
+    return words_of_bits(kWords, capabilities);
+}
+
 void add_limits(const DeviceInfo& device, Value& extra) {
     extra["max_memory_allocation_size"] =
         to_value(bytes_in(device.value<cl_ulong>(CL_DEVICE_MAX_MEM_ALLOC_SIZE)));
@@ -231,16 +242,6 @@ std::optional<std::string> api_version_in(std::string_view text) {
     if (!major || !minor)
         return std::nullopt;
     return dotted({*major, *minor});
-}
-
-Value svm_words(cl_device_svm_capabilities capabilities) {
-    constexpr std::array kWords = {
-        NumberWord{CL_DEVICE_SVM_COARSE_GRAIN_BUFFER, "coarse-grain-buffer"},
-        NumberWord{CL_DEVICE_SVM_FINE_GRAIN_BUFFER, "fine-grain-buffer"},
-        NumberWord{CL_DEVICE_SVM_FINE_GRAIN_SYSTEM, "fine-grain-system"},
-        NumberWord{CL_DEVICE_SVM_ATOMICS, "atomics"},
-    };
-    return words_of_bits(kWords, capabilities);
 }
 
 std::optional<std::vector<std::string>> word_list(const std::optional<std::string>& raw) {

@@ -73,9 +73,6 @@ std::string packed_version_text(cl_version version);
 /// Source: OpenCL 3.0 API, CL_DEVICE_VERSION: "OpenCL<space><major.minor><space><vendor-specific>".
 std::optional<std::string> api_version_in(std::string_view text);
 
-/// The words for the set bits of CL_DEVICE_SVM_CAPABILITIES.
-Value svm_words(cl_device_svm_capabilities capabilities);
-
 /// Reads the properties of one OpenCL object, with clGetDeviceInfo or clGetPlatformInfo.
 ///
 /// A value is nullopt if the driver refuses it, or returns another size than the specification's.

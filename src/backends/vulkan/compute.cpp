@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <vector>
@@ -36,6 +37,12 @@ const char* reason_of(VkResult result) {
         default:
             return "api-refused";
     }
+}
+
+/// The refusal for a function that failed with `result`. Source: Vulkan 1.3 specification, "Return
+/// Codes".
+Refusal vulkan_refusal(std::string_view function, VkResult result) {
+    return refused_call(reason_of(result), function, result_name(result), result);
 }
 
 /// The index of the first queue family that can compute.
@@ -97,8 +104,15 @@ private:
     VkPhysicalDeviceShaderIntegerDotProductFeatures dot_ = {};
 };
 
-}  // namespace
+/// A VkDevice with one queue and those features of the kernels that the device supports.
+struct LogicalDevice {
+    DeviceSymbols vulkan;
+    Owned<VkDevice> device = {};
+    std::uint32_t queue_family = 0;
+};
 
+/// Creates a logical device with a queue of the first queue family that can compute. Refusals:
+/// `no-compute-queue`; any error of vkCreateDevice.
 Attempt<LogicalDevice> make_logical_device(const PhysicalDevice& device, const DeviceFacts& facts) {
     const auto family = compute_family(device);
     if (!family)
@@ -126,12 +140,6 @@ Attempt<LogicalDevice> make_logical_device(const PhysicalDevice& device, const D
     const auto destroy = [destroy = vulkan.destroy_device](VkDevice one) { destroy(one, nullptr); };
     return LogicalDevice{.vulkan = vulkan, .device = {made, destroy}, .queue_family = *family};
 }
-
-Refusal vulkan_refusal(std::string_view function, VkResult result) {
-    return refused_call(reason_of(result), function, result_name(result), result);
-}
-
-namespace {
 
 using Shader = std::span<const std::uint32_t>;
 

@@ -51,14 +51,6 @@ std::optional<std::string> with_egl_library(std::string_view manifest) {
     return json_line(*document);
 }
 
-std::optional<std::string> egl_manifest(const FileSystem& files, const std::string& path) {
-    // Without the kernel driver, the EGL library would find no device either.
-    if (!files.exists("/proc/driver/nvidia"))
-        return std::nullopt;
-    const auto manifest = files.read(path, kMaxDriverManifest);
-    return manifest ? with_egl_library(*manifest) : std::nullopt;
-}
-
 Result<TemporaryManifest> TemporaryManifest::create(std::string_view content) {
     const char* const folder = std::getenv("TMPDIR");
     // The loader accepts only files whose names end in .json.
@@ -159,6 +151,16 @@ void tell_loader(const DynamicLibrary& library, const LoaderSymbols& loader, Sin
     facts["version"] = api_version_text(version);
     facts["instance_version"] = api_version_text(std::min(version, kMaxInstanceVersion));
     sink.runtime(facts);
+}
+
+/// The changed manifest for the manifest at `path`; nullopt unless the NVIDIA kernel driver is
+/// loaded.
+std::optional<std::string> egl_manifest(const FileSystem& files, const std::string& path) {
+    // Without the kernel driver, the EGL library would find no device either.
+    if (!files.exists("/proc/driver/nvidia"))
+        return std::nullopt;
+    const auto manifest = files.read(path, kMaxDriverManifest);
+    return manifest ? with_egl_library(*manifest) : std::nullopt;
 }
 
 /// Tries again with the manifest that names NVIDIA's EGL library. The loader reads its list of

@@ -39,10 +39,6 @@ constexpr std::uint32_t kMaxVulkanDevices = 64;
 /// library.
 std::optional<std::string> with_egl_library(std::string_view manifest);
 
-/// The changed manifest for the manifest at `path`; nullopt unless the NVIDIA kernel driver is
-/// loaded.
-std::optional<std::string> egl_manifest(const FileSystem& files, const std::string& path);
-
 /// A manifest file that is deleted at the end of the scope.
 class TemporaryManifest {
 public:
