@@ -51,6 +51,14 @@ Cell launch_cell(const Measurement& measured, const Screen& screen) {
                                 screen.micro())};
 }
 
+/// The largest spread of all figures of a measurement; nullopt if no spread is known.
+std::optional<double> largest_spread(const Measurement& measurement) {
+    const auto& spread = measurement.spread;
+    const auto largest =
+        std::ranges::max_element(spread, {}, [](const auto& entry) { return entry.second; });
+    return largest == spread.end() ? std::nullopt : std::optional{largest->second};
+}
+
 Cell spread_cell(const Measurement& measured, const Screen& screen) {
     const auto spread = largest_spread(measured);
     return {.text = spread ? fmt::format("{:.0f} %", *spread * 100) : std::string{screen.dash()}};
@@ -69,6 +77,12 @@ Tone tone_of(const std::optional<Verification>& verification) {
     }
 }
 
+/// "verified", "miscomputed", "crashed" …; a dash if the device was not verified.
+Cell verification_cell(const std::optional<Verification>& verification, const Screen& screen) {
+    const auto word = verification ? name_of(verification->result) : screen.dash();
+    return {.text = std::string{word}, .tone = tone_of(verification)};
+}
+
 /// The device column: the GPU's id, "software" or "cpu".
 std::string bench_place(const BenchRow& row) {
     return row.gpu ? *row.gpu : row.kind;
@@ -77,21 +91,20 @@ std::string bench_place(const BenchRow& row) {
 std::vector<Cell> cells_of(const BenchRow& row, const Screen& screen) {
     const auto measured = row.measurement.value_or(Measurement{});
     const auto cell = [&](const auto& rate) { return rate_cell(rate, screen); };
-    return {
-        {.text = bench_place(row)},
-        {.text = row.name.value_or(std::string{screen.dash()})},
-        {.text = row.backend, .tone = Tone::Strong},
-        {.text = verification_words(row.verification, screen), .tone = tone_of(row.verification)},
-        cell(measured.memory_read),
-        cell(measured.memory_copy),
-        cell(measured.host_to_device),
-        cell(measured.device_to_host),
-        cell(measured.fp32),
-        cell(measured.fp16),
-        cell(measured.int8),
-        launch_cell(measured, screen),
-        spread_cell(measured, screen),
-        {.text = row.score ? rate_text(*row.score) : std::string{screen.dash()}}};
+    return {{.text = bench_place(row)},
+            {.text = row.name.value_or(std::string{screen.dash()})},
+            {.text = row.backend, .tone = Tone::Strong},
+            verification_cell(row.verification, screen),
+            cell(measured.memory_read),
+            cell(measured.memory_copy),
+            cell(measured.host_to_device),
+            cell(measured.device_to_host),
+            cell(measured.fp32),
+            cell(measured.fp16),
+            cell(measured.int8),
+            launch_cell(measured, screen),
+            spread_cell(measured, screen),
+            {.text = row.score ? rate_text(*row.score) : std::string{screen.dash()}}};
 }
 
 /// Adds a line such as "cuda on pci:0000:00:06.0 was not measured (failed): …".
@@ -150,18 +163,6 @@ std::vector<BenchRow> bench_rows(const Report& report, const std::vector<std::st
         add({.kind = "software", .name = software.name, .backend = software.api}, software, rows);
     add({.kind = "cpu", .name = report.host.cpu.model, .backend = "cpu"}, report.host.cpu, rows);
     return rows;
-}
-
-std::string verification_words(const std::optional<Verification>& verification,
-                               const Screen& screen) {
-    return verification ? std::string{name_of(verification->result)} : std::string{screen.dash()};
-}
-
-std::optional<double> largest_spread(const Measurement& measurement) {
-    const auto& spread = measurement.spread;
-    const auto largest =
-        std::ranges::max_element(spread, {}, [](const auto& entry) { return entry.second; });
-    return largest == spread.end() ? std::nullopt : std::optional{largest->second};
 }
 
 std::string bench_text(const std::vector<BenchRow>& rows, const Screen& screen) {

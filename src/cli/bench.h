@@ -32,13 +32,6 @@ std::vector<BenchRow> bench_rows(const Report& report, const std::vector<std::st
 /// wrong result. Pure.
 std::string bench_text(const std::vector<BenchRow>& rows, const Screen& screen);
 
-/// "verified", "miscomputed", "crashed" …; a dash if the device was not verified.
-std::string verification_words(const std::optional<Verification>& verification,
-                               const Screen& screen);
-
-/// The largest spread of all figures of a measurement; nullopt if no spread is known.
-std::optional<double> largest_spread(const Measurement& measurement);
-
 /// One line about verification and measurement: "verified; reads 4.19 TB/s (85 % of 4.92 T), copies
 /// 3.9 TB/s, fp32 62.3 Top/s (93 % of 66.9 T), fp16 125 Top/s; score 530". Rates are compared with
 /// the peak rates in `promise`; if it has none, the line contains "its peak is not known". "" if

@@ -84,19 +84,9 @@ std::string pager_command() {
     ::_exit(127);
 }
 
-}  // namespace
-
-Screen screen_of(int descriptor, ColourMode mode) {
-    Screen screen;
-    screen.is_terminal = ::isatty(descriptor) == 1;
-    screen.columns = screen.is_terminal ? terminal_columns(descriptor) : 0;
-    screen.is_unicode = std::string_view{::nl_langinfo(CODESET)} == "UTF-8";
-    const bool may_colour =
-        screen.is_terminal && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
-    screen.is_coloured = mode == ColourMode::Always || (mode == ColourMode::Auto && may_colour);
-    return screen;
-}
-
+/// The text without characters that could control a terminal: printable ones (base/text.h),
+/// line feeds, tabs, and the escape sequences that this program writes itself are kept. All text
+/// output passes through here.
 std::string terminal_text(std::string_view text) {
     constexpr std::string_view kKept = "\n\t";
     std::string shown;
@@ -119,6 +109,19 @@ std::string terminal_text(std::string_view text) {
         }
     }
     return shown;
+}
+
+}  // namespace
+
+Screen screen_of(int descriptor, ColourMode mode) {
+    Screen screen;
+    screen.is_terminal = ::isatty(descriptor) == 1;
+    screen.columns = screen.is_terminal ? terminal_columns(descriptor) : 0;
+    screen.is_unicode = std::string_view{::nl_langinfo(CODESET)} == "UTF-8";
+    const bool may_colour =
+        screen.is_terminal && variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+    screen.is_coloured = mode == ColourMode::Always || (mode == ColourMode::Auto && may_colour);
+    return screen;
 }
 
 std::string bar(double share, bool is_unicode) {

@@ -43,11 +43,6 @@ private:
     bool is_shown_ = false;
 };
 
-/// The text without characters that could control a terminal: printable ones (base/text.h),
-/// line feeds, tabs, and the escape sequences that this program writes itself are kept. All text
-/// output passes through here.
-std::string terminal_text(std::string_view text);
-
 /// A progress bar of twenty places, "[=====     ]", or its Unicode form.
 std::string bar(double share, bool is_unicode);
 
@@ -97,8 +92,8 @@ enum class ExitCode : int {
     EndedBySignal = 256,  ///< plus the signal's number: this process ends by that signal too
 };
 
-/// Prints to standard output. If the reader has gone away, SIGPIPE ends the program. Characters
-/// that must not reach a terminal are replaced, here and below (cli/context.h).
+/// Prints to standard output. If the reader has gone away, SIGPIPE ends the program. Here and
+/// below, characters that could control a terminal are replaced.
 void print(std::string_view text);
 /// Prints to standard error.
 void print_error(std::string_view text);

@@ -94,18 +94,6 @@ std::vector<Change> changes_between(const Report& before, const Report& after) {
     return changes;
 }
 
-Value change_document(const Change& change, WallTime at) {
-    Value document{Value::Object{}};
-    document["event"] = change.event;
-    document["gpu"] = to_value(change.gpu);
-    document["name"] = to_value(change.name);
-    document["changed"] = to_value(change.changed);
-    document["state"] = change.state;
-    document["generation"] = to_value(change.generation);
-    document["at_usec"] = to_value(at);
-    return document;
-}
-
 std::string change_text(const Change& change) {
     std::string members;
     for (const auto& member : change.changed)
@@ -132,6 +120,19 @@ std::string local_time(WallTime at) {
     const auto seconds = std::chrono::time_point_cast<std::chrono::seconds>(at);
     return fmt::format("{:%H:%M:%S}",
                        fmt::localtime(std::chrono::system_clock::to_time_t(seconds)));
+}
+
+/// A change as JSON: {"event","gpu","name","changed","state","generation","at_usec"}.
+Value change_document(const Change& change, WallTime at) {
+    Value document{Value::Object{}};
+    document["event"] = change.event;
+    document["gpu"] = to_value(change.gpu);
+    document["name"] = to_value(change.name);
+    document["changed"] = to_value(change.changed);
+    document["state"] = change.state;
+    document["generation"] = to_value(change.generation);
+    document["at_usec"] = to_value(at);
+    return document;
 }
 
 void print_change(const Context& context, const Change& change) {

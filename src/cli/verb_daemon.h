@@ -24,8 +24,6 @@ struct Change {
 /// there is a single "generation". Free memory and the age of facts don't count as differences.
 std::vector<Change> changes_between(const Report& before, const Report& after);
 
-/// A change as JSON: {"event","gpu","name","changed","state","generation","at_usec"}.
-Value change_document(const Change& change, WallTime at);
 /// A change as text: "gpu-added    pci:0000:01:00.0  NVIDIA H200".
 std::string change_text(const Change& change);
 
