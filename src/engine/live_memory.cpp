@@ -86,6 +86,34 @@ std::vector<ProbeResult> with(std::vector<ProbeResult> probes, const ProbeResult
     return probes;
 }
 
+/// The kernel's source of free memory, for memory assembled from fresh readings; nullopt if the
+/// kernel does not report it. Unified memory is the host's, so meminfo is its source.
+std::optional<std::string> kernel_source(const GpuMemory& memory) {
+    if (!memory.free)
+        return std::nullopt;
+    if (memory.kind == MemoryKind::Unified)
+        return has_reading(memory, "meminfo", "host-available") ? std::optional{"meminfo"}
+                                                                : std::nullopt;
+    const bool is_counted =
+        has_reading(memory, kAmdgpu, "total") && has_reading(memory, kAmdgpu, "used");
+    return is_counted ? std::optional{std::string{kAmdgpu}} : std::nullopt;
+}
+
+/// The probes that have reported this GPU's free memory before and can be run again, most trusted
+/// first. Without CUDA, because a context would use memory.
+std::vector<ProbeTarget> memory_targets(const Gpu& gpu, const std::vector<ProbeTarget>& targets) {
+    std::vector<ProbeTarget> serving;
+    for (const auto* api : by_trust(&ApiTrust::free)) {
+        if (api->id == Api::Cuda || !told_free(gpu, api->word))
+            continue;
+        const auto& view = gpu.apis.at(std::string{api->word});
+        std::ranges::copy_if(targets, std::back_inserter(serving), [&](const ProbeTarget& target) {
+            return target.api == api->word && serves(target, view);
+        });
+    }
+    return serving;
+}
+
 }  // namespace
 
 LiveMemory last_known(const GpuMemory& memory) {
@@ -137,31 +165,6 @@ void refresh_readings(const FileSystem& files, Machine& machine) {
     const Sysfs sysfs{files, notes};
     for (auto& device : machine.devices)
         refresh_amdgpu(sysfs, device);
-}
-
-/// Unified memory is the host's, so meminfo is its source.
-std::optional<std::string> kernel_source(const GpuMemory& memory) {
-    if (!memory.free)
-        return std::nullopt;
-    if (memory.kind == MemoryKind::Unified)
-        return has_reading(memory, "meminfo", "host-available") ? std::optional{"meminfo"}
-                                                                : std::nullopt;
-    const bool is_counted =
-        has_reading(memory, kAmdgpu, "total") && has_reading(memory, kAmdgpu, "used");
-    return is_counted ? std::optional{std::string{kAmdgpu}} : std::nullopt;
-}
-
-std::vector<ProbeTarget> memory_targets(const Gpu& gpu, const std::vector<ProbeTarget>& targets) {
-    std::vector<ProbeTarget> serving;
-    for (const auto* api : by_trust(&ApiTrust::free)) {
-        if (api->id == Api::Cuda || !told_free(gpu, api->word))
-            continue;
-        const auto& view = gpu.apis.at(std::string{api->word});
-        std::ranges::copy_if(targets, std::back_inserter(serving), [&](const ProbeTarget& target) {
-            return target.api == api->word && serves(target, view);
-        });
-    }
-    return serving;
 }
 
 LiveMemoryReader::LiveMemoryReader(const FileSystem& files, const Clock& clock, Start start)

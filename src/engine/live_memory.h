@@ -68,14 +68,6 @@ void refresh_accelerators(const FileSystem& files, Report& report);
 /// mem_info_*, power/runtime_status. Removes values that can't be read any more.
 void refresh_readings(const FileSystem& files, Machine& machine);
 
-/// The kernel's source of free memory, for memory assembled from fresh readings; nullopt if the
-/// kernel does not report it.
-std::optional<std::string> kernel_source(const GpuMemory& memory);
-
-/// The probes that have reported this GPU's free memory before and can be run again, most trusted
-/// first. Without CUDA, because a context would use memory.
-std::vector<ProbeTarget> memory_targets(const Gpu& gpu, const std::vector<ProbeTarget>& targets);
-
 /// Reads free memory on request: from the kernel's files if possible, otherwise with one probe,
 /// which all callers share while it runs. The values do not enter the report.
 class LiveMemoryReader {

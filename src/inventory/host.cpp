@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -108,6 +109,19 @@ bool has_all(const std::vector<std::string>& features, std::span<const std::stri
     });
 }
 
+/// The microarchitecture level, "x86-64-v1" … "x86-64-v4"; nullopt below v1 and for other
+/// architectures. Source: x86-64 psABI 1.0, section 3.1.1, table 3.1. `features` are sorted kernel
+/// names, which have "pni" for SSE3 and "abm" for LZCNT (arch/x86/include/asm/cpufeatures.h).
+std::optional<std::string> x86_level(const std::vector<std::string>& features) {
+    if (!has_all(features, kLevel1))
+        return std::nullopt;
+    if (!has_all(features, kLevel2))
+        return "x86-64-v1";
+    if (!has_all(features, kLevel3))
+        return "x86-64-v2";
+    return has_all(features, kLevel4) ? "x86-64-v4" : "x86-64-v3";
+}
+
 }  // namespace
 
 Cpu parse_cpuinfo(std::string_view text) {
@@ -127,16 +141,6 @@ Cpu parse_cpuinfo(std::string_view text) {
         cpu.cores = processors;
     cpu.level = x86_level(cpu.features);
     return cpu;
-}
-
-std::optional<std::string> x86_level(const std::vector<std::string>& features) {
-    if (!has_all(features, kLevel1))
-        return std::nullopt;
-    if (!has_all(features, kLevel2))
-        return "x86-64-v1";
-    if (!has_all(features, kLevel3))
-        return "x86-64-v2";
-    return has_all(features, kLevel4) ? "x86-64-v4" : "x86-64-v3";
 }
 
 std::optional<std::uint32_t> processors_in(std::string_view list) {
@@ -165,6 +169,13 @@ constexpr std::size_t kHeader = 48;
 constexpr std::size_t kEntry = 24;
 constexpr std::size_t kMaxSoname = 256;
 constexpr std::size_t kMaxPath = 4096;
+
+/// A library in the linker's cache.
+struct CachedLibrary {
+    std::string soname = {};
+    std::string path = {};
+    auto operator<=>(const CachedLibrary&) const = default;
+};
 
 /// An architecture and the flags of its 64-bit libraries in the cache.
 struct Flags {
@@ -202,22 +213,8 @@ std::optional<CachedLibrary> library_at(std::string_view cache, std::size_t entr
     return CachedLibrary{.soname = std::move(*soname), .path = std::move(*path)};
 }
 
-/// "2.36" in "GNU C Library (…) stable release version 2.36."
-std::optional<std::string> glibc_version_in(std::string_view library) {
-    constexpr std::string_view kBefore = "release version ";
-    const auto banner = library.find("GNU C Library (");
-    const auto before = library.find(kBefore, std::min(banner, library.size()));
-    if (before == std::string_view::npos)
-        return std::nullopt;
-    auto version = library.substr(before + kBefore.size());
-    version = version.substr(0, std::min(version.find_first_not_of("0123456789."), kMaxSoname));
-    while (version.ends_with('.'))
-        version.remove_suffix(1);
-    return version.empty() ? std::nullopt : std::optional{std::string{version}};
-}
-
-}  // namespace
-
+/// The 64-bit libraries in the text of /etc/ld.so.cache for an architecture (uname -m), sorted;
+/// nullopt in the same cases as cached_sonames().
 std::optional<std::vector<CachedLibrary>> cached_libraries(std::string_view text,
                                                            std::string_view architecture) {
     const auto* row = std::ranges::find(kFlags, architecture, &Flags::architecture);
@@ -244,6 +241,22 @@ std::optional<std::vector<CachedLibrary>> cached_libraries(std::string_view text
     std::ranges::sort(libraries);
     return libraries;
 }
+
+/// "2.36" in "GNU C Library (…) stable release version 2.36."
+std::optional<std::string> glibc_version_in(std::string_view library) {
+    constexpr std::string_view kBefore = "release version ";
+    const auto banner = library.find("GNU C Library (");
+    const auto before = library.find(kBefore, std::min(banner, library.size()));
+    if (before == std::string_view::npos)
+        return std::nullopt;
+    auto version = library.substr(before + kBefore.size());
+    version = version.substr(0, std::min(version.find_first_not_of("0123456789."), kMaxSoname));
+    while (version.ends_with('.'))
+        version.remove_suffix(1);
+    return version.empty() ? std::nullopt : std::optional{std::string{version}};
+}
+
+}  // namespace
 
 std::optional<std::vector<std::string>> cached_sonames(std::string_view text,
                                                        std::string_view architecture) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <compare>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,29 +24,12 @@ constexpr Bytes kMaxCpuinfo = mib(8);
 /// `cores` is the number of listed processors, which are the online ones.
 Cpu parse_cpuinfo(std::string_view text);
 
-/// The microarchitecture level, "x86-64-v1" … "x86-64-v4"; nullopt below v1 and for other
-/// architectures. Source: x86-64 psABI 1.0, section 3.1.1, table 3.1. `features` are sorted kernel
-/// names, which have "pni" for SSE3 and "abm" for LZCNT (arch/x86/include/asm/cpufeatures.h).
-std::optional<std::string> x86_level(const std::vector<std::string>& features);
-
 /// The number of processors in a list such as "0-3,8"; nullopt for any other text. Source:
 /// Documentation/admin-guide/cputopology.rst.
 std::optional<std::uint32_t> processors_in(std::string_view list);
 
 /// The linker's cache. ldconfig rewrites it whenever a package installs or removes a library.
 constexpr std::string_view kLinkerCache = "/etc/ld.so.cache";
-
-/// A library in the linker's cache.
-struct CachedLibrary {
-    std::string soname = {};
-    std::string path = {};
-    auto operator<=>(const CachedLibrary&) const = default;
-};
-
-/// The 64-bit libraries in the text of /etc/ld.so.cache for an architecture (uname -m), sorted;
-/// nullopt in the same cases as cached_sonames().
-std::optional<std::vector<CachedLibrary>> cached_libraries(std::string_view text,
-                                                           std::string_view architecture);
 
 /// The sonames of the 64-bit libraries in the text of /etc/ld.so.cache for an architecture (uname
 /// -m), sorted and without duplicates; nullopt for any other or truncated text and for unknown

@@ -152,6 +152,34 @@ void keep(std::optional<std::string>& into, std::optional<std::string> other) {
         into = std::move(other);
 }
 
+/// The ids of a function. Each comes from the file `vendor`, `device`, `subsystem_vendor` or
+/// `subsystem_device`; else from PCI_ID and PCI_SUBSYS_ID of the uevent; else from the modalias. A
+/// subsystem vendor of 0000 is treated as missing: it means that the function has no subsystem ids
+/// (PCI Local Bus specification 3.0, section 6.2.4).
+PciIds pci_ids_of(const DeviceFolder& folder) {
+    PciIds ids{.vendor = from_file(folder, "vendor"),
+               .device = from_file(folder, "device"),
+               .subsystem_vendor = from_file(folder, "subsystem_vendor"),
+               .subsystem_device = from_file(folder, "subsystem_device")};
+    // Fill the gaps from the uevent, then from the modalias.
+    const auto alias = ids_from_modalias(folder.modalias().value_or(""));
+    const auto id = folder.uevent("PCI_ID");
+    const auto subsystem = folder.uevent("PCI_SUBSYS_ID");
+    keep(ids.vendor, half(id, 0));
+    keep(ids.vendor, alias.vendor);
+    keep(ids.device, half(id, 1));
+    keep(ids.device, alias.device);
+    keep(ids.subsystem_vendor, half(subsystem, 0));
+    keep(ids.subsystem_vendor, alias.subsystem_vendor);
+    keep(ids.subsystem_device, half(subsystem, 1));
+    keep(ids.subsystem_device, alias.subsystem_device);
+    if (ids.subsystem_vendor == "0000") {
+        ids.subsystem_vendor.reset();
+        ids.subsystem_device.reset();
+    }
+    return ids;
+}
+
 constexpr std::size_t kBarCount = 6;  // PCI_STD_NUM_BARS
 // include/linux/ioport.h: IORESOURCE_MEM, IORESOURCE_PREFETCH, IORESOURCE_MEM_64
 constexpr std::uint64_t kMemory = 0x200;
@@ -189,30 +217,6 @@ std::optional<std::string> class_from_modalias(std::string_view modalias) {
     const auto sub = field(modalias, 48, 2);
     const auto interface = field(modalias, 51, 2);
     return base && sub && interface ? std::optional{*base + *sub + *interface} : std::nullopt;
-}
-
-PciIds pci_ids_of(const DeviceFolder& folder) {
-    PciIds ids{.vendor = from_file(folder, "vendor"),
-               .device = from_file(folder, "device"),
-               .subsystem_vendor = from_file(folder, "subsystem_vendor"),
-               .subsystem_device = from_file(folder, "subsystem_device")};
-    // Fill the gaps from the uevent, then from the modalias.
-    const auto alias = ids_from_modalias(folder.modalias().value_or(""));
-    const auto id = folder.uevent("PCI_ID");
-    const auto subsystem = folder.uevent("PCI_SUBSYS_ID");
-    keep(ids.vendor, half(id, 0));
-    keep(ids.vendor, alias.vendor);
-    keep(ids.device, half(id, 1));
-    keep(ids.device, alias.device);
-    keep(ids.subsystem_vendor, half(subsystem, 0));
-    keep(ids.subsystem_vendor, alias.subsystem_vendor);
-    keep(ids.subsystem_device, half(subsystem, 1));
-    keep(ids.subsystem_device, alias.subsystem_device);
-    if (ids.subsystem_vendor == "0000") {
-        ids.subsystem_vendor.reset();
-        ids.subsystem_device.reset();
-    }
-    return ids;
 }
 
 std::optional<Bytes> largest_aperture(std::string_view resource) {

@@ -67,8 +67,6 @@ std::uint64_t little_endian(std::string_view bytes);
 /// not hexadecimal or needs more digits.
 std::optional<std::string> hex_digits(std::string_view text, std::size_t digits);
 
-class DeviceFolder;
-
 /// The PCI ids of a function, each four lower-case hexadecimal digits.
 struct PciIds {
     std::optional<std::string> vendor = {};
@@ -77,12 +75,6 @@ struct PciIds {
     std::optional<std::string> subsystem_device = {};
     bool operator==(const PciIds&) const = default;
 };
-
-/// The ids of a function. Each comes from the file `vendor`, `device`, `subsystem_vendor` or
-/// `subsystem_device`; else from PCI_ID and PCI_SUBSYS_ID of the uevent; else from the modalias. A
-/// subsystem vendor of 0000 is treated as missing: it means that the function has no subsystem ids
-/// (PCI Local Bus specification 3.0, section 6.2.4).
-PciIds pci_ids_of(const DeviceFolder& folder);
 
 /// The ids in a modalias such as "pci:v00001002d000015BFsv000017AAsd000050DAbc03sc00i00". Source:
 /// drivers/pci/pci-sysfs.c, modalias_show().
