@@ -141,23 +141,11 @@ void mark_unknown(std::vector<Judged>& all) {
             judged.candidate.reasons.push_back(because("unknown-not-chosen"));
 }
 
-/// Judges all candidates and then compares them.
-Attempt attempt(const SelectQuestion& question,
-                const SelectRequest& request,
-                const Report& report) {
-    Attempt made;
-    made.all = is_switched_off(request) ? judge_without_looking(question, report)
-                                        : judge_all(question, report);
-    // `detected` lists the usable backends, so collect it before the request restricts them.
-    made.detected = detected(question, made.all);
-    keep_to_forced(question, made.all);
-    prefer_discrete(question, made.all);
-    keep_cpu_out(question, made.all);
-    mark_unknown(made.all);
-    if (question.ranks_by_measurement)
-        mark_measured(made.all);
-    return made;
-}
+// Order by measurement (Judged::score; higher is better).
+
+/// Scores within this fraction of the better one count as equal, because repeated runs differ by as
+/// much.
+constexpr double kSameSpeed = 0.05;
 
 bool is_cpu(const Judged& judged) {
     return judged.candidate.backend == kCpu;
@@ -212,6 +200,56 @@ bool is_slower(const Judged& judged, const Judged& cpu) {
            !is_as_fast(*judged.score, *cpu.score);
 }
 
+/// The best of the accepted candidates by measurement:
+///
+/// 1. the fastest measured GPU candidate, unless the CPU is faster; among equally fast ones, the
+///    first in the documented order;
+/// 2. the first candidate on an unmeasured GPU, because the CPU may not be faster than that GPU;
+/// 3. the CPU if it was measured as faster.
+///
+/// Null if no GPU candidate was measured; the documented order applies then.
+const Judged* fastest_of(const std::vector<Judged>& all) {
+    const auto* fastest = fastest_gpu(all);
+    const auto* cpu = measured_cpu(all);
+    if (!fastest || !cpu || !is_slower(*fastest, *cpu))
+        return fastest;
+    // The CPU is faster than every measured GPU, but an unmeasured GPU may be faster still.
+    const auto* unmeasured = first_on_an_unmeasured_gpu(all);
+    return unmeasured ? unmeasured : cpu;
+}
+
+/// Adds `not-measured` to each accepted candidate without a score, and `slower-than-cpu` {score,
+/// cpu_score} to each candidate on a GPU or software device that was measured slower than an
+/// accepted CPU.
+void mark_measured(std::vector<Judged>& all) {
+    const auto* cpu = measured_cpu(all);
+    for (auto& judged : all) {
+        if (is_accepted(judged) && !judged.score)
+            judged.candidate.reasons.push_back(because("not-measured"));
+        if (cpu && is_slower(judged, *cpu))
+            judged.candidate.reasons.push_back(
+                because("slower-than-cpu", {{"score", *judged.score}, {"cpu_score", *cpu->score}}));
+    }
+}
+
+/// Judges all candidates and then compares them.
+Attempt attempt(const SelectQuestion& question,
+                const SelectRequest& request,
+                const Report& report) {
+    Attempt made;
+    made.all = is_switched_off(request) ? judge_without_looking(question, report)
+                                        : judge_all(question, report);
+    // `detected` lists the usable backends, so collect it before the request restricts them.
+    made.detected = detected(question, made.all);
+    keep_to_forced(question, made.all);
+    prefer_discrete(question, made.all);
+    keep_cpu_out(question, made.all);
+    mark_unknown(made.all);
+    if (question.ranks_by_measurement)
+        mark_measured(made.all);
+    return made;
+}
+
 }  // namespace
 
 bool is_outdone(const SelectQuestion& question,
@@ -249,27 +287,6 @@ Attempt attempt_or_give_up(SelectQuestion& question,
     made.was_given_up = true;
     question.forced = forced;  // for the messages
     return made;
-}
-
-const Judged* fastest_of(const std::vector<Judged>& all) {
-    const auto* fastest = fastest_gpu(all);
-    const auto* cpu = measured_cpu(all);
-    if (!fastest || !cpu || !is_slower(*fastest, *cpu))
-        return fastest;
-    // The CPU is faster than every measured GPU, but an unmeasured GPU may be faster still.
-    const auto* unmeasured = first_on_an_unmeasured_gpu(all);
-    return unmeasured ? unmeasured : cpu;
-}
-
-void mark_measured(std::vector<Judged>& all) {
-    const auto* cpu = measured_cpu(all);
-    for (auto& judged : all) {
-        if (is_accepted(judged) && !judged.score)
-            judged.candidate.reasons.push_back(because("not-measured"));
-        if (cpu && is_slower(judged, *cpu))
-            judged.candidate.reasons.push_back(
-                because("slower-than-cpu", {{"score", *judged.score}, {"cpu_score", *cpu->score}}));
-    }
 }
 
 }  // namespace gpuprobe::inline policy

@@ -129,25 +129,4 @@ bool is_outdone(const SelectQuestion& question,
                 const std::vector<Judged>& all,
                 const Judged& judged);
 
-// Order by measurement (Judged::score; higher is better).
-
-/// Scores within this fraction of the better one count as equal, because repeated runs differ by as
-/// much.
-constexpr double kSameSpeed = 0.05;
-
-/// The best of the accepted candidates by measurement:
-///
-/// 1. the fastest measured GPU candidate, unless the CPU is faster; among equally fast ones, the
-///    first in the documented order;
-/// 2. the first candidate on an unmeasured GPU, because the CPU may not be faster than that GPU;
-/// 3. the CPU if it was measured as faster.
-///
-/// Null if no GPU candidate was measured; the documented order applies then.
-const Judged* fastest_of(const std::vector<Judged>& all);
-
-/// Adds `not-measured` to each accepted candidate without a score, and `slower-than-cpu` {score,
-/// cpu_score} to each candidate on a GPU or software device that was measured slower than an
-/// accepted CPU.
-void mark_measured(std::vector<Judged>& all);
-
 }  // namespace gpuprobe::inline policy

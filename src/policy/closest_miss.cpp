@@ -85,6 +85,13 @@ bool is_outbid(const std::vector<Reason>& reasons, const std::vector<Reason>& ot
     });
 }
 
+/// Whether the GPU is a real one that can compute. On WSL, a physical GPU appears as a virtual
+/// device until a driver has answered.
+bool may_be_missed(const Gpu& gpu) {
+    return gpu.kind != GpuKind::DisplayOnly &&
+           (gpu.kind != GpuKind::Virtual || gpu.driver.name == kTransport);
+}
+
 }  // namespace
 
 ClosestMiss closest_miss_of(const std::vector<Reason>& reasons) {
@@ -133,12 +140,6 @@ void add_obstacle(Reason reason, std::vector<Reason>& reasons) {
         }
     }
     reasons.push_back(std::move(reason));
-}
-
-/// On WSL a physical GPU appears as a virtual device until a driver has answered.
-bool may_be_missed(const Gpu& gpu) {
-    return gpu.kind != GpuKind::DisplayOnly &&
-           (gpu.kind != GpuKind::Virtual || gpu.driver.name == kTransport);
 }
 
 /// The entry of a GPU, created on first use.

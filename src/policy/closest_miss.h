@@ -75,7 +75,4 @@ private:
     std::vector<Entry> entries_ = {};
 };
 
-/// Whether the GPU is a real one that can compute.
-bool may_be_missed(const Gpu& gpu);
-
 }  // namespace gpuprobe::inline policy
