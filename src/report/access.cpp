@@ -187,6 +187,18 @@ void look_at_backend(const std::vector<Reason>& shut, BackendView& view) {
     view.reasons = std::move(reasons);
 }
 
+/// Removes everything that identifies this GPU among others of its model: UUIDs, LUID and serial
+/// numbers, including those in its APIs' facts and partitions.
+void drop_identifiers(Gpu& gpu) {
+    auto& identity = gpu.identity;
+    // DRM numbers and the KFD node do not identify the device elsewhere, so they stay.
+    identity = Identity{.drm = identity.drm, .kfd_node = identity.kfd_node};
+    for (auto& [api, view] : gpu.apis)
+        hide_identity(view.device);
+    for (auto& partition : gpu.partitions)
+        partition.uuid.reset();
+}
+
 void look_at(const std::vector<DeviceNode>& shared, const Host& host, Gpu& gpu) {
     look_at_findings(host, gpu);
     for (auto& [name, view] : gpu.backends)
@@ -238,16 +250,6 @@ Report as_seen_by(Report report, const Caller& caller) {
         if (accelerator.health)
             look_at_findings(report.host, accelerator);
     return report;
-}
-
-void drop_identifiers(Gpu& gpu) {
-    auto& identity = gpu.identity;
-    // DRM numbers and the KFD node do not identify the device elsewhere, so they stay.
-    identity = Identity{.drm = identity.drm, .kfd_node = identity.kfd_node};
-    for (auto& [api, view] : gpu.apis)
-        hide_identity(view.device);
-    for (auto& partition : gpu.partitions)
-        partition.uuid.reset();
 }
 
 bool is_closed(const Gpu& gpu) {

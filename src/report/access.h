@@ -62,10 +62,6 @@ std::string access_class(const Report& report, const Caller& caller);
 /// these are removed.
 Report as_seen_by(Report report, const Caller& caller);
 
-/// Removes everything that identifies this GPU among others of its model: UUIDs, LUID and serial
-/// numbers, including those in its APIs' facts and partitions.
-void drop_identifiers(Gpu& gpu);
-
 /// Whether a node that computing on this GPU needs is known to be closed.
 bool is_closed(const Gpu& gpu);
 

@@ -78,6 +78,23 @@ std::optional<PciAddress> intel_address(const UuidBytes& bytes) {
     return checked(little_endian(bytes, 6, 2), bytes[8], bytes[9], bytes[10]);
 }
 
+/// The address that AMD's and Intel's drivers encode in their UUIDs. AMD: four native-endian u32
+/// (domain, bus, device, function). Intel: vendor, device, revision and domain as little-endian
+/// u16, then bus, device, function (compute-runtime, generateUuidFromPciBusInfo). nullopt if the
+/// UUID does not contain a valid address.
+std::optional<PciAddress> packed_address(const ApiDevice& device) {
+    // HIP returns the serial number, which does not encode an address.
+    const bool may_pack = device.probe->api != "hip" && device.facts->uuid;
+    const auto bytes = may_pack ? bytes_of(*device.facts->uuid) : std::nullopt;
+    if (!bytes)
+        return std::nullopt;
+    if (device.vendor == "amd")
+        return amd_address(*bytes);
+    if (device.vendor == "intel")
+        return intel_address(*bytes);
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> uuid_digits(std::string_view text) {
@@ -114,19 +131,6 @@ std::optional<std::string> family_uuid(const HardwareDevice& device) {
         return keyed("nvidia", hexadecimal(*device.uuid, kUuidDigits));
     if (vendor == "amd")
         return keyed("amd", hexadecimal(*device.uuid, kUniqueIdDigits));
-    return std::nullopt;
-}
-
-std::optional<PciAddress> packed_address(const ApiDevice& device) {
-    // HIP returns the serial number, which does not encode an address.
-    const bool may_pack = device.probe->api != "hip" && device.facts->uuid;
-    const auto bytes = may_pack ? bytes_of(*device.facts->uuid) : std::nullopt;
-    if (!bytes)
-        return std::nullopt;
-    if (device.vendor == "amd")
-        return amd_address(*bytes);
-    if (device.vendor == "intel")
-        return intel_address(*bytes);
     return std::nullopt;
 }
 

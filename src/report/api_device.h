@@ -19,7 +19,7 @@ struct ApiDevice {
     /// The address that the API reports; absent if it is all zero and no hardware is at that
     /// address.
     std::optional<PciAddress> address = {};
-    /// The address that AMD's and Intel's drivers encode in the UUID; see report/api_device.h.
+    /// The address that AMD's and Intel's drivers encode in the UUID.
     std::optional<PciAddress> packed = {};
     /// Only comparable within its driver family; absent if two devices of the probe share it.
     std::optional<std::string> uuid = {};
@@ -57,12 +57,6 @@ std::optional<std::string> uuid_digits(std::string_view text);
 /// "nvidia:7e6110…". nullopt for a zero, malformed or unsupported UUID, and outside these families.
 std::optional<std::string> family_uuid(const ApiDevice& device);
 std::optional<std::string> family_uuid(const HardwareDevice& device);
-
-/// The address that AMD's and Intel's drivers encode in their UUIDs. AMD: four native-endian u32
-/// (domain, bus, device, function). Intel: vendor, device, revision and domain as little-endian
-/// u16, then bus, device, function (compute-runtime, generateUuidFromPciBusInfo). nullopt if the
-/// UUID does not contain a valid address.
-std::optional<PciAddress> packed_address(const ApiDevice& device);
 
 // User-space drivers, recognized by the names of their manifests and by the names that they
 // report.

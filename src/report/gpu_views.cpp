@@ -217,6 +217,16 @@ bool waits_for_an_instance(const Subject& subject) {
     return std::ranges::none_of(partitions_of(subject), is_usable);
 }
 
+/// Whether the GPU is in MIG mode and none of its usable partitions can have graphics, which only
+/// works on instances with "+gfx" in the profile ("1g.24gb+gfx"). Source: NVIDIA MIG User Guide,
+/// "Application Considerations" and "Supported MIG Profiles".
+bool lacks_graphics(std::optional<bool> mig_mode, const std::vector<Partition>& partitions) {
+    return mig_mode == true && std::ranges::none_of(partitions, [](const Partition& partition) {
+               return is_usable(partition) &&
+                      (!partition.profile || partition.profile->find("+gfx") != std::string::npos);
+           });
+}
+
 bool lacks_graphics(const Subject& subject) {
     const auto* claim = preferred_claim(subject, "nvml");
     return claim &&
@@ -485,13 +495,6 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
 }
 
 }  // namespace
-
-bool lacks_graphics(std::optional<bool> mig_mode, const std::vector<Partition>& partitions) {
-    return mig_mode == true && std::ranges::none_of(partitions, [](const Partition& partition) {
-               return is_usable(partition) &&
-                      (!partition.profile || partition.profile->find("+gfx") != std::string::npos);
-           });
-}
 
 std::vector<Reason> shut_nodes(std::string_view backend,
                                const std::vector<DeviceNode>& shared,

@@ -59,9 +59,4 @@ std::vector<Reason> shut_nodes(std::string_view backend,
                                const std::vector<DeviceNode>& shared,
                                const Gpu& gpu);
 
-/// Whether the GPU is in MIG mode and none of its usable partitions can have graphics, which only
-/// works on instances with "+gfx" in the profile ("1g.24gb+gfx"). Source: NVIDIA MIG User Guide,
-/// "Application Considerations" and "Supported MIG Profiles".
-bool lacks_graphics(std::optional<bool> mig_mode, const std::vector<Partition>& partitions);
-
 }  // namespace gpuprobe::inline report

@@ -75,6 +75,11 @@ using PolkitSubject = sdbus::Struct<std::string, bus::Dictionary>;
 /// The members is_authorized, is_challenge and details.
 using PolkitVerdict = sdbus::Struct<bool, bool, Texts>;
 
+/// The polkit action id, for example "org.gpuprobe.allow-wake".
+std::string action_id(Action action) {
+    return "org.gpuprobe." + std::string{name_of(action)};
+}
+
 Error refusal(Action action, const std::string& why) {
     return Error{ErrorCode::NotAuthorized, action_id(action) + ": " + why};
 }
@@ -117,10 +122,6 @@ Status status_of(Action action, bus::ReplyError problem, const PolkitVerdict& ve
 }
 
 }  // namespace
-
-std::string action_id(Action action) {
-    return "org.gpuprobe." + std::string{name_of(action)};
-}
 
 Authority::Authority(sdbus::IConnection& connection, Admission& admission)
     : callers_{connection},

@@ -64,9 +64,6 @@ private:
     std::list<Seen> seen_ = {};  ///< views of that report, most recently used first
 };
 
-/// The polkit action id, for example "org.gpuprobe.allow-wake".
-std::string action_id(Action action);
-
 /// A bus caller who requests an action that needs permission.
 struct Requester {
     std::string sender = {};    ///< unique name on the bus
