@@ -7,6 +7,8 @@
 #include <optional>
 #include <string_view>
 
+#include "base/word_list.h"
+
 /// Every API that a worker can probe, one row each. All other components look up APIs here.
 
 namespace gpuprobe::inline report {
@@ -261,17 +263,6 @@ constexpr const ApiInfo* find_api_of_backend(std::string_view backend) {
 /// Whether programs compute on GPUs through the API.
 constexpr bool computes(const ApiInfo& api) {
     return !api.backend.empty() && api.id != Api::Cpu;
-}
-
-/// Whether a list of words separated by spaces contains this word.
-constexpr bool has_word(std::string_view list, std::string_view word) {
-    for (std::size_t at = 0; at < list.size();) {
-        const auto end = std::min(list.find(' ', at), list.size());
-        if (list.substr(at, end - at) == word)
-            return true;
-        at = end + 1;
-    }
-    return false;
 }
 
 /// WSL's kernel driver, which passes through the host's GPU of any vendor.

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/word_list.h"
 #include "report/facts.h"
 
 /// Every fact that an API or the kernel reports, declared once: its key, type, meaning and
@@ -397,24 +398,13 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
 
 inline constexpr std::span<const FactInfo> kFactTable{known_facts::kRows};
 
-/// Whether a list of words separated by spaces contains this word.
-constexpr bool lists_word(std::string_view list, std::string_view word) {
-    for (std::size_t start = 0; start <= list.size();) {
-        const auto end = std::min(list.find(' ', start), list.size());
-        if (list.substr(start, end - start) == word)
-            return true;
-        start = end + 1;
-    }
-    return false;
-}
-
 /// Whether some API reports both facts.
 constexpr bool overlap(const FactInfo& left, const FactInfo& right) {
     if (left.apis.empty() || right.apis.empty())
         return true;
     for (std::size_t start = 0; start < left.apis.size();) {
         const auto end = std::min(left.apis.find(' ', start), left.apis.size());
-        if (lists_word(right.apis, left.apis.substr(start, end - start)))
+        if (has_word(right.apis, left.apis.substr(start, end - start)))
             return true;
         start = end + 1;
     }

@@ -60,7 +60,7 @@ void for_each_driver(Value& device, const Use& use) {
 void forget_members(Value& value, std::string_view names) {
     if (auto* members = value.as_object())
         for (auto& member : *members) {
-            if (lists_word(names, member.key))
+            if (has_word(names, member.key))
                 member.value = Value{};
             forget_members(member.value, names);
         }
@@ -112,7 +112,7 @@ std::optional<std::string> undeclared_runtime_fact(const Value& runtime) {
 bool tells_the_moment(std::string_view api) {
     return std::ranges::any_of(kFactTable, [api](const FactInfo& row) {
         return row.of == FactOf::Device && row.tells == FactTells::Moment &&
-               lists_word(row.apis, api);
+               has_word(row.apis, api);
     });
 }
 

@@ -122,7 +122,7 @@ bool tells(std::string_view api, std::string_view key, bool is_of_device) {
         const bool is_meant = is_of_device
                                   ? row.of == FactOf::EveryDevice || row.of == FactOf::Device
                                   : row.of == FactOf::Runtime;
-        return is_meant && row.key == key && (row.apis.empty() || lists_word(row.apis, api));
+        return is_meant && row.key == key && (row.apis.empty() || has_word(row.apis, api));
     });
 }
 
@@ -270,11 +270,11 @@ std::string table_under(const std::string& heading) {
         return table_of(rows_where([](const FactInfo& row) { return row.of == FactOf::Hardware; }),
                         "source");
     if (heading == "verify and measure")
-        return table_of(rows_where([](const FactInfo& row) { return lists_word(row.apis, "cpu"); }),
+        return table_of(rows_where([](const FactInfo& row) { return has_word(row.apis, "cpu"); }),
                         "source");
     return table_of(rows_where([&](const FactInfo& row) {
-                        return row.of == FactOf::Device && lists_word(row.apis, heading) &&
-                               !lists_word(row.apis, "cpu");
+                        return row.of == FactOf::Device && has_word(row.apis, heading) &&
+                               !has_word(row.apis, "cpu");
                     }),
                     heading == "drm" ? "driver" : "source");
 }
