@@ -116,7 +116,7 @@ std::optional<bool> is_through(const std::vector<DeviceUse>& gpus, std::string_v
 /// The API for a word of --expect: the word itself, or the API below that backend; "" for other
 /// words.
 std::string_view api_word(std::string_view word) {
-    return find_api(word) && computes(*find_api(word)) ? word : api_below(word);
+    return computes(word) ? word : api_below(word);
 }
 
 }  // namespace

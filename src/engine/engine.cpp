@@ -43,7 +43,7 @@ Status check_stage(const ProbeRequest& request, const Report& report) {
 Status check_apis(const ProbeRequest& request, const std::vector<ProbeTarget>& targets) {
     for (const auto& api : request.apis)
         if (std::ranges::find(targets, api, &ProbeTarget::api) == targets.end() &&
-            (request.stage == kQueryStage || !computes(api)))
+            (request.stage == kQueryStage || !runs_kernels(api)))
             return Error{ErrorCode::InvalidRequest, "apis: no such API here: " + scrubbed(api, 32)};
     return Done{};
 }

@@ -145,7 +145,7 @@ void sort_for_start(std::vector<ProbeTarget>& targets,
             return 3;
         if (names_gpus(target, machine))
             return 0;
-        return computes(target.api) ? 1 : 2;
+        return runs_kernels(target.api) ? 1 : 2;
     };
     // Targets that report memory but no names come after the least trusted names.
     const auto belief = [&group](const ProbeTarget& target) -> std::size_t {
@@ -207,7 +207,7 @@ std::vector<TrialTarget> trial_targets(const Report& report,
                 whole_id(gpu.id) == whole.id &&
                 (is_among(request.gpus, whole.id) || is_among(request.gpus, gpu.id));
             for (const auto& api : kApis) {
-                if (!is_asked || !gpuprobe::computes(api) || !is_among(request.apis, api.word) ||
+                if (!is_asked || !computes(api) || !is_among(request.apis, api.word) ||
                     !may_compute(gpu, api))
                     continue;
                 const auto& driver = gpu.apis.at(std::string{api.word}).driver;
@@ -218,7 +218,7 @@ std::vector<TrialTarget> trial_targets(const Report& report,
     if (!request.gpus.empty())
         return targets;
     for (const auto& software : report.software)
-        if (computes(software.api) && is_among(request.apis, software.api))
+        if (runs_kernels(software.api) && is_among(request.apis, software.api))
             add(target_for(queries, software.api, software.driver, key_of(software.device),
                            request.stage),
                 nullptr);
@@ -228,7 +228,7 @@ std::vector<TrialTarget> trial_targets(const Report& report,
     return targets;
 }
 
-bool computes(std::string_view api) {
+bool runs_kernels(std::string_view api) {
     const auto* known = find_api(api);
     return known && !known->backend.empty();
 }

@@ -71,8 +71,8 @@ std::vector<TrialTarget> trial_targets(const Report& report,
                                        const std::vector<ProbeTarget>& queries,
                                        const ProbeRequest& request);
 
-/// Whether `api` is an API that runs kernels.
-bool computes(std::string_view api);
+/// Whether the API runs kernels, on a GPU or the processor.
+bool runs_kernels(std::string_view api);
 
 /// Keeps the engine from repeating harmful probes. Maps ProbeTargets to the keys of
 /// store/probe_history.h.

@@ -264,6 +264,10 @@ constexpr const ApiInfo* find_api_of_backend(std::string_view backend) {
 constexpr bool computes(const ApiInfo& api) {
     return !api.backend.empty() && api.id != Api::Cpu;
 }
+constexpr bool computes(std::string_view api) {
+    const auto* known = find_api(api);
+    return known && computes(*known);
+}
 
 /// WSL's kernel driver, which passes through the host's GPU of any vendor.
 inline constexpr std::string_view kTransport = "dxgkrnl";

@@ -45,11 +45,6 @@ bool comes_from(const Sample& sample, std::string_view source) {
                              : !sample.is_kernel && sample.reading.source == source;
 }
 
-bool computes(std::string_view api) {
-    return std::ranges::any_of(computing_apis(),
-                               [api](const ApiInfo* row) { return row->word == api; });
-}
-
 /// All readings of one GPU's memory, from the kernel and the APIs, with the limits for using them.
 class Samples {
 public:

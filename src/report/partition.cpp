@@ -216,11 +216,6 @@ void add_places(const Claims& claims, std::vector<Partition*>& partitions) {
             take(**next++, *partition);
 }
 
-bool is_computing(std::string_view api) {
-    return std::ranges::any_of(computing_apis(),
-                               [api](const ApiInfo* row) { return row->word == api; });
-}
-
 /// Adds the index of each usable partition, for every API that programs compute through.
 void add_places(const Subject& subject, std::vector<Partition>& partitions) {
     std::vector<Partition*> usable;
@@ -229,7 +224,7 @@ void add_places(const Subject& subject, std::vector<Partition>& partitions) {
             usable.push_back(&partition);
     std::set<std::string> apis;
     for (const auto& claim : subject.claims)
-        if (is_computing(claim.device.probe->api))
+        if (computes(claim.device.probe->api))
             apis.insert(claim.device.probe->api);
     for (const auto& api : apis)
         add_places(listed_claims(subject, api), usable);
