@@ -55,6 +55,11 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
     return std::ranges::find(words, word) != words.end();
 }
 
+std::string zero_padded(std::int64_t number, std::size_t digits) {
+    const auto text = std::to_string(number);
+    return std::string(digits > text.size() ? digits - text.size() : 0, '0') + text;
+}
+
 // Not tolower(), which depends on the locale.
 std::string lower_case(std::string_view text) {
     std::string lower{text};

@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <concepts>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -70,6 +71,8 @@ void words(T&& text) = delete;
 /// The value of the first line "Key: value", the format of many files in /proc, without white space
 /// around it.
 std::optional<std::string_view> value_of_line(std::string_view text, std::string_view key);
+/// The number with leading zeros, in at least that many digits: "07".
+std::string zero_padded(std::int64_t number, std::size_t digits);
 /// ASCII lower case; other bytes are kept.
 std::string lower_case(std::string_view text);
 /// Whether `words` contains `word`.

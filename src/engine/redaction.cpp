@@ -155,20 +155,15 @@ Identifiers identifiers_of(const FileSystem& files) {
 
 namespace {
 
-std::string padded(unsigned number, std::size_t length) {
-    auto digits = std::to_string(number);
-    return std::string(length - std::min(length, digits.size()), '0') + digits;
-}
-
 /// The placeholder of an identifier.
 std::string stand_in(const FoundIdentifier& found, unsigned number) {
-    const auto unique_id = "a" + padded(number, 15);
+    const auto unique_id = "a" + zero_padded(number, 15);
     const auto name = std::string{found.word} + "-" + std::to_string(number);
     switch (found.form) {
         case StandIn::Uuid:
-            return "00000000-0000-4000-8000-" + padded(number, 12);
+            return "00000000-0000-4000-8000-" + zero_padded(number, 12);
         case StandIn::PlainUuid:
-            return "00000000000040008000" + padded(number, 12);
+            return "00000000000040008000" + zero_padded(number, 12);
         case StandIn::UniqueId:
             return unique_id;
         case StandIn::DecimalUniqueId:

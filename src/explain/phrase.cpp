@@ -58,17 +58,10 @@ std::string with_one_digit(std::uint64_t count, std::uint64_t whole, std::string
     return std::to_string(count / whole) + "." + counted(count % whole * 10 / whole, unit);
 }
 
-/// The number with leading zeros: "07".
-template <class Number>
-std::string padded(Number number, std::size_t digits) {
-    const auto text = std::to_string(number);
-    return std::string(digits > text.size() ? digits - text.size() : 0, '0') + text;
-}
-
 std::string day_text(WallTime at) {
     const std::chrono::year_month_day day{std::chrono::floor<std::chrono::days>(at)};
-    return padded(int{day.year()}, 4) + "-" + padded(unsigned{day.month()}, 2) + "-" +
-           padded(unsigned{day.day()}, 2);
+    return zero_padded(int{day.year()}, 4) + "-" + zero_padded(unsigned{day.month()}, 2) + "-" +
+           zero_padded(unsigned{day.day()}, 2);
 }
 
 /// Fills the age into a sentence.
@@ -127,8 +120,8 @@ std::string age_text(WallTime at, WallTime now) {
 std::string time_text(WallTime at) {
     // The time of the day: the rest after whole days.
     const std::chrono::hh_mm_ss time{at - std::chrono::floor<std::chrono::days>(at)};
-    return day_text(at) + " " + padded(time.hours().count(), 2) + ":" +
-           padded(time.minutes().count(), 2) + " UTC";
+    return day_text(at) + " " + zero_padded(time.hours().count(), 2) + ":" +
+           zero_padded(time.minutes().count(), 2) + " UTC";
 }
 
 std::string rate_text(double rate, std::string_view unit) {

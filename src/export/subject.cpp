@@ -11,23 +11,15 @@
 #include "report/identity.h"
 
 namespace gpuprobe::inline exports {
-namespace {
-
-std::string padded(long number, std::size_t width) {
-    auto digits = std::to_string(number);
-    return std::string(width > digits.size() ? width - digits.size() : 0, '0') + digits;
-}
-
-}  // namespace
 
 std::string instant_text(WallTime instant) {
     const auto day = std::chrono::floor<std::chrono::days>(instant);
     const std::chrono::year_month_day date{day};
     const std::chrono::hh_mm_ss time{std::chrono::floor<std::chrono::seconds>(instant - day)};
-    return padded(static_cast<int>(date.year()), 4) + "-" +
-           padded(static_cast<unsigned>(date.month()), 2) + "-" +
-           padded(static_cast<unsigned>(date.day()), 2) + "T" + padded(time.hours().count(), 2) +
-           ":" + padded(time.minutes().count(), 2) + ":" + padded(time.seconds().count(), 2) + "Z";
+    return zero_padded(int{date.year()}, 4) + "-" + zero_padded(unsigned{date.month()}, 2) + "-" +
+           zero_padded(unsigned{date.day()}, 2) + "T" + zero_padded(time.hours().count(), 2) + ":" +
+           zero_padded(time.minutes().count(), 2) + ":" + zero_padded(time.seconds().count(), 2) +
+           "Z";
 }
 
 namespace {
