@@ -25,7 +25,6 @@
 namespace gpuprobe::inline base {
 namespace {
 
-constexpr int kMaxLinks = 40;  // the kernel's limit: path_resolution(7)
 constexpr std::size_t kMaxFolderEntries = 65536;
 constexpr Bytes kMaxLine = kib(4);
 
@@ -345,7 +344,6 @@ Result<UniqueFd> lock_file(const std::string& path, Duration patience) {
 
 namespace {
 
-constexpr int kMaxLinksOnTheWay = 40;  // the kernel's limit: path_resolution(7)
 constexpr Bytes kMaxMap = kib(64);
 
 /// User id that the kernel reports for owners without a mapping in this user namespace. Source:
@@ -449,7 +447,7 @@ private:
         if (!is_trusted(info.st_uid) || is_open_)
             return refusal("is a link that " + owner(is_open_ ? opener_ : info.st_uid) +
                            " could lead elsewhere");
-        if (++links_ > kMaxLinksOnTheWay)
+        if (++links_ > kMaxLinks)
             return errno_error(told_, ELOOP);
         std::array<char, PATH_MAX> target = {};
         // The empty path reads the link that was opened and checked, not its current

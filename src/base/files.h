@@ -121,6 +121,10 @@ struct FileStatus {
     WallTime modified = {};
 };
 
+/// The number of symbolic links that a path may lead through, as in the kernel. Source:
+/// path_resolution(7).
+constexpr int kMaxLinks = 40;
+
 /// A read-only view of the files of one machine, either the running one or a captured tree.
 ///
 /// Paths are absolute within that tree, and symbolic links never lead out of it. The text of each

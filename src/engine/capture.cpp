@@ -19,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxLinks = 40;  // the kernel's limit: path_resolution(7)
-
 Error file_error(const fs::path& path, const std::error_code& problem) {
     return errno_error(path.string(), problem.value());
 }

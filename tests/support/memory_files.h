@@ -75,7 +75,6 @@ public:
     }
 
 private:
-    static constexpr int kMaxLinks = 40;
     struct Node {
         std::string content = {};  ///< or a link's target
         bool is_link = false;
