@@ -36,11 +36,6 @@ constexpr std::array<DoubtWords, 4> kDoubts = {
      {Doubt::EndedTooSoon, "it ended before NVIDIA's library reported it"},
      {Doubt::TooMany, "it has more processes than are looked at"}}};
 
-const Gpu* find_gpu(const Report& report, std::string_view id) {
-    const auto found = std::ranges::find(report.gpus, id, &Gpu::id);
-    return found == report.gpus.end() ? nullptr : &*found;
-}
-
 /// The devices that are GPUs; the others are accelerators.
 std::vector<DeviceUse> gpus_in(const std::vector<DeviceUse>& devices, const Report& report) {
     std::vector<DeviceUse> gpus;

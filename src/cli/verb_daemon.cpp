@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/verb_daemon.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include <fmt/chrono.h>
@@ -24,12 +23,6 @@
 
 namespace gpuprobe::inline cli {
 namespace {
-
-const Gpu* gpu_of(const Report& report, const std::string& id) {
-    const auto found = std::find_if(report.gpus.begin(), report.gpus.end(),
-                                    [&id](const Gpu& gpu) { return gpu.id == id; });
-    return found == report.gpus.end() ? nullptr : &*found;
-}
 
 /// The GPU without members that change all the time.
 Value lasting(Gpu gpu) {
@@ -74,10 +67,10 @@ Change gpu_change(std::string event, const Gpu& gpu, const Report& after) {
 std::vector<Change> changes_between(const Report& before, const Report& after) {
     std::vector<Change> changes;
     for (const auto& gpu : before.gpus)
-        if (!gpu_of(after, gpu.id))
+        if (!find_gpu(after, gpu.id))
             changes.push_back(gpu_change("gpu-removed", gpu, after));
     for (const auto& gpu : after.gpus) {
-        const auto* old = gpu_of(before, gpu.id);
+        const auto* old = find_gpu(before, gpu.id);
         if (!old)
             changes.push_back(gpu_change("gpu-added", gpu, after));
         auto members = old ? differing_members(*old, gpu) : std::vector<std::string>{};

@@ -330,9 +330,7 @@ TrialRunner::Job TrialRunner::job_of(const ProbeTarget& target) const {
 }
 
 const Gpu* TrialRunner::gpu_of(const Job& job) const {
-    const auto& gpus = publisher_.report().gpus;
-    const auto found = std::ranges::find(gpus, job.gpu, &Gpu::id);
-    return found == gpus.end() ? nullptr : &*found;
+    return find_gpu(publisher_.report(), job.gpu);
 }
 
 /// Unlike begin(), this records no result for targets with an obstacle, so that a later round tries

@@ -56,11 +56,11 @@ std::string named_gpu_title(const std::string& id, const Report* report) {
     const auto named = [&id](const Gpu& gpu) {
         return scrubbed(gpu_title(gpu)) + " (" + scrubbed(id) + ")";
     };
-    if (const auto gpu = std::ranges::find(report->gpus, id, &Gpu::id); gpu != report->gpus.end())
+    if (const auto* gpu = find_gpu(*report, id))
         return named(*gpu);
     // The report has partitions only inside their GPU: expand the GPU to find the partition.
-    const auto whole = std::ranges::find(report->gpus, whole_id(id), &Gpu::id);
-    if (whole == report->gpus.end())
+    const auto* whole = find_gpu(*report, whole_id(id));
+    if (!whole)
         return scrubbed(id);
     const Report one{.gpus = {*whole}};
     for (const ComputeView view{one}; const auto& partition : view.report().gpus)

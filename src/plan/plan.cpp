@@ -244,8 +244,8 @@ Slot within_board(Slot slot,
                   const Candidate& member,
                   const Report& whole) {
     const auto id = whole_id(member.gpu->id);
-    const auto board = std::ranges::find(whole.gpus, id, &Gpu::id);
-    if (!partition_of(*member.gpu) || board == whole.gpus.end() || !board->memory.physical)
+    const auto* board = find_gpu(whole, id);
+    if (!partition_of(*member.gpu) || !board || !board->memory.physical)
         return slot;
     const auto count = std::ranges::count_if(
         members, [id](const Candidate* other) { return whole_id(other->gpu->id) == id; });

@@ -288,9 +288,8 @@ Result<std::string> known_id(const Report& report, std::string_view word) {
 Result<const Gpu*> known_gpu(const ComputeView& view, std::string_view word) {
     const auto id = TRY(known_id(view.report(), word));
     // The id may be the id of a partitioned GPU, which only the whole report has.
-    const auto& whole = view.whole().gpus;
-    const auto gpu = std::ranges::find(whole, id, &Gpu::id);
-    return gpu != whole.end() ? &*gpu : &*std::ranges::find(view.report().gpus, id, &Gpu::id);
+    const auto* gpu = find_gpu(view.whole(), id);
+    return gpu ? gpu : find_gpu(view.report(), id);
 }
 
 }  // namespace gpuprobe::inline report

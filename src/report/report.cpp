@@ -10,6 +10,11 @@
 
 namespace gpuprobe::inline report {
 
+const Gpu* find_gpu(const Report& report, std::string_view id) {
+    const auto found = std::ranges::find(report.gpus, id, &Gpu::id);
+    return found == report.gpus.end() ? nullptr : &*found;
+}
+
 /// A carve-out is only a small part of the usable memory, so `physical` counts for other kinds
 /// only.
 std::optional<Bytes> offered_memory(const GpuMemory& memory) {

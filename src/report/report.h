@@ -424,6 +424,9 @@ RECORD_MEMBERS(Report,
                quarantine,
                notes)
 
+/// The GPU with that id; null if there is none. Partitions are not searched.
+const Gpu* find_gpu(const Report& report, std::string_view id);
+
 /// The one size to show to users and to rank by: the memory on the board, or the allocatable memory
 /// if the GPU shares memory with the host (carveout, unified).
 std::optional<Bytes> offered_memory(const GpuMemory& memory);

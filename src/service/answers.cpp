@@ -49,8 +49,7 @@ std::uint32_t number_or_zero(const std::optional<std::string>& hexadecimal) {
 /// The variables that restrict a program to this GPU.
 std::map<std::string, std::string> environment_of(const std::string& id, const Report& report) {
     std::map<std::string, std::string> shown_variables;
-    const auto gpu = std::ranges::find(report.gpus, id, &Gpu::id);
-    if (gpu != report.gpus.end())
+    if (const auto* gpu = find_gpu(report, id))
         for (const auto& [name, value] : environment_for(report, *gpu))
             shown_variables.emplace(name, bus::bus_text(value));
     return shown_variables;
@@ -59,8 +58,8 @@ std::map<std::string, std::string> environment_of(const std::string& id, const R
 /// The GPU's partitions without their free memory, which changes all the time and must not cause
 /// change signals.
 std::vector<Partition> partitions_of(const std::string& id, const Report& report) {
-    const auto gpu = std::ranges::find(report.gpus, id, &Gpu::id);
-    auto partitions = gpu == report.gpus.end() ? std::vector<Partition>{} : gpu->partitions;
+    const auto* gpu = find_gpu(report, id);
+    auto partitions = gpu ? gpu->partitions : std::vector<Partition>{};
     for (auto& partition : partitions)
         if (partition.memory)
             partition.memory->free.reset();

@@ -25,11 +25,6 @@ Result<bus::Dictionary> memory_answer(const engine::LiveMemory& memory) {
     }
 }
 
-const Gpu* gpu_in(const Report& report, const std::string& id) {
-    const auto found = std::ranges::find(report.gpus, id, &Gpu::id);
-    return found == report.gpus.end() ? nullptr : &*found;
-}
-
 /// The id of the GPU, or of its partition if the options have a "partition". Errors: InvalidRequest
 /// if that is not a string.
 Result<std::string> asked_for(const std::string& gpu, const bus::Dictionary& options) {
@@ -87,7 +82,7 @@ void GpuObject::update(const Gpu& gpu, const Report& open_to_all, bool has_other
 }
 
 const Gpu& GpuObject::current() const {
-    const auto* gpu = gpu_in(context_.engine.report(), id_);
+    const auto* gpu = find_gpu(context_.engine.report(), id_);
     if (!gpu)
         throw bus::sdbus_error(gone(id_));
     return *gpu;
@@ -111,7 +106,7 @@ void GpuObject::Describe(sdbus::Result<std::string>&& result) {
 void GpuObject::describe_to(const std::string& sender,
                             const Caller& caller,
                             bus::Reply<std::string>& reply) const {
-    const auto* gpu = gpu_in(*access_.views.report_for(caller).report, id_);
+    const auto* gpu = find_gpu(*access_.views.report_for(caller).report, id_);
     if (!gpu)
         return reply.fail(gone(id_));
     const auto json = bus::bus_text(json_line(to_value(*gpu)), kMaxReport);
@@ -137,11 +132,11 @@ void GpuObject::GetIdentifiers(sdbus::Result<Identifiers>&& result, bus::Diction
 void GpuObject::identify_to(const Requester& who,
                             const Caller& caller,
                             bus::Reply<Identifiers>& reply) const {
-    const auto* gpu = gpu_in(context_.engine.report(), id_);
+    const auto* gpu = find_gpu(context_.engine.report(), id_);
     if (!gpu)
         return reply.fail(gone(id_));
     const auto identifiers = identifiers_of(*gpu);
-    const auto* seen = gpu_in(*access_.views.report_for(caller).report, id_);
+    const auto* seen = find_gpu(*access_.views.report_for(caller).report, id_);
     if (seen && !is_closed(*seen))
         return reply.send(identifiers);
     // The callback does not use `this`, because the object may be gone when polkit answers.
@@ -319,11 +314,8 @@ sdbus::ObjectPath GpuObjects::path_of(const std::string& id) const {
 
 const Gpu* GpuObjects::at(const std::string& path) const {
     const auto known = by_path_.find(path);
-    if (known == by_path_.end())
-        return nullptr;
-    const auto& gpus = context_.engine.report().gpus;
-    const auto found = std::ranges::find(gpus, known->second->id(), &Gpu::id);
-    return found == gpus.end() ? nullptr : &*found;
+    return known == by_path_.end() ? nullptr
+                                   : find_gpu(context_.engine.report(), known->second->id());
 }
 
 std::string GpuObjects::free_path(const std::string& id) const {
