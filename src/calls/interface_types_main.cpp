@@ -114,7 +114,7 @@ Value device_facts() {
         value["is_common"] = row.of == FactOf::EveryDevice;
         value["apis"] = row.apis;
         value["type"] = name_of(row.type);
-        value["about"] = row.says;
+        value["about"] = row.meaning;
         list.push_back(std::move(value));
     }
     return Value{std::move(list)};

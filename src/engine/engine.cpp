@@ -295,7 +295,7 @@ bool Engine::Impl::is_outdated(const ProbeTarget& target) const {
     const auto* known = machine.results.find(target);
     const auto now = clock.wall();
     // A result from the future was made before the clock was set back.
-    return tells_the_moment(target.api) &&
+    return reports_the_moment(target.api) &&
            (!known || !known->at || *known->at > now || now - *known->at >= kIsOfNow);
 }
 

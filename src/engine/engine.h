@@ -155,7 +155,7 @@ public:
                  std::function<void(double)> progress,
                  std::function<void()> done);
 
-    /// Refreshes momentary facts (FactTells::Moment), for a caller that diagnoses the current
+    /// Refreshes momentary facts (FactSpecificity::Moment), for a caller that diagnoses the current
     /// state. Calls `done` once, after kMostForNow at the latest. It calls it within this call if
     /// no probe runs, for instance because the last refresh was less than kIsOfNow ago. Wakes no
     /// device.

@@ -43,9 +43,9 @@ constexpr std::array<EnumName<FactType>, 10> names_of(FactType) {
              {FactType::Object, "object"}}};
 }
 
-/// How far a fact distinguishes or identifies a device. Each row has to set it.
-enum class FactTells {
-    Unsaid,    ///< not set; the table does not compile with it
+/// How specific a fact is to one device or one moment. Each row has to set it.
+enum class FactSpecificity {
+    Unset,     ///< not set; the table does not compile with it
     Model,     ///< the same for all devices of one model under one driver
     Own,       ///< location or setup of this device; does not identify it elsewhere
     Identity,  ///< unique to the device; hidden from callers who may not open it
@@ -59,11 +59,11 @@ struct FactInfo {
     /// does.
     std::string_view apis = {};
     FactType type = FactType::Text;
-    FactTells tells = FactTells::Unsaid;
-    std::string_view says = {};    ///< meaning, for docs/facts.md
-    std::string_view source = {};  ///< origin, if the API's own section does not name it
-    std::string_view unit = {};    ///< for numbers that need one
-    /// Members of the value, at any depth, that change by themselves (as FactTells::Moment),
+    FactSpecificity specificity = FactSpecificity::Unset;
+    std::string_view meaning = {};  ///< for docs/facts.md
+    std::string_view source = {};   ///< origin, if the API's own section does not name it
+    std::string_view unit = {};     ///< for numbers that need one
+    /// Members of the value, at any depth, that change by themselves (as FactSpecificity::Moment),
     /// separated by spaces.
     std::string_view momentary_members = {};
 };
@@ -71,7 +71,7 @@ struct FactInfo {
 namespace known_facts {
 using enum FactOf;
 using enum FactType;
-using enum FactTells;
+using enum FactSpecificity;
 
 /// In the order of docs/facts.md: by API, then by topic. A key has one row, or one row for each
 /// group of APIs that give it a different meaning.
@@ -412,7 +412,7 @@ constexpr bool overlap(const FactInfo& left, const FactInfo& right) {
 }
 
 /// Whether both rows may be in one table. Each API has at most one row for a key, no API redefines
-/// a key that every device has, and all rows of a key have the same FactTells value.
+/// a key that every device has, and all rows of a key have the same FactSpecificity value.
 constexpr bool agree(const FactInfo& left, const FactInfo& right) {
     const auto is_of_device = [](const FactInfo& row) {
         return row.of == FactOf::EveryDevice || row.of == FactOf::Device || row.of == FactOf::View;
@@ -420,15 +420,16 @@ constexpr bool agree(const FactInfo& left, const FactInfo& right) {
     if (left.key != right.key ||
         (left.of != right.of && !(is_of_device(left) && is_of_device(right))))
         return true;
-    return left.of == right.of && !overlap(left, right) && left.tells == right.tells &&
+    return left.of == right.of && !overlap(left, right) && left.specificity == right.specificity &&
            left.unit == right.unit && left.momentary_members == right.momentary_members;
 }
 
-/// Whether the rows form a valid table: each has a meaning and a FactTells value, and no two
+/// Whether the rows form a valid table: each has a meaning and a FactSpecificity value, and no two
 /// contradict each other.
 constexpr bool is_fact_table(std::span<const FactInfo> rows) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (rows[i].key.empty() || rows[i].says.empty() || rows[i].tells == FactTells::Unsaid)
+        if (rows[i].key.empty() || rows[i].meaning.empty() ||
+            rows[i].specificity == FactSpecificity::Unset)
             return false;
         for (std::size_t j = i + 1; j < rows.size(); ++j)
             if (!agree(rows[i], rows[j]))
@@ -447,8 +448,8 @@ const FactInfo* runtime_fact(std::string_view key);
 std::optional<std::string> undeclared_device_fact(const Value& device);
 std::optional<std::string> undeclared_runtime_fact(const Value& runtime);
 
-/// Whether the API reports any device fact that changes by itself (FactTells::Moment).
-bool tells_the_moment(std::string_view api);
+/// Whether the API reports any device fact that changes by itself (FactSpecificity::Moment).
+bool reports_the_moment(std::string_view api);
 
 /// Whether a fact identifies a device among others of its model. True for an undeclared key,
 /// because its meaning is unknown.

@@ -82,7 +82,7 @@ void forget_the_moment_in(Value& facts) {
     if (auto* members = facts.as_object())
         for (auto& member : *members) {
             const auto* row = device_fact(member.key);
-            if (row && row->tells == FactTells::Moment)
+            if (row && row->specificity == FactSpecificity::Moment)
                 member.value = Value{};
             else if (row && !row->momentary_members.empty())
                 forget_members(member.value, row->momentary_members);
@@ -109,16 +109,16 @@ std::optional<std::string> undeclared_runtime_fact(const Value& runtime) {
     return undeclared(runtime, runtime_fact);
 }
 
-bool tells_the_moment(std::string_view api) {
+bool reports_the_moment(std::string_view api) {
     return std::ranges::any_of(kFactTable, [api](const FactInfo& row) {
-        return row.of == FactOf::Device && row.tells == FactTells::Moment &&
+        return row.of == FactOf::Device && row.specificity == FactSpecificity::Moment &&
                has_word(row.apis, api);
     });
 }
 
 bool may_identify(std::string_view key) {
     const auto* row = device_fact(key);
-    return !row || row->tells == FactTells::Identity;
+    return !row || row->specificity == FactSpecificity::Identity;
 }
 
 void hide_identity(Value& device) {

@@ -16,31 +16,35 @@
 namespace gpuprobe {
 namespace {
 
-constexpr FactInfo serial(FactTells tells) {
-    return {.key = "chip_serial", .apis = "cuda", .tells = tells, .says = "of the chip"};
+constexpr FactInfo serial(FactSpecificity specificity) {
+    return {
+        .key = "chip_serial", .apis = "cuda", .specificity = specificity, .meaning = "of the chip"};
 }
 
 // These do not compile as rows of the table, because they do not compile here.
-static_assert(is_fact_table(std::array{serial(FactTells::Identity)}));
-static_assert(!is_fact_table(std::array{serial(FactTells::Unsaid)}),
-              "a new fact has to say whether it identifies a device");
-static_assert(!is_fact_table(std::array{serial(FactTells::Identity), serial(FactTells::Identity)}),
+static_assert(is_fact_table(std::array{serial(FactSpecificity::Identity)}));
+static_assert(!is_fact_table(std::array{serial(FactSpecificity::Unset)}),
+              "a new fact has to state whether it identifies a device");
+static_assert(!is_fact_table(std::array{serial(FactSpecificity::Identity),
+                                        serial(FactSpecificity::Identity)}),
               "one key twice for one API");
 static_assert(!is_fact_table(std::array{
-                  serial(FactTells::Identity),
+                  serial(FactSpecificity::Identity),
                   FactInfo{.key = "chip_serial",
                            .apis = "hip",
-                           .tells = FactTells::Own,
-                           .says = "harmless by HIP, and hidden from nobody"},
+                           .specificity = FactSpecificity::Own,
+                           .meaning = "harmless by HIP, and hidden from nobody"},
               }),
-              "a fact that identifies does so by whatever API it is told");
-static_assert(
-    !is_fact_table(std::array{
-        FactInfo{
-            .key = "name", .of = FactOf::EveryDevice, .tells = FactTells::Model, .says = "a name"},
-        FactInfo{
-            .key = "name", .apis = "cuda", .tells = FactTells::Model, .says = "another name"}}),
-    "an API's own fact with the key of one that all have");
+              "a fact that identifies does so by whatever API reports it");
+static_assert(!is_fact_table(std::array{FactInfo{.key = "name",
+                                                 .of = FactOf::EveryDevice,
+                                                 .specificity = FactSpecificity::Model,
+                                                 .meaning = "a name"},
+                                        FactInfo{.key = "name",
+                                                 .apis = "cuda",
+                                                 .specificity = FactSpecificity::Model,
+                                                 .meaning = "another name"}}),
+              "an API's own fact with the key of one that all have");
 static_assert(!std::is_constructible_v<FactKey<std::string>, std::string>,
               "a key is known when the program is built");
 
@@ -116,8 +120,8 @@ std::string content(const std::filesystem::path& path) {
     return text.str();
 }
 
-/// Whether that API tells a fact of this key.
-bool tells(std::string_view api, std::string_view key, bool is_of_device) {
+/// Whether that API reports a fact with this key.
+bool reports(std::string_view api, std::string_view key, bool is_of_device) {
     return std::ranges::any_of(kFactTable, [&](const FactInfo& row) {
         const bool is_meant = is_of_device
                                   ? row.of == FactOf::EveryDevice || row.of == FactOf::Device
@@ -126,14 +130,14 @@ bool tells(std::string_view api, std::string_view key, bool is_of_device) {
     });
 }
 
-/// Expects each key of the object to be declared as one that the API tells.
-void expect_told(std::string_view api,
-                 const Value& object,
-                 bool is_of_device,
-                 const std::filesystem::path& where) {
+/// Expects each key of the object to be declared as one that the API reports.
+void expect_declared(std::string_view api,
+                     const Value& object,
+                     bool is_of_device,
+                     const std::filesystem::path& where) {
     const auto* members = object.as_object();
     for (const auto& member : members ? *members : Value::Object{})
-        EXPECT_TRUE(tells(api, member.key, is_of_device)) << where << ": " << member.key;
+        EXPECT_TRUE(reports(api, member.key, is_of_device)) << where << ": " << member.key;
 }
 
 TEST(FactTable, HasEachKeyOfTheRecordedMachines) {
@@ -149,12 +153,12 @@ TEST(FactTable, HasEachKeyOfTheRecordedMachines) {
         const Value::Array one{*document};
         for (const auto& probe : document->as_array() ? *document->as_array() : one) {
             ++probes;
-            const auto* told = probe.at("api").as_string();
-            const auto api = told ? *told : name.substr(0, name.find('.'));
-            expect_told(api, probe.at("runtime"), false, path);
+            const auto* recorded = probe.at("api").as_string();
+            const auto api = recorded ? *recorded : name.substr(0, name.find('.'));
+            expect_declared(api, probe.at("runtime"), false, path);
             const auto* devices = probe.at("devices").as_array();
             for (const auto& device : devices ? *devices : Value::Array{})
-                expect_told(api, device, true, path);
+                expect_declared(api, device, true, path);
         }
     }
     EXPECT_GT(probes, 100);
@@ -208,8 +212,8 @@ std::string table_of(const std::vector<const FactInfo*>& rows, std::string_view 
                         : row_of({"key", "type", "meaning"}) + row_of({"---", "---", "---"});
     for (const auto* row : rows) {
         const auto key = quoted(row->key);
-        text += is_wide ? row_of({key, type_of(*row), std::string{row->says}, cell(*row)})
-                        : row_of({key, type_of(*row), std::string{row->says}});
+        text += is_wide ? row_of({key, type_of(*row), std::string{row->meaning}, cell(*row)})
+                        : row_of({key, type_of(*row), std::string{row->meaning}});
     }
     return text;
 }
@@ -230,15 +234,17 @@ std::string tables_of_all_devices() {
                     "source");
 }
 
-/// The keys of what a fact may tell; those of the moment with their members.
-std::string keys_that_tell(FactTells tells) {
+/// The keys of the facts with that specificity; those of the moment with their members.
+std::string keys_with(FactSpecificity specificity) {
     std::vector<std::string> keys;
     for (const auto& row : kFactTable) {
-        const bool is_partly = tells == FactTells::Moment && !row.momentary_members.empty();
+        const bool is_partly =
+            specificity == FactSpecificity::Moment && !row.momentary_members.empty();
         auto text = quoted(row.key);
-        if (row.tells != tells && is_partly)
+        if (row.specificity != specificity && is_partly)
             text += " (" + comma_separated(row.momentary_members, "`") + ")";
-        const bool is_meant = row.of != FactOf::Hardware && (row.tells == tells || is_partly);
+        const bool is_meant =
+            row.of != FactOf::Hardware && (row.specificity == specificity || is_partly);
         if (is_meant && std::ranges::find(keys, text) == keys.end())
             keys.push_back(text);
     }
@@ -248,10 +254,10 @@ std::string keys_that_tell(FactTells tells) {
     return list;
 }
 
-std::string table_of_what_facts_tell() {
+std::string table_by_specificity() {
     return row_of({"what it tells", "keys"}) + row_of({"---", "---"}) +
-           row_of({"which device of its model it is", keys_that_tell(FactTells::Identity)}) +
-           row_of({"the moment", keys_that_tell(FactTells::Moment)});
+           row_of({"which device of its model it is", keys_with(FactSpecificity::Identity)}) +
+           row_of({"the moment", keys_with(FactSpecificity::Moment)});
 }
 
 /// The table of the section with that heading; "" where the section has none of facts.
@@ -259,7 +265,7 @@ std::string table_under(const std::string& heading) {
     if (heading == "The same in every API")
         return tables_of_all_devices();
     if (heading == "Identifying and momentary facts")
-        return table_of_what_facts_tell();
+        return table_by_specificity();
     if (heading == "The GPU as a whole")
         return table_of(rows_where([](const FactInfo& row) { return row.of == FactOf::WholeGpu; }),
                         "source");
@@ -309,7 +315,7 @@ TEST(FactTable, IsWhatTheDocumentationShows) {
         EXPECT_EQ(page, wanted) << "GPUPROBE_ACCEPT=1 writes the page";
     for (const auto& row : kFactTable)
         EXPECT_NE(wanted.find("| " + quoted(row.key) + " | " + type_of(row) + " | " +
-                              std::string{row.says}),
+                              std::string{row.meaning}),
                   std::string::npos)
             << row.key << " is in no section";
 }
