@@ -99,7 +99,7 @@ struct WordSet {
 using AnyFact =
     std::variant<Fact<std::string>, Fact<Version>, Fact<Bytes>, Fact<bool>, Fact<WordSet>>;
 
-enum class AskedType : std::uint8_t { Word, Version, Size, Flag, Words };  // AnyFact's alternatives
+enum class FactForm : std::uint8_t { Word, Version, Size, Flag, Words };  // AnyFact's alternatives
 
 enum class FactScope : std::uint8_t { Host, Gpu, Backend };
 
@@ -109,7 +109,7 @@ class Facts;
 struct FactRow {
     FactId id = FactId::Libc;
     std::string_view key = {};
-    AskedType type = AskedType::Word;
+    FactForm type = FactForm::Word;
     FactScope scope = FactScope::Host;
     std::string_view too_low = {};  ///< reason code if the fact is below a required minimum
     std::string_view unfit = {};    ///< reason code if any other kind of term fails

@@ -546,18 +546,18 @@ Result<TermNeed> words_from(const TermText& text) {
 }
 
 /// Parses the right-hand side by the fact's type.
-Result<TermNeed> need_from(const TermText& text, AskedType type) {
+Result<TermNeed> need_from(const TermText& text, FactForm type) {
     const std::string fact{text.name};
-    if (type == AskedType::Version) {
+    if (type == FactForm::Version) {
         const auto version = parse_text(text.value, std::type_identity<Version>{});
         return version ? Result<TermNeed>{*version}
                        : refused(fact + ": expected a version like 1.2");
     }
-    if (type == AskedType::Size) {
+    if (type == FactForm::Size) {
         const auto size = size_from_text(text.value);
         return size ? Result<TermNeed>{*size} : refused(fact + ": expected a size like 8GiB");
     }
-    if (type != AskedType::Flag)
+    if (type != FactForm::Flag)
         return words_from(text);
     if (text.sign != "=" || (text.value != "true" && text.value != "false"))
         return refused(fact + ": expected =true, =false or nothing");
@@ -623,12 +623,12 @@ Result<Term> fact_term(const TermText& text) {
         return refused(scrubbed(text.name, 64) + ": no such fact");
     Term term{.fact = row->id, .relation = Relation::Equals, .name = std::string{text.text}};
     // A flag without a sign means "=true".
-    if (row->type == AskedType::Flag && text.sign.empty()) {
+    if (row->type == FactForm::Flag && text.sign.empty()) {
         term.need = true;
         return term;
     }
     term.relation = TRY(relation_of(text));
-    if (row->type == AskedType::Word || row->type == AskedType::Words) {
+    if (row->type == FactForm::Word || row->type == FactForm::Words) {
         if (term.relation != Relation::Equals && term.relation != Relation::Differs)
             return refused(std::string{text.name} + ": a word is compared with = or !=");
         // "=" and "!=" over words accept a list of alternatives.

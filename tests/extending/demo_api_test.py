@@ -38,7 +38,7 @@ API = (
 PREDICATE = (
     ("src/policy/fact.h", "    Fp16,\n", "    Wide,\n"),
     ("src/policy/fact_table.cpp", "    {.id = FactId::Fp16,",
-     '    {.id = FactId::Wide, .key = "wide", .type = AskedType::Flag, .scope = kBackend, .unfit = "not-wide",\n'
+     '    {.id = FactId::Wide, .key = "wide", .type = FactForm::Flag, .scope = kBackend, .unfit = "not-wide",\n'
      '     .read = [](F f) -> AnyFact { return device_flag(f, "demo", "wide"); }},\n'),
 )
 REASON = (
