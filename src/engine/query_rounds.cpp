@@ -120,15 +120,15 @@ void Publisher::save_cache(const store::CachedProbes& probes) const {
 QueryState state_after(QueryState state, QueryEvent event) {
     using enum QueryState;
     switch (event) {
-        case QueryEvent::Ask:
-            return Asked;
+        case QueryEvent::Start:
+            return Running;
         case QueryEvent::Defer:
-            return state == Idle ? Deferred : state == Asked ? AskedDeferred : state;
+            return state == Idle ? Deferred : state == Running ? RunningDeferred : state;
         case QueryEvent::MachineChange:
             return is_running(state) ? Outdated : state;
         case QueryEvent::End:
             // A deferral is remembered. An outdated query that could not be repeated is deferred.
-            return state == Idle || state == Asked ? Idle : Deferred;
+            return state == Idle || state == Running ? Idle : Deferred;
     }
     return state;
 }
@@ -162,7 +162,7 @@ void Queries::note(const ProbeTarget& target, QueryEvent event) {
 std::set<ProbeTarget> Queries::deferred() const {
     std::set<ProbeTarget> deferred;
     for (const auto& [target, state] : states_)
-        if (state == QueryState::Deferred || state == QueryState::AskedDeferred)
+        if (state == QueryState::Deferred || state == QueryState::RunningDeferred)
             deferred.insert(target);
     return deferred;
 }
@@ -215,7 +215,7 @@ void Queries::start(const Chosen& chosen, bool allow_wake) {
         [this](const ProbeTarget& target) { return !context_.ledger.is_suspect(target); });
     // Suspects count as running from now on, so that they are not started twice.
     for (auto target = suspects; target != due.end(); ++target) {
-        note(*target, QueryEvent::Ask);
+        note(*target, QueryEvent::Start);
         suspects_.push_back(*target);
     }
     due.erase(suspects, due.end());
@@ -259,7 +259,7 @@ void Queries::ask_all(std::vector<ProbeTarget> due) {
     // ask(), and heard() has to wait for all of them.
     naming_.insert(due.begin(), due.end());
     for (const auto& target : later)
-        note(target, QueryEvent::Ask);
+        note(target, QueryEvent::Start);
     std::ranges::move(later, std::back_inserter(held_));
     head_start_ = context_.loop.after(kHeadStart, [this] { end_head_start(); });
     for (const auto& target : due)
@@ -342,7 +342,7 @@ bool Queries::is_fresh(const ProbeTarget& target) const {
 /// Starts a worker. Drivers get twice the time if a GPU has to wake, the machine just woke, or this
 /// is the first probe since boot.
 void Queries::ask(const ProbeTarget& target) {
-    note(target, QueryEvent::Ask);
+    note(target, QueryEvent::Start);
     const bool is_slow = sleeper_woken_by(target, context_.machine.hardware) ||
                          context_.sleep.state() == SystemSleep::State::JustWoke ||
                          context_.ledger.is_cold();
@@ -427,7 +427,8 @@ void Queries::settle(const ProbeTarget& target) {
 void Queries::answered(const ProbeTarget& target, ProbeResult probe, bool is_whole) {
     auto& machine = context_.machine;
     if (machine.offers(target) && (early_.contains(target) || !machine.results.find(target))) {
-        if (is_whole && probe.outcome == Outcome::Answered && state_of(target) == QueryState::Asked)
+        if (is_whole && probe.outcome == Outcome::Answered &&
+            state_of(target) == QueryState::Running)
             settle(target);
         machine.results.keep(std::move(probe));
         early_.insert(target);

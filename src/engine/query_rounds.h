@@ -107,14 +107,14 @@ private:
 
 /// The state of a target that can be queried.
 enum class QueryState {
-    Idle,           ///< has its result, or was never requested
-    Deferred,       ///< has to wait: a GPU or the machine sleeps, or the driver is in quarantine
-    Asked,          ///< a worker runs
-    AskedDeferred,  ///< a worker runs, and the target has to be queried again later
-    Outdated,       ///< a worker runs that started before the machine changed
+    Idle,             ///< has its result, or was never requested
+    Deferred,         ///< has to wait: a GPU or the machine sleeps, or the driver is in quarantine
+    Running,          ///< a worker runs
+    RunningDeferred,  ///< a worker runs, and the target has to be queried again later
+    Outdated,         ///< a worker runs that started before the machine changed
 };
 enum class QueryEvent {
-    Ask,            ///< a worker starts
+    Start,          ///< a worker starts
     Defer,          ///< the target was requested but has to wait
     MachineChange,  ///< the result of a running worker may be out of date
     End,            ///< the worker has ended and is not started again

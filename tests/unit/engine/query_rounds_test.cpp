@@ -11,7 +11,7 @@ namespace {
 using enum QueryState;
 using Row = std::array<QueryState, 5>;
 
-constexpr Row kStates{Idle, Deferred, Asked, AskedDeferred, Outdated};
+constexpr Row kStates{Idle, Deferred, Running, RunningDeferred, Outdated};
 
 /// What becomes of kStates after the event.
 Row row_after(QueryEvent event) {
@@ -21,13 +21,13 @@ Row row_after(QueryEvent event) {
     return after;
 }
 
-TEST(QueryState, IsAskedWheneverAWorkerStarts) {
-    EXPECT_EQ(row_after(QueryEvent::Ask), (Row{Asked, Asked, Asked, Asked, Asked}));
+TEST(QueryState, IsRunningWheneverAWorkerStarts) {
+    EXPECT_EQ(row_after(QueryEvent::Start), (Row{Running, Running, Running, Running, Running}));
 }
 
 TEST(QueryState, RemembersThatItHasToWaitEvenWhileAWorkerRuns) {
     EXPECT_EQ(row_after(QueryEvent::Defer),
-              (Row{Deferred, Deferred, AskedDeferred, AskedDeferred, Outdated}));
+              (Row{Deferred, Deferred, RunningDeferred, RunningDeferred, Outdated}));
 }
 
 TEST(QueryState, IsOutdatedIfTheMachineChangesWhileAWorkerRuns) {
