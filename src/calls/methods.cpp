@@ -24,7 +24,7 @@ constexpr std::size_t kMaxEcho = 256;  // characters of the question that are re
 /// A call that is being answered.
 struct Asking {
     const MethodCall& call;
-    const AskedMachine& machine;
+    const MachineView& machine;
     const HearAnswer& heard;
 
     void send(const Value& document) const { heard({.document = json_line(document)}); }
@@ -459,7 +459,7 @@ std::optional<std::vector<Action>> needs_of(std::string_view method) {
     return entry && !entry->needs ? std::optional{entry->traits.needs} : std::nullopt;
 }
 
-void answer(const MethodCall& call, const AskedMachine& machine, const HearAnswer& heard) {
+void answer(const MethodCall& call, const MachineView& machine, const HearAnswer& heard) {
     const auto* method = find_method(call.method);
     // As the Varlink service interface specifies: an unknown method of a served interface, or an
     // unknown interface.

@@ -44,7 +44,7 @@ struct MethodCall {
 };
 
 /// The machine that a call is about, as the caller may see it. Valid only during answer().
-struct AskedMachine {
+struct MachineView {
     engine::Engine& engine;
     const FileSystem& files;
     const Report& seen;
@@ -82,7 +82,7 @@ std::optional<std::vector<Action>> needs_of(std::string_view method);
 
 /// Runs `call` and passes its answers to `heard`: during this function, or later and possibly
 /// several times if drivers have to be probed. The server must have authorized the caller before.
-void answer(const MethodCall& call, const AskedMachine& machine, const HearAnswer& heard);
+void answer(const MethodCall& call, const MachineView& machine, const HearAnswer& heard);
 
 /// The document for subscribers: {"generation","state"}.
 std::string subscription_document(const Report& report);

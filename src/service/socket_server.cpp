@@ -529,7 +529,7 @@ void SocketServer::reply_to(const std::shared_ptr<Asked>& asked) {
     forget_older();
     const auto& caller = clients_.at(connection->id()).caller;
     const auto view = views_.report_for(caller);
-    const AskedMachine machine{
+    const MachineView machine{
         .engine = context_.engine,
         .files = context_.files,
         .seen = *view.report,
