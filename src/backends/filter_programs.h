@@ -8,8 +8,8 @@
 
 namespace gpuprobe::backends {
 
-/// The properties of the environment that select a filter.
-struct Surroundings {
+/// The properties of the worker and the machine that select a refusing filter.
+struct FilterVariant {
     bool is_alone = false;  ///< in another PID namespace than the parent
     bool is_tegra = false;  ///< some ioctl numbers of NVIDIA's driver equal terminal requests
 };
@@ -27,7 +27,7 @@ inline constexpr unsigned kCloneFlags = 0;
 #endif
 
 /// The filter that refuses calls that reach beyond a process (confinement.h).
-std::span<const sock_filter> refusals(Surroundings around);
+std::span<const sock_filter> refusals(FilterVariant variant);
 
 /// The filter that allows only the calls that drivers are known to need (confinement.cpp). With
 /// `asks`, every other call, and every call that starts a process or a thread, sends a notification

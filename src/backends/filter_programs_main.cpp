@@ -210,7 +210,7 @@ void refuse_requests(scmp_filter_ctx filter, std::span<const scmp_datum_t> reque
 }
 
 /// Adds all rules of the refusing filter.
-void refuse(scmp_filter_ctx filter, Surroundings around, Steps& step) {
+void refuse(scmp_filter_ctx filter, FilterVariant variant, Steps& step) {
     // The rules do not fit calls of another architecture (32-bit programs), so all of those fail.
     step(seccomp_attr_set(filter, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS)));
     for (const int call : kRefused)
@@ -222,14 +222,14 @@ void refuse(scmp_filter_ctx filter, Surroundings around, Steps& step) {
                               SCMP_CMP(kCloneFlags, SCMP_CMP_MASKED_EQ, flag, flag)));
     refuse_requests(filter, kRequests, step);
     refuse_requests(filter, kTerminalRequests, step);
-    if (!around.is_tegra)
+    if (!variant.is_tegra)
         refuse_requests(filter, kTerminalRequestsButOnTegra, step);
     for (const auto kind : kForeignKinds)
         step(seccomp_rule_add(filter, kDenied, SCMP_SYS(ioctl), 1,
                               SCMP_A1(SCMP_CMP_MASKED_EQ, kKind, kind << 8U)));
     refuse_set_id(filter, step);
     refuse_sockets(filter, step);
-    refuse_others(filter, around.is_alone, step);
+    refuse_others(filter, variant.is_alone, step);
 }
 
 // The allowed calls, grouped by purpose, under libseccomp's names.
@@ -314,10 +314,10 @@ bool write_program(std::string_view name, const Filter& filter, const Steps& ste
     return !program.empty();
 }
 
-bool write_refusals(std::string_view name, Surroundings around) {
+bool write_refusals(std::string_view name, FilterVariant variant) {
     const Filter filter{seccomp_init(SCMP_ACT_ALLOW)};
     Steps steps;
-    refuse(filter.get(), around, steps);
+    refuse(filter.get(), variant, steps);
     return write_program(name, filter, steps);
 }
 
@@ -341,10 +341,10 @@ namespace {
 constexpr std::string_view kEnd = R"(
 }  // namespace
 
-std::span<const sock_filter> refusals(Surroundings around) {
-    if (around.is_alone)
-        return around.is_tegra ? std::span{kAloneOnTegra} : std::span<const sock_filter>{kAlone};
-    return around.is_tegra ? std::span{kAmongOthersOnTegra} : std::span<const sock_filter>{kAmongOthers};
+std::span<const sock_filter> refusals(FilterVariant variant) {
+    if (variant.is_alone)
+        return variant.is_tegra ? std::span{kAloneOnTegra} : std::span<const sock_filter>{kAlone};
+    return variant.is_tegra ? std::span{kAmongOthersOnTegra} : std::span<const sock_filter>{kAmongOthers};
 }
 
 std::span<const sock_filter> known_calls(bool asks) {
