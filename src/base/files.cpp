@@ -384,9 +384,12 @@ bool is_open_to_others(const struct stat& folder) {
 /// Looks a path up piece by piece, with a descriptor for each folder, and checks each step.
 class Walk {
 public:
-    /// `told`: the path that errors show.
-    Walk(const std::string& path, const std::string& told, FolderTrust trust, MissingFolder missing)
-        : path_{path}, told_{told}, trust_{trust}, missing_{missing} {}
+    /// `shown`: the path that errors show.
+    Walk(const std::string& path,
+         const std::string& shown,
+         FolderTrust trust,
+         MissingFolder missing)
+        : path_{path}, shown_{shown}, trust_{trust}, missing_{missing} {}
 
     Result<OpenFolder> to_its_end() {
         // follow() puts the target of a link in front of the remaining pieces.
@@ -424,17 +427,17 @@ private:
             const mode_t mode = trust_ == FolderTrust::Own ? 0700 : 0755;
             // EEXIST: another process was faster. The checks below apply to its folder as well.
             if (::mkdirat(here_.get(), name.c_str(), mode) != 0 && errno != EEXIST)
-                return errno_error(told_, errno);
+                return errno_error(shown_, errno);
             next = opened(name);
         }
         struct stat info = {};
         if (!next || ::fstat(next.get(), &info) != 0)
-            return errno_error(told_, errno);
+            return errno_error(shown_, errno);
         seen_ += "/" + name;
         if (S_ISLNK(info.st_mode))
             return follow(next, info);
         if (!S_ISDIR(info.st_mode))
-            return errno_error(told_, ENOTDIR);
+            return errno_error(shown_, ENOTDIR);
         return enter(std::move(next));
     }
 
@@ -448,13 +451,13 @@ private:
             return refusal("is a link that " + owner(is_open_ ? opener_ : info.st_uid) +
                            " could lead elsewhere");
         if (++links_ > kMaxLinks)
-            return errno_error(told_, ELOOP);
+            return errno_error(shown_, ELOOP);
         std::array<char, PATH_MAX> target = {};
         // The empty path reads the link that was opened and checked, not its current
         // replacement.
         const auto length = ::readlinkat(link.get(), "", target.data(), target.size());
         if (length < 0)
-            return errno_error(told_, errno);
+            return errno_error(shown_, errno);
         const std::string_view text{target.data(), static_cast<std::size_t>(length)};
         push(text);
         return text.starts_with('/') ? start_at("/") : Status{Done{}};
@@ -463,7 +466,7 @@ private:
     /// Makes `folder` the current folder, and records whether other users can change the path.
     Status enter(UniqueFd folder) {
         if (!folder || ::fstat(folder.get(), &info_) != 0)
-            return errno_error(told_, errno);
+            return errno_error(shown_, errno);
         here_ = std::move(folder);
         if (is_open_to_others(info_) && !is_open_) {
             is_open_ = true;
@@ -488,11 +491,11 @@ private:
     [[nodiscard]] Error refusal(const std::string& problem) const {
         const auto place = seen_.empty() ? std::string{"/"} : seen_;
         return Error{ErrorCode::PermissionDenied,
-                     told_ + ": " + (place == told_ ? "" : place + " ") + problem};
+                     shown_ + ": " + (place == shown_ ? "" : place + " ") + problem};
     }
 
     const std::string& path_;
-    const std::string& told_;
+    const std::string& shown_;
     FolderTrust trust_;
     MissingFolder missing_;
     UniqueFd here_ = {};

@@ -296,7 +296,7 @@ void DeviceWatch::look() {
 void DeviceWatch::ask_nvml() {
     const auto now = clock_.monotonic();
     // Query at once for a new context, because it may be gone soon.
-    const bool is_due = now >= next_ask_ || watcher_.untold_since() > last_ask_;
+    const bool is_due = now >= next_ask_ || watcher_.unreported_since() > last_ask_;
     if (is_asking_ || !is_due || refusals_ >= kMaxRefusals)
         return;
     last_ask_ = now;
@@ -384,9 +384,9 @@ private:
         const auto now = clock_.monotonic();
         // NVML needs a while. Until then the first line would be incomplete.
         const bool is_ready = watch_.is_settled() || now >= until_;
-        if (!is_ready || (told_at_ && now - *told_at_ < kBetween))
+        if (!is_ready || (printed_at_ && now - *printed_at_ < kBetween))
             return;
-        told_at_ = now;
+        printed_at_ = now;
         show(seen);
         is_done_ = is_once_;
     }
@@ -420,7 +420,7 @@ private:
 
     /// The process has ended, or never existed if nothing was printed yet.
     void ended() {
-        if (!told_at_)
+        if (!printed_at_)
             return give_up(
                 {ErrorCode::NotFound, fmt::format("watch: there is no process {}", pid_)});
         is_done_ = true;
@@ -437,7 +437,7 @@ private:
     bool is_once_;
     SystemClock clock_ = {};
     MonotonicTime until_;
-    std::optional<MonotonicTime> told_at_ = {};
+    std::optional<MonotonicTime> printed_at_ = {};
     bool is_done_ = false;
     bool is_live_ = false;
     std::optional<Error> problem_ = {};

@@ -498,8 +498,8 @@ Status Engine::capture(const std::string& folder, Redaction* mask) const {
     return write_capture(folder, machine.source, machine.results.all(), impl_->clock.wall(), mask);
 }
 
-void Engine::on_slow(std::function<void(const std::string&)> told) {
-    impl_->slow = std::move(told);
+void Engine::on_slow(std::function<void(const std::string&)> notify) {
+    impl_->slow = std::move(notify);
 }
 
 void Engine::on_change(std::function<void()> changed) {

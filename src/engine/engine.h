@@ -173,7 +173,7 @@ public:
 
     /// Sets a callback that gets a line for the log when a driver has not answered within
     /// ProbeLimits::warn.
-    void on_slow(std::function<void(const std::string&)> told);
+    void on_slow(std::function<void(const std::string&)> notify);
     /// Adds a callback that is called after each new generation of the report.
     void on_change(std::function<void()> changed);
 

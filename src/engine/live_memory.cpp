@@ -44,7 +44,7 @@ bool has_reading(const GpuMemory& memory, std::string_view source, std::string_v
 }
 
 /// Whether that API has reported the GPU's free memory.
-bool told_free(const Gpu& gpu, std::string_view api) {
+bool has_reported_free(const Gpu& gpu, std::string_view api) {
     const auto view = gpu.apis.find(std::string{api});
     return view != gpu.apis.end() && view->second.outcome == Outcome::Answered &&
            free_memory(view->second.device).has_value();
@@ -71,10 +71,11 @@ std::optional<Gpu> assembled(const LiveMemoryReader::Question& question,
 
 /// Whether the free memory is from this probe. A partition has no time of its reading, so check its
 /// API's view instead.
-bool is_told_by(const ProbeResult& probe, const Gpu& fresh) {
+bool is_reported_by(const ProbeResult& probe, const Gpu& fresh) {
     if (!fresh.memory.free)
         return false;
-    return partition_of(fresh) ? told_free(fresh, probe.api) : fresh.memory.free_at == probe.at;
+    return partition_of(fresh) ? has_reported_free(fresh, probe.api)
+                               : fresh.memory.free_at == probe.at;
 }
 
 /// The results, with this one in place of an older one of the same probe.
@@ -104,7 +105,7 @@ std::optional<std::string> kernel_source(const GpuMemory& memory) {
 std::vector<ProbeTarget> memory_targets(const Gpu& gpu, const std::vector<ProbeTarget>& targets) {
     std::vector<ProbeTarget> serving;
     for (const auto* api : by_trust(&ApiTrust::free)) {
-        if (api->id == Api::Cuda || !told_free(gpu, api->word))
+        if (api->id == Api::Cuda || !has_reported_free(gpu, api->word))
             continue;
         const auto& view = gpu.apis.at(std::string{api->word});
         std::ranges::copy_if(targets, std::back_inserter(serving), [&](const ProbeTarget& target) {
@@ -133,7 +134,7 @@ void refresh_power(const FileSystem& files, Machine& machine) {
 }
 
 bool refresh_slowdowns(const FileSystem& files, WallTime now, Machine& machine) {
-    bool is_told = false;
+    bool is_reported = false;
     for (auto& device : machine.devices) {
         // Skip devices that never reported slowdowns, but clear those that no longer do.
         const auto words = slowdowns_of(files, device);
@@ -141,9 +142,9 @@ bool refresh_slowdowns(const FileSystem& files, WallTime now, Machine& machine) 
             continue;
         device.extra[kernel_facts::kSlowdowns.name] = to_value(words);
         device.sensed_at = words ? std::optional{now} : std::nullopt;
-        is_told = true;
+        is_reported = true;
     }
-    return is_told;
+    return is_reported;
 }
 
 void refresh_accelerators(const FileSystem& files, Report& report) {
@@ -248,7 +249,7 @@ void LiveMemoryReader::probed(const ProbeTarget& target, const ProbeResult& prob
 /// If the probe did not report this GPU's free memory, the last known values with the reasons.
 LiveMemory LiveMemoryReader::memory_after(const ProbeResult& probe, const Question& question) {
     auto fresh = assembled(question, with(question.probes, probe), clock_.wall());
-    if (fresh && is_told_by(probe, *fresh)) {
+    if (fresh && is_reported_by(probe, *fresh)) {
         // The value is as old as the probe, also for a partition.
         fresh->memory.free_at = probe.at;
         return kept(fresh->id, fresh->memory, probe.api);

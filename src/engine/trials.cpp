@@ -61,10 +61,10 @@ std::optional<Load> load_of(const FileSystem& files,
             return Load{.percent = *percent, .source = "amdgpu-sysfs"};
     }
     const auto nvml = gpu.apis.find("nvml");
-    const auto told =
+    const auto reported =
         nvml == gpu.apis.end() ? std::nullopt : fact(nvml->second.device, facts::kGpuUtilization);
-    if (told)
-        return Load{.percent = *told, .source = "nvml"};
+    if (reported)
+        return Load{.percent = *reported, .source = "nvml"};
     const auto awake = meter.percent(files, gpu.id, now);
     return awake ? std::optional{Load{.percent = *awake, .source = "idle-residency"}}
                  : std::nullopt;

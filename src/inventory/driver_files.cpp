@@ -341,11 +341,11 @@ constexpr std::array kWords{kPower, kSignal, kHeat, kRegulatorHeat, kOther};
 using Found = std::set<std::string_view>;
 
 std::vector<std::string> in_order(const Found& found) {
-    std::vector<std::string> told;
+    std::vector<std::string> ordered;
     for (const auto word : kWords)
         if (found.contains(word))
-            told.emplace_back(word);
-    return told;
+            ordered.emplace_back(word);
+    return ordered;
 }
 
 // amdgpu -----------------------------------------------------------------------------------------
@@ -395,7 +395,7 @@ std::optional<std::uint64_t> throttle_status(std::string_view metrics) {
 }
 
 /// The reasons that amdgpu reports.
-std::optional<Found> told_by_amdgpu(const FileSystem& files, const std::string& device) {
+std::optional<Found> reasons_by_amdgpu(const FileSystem& files, const std::string& device) {
     const auto metrics = files.read(device + "/gpu_metrics", kMaxMetrics);
     const auto status = metrics ? throttle_status(*metrics) : std::nullopt;
     if (!status)
@@ -473,7 +473,7 @@ bool add_reasons(const FileSystem& files, const ReasonFiles& where, Found& found
 }
 
 /// The reasons that i915 or xe reports for any GT; nullopt if it reports them for none.
-std::optional<Found> told_by_intel(const FileSystem& files, const std::string& device) {
+std::optional<Found> reasons_by_intel(const FileSystem& files, const std::string& device) {
     Found found;
     bool is_known = false;
     for (const auto& part : intel_parts(files, device))
@@ -516,9 +516,9 @@ std::optional<std::vector<std::string>> slowdowns_of(const FileSystem& files,
         return std::nullopt;
     std::optional<Found> found;
     if (device.driver == "amdgpu")
-        found = told_by_amdgpu(files, path);
+        found = reasons_by_amdgpu(files, path);
     else if (device.driver == "i915" || device.driver == "xe")
-        found = told_by_intel(files, path);
+        found = reasons_by_intel(files, path);
     return found ? std::optional{in_order(*found)} : std::nullopt;
 }
 

@@ -275,7 +275,7 @@ Value bounded_runtime(const Value& runtime) {
 /// Whether the exit status is unknown, or the worker's reaper received SIGTERM: the machine is
 /// shutting down, or the service was stopped.
 bool was_ended_from_outside(const WorkerExit& exit) {
-    return !exit.signal && exit.code.value_or(kExitToldToEnd) == kExitToldToEnd;
+    return !exit.signal && exit.code.value_or(kExitTerminated) == kExitTerminated;
 }
 
 Reason output_reason(const std::vector<std::string>& lines) {
@@ -366,7 +366,7 @@ void Transcript::add_device(DeviceFacts facts) {
 }
 
 /// The reported facts without an outcome; without any facts if the frames are malformed.
-ProbeResult Transcript::told(const ProbeTarget& target) const {
+ProbeResult Transcript::reported(const ProbeTarget& target) const {
     ProbeResult result{
         .api = target.api, .driver = target.driver, .stage = target.stage, .device = target.device};
     if (!is_malformed()) {
@@ -378,13 +378,13 @@ ProbeResult Transcript::told(const ProbeTarget& target) const {
 }
 
 ProbeResult Transcript::so_far(const ProbeTarget& target) const {
-    auto result = told(target);
+    auto result = reported(target);
     result.outcome = Outcome::Answered;
     return result;
 }
 
 ProbeResult Transcript::conclude(const ProbeTarget& target, const Ending& ending) const {
-    auto result = told(target);
+    auto result = reported(target);
     if (!is_malformed()) {
         const auto exit = ending.exit.value_or(WorkerExit{});
         result.exit_code = exit.code;

@@ -153,7 +153,7 @@ public:
 private:
     void add(Frame frame);
     void add_device(DeviceFacts facts);
-    [[nodiscard]] ProbeResult told(const ProbeTarget& target) const;
+    [[nodiscard]] ProbeResult reported(const ProbeTarget& target) const;
     void take_verdict(ProbeResult& result) const;
     void judge(const Ending& ending, ProbeResult& result) const;
     void judge_malformed(ProbeResult& result) const;

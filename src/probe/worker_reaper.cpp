@@ -174,7 +174,7 @@ Reaped reap(pid_t worker, siginfo_t& end) {
 }
 
 /// Waits up to `limit` (null: without a limit); true if SIGTERM arrives before `other`.
-bool is_told_to_end(const timespec* limit, int other = SIGTERM) {
+bool receives_sigterm(const timespec* limit, int other = SIGTERM) {
     sigset_t awaited;
     ::sigemptyset(&awaited);
     ::sigaddset(&awaited, SIGTERM);
@@ -184,9 +184,9 @@ bool is_told_to_end(const timespec* limit, int other = SIGTERM) {
 
 /// Whether the worker was ended by the same shutdown as this process. Both get SIGTERM then, and
 /// this process may see the worker's end before its own signal.
-bool was_told_with_us(const siginfo_t& end, bool is_told) {
-    const bool was_told = end.si_code == CLD_KILLED && end.si_status == SIGTERM;
-    return was_told && (is_told || is_told_to_end(&kTogether));
+bool was_ended_with_us(const siginfo_t& end, bool has_sigterm) {
+    const bool was_terminated = end.si_code == CLD_KILLED && end.si_status == SIGTERM;
+    return was_terminated && (has_sigterm || receives_sigterm(&kTogether));
 }
 
 /// Kills the worker's remaining processes. In a PID namespace, killing the init process ends all
@@ -224,7 +224,7 @@ void keep(const Kept& kept) {
     siginfo_t end = {};
     timespec pause = {.tv_sec = 0, .tv_nsec = kFirstPause};
     int rounds = 0;
-    bool is_told = false;
+    bool has_sigterm = false;
     bool is_killed = false;
     for (bool is_over = false;;) {
         const auto reaped = reap(worker, end);
@@ -238,8 +238,8 @@ void keep(const Kept& kept) {
             pause.tv_nsec = kFirstPause;
             continue;
         }
-        if (is_told_to_end(is_over ? &pause : nullptr, SIGCHLD)) {
-            is_over = is_told = true;
+        if (receives_sigterm(is_over ? &pause : nullptr, SIGCHLD)) {
+            is_over = has_sigterm = true;
             (void)reap(worker, end);  // it may have ended by itself just before
             is_killed = is_killed || end.si_pid == 0;
             if (end.si_pid == 0)
@@ -248,8 +248,8 @@ void keep(const Kept& kept) {
             pause.tv_nsec = std::min(2 * pause.tv_nsec, kLongestPause);
         }
     }
-    if (is_killed || was_told_with_us(end, is_told))
-        ::_exit(kExitToldToEnd);
+    if (is_killed || was_ended_with_us(end, has_sigterm))
+        ::_exit(kExitTerminated);
     leave_as(end);
 }
 

@@ -6,7 +6,7 @@
 namespace gpuprobe::inline probe {
 
 /// The exit status that shells use for a program ended by SIGTERM.
-constexpr int kExitToldToEnd = 128 + 15;
+constexpr int kExitTerminated = 128 + 15;
 
 /// The reaper: a process between a worker and the process that launched it. It is the parent of
 /// everything that the worker starts, even after a setsid() there (PR_SET_CHILD_SUBREAPER,
@@ -26,7 +26,7 @@ struct Kept {
 };
 
 /// Waits for the worker (a child of this process), kills everything it left behind, and exits. On
-/// SIGTERM it kills the worker with SIGKILL and exits with kExitToldToEnd, because the worker did
+/// SIGTERM it kills the worker with SIGKILL and exits with kExitTerminated, because the worker did
 /// not cause its own end.
 [[noreturn]] void keep(const Kept& kept);
 

@@ -282,14 +282,14 @@ private:
 
 /// The init process: mounts /proc, writes the mount's errno (0: success) to its second argument,
 /// then waits until the other end of `lifeline` is closed.
-[[noreturn]] void be_first_process(int lifeline, int told) {
+[[noreturn]] void be_first_process(int lifeline, int report) {
     struct sigaction ignored = {};
     ignored.sa_handler = SIG_IGN;
     ::sigaction(SIGCHLD, &ignored, nullptr);  // the kernel reaps the orphans that init inherits
     (void)::prctl(PR_SET_NAME, "gpuprobe-first", 0, 0, 0);
     const bool is_mounted = ::mount("proc", "/proc", "proc", kPlain | MS_NOEXEC, nullptr) == 0;
     const int problem = is_mounted ? 0 : errno;
-    (void)!::write(told, &problem, sizeof problem);
+    (void)!::write(report, &problem, sizeof problem);
     if (!is_mounted)
         ::_exit(EXIT_FAILURE);
     // Keep only the lifeline: any other descriptor could hold a pipe open that must close.
@@ -388,22 +388,22 @@ bool Namespaces::enter() const {
 
 pid_t Namespaces::start_first_process(int& lifeline) {
     std::array<int, 2> line = {-1, -1};
-    std::array<int, 2> told = {-1, -1};
-    if (::pipe2(line.data(), O_CLOEXEC) != 0 || ::pipe2(told.data(), O_CLOEXEC) != 0)
+    std::array<int, 2> report = {-1, -1};
+    if (::pipe2(line.data(), O_CLOEXEC) != 0 || ::pipe2(report.data(), O_CLOEXEC) != 0)
         return -1;
     const pid_t first = ::fork();
     if (first == 0) {
         ::close(line[1]);
-        be_first_process(line[0], told[1]);
+        be_first_process(line[0], report[1]);
     }
     ::close(line[0]);
-    ::close(told[1]);
+    ::close(report[1]);
     // EPERM remains if the init process ended before it could report.
     int problem = first < 0 ? errno : EPERM;
     if (first > 0)
-        while (::read(told[0], &problem, sizeof problem) < 0 && errno == EINTR)
+        while (::read(report[0], &problem, sizeof problem) < 0 && errno == EINTR)
             continue;
-    ::close(told[0]);
+    ::close(report[0]);
     lifeline = line[1];
     errno = problem;
     return problem == 0 ? first : -1;

@@ -137,8 +137,8 @@ void Watcher::add_drm(const ProcessFiles& open, Shares& shares) {
 void Watcher::add_kfd(pid_t pid, const ProcessFiles& open, Shares& shares) const {
     if (open.is_open_known && !contains(open.nodes, kKfdNode))
         return;
-    const auto told = kfd_memory(files_, pid).value_or(std::map<std::string, Bytes>{});
-    for (const auto& [id, memory] : told) {
+    const auto by_gpu = kfd_memory(files_, pid).value_or(std::map<std::string, Bytes>{});
+    for (const auto& [id, memory] : by_gpu) {
         const auto place = kfd_.find(id);
         if (place == kfd_.end() || memory < kLeast)
             continue;
@@ -187,16 +187,16 @@ void Watcher::add_nvidia(const Process& process,
             nvidia_open_.try_emplace({process.pid, process.started}, NvidiaOpen{.since = now})
                 .first->second;
         known.mapped = open.mapped;
-        if (has_context && !known.untold_since && !nvml_.contains(process.pid))
-            known.untold_since = now;
+        if (has_context && !known.unreported_since && !nvml_.contains(process.pid))
+            known.unreported_since = now;
     }
     wants_nvml_ |= has_node || !places.empty();
     // In a container, an old driver reports process numbers of the host, which may match an
     // unrelated process here.
     const bool may_be_another = open.is_open_known && !has_node && places.empty();
-    const auto told = nvml_.find(process.pid);
-    if (told != nvml_.end() && !may_be_another)
-        return add_entries(told->second, shares);
+    const auto reported = nvml_.find(process.pid);
+    if (reported != nvml_.end() && !may_be_another)
+        return add_entries(reported->second, shares);
     if (has_context && places.size() == 1)  // with several open devices, we can't know which one
         shares[*places.begin()].is_used = shares[*places.begin()].computes = true;
 }
@@ -318,11 +318,11 @@ void Watcher::keep_most(const Shares& shares) {
 void Watcher::count_nvml() {
     Shares all;
     for (const auto& [process, open] : nvidia_open_) {
-        const auto told = nvml_.find(process.first);
-        if (told == nvml_.end())
+        const auto reported = nvml_.find(process.first);
+        if (reported == nvml_.end())
             continue;
         Shares shares;
-        add_entries(told->second, shares);
+        add_entries(reported->second, shares);
         for (auto& [place, share] : shares) {
             if (!share.is_used)
                 continue;
@@ -360,15 +360,15 @@ void Watcher::add_nvml(const ProbeResult& answer, MonotonicTime asked) {
     for (auto& [process, open] : nvidia_open_) {
         open.is_asked |= is_whole && open.since <= asked;
         if (nvml_.contains(process.first))
-            open.untold_since.reset();
+            open.unreported_since.reset();
     }
     count_nvml();
 }
 
-std::optional<MonotonicTime> Watcher::untold_since() const {
+std::optional<MonotonicTime> Watcher::unreported_since() const {
     std::optional<MonotonicTime> last;
     for (const auto& [process, open] : nvidia_open_)
-        last = std::max(last, open.untold_since);  // nullopt is less than any time
+        last = std::max(last, open.unreported_since);  // nullopt is less than any time
     return last;
 }
 
@@ -393,7 +393,7 @@ void Watcher::finish() {
     const bool took_nvidia = std::ranges::any_of(
         most_, [this](const auto& share) { return devices_[share.first].has_nvml; });
     const bool was_missed = std::ranges::any_of(nvidia_open_, [](const auto& entry) {
-        return !entry.second.is_asked || entry.second.untold_since;
+        return !entry.second.is_asked || entry.second.unreported_since;
     });
     if (was_missed && !took_nvidia)
         doubts_.insert(Doubt::EndedTooSoon);

@@ -65,7 +65,7 @@ public:
     [[nodiscard]] bool wants_nvml() const { return wants_nvml_; }
     /// When we first saw the newest context that NVML has not reported yet; nullopt if there is
     /// none. Such a context may end soon, so NVML should be queried quickly.
-    [[nodiscard]] std::optional<MonotonicTime> untold_since() const;
+    [[nodiscard]] std::optional<MonotonicTime> unreported_since() const;
     /// Adds the result of NVML's stage kProcessesStage, which was started at `asked`. A failed
     /// result changes nothing.
     void add_nvml(const ProbeResult& answer, MonotonicTime asked);
@@ -114,7 +114,7 @@ private:
         MonotonicTime since = {};
         bool is_asked = false;  ///< NVML has been queried since then
         /// When we first saw a context that NVML has not reported yet.
-        std::optional<MonotonicTime> untold_since = {};
+        std::optional<MonotonicTime> unreported_since = {};
         std::vector<std::string> mapped = {};  ///< mapped files at the last look
     };
 

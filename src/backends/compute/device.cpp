@@ -27,12 +27,12 @@ void nap() {
 
 ComputeLimits limits_from(const DeviceFacts& facts, const char* fp16_key) {
     const bool is_cpu = facts.type == DeviceType::Cpu;
-    const auto told = facts.memory ? facts.memory->free : std::nullopt;
+    const auto reported = facts.memory ? facts.memory->free : std::nullopt;
     // The keys are the same for OpenCL, Level Zero and Vulkan; a missing fact leaves the limit
     // unknown.
     const auto largest = facts.extra.at("max_memory_allocation_size").as_unsigned();
     return ComputeLimits{
-        .free = is_cpu ? free_host_memory() : told,
+        .free = is_cpu ? free_host_memory() : reported,
         .max_buffer = largest ? std::optional{Bytes{*largest}} : std::nullopt,
         .is_cpu = is_cpu,
         .has_fp16 = facts.extra.at(fp16_key).as_bool().value_or(false),

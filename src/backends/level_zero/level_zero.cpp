@@ -239,8 +239,8 @@ Attempt<Done> LevelZeroDevice::finish() {
 std::optional<Bytes> free_memory_of(const DeviceFacts& facts) {
     if (facts.type == DeviceType::Integrated)
         return free_host_memory();
-    if (const auto told = facts.pci ? sysman_free_memory(*facts.pci) : std::nullopt)
-        return told;
+    if (const auto reported = facts.pci ? sysman_free_memory(*facts.pci) : std::nullopt)
+        return reported;
     const auto total = facts.memory ? facts.memory->total : std::nullopt;
     return total ? std::optional{Bytes{total->count / kSurelyFree}} : std::nullopt;
 }

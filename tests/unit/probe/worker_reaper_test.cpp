@@ -65,7 +65,7 @@ TEST_P(Keeper, SaysThatItWasToldToEnd) {
     ::kill(kept.keeper, SIGTERM);
     const int status = end_of(kept);
     EXPECT_TRUE(WIFEXITED(status));
-    EXPECT_EQ(WEXITSTATUS(status), kExitToldToEnd);
+    EXPECT_EQ(WEXITSTATUS(status), kExitTerminated);
 }
 
 /// As at a shutdown, in whatever order they hear it.
@@ -76,7 +76,7 @@ TEST_P(Keeper, SaysSoWhenAllAreTold) {
         ::kill(i % 2 == 0 ? kept.keeper : kept.worker, SIGTERM);
         const int status = end_of(kept);
         EXPECT_TRUE(WIFEXITED(status)) << i;
-        EXPECT_EQ(WEXITSTATUS(status), kExitToldToEnd) << i;
+        EXPECT_EQ(WEXITSTATUS(status), kExitTerminated) << i;
     }
 }
 

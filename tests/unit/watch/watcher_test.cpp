@@ -289,9 +289,9 @@ TEST(Watcher, DoubtsWhereAContextWasGoneBeforeNvmlToldOnWhichOfSeveralItIs) {
         (void)fixture.look(seconds{1});
         fixture.watcher.add_nvml(nvml(1, 99, mib(600).count), seconds{2});
         fixture.map(kRoot, {"/usr/lib/libcuda.so.1", "/dev/nvidia-uvm"});
-        EXPECT_EQ(fixture.watcher.untold_since(), std::nullopt);
+        EXPECT_EQ(fixture.watcher.unreported_since(), std::nullopt);
         EXPECT_EQ(fixture.look(seconds{3}), Uses{});
-        EXPECT_EQ(fixture.watcher.untold_since(), seconds{3});
+        EXPECT_EQ(fixture.watcher.unreported_since(), seconds{3});
         fixture.watcher.add_nvml(nvml(1, is_told ? kRoot : 99, mib(600).count), seconds{4});
         fixture.watcher.finish();
         EXPECT_EQ(fixture.watcher.doubts(), is_told ? Doubts{} : Doubts{Doubt::EndedTooSoon});
