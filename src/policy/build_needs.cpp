@@ -251,11 +251,11 @@ private:
 };
 
 /// Splits the description into parts.
-std::vector<Part> parts_of(const DescribedBuild& told,
+std::vector<Part> parts_of(const DescribedBuild& build,
                            const std::vector<std::string>& brings,
                            const Rules& rules) {
     std::set<std::string> names;
-    for (const auto* words : {&told.needs, &told.brings, &told.code})
+    for (const auto* words : {&build.needs, &build.brings, &build.code})
         for (const auto& [name, list] : *words)
             names.insert(name);
     std::vector<Part> parts;
@@ -265,15 +265,15 @@ std::vector<Part> parts_of(const DescribedBuild& told,
     };
     for (const auto& name : names) {
         auto& part = parts.emplace_back(name.empty() ? "the build" : name, rules);
-        each(told.needs, name, [&](const auto& word) {
+        each(build.needs, name, [&](const auto& word) {
             // A needed library that the application bundles counts as bundled.
             if (is_brought(brings, std::string_view{word}))
                 part.add_brought(word);
             else
                 part.add_need(word);
         });
-        each(told.brings, name, [&part](const auto& word) { part.add_brought(word); });
-        each(told.code, name, [&part](const auto& word) { part.add_code(word); });
+        each(build.brings, name, [&part](const auto& word) { part.add_brought(word); });
+        each(build.code, name, [&part](const auto& word) { part.add_code(word); });
     }
     return parts;
 }
@@ -364,10 +364,10 @@ std::optional<std::string> code_problem(std::string_view word) {
     return "none of sm_90, compute_90@9.1, gfx1100, spirv and the words of APIs";
 }
 
-InstalledNeeds needs_of(const DescribedBuild& told,
+InstalledNeeds needs_of(const DescribedBuild& build,
                         const std::vector<std::string>& brings,
                         const Rules& rules) {
-    const auto parts = parts_of(told, brings, rules);
+    const auto parts = parts_of(build, brings, rules);
     InstalledNeeds needs;
     for (const auto& part : parts) {
         // A part that names no API concerns the whole program.

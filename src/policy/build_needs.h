@@ -75,9 +75,9 @@ struct BuildNeeds {
 /// By our backend names, including "cpu".
 using InstalledNeeds = std::map<std::string, std::vector<BuildNeeds>, std::less<>>;
 
-/// The needs of a described build. `told` must contain only valid words; `brings` is the profile's
+/// The needs of a described build. `build` must contain only valid words; `brings` is the profile's
 /// list.
-InstalledNeeds needs_of(const DescribedBuild& told,
+InstalledNeeds needs_of(const DescribedBuild& build,
                         const std::vector<std::string>& brings,
                         const Rules& rules);
 /// The needs of variants. Errors: InvalidRequest for a name that isn't a variant for that host.

@@ -17,7 +17,7 @@ using knowledge::ListForm;
 struct CallerScene {
     const Gpu& gpu;
     const ApiView& view;
-    const Selection& told;
+    const Selection& selection;
     const Variables& callers;
     const Variables& answer;
     std::string_view api = {};
@@ -70,7 +70,7 @@ std::optional<std::uint64_t> index_of(const ApiView& view) {
 /// The GPU's position among the API's GPUs in order of PCI address.
 std::optional<std::string> rank_of(const CallerScene& scene) {
     return selector_fact(std::string{scene.api} + "_pci_ranks",
-                         {.report = scene.told.report, .gpus = {&scene.gpu}});
+                         {.report = scene.selection.report, .gpus = {&scene.gpu}});
 }
 
 /// The number of GPUs of this vendor in the API, and whether all have the same kind.
@@ -81,7 +81,7 @@ struct Ranked {
 
 Ranked ranked_in(const CallerScene& scene) {
     Ranked ranked;
-    for (const auto& gpu : scene.told.report.gpus) {
+    for (const auto& gpu : scene.selection.report.gpus) {
         if (gpu.vendor != scene.gpu.vendor || !gpu.apis.contains(std::string{scene.api}))
             continue;
         ++ranked.count;
@@ -155,14 +155,14 @@ bool by_backend(const std::string& value, const CallerScene& scene) {
 }
 
 /// Whether the answer leaves only the selected GPUs visible, which are then numbered from 0.
-bool leaves_only_those_told(const CallerScene& scene) {
+bool leaves_only_selected(const CallerScene& scene) {
     const auto said = [&scene](const char* name) {
         const auto found = scene.answer.find(name);
         return found == scene.answer.end() ? std::string{} : found->second;
     };
     const auto files = said("VK_DRIVER_FILES");
     return said("MESA_VK_DEVICE_SELECT").ends_with('!') || said("DRI_PRIME").ends_with('!') ||
-           (!files.empty() && files == selector_fact("vulkan_own_manifest", scene.told));
+           (!files.empty() && files == selector_fact("vulkan_own_manifest", scene.selection));
 }
 
 /// GGML_VK_VISIBLE_DEVICES: a list without numbers selects no GPU. Indices can't be resolved to
@@ -172,10 +172,10 @@ bool by_ggml(const std::string& value, const CallerScene& scene) {
     if (items.empty() || !parse_number<std::uint64_t>(items.front()))
         return true;
     // Our answer replaces the list, or the number of visible devices is unknown.
-    if (scene.answer.contains("GGML_VK_VISIBLE_DEVICES") || !leaves_only_those_told(scene))
+    if (scene.answer.contains("GGML_VK_VISIBLE_DEVICES") || !leaves_only_selected(scene))
         return false;
     return std::ranges::any_of(items, [&scene](const std::string& item) {
-        return parse_number<std::uint64_t>(item).value_or(0) >= scene.told.gpus.size();
+        return parse_number<std::uint64_t>(item).value_or(0) >= scene.selection.gpus.size();
     });
 }
 
@@ -262,7 +262,7 @@ bool by_prime(const std::string& value, const CallerScene& scene) {
     const auto is_there = [&](const Gpu& gpu) {
         return gpu.apis.contains(std::string{scene.api}) && is_named(gpu);
     };
-    return !is_named(scene.gpu) && std::ranges::any_of(scene.told.report.gpus, is_there);
+    return !is_named(scene.gpu) && std::ranges::any_of(scene.selection.report.gpus, is_there);
 }
 
 /// How a form of list hides GPUs.
@@ -319,14 +319,14 @@ std::vector<Reason> hidden_by(const Variables& callers,
                               const Access& access,
                               std::string_view backend,
                               const Gpu& gpu,
-                              const Selection& told,
+                              const Selection& selection,
                               const Variables& answer) {
     std::vector<Reason> reasons;
     const auto api = api_below(backend);
     const auto view = gpu.apis.find(std::string{api});
     if (view == gpu.apis.end())
         return reasons;
-    const CallerScene scene{gpu, view->second, told, callers, answer, api};
+    const CallerScene scene{gpu, view->second, selection, callers, answer, api};
     for (const auto& reader : knowledge::Selectors::current().readers()) {
         if (reader.api != api)
             continue;

@@ -130,12 +130,12 @@ bool is_nearer(const Route& route, const Route& other) {
 }
 
 void add_obstacle(Reason reason, std::vector<Reason>& reasons) {
-    for (auto& told : reasons) {
-        if (outbids(told, reason))
+    for (auto& known : reasons) {
+        if (outbids(known, reason))
             return;
         // The new minimum includes the old one.
-        if (outbids(reason, told)) {
-            told = std::move(reason);
+        if (outbids(reason, known)) {
+            known = std::move(reason);
             return;
         }
     }

@@ -52,13 +52,13 @@ Variables environment_of(const Profile& profile,
 std::vector<std::string_view> hiding_variables();
 
 /// A `hidden-by-environment` for each caller variable that is known to hide the GPU from the
-/// application through `backend`. `told` contains the GPUs that the application should use, and
-/// `answer` the environment that selects them.
+/// application through `backend`. `selection` contains the GPUs that the application should use,
+/// and `answer` the environment that selects them.
 std::vector<Reason> hidden_by(const Variables& callers,
                               const Access& access,
                               std::string_view backend,
                               const Gpu& gpu,
-                              const Selection& told,
+                              const Selection& selection,
                               const Variables& answer);
 
 using knowledge::SelectorKind;

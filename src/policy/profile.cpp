@@ -193,7 +193,7 @@ ReadProblem reads_problem(const Profile& profile) {
 ReadProblem environment_problem(const Profile& profile) {
     const auto access = access_of(profile);
     // Only check against declared variables if the profile declares any.
-    const bool is_told = profile.reads || !profile.forwards.empty();
+    const bool declares_variables = profile.reads || !profile.forwards.empty();
     for (const auto& [backend, rules] : profile.environment) {
         if (!contains(profile.backends, backend))
             return ReadProblem{scrubbed(backend, kMaxProfileWord) +
@@ -202,7 +202,8 @@ ReadProblem environment_problem(const Profile& profile) {
         if (rules.size() > kMaxProfileRules)
             return ReadProblem{"more than 16 rules"}.in(backend).in("environment");
         for (std::size_t at = 0; at < rules.size(); ++at)
-            if (auto problem = rule_problem(rules[at], profile, is_told ? &access : nullptr);
+            if (auto problem =
+                    rule_problem(rules[at], profile, declares_variables ? &access : nullptr);
                 !problem.empty())
                 return std::move(problem)
                     .in("[" + std::to_string(at) + "]")

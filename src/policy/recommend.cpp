@@ -296,17 +296,17 @@ void add_variant(const JudgedVariant& judged,
                  UnusedGpu& unused) {
     const auto reasons = reasons_for(judged, context);
     for (const auto* gpu : in_order(context.report)) {
-        auto told = reasons_on(*gpu, reasons);
-        if (told.empty())
+        auto on_gpu = reasons_on(*gpu, reasons);
+        if (on_gpu.empty())
             continue;
-        if (has_reason_with(told, ReasonTraits::Wished)) {
-            unused.add(*gpu, judged.variant->name, std::move(told));
+        if (has_reason_with(on_gpu, ReasonTraits::Wished)) {
+            unused.add(*gpu, judged.variant->name, std::move(on_gpu));
             continue;
         }
         add_to_family({.gpu = gpu,
                        .variant = judged.variant,
-                       .route = {.is_open = has_end(told) ? Truth::False : Truth::Unknown,
-                                 .reasons = std::move(told)}},
+                       .route = {.is_open = has_end(on_gpu) ? Truth::False : Truth::Unknown,
+                                 .reasons = std::move(on_gpu)}},
                       families);
     }
 }

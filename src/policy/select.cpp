@@ -220,15 +220,17 @@ bool may_be_seen(const Judged& judged) {
 
 /// The variables and answers that select one GPU through a backend. Programs with the same values
 /// see the same GPUs.
-struct Told {
+struct SelectingValues {
     std::string backend = {};
     Variables environment = {};
     Variables answers = {};
-    auto operator<=>(const Told&) const = default;
+    auto operator<=>(const SelectingValues&) const = default;
 };
 
 /// The variables and answers for a candidate's GPU.
-Told told_on(const SelectQuestion& question, const Judged& judged, const Report& report) {
+SelectingValues values_on(const SelectQuestion& question,
+                          const Judged& judged,
+                          const Report& report) {
     Selection selection{.report = report};
     if (judged.gpu)
         selection.gpus.push_back(judged.gpu);
@@ -243,15 +245,15 @@ Told told_on(const SelectQuestion& question, const Judged& judged, const Report&
 /// programs that read or forward a variable, and not for the rules of an installer.
 class EquivalentGpus {
 public:
-    explicit EquivalentGpus(const Access& access) : can_be_told_{!access.variables.empty()} {}
+    explicit EquivalentGpus(const Access& access) : reads_variables_{!access.variables.empty()} {}
     /// Groups the candidate with those that are selected by the same values.
-    void add(Judged& judged, Told told) {
-        if (may_be_seen(judged) && (can_be_told_ || !told.environment.empty()))
-            named_[std::move(told)].push_back(&judged);
+    void add(Judged& judged, SelectingValues values) {
+        if (may_be_seen(judged) && (reads_variables_ || !values.environment.empty()))
+            named_[std::move(values)].push_back(&judged);
     }
     /// Marks the accepted candidates in groups of several.
     void mark() const {
-        for (const auto& [told, alike] : named_)
+        for (const auto& [values, alike] : named_)
             for (auto* judged : alike)
                 if (is_accepted(*judged) && alike.size() > 1)
                     judged->candidate.reasons.push_back(because(
@@ -268,8 +270,8 @@ private:
                 ids.push_back(Value{other->gpu->id});
         return ids;
     }
-    bool can_be_told_;
-    std::map<Told, std::vector<Judged*>> named_ = {};
+    bool reads_variables_;
+    std::map<SelectingValues, std::vector<Judged*>> named_ = {};
 };
 
 /// Gives each accepted candidate its environment. Adds a reason to candidates that the caller's
@@ -283,10 +285,10 @@ void add_environments(const SelectQuestion& question,
         auto& candidate = judged.candidate;
         // Rejected GPUs matter too: the program may still see them under the same name.
         if (is_accepted(judged) || may_be_seen(judged)) {
-            auto told = told_on(question, judged, report);
+            auto values = values_on(question, judged, report);
             if (is_accepted(judged))
-                candidate.environment = told.environment;
-            names.add(judged, std::move(told));
+                candidate.environment = values.environment;
+            names.add(judged, std::move(values));
         }
         if (!judged.gpu || candidate.verdict == Verdict::Rejected)
             continue;

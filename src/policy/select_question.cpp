@@ -160,8 +160,8 @@ Status prefer(const SelectRequest& request, SelectQuestion& question) {
 
 /// Derives the built-in backends from the installed build, unless the request lists them. The CPU
 /// always counts as built in; the profile decides whether it may be used.
-void note_built(const InstalledNeeds& needs, bool is_told, SelectQuestion& question) {
-    if (is_told)
+void note_built(const InstalledNeeds& needs, bool is_listed, SelectQuestion& question) {
+    if (is_listed)
         return;
     if (!question.built)
         question.built.emplace({std::string{kCpu}});
@@ -239,7 +239,7 @@ Status note_installed(const SelectRequest& request,
                       const Report& report,
                       const Manifest* manifest,
                       SelectQuestion& question) {
-    const bool is_told = question.built.has_value();
+    const bool is_listed = question.built.has_value();
     if (!request.variants.empty()) {
         if (!manifest)
             return refused("variant", request.variants.front(), "no catalogue of this application");
@@ -250,8 +250,8 @@ Status note_installed(const SelectRequest& request,
         question.installed.push_back(
             needs_of(request.installed, question.profile.brings, Rules::current()));
     for (const auto& needs : question.installed)
-        note_built(needs, is_told, question);
-    if (manifest && !is_told && question.installed.empty())
+        note_built(needs, is_listed, question);
+    if (manifest && !is_listed && question.installed.empty())
         question.published = published_needs(*manifest, report);
     return Done{};
 }

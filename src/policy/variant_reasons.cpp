@@ -137,9 +137,9 @@ std::vector<Value> lacking(const Reason& reason) {
 }
 
 /// Whether the first reason includes everything that the second one reports.
-bool says(const Reason& told, const Reason& reason) {
-    const auto already = lacking(told);
-    return told.code == reason.code &&
+bool says(const Reason& known, const Reason& reason) {
+    const auto already = lacking(known);
+    return known.code == reason.code &&
            std::ranges::all_of(lacking(reason), [&already](const Value& value) {
                return std::ranges::find(already, value) != already.end();
            });
@@ -265,11 +265,11 @@ private:
         const auto refused = of_backend->second.find(gpu.id);
         if (refused == of_backend->second.end())
             return;
-        const auto told = reasons;
+        const auto known = reasons;
         for (const auto& reason : refused->second) {
             const auto says_it = [&reason](const Reason& other) { return says(other, reason); };
             const bool is_said =
-                std::ranges::any_of(told, says_it) ||
+                std::ranges::any_of(known, says_it) ||
                 std::ranges::any_of(reasons_, [&says_it](const Reason& other) {
                     return other.detail.at("where") == Value{"host"} && says_it(other);
                 });
