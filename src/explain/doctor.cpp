@@ -193,7 +193,7 @@ public:
         const Facts facts{{.report = report_}};
         // The scene has no device: conditions can only use the roots and the evidence.
         const TermContext context{.roots = &roots_, .facts = &facts, .evidence = &evidence};
-        return all_hold(cause.when, context) ? told(cause, evidence, {}, context).fix
+        return all_hold(cause.when, context) ? finding_for(cause, evidence, {}, context).fix
                                              : std::nullopt;
     }
 
@@ -229,7 +229,7 @@ private:
             if (!is_of || (cause.is_alone && gravest(own) >= Severity::Warning))
                 continue;
             for (auto& evidence : evidence_of(cause, context)) {
-                own.push_back(told(cause, std::move(evidence), device, context));
+                own.push_back(finding_for(cause, std::move(evidence), device, context));
                 for (const auto& id : cause.instead_of)
                     explained.emplace(id, api_of(own.back()));
             }
@@ -309,10 +309,10 @@ private:
     }
 
     /// Makes the finding for a cause and its evidence, with the fix for this place.
-    Finding told(const Cause& cause,
-                 Value evidence,
-                 const Device& device,
-                 TermContext context) const {
+    Finding finding_for(const Cause& cause,
+                        Value evidence,
+                        const Device& device,
+                        TermContext context) const {
         // Fixes differ in containers, so texts and conditions need to know it.
         if (device.id && report_.host.container)
             evidence["container"] = *report_.host.container;

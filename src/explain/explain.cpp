@@ -101,9 +101,9 @@ bool is_unknown_of_gpu(const Reason& reason) {
 
 /// True if both reasons are about the same GPU, or the first is about all, and about the same
 /// alternative among the requirements.
-bool is_about_the_same(const Reason& told, const Reason& unknown) {
-    const auto& route = told.detail.at("alternative");
-    return (where_of(told).empty() || where_of(told) == where_of(unknown)) &&
+bool is_about_the_same(const Reason& other, const Reason& unknown) {
+    const auto& route = other.detail.at("alternative");
+    return (where_of(other).empty() || where_of(other) == where_of(unknown)) &&
            (route.is_null() || route == unknown.detail.at("alternative"));
 }
 
@@ -112,8 +112,9 @@ bool is_about_the_same(const Reason& told, const Reason& unknown) {
 bool follows(const Reason& reason, const std::vector<Reason>& reasons) {
     if (reason.is("unknown-not-chosen"))
         return std::ranges::any_of(reasons, is_silence);
-    return is_unknown_of_gpu(reason) && std::ranges::any_of(reasons, [&reason](const Reason& told) {
-               return (is_silence(told) || ends(told)) && is_about_the_same(told, reason);
+    return is_unknown_of_gpu(reason) &&
+           std::ranges::any_of(reasons, [&reason](const Reason& other) {
+               return (is_silence(other) || ends(other)) && is_about_the_same(other, reason);
            });
 }
 
@@ -154,7 +155,9 @@ std::string where_it_runs(const VariantCandidate& candidate) {
 }
 
 /// The text of the reasons inside a reason, or the first fix for them.
-std::optional<std::string> told_within(const Value& member, const ReasonPlace& place, bool is_fix) {
+std::optional<std::string> explained_within(const Value& member,
+                                            const ReasonPlace& place,
+                                            bool is_fix) {
     std::vector<Reason> reasons;
     if (!read_value(member, reasons).empty())
         return std::nullopt;
@@ -184,9 +187,9 @@ std::optional<std::string> detail_word(const Value& detail,
         return std::nullopt;
     // These texts are ours, and values in fixes are already formatted for commands.
     if (format == "fix")
-        return told_within(member, within(detail, place), true);
+        return explained_within(member, within(detail, place), true);
     if (format == "why" && form == ValueForm::Prose)
-        return told_within(member, within(detail, place), false);
+        return explained_within(member, within(detail, place), false);
     // A format that does not match the value's type is ignored.
     if (const auto bytes = member.as_unsigned(); bytes && format == "size")
         return size_text(Bytes{*bytes});

@@ -42,12 +42,12 @@ std::optional<std::string> package_of(const Distribution& row,
                                       const Host& host) {
     const auto& places = Places::current();
     const auto version = version_of(host);
-    const auto* names = places.told(row, &Distribution::packages, role, version);
+    const auto* names = places.entry_of(row, &Distribution::packages, role, version);
     if (!names || names->find(kMachine) == std::string::npos)
         return names ? std::optional{*names} : std::nullopt;
     // Distributions name processors differently: "amd64" in Debian, "x86_64" in Fedora.
     const auto* machine =
-        places.told(row, &Distribution::machines, host.arch.value_or(kUsualMachine), version);
+        places.entry_of(row, &Distribution::machines, host.arch.value_or(kUsualMachine), version);
     return machine ? std::optional{replaced(*names, kMachine, *machine)} : std::nullopt;
 }
 
@@ -109,9 +109,9 @@ bool Place::is_made_for(const knowledge::PackageRole& role) const {
     return !role.machine || host_.arch.value_or(*role.machine) == *role.machine;
 }
 
-const std::string* Place::told(std::map<std::string, std::string> Distribution::*what,
-                               const std::string& key) const {
-    return row_ ? Places::current().told(*row_, what, key, version_of(host_)) : nullptr;
+const std::string* Place::entry_of(std::map<std::string, std::string> Distribution::*what,
+                                   const std::string& key) const {
+    return row_ ? Places::current().entry_of(*row_, what, key, version_of(host_)) : nullptr;
 }
 
 std::optional<std::string> Place::package(const std::string& role) const {
@@ -120,7 +120,7 @@ std::optional<std::string> Place::package(const std::string& role) const {
 
 std::optional<std::string> Place::own_command(const std::string& name,
                                               std::string_view object) const {
-    const auto* pattern = told(&Distribution::commands, name);
+    const auto* pattern = entry_of(&Distribution::commands, name);
     return pattern && !pattern->empty() ? std::optional{as_caller(with(*pattern, object))}
                                         : std::nullopt;
 }
@@ -135,7 +135,7 @@ std::optional<std::string> Place::install_command(const std::string& role) const
         return std::nullopt;
     // Some roles have a special command.
     const auto own = "install:" + role;
-    const bool has_own = told(&Distribution::commands, own);
+    const bool has_own = entry_of(&Distribution::commands, own);
     return own_command(has_own ? own : "install", *packages);
 }
 
@@ -155,7 +155,7 @@ std::string Place::install_words(const std::string& role) const {
         if (const auto own = engine("install", says))
             return *own;
     const auto packages = package(role);
-    const auto* remarks = told(&Distribution::notes, role);
+    const auto* remarks = entry_of(&Distribution::notes, role);
     const auto note = remarks && !remarks->empty() ? std::optional{*remarks} : std::nullopt;
     const auto noted = [&note](std::string words) {
         return phrase("{words}[ ({note})]", {{"words", std::move(words)}, {"note", note}});

@@ -54,7 +54,7 @@ private:
     [[nodiscard]] std::optional<std::string> engine(const std::string& name,
                                                     std::string_view object) const;
     /// The text in the distribution's row, or in the row of a distribution that it is like.
-    [[nodiscard]] const std::string* told(
+    [[nodiscard]] const std::string* entry_of(
         std::map<std::string, std::string> knowledge::Distribution::*what,
         const std::string& key) const;
     /// The value of a placeholder: a member of the evidence, or a property of this place.

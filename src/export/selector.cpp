@@ -111,10 +111,10 @@ private:
     void add_vendors(const Words& names) {
         Words vendors;
         for (const auto& name : names) {
-            const bool is_told = own_api_of(name) != nullptr;
-            if (!is_told && name != "other")
+            const bool has_own_word = own_api_of(name) != nullptr;
+            if (!has_own_word && name != "other")
                 leave("vendor: " + name + " among other vendors");
-            const std::string word = is_told ? name : "other";
+            const std::string word = has_own_word ? name : "other";
             if (std::ranges::find(vendors, word) == vendors.end())
                 vendors.push_back(word);
         }

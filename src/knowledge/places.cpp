@@ -113,10 +113,10 @@ const PackageRole* Places::role(std::string_view id) const {
     return found == roles_.end() ? nullptr : &found->second;
 }
 
-const std::string* Places::told(const Distribution& row,
-                                std::map<std::string, std::string> Distribution::*what,
-                                const std::string& key,
-                                std::string_view version) const {
+const std::string* Places::entry_of(const Distribution& row,
+                                    std::map<std::string, std::string> Distribution::*what,
+                                    const std::string& key,
+                                    std::string_view version) const {
     // Try the row, then the row it is like, and so on. The version only counts if both
     // distributions use the same version numbers.
     const auto* place = &row;

@@ -72,10 +72,11 @@ public:
     /// The entry `key` of the map `what`, from this row or from the rows that it is `like`, or
     /// nullptr. A key "mesa-vulkan.amd" falls back to "mesa-vulkan". `version` is the VERSION_ID of
     /// the machine.
-    [[nodiscard]] const std::string* told(const Distribution& row,
-                                          std::map<std::string, std::string> Distribution::*what,
-                                          const std::string& key,
-                                          std::string_view version) const;
+    [[nodiscard]] const std::string* entry_of(
+        const Distribution& row,
+        std::map<std::string, std::string> Distribution::*what,
+        const std::string& key,
+        std::string_view version) const;
 
 private:
     std::map<std::string, PackageRole, std::less<>> roles_ = {};

@@ -191,7 +191,7 @@ std::vector<SoftwareDevice> software_of(const std::vector<ApiDevice>& devices,
 namespace {
 
 /// The fact from the most trusted API that reports it.
-std::optional<std::string> told(const Subject& subject, FactKey<std::string> key) {
+std::optional<std::string> trusted_fact(const Subject& subject, FactKey<std::string> key) {
     for (const auto* api : by_trust(&ApiTrust::architecture))
         if (const auto* claim = preferred_claim(subject, api->word))
             if (auto text = fact(*claim->device.facts, key))
@@ -210,7 +210,7 @@ std::optional<std::string> gfx_target(const Subject& subject) {
     if (subject.hardware)
         if (const auto target = fact(*subject.hardware, kernel_facts::kGfxTarget))
             return without_features(*target);
-    if (const auto target = told(subject, facts::kGfxTarget))
+    if (const auto target = trusted_fact(subject, facts::kGfxTarget))
         return without_features(*target);
     // Captures of ROCm's OpenCL may only have the target as the name.
     const auto* claim = preferred_claim(subject, "opencl");
@@ -249,10 +249,10 @@ struct JudgedArchitecture {
 /// reported it, it is from the chip table, so that an installer knows it on a machine without
 /// drivers.
 JudgedArchitecture architecture_of(const Subject& subject) {
-    JudgedArchitecture judged{
-        .architecture = {.cuda_compute_capability = told(subject, facts::kComputeCapability),
-                         .gfx_target = gfx_target(subject),
-                         .intel_ip = told(subject, facts::kIntelIp)}};
+    JudgedArchitecture judged{.architecture = {.cuda_compute_capability =
+                                                   trusted_fact(subject, facts::kComputeCapability),
+                                               .gfx_target = gfx_target(subject),
+                                               .intel_ip = trusted_fact(subject, facts::kIntelIp)}};
     if (judged.architecture != Architecture{})
         judged.basis = Basis::Driver;
     if (subject.hardware && fill_from_table(*subject.hardware, judged.architecture))

@@ -186,8 +186,8 @@ JudgedKind judge_kind(const Subject& subject) {
         return {.kind = GpuKind::DisplayOnly, .basis = role.basis};
     if (subject.hardware && is_virtual_gpu(*subject.hardware))
         return {.kind = GpuKind::Virtual, .basis = Basis::Table};
-    if (const auto told = kind_by_apis(subject))
-        return {.kind = *told, .basis = Basis::Driver};
+    if (const auto reported = kind_by_apis(subject))
+        return {.kind = *reported, .basis = Basis::Driver};
     if (const auto shown = subject.hardware ? kind_by_amdgpu(*subject.hardware) : std::nullopt)
         return {.kind = *shown, .basis = Basis::Driver};
     if (const auto known = subject.hardware ? kind_by(chip_of(*subject.hardware)) : std::nullopt)

@@ -69,17 +69,17 @@ std::string_view generation_of(std::string_view architecture, bool is_capability
 
 std::optional<std::string> architecture_of(const DeviceFacts& device) {
     for (const auto key : {facts::kGfxTarget, facts::kComputeCapability, facts::kIntelIp})
-        if (auto told = fact(device, key))
-            return told;
+        if (auto value = fact(device, key))
+            return value;
     return std::nullopt;
 }
 
 /// Whether both architectures are known and are from different generations.
 bool generations_differ(const DeviceFacts& device, const std::optional<std::string>& architecture) {
-    const auto told = architecture_of(device);
+    const auto reported = architecture_of(device);
     const bool is_capability = fact(device, facts::kComputeCapability).has_value();
-    return architecture && told &&
-           generation_of(*architecture, is_capability) != generation_of(*told, is_capability);
+    return architecture && reported &&
+           generation_of(*architecture, is_capability) != generation_of(*reported, is_capability);
 }
 
 /// The numbers in a model name, such as "6600" in "Radeon RX 6600 XT". Numbers with fewer than
@@ -149,13 +149,13 @@ bool names_differ(const DeviceFacts& device, const Subject& subject) {
     if (!device.name)
         return false;
     const auto model = model_in(*device.name, false);
-    const bool is_told_otherwise = std::ranges::any_of(subject.claims, [&](const Claim& claim) {
+    const bool is_contradicted = std::ranges::any_of(subject.claims, [&](const Claim& claim) {
         const auto& name = claim.device.facts->name;
         const bool is_listed = claim.device.probe->api == "pci";
         return name && numbers_differ(model, model_in(*name, is_listed));
     });
-    if (is_told_otherwise || !subject.hardware)
-        return is_told_otherwise;
+    if (is_contradicted || !subject.hardware)
+        return is_contradicted;
     const auto& own = subject.hardware->model;
     const auto* chip = chip_of(*subject.hardware);
     return (own && numbers_differ(model, model_in(*own, false))) ||

@@ -26,7 +26,7 @@ TEST(Places, TakeTheRowThatFitsBest) {
                                     const char* role) -> std::string {
         const auto* row = places.find(id, version, variant);
         const auto* told =
-            row ? places.told(*row, &Distribution::packages, role, version) : nullptr;
+            row ? places.entry_of(*row, &Distribution::packages, role, version) : nullptr;
         return told ? *told : "(unknown)";
     };
     EXPECT_EQ(packages("debian", "12", "", "rocm"), "libhsa-runtime64-1 libamdhip64-5");
@@ -54,7 +54,7 @@ TEST(Places, EndAtARowThatIsLikeItself) {
     const auto places = Places::from(R"({"schema": "gpuprobe.distributions/1", "roles": {},
         "distributions": [{"id": "a", "name": "A", "like": "b"}, {"id": "b", "name": "B", "like": "a"}]})");
     ASSERT_TRUE(places);
-    EXPECT_EQ(places->told(*places->find("a", "", ""), &Distribution::packages, "x", ""), nullptr);
+    EXPECT_EQ(places->entry_of(*places->find("a", "", ""), &Distribution::packages, "x", ""), nullptr);
 }
 
 TEST(Places, RefuseWhatIsNoDocument) {
