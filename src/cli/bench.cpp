@@ -256,28 +256,28 @@ bool went_well(const BenchRow& row) {
     return is_right && (!row.measurement || row.measurement->outcome == Outcome::Answered);
 }
 
-/// A line of the section: one device, and the number of others with the same text.
-struct Told {
+/// An entry of the section: one device, and the number of others with the same text.
+struct MeasuredEntry {
     std::string backend = {};
     std::string place = {};
     std::string words = {};
     std::size_t others = 0;
 };
 
-Told told_of(const BenchRow& row, const PeakRates& peak) {
+MeasuredEntry measured_entry(const BenchRow& row, const PeakRates& peak) {
     return {.backend = scrubbed(row.backend),
             .place = place_words(row),
             .words = measured_words(row.verification, row.measurement, row.score, peak)};
 }
 
-/// Adds a line, or counts the row in an existing line with the same text.
-void tell(std::vector<Told>& told, const BenchRow& row, const PeakRates& peak) {
-    auto now = told_of(row, peak);
-    const auto same = std::ranges::find_if(told, [&now](const Told& one) {
-        return one.backend == now.backend && one.words == now.words;
+/// Adds an entry, or counts the row in an existing entry with the same text.
+void add_entry(std::vector<MeasuredEntry>& entries, const BenchRow& row, const PeakRates& peak) {
+    auto entry = measured_entry(row, peak);
+    const auto same = std::ranges::find_if(entries, [&entry](const MeasuredEntry& one) {
+        return one.backend == entry.backend && one.words == entry.words;
     });
-    if (same == told.end())
-        told.push_back(std::move(now));
+    if (same == entries.end())
+        entries.push_back(std::move(entry));
     else
         ++same->others;
 }
@@ -305,24 +305,24 @@ std::string measured_words(const std::optional<Verification>& verification,
 }
 
 std::string measured_section(const Report& report, const Screen& screen) {
-    std::vector<Told> told;
+    std::vector<MeasuredEntry> entries;
     const BenchRow* best = nullptr;
     std::size_t as_well = 0;
     const auto rows = bench_rows(report, {});
     // Collect the failures, and find the best of the successful rows.
     for (const auto& row : rows) {
         if (!went_well(row))
-            tell(told, row, peak_rates_for(report, row));
+            add_entry(entries, row, peak_rates_for(report, row));
         else if (as_well++; !best || row.score.value_or(0) > best->score.value_or(0))
             best = &row;
     }
     if (best)
-        told.insert(told.begin(), told_of(*best, peak_rates_for(report, *best)));
+        entries.insert(entries.begin(), measured_entry(*best, peak_rates_for(report, *best)));
     std::size_t width = 0;
-    for (const auto& one : told)
+    for (const auto& one : entries)
         width = std::max(width, display_width(one.backend));
     std::string lines;
-    for (const auto& one : told) {
+    for (const auto& one : entries) {
         const auto sentence =
             one.others > 0 ? "{place} and {more} more: {words}" : "{place}: {words}";
         lines += hanging(screen, "  " + padded_right(one.backend, width) + "  ",

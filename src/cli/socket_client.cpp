@@ -235,8 +235,8 @@ Status SocketClient::capture(const std::string&, engine::Redaction*) {
 
 ClientInfo SocketClient::info() {
     ClientInfo info{.kind = "daemon"};
-    const auto told = ask("org.varlink.service.GetInfo", {Value::Object{}});
-    const auto* version = told ? told->at("version").as_string() : nullptr;
+    const auto answer = ask("org.varlink.service.GetInfo", {Value::Object{}});
+    const auto* version = answer ? answer->at("version").as_string() : nullptr;
     if (version)
         info.version = *version;
     return info;

@@ -157,11 +157,11 @@ std::string doctor_text(const Report& report,
     text += shared_sections(findings, screen);
     for (const auto& [id, title] : titles(report)) {
         text += section(title, findings, {id}, screen);
-        const auto is_told = [&id = id](const Finding& finding) {
+        const auto is_about_it = [&id = id](const Finding& finding) {
             return std::ranges::find(finding.gpus, id) != finding.gpus.end();
         };
         // A device without findings is listed too, as "ok".
-        if (std::ranges::none_of(findings, is_told))
+        if (std::ranges::none_of(findings, is_about_it))
             text += "\n" + toned(screen, Tone::Strong, title) + "\n  " +
                     toned(screen, Tone::Good, "ok") + "\n";
     }
@@ -173,16 +173,16 @@ std::string doctor_text(const Report& report,
 std::string fix_script(const std::vector<Finding>& findings) {
     std::string text =
         "#!/bin/sh\n# What gpuprobectl doctor would do here. Read it before you run it.\nset -e\n";
-    std::set<std::string> told;
+    std::set<std::string> printed;
     for (const auto& finding : findings) {
         // Fixes for the host don't work inside a container.
         if (!finding.is_safe || finding.is_for_host || finding.severity == Severity::Info)
             continue;
         text += "\n# " + finding.id + ": " + scrubbed(finding.sentence, kMaxTitle) + "\n";
         for (const auto& command : finding.commands)
-            text += told.insert(command).second ? command + "\n" : "# (as above)\n";
+            text += printed.insert(command).second ? command + "\n" : "# (as above)\n";
     }
-    return told.empty() ? text + "\n# Nothing here can be fixed by a script.\n" : text;
+    return printed.empty() ? text + "\n# Nothing here can be fixed by a script.\n" : text;
 }
 
 /// The surroundings of this process; empty for a captured machine.

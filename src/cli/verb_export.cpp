@@ -229,7 +229,7 @@ Result<ExportDifference> export_difference(const std::string& path,
 namespace {
 
 /// The number of different lines that are printed.
-constexpr std::size_t kMaxTold = 20;
+constexpr std::size_t kMaxPrinted = 20;
 
 /// The result of an export, for text and JSON output.
 struct ExportRun {
@@ -342,12 +342,12 @@ void print_document(const Arguments& arguments,
 
 /// Prints different lines with a sign, as diff does.
 void tell_lines(const Arguments& arguments, char sign, const std::vector<std::string>& lines) {
-    for (std::size_t index = 0; index < lines.size() && index < kMaxTold; ++index)
+    for (std::size_t index = 0; index < lines.size() && index < kMaxPrinted; ++index)
         remark(arguments, fmt::format("{}{}", sign, scrubbed(lines[index])));
-    if (lines.size() > kMaxTold)
+    if (lines.size() > kMaxPrinted)
         remark(arguments, phrase("{sign} and {more} more",
                                  {{"sign", std::string{sign}},
-                                  {"more", std::to_string(lines.size() - kMaxTold)}}));
+                                  {"more", std::to_string(lines.size() - kMaxPrinted)}}));
 }
 
 /// Prints remarks and differences to standard error.

@@ -106,10 +106,10 @@ Result<ExitCode> show(const Arguments& arguments, const KnowledgeFolders& folder
 }
 
 /// Prints the result of an action: JSON, or `text` unless --quiet was given.
-Result<ExitCode> told(const Arguments& arguments,
-                      const std::string& version,
-                      const std::optional<std::string>& key,
-                      const std::string& text) {
+Result<ExitCode> print_result(const Arguments& arguments,
+                              const std::string& version,
+                              const std::optional<std::string>& key,
+                              const std::string& text) {
     if (arguments.json != JsonMode::Off) {
         Value document{Value::Object{}};
         document["version"] = version;
@@ -132,7 +132,7 @@ Result<ExitCode> run_knowledge(const Arguments& arguments) {
         // Read the folders again to find out what is in use now.
         const auto library = engine::knowledge_in(folders).library;
         const auto version = text_of(library->version());
-        return told(
+        return print_result(
             arguments, version, std::nullopt,
             phrase("knowledge {version} ({origin}) is in use",
                    {{"version", version}, {"origin", std::string{name_of(library->origin())}}}) +
@@ -143,16 +143,16 @@ Result<ExitCode> run_knowledge(const Arguments& arguments) {
     const auto& version = bundle.bundle.head.version;
     if (action == "update")
         TRY(engine::install(bundle, folders));
-    return told(arguments, version, bundle.key,
-                plural(bundle.bundle.head.documents.size(),
-                       action == "update"
-                           ? "knowledge {version}, {number} document, signed by {key}: in use"
-                           : "knowledge {version}, {number} document, signed by {key}",
-                       action == "update"
-                           ? "knowledge {version}, {number} documents, signed by {key}: in use"
-                           : "knowledge {version}, {number} documents, signed by {key}",
-                       {{"version", version}, {"key", scrubbed(bundle.key)}}) +
-                    "\n");
+    return print_result(
+        arguments, version, bundle.key,
+        plural(
+            bundle.bundle.head.documents.size(),
+            action == "update" ? "knowledge {version}, {number} document, signed by {key}: in use"
+                               : "knowledge {version}, {number} document, signed by {key}",
+            action == "update" ? "knowledge {version}, {number} documents, signed by {key}: in use"
+                               : "knowledge {version}, {number} documents, signed by {key}",
+            {{"version", version}, {"key", scrubbed(bundle.key)}}) +
+            "\n");
 }
 
 /// verify and update need a file; status and rollback take none.

@@ -152,8 +152,8 @@ std::string new_mark() {
 }
 
 /// Runs the program once and watches it until it has ended. If it runs for long, its use of devices
-/// is printed during the run, and `is_told` becomes true. Errors: as Program::start().
-Status attempt_once(const Run& run, Attempt& attempt, bool& is_told) {
+/// is printed during the run, and `is_reported` becomes true. Errors: as Program::start().
+Status attempt_once(const Run& run, Attempt& attempt, bool& is_reported) {
     constexpr const char* kMark = "GPUPROBE_RUN";
     const auto& arguments = run.context.arguments;
     const SystemClock clock;
@@ -176,9 +176,9 @@ Status attempt_once(const Run& run, Attempt& attempt, bool& is_told) {
     const auto looked = [&](const std::vector<watch::DeviceUse>& uses) {
         if (!uses.empty() && !since)
             since = clock.monotonic();
-        if (is_told || !since || clock.monotonic() - *since < kTellsAfter)
+        if (is_reported || !since || clock.monotonic() - *since < kTellsAfter)
             return;
-        is_told = true;
+        is_reported = true;
         look_at_it();
         tell(run.context, outcome_text(attempt.seen, attempt.chosen, run.report), tone_of(attempt));
     };
@@ -254,16 +254,16 @@ void report(Run& run, Attempt& attempt) {
     // Choices without an API are on the CPU; their outcomes are not recorded.
     if (!outcome || api_below(attempt.chosen.backend).empty() || run.not_reported)
         return;
-    Value told;
-    told["application"] = run.decision.application;
-    told["outcome"] = *outcome;
-    told["backend"] = attempt.chosen.backend;
+    Value document;
+    document["application"] = run.decision.application;
+    document["outcome"] = *outcome;
+    document["backend"] = attempt.chosen.backend;
     if (attempt.chosen.gpus.size() == 1)
-        told["gpu"] = attempt.chosen.gpus.front();
+        document["gpu"] = attempt.chosen.gpus.front();
     if (*outcome == "failed")
-        told["detail"] = end_text(attempt, std::nullopt, std::nullopt,
-                                  outcome_text(attempt.seen, attempt.chosen, run.report));
-    if (const auto done = run.context.client.report_outcome(told); done)
+        document["detail"] = end_text(attempt, std::nullopt, std::nullopt,
+                                      outcome_text(attempt.seen, attempt.chosen, run.report));
+    if (const auto done = run.context.client.report_outcome(document); done)
         attempt.reported = outcome;
     else
         run.not_reported = scrubbed(done.error().text);
@@ -309,11 +309,11 @@ Result<ExitCode> run_ways(Run& run) {
     const auto ways = ways_of(run);
     for (std::size_t place = 0; place < ways.size(); ++place) {
         auto& attempt = run.attempts.emplace_back(ways[place]);
-        bool is_told = false;
-        if (const auto done = attempt_once(run, attempt, is_told); !done)
+        bool is_reported = false;
+        if (const auto done = attempt_once(run, attempt, is_reported); !done)
             return tell_not_run(done.error());
         if (!attempt.has_failed || place + 1 == ways.size()) {
-            if (!is_told)
+            if (!is_reported)
                 tell(run.context, outcome_text(attempt.seen, attempt.chosen, run.report),
                      tone_of(attempt));
             break;

@@ -248,11 +248,11 @@ bool differ(const std::vector<Finding>& before,
     const auto is_others = [&gpu](const Finding& finding) {
         return std::ranges::count(finding.gpus, gpu) == 0;
     };
-    auto told = before;
-    auto found = after;
-    std::erase_if(told, is_others);
-    std::erase_if(found, is_others);
-    return told != found;
+    auto own_before = before;
+    auto own_after = after;
+    std::erase_if(own_before, is_others);
+    std::erase_if(own_after, is_others);
+    return own_before != own_after;
 }
 
 }  // namespace
@@ -266,7 +266,7 @@ const std::vector<Finding>& GpuObjects::findings() {
 void GpuObjects::update() {
     const auto& gpus = context_.engine.report().gpus;
     const auto seen = open_to_all(context_.engine.report());
-    const auto told = std::exchange(findings_, std::nullopt);
+    const auto old_findings = std::exchange(findings_, std::nullopt);
     // Remove GPUs that are not in the report any more, then update or add the others. Findings are
     // compared only if a client has read the old ones.
     std::erase_if(by_path_, [&gpus](const auto& entry) {
@@ -276,7 +276,8 @@ void GpuObjects::update() {
         const auto known = std::ranges::find_if(
             by_path_, [&gpu](const auto& entry) { return entry.second->id() == gpu.id; });
         if (known != by_path_.end())
-            known->second->update(gpu, seen, told && differ(*told, findings(), gpu.id));
+            known->second->update(gpu, seen,
+                                  old_findings && differ(*old_findings, findings(), gpu.id));
         else
             add(gpu, seen);
     }

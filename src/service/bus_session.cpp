@@ -16,12 +16,12 @@ constexpr const char* kLoginInterface = "org.freedesktop.login1.Manager";
 
 }  // namespace
 
-SleepWatch::SleepWatch(sdbus::IConnection& connection, Told told)
+SleepWatch::SleepWatch(sdbus::IConnection& connection, Callback callback)
     : login_{bus::make_proxy(connection, kLogin, kLoginPath)} {
     login_->uponSignal("PrepareForSleep")
         .onInterface(kLoginInterface)
-        .call([told = std::move(told)](bool is_about_to_sleep) {
-            (void)bus::attempt([&] { told(is_about_to_sleep); });
+        .call([callback = std::move(callback)](bool is_about_to_sleep) {
+            (void)bus::attempt([&] { callback(is_about_to_sleep); });
         });
 #ifndef GPUPROBE_SDBUS_2  // sdbus-c++ 2 registers signal handlers immediately
     login_->finishRegistration();

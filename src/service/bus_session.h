@@ -20,10 +20,10 @@ namespace gpuprobe::inline service {
 /// Source: org.freedesktop.login1(5), PrepareForSleep.
 class SleepWatch {
 public:
-    using Told = std::function<void(bool is_about_to_sleep)>;
+    using Callback = std::function<void(bool is_about_to_sleep)>;
 
     /// `connection` must outlive this object. Without logind, the callback is never called.
-    SleepWatch(sdbus::IConnection& connection, Told told);
+    SleepWatch(sdbus::IConnection& connection, Callback callback);
 
 private:
     std::unique_ptr<sdbus::IProxy> login_;

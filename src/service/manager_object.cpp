@@ -421,13 +421,13 @@ void ManagerObject::change(std::string_view method, bus::Reply<Results...> reply
 void ManagerObject::ReportOutcome(sdbus::Result<>&& result, bus::Dictionary outcome) {
     bus::Reply<> reply{std::move(result)};
     (void)bus::attempt([&] {  // on an exception, the reply's destructor sends an error
-        auto told = bus::value_from(outcome);
-        if (!told)
-            return reply.fail(told.error());
-        if (auto* gpu = told->find("gpu"))
+        auto value = bus::value_from(outcome);
+        if (!value)
+            return reply.fail(value.error());
+        if (auto* gpu = value->find("gpu"))
             name_by_id(*gpu);
         change("ReportOutcome", std::move(reply),
-               [outcome = std::move(told).value()](engine::Engine& engine, uid_t uid) {
+               [outcome = std::move(value).value()](engine::Engine& engine, uid_t uid) {
                    return engine.report_outcome(outcome, uid);
                });
     });

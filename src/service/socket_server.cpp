@@ -600,8 +600,8 @@ void SocketServer::update() {
     // All subscribers get the same text: the new generation and state.
     const auto text =
         text_of({.document = subscription_document(context_.engine.report()), .continues = true});
-    const auto told = subscribers_;  // a copy: a client that can't receive it leaves the set
-    for (const auto id : told) {
+    const auto receivers = subscribers_;  // a copy: a client that can't receive it leaves the set
+    for (const auto id : receivers) {
         const auto connection = clients_.at(id).connection;
         connection->send(text, false);
         if (connection->is_open())
