@@ -11,8 +11,8 @@
 
 #include "base/record.h"
 
-/// The types of records as data: what describe() and names_of() tell about a type, without a value
-/// of it. The interface description, the JSON Schema of the report and the types for other
+/// The types of records as data: what describe() and names_of() reveal about a type, without a
+/// value of it. The interface description, the JSON Schema of the report and the types for other
 /// languages are all generated from this, so that each record is described once.
 namespace gpuprobe::inline base {
 

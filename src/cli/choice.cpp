@@ -377,7 +377,7 @@ std::optional<std::string> path_of_build(const Value& variants) {
 
 /// Adds the properties of an installed build to a request: needed libraries, bundled libraries and
 /// kernels for each backend.
-void tell_build(const InstalledBuild& build, Value& request) {
+void add_build(const InstalledBuild& build, Value& request) {
     for (const auto& part : build.parts) {
         request["needs"][part.name] = to_value(part.needs);
         request["brings"][part.name] = to_value(part.brings);
@@ -406,7 +406,7 @@ Status read_build(const Context& context, Value& request) {
     if (!build)
         return std::move(build).error().in("--installed");
     std::erase_if(*request.as_object(), [](const auto& member) { return member.key == "variant"; });
-    tell_build(*build, request);
+    add_build(*build, request);
     for (const auto& unread : build->unread)
         remark(context.arguments, phrase("not read: {what}", {{"what", unread}}));
     return Done{};

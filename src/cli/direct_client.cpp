@@ -54,8 +54,8 @@ Result<std::unique_ptr<Launcher>> launcher_for(const DirectOptions& options) {
     return own_workers(options.worker);
 }
 
-/// Tells the user which drivers did not answer in time.
-void tell_given_up(const Report& report, const DirectOptions& options) {
+/// Shows the user which drivers did not answer in time.
+void show_given_up(const Report& report, const DirectOptions& options) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(*options.patience).count();
     for (const auto& probe : report.probes)
         if (probe.outcome == Outcome::TimedOut && report.source == ReportSource::Live)
@@ -107,7 +107,7 @@ Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options)
     if (!turned)
         return turned.error();
     if (options.slow && options.patience)
-        tell_given_up(engine.report(), options);
+        show_given_up(engine.report(), options);
     engine.on_slow({});  // the caller's objects may no longer exist
     return std::unique_ptr<Client>{std::move(client)};
 }

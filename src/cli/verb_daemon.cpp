@@ -160,7 +160,7 @@ Result<std::unique_ptr<Client>> wait_for_daemon(const Arguments& arguments) {
 }
 
 /// Prints the differences between the known report and the new one.
-void tell_changes(const Context& context, Client& client, Report& known) {
+void print_changes(const Context& context, Client& client, Report& known) {
     auto next = client.report();
     if (!next)
         return;  // the daemon is ending; watch() will return an error
@@ -175,14 +175,14 @@ Status follow(const Context& context, Report& known) {
     auto* client = &context.client;
     std::unique_ptr<Client> again;
     for (;;) {
-        auto ended = client->watch([&] { tell_changes(context, *client, known); });
+        auto ended = client->watch([&] { print_changes(context, *client, known); });
         if (ended || ended.error().code != ErrorCode::Unavailable || !may_come_back)
             return ended;
         remark(context.arguments, "the daemon has ended; waiting for it to come back");
         // `again` keeps the new client alive; changes since the old one ended are printed first.
         again = TRY(wait_for_daemon(context.arguments));
         client = again.get();
-        tell_changes(context, *client, known);
+        print_changes(context, *client, known);
     }
 }
 

@@ -341,7 +341,7 @@ void print_document(const Arguments& arguments,
 }
 
 /// Prints different lines with a sign, as diff does.
-void tell_lines(const Arguments& arguments, char sign, const std::vector<std::string>& lines) {
+void print_lines(const Arguments& arguments, char sign, const std::vector<std::string>& lines) {
     for (std::size_t index = 0; index < lines.size() && index < kMaxPrinted; ++index)
         remark(arguments, fmt::format("{}{}", sign, scrubbed(lines[index])));
     if (lines.size() > kMaxPrinted)
@@ -351,7 +351,7 @@ void tell_lines(const Arguments& arguments, char sign, const std::vector<std::st
 }
 
 /// Prints remarks and differences to standard error.
-void tell(const Arguments& arguments, const Exported& exported, const ExportRun& result) {
+void print_remarks(const Arguments& arguments, const Exported& exported, const ExportRun& result) {
     for (const auto& note : exported.notes)
         remark(arguments, scrubbed(note.text, 1024));
     for (const auto& left_out : exported.left_out)
@@ -360,8 +360,8 @@ void tell(const Arguments& arguments, const Exported& exported, const ExportRun&
         remark(arguments,
                phrase("{file} differs[: {why}]",
                       {{"file", scrubbed(*arguments.fleet.check, 512)}, {"why", result.reason}}));
-    tell_lines(arguments, '-', result.lost);
-    tell_lines(arguments, '+', result.gained);
+    print_lines(arguments, '-', result.lost);
+    print_lines(arguments, '+', result.gained);
 }
 
 /// Prints an export, writes it to a file, or compares it with a file, as the arguments request.
@@ -392,7 +392,7 @@ Result<ExitCode> export_to_fleet(Context& context, const ExportFormat& format) {
     if (context.wants_json())
         print_document(arguments, format, exported, result);
     else
-        tell(arguments, exported, result);
+        print_remarks(arguments, exported, result);
     // A difference is a more important result than a remark.
     if (result.code == ExitCode::Answered && !exported.left_out.empty())
         return ExitCode::NoMatch;

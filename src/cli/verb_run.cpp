@@ -27,7 +27,7 @@ namespace {
 constexpr Duration kStart = std::chrono::minutes{1};
 /// If the program is still running this long after it took a GPU, the use is reported at once and
 /// not at the end.
-constexpr Duration kTellsAfter = std::chrono::seconds{10};
+constexpr Duration kReportsAfter = std::chrono::seconds{10};
 /// How long to wait for an NVML query that was running when the program ended.
 constexpr Duration kLastAnswer = std::chrono::seconds{1};
 
@@ -104,7 +104,7 @@ Value document_of(const Run& run) {
 }
 
 /// Prints a line on standard error, because standard output belongs to the program.
-void tell(const Context& context, const std::string& text, Tone tone) {
+void print_line(const Context& context, const std::string& text, Tone tone) {
     if (context.arguments.is_quiet || context.arguments.run.wants_json)
         return;
     const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
@@ -176,11 +176,12 @@ Status attempt_once(const Run& run, Attempt& attempt, bool& is_reported) {
     const auto looked = [&](const std::vector<watch::DeviceUse>& uses) {
         if (!uses.empty() && !since)
             since = clock.monotonic();
-        if (is_reported || !since || clock.monotonic() - *since < kTellsAfter)
+        if (is_reported || !since || clock.monotonic() - *since < kReportsAfter)
             return;
         is_reported = true;
         look_at_it();
-        tell(run.context, outcome_text(attempt.seen, attempt.chosen, run.report), tone_of(attempt));
+        print_line(run.context, outcome_text(attempt.seen, attempt.chosen, run.report),
+                   tone_of(attempt));
     };
     // Phase 1: run until the program has ended.
     watch = std::make_unique<DeviceWatch>(*loop, arguments, run.report, program->pid(),
@@ -294,13 +295,13 @@ ExitCode exit_code_of(const Run& run) {
     return *expected ? ExitCode::Answered : ExitCode::NotAsExpected;
 }
 
-void tell_problem(const Error& error) {
+void print_problem(const Error& error) {
     print_error("gpuprobectl: " + scrubbed(error.text, 4096) + "\n");
 }
 
 /// The exit code of a shell for a program that could not be run.
-ExitCode tell_not_run(const Error& error) {
-    tell_problem(error);
+ExitCode print_not_run(const Error& error) {
+    print_problem(error);
     return error.code == ErrorCode::NotFound ? ExitCode::NotThere : ExitCode::NotExecutable;
 }
 
@@ -311,23 +312,23 @@ Result<ExitCode> run_ways(Run& run) {
         auto& attempt = run.attempts.emplace_back(ways[place]);
         bool is_reported = false;
         if (const auto done = attempt_once(run, attempt, is_reported); !done)
-            return tell_not_run(done.error());
+            return print_not_run(done.error());
         if (!attempt.has_failed || place + 1 == ways.size()) {
             if (!is_reported)
-                tell(run.context, outcome_text(attempt.seen, attempt.chosen, run.report),
-                     tone_of(attempt));
+                print_line(run.context, outcome_text(attempt.seen, attempt.chosen, run.report),
+                           tone_of(attempt));
             break;
         }
-        tell(run.context,
-             end_text(attempt, chosen_text(attempt.chosen, run.report),
-                      chosen_text(ways[place + 1].chosen, run.report), std::nullopt),
-             Tone::Unsure);
+        print_line(run.context,
+                   end_text(attempt, chosen_text(attempt.chosen, run.report),
+                            chosen_text(ways[place + 1].chosen, run.report), std::nullopt),
+                   Tone::Unsure);
     }
     // Only now: whether a failure counts depends on the later attempts.
     for (auto& attempt : run.attempts)
         report(run, attempt);
     if (const auto written = write_report(run); !written)
-        tell_problem(written.error());
+        print_problem(written.error());
     return exit_code_of(run);
 }
 
@@ -355,7 +356,7 @@ Result<ExitCode> run_program(Context& context) {
     const auto code = choose_and_run(context);
     if (code)
         return *code;
-    tell_problem(code.error());
+    print_problem(code.error());
     return ExitCode::NotStarted;
 }
 

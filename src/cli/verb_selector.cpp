@@ -100,7 +100,7 @@ void print_query(const Arguments& arguments, const FleetQuery& query, bool is_gi
 }
 
 /// Explains on standard error how the query differs from the variant's needs.
-void tell(const Arguments& arguments, const FleetQuery& query, bool is_given) {
+void explain_differences(const Arguments& arguments, const FleetQuery& query, bool is_given) {
     for (const auto& weaker : query.weaker)
         remark(arguments, phrase(is_given ? "not asked: {what}" : "cannot be asked: {what}",
                                  {{"what", scrubbed(weaker.text, 512)}}));
@@ -120,7 +120,7 @@ Result<ExitCode> run_selector(const Arguments& arguments) {
     } else {
         if (is_given)
             print(query.text);
-        tell(arguments, query, is_given);
+        explain_differences(arguments, query, is_given);
     }
     return is_given ? ExitCode::Answered : ExitCode::NoMatch;
 }

@@ -150,8 +150,8 @@ void sort_for_start(std::vector<ProbeTarget>& targets,
     // Targets that report memory but no names come after the least trusted names.
     const auto belief = [&group](const ProbeTarget& target) -> std::size_t {
         const auto* api = find_api(target.api);
-        const bool tells_names = api != nullptr && api->trust.name != 0;
-        return group(target) != 0 ? 0 : tells_names ? api->trust.name : kApis.size();
+        const bool reports_names = api != nullptr && api->trust.name != 0;
+        return group(target) != 0 ? 0 : reports_names ? api->trust.name : kApis.size();
     };
     const auto last_time = [&known](const ProbeTarget& target) {
         const auto* result = known.find(target);

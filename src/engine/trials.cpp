@@ -148,7 +148,7 @@ namespace {
 /// NVML averages the load over this time; we assume that a reading is valid for as long.
 constexpr Duration kLoadHolds = std::chrono::seconds{1};
 
-bool tells_load(const ProbeTarget& target) {
+bool reports_load(const ProbeTarget& target) {
     return target.api == "nvml";
 }
 
@@ -235,7 +235,7 @@ bool LoadCheck::must_wait_for(const Gpu& gpu) {
     if (!gpu.apis.contains("nvml") || (asked_at_ && now - *asked_at_ < kLoadHolds))
         return false;
     asked_at_ = now;
-    queries_.start(tells_load, false);
+    queries_.start(reports_load, false);
     if (!queries_.running())  // NVML was skipped, so there will be no newer reading
         return false;
     is_asking_ = true;
@@ -266,7 +266,7 @@ void TrialRunner::prepare(const ProbeRequest& request, bool are_queried) {
     if (request.stage != kMeasureStage)
         return;
     if (!are_queried)
-        queries_.start(tells_load, request.allow_wake);
+        queries_.start(reports_load, request.allow_wake);
     if (!request.force)
         load_.start();
 }

@@ -217,7 +217,7 @@ private:
             return;
         apis_.insert(*info->api);
         const auto version = soname.substr(soname.find(".so") + 3);
-        if (info->tells_toolkit && version.starts_with('.'))
+        if (info->has_toolkit_version && version.starts_with('.'))
             if (const auto release = leading_version(version.substr(1)))
                 raise_toolkit(Version{{release->major()}});
     }

@@ -203,7 +203,7 @@ struct JobLine {
 };
 
 /// Sends the job to a waiting worker; false if the worker has ended.
-bool tell_job(const UniqueFd& line, const ProbeTarget& target) {
+bool send_job(const UniqueFd& line, const ProbeTarget& target) {
     std::string job;
     for (const auto& argument : job_arguments(target))
         job += argument + '\0';
@@ -370,7 +370,7 @@ std::unique_ptr<Worker> SpawnLauncher::take_prepared(const ProbeTarget& target) 
     const auto one = std::exchange(prepared_, nullptr);
     const auto job = std::move(one->job);
     auto worker = std::move(*one).worker(has_started_);
-    return worker && tell_job(job, target) ? *std::move(worker) : nullptr;
+    return worker && send_job(job, target) ? *std::move(worker) : nullptr;
 }
 
 /// The pipes' write ends close on return, so end-of-file means that no worker process holds them.

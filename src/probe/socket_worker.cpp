@@ -191,7 +191,7 @@ WorkerExit end_of(Worker& worker, int connection) {
     }
 }
 
-void tell(int connection, const WorkerNotice& notice) {
+void send_notice(int connection, const WorkerNotice& notice) {
     // If the client has left, the notice is not needed.
     (void)send_message(connection, json_line(to_value(notice)));
 }
@@ -257,15 +257,16 @@ Status serve_worker(const UniqueFd& connection, SpawnLauncher& launcher, uid_t p
         // The client shows the worker's output as the reason.
         const auto line = worker.error().text + "\n";
         (void)!::write(request.output.get(), line.data(), line.size());
-        tell(connection.get(), {.event = WorkerEvent::Ended, .exit = {.code = kExitNotStarted}});
+        send_notice(connection.get(),
+                    {.event = WorkerEvent::Ended, .exit = {.code = kExitNotStarted}});
         return Done{};
     }
     // Only the worker may hold these, so that its end closes them.
     request.frames.reset();
     request.output.reset();
-    tell(connection.get(), {.event = WorkerEvent::Started});
-    tell(connection.get(),
-         {.event = WorkerEvent::Ended, .exit = end_of(**worker, connection.get())});
+    send_notice(connection.get(), {.event = WorkerEvent::Started});
+    send_notice(connection.get(),
+                {.event = WorkerEvent::Ended, .exit = end_of(**worker, connection.get())});
     return Done{};
 }
 

@@ -250,8 +250,8 @@ std::optional<std::string> vendor_of(const ProbeResult& probe, const DeviceFacts
     }
     const auto vendor = known_driver(probe).vendor;
     // A paravirtual driver passes through the host's GPU, which may be from any vendor.
-    const bool is_telling = !vendor.empty() && vendor != "virtio";
-    return is_telling ? std::optional<std::string>{vendor} : std::nullopt;
+    const bool is_specific = !vendor.empty() && vendor != "virtio";
+    return is_specific ? std::optional<std::string>{vendor} : std::nullopt;
 }
 
 /// The reported address, unless it is an implausible all-zero one: an API that does not know the

@@ -41,7 +41,7 @@ LibraryTable all_libraries() {
                     stem, LibraryInfo{.stem = stem,
                                       .api = api.id,
                                       .is_of_driver = has_word(linked.of_driver, stem),
-                                      .tells_toolkit = has_word(linked.toolkit, stem),
+                                      .has_toolkit_version = has_word(linked.toolkit, stem),
                                       .is_in_host_reports = !has_word(linked.unlisted, stem)});
     }
     for (const auto stem : words(kOfHost))

@@ -374,8 +374,8 @@ struct LibraryInfo {
     std::optional<Api> api = {};  ///< the API that a program linked with it computes through
     bool is_of_driver =
         false;  ///< from the driver or its loader; never bundled with an application
-    bool tells_toolkit = false;       ///< its major version is the version of CUDA
-    bool is_in_host_reports = false;  ///< Host::libraries lists it if it is installed
+    bool has_toolkit_version = false;  ///< its major version is the version of CUDA
+    bool is_in_host_reports = false;   ///< Host::libraries lists it if it is installed
 };
 
 /// Information about a soname; nullopt if neither an API's row nor another list has it.

@@ -98,7 +98,7 @@ bool is_own_user(const bus::Credentials& caller) {
         return false;
     const auto own = filters_of("self");
     if (!own)
-        return true;  // this kernel can't tell workers apart
+        return true;  // this kernel can't distinguish workers
     const auto theirs = caller.pid ? filters_of(std::to_string(*caller.pid)) : std::nullopt;
     return theirs && *theirs <= *own;
 }

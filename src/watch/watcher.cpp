@@ -208,8 +208,8 @@ bool Watcher::is_silent(const ProcessFiles& open) const {
         if (!place || devices_[*place].has_nvml || node == kKfdNode)
             return false;
         return std::ranges::none_of(open.drm, [&](const DrmClient& client) {
-            const bool tells = client.on_device || client.in_host || client.has_worked;
-            return tells && device_of(client, open) == place;
+            const bool reports_use = client.on_device || client.in_host || client.has_worked;
+            return reports_use && device_of(client, open) == place;
         });
     });
 }

@@ -427,9 +427,9 @@ void Connection::lose(const std::string& reason) {
     due_.reset();
     // Deferred, because `lost` may destroy this object while its functions are still on the stack.
     loss_ = loop_.defer([this, reason] {
-        const auto tell = std::exchange(lost_, nullptr);
-        if (tell)
-            tell(reason);
+        const auto notify = std::exchange(lost_, nullptr);
+        if (notify)
+            notify(reason);
     });
 }
 

@@ -337,7 +337,7 @@ struct Found {
 
 /// Reports each device with `facts_of` and returns the devices. A device without a handle (a lost
 /// GPU) gets an error and must not hide the others.
-std::vector<Found> tell_each(const Symbols& api, unsigned count, FactsOf facts_of, Sink& sink) {
+std::vector<Found> report_each(const Symbols& api, unsigned count, FactsOf facts_of, Sink& sink) {
     const auto refuse = [&](const char* function, nvml::Return code) {
         return refused(api, function, code);
     };
@@ -372,7 +372,7 @@ Answer each_device(Sink& sink, FactsOf first, FactsOf later = nullptr) {
     unsigned count = 0;
     (void)TRY(call(refuse, api.count, &count));
     sink.phase("query");
-    const auto found = tell_each(api, count, first, sink);
+    const auto found = report_each(api, count, first, sink);
     // Without `later`, this is all. Otherwise mark the device list as complete first: the rest is
     // slow.
     if (!later)

@@ -259,7 +259,7 @@ Answer failed(std::string_view function, cl_int error) {
 }
 
 /// Reports the platforms; the version comes from the first one.
-void tell_platforms(const std::vector<Value>& platforms, Sink& sink) {
+void report_platforms(const std::vector<Value>& platforms, Sink& sink) {
     Value facts{Value::Object{}};
     facts["platforms"] = to_value(platforms);
     const auto* version = platforms.front().at("platform_version").as_string();
@@ -295,7 +295,7 @@ Answer visit_platforms(const OpenClSymbols& opencl,
     std::vector<Value> facts;
     for (const cl_platform_id platform : platforms)
         facts.push_back(platform_facts({opencl.platform_info, platform}));
-    tell_platforms(facts, sink);
+    report_platforms(facts, sink);
 
     // Devices are numbered across platforms. A platform that fails must not hide the others; its
     // error is reported at the end.

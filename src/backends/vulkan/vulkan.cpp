@@ -143,7 +143,7 @@ Answer refused(std::string_view function, VkResult result) {
 }
 
 /// Reports the facts about the loader.
-void tell_loader(const DynamicLibrary& library, const LoaderSymbols& loader, Sink& sink) {
+void report_loader(const DynamicLibrary& library, const LoaderSymbols& loader, Sink& sink) {
     const auto version = loader_version(loader);
     Value facts{Value::Object{}};
     facts["loader"] = library.name();
@@ -197,7 +197,7 @@ VkResult open_session(const FileSystem& files,
 }
 
 /// Reports that the fallback was used: applications need the other manifest too.
-void tell_fallback(const ProbeTarget& target, Sink& sink, Answer& answer) {
+void report_fallback(const ProbeTarget& target, Sink& sink, Answer& answer) {
     sink.runtime(Value{Value::Object{{"icd", Value{"egl-fallback"}}}});
     Value detail{Value::Object{}};
     detail["manifest"] = target.driver;
@@ -247,7 +247,7 @@ Answer visit_vulkan_on(const FileSystem& files,
         return [get, instance](const char* name) { return get(instance, name); };
     };
     const auto loader = TRY(query_functions<LoaderSymbols>(functions_of(VK_NULL_HANDLE)));
-    tell_loader(library, loader, sink);
+    report_loader(library, loader, sink);
     if (target.driver.empty())
         return {.outcome = Outcome::Absent, .note = "no ICD manifest"};
 
@@ -260,7 +260,7 @@ Answer visit_vulkan_on(const FileSystem& files,
     const auto vulkan = TRY(query_functions<InstanceSymbols>(functions_of(session.instance)));
     Answer answer = visit_devices(vulkan, session, sink, visit);
     if (session.is_egl_fallback)
-        tell_fallback(target, sink, answer);
+        report_fallback(target, sink, answer);
     return answer;
 }
 

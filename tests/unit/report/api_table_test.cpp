@@ -19,7 +19,7 @@ TEST(LibraryInfo, SaysWhoseASonameIs) {
 
     const auto toolkit = library_info("libcupti.so.12");
     ASSERT_TRUE(toolkit);
-    EXPECT_TRUE(toolkit->tells_toolkit);
+    EXPECT_TRUE(toolkit->has_toolkit_version);
     EXPECT_FALSE(toolkit->is_of_driver);
     EXPECT_FALSE(toolkit->is_in_host_reports);
 
