@@ -42,8 +42,8 @@ bool is_meant(const std::vector<std::string>& wanted, const std::string& id) {
            });
 }
 
-/// Whether an application's word for a backend means the backend that we call so. PyTorch says
-/// "cuda" for ROCm too: a backend that does not fit the GPU's vendor has another meaning.
+/// Whether an application's word for a backend means the backend that we call so. PyTorch also
+/// calls ROCm "cuda": a backend that does not fit the GPU's vendor has another meaning.
 bool is_ours(const std::string& word, const Gpu& gpu) {
     const auto view = gpu.backends.find(word);
     return view != gpu.backends.end() && !has_reason(view->second.reasons, "vendor-mismatch");

@@ -19,7 +19,7 @@ namespace {
 constexpr Duration kTrustsCacheFor = std::chrono::minutes{10};
 
 /// After this time, the user is shown which driver we are waiting for.
-constexpr Duration kSaysAfter = std::chrono::seconds{1};
+constexpr Duration kShowsAfter = std::chrono::seconds{1};
 
 /// Free memory that was read less than this long ago is shown without reading it again.
 constexpr Duration kIsOfNow = std::chrono::seconds{1};
@@ -38,7 +38,7 @@ engine::EngineOptions engine_options(const DirectOptions& options) {
     // Only our own worker program supports starting before its target is known.
     engine.starts_ahead = options.looks && !options.worker;
     engine.ends_with_answers = !options.follows_hardware && !options.lives_on;
-    engine.limits.warn = kSaysAfter;
+    engine.limits.warn = kShowsAfter;
     if (options.patience)
         engine.limits.query = *options.patience;
     // A user who sets a limit prefers a partial answer to a late one.

@@ -166,8 +166,8 @@ std::optional<Refusal> refusal_of(const std::string& path) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return std::nullopt;
     // The worker was started and failed, for instance because the C library is too old.
-    const auto said = trimmed(text).empty() ? "it says nothing" : std::string{trimmed(text)};
-    return Refusal{.text = phrase("this machine cannot run the worker: {why}", {{"why", said}}),
+    const auto why = trimmed(text).empty() ? "it says nothing" : std::string{trimmed(text)};
+    return Refusal{.text = phrase("this machine cannot run the worker: {why}", {{"why", why}}),
                    .is_final = true};
 }
 

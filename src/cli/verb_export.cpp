@@ -97,7 +97,7 @@ bool is_fresh(const std::string& there, const std::string& text, WallTime now) {
     const auto expiry = expiry_of(there);
     if (!expiry)
         return there == text;
-    return says_the_same(there, text) && *expiry - now > kExportLife / 2;
+    return is_same_export(there, text) && *expiry - now > kExportLife / 2;
 }
 
 /// Whether the file has exactly those permission bits. Ansible runs an executable .fact instead of
@@ -216,7 +216,7 @@ Result<ExportDifference> export_difference(const std::string& path,
     ExportDifference difference{.lost = lost_lines(*there, text),
                                 .gained = lost_lines(text, *there)};
     // The same lines in another order.
-    if (difference.is_none() && !says_the_same(*there, text))
+    if (difference.is_none() && !is_same_export(*there, text))
         difference.reason = "the order of its lines differs";
     if (const auto expiry = expiry_of(*there); expiry && *expiry <= now)
         difference.reason = "it has expired";

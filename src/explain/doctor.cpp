@@ -22,7 +22,10 @@ namespace gpuprobe::inline explain {
 namespace {
 
 /// A reason of an API, with the API, its driver and the output of its worker added to the detail.
-Value said(std::string_view api, const Value& driver, const Value& reasons, const Value& reason) {
+Value api_reason(std::string_view api,
+                 const Value& driver,
+                 const Value& reasons,
+                 const Value& reason) {
     auto detail = reason.at("detail");
     detail["api"] = Value{api};
     if (word_of(detail.at("driver")).empty())
@@ -35,14 +38,14 @@ Value said(std::string_view api, const Value& driver, const Value& reasons, cons
 
 /// All reasons about a GPU: from its APIs and from failed verifications. Display-only GPUs and GPUs
 /// without a driver have nothing to report.
-Value said_of(const Gpu& gpu, const Value& value) {
+Value api_reasons_of(const Gpu& gpu, const Value& value) {
     Value all{Value::Array{}};
     if (gpu.kind == GpuKind::DisplayOnly || has_reason_with(gpu.findings, ReasonTraits::Unserved))
         return all;
     const auto& apis = value.at("apis");
     const auto add = [&](std::string_view api, const Value& reasons) {
         for (const auto& reason : *reasons.as_array())
-            all.push_back(said(api, apis.at(api).at("driver"), reasons, reason));
+            all.push_back(api_reason(api, apis.at(api).at("driver"), reasons, reason));
     };
     for (const auto& api : *apis.as_object())
         add(api.key, api.value.at("reasons"));
@@ -115,7 +118,7 @@ Value examined(const Report& report, const Surroundings& surroundings, const Pla
     // Add derived members to each GPU.
     for (std::size_t i = 0; i < report.gpus.size(); ++i) {
         auto& gpu = (*gpus.as_array())[i];
-        gpu["said"] = said_of(report.gpus[i], gpu);
+        gpu["said"] = api_reasons_of(report.gpus[i], gpu);
         gpu["chip"] = chip_of(report.gpus[i]);
         add_shared_memory(report.gpus[i], report.host, gpu);
         if (now)

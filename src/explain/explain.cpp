@@ -76,7 +76,7 @@ std::set<std::string> gpus_of_others(const std::vector<Reason>& reasons) {
 
 /// True for the vendor mismatch of the variant itself. The report may have the same reason about
 /// the backend, with the vendor that the backend needs.
-bool says_that_it_is_of_another(const Reason& reason) {
+bool is_vendor_mismatch_of_variant(const Reason& reason) {
     return reason.is("vendor-mismatch") && reason.detail.at("needs").is_null();
 }
 
@@ -120,11 +120,11 @@ bool follows(const Reason& reason, const std::vector<Reason>& reasons) {
 
 /// The reasons without redundant ones: one for each GPU from another vendor, and none that follows
 /// from another. All reasons if nothing would be left.
-std::vector<Reason> worth_saying(const std::vector<Reason>& reasons) {
+std::vector<Reason> worth_showing(const std::vector<Reason>& reasons) {
     const auto of_others = gpus_of_others(reasons);
     std::vector<Reason> kept;
     for (const auto& reason : reasons)
-        if ((!of_others.contains(where_of(reason)) || says_that_it_is_of_another(reason)) &&
+        if ((!of_others.contains(where_of(reason)) || is_vendor_mismatch_of_variant(reason)) &&
             !follows(reason, reasons))
             kept.push_back(reason);
     return kept.empty() ? reasons : kept;
@@ -161,7 +161,7 @@ std::optional<std::string> explained_within(const Value& member,
     std::vector<Reason> reasons;
     if (!read_value(member, reasons).empty())
         return std::nullopt;
-    auto why = explained(worth_saying(reasons), place);
+    auto why = explained(worth_showing(reasons), place);
     if (!is_fix)
         return std::move(why.text);
     return why.fixes.empty() ? std::nullopt : std::optional{std::move(why.fixes.front())};
@@ -263,7 +263,7 @@ ExplainedList explained(const Candidate& candidate, ReasonPlace place) {
     // Fixes are looked up for the GPU and API of the candidate.
     place.gpu = candidate.gpu.value_or("");
     place.api = api_below(candidate.backend);
-    auto why = explained(worth_saying(candidate.reasons), place);
+    auto why = explained(worth_showing(candidate.reasons), place);
     if (why.text.empty())
         why.text = candidate.verdict == Verdict::Accepted ? "can be used"
                                                           : std::string{name_of(candidate.verdict)};
@@ -273,7 +273,7 @@ ExplainedList explained(const Candidate& candidate, ReasonPlace place) {
 ExplainedList explained(const VariantCandidate& candidate, const ReasonPlace& place) {
     if (candidate.verdict == Verdict::Accepted)
         return {.text = where_it_runs(candidate)};
-    auto why = explained(worth_saying(candidate.reasons), place);
+    auto why = explained(worth_showing(candidate.reasons), place);
     // The manifest's note comes after the fixes of the reasons.
     if (note_helps(candidate))
         add_once(why.fixes, scrubbed(*candidate.note, 1024));

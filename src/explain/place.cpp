@@ -142,17 +142,17 @@ std::optional<std::string> Place::install_command(const std::string& role) const
 std::string Place::install_words(const std::string& role) const {
     const auto& places = Places::current();
     const auto* known = places.role(role);
-    const auto says = known ? known->says : role;
+    const auto name = known ? known->name : role;
     // From the most to the least specific advice.
     if (known && !is_made_for(*known))
         return phrase("{package} is made only for {machine}",
-                      {{"package", says}, {"machine", *known->machine}});
+                      {{"package", name}, {"machine", *known->machine}});
     if (known && is_elsewhere(*known))
         return phrase(host_.wsl ? "in Windows, install or update {package}"
                                 : "on the host, install {package}",
-                      {{"package", says}});
+                      {{"package", name}});
     if (host_.sandbox && *host_.sandbox != "toolbox")
-        if (const auto own = engine("install", says))
+        if (const auto own = engine("install", name))
             return *own;
     const auto packages = package(role);
     const auto* remarks = entry_of(&Distribution::notes, role);
@@ -162,20 +162,20 @@ std::string Place::install_words(const std::string& role) const {
     };
     // Image-based system: the row has the advice, because packages can't be installed.
     if (row_ && row_->image && !is_inside())
-        return noted(with(*row_->image, packages && !packages->empty() ? *packages : says));
+        return noted(with(*row_->image, packages && !packages->empty() ? *packages : name));
     if (const auto command = install_command(role))
         return noted(*command);
     if (packages)
         // The distribution is known, but does not have the package.
         return phrase("{distribution} has no package of {package}[: {note}]",
-                      {{"distribution", row_->name}, {"package", says}, {"note", note}});
+                      {{"distribution", row_->name}, {"package", name}, {"note", note}});
     // The last resort: no row for this distribution.
     const auto* example = row_ ? nullptr : places.find(kExample, "", "");
     auto names = example ? package_of(*example, role, {.arch = host_.arch}) : std::nullopt;
     if (names && names->empty())
         names.reset();
     return phrase("install {package}[ (in Debian: {names})]",
-                  {{"package", says}, {"names", names}});
+                  {{"package", name}, {"names", names}});
 }
 
 std::optional<std::string> Place::engine(const std::string& name, std::string_view object) const {

@@ -152,13 +152,13 @@ std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
                                       const std::vector<FleetLabel>& verdicts,
                                       std::size_t limit,
                                       std::vector<ExportRemark>& left_out) {
-    const auto said = [limit](std::string_view what, std::size_t count) {
+    const auto over_budget = [limit](std::string_view what, std::size_t count) {
         return ExportRemark{.code = "over-budget",
                             .text = std::to_string(count) + " " + std::string{what} + " over the " +
                                     std::to_string(limit) + " that a machine may have"};
     };
     if (facts.size() > limit) {
-        left_out.push_back(said("labels about hardware are", facts.size() - limit));
+        left_out.push_back(over_budget("labels about hardware are", facts.size() - limit));
         return {};
     }
     // Best variants come first in `verdicts`, so they are dropped last.
@@ -166,8 +166,8 @@ std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
     const auto last = verdicts.begin() + static_cast<std::ptrdiff_t>(room);
     facts.insert(facts.end(), verdicts.begin(), last);
     if (last != verdicts.end())
-        left_out.push_back(said("verdicts are left out: they are",
-                                static_cast<std::size_t>(verdicts.end() - last)));
+        left_out.push_back(over_budget("verdicts are left out: they are",
+                                       static_cast<std::size_t>(verdicts.end() - last)));
     return facts;
 }
 

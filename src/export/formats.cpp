@@ -252,7 +252,7 @@ const ExportFormat* export_format(std::string_view name) {
     return found == std::end(kFormats) ? nullptr : found;
 }
 
-bool says_the_same(std::string_view left, std::string_view right) {
+bool is_same_export(std::string_view left, std::string_view right) {
     return undated_lines(left) == undated_lines(right);
 }
 

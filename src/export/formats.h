@@ -91,7 +91,7 @@ std::string slurm_verdict_word(std::string_view application, std::string_view va
 
 /// True if two exports differ only in the times at which they were made and expire, and in readings
 /// of that moment.
-bool says_the_same(std::string_view left, std::string_view right);
+bool is_same_export(std::string_view left, std::string_view right);
 
 /// The lines of `before` that `after` lacks, apart from dates.
 std::vector<std::string> lost_lines(std::string_view before, std::string_view after);

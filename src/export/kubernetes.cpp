@@ -166,8 +166,8 @@ void no_others(const std::set<GpuKind>& kinds, NodeTerm& term) {
 
 /// Excludes GPUs from other vendors, unless the API already implies the vendor.
 void add_vendors(const GpuNeed& gpu, NodeTerm& term, FleetQuery& query) {
-    const bool is_said = gpu.vendors.size() == 1 && gpu.api == own_api(gpu.vendors.front());
-    if (gpu.vendors.empty() || is_said)
+    const bool is_implied = gpu.vendors.size() == 1 && gpu.api == own_api(gpu.vendors.front());
+    if (gpu.vendors.empty() || is_implied)
         return;
     for (const auto* vendor : {"nvidia", "amd", "intel", "other"})
         if (std::ranges::find(gpu.vendors, vendor) == gpu.vendors.end())

@@ -476,8 +476,8 @@ std::string kind_word(const std::set<GpuKind>& kinds) {
 
 /// Notes the requirements that no word expresses.
 void add_weaker(const GpuNeed& gpu, FleetQuery& query) {
-    const bool is_said = gpu.vendors.size() == 1 && gpu.api == own_api(gpu.vendors.front());
-    if (!gpu.vendors.empty() && !is_said)
+    const bool is_implied = gpu.vendors.size() == 1 && gpu.api == own_api(gpu.vendors.front());
+    if (!gpu.vendors.empty() && !is_implied)
         query.weaker.push_back(not_asked("vendor"));
     if (gpu.kinds && kind_word(*gpu.kinds).empty())
         query.weaker.push_back(not_asked("kinds"));

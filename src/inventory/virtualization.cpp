@@ -176,23 +176,23 @@ std::optional<std::string> from_device_tree(const FileSystem& files) {
 }
 
 /// The evidence in /proc/cpuinfo; Nothing on processors without an x86 "flags" line.
-enum class CpuSays { Hypervisor, BareMetal, Nothing, UserModeLinux };
+enum class CpuEvidence { Hypervisor, BareMetal, Nothing, UserModeLinux };
 
-CpuSays cpu_says(const FileSystem& files) {
+CpuEvidence cpu_evidence(const FileSystem& files) {
     const auto text = files.read("/proc/cpuinfo", kMaxCpuinfo);
     if (!text)
-        return CpuSays::Nothing;
+        return CpuEvidence::Nothing;
     for (const auto line : split(*text, '\n')) {
         if (line.starts_with("vendor_id") && line.find("User Mode Linux") != std::string_view::npos)
-            return CpuSays::UserModeLinux;
+            return CpuEvidence::UserModeLinux;
         if (!line.starts_with("flags"))
             continue;
         for (const auto word : words(line))
             if (word == "hypervisor")
-                return CpuSays::Hypervisor;
-        return CpuSays::BareMetal;
+                return CpuEvidence::Hypervisor;
+        return CpuEvidence::BareMetal;
     }
-    return CpuSays::Nothing;
+    return CpuEvidence::Nothing;
 }
 
 /// True in Xen's dom0, which has direct access to the hardware.
@@ -235,14 +235,14 @@ std::optional<std::string> container_of(const FileSystem& files) {
 }
 
 std::optional<std::string> virtualization_of(const FileSystem& files, std::string_view hypervisor) {
-    const auto cpu = cpu_says(files);
-    if (cpu == CpuSays::UserModeLinux)
+    const auto cpu = cpu_evidence(files);
+    if (cpu == CpuEvidence::UserModeLinux)
         return "uml";
     if (is_xen_dom0(files))
         return std::nullopt;
     const auto type = files.line("/sys/hypervisor/type");
     // A Xen guest may lack the processor's flag.
-    if ((cpu == CpuSays::BareMetal && type != "xen") || is_metal_instance(files))
+    if ((cpu == CpuEvidence::BareMetal && type != "xen") || is_metal_instance(files))
         return std::nullopt;
     // From the most to the least specific evidence.
     const auto dmi = dmi_row(files);
@@ -256,7 +256,7 @@ std::optional<std::string> virtualization_of(const FileSystem& files, std::strin
         return kDmiPrefixes[*dmi].name;
     if (auto named = from_device_tree(files))
         return named;
-    return cpu == CpuSays::Hypervisor ? std::optional<std::string>{"vm-other"} : std::nullopt;
+    return cpu == CpuEvidence::Hypervisor ? std::optional<std::string>{"vm-other"} : std::nullopt;
 }
 
 std::string running_hypervisor() {

@@ -44,7 +44,7 @@ int precision(const Distribution& row) {
 
 template <class Visitor>
 void describe(Visitor& visit, PackageRole& role) {
-    visit("says", role.says);
+    visit("says", role.name);
     // Optional in the data file; false if missing.
     std::optional<bool> is_for_host;
     visit("on_host", is_for_host);

@@ -15,7 +15,7 @@ namespace gpuprobe::knowledge {
 
 /// A piece of software that some package of a distribution provides.
 struct PackageRole {
-    std::string says = {};     ///< display name: "the Vulkan loader"
+    std::string name = {};     ///< for people: "the Vulkan loader"
     bool is_for_host = false;  ///< belongs to the kernel and is never installed in a container
     /// The only processor architecture that it exists for, as in `uname -m`; missing: all of them.
     std::optional<std::string> machine = {};

@@ -156,12 +156,13 @@ bool by_backend(const std::string& value, const CallerScene& scene) {
 
 /// Whether the answer leaves only the selected GPUs visible, which are then numbered from 0.
 bool leaves_only_selected(const CallerScene& scene) {
-    const auto said = [&scene](const char* name) {
+    const auto value_in_answer = [&scene](const char* name) {
         const auto found = scene.answer.find(name);
         return found == scene.answer.end() ? std::string{} : found->second;
     };
-    const auto files = said("VK_DRIVER_FILES");
-    return said("MESA_VK_DEVICE_SELECT").ends_with('!') || said("DRI_PRIME").ends_with('!') ||
+    const auto files = value_in_answer("VK_DRIVER_FILES");
+    return value_in_answer("MESA_VK_DEVICE_SELECT").ends_with('!') ||
+           value_in_answer("DRI_PRIME").ends_with('!') ||
            (!files.empty() && files == selector_fact("vulkan_own_manifest", scene.selection));
 }
 

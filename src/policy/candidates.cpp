@@ -46,7 +46,7 @@ void put_gpus_first(const SelectQuestion& question,
 }
 
 /// Judges all candidates: by backend in order of preference and then by GPU (or the reverse if the
-/// profile says so), followed by candidates without a GPU.
+/// profile has that order), followed by candidates without a GPU.
 std::vector<Judged> judge_all(const SelectQuestion& question, const Report& report) {
     const auto gpus = gpus_in_order(question, report);
     std::vector<Judged> all;

@@ -78,7 +78,7 @@ std::optional<Names> those_that_are_there(std::optional<Names> ids, const Report
 }
 
 /// Whether the value is null or empty.
-bool says_nothing(const Value& value) {
+bool is_blank(const Value& value) {
     const auto* text = value.as_string();
     const auto* list = value.as_array();
     const auto* object = value.as_object();
@@ -175,7 +175,7 @@ Result<OverrideRule> override_rule_from(const Value& rule) {
 Value merged_rule(const Value& rule, const Value& change) {
     Value merged{Value::Object{}};
     const auto take = [&merged](const Value::Member& member) {
-        if (!says_nothing(member.value))
+        if (!is_blank(member.value))
             merged[member.key] = member.value;
     };
     if (const auto* members = rule.as_object())

@@ -462,8 +462,8 @@ Value missing_of(const Term& term, const Facts& facts) {
         if (const auto found = spelled(term, word, facts); fact.value->holds(found) == Truth::False)
             missing.emplace_back(found);
     // An incomplete set can lack a word without being known to lack it.
-    const bool says_nothing = missing.empty() && !fact.value->is_complete;
-    return says_nothing ? Value{} : Value{std::move(missing)};
+    const bool is_inconclusive = missing.empty() && !fact.value->is_complete;
+    return is_inconclusive ? Value{} : Value{std::move(missing)};
 }
 
 Tested test_term(const Term& term, const Facts& facts) {

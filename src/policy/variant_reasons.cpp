@@ -137,7 +137,7 @@ std::vector<Value> lacking(const Reason& reason) {
 }
 
 /// Whether the first reason includes everything that the second one reports.
-bool says(const Reason& known, const Reason& reason) {
+bool covers(const Reason& known, const Reason& reason) {
     const auto already = lacking(known);
     return known.code == reason.code &&
            std::ranges::all_of(lacking(reason), [&already](const Value& value) {
@@ -267,13 +267,13 @@ private:
             return;
         const auto known = reasons;
         for (const auto& reason : refused->second) {
-            const auto says_it = [&reason](const Reason& other) { return says(other, reason); };
-            const bool is_said =
-                std::ranges::any_of(known, says_it) ||
-                std::ranges::any_of(reasons_, [&says_it](const Reason& other) {
-                    return other.detail.at("where") == Value{"host"} && says_it(other);
+            const auto covers_it = [&reason](const Reason& other) { return covers(other, reason); };
+            const bool is_covered =
+                std::ranges::any_of(known, covers_it) ||
+                std::ranges::any_of(reasons_, [&covers_it](const Reason& other) {
+                    return other.detail.at("where") == Value{"host"} && covers_it(other);
                 });
-            if (!is_said)
+            if (!is_covered)
                 add_of_backend(reason, is_of_host(reason) ? "host" : gpu.id, reasons);
         }
     }

@@ -72,9 +72,10 @@ void add_facts(const ProbeResult& probe, RuntimeInfo& runtime) {
 
 /// The last lines that the driver printed, from the reason `worker-output`.
 std::optional<std::vector<std::string>> output_of(const ProbeResult& probe) {
-    const auto said = std::ranges::find_if(
+    const auto found = std::ranges::find_if(
         probe.reasons, [](const Reason& reason) { return reason.is("worker-output"); });
-    const auto* lines = said == probe.reasons.end() ? nullptr : said->detail.at("lines").as_array();
+    const auto* lines =
+        found == probe.reasons.end() ? nullptr : found->detail.at("lines").as_array();
     if (!lines)
         return std::nullopt;
     std::vector<std::string> output;
@@ -159,8 +160,8 @@ std::optional<std::string> name_of(const ApiDevice& device) {
     for (const auto& runtime : kCpuRuntimes) {
         if (words.find(runtime.word) == std::string::npos)
             continue;
-        const bool says_so = name && lower_case(*name).starts_with(lower_case(runtime.name));
-        if (says_so)
+        const bool is_named = name && lower_case(*name).starts_with(lower_case(runtime.name));
+        if (is_named)
             return name;
         return std::string{runtime.name} + (name ? " (" + *name + ")" : "");
     }

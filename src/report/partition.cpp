@@ -163,7 +163,7 @@ Claims listed_claims(const Subject& subject, std::string_view api) {
     return claims;
 }
 
-/// Whether NVIDIA's UUID says that the device is a whole GPU, and so not a MIG instance.
+/// Whether NVIDIA's UUID shows that the device is a whole GPU, and so not a MIG instance.
 bool is_whole(const Claim& claim, const Partition& partition) {
     const auto& uuid = claim.device.facts->uuid;
     return partition.name.starts_with("mig-") && uuid && uuid->starts_with("GPU-");

@@ -289,9 +289,9 @@ std::map<std::string, bus::Dictionary> apis_from(const std::map<std::string, Api
                                                  const std::string& gpu,
                                                  const std::vector<Finding>& findings) {
     std::map<std::string, bus::Dictionary> answer;
-    for (const auto& [name, said] : apis)
+    for (const auto& [name, api] : apis)
         answer.emplace(bus::bus_text(name),
-                       with_words(said, {.findings = &findings, .gpu = gpu, .api = name}));
+                       with_words(api, {.findings = &findings, .gpu = gpu, .api = name}));
     return answer;
 }
 

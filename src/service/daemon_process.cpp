@@ -130,7 +130,7 @@ void ReportFile::update() {
                                       .rules = rules_,
                                       .version = std::string{kVersion},
                                       .findings = summary_of(examine(report, {}))});
-    if (!exported.text || says_the_same(*exported.text, written_))
+    if (!exported.text || is_same_export(*exported.text, written_))
         return;
     if (const auto written = write_atomically(path_, *exported.text); !written)
         return log_.write(LogLevel::Warning, written.error().text);

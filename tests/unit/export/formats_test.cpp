@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing_fleet;
 
-TEST(SaysTheSame, DoesNotCareWhenItWasSaid) {
+TEST(IsSameExport, IgnoresWhenItWasWritten) {
     auto report = mixed();
     auto later = report;
     later.created = WallTime{std::chrono::seconds{1800000000}};
@@ -21,18 +21,18 @@ TEST(SaysTheSame, DoesNotCareWhenItWasSaid) {
     for (const auto& format : export_formats()) {
         const auto left = *format.write(subject_of(report, {llama()})).text;
         const auto right = *format.write(then).text;
-        EXPECT_TRUE(says_the_same(left, right)) << format.name;
+        EXPECT_TRUE(is_same_export(left, right)) << format.name;
         EXPECT_TRUE(lost_lines(left, right).empty()) << format.name;
     }
 }
 
-TEST(SaysTheSame, CaresAboutAGpu) {
+TEST(IsSameExport, CaresAboutAGpu) {
     const auto report = mixed();
     const auto fewer = report_of({h200()});
     for (const auto& format : export_formats()) {
         const auto right = format.write(subject_of(fewer)).text;
         const auto left = *format.write(subject_of(report)).text;
-        EXPECT_FALSE(says_the_same(left, right.value_or(""))) << format.name;
+        EXPECT_FALSE(is_same_export(left, right.value_or(""))) << format.name;
         EXPECT_FALSE(lost_lines(left, right.value_or("")).empty()) << format.name;
     }
 }

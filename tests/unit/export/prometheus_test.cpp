@@ -88,7 +88,7 @@ TEST(Prometheus, TellsWhatIsKnownOfAccelerators) {
     EXPECT_EQ(exported.text->find("power_limit_watts{accelerator=\"platform"), std::string::npos);
     auto later = report;
     later.accelerators.front().power.draw = 94'000'000;
-    EXPECT_TRUE(says_the_same(*exported.text, *write_prometheus(subject_of(later)).text));
+    EXPECT_TRUE(is_same_export(*exported.text, *write_prometheus(subject_of(later)).text));
 }
 
 TEST(Partitions, AreToldAsKubernetesPluginsNameThem) {
