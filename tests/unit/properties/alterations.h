@@ -11,9 +11,9 @@
 /// What can be different about a recorded card: each as drivers and machines really differ.
 namespace gpuprobe::testing_properties {
 
-/// What is told by what needs the vendor's kernel driver is gone.
+/// Removes the records of APIs that need the vendor's kernel driver.
 inline void forget_drivers(Part& part) {
-    std::erase_if(part.told, [](const Told& told) { return told.probe.api != "pci"; });
+    std::erase_if(part.records, [](const ApiRecord& record) { return record.probe.api != "pci"; });
     part.hardware->driver_version.reset();
     part.hardware->driver_flavour.reset();
     part.hardware->partitions.clear();
@@ -35,10 +35,10 @@ inline void take_driver(Part& part, Dice& dice) {
     part.story += " by " + hardware.driver.value_or("no driver");
 }
 
-inline Told* told_by_nvml(Part& part) {
-    const auto told = std::ranges::find(
-        part.told, "nvml", [](const Told& one) -> const auto& { return one.probe.api; });
-    return told == part.told.end() ? nullptr : &*told;
+inline ApiRecord* nvml_record(Part& part) {
+    const auto record = std::ranges::find(
+        part.records, "nvml", [](const ApiRecord& one) -> const auto& { return one.probe.api; });
+    return record == part.records.end() ? nullptr : &*record;
 }
 
 inline std::string instance_uuid(std::uint64_t number) {
@@ -66,7 +66,7 @@ inline Value instance(const DeviceFacts& gpu, unsigned number, std::uint64_t uui
 /// Divides a GPU that NVML tells of; CUDA lists the first instance alone.
 /// Source: NVIDIA MIG User Guide, "CUDA Device Enumeration".
 inline void divide(Part& part, Dice& dice) {
-    auto* nvml = told_by_nvml(part);
+    auto* nvml = nvml_record(part);
     if (!nvml || !nvml->facts.memory || !nvml->facts.memory->total)
         return;
     auto& facts = nvml->facts;
@@ -78,46 +78,46 @@ inline void divide(Part& part, Dice& dice) {
         instances.push_back(instance(facts, i, first + i));
     if (count > 0)
         facts.extra["mig_devices"] = std::move(instances);
-    std::erase_if(part.told, [count](const Told& told) {
-        return told.probe.api == "vulkan" || (told.probe.api == "cuda" && count == 0);
+    std::erase_if(part.records, [count](const ApiRecord& record) {
+        return record.probe.api == "vulkan" || (record.probe.api == "cuda" && count == 0);
     });
-    for (auto& told : part.told)
-        if (told.probe.api == "cuda") {
-            told.facts.uuid = instance_uuid(first);
-            told.facts.memory = FactMemory{.total = Bytes{facts.memory->total->count / 8}};
-            told.trials.clear();
+    for (auto& record : part.records)
+        if (record.probe.api == "cuda") {
+            record.facts.uuid = instance_uuid(first);
+            record.facts.memory = FactMemory{.total = Bytes{facts.memory->total->count / 8}};
+            record.trials.clear();
         }
     part.story += " in " + std::to_string(count) + " MIG instances";
 }
 
 /// One driver lists it several times at its address: its tiles or partitions.
 inline void list_again(Part& part, Dice& dice) {
-    if (part.told.empty())
+    if (part.records.empty())
         return;
-    const auto told = dice.any_of(part.told);
-    if (told.probe.api == "pci" || told.probe.api == "nvml" || !told.facts.pci)
+    const auto record = dice.any_of(part.records);
+    if (record.probe.api == "pci" || record.probe.api == "nvml" || !record.facts.pci)
         return;
     for (auto count = 1 + dice.below(3); count > 0; --count) {
-        auto other = told;
+        auto other = record;
         other.trials.clear();
         if (other.facts.uuid && other.facts.uuid->size() > 4)
             other.facts.uuid->replace(other.facts.uuid->size() - 1, 1, std::to_string(count));
-        part.told.push_back(std::move(other));
+        part.records.push_back(std::move(other));
     }
-    part.story += ", listed several times by " + told.probe.api;
+    part.story += ", listed several times by " + record.probe.api;
 }
 
 /// An API that does not say where its device is.
 inline void lose_address(Part& part, Dice& dice) {
-    if (part.told.empty())
+    if (part.records.empty())
         return;
-    auto& told = part.told[dice.below(part.told.size())];
-    told.facts.pci.reset();
-    told.facts.drm.reset();
+    auto& record = part.records[dice.below(part.records.size())];
+    record.facts.pci.reset();
+    record.facts.drm.reset();
     if (dice.once_in(2))
-        told.facts.uuid.reset();
-    told.trials.clear();
-    part.story += ", " + told.probe.api + " without its address";
+        record.facts.uuid.reset();
+    record.trials.clear();
+    part.story += ", " + record.probe.api + " without its address";
 }
 
 inline void lose_nodes(Part& part, Dice& dice) {
@@ -141,17 +141,17 @@ inline Part twin(Part part, unsigned number) {
         for (auto& partition : part.hardware->partitions)
             renumber(partition.uuid);
     }
-    for (auto& told : part.told) {
+    for (auto& record : part.records) {
         const bool is_of_the_card =
-            told.facts.uuid && (told.facts.uuid->starts_with("GPU-") ||
-                                (part.hardware && told.facts.uuid == part.hardware->uuid));
+            record.facts.uuid && (record.facts.uuid->starts_with("GPU-") ||
+                                  (part.hardware && record.facts.uuid == part.hardware->uuid));
         if (is_of_the_card)
-            renumber(told.facts.uuid);
+            renumber(record.facts.uuid);
         else
-            told.facts.uuid.reset();
-        if (told.facts.extra.find("driver_uuid"))  // NVIDIA's OpenCL has the card's there
-            told.facts.extra["driver_uuid"] = Value{};
-        told.trials.clear();
+            record.facts.uuid.reset();
+        if (record.facts.extra.find("driver_uuid"))  // NVIDIA's OpenCL has the card's there
+            record.facts.extra["driver_uuid"] = Value{};
+        record.trials.clear();
     }
     part.story += ", a twin";
     return part;

@@ -79,7 +79,7 @@ void set(Value& value, std::string_view path, const Value& content) {
 struct Example {
     Report report = {};
     Surroundings here = {};
-    std::optional<Reason> reason = {};  ///< with which a cause is told that no doctor finds
+    std::optional<Reason> reason = {};  ///< of a cause that the doctor does not find
 };
 
 std::vector<std::string> texts(const Value& list) {
@@ -126,7 +126,7 @@ Example example_of_cause(const Value& cause) {
 }
 
 /// What the doctor finds; or the reason with what helps against it, as if that were found.
-std::vector<Finding> told(const Example& example) {
+std::vector<Finding> findings_of(const Example& example) {
     auto findings = examine(example.report, example.here);
     if (!example.reason)
         return findings;
@@ -183,7 +183,7 @@ TEST(Causes, AreShownByTheMachineThatTheyNameAndByNoSoundOne) {
         ASSERT_TRUE(cause.at("shows").at("machine").is_string());
         shown.insert(id);
         if (cause.at("of") == Value{kOfAReason}) {
-            EXPECT_TRUE(told(example_of_cause(cause)).front().fix) << "nothing helps";
+            EXPECT_TRUE(findings_of(example_of_cause(cause)).front().fix) << "nothing helps";
             EXPECT_FALSE(is_found(cause.at("shows"), id)) << "no doctor finds a reason";
             continue;
         }
@@ -214,8 +214,8 @@ TEST(Complaints, AreAnsweredWithTheirCauseAndNothingBeside) {
         const auto expected = texts(complaint.at("found"));
         EXPECT_EQ(found, (std::set<std::string>{expected.begin(), expected.end()}));
         const auto* fix = complaint.at("fix").as_string();
-        const auto told = fixes.find_first_not_of('\n') != std::string::npos;
-        EXPECT_TRUE(fix ? fixes.find(*fix) != std::string::npos : !told) << fixes;
+        const auto has_fix = fixes.find_first_not_of('\n') != std::string::npos;
+        EXPECT_TRUE(fix ? fixes.find(*fix) != std::string::npos : !has_fix) << fixes;
     }
 }
 
@@ -315,7 +315,7 @@ TEST(Causes, HaveAFixThatFitsEachPlace) {
         const auto own = example.report.host;
         for (const auto& place : places) {
             move_to(place, own, example.report.host);
-            for (const auto& finding : told(example))
+            for (const auto& finding : findings_of(example))
                 expect_fit(finding, place);
         }
     }
@@ -384,9 +384,9 @@ void expect_modest(const Finding& finding) {
     const auto fix = finding.fix.value_or("");
     EXPECT_FALSE(std::regex_search(fix, kTwice)) << fix;
     for (const auto* word : {"restart", "reboot", "reinstall"}) {
-        const bool is_told = fix.find(word) != std::string::npos &&
-                             fix.find("systemctl restart") == std::string::npos;
-        EXPECT_TRUE(!is_told || needs_a_restart(finding.id) || std::regex_search(fix, kSmaller))
+        const bool is_advised = fix.find(word) != std::string::npos &&
+                                fix.find("systemctl restart") == std::string::npos;
+        EXPECT_TRUE(!is_advised || needs_a_restart(finding.id) || std::regex_search(fix, kSmaller))
             << fix;
     }
     for (const auto* word : {" -mig 0", "--gpu-reset", " purge "})
@@ -464,7 +464,7 @@ TEST(Causes, HaveTheFixesOfTheirTable) {
         for (const auto& place : places) {
             if (varies)
                 move_to(place, own, example.report.host);
-            for (const auto& finding : told(example))
+            for (const auto& finding : findings_of(example))
                 if (finding.id == id) {
                     by_fix[finding.fix.value_or("nothing")].push_back(place.name);
                     break;
@@ -489,7 +489,7 @@ TEST(Causes, AskNobodyForSudoWhoIsRoot) {
     for (const auto& cause : causes()) {
         auto example = example_of_cause(cause);
         example.here.is_root = true;
-        for (const auto& finding : told(example))
+        for (const auto& finding : findings_of(example))
             EXPECT_EQ(finding.fix.value_or("").find("sudo "), std::string::npos) << *finding.fix;
     }
 }

@@ -40,7 +40,7 @@ void on_mixed_machines(const Holds& holds) {
         if (holds_on(recipe, holds))
             continue;
         const auto least = shrunk(recipe, holds);
-        SCOPED_TRACE(told_of(least));
+        SCOPED_TRACE(description_of(least));
         holds(least);
         return;
     }

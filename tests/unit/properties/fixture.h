@@ -51,16 +51,16 @@ inline void suffer(ProbeResult& probe, Mishap mishap) {
     }
 }
 
-/// Adds what was told to its driver's probe; a driver counts its devices from 0.
-inline void add_told(const Told& told,
-                     std::map<ProbeKey, ProbeResult>& queries,
-                     std::vector<ProbeResult>& trials) {
+/// Adds the record to its driver's probe; a driver counts its devices from 0.
+inline void add_record(const ApiRecord& record,
+                       std::map<ProbeKey, ProbeResult>& queries,
+                       std::vector<ProbeResult>& trials) {
     auto& query =
-        queries.try_emplace({told.probe.api, told.probe.driver}, told.probe).first->second;
-    auto facts = told.facts;
+        queries.try_emplace({record.probe.api, record.probe.driver}, record.probe).first->second;
+    auto facts = record.facts;
     if (facts.index)
         facts.index = static_cast<std::uint32_t>(query.devices.size());
-    for (auto trial : told.trials) {
+    for (auto trial : record.trials) {
         trial.device = device_key(facts);
         trials.push_back(std::move(trial));
     }
@@ -77,11 +77,11 @@ inline MachineFixture scene_of(const Recipe& recipe) {
     for (const auto& part : recipe.parts) {
         if (part.hardware)
             fixture.machine.devices.push_back(*part.hardware);
-        for (const auto& told : part.told)
-            add_told(told, queries, fixture.probes);
+        for (const auto& record : part.records)
+            add_record(record, queries, fixture.probes);
     }
-    for (const auto& told : recipe.software)
-        add_told(told, queries, fixture.probes);
+    for (const auto& record : recipe.software)
+        add_record(record, queries, fixture.probes);
     for (const auto& probe : recipe.empty)
         queries.try_emplace({probe.api, probe.driver}, probe);
     std::erase_if(fixture.probes, [&recipe](const ProbeResult& trial) {

@@ -59,7 +59,7 @@ bool builds_say_why(const Manifest& application,
 }
 
 /// Whether each candidate for one of the backends is refused for a reason. True of none.
-bool selection_says_why(const Profile& profile,
+bool selection_explains(const Profile& profile,
                         const Decision& decision,
                         const std::set<std::string>& backends) {
     return std::ranges::all_of(decision.candidates, [&](const Candidate& candidate) {
@@ -75,12 +75,12 @@ bool count_agreement(const Profile& profile,
                      const Recommendation& answer,
                      Row& row) {
     if (!answer.variant) {
-        const bool is_told = answer.status == RecommendStatus::NoPlatform ||
-                             std::ranges::all_of(answer.candidates, [](const auto& candidate) {
-                                 return !candidate.reasons.empty();
-                             });
-        row.no_build += is_told;
-        return is_told;
+        const bool is_explained = answer.status == RecommendStatus::NoPlatform ||
+                                  std::ranges::all_of(answer.candidates, [](const auto& candidate) {
+                                      return !candidate.reasons.empty();
+                                  });
+        row.no_build += is_explained;
+        return is_explained;
     }
     const auto chosen = own_name(profile, decision.backend.value_or("none"));
     const auto recommended = backends_of(variant_of(application, answer, *answer.variant));
@@ -94,8 +94,8 @@ bool count_agreement(const Profile& profile,
         row.by_builds += builds_say_why(application, answer, chosen);
         return builds_say_why(application, answer, chosen);
     } else if (answer.verdict == Verdict::Accepted) {
-        row.by_selection += selection_says_why(profile, decision, recommended);
-        return selection_says_why(profile, decision, recommended);
+        row.by_selection += selection_explains(profile, decision, recommended);
+        return selection_explains(profile, decision, recommended);
     } else {
         ++row.open;
     }

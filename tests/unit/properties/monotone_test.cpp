@@ -232,10 +232,10 @@ void add_memory(Bytes more, Part& part) {
             if (reading.what.ends_with("total") || reading.what == "free")
                 reading.bytes.count += more.count;
     }
-    for (auto& told : part.told)
-        if (told.facts.memory) {
-            add(more, told.facts.memory->total);
-            add(more, told.facts.memory->free);
+    for (auto& record : part.records)
+        if (record.facts.memory) {
+            add(more, record.facts.memory->total);
+            add(more, record.facts.memory->free);
         }
 }
 

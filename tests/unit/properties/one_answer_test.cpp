@@ -69,7 +69,7 @@ struct Pair {
 };
 
 /// Every variant with that backend has a reason against it, or there is none.
-bool recommend_says_why_not(const Pair& pair, const std::string& backend) {
+bool recommend_explains(const Pair& pair, const std::string& backend) {
     return std::ranges::all_of(pair.answer.candidates, [&](const VariantCandidate& candidate) {
         const auto& variant = *find_variant(pair.platform, candidate.variant);
         return !backends_of(variant).contains(backend) ||
@@ -78,7 +78,7 @@ bool recommend_says_why_not(const Pair& pair, const std::string& backend) {
 }
 
 /// Every candidate with those backends has a reason against it, or there is none.
-bool select_says_why_not(const Pair& pair, const Names& backends) {
+bool select_explains(const Pair& pair, const Names& backends) {
     return std::ranges::all_of(pair.decision.candidates, [&](const Candidate& candidate) {
         return !backends.contains(own_name(pair.profile, candidate.backend)) ||
                (candidate.verdict != Verdict::Accepted && !candidate.reasons.empty());
@@ -86,7 +86,7 @@ bool select_says_why_not(const Pair& pair, const Names& backends) {
 }
 
 /// The variant says why it leaves out the GPU that was chosen.
-bool recommend_says_why_not_on(const Pair& pair, const std::string& gpu) {
+bool recommend_explains_on(const Pair& pair, const std::string& gpu) {
     const auto& reasons = pair.answer.candidates.front().reasons;
     return std::ranges::any_of(
         reasons, [&gpu](const Reason& reason) { return reason.detail.at("where") == Value{gpu}; });
@@ -118,7 +118,7 @@ void expect_agreement(const Pair& pair) {
     const auto chosen = pair.chosen();
     const auto recommended = pair.recommended();
     if (!recommended.contains(chosen)) {
-        EXPECT_TRUE(recommend_says_why_not(pair, chosen) || select_says_why_not(pair, recommended))
+        EXPECT_TRUE(recommend_explains(pair, chosen) || select_explains(pair, recommended))
             << pair.answer.application << ": select " << chosen << ", recommend "
             << *pair.answer.variant;
         return;
@@ -126,7 +126,7 @@ void expect_agreement(const Pair& pair) {
     const auto& gpus = pair.answer.gpus;
     if (!pair.decision.gpus.empty() &&
         std::ranges::find(gpus, pair.decision.gpus.front()) == gpus.end()) {
-        EXPECT_TRUE(recommend_says_why_not_on(pair, pair.decision.gpus.front()))
+        EXPECT_TRUE(recommend_explains_on(pair, pair.decision.gpus.front()))
             << pair.answer.application << ": " << *pair.answer.variant << " is not for "
             << pair.decision.gpus.front();
     }
@@ -266,10 +266,10 @@ TEST(OneAnswer, ExportsNameTheRecommendedVariant) {
         const auto answers = all_advice(fixture, report);
         const auto document = exported(report, answers);
         for (const auto& answer : answers) {
-            const bool is_told =
+            const bool is_exported =
                 answer.status == RecommendStatus::Ok && is_fleet_name(*answer.variant);
             EXPECT_EQ(json_line(document.at("applications").at(answer.application).at("best")),
-                      json_line(is_told ? to_value(answer.variant) : Value{}))
+                      json_line(is_exported ? to_value(answer.variant) : Value{}))
                 << answer.application;
         }
     });
@@ -315,7 +315,7 @@ TEST(OneAnswer, EnvOfTheChosenGpuIsWhatSelectSets) {
 }
 
 /// What an environment says of a variable, or that it says nothing.
-std::string said(const Variables& environment, const std::string& name) {
+std::string variable_in(const Variables& environment, const std::string& name) {
     const auto found = environment.find(name);
     return found == environment.end() ? "(nothing)" : found->second;
 }
@@ -342,14 +342,14 @@ void expect_names_of(const Gpu& gpu, const Variables& environment) {
     expect_only(environment, "CUDA_VISIBLE_DEVICES", identity.nvidia_uuid, "GPU-");
     expect_only(environment, "ROCR_VISIBLE_DEVICES", hip, "GPU-");
     const auto view = gpu.apis.find("vulkan");
-    const auto files = said(environment, "VK_DRIVER_FILES");
+    const auto files = variable_in(environment, "VK_DRIVER_FILES");
     if (files.ends_with(".json")) {
         ASSERT_NE(view, gpu.apis.end());
         EXPECT_EQ(files, view->second.driver.value_or("none"));
     }
     if (gpu.pci && gpu.pci->vendor_id && gpu.pci->device_id) {
         const auto ids = *gpu.pci->vendor_id + ":" + *gpu.pci->device_id + "!";
-        const auto device = said(environment, "MESA_VK_DEVICE_SELECT");
+        const auto device = variable_in(environment, "MESA_VK_DEVICE_SELECT");
         EXPECT_TRUE(device == ids || device == "(nothing)") << device;
     }
 }
@@ -366,7 +366,7 @@ void expect_others_hidden(const Profile& profile,
         if (reader->api == api || may_reach)
             continue;
         for (const auto& [name, value] : reader->hide)
-            EXPECT_EQ(said(environment, name), value) << profile.name << " " << reader->name;
+            EXPECT_EQ(variable_in(environment, name), value) << profile.name << " " << reader->name;
     }
 }
 

@@ -45,11 +45,11 @@ TEST(Order, OfAReportChangesNoChoice) {
     });
 }
 
-/// What is said of several GPUs is in the report's order: GPUs, and reasons about them.
-void sort_what_is_said(Value& value) {
+/// GPUs and reasons about several GPUs are in the report's order, so sort them.
+void sort_lists(Value& value) {
     if (auto* members = value.as_object())
         for (auto& member : *members) {
-            sort_what_is_said(member.value);
+            sort_lists(member.value);
             const bool is_list =
                 member.key == "gpus" || member.key == "reasons" || member.key == "warnings";
             if (is_list && member.value.as_array())
@@ -57,12 +57,12 @@ void sort_what_is_said(Value& value) {
         }
     if (auto* items = value.as_array())
         for (auto& item : *items)
-            sort_what_is_said(item);
+            sort_lists(item);
 }
 
 std::string sorted_advice(const Manifest& application, const Report& report) {
     auto value = to_value(advice(application, report));
-    sort_what_is_said(value);
+    sort_lists(value);
     return json_pretty(value);
 }
 

@@ -42,17 +42,17 @@ template <class Use>
 void for_each_address(Part& part, const Use& use) {
     if (part.hardware && part.hardware->pci)
         use(*part.hardware->pci);
-    for (auto& told : part.told)
-        if (told.facts.pci)
-            use(*told.facts.pci);
+    for (auto& record : part.records)
+        if (record.facts.pci)
+            use(*record.facts.pci);
 }
 
 inline std::optional<std::string> place_of(const Part& part) {
     if (part.hardware)
         return part.hardware->id;
-    for (const auto& told : part.told)
-        if (told.facts.pci)
-            return "pci:" + text_of(*told.facts.pci);
+    for (const auto& record : part.records)
+        if (record.facts.pci)
+            return "pci:" + text_of(*record.facts.pci);
     return std::nullopt;
 }
 
@@ -153,12 +153,12 @@ inline void Places::rename(Part& part, Renamed& renamed) {
         rename_partitions(*part.hardware, renamed);
         add_kfd(part.hardware->extra);
     }
-    for (auto& told : part.told) {
-        if (told.facts.drm) {
-            rename_number(told.facts.drm->primary, renamed);
-            rename_number(told.facts.drm->render, renamed);
+    for (auto& record : part.records) {
+        if (record.facts.drm) {
+            rename_number(record.facts.drm->primary, renamed);
+            rename_number(record.facts.drm->render, renamed);
         }
-        add_kfd(told.facts.extra);
+        add_kfd(record.facts.extra);
     }
 }
 
@@ -166,8 +166,8 @@ inline bool Places::has_uuids_of_its_own(const Group& group) const {
     return std::ranges::none_of(group, [this](const Part& part) {
         const bool is_known =
             part.hardware && part.hardware->uuid && uuids_.contains(*part.hardware->uuid);
-        return is_known || std::ranges::any_of(part.told, [this](const Told& told) {
-                   return told.facts.uuid && uuids_.contains(*told.facts.uuid);
+        return is_known || std::ranges::any_of(part.records, [this](const ApiRecord& record) {
+                   return record.facts.uuid && uuids_.contains(*record.facts.uuid);
                });
     });
 }
@@ -176,9 +176,9 @@ inline void Places::take_uuids(const Group& group) {
     for (const auto& part : group) {
         if (part.hardware && part.hardware->uuid)
             uuids_.insert(*part.hardware->uuid);
-        for (const auto& told : part.told)
-            if (told.facts.uuid)
-                uuids_.insert(*told.facts.uuid);
+        for (const auto& record : part.records)
+            if (record.facts.uuid)
+                uuids_.insert(*record.facts.uuid);
     }
 }
 

@@ -25,7 +25,7 @@ struct Recipe {
     std::vector<Part> parts = {};  ///< settled: no two share an address, a node or a UUID
     std::vector<DeviceNode> shared_nodes = {};
     std::vector<ProbeResult> empty = {};  ///< queries that found nothing
-    std::vector<Told> software = {};
+    std::vector<ApiRecord> software = {};
     std::map<std::string, Mishap> mishaps = {};  ///< by API
     std::optional<Caller> caller = {};           ///< nullopt: whoever probed
     std::optional<std::uint64_t> scores = {};    ///< a seed; nullopt: nothing was measured
@@ -159,7 +159,7 @@ inline void add_parts(Recipe& recipe, Dice& dice) {
     add_cards(recipe, places, dice);
     if (dice.once_in(20))
         for (auto& part : recipe.parts)
-            if (!part.told.empty()) {
+            if (!part.records.empty()) {
                 part.hardware.reset();
                 part.story += ", hidden by a container";
             }
@@ -169,9 +169,10 @@ inline void add_parts(Recipe& recipe, Dice& dice) {
 inline void agree_on_drivers(Recipe& recipe) {
     std::map<std::pair<std::string, std::string>, ProbeResult> drivers;
     for (auto& part : recipe.parts)
-        for (auto& told : part.told)
-            told.probe =
-                drivers.try_emplace({told.probe.api, told.probe.driver}, told.probe).first->second;
+        for (auto& record : part.records)
+            record.probe =
+                drivers.try_emplace({record.probe.api, record.probe.driver}, record.probe)
+                    .first->second;
 }
 
 /// What one of the recorded machines' libraries said when there was nothing to list.

@@ -42,7 +42,7 @@ bool any_hardware(const Recipe& recipe, const Is& is) {
         recipe.parts, [&is](const Part& part) { return part.hardware && is(*part.hardware); });
 }
 
-bool any_told(const Recipe& recipe, std::string_view story) {
+bool any_story(const Recipe& recipe, std::string_view story) {
     return std::ranges::any_of(recipe.parts, [story](const Part& part) {
         return part.story.find(story) != std::string::npos;
     });
@@ -84,20 +84,20 @@ constexpr auto kKinds = std::to_array<Kind>({
      [](const Recipe&, const Report& report) { return any_partition(report, "xcp-"); }},
     {"WSL", [](const Recipe& recipe, const Report&) { return recipe.host.wsl; }},
     {"listed several times at one address",
-     [](const Recipe& recipe, const Report&) { return any_told(recipe, "listed several"); }},
+     [](const Recipe& recipe, const Report&) { return any_story(recipe, "listed several"); }},
     {"several of one model",
-     [](const Recipe& recipe, const Report&) { return any_told(recipe, "a twin"); }},
+     [](const Recipe& recipe, const Report&) { return any_story(recipe, "a twin"); }},
     {"cards of three vendors",
      [](const Recipe&, const Report& report) { return vendors(report) > 2; }},
     {"no driver",
-     [](const Recipe& recipe, const Report&) { return any_told(recipe, "by no driver"); }},
-    {"vfio", [](const Recipe& recipe, const Report&) { return any_told(recipe, "by vfio-pci"); }},
+     [](const Recipe& recipe, const Report&) { return any_story(recipe, "by no driver"); }},
+    {"vfio", [](const Recipe& recipe, const Report&) { return any_story(recipe, "by vfio-pci"); }},
     {"hidden hardware",
-     [](const Recipe& recipe, const Report&) { return any_told(recipe, "hidden"); }},
+     [](const Recipe& recipe, const Report&) { return any_story(recipe, "hidden"); }},
     {"without an address",
-     [](const Recipe& recipe, const Report&) { return any_told(recipe, "without its"); }},
+     [](const Recipe& recipe, const Report&) { return any_story(recipe, "without its"); }},
     {"missing nodes",
-     [](const Recipe& recipe, const Report&) { return any_told(recipe, "nodes missing"); }},
+     [](const Recipe& recipe, const Report&) { return any_story(recipe, "nodes missing"); }},
     {"closed nodes", [](const Recipe&, const Report& report) { return any_closed(report); }},
     {"container",
      [](const Recipe& recipe, const Report&) { return recipe.host.container.has_value(); }},
@@ -109,7 +109,7 @@ TEST(MixedMachines, AreOfEveryKind) {
     for (std::uint64_t seed = 1; seed <= kMachines; ++seed) {
         const auto recipe = mixed(seed);
         const auto report = report_of(recipe);
-        EXPECT_TRUE(is_nowhere_else(recipe)) << told_of(recipe);
+        EXPECT_TRUE(is_nowhere_else(recipe)) << description_of(recipe);
         for (const auto& kind : kKinds)
             counts[kind.name] += kind.is_one(recipe, report) ? 1 : 0;
     }
@@ -120,8 +120,8 @@ TEST(MixedMachines, AreOfEveryKind) {
 }
 
 TEST(MixedMachines, AreTheSameForTheSameSeed) {
-    EXPECT_EQ(told_of(mixed(42)), told_of(mixed(42)));
-    EXPECT_NE(told_of(mixed(42)), told_of(mixed(43)));
+    EXPECT_EQ(description_of(mixed(42)), description_of(mixed(42)));
+    EXPECT_NE(description_of(mixed(42)), description_of(mixed(43)));
 }
 
 /// Of a violation, only what it needs is told.
@@ -138,7 +138,7 @@ TEST(MixedMachines, AreMadeSmaller) {
     const auto least = shrunk(mixed(seed), has_none);
     ASSERT_EQ(least.parts.size(), 1U);
     EXPECT_EQ(least.parts.front().hardware->vendor_id, "10de");
-    EXPECT_TRUE(least.parts.front().told.empty());
+    EXPECT_TRUE(least.parts.front().records.empty());
     EXPECT_TRUE(least.mishaps.empty());
 }
 

@@ -18,18 +18,18 @@
 /// The machines of tests/data/machines, whole and taken apart.
 namespace gpuprobe::testing_properties {
 
-/// What one API says of one device, and the probe that said it.
-struct Told {
+/// One device as one API reported it, and the probe.
+struct ApiRecord {
     ProbeResult probe = {};  ///< without its devices
     DeviceFacts facts = {};
     std::vector<ProbeResult> trials = {};  ///< of this device: what was verified and measured
 };
 
-/// One physical device with all that is known of it: hardware, or what only APIs know.
+/// One physical device with everything that is known about it: hardware, or only records of APIs.
 struct Part {
     std::string machine = {};
     std::optional<HardwareDevice> hardware = {};
-    std::vector<Told> told = {};
+    std::vector<ApiRecord> records = {};
     std::string story = {};  ///< how it differs from the recorded one
 };
 
@@ -39,8 +39,8 @@ struct Recorded {
     Machine machine = {};
     std::vector<ProbeResult> probes = {};
     std::vector<Part> parts = {};
-    std::vector<ProbeResult> empty = {};  ///< queries that found no device, each with its outcome
-    std::vector<Told> software = {};      ///< software devices
+    std::vector<ProbeResult> empty = {};   ///< queries that found no device, each with its outcome
+    std::vector<ApiRecord> software = {};  ///< software devices
 };
 
 inline ProbeResult without_devices(ProbeResult probe) {
@@ -48,13 +48,13 @@ inline ProbeResult without_devices(ProbeResult probe) {
     return probe;
 }
 
-inline Told told_by(const ApiDevice& device, const std::vector<const ProbeResult*>& probes) {
-    Told told{.probe = without_devices(*device.probe), .facts = *device.facts};
+inline ApiRecord record_of(const ApiDevice& device, const std::vector<const ProbeResult*>& probes) {
+    ApiRecord record{.probe = without_devices(*device.probe), .facts = *device.facts};
     for (const auto* probe : probes)
         if (probe->api == device.probe->api && probe->driver == device.probe->driver &&
             probe->device && probe->device == device_key(*device.facts))
-            told.trials.push_back(*probe);
-    return told;
+            record.trials.push_back(*probe);
+    return record;
 }
 
 /// Takes the machine apart as the report would join it.
@@ -66,11 +66,11 @@ inline void take_apart(Recorded& recorded) {
         if (subject.hardware)
             part.hardware = *subject.hardware;
         for (const auto& claim : subject.claims)
-            part.told.push_back(told_by(claim.device, sorted));
+            part.records.push_back(record_of(claim.device, sorted));
         recorded.parts.push_back(std::move(part));
     }
     for (const auto& device : joined.software)
-        recorded.software.push_back(told_by(device, sorted));
+        recorded.software.push_back(record_of(device, sorted));
     for (const auto& probe : recorded.probes)
         if (probe.devices.empty() && probe.stage == kQueryStage)
             recorded.empty.push_back(probe);

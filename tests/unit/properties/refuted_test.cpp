@@ -138,9 +138,9 @@ TEST(Refuted, VulkanIsNotOnlySoftwareBesideAGpuThatUsesIt) {
     on_every_machine([](const MachineFixture& fixture) {
         const auto report = report_of(fixture);
         const auto findings = examine(report, {});
-        const bool is_told =
+        const bool is_found =
             std::ranges::find(findings, "only-software", &Finding::id) != findings.end();
-        EXPECT_FALSE(is_told && std::ranges::any_of(report.gpus, [](const Gpu& gpu) {
+        EXPECT_FALSE(is_found && std::ranges::any_of(report.gpus, [](const Gpu& gpu) {
                          return works(gpu, "vulkan");
                      }));
     });

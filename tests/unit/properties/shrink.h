@@ -42,10 +42,10 @@ void for_each_smaller(const Recipe& recipe, const Use& use) {
         use(smaller);
     }
     for (std::size_t i = 0; i < recipe.parts.size(); ++i)
-        for (std::size_t j = 0; j < recipe.parts[i].told.size(); ++j) {
+        for (std::size_t j = 0; j < recipe.parts[i].records.size(); ++j) {
             auto smaller = recipe;
-            auto& told = smaller.parts[i].told;
-            told.erase(told.begin() + static_cast<std::ptrdiff_t>(j));
+            auto& records = smaller.parts[i].records;
+            records.erase(records.begin() + static_cast<std::ptrdiff_t>(j));
             use(smaller);
         }
     auto smaller = recipe;
@@ -57,10 +57,10 @@ void for_each_smaller(const Recipe& recipe, const Use& use) {
 }
 
 inline std::size_t size_of(const Recipe& recipe) {
-    std::size_t told = 0;
+    std::size_t size = 0;
     for (const auto& part : recipe.parts)
-        told += 1 + part.told.size();
-    return told + recipe.software.size() + recipe.empty.size() + recipe.mishaps.size();
+        size += 1 + part.records.size();
+    return size + recipe.software.size() + recipe.empty.size() + recipe.mishaps.size();
 }
 
 /// Leaves out what the violation does not need.
@@ -82,8 +82,8 @@ Recipe shrunk(Recipe recipe, const Holds& holds) {
     return recipe;
 }
 
-/// What a recipe is made of, a line for each part.
-inline std::string told_of(const Recipe& recipe) {
+/// The parts of a recipe, a line for each.
+inline std::string description_of(const Recipe& recipe) {
     std::string text = recipe.story + "\nWhat of it is needed:";
     for (const auto& part : recipe.parts) {
         text += "\n  " + part.machine;
@@ -92,11 +92,11 @@ inline std::string told_of(const Recipe& recipe) {
                     part.hardware->device_id.value_or("-") + "] by " +
                     part.hardware->driver.value_or("no driver");
         text += part.story + "; told by";
-        for (const auto& told : part.told)
-            text += " " + told.probe.api + ":" + told.probe.driver;
+        for (const auto& record : part.records)
+            text += " " + record.probe.api + ":" + record.probe.driver;
     }
-    for (const auto& told : recipe.software)
-        text += "\n  software: " + told.probe.api + " " + told.facts.name.value_or("-");
+    for (const auto& record : recipe.software)
+        text += "\n  software: " + record.probe.api + " " + record.facts.name.value_or("-");
     for (const auto& probe : recipe.empty)
         text += "\n  no device: " + probe.api + ":" + probe.driver + " " +
                 std::string{name_of(probe.outcome)};

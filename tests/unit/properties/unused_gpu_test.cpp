@@ -109,7 +109,9 @@ const Reason* warning_in(const std::vector<Reason>& warnings) {
 }
 
 /// The warning is there where something counts, and has one obstacle of the nearest.
-void expect_told(const std::vector<Reason>& warnings, const Obstacles& all, const Report& report) {
+void expect_warned(const std::vector<Reason>& warnings,
+                   const Obstacles& all,
+                   const Report& report) {
     const auto counted = that_count(all, report);
     const auto* warning = warning_in(warnings);
     ASSERT_EQ(warning != nullptr, !counted.empty());
@@ -148,8 +150,8 @@ TEST(UnusedGpu, IsToldByEveryChoice) {
             SCOPED_TRACE(profile.name);
             const auto decision = choice(profile, report);
             const bool is_answer = decision.backend.has_value() && !takes_a_gpu(decision);
-            expect_told(decision.warnings, is_answer ? obstacles_of(decision) : Obstacles{},
-                        view.report());
+            expect_warned(decision.warnings, is_answer ? obstacles_of(decision) : Obstacles{},
+                          view.report());
         }
     });
 }
@@ -223,12 +225,12 @@ TEST(UnusedGpu, IsToldByEveryRecommendation) {
             const auto& platform =
                 *std::ranges::find(application.platforms, *answer.platform, &VariantPlatform::key);
             if (has_builds_for_gpus(platform))
-                expect_told(answer.warnings,
-                            takes_none(answer, platform)
-                                ? nearest_of_families(obstacles_of(answer, platform, view.report()),
-                                                      platform)
-                                : Obstacles{},
-                            view.report());
+                expect_warned(answer.warnings,
+                              takes_none(answer, platform)
+                                  ? nearest_of_families(
+                                        obstacles_of(answer, platform, view.report()), platform)
+                                  : Obstacles{},
+                              view.report());
         }
     });
 }
