@@ -150,7 +150,7 @@ TEST(Floors, MayLeaveToTheProductWhatItsBuildsSay) {
         R"("amd":{"requires":{"device":{"gfx":["gfx1100","gfx90a"]}}},)"
         R"("more":{"requires":{"device":{"gfx":["gfx1030","gfx90a"]}}})";
     const struct {
-        const char* said;
+        const char* written;
         const char* meant;
     } kFloors[] = {
         {"gfx=manifest", "gfx=gfx90a|gfx1030|gfx1100"},
@@ -160,9 +160,9 @@ TEST(Floors, MayLeaveToTheProductWhatItsBuildsSay) {
         {"compute-capability>=manifest", "compute-capability>=5.0"},
         {"compute-capability>=8.0", "compute-capability>=8.0"},
     };
-    for (const auto& [said, meant] : kFloors) {
-        const auto application = with_floor(said, builds);
-        ASSERT_TRUE(application) << said << ": " << application.error().text;
+    for (const auto& [written, meant] : kFloors) {
+        const auto application = with_floor(written, builds);
+        ASSERT_TRUE(application) << written << ": " << application.error().text;
         EXPECT_EQ(application->selection->floors.at("cuda"), std::vector<std::string>{meant});
     }
 }

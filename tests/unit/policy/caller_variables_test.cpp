@@ -119,10 +119,10 @@ TEST(HiddenByTheCaller, IsNotKnownOfAPositionThatMayBeEither) {
 TEST(HiddenByTheCaller, IsAGpuWhoseNumberTheAnswerChanges) {
     const auto report = two_identical_cards();
     const auto access = access_of(reading({"vulkan"}, {"ggml-vulkan"}));
-    const auto is_hidden = [&](const char* numbers, std::vector<const Gpu*> told,
+    const auto is_hidden = [&](const char* numbers, std::vector<const Gpu*> selected,
                                const Variables& answer) {
         return !hidden_by({{"GGML_VK_VISIBLE_DEVICES", numbers}}, access, "vulkan", report.gpus[1],
-                          {.report = report, .gpus = std::move(told)}, answer)
+                          {.report = report, .gpus = std::move(selected)}, answer)
                     .empty();
     };
     const std::vector<const Gpu*> second{&report.gpus[1]};
@@ -141,19 +141,19 @@ TEST(HiddenByTheCaller, IsAGpuBesideTheOnlyOneThatMesaShows) {
     const auto report =
         report_of({amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0), intel_graphics()});
     const auto access = access_of(reading({"vulkan"}, {"vulkan"}));
-    const auto told_of = [&](const char* value, const Variables& answer = {}) {
+    const auto hidden_with = [&](const char* value, const Variables& answer = {}) {
         return hidden_by({{"DRI_PRIME", value}}, access, "vulkan", report.gpus[0],
                          {.report = report, .gpus = {&report.gpus[0]}}, answer);
     };
-    EXPECT_EQ(told_of("pci-0000_00_02_0!").size(), 1U);
-    EXPECT_EQ(told_of("8086:46A6!").size(), 1U);
+    EXPECT_EQ(hidden_with("pci-0000_00_02_0!").size(), 1U);
+    EXPECT_EQ(hidden_with("8086:46A6!").size(), 1U);
     for (const auto* value :
          {"pci-0000_00_02_0", "pci-0000_03_00_0!", "1002:744c!", "1!", "pci-0000_99_00_0!", ""})
-        EXPECT_TRUE(told_of(value).empty()) << value;
-    EXPECT_EQ(told_of("8086:46a6!")[0].detail.at("replaced"), Value{false});
-    EXPECT_EQ(
-        told_of("8086:46a6!", {{"MESA_VK_DEVICE_SELECT", "1002:744c!"}})[0].detail.at("replaced"),
-        Value{true});
+        EXPECT_TRUE(hidden_with(value).empty()) << value;
+    EXPECT_EQ(hidden_with("8086:46a6!")[0].detail.at("replaced"), Value{false});
+    EXPECT_EQ(hidden_with("8086:46a6!", {{"MESA_VK_DEVICE_SELECT", "1002:744c!"}})[0].detail.at(
+                  "replaced"),
+              Value{true});
 }
 
 // One row per form of list and case

@@ -19,7 +19,7 @@ const Reason kDenied = because("denied", {{"backend", "cuda"}});
 
 const Reason kNoCode = because("arch-not-in-build");
 
-Reason told(const Gpu& gpu, const char* by, const Reason& reason) {
+Reason warning_of(const Gpu& gpu, const char* by, const Reason& reason) {
     return because(
         "gpu-unused",
         {{"gpu", gpu.id}, {"by", by}, {"reasons", to_value(std::vector<Reason>{reason})}});
@@ -33,12 +33,12 @@ TEST(UnusedGpu, HasTheReasonsOfWhatMissesLeast) {
     EXPECT_EQ(unused.warning()->detail.at("by"), Value{"sm_80"});
     unused.add(gpu, "sm_90", {kCrashed});
     unused.add(gpu, "webgpu", {because("not-probed")});
-    EXPECT_EQ(unused.warning(), told(gpu, "sm_90", kCrashed))
+    EXPECT_EQ(unused.warning(), warning_of(gpu, "sm_90", kCrashed))
         << "the first of those that are as near";
     const auto closed = because("no-permission");
     unused.add(gpu, "vulkan", {closed});
     unused.add(gpu, "opencl", {because("loader-missing")});
-    EXPECT_EQ(unused.warning(), told(gpu, "vulkan", closed));
+    EXPECT_EQ(unused.warning(), warning_of(gpu, "vulkan", closed));
 }
 
 TEST(UnusedGpu, IsTheOneOnWhichSomethingCanBeChanged) {
@@ -48,10 +48,10 @@ TEST(UnusedGpu, IsTheOneOnWhichSomethingCanBeChanged) {
     UnusedGpu unused;
     unused.add(old, "cuda", {kNoCode});
     unused.add(other, "cuda", {kOfOthers});
-    EXPECT_EQ(unused.warning(), told(old, "cuda", kNoCode));
+    EXPECT_EQ(unused.warning(), warning_of(old, "cuda", kNoCode));
     unused.add(old, "vulkan", {kNoCode});
     unused.add(other, "vulkan", {kCrashed});
-    EXPECT_EQ(unused.warning(), told(other, "vulkan", kCrashed));
+    EXPECT_EQ(unused.warning(), warning_of(other, "vulkan", kCrashed));
 }
 
 TEST(UnusedGpu, IsToldByAKnownCauseRatherThanByWhatNobodyKnows) {
@@ -60,12 +60,12 @@ TEST(UnusedGpu, IsToldByAKnownCauseRatherThanByWhatNobodyKnows) {
     const auto unasked = because("not-probed", {{"api", "vulkan"}});
     UnusedGpu unused;
     unused.add(gpu, "vulkan", {unasked});
-    EXPECT_EQ(unused.warning(), told(gpu, "vulkan", unasked));
+    EXPECT_EQ(unused.warning(), warning_of(gpu, "vulkan", unasked));
     unused.add(gpu, "rocm", {kNoCode});
-    EXPECT_EQ(unused.warning(), told(gpu, "vulkan", unasked))
+    EXPECT_EQ(unused.warning(), warning_of(gpu, "vulkan", unasked))
         << "to ask comes before another build";
     unused.add(gpu, "cuda", {too_old});
-    EXPECT_EQ(unused.warning(), told(gpu, "cuda", too_old));
+    EXPECT_EQ(unused.warning(), warning_of(gpu, "cuda", too_old));
 }
 
 TEST(UnusedGpu, IsToldByWhatWantsTheLeastOfADriver) {
@@ -77,7 +77,7 @@ TEST(UnusedGpu, IsToldByWhatWantsTheLeastOfADriver) {
     unused.add(gpu, "cuda13", {needing("580")});
     unused.add(gpu, "cuda12", {needing("550")});
     unused.add(gpu, "cuda12_8", {needing("570")});
-    EXPECT_EQ(unused.warning(), told(gpu, "cuda12", needing("550")));
+    EXPECT_EQ(unused.warning(), warning_of(gpu, "cuda12", needing("550")));
 }
 
 /// Nobody makes a GPU's memory larger, so that of the two the first is told.
@@ -91,7 +91,7 @@ TEST(UnusedGpu, IsTheFirstOfOneThatIsTooSmallAndOneThatWasNotAsked) {
         UnusedGpu unused;
         unused.add(first, "vulkan", {of_first});
         unused.add(second, "vulkan", {of_second});
-        EXPECT_EQ(unused.warning(), told(first, "vulkan", of_first));
+        EXPECT_EQ(unused.warning(), warning_of(first, "vulkan", of_first));
     }
 }
 
@@ -132,7 +132,7 @@ TEST(UnusedGpu, IsNoneThatAnAdministratorGaveToVirtualMachines) {
     unused.add(gpu, "vulkan", {because("passthrough", {{"driver", "vfio-pci"}})});
     EXPECT_EQ(unused.warning(), std::nullopt);
     unused.add(other, "vulkan", {kNoCode});
-    EXPECT_EQ(unused.warning(), told(other, "vulkan", kNoCode));
+    EXPECT_EQ(unused.warning(), warning_of(other, "vulkan", kNoCode));
 }
 
 TEST(UnusedGpu, IsACardOfTheHostsUnderWsl) {
@@ -140,7 +140,7 @@ TEST(UnusedGpu, IsACardOfTheHostsUnderWsl) {
     gpu.driver.name = "dxgkrnl";
     UnusedGpu unused;
     unused.add(gpu, "cuda", {kCrashed});
-    EXPECT_EQ(unused.warning(), told(gpu, "cuda", kCrashed));
+    EXPECT_EQ(unused.warning(), warning_of(gpu, "cuda", kCrashed));
 }
 
 TEST(UnusedGpu, IsNoneThatIsMadeUpOrShowsPixelsAlone) {

@@ -60,9 +60,9 @@ TEST(Refusals, OfIntegratedGpusAreLiftedByTheCallersVariables) {
     const auto answer = for_application(profile, report);
     EXPECT_EQ(answer.variant, "cpu");
     EXPECT_TRUE(has_reason(candidate(answer, "gpu")->reasons, "integrated-not-enabled"));
-    const SelectRequest told{.environment = {{"P_INTEGRATED", "1"}}};
-    const auto lifted =
-        recommend(cuda_and_cpu(), {}, report, rules(), {}, selection_view(profile, told, report));
+    const SelectRequest with_variable{.environment = {{"P_INTEGRATED", "1"}}};
+    const auto lifted = recommend(cuda_and_cpu(), {}, report, rules(), {},
+                                  selection_view(profile, with_variable, report));
     EXPECT_EQ(lifted.variant, "gpu");
 }
 

@@ -52,8 +52,8 @@ TEST_P(Golden, ChoosesWhatTheProjectChooses) {
     const auto manifest = sample(*wanted.at("manifest").as_string());
     const auto answer =
         recommend(manifest, request_of(wanted), machine(GetParam().machine), rules());
-    const auto told = json_pretty(to_value(answer));
-    EXPECT_EQ(answer.variant, text(wanted.at("expect"))) << told;
+    const auto text_of_answer = json_pretty(to_value(answer));
+    EXPECT_EQ(answer.variant, text(wanted.at("expect"))) << text_of_answer;
     EXPECT_EQ(answer.status, answer.variant ? RecommendStatus::Ok : RecommendStatus::None);
     if (wanted.find("chain")) {
         EXPECT_EQ(chain_of(answer), texts(wanted.at("chain")));

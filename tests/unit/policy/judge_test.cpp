@@ -368,7 +368,7 @@ struct PlatformMessageRow {
     const char* name;
     std::optional<std::string> backend;
     std::map<std::string, std::string> messages;
-    std::vector<std::string> said;
+    std::vector<std::string> expected;
 };
 class MessagesForOtherPlatforms : public ::testing::TestWithParam<PlatformMessageRow> {};
 
@@ -377,7 +377,7 @@ TEST_P(MessagesForOtherPlatforms, AreTheProfilesTextsWithoutFacts) {
     profile.messages = GetParam().messages;
     const auto decision = decide(
         profile, {.backend = GetParam().backend, .platform = "darwin-arm64"}, one_nvidia_card());
-    EXPECT_EQ(decision.messages, GetParam().said);
+    EXPECT_EQ(decision.messages, GetParam().expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -444,12 +444,12 @@ TEST(BuiltinProfiles, TakeRocmWhereItsLibraryHasCode) {
 TEST(BuiltinProfiles, UseIntegratedGpusWhereOllamaIsToldTo) {
     const auto set = ApplicationSet::with_builtins();
     const auto& profile = *set.selection("ollama");
-    const SelectRequest told{.environment = {{"OLLAMA_IGPU_ENABLE", "1"}}};
+    const SelectRequest with_variable{.environment = {{"OLLAMA_IGPU_ENABLE", "1"}}};
     const auto intel = report_of({intel_graphics()});
     EXPECT_EQ(decide(profile, {}, intel).backend, "cpu");
     EXPECT_EQ(codes(decide(profile, {}, intel), "vulkan"), "integrated-not-enabled");
-    EXPECT_EQ(decide(profile, told, intel).backend, "vulkan");
-    EXPECT_EQ(decide(profile, told, intel).environment.at("OLLAMA_IGPU_ENABLE"), "1");
+    EXPECT_EQ(decide(profile, with_variable, intel).backend, "vulkan");
+    EXPECT_EQ(decide(profile, with_variable, intel).environment.at("OLLAMA_IGPU_ENABLE"), "1");
 
     auto amd = report_of({testing::amd_card("0000:03:00.0", "", 0)});
     amd.gpus[0].kind = GpuKind::Integrated;
@@ -458,7 +458,7 @@ TEST(BuiltinProfiles, UseIntegratedGpusWhereOllamaIsToldTo) {
     EXPECT_EQ(codes(decide(profile, {}, amd), "vulkan"), "integrated-not-enabled");
     amd.gpus[0].architecture.gfx_target = "gfx1150";
     EXPECT_EQ(decide(profile, {}, amd).backend, "cpu");
-    EXPECT_EQ(decide(profile, told, amd).backend, "rocm");
+    EXPECT_EQ(decide(profile, with_variable, amd).backend, "rocm");
 }
 
 /// Floors with alternatives for Jetsons, and a higher one for older chips.

@@ -143,7 +143,7 @@ struct MistakeRow {
     const char* name;
     const char* rule;
     ErrorCode code;
-    const char* says;
+    const char* message;
 };
 class MistakenRule : public ::testing::TestWithParam<MistakeRow> {};
 
@@ -154,13 +154,13 @@ TEST_P(MistakenRule, IsRefusedWithTheNearestWord) {
     ASSERT_TRUE(application) << application.error().text;
     const auto rule = override_rule_from(json(GetParam().rule)).value();
     const auto checked = check_rule(rule, &profile, &*application, two_cards());
-    if (!*GetParam().says) {
+    if (!*GetParam().message) {
         EXPECT_TRUE(checked) << checked.error().text;
         return;
     }
     ASSERT_FALSE(checked);
     EXPECT_EQ(checked.error().code, GetParam().code);
-    EXPECT_NE(checked.error().text.find(GetParam().says), std::string::npos)
+    EXPECT_NE(checked.error().text.find(GetParam().message), std::string::npos)
         << checked.error().text;
 }
 

@@ -108,7 +108,7 @@ void expect_documented(std::span<const RequestKey> keys,
                        const char* page,
                        const std::string& method) {
     const auto table = section(file(page), "The request");
-    const auto said = remark(method);
+    const auto documented = remark(method);
     std::set<std::string> known;
     for (const auto& key : keys) {
         const std::string name{key.key};
@@ -118,7 +118,7 @@ void expect_documented(std::span<const RequestKey> keys,
         const bool is_list = table.find("| `" + name + "` | list |") != std::string::npos;
         EXPECT_EQ(is_list, key.type == RequestType::Names) << name;
         const std::regex on_the_bus{typed(key)};
-        EXPECT_TRUE(std::regex_search(said, on_the_bus)) << name;
+        EXPECT_TRUE(std::regex_search(documented, on_the_bus)) << name;
         EXPECT_FALSE(key.meaning.empty()) << name;
     }
     EXPECT_EQ(matches(table, "\n\\| `([a-z-]+)` \\|"), known);
@@ -131,12 +131,12 @@ TEST(Requests, AreDocumented) {
 
 TEST(Requests, HaveInRulesWhatIsDocumented) {
     const auto page = section(file("/docs/applications.md"), "Overrides and outcomes");
-    const auto said = remark("SetOverride");
+    const auto documented = remark("SetOverride");
     for (const auto& key : select_keys()) {
         const std::string name{key.key};
         const bool may_be = !key.rule_option.empty();
         EXPECT_EQ(page.find("`" + name + "`") != std::string::npos, may_be) << name;
-        EXPECT_EQ(std::regex_search(said, std::regex{typed(key)}), may_be) << name;
+        EXPECT_EQ(std::regex_search(documented, std::regex{typed(key)}), may_be) << name;
         const auto rule = override_rule_from(Value{Value::Object{{name, Value{}}}});
         ASSERT_FALSE(rule) << name;  // null is of no type, but that is for known keys alone
         EXPECT_EQ(rule.error().text.find("not a key of a rule") == std::string::npos, may_be)

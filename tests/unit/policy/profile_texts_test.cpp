@@ -234,12 +234,12 @@ TEST(Sizes, InMessagesAreRoundedDown) {
     auto profile = default_profile();
     profile.messages = {{"too-little-memory", "{available_gb} of {required_gb}"}};
     auto report = one_nvidia_card();
-    const auto said = [&](std::uint64_t have, std::uint64_t need) {
+    const auto messages_for = [&](std::uint64_t have, std::uint64_t need) {
         report.gpus[0].memory.allocatable = Bytes{have};
         return decide(profile, {.strict = true, .min_memory = Bytes{need}}, report).messages;
     };
-    EXPECT_EQ(said(7'999'999'999, 8'000'000'000), Names{"7.9 of 8.0"});
-    EXPECT_EQ(said(99'999'999, 100'000'000), Names{"0.0 of 0.1"});
+    EXPECT_EQ(messages_for(7'999'999'999, 8'000'000'000), Names{"7.9 of 8.0"});
+    EXPECT_EQ(messages_for(99'999'999, 100'000'000), Names{"0.0 of 0.1"});
 }
 
 // Answers and words

@@ -207,12 +207,13 @@ TEST(TwoIdenticalCards, AreTakenInTheOrderThatTheCallerNames) {
     auto profile = testing::default_profile();
     profile.backends = {"vulkan"};
     profile.reads = Names{"ggml-vulkan"};
-    const auto told = [&profile](const Names& gpus) {
+    const auto variables_for = [&profile](const Names& gpus) {
         return select(profile, {.gpus = gpus}, two_identical_cards())->environment;
     };
-    EXPECT_FALSE(
-        told({"pci:0000:06:00.0", "pci:0000:41:00.0"}).contains("GGML_VK_VISIBLE_DEVICES"));
-    EXPECT_EQ(told({"pci:0000:41:00.0", "pci:0000:06:00.0"}).at("GGML_VK_VISIBLE_DEVICES"), "1,0");
+    EXPECT_FALSE(variables_for({"pci:0000:06:00.0", "pci:0000:41:00.0"})
+                     .contains("GGML_VK_VISIBLE_DEVICES"));
+    EXPECT_EQ(variables_for({"pci:0000:41:00.0", "pci:0000:06:00.0"}).at("GGML_VK_VISIBLE_DEVICES"),
+              "1,0");
 }
 
 TEST(TwoDifferentCards, AreNotUsedTogether) {

@@ -74,8 +74,8 @@ TEST(Published, IsHeldAgainstNoMachineWhoseProcessorIsNotKnown) {
 TEST(Published, IsNotAskedWhereTheCallerSaysWhatIsBuilt) {
     const SelectRequest built{.built = std::vector<std::string>{"cuda", "cpu"}};
     EXPECT_EQ(choice(machine_with("aarch64"), cuda_for_one(), built).backend, "cuda");
-    const SelectRequest told{.installed = {.code = {{"", {"sm_89"}}}}};
-    EXPECT_EQ(choice(machine_with("aarch64"), cuda_for_one(), told).backend, "cuda");
+    const SelectRequest described{.installed = {.code = {{"", {"sm_89"}}}}};
+    EXPECT_EQ(choice(machine_with("aarch64"), cuda_for_one(), described).backend, "cuda");
 }
 
 /// Whoever has a backend that nobody publishes has made the build.
