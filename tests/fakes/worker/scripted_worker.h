@@ -28,7 +28,7 @@
 namespace gpuprobe::scripted {
 
 /// The fact of an API under which a script tells what its test wants to know.
-constexpr const char* kTold = "platforms";
+constexpr const char* kSelfKey = "platforms";
 
 /// A process by the number that it has in the namespace of processes that it, or another one, is
 /// in.
@@ -125,7 +125,7 @@ inline void leave_daemon() {
     pid_t daemon = 0;
     (void)!::read(ends[0], &daemon, sizeof daemon);
     Value runtime;
-    runtime[kTold] = Value{name_of_process("self", daemon)};
+    runtime[kSelfKey] = Value{name_of_process("self", daemon)};
     write_frames(FrameWriter{}.runtime(runtime));
 }
 
@@ -183,7 +183,7 @@ inline void describe_self(int argc, char** argv) {
     ::sigprocmask(SIG_SETMASK, nullptr, &blocked);
     self["blocks_signals"] = Value{::sigismember(&blocked, SIGTERM) == 1};
     FrameWriter writer;
-    write_frames(writer.runtime(Value{Value::Object{{kTold, self}}}));
+    write_frames(writer.runtime(Value{Value::Object{{kSelfKey, self}}}));
     write_frames(writer.done(Outcome::Answered, std::nullopt, {}));
 }
 

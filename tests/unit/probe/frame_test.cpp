@@ -71,8 +71,8 @@ TEST(FrameReader, BelievesNoKnownFrameAfterAChangedByte) {
             changed[at] = static_cast<char>(changed[at] ^ 1);
         FrameReader reader;
         const auto frames = read_all(reader, changed + known);
-        const bool is_told = !frames.empty() && frames.back().kind == FrameKind::Known;
-        EXPECT_EQ(is_told, at == device.size()) << at;
+        const bool is_known = !frames.empty() && frames.back().kind == FrameKind::Known;
+        EXPECT_EQ(is_known, at == device.size()) << at;
     }
     EXPECT_EQ(json_line(read_all(*std::make_unique<FrameReader>(), device + known).back().payload),
               R"({"frames":1})");

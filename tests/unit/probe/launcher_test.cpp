@@ -37,7 +37,7 @@ ProbeResult answer_of(Worker& worker, const ProbeTarget& target) {
 Value self_of(const ProbeTarget& target, SpawnLauncher& launcher) {
     const auto worker = launcher.launch(target);
     EXPECT_TRUE(worker);
-    return worker ? answer_of(**worker, target).runtime.at(scripted::kTold) : Value{};
+    return worker ? answer_of(**worker, target).runtime.at(scripted::kSelfKey) : Value{};
 }
 
 Value self_of(const ProbeTarget& target, WorkerVariables extra = {}) {
@@ -81,8 +81,8 @@ TEST(SpawnLauncher, KeepsAPreparedWorkerFromATargetThatWantsMore) {
                                ProbeTarget{.api = "self", .library = "liba.so"}}) {
         SpawnLauncher launcher{"/proc/self/exe", ""};
         launcher.prepare();
-        const auto told = self_of(target, launcher).at("arguments");
-        EXPECT_EQ(told.as_array()->size(), 5U);
+        const auto passed = self_of(target, launcher).at("arguments");
+        EXPECT_EQ(passed.as_array()->size(), 5U);
         EXPECT_EQ(json_line(self_of(kSelf, launcher).at("arguments")),
                   R"(["self","--stage","query"])");
     }
@@ -352,9 +352,9 @@ TEST(AWorker, GoesWithTheProcessThatStartedItAndTakesItsDaemons) {
         {bytes.data(), static_cast<std::size_t>(::read(ends[0], bytes.data(), bytes.size()))});
     ::close(ends[0]);
     ::close(ends[1]);
-    const auto told = transcript.conclude({}, {}).runtime.at(scripted::kTold);
-    ASSERT_TRUE(told.as_string());
-    EXPECT_TRUE(scripted::ends(told));
+    const auto self = transcript.conclude({}, {}).runtime.at(scripted::kSelfKey);
+    ASSERT_TRUE(self.as_string());
+    EXPECT_TRUE(scripted::ends(self));
 }
 
 TEST(AWorker, TellsItsExitAgainWhenAskedAgain) {

@@ -181,7 +181,7 @@ TEST(Supervisor, DoesNotWaitForWhatAWorkerLeavesBehind) {
 
 /// Waits for the process that a script of the kind "daemon-and-…" left. True when it has ended.
 bool has_ended(const ProbeResult& result) {
-    return scripted::ends(result.runtime.at(scripted::kTold));
+    return scripted::ends(result.runtime.at(scripted::kSelfKey));
 }
 
 TEST(Supervisor, LeavesNoProcessThatMovedToASessionOfItsOwn) {
@@ -204,24 +204,24 @@ TEST(Supervisor, TellsTheAnswerOfAWorkerThatHasNotEnded) {
     const SystemClock clock;
     SpawnLauncher launcher{"/proc/self/exe", ""};
     Supervisor supervisor{*loop, launcher, clock, {}};
-    std::vector<ProbeResult> told;
+    std::vector<ProbeResult> results;
     supervisor.start(
         ProbeTarget{.api = "stay"},
         [&](ProbeResult result) {
-            EXPECT_EQ(told.size(), 1U);
-            told.push_back(std::move(result));
+            EXPECT_EQ(results.size(), 1U);
+            results.push_back(std::move(result));
         },
-        Patience::Usual, [&](ProbeResult result, bool) { told.push_back(std::move(result)); });
-    ASSERT_TRUE(loop->run_until([&] { return told.size() == 2; }));
-    EXPECT_EQ(told[0].outcome, Outcome::Answered);
-    EXPECT_EQ(told[0].devices.size(), told[1].devices.size());
-    EXPECT_EQ(told[0].duration, told[1].duration);  // the rest is no time of the driver
+        Patience::Usual, [&](ProbeResult result, bool) { results.push_back(std::move(result)); });
+    ASSERT_TRUE(loop->run_until([&] { return results.size() == 2; }));
+    EXPECT_EQ(results[0].outcome, Outcome::Answered);
+    EXPECT_EQ(results[0].devices.size(), results[1].devices.size());
+    EXPECT_EQ(results[0].duration, results[1].duration);  // the rest is no time of the driver
 }
 
 TEST(Supervisor, LetsThemStayThatHaveAnsweredWhileOthersAreAsked) {
     Stage stage{seconds{2}};
-    const auto untold = stage.run(std::vector<std::string>{"until-let-go", "hang"});
-    EXPECT_EQ(untold[0].api, "until-let-go");
+    const auto without_listener = stage.run(std::vector<std::string>{"until-let-go", "hang"});
+    EXPECT_EQ(without_listener[0].api, "until-let-go");
     stage.hear_answers();
     const auto alone = stage.run("until-let-go");
     EXPECT_EQ(alone.exit_code, 0);
@@ -438,15 +438,15 @@ TEST(Supervisor, TellsOfAWorkerThatTakesLongOnce) {
     const SystemClock clock;
     SpawnLauncher launcher{"/proc/self/exe", ""};
     Supervisor supervisor{*loop, launcher, clock, {.warn = kShort, .query = 2 * kShort}};
-    std::vector<std::string> told;
-    supervisor.on_slow([&told](const ProbeTarget& target, const std::string& phase) {
-        told.push_back(target.api + " in " + phase);
+    std::vector<std::string> lines;
+    supervisor.on_slow([&lines](const ProbeTarget& target, const std::string& phase) {
+        lines.push_back(target.api + " in " + phase);
     });
     int results = 0;
     for (const auto* script : {"hang", "good"})
         supervisor.start(ProbeTarget{.api = script}, [&](ProbeResult) { ++results; });
     ASSERT_TRUE(loop->run_until([&] { return results == 2; }));
-    EXPECT_EQ(told, std::vector<std::string>{"hang in enumerate"});
+    EXPECT_EQ(lines, std::vector<std::string>{"hang in enumerate"});
 }
 
 TEST(Supervisor, NotesAnAnswerThatTookLong) {

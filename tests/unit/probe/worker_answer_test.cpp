@@ -74,36 +74,36 @@ TEST(Transcript, LetsLaterRuntimeFactsReplaceEarlierOnes) {
               R"({"loader":"new","version":"1.3"})");
 }
 
-/// A device, the word that all are told, what is added to it, and the end.
-struct ToldTwice {
+/// A device, the frame after the last device, an additional fact, and the end.
+struct StagedFrames {
     std::string first = {};
     std::string more = {};
     std::string end = {};
 };
-ToldTwice told_twice(std::uint32_t index_of_more) {
+StagedFrames staged_frames(std::uint32_t index_of_more) {
     FrameWriter writer;
-    ToldTwice told;
-    told.first = writer.device(DeviceFacts{.index = 0, .name = "one"});
-    told.first += writer.known();
+    StagedFrames frames;
+    frames.first = writer.device(DeviceFacts{.index = 0, .name = "one"});
+    frames.first += writer.known();
     DeviceFacts more{.index = index_of_more, .name = "another"};
     more.extra["power_limit"] = Value{700};
-    told.more = writer.device(more);
-    told.end = writer.done(Outcome::Answered, std::nullopt, {});
-    return told;
+    frames.more = writer.device(more);
+    frames.end = writer.done(Outcome::Answered, std::nullopt, {});
+    return frames;
 }
 
 TEST(Transcript, KnowsWhenEveryDeviceHasBeenTold) {
-    const auto told = told_twice(0);
+    const auto frames = staged_frames(0);
     Transcript transcript;
     EXPECT_FALSE(transcript.is_known());
-    transcript.add(told.first);
+    transcript.add(frames.first);
     EXPECT_TRUE(transcript.is_known());
     EXPECT_FALSE(transcript.is_complete());
     const auto early = transcript.so_far(kTarget);
     EXPECT_EQ(early.outcome, Outcome::Answered);
     ASSERT_EQ(early.devices.size(), 1U);
     EXPECT_EQ(early.devices[0].extra.find("power_limit"), nullptr);
-    transcript.add(told.more + told.end);
+    transcript.add(frames.more + frames.end);
     const auto whole = transcript.conclude(kTarget, exited(0));
     ASSERT_EQ(whole.devices.size(), 1U);
     EXPECT_EQ(whole.devices[0].name, "one");
@@ -111,12 +111,12 @@ TEST(Transcript, KnowsWhenEveryDeviceHasBeenTold) {
 }
 
 TEST(Transcript, AddsNothingToADeviceOfAnotherNumber) {
-    const auto told = told_twice(1);
-    EXPECT_EQ(conclude(told.first + told.more + told.end, exited(0)).devices.size(), 2U);
+    const auto frames = staged_frames(1);
+    EXPECT_EQ(conclude(frames.first + frames.more + frames.end, exited(0)).devices.size(), 2U);
 }
 
 TEST(Transcript, CallsACrashAfterThatACrash) {
-    const auto result = conclude(told_twice(0).first, killed(SIGSEGV));
+    const auto result = conclude(staged_frames(0).first, killed(SIGSEGV));
     EXPECT_EQ(result.outcome, Outcome::Crashed);
     EXPECT_EQ(result.devices.size(), 1U);
 }

@@ -17,14 +17,14 @@ struct Kept {
     pid_t worker = -1;
 };
 
-[[noreturn]] void work(int told, bool leaves) {
+[[noreturn]] void work(int report, bool leaves) {
     sigset_t none;
     ::sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::setpgid(0, 0);
     if (leaves && ::fork() == 0)
         ::setsid();
-    else if (const pid_t self = ::getpid(); ::write(told, &self, sizeof self) < 0)
+    else if (const pid_t self = ::getpid(); ::write(report, &self, sizeof self) < 0)
         ::_exit(EXIT_FAILURE);
     for (;;)
         ::pause();

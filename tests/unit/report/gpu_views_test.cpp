@@ -49,9 +49,9 @@ ProbeResult slowed_by(const char* word, Duration ago) {
 
 TEST(Slowdowns, AreNvmlsOrTheKernelsWithTheirTime) {
     using Words = std::vector<std::string>;
-    const auto told = gpu_of(bare_nvidia(), {slowed_by("thermal", std::chrono::hours{1})}).power;
-    EXPECT_EQ(told.slowdowns, Words{"thermal"});
-    EXPECT_EQ(told.slowdowns_at, kNow - std::chrono::hours{1});
+    const auto power = gpu_of(bare_nvidia(), {slowed_by("thermal", std::chrono::hours{1})}).power;
+    EXPECT_EQ(power.slowdowns, Words{"thermal"});
+    EXPECT_EQ(power.slowdowns_at, kNow - std::chrono::hours{1});
     auto device = bare_nvidia();
     device.extra["slowdowns"] = Value{Value::Array{}};
     const auto unsensed = gpu_of(device, {}).power;

@@ -371,24 +371,24 @@ TEST(Join, KeepsALostGpuOffTheList) {
 TEST(Join, IsNotWeakAgainstAnotherArchitecture) {
     auto card = pci_device("0000:03:00.0", "1002", "744c", "0300");  // gfx1100
     card.driver = "amdgpu";
-    for (const auto& [told, is_it] :
+    for (const auto& [value, is_it] :
          {std::pair{"gfx1032", false}, {"gfx1100", true}, {"gfx1101", true}}) {
         DeviceFacts facts{.index = 0, .vendor_id = "1002"};
-        facts.extra["gfx_target"] = told;
+        facts.extra["gfx_target"] = value;
         const auto report = Inputs{{card}, {probe("hip", "", Outcome::Answered, {facts})}}.report();
-        EXPECT_EQ(joined_by(report, "pci:0000:03:00.0", "hip") == "weak", is_it) << told;
+        EXPECT_EQ(joined_by(report, "pci:0000:03:00.0", "hip") == "weak", is_it) << value;
     }
 }
 
 TEST(Join, IsNotWeakAgainstAnotherComputeCapability) {
-    for (const auto& [told, is_it] : {std::pair{"8.9", true}, {"8.6", false}}) {
+    for (const auto& [value, is_it] : {std::pair{"8.9", true}, {"8.6", false}}) {
         DeviceFacts facts{.index = 0, .vendor_id = "10de"};
-        facts.extra["compute_capability"] = told;
+        facts.extra["compute_capability"] = value;
         const auto report = Inputs{
             {nvidia_card("0000:01:00.0")},  // an RTX 4090
             {probe("cuda", "", Outcome::Answered,
                    {facts})}}.report();
-        EXPECT_EQ(joined_by(report, "pci:0000:01:00.0", "cuda") == "weak", is_it) << told;
+        EXPECT_EQ(joined_by(report, "pci:0000:01:00.0", "cuda") == "weak", is_it) << value;
     }
 }
 

@@ -22,7 +22,7 @@ ApiDevice by_driver(const DeviceFacts& facts) {
 struct NamedCard {
     const char* device_id;
     const char* listed;  ///< in pci.ids
-    const char* told;
+    const char* reported;
     bool may_be;
 };
 class WeakJoin : public testing::TestWithParam<NamedCard> {};
@@ -32,7 +32,7 @@ TEST_P(WeakJoin, IsRefutedByTheNumbersOfAnotherModel) {
     card.driver = "amdgpu";
     const auto pci = probe("pci", "", Outcome::Answered);
     const DeviceFacts by_libpci{.name = GetParam().listed, .vendor_id = "1002"};
-    const DeviceFacts by_vulkan{.index = 0, .name = GetParam().told, .vendor_id = "1002"};
+    const DeviceFacts by_vulkan{.index = 0, .name = GetParam().reported, .vendor_id = "1002"};
     const Subject subject{.id = card.id,
                           .hardware = &card,
                           .claims = {{.device = {.probe = &pci, .facts = &by_libpci}}}};

@@ -11,9 +11,9 @@ namespace {
 
 using Memory = std::tuple<std::optional<Bytes>, std::optional<Bytes>, std::optional<Bytes>>;
 
-ProbeResult told(const char* api, std::optional<Bytes> total, std::optional<Bytes> free = {}) {
+ProbeResult api(const char* word, std::optional<Bytes> total, std::optional<Bytes> free = {}) {
     DeviceFacts facts{.memory = FactMemory{.total = total, .free = free}};
-    return probe(api, "", Outcome::Answered, {facts});
+    return probe(word, "", Outcome::Answered, {facts});
 }
 
 struct Case {
@@ -55,22 +55,22 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Case{"NothingKnownIsNull", {}, {}, kCard, {}},
                     Case{"KernelBeforeNvml",
                          {kernel("total", gib(8))},
-                         {told("nvml", mib(8100))},
+                         {api("nvml", mib(8100))},
                          kCard,
                          {gib(8), {}, {}}},
                     Case{"CudaIsWhatAProcessGets",
                          {},
-                         {told("nvml", mib(143771), mib(143155)), told("cuda", mib(143155))},
+                         {api("nvml", mib(143771), mib(143155)), api("cuda", mib(143155))},
                          kCard,
                          {mib(143771), mib(143155), mib(143155)}},
                     Case{"OpenClFreeIsNotBelieved",
                          {},
-                         {told("opencl", gib(8), gib(8))},
+                         {api("opencl", gib(8), gib(8))},
                          kCard,
                          {gib(8), gib(8), {}}},
                     Case{"KernelFreeIsTotalLessUsed",
                          {kernel("total", gib(8)), kernel("used", gib(3))},
-                         {told("vulkan", gib(8), gib(7))},
+                         {api("vulkan", gib(8), gib(7))},
                          kCard,
                          {gib(8), gib(8), gib(5)}},
                     Case{"NothingUsedIsAllFree",
@@ -85,51 +85,51 @@ INSTANTIATE_TEST_SUITE_P(
                          {gib(8), {}, Bytes{}}},
                     Case{"AllocatableNeverExceedsPhysical",
                          {kernel("total", gib(8))},
-                         {told("vulkan", mib(8200))},
+                         {api("vulkan", mib(8200))},
                          kCard,
                          {gib(8), gib(8), {}}},
                     Case{"FreeNeverExceedsAllocatable",
                          {},
-                         {told("nvml", mib(8192), mib(8000)), told("cuda", mib(7900))},
+                         {api("nvml", mib(8192), mib(8000)), api("cuda", mib(7900))},
                          kCard,
                          {mib(8192), mib(7900), mib(7900)}},
                     Case{"AFigureFarOffIsReported",
                          {kernel("total", gib(24))},
-                         {told("vulkan", gib(12))},
+                         {api("vulkan", gib(12))},
                          kCard,
                          {gib(24), gib(12), {}},
                          true},
-                    Case{"TotalOfZeroIsUnknown", {}, {told("vulkan", Bytes{})}, kCard, {}},
+                    Case{"TotalOfZeroIsUnknown", {}, {api("vulkan", Bytes{})}, kCard, {}},
                     // The host has 32 GiB.
                     Case{"SixtyFourTimesTheHostIsTheLimit",
                          {},
-                         {told("vulkan", gib(2048))},
+                         {api("vulkan", gib(2048))},
                          kCard,
                          {gib(2048), gib(2048), {}}},
                     Case{"OverSixtyFourTimesTheHostIsAnError",
                          {},
-                         {told("vulkan", Bytes{gib(2048).count + 1})},
+                         {api("vulkan", Bytes{gib(2048).count + 1})},
                          kCard,
                          {}},
                     Case{"TwiceWhatTheKernelSaysIsTheLimit",
                          {kernel("total", gib(8))},
-                         {told("cuda", gib(16)), told("vulkan", gib(8))},
+                         {api("cuda", gib(16)), api("vulkan", gib(8))},
                          kCard,
                          {gib(8), gib(8), {}},
                          true},
                     Case{"OverTwiceWhatTheKernelSaysAnotherIsAsked",
                          {kernel("total", gib(8))},
-                         {told("cuda", Bytes{gib(16).count + 1}), told("vulkan", mib(8000))},
+                         {api("cuda", Bytes{gib(16).count + 1}), api("vulkan", mib(8000))},
                          kCard,
                          {gib(8), mib(8000), {}}},
                     Case{"FreeOverTotalIsAnError",
                          {},
-                         {told("vulkan", gib(8), gib(9))},
+                         {api("vulkan", gib(8), gib(9))},
                          kCard,
                          {gib(8), gib(8), {}}},
                     Case{"AnUnderflowIsAnError",
                          {},
-                         {told("vulkan", gib(8), Bytes{~std::uint64_t{0}})},
+                         {api("vulkan", gib(8), Bytes{~std::uint64_t{0}})},
                          kCard,
                          {gib(8), gib(8), {}}},
                     Case{"ABarIsNoMemory",
@@ -142,12 +142,12 @@ INSTANTIATE_TEST_SUITE_P(
                     // The host has 20 GiB available.
                     Case{"UnifiedHasNoPhysicalSize",
                          {},
-                         {told("vulkan", gib(30))},
+                         {api("vulkan", gib(30))},
                          GpuKind::Integrated,
                          {{}, gib(30), gib(20)}},
                     Case{"UnifiedFreeIsWithinAllocatable",
                          {},
-                         {told("vulkan", gib(16))},
+                         {api("vulkan", gib(16))},
                          GpuKind::Integrated,
                          {{}, gib(16), gib(16)}}),
     [](const auto& row) { return std::string{row.param.name}; });
@@ -192,19 +192,19 @@ TEST(MemoryOf, TakesNoBankOfKfdForACarveOut) {
 }
 
 TEST(MemoryOf, LeavesATenthToTheHostAsIntelsDriverDoes) {
-    const Case gpu{"", {}, {told("vulkan", gib(31))}, GpuKind::Integrated, {}};
+    const Case gpu{"", {}, {api("vulkan", gib(31))}, GpuKind::Integrated, {}};
     EXPECT_EQ(found(gpu, "8086").memory.free, Bytes{gib(20).count / 10 * 9});
 }
 
 TEST(MemoryOf, TakesNvmlsReserveOffItsTotal) {
-    auto nvml = told("nvml", mib(143771));
+    auto nvml = api("nvml", mib(143771));
     nvml.devices.front().extra["memory_reserved"] = mib(615).count;
     EXPECT_EQ(found(Case{"", {}, {nvml}, kCard, {}}).memory.allocatable, mib(143156));
 }
 
 TEST(MemoryOf, NeverBelievesMoreThanFourTebibytes) {
     const auto physical = [](Bytes claimed) {
-        const auto answer = told("vulkan", claimed);
+        const auto answer = api("vulkan", claimed);
         const Subject subject{
             .claims = {
                 Claim{.device = ApiDevice{.probe = &answer, .facts = &answer.devices.front()}}}};
@@ -219,7 +219,7 @@ TEST(MemoryOf, NeverBelievesMoreThanFourTebibytes) {
 TEST(MemoryOf, FlagsWhatNoGpuCanHaveAndKeepsItAsEvidence) {
     constexpr Bytes kExbibyte{std::uint64_t{1} << 60};
     const Case liar{
-        "", {kernel("total", gib(8))}, {told("vulkan", kExbibyte, kExbibyte)}, kCard, {}};
+        "", {kernel("total", gib(8))}, {api("vulkan", kExbibyte, kExbibyte)}, kCard, {}};
     const auto [memory, findings] = found(liar);
     ASSERT_EQ(findings.size(), 2U);
     EXPECT_EQ(findings[0].code, "implausible");
@@ -231,7 +231,7 @@ TEST(MemoryOf, FlagsWhatNoGpuCanHaveAndKeepsItAsEvidence) {
 }
 
 TEST(MemoryOf, KeepsEveryReadingAsEvidence) {
-    const Case gpu{"", {kernel("total", gib(8))}, {told("vulkan", gib(8), gib(9))}, kCard, {}};
+    const Case gpu{"", {kernel("total", gib(8))}, {api("vulkan", gib(8), gib(9))}, kCard, {}};
     const auto evidence = found(gpu).memory.evidence;
     ASSERT_EQ(evidence.size(), 3U);
     EXPECT_EQ(evidence[2].source, "vulkan");
@@ -239,7 +239,7 @@ TEST(MemoryOf, KeepsEveryReadingAsEvidence) {
 }
 
 TEST(MemoryOf, SaysWhenItWasFree) {
-    const Case gpu{"", {}, {told("nvml", gib(8), gib(4))}, kCard, {}};
+    const Case gpu{"", {}, {api("nvml", gib(8), gib(4))}, kCard, {}};
     EXPECT_EQ(found(gpu).memory.free_at, kProbed);
 }
 

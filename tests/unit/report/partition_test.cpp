@@ -110,16 +110,16 @@ MachineFixture three_cards() {
         card.partitions.clear();
         card.uuid.reset();
         fixture.machine.devices.push_back(card);
-        auto told = nvml.front();
-        told.index = static_cast<std::uint32_t>(nvml.size());
-        told.pci = card.pci;
-        told.uuid = "GPU-1" + std::to_string(nvml.size()) + "611089-1272-699d-8985-ab84fef4311e";
-        told.extra["mig_mode"] = id == kDivided;
-        told.extra["mig_devices"] = json("[]");
+        auto facts = nvml.front();
+        facts.index = static_cast<std::uint32_t>(nvml.size());
+        facts.pci = card.pci;
+        facts.uuid = "GPU-1" + std::to_string(nvml.size()) + "611089-1272-699d-8985-ab84fef4311e";
+        facts.extra["mig_mode"] = id == kDivided;
+        facts.extra["mig_devices"] = json("[]");
         if (id == kDivided)
-            told.extra["mig_devices"] = json(R"([{"index":0,"gpu_instance":1,"compute_instance":0,
+            facts.extra["mig_devices"] = json(R"([{"index":0,"gpu_instance":1,"compute_instance":0,
                 "uuid":"MIG-9e611089-1272-699d-8985-ab84fef4311e"}])");
-        nvml.push_back(std::move(told));
+        nvml.push_back(std::move(facts));
     }
     return fixture;
 }
@@ -233,7 +233,7 @@ TEST(Partitions, TakeTheirUuidFromCudaWhereNvmlIsNotThere) {
 
 /// A card in four partitions, as a kernel shows it that has the number of the partition in the
 /// place of the function, and ROCm as it then lists them.
-MachineFixture divided_radeon(bool tells_nodes) {
+MachineFixture divided_radeon(bool reports_nodes) {
     auto card = pci_device("0000:05:00.0", "1002", "74a1", "1200");
     card.driver = "amdgpu";
     card.uuid = "e3aa140f9a5f9e31";
@@ -254,7 +254,7 @@ MachineFixture divided_radeon(bool tells_nodes) {
         DeviceFacts facts{.index = 3 - i, .name = "AMD Instinct MI300X", .vendor_id = "1002"};
         facts.pci = address(("0000:05:00." + std::to_string(i)).c_str());
         facts.memory = FactMemory{.total = gib(48)};
-        if (tells_nodes)
+        if (reports_nodes)
             facts.extra["kfd_node"] = 2 + i;
         listed.push_back(std::move(facts));
     }
@@ -264,8 +264,8 @@ MachineFixture divided_radeon(bool tells_nodes) {
 }
 
 TEST(Partitions, OfACardAreWhatRocmListsInItsSlot) {
-    for (const bool tells_nodes : {true, false}) {
-        const auto report = assembled(divided_radeon(tells_nodes));
+    for (const bool reports_nodes : {true, false}) {
+        const auto report = assembled(divided_radeon(reports_nodes));
         ASSERT_EQ(report.gpus.size(), 1U);
         const auto& gpu = report.gpus[0];
         EXPECT_TRUE(gpu.findings.empty());
@@ -276,7 +276,7 @@ TEST(Partitions, OfACardAreWhatRocmListsInItsSlot) {
         const auto& last = view.report().gpus[3];
         EXPECT_EQ(last.id, "pci:0000:05:00.0/xcp-3");
         EXPECT_EQ(last.partitions[0].profile, "cpx_nps4");
-        EXPECT_EQ(last.apis.at("hip").index, tells_nodes ? 0U : 3U);
+        EXPECT_EQ(last.apis.at("hip").index, reports_nodes ? 0U : 3U);
         EXPECT_EQ(last.identity.drm.render, "226:131");
         EXPECT_EQ(last.nodes.size(), 1U);
         EXPECT_EQ(last.backends.at("rocm").usable, true);

@@ -145,9 +145,9 @@ TEST(Verification, BelievesNoCheckThatContradictsItself) {
 }
 
 TEST(Measurement, HasAContextThatIsPlausible) {
-    const auto context_of = [](Value told) {
+    const auto context_of = [](Value context) {
         auto found = figures();
-        found["context"] = std::move(told);
+        found["context"] = std::move(context);
         return cuda_with({trial("measure", "measured", found)}).measurement->context;
     };
     EXPECT_EQ(cuda_with({trial("measure", "measured", figures())}).measurement->context,

@@ -282,7 +282,7 @@ TEST(Watcher, DoubtsWhereNvmlWasNeverAskedWhileADeviceWasOpen) {
 }
 
 TEST(Watcher, DoubtsWhereAContextWasGoneBeforeNvmlToldOnWhichOfSeveralItIs) {
-    for (const bool is_told : {true, false}) {
+    for (const bool is_named : {true, false}) {
         MachineFixture fixture;
         fixture.open(kRoot, 4, "/dev/nvidia0");
         fixture.open(kRoot, 5, "/dev/nvidia1");
@@ -292,10 +292,10 @@ TEST(Watcher, DoubtsWhereAContextWasGoneBeforeNvmlToldOnWhichOfSeveralItIs) {
         EXPECT_EQ(fixture.watcher.unreported_since(), std::nullopt);
         EXPECT_EQ(fixture.look(seconds{3}), Uses{});
         EXPECT_EQ(fixture.watcher.unreported_since(), seconds{3});
-        fixture.watcher.add_nvml(nvml(1, is_told ? kRoot : 99, mib(600).count), seconds{4});
+        fixture.watcher.add_nvml(nvml(1, is_named ? kRoot : 99, mib(600).count), seconds{4});
         fixture.watcher.finish();
-        EXPECT_EQ(fixture.watcher.doubts(), is_told ? Doubts{} : Doubts{Doubt::EndedTooSoon});
-        EXPECT_EQ(fixture.watcher.most().size(), is_told ? 1U : 0U);
+        EXPECT_EQ(fixture.watcher.doubts(), is_named ? Doubts{} : Doubts{Doubt::EndedTooSoon});
+        EXPECT_EQ(fixture.watcher.most().size(), is_named ? 1U : 0U);
     }
 }
 
