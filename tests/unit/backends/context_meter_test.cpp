@@ -64,7 +64,7 @@ TEST(ContextMeter, CannotTellWhereNobodyDid) {
 
 class ContextMeterOfAGpu : public ::testing::Test {
 protected:
-    void tell(const char* vendor, const char* total, const char* used) const {
+    void write_files(const char* vendor, const char* total, const char* used) const {
         root_.write("sys/bus/pci/devices/0000:03:00.0/vendor", vendor);
         root_.write("sys/bus/pci/devices/0000:03:00.0/mem_info_vram_total", total);
         root_.write("sys/bus/pci/devices/0000:03:00.0/mem_info_vram_used", used);
@@ -77,11 +77,11 @@ protected:
 };
 
 TEST_F(ContextMeterOfAGpu, ReadsAmdgpusFiles) {
-    tell("0x1002\n", "17163091968\n", "20971520\n");
+    write_files("0x1002\n", "17163091968\n", "20971520\n");
     const auto one = meter("pci:0000:03:00.0");
-    tell("0x1002\n", "17163091968\n", "188743680\n");
+    write_files("0x1002\n", "17163091968\n", "188743680\n");
     EXPECT_EQ(one.taken(), mib(160));
-    tell("0x1002\n", "17163091968\n", "99999999999\n");
+    write_files("0x1002\n", "17163091968\n", "99999999999\n");
     EXPECT_EQ(one.taken(), std::nullopt) << "more than there is";
 }
 
@@ -90,19 +90,19 @@ TEST_F(ContextMeterOfAGpu, CountsWhatAnApuTakesOfTheHost) {
         root_.write("sys/bus/pci/devices/0000:03:00.0/mem_info_gtt_total", "33554432000\n");
         root_.write("sys/bus/pci/devices/0000:03:00.0/mem_info_gtt_used", used);
     };
-    tell("0x1002\n", "536870912\n", "20971520\n");
+    write_files("0x1002\n", "536870912\n", "20971520\n");
     gtt("1048576\n");
     const auto one = meter("pci:0000:03:00.0");
-    tell("0x1002\n", "536870912\n", "22020096\n");
+    write_files("0x1002\n", "536870912\n", "22020096\n");
     gtt("525336576\n");
     EXPECT_EQ(one.taken(), mib(501));
 }
 
 TEST_F(ContextMeterOfAGpu, CannotTellOfOthers) {
-    tell("0x8086\n", "", "");
+    write_files("0x8086\n", "", "");
     for (const auto* device : {"pci:0000:03:00.0", "pci:nonsense", "index:0", ""}) {
         const auto one = meter(device);
-        tell("0x8086\n", "", "1\n");
+        write_files("0x8086\n", "", "1\n");
         EXPECT_EQ(one.taken(), std::nullopt) << device;
     }
 }

@@ -73,7 +73,7 @@ TEST_F(VulkanDriver, TellsAllOfAHealthyGpu) {
         EXPECT_EQ(answer.outcome, Outcome::Answered);
         EXPECT_EQ(sink.phases,
                   (std::vector<std::string>{"dlopen", "instance", "enumerate", "query"}));
-        EXPECT_EQ(sink.told.at("loader"), Value{"libvulkan.so.1"});
+        EXPECT_EQ(sink.runtime_facts.at("loader"), Value{"libvulkan.so.1"});
         ASSERT_EQ(sink.devices.size(), 1U);
         const auto& device = sink.devices.front();
         EXPECT_EQ(device.name, "Fake GPU 24G");
@@ -143,7 +143,7 @@ TEST_F(VulkanDriver, IsAbsentWithoutAManifest) {
         const auto answer = query_devices<visit_vulkan>({.api = "vulkan"}, sink);
         EXPECT_EQ(answer.outcome, Outcome::Absent);
         EXPECT_EQ(answer.note, "no ICD manifest");
-        EXPECT_FALSE(sink.told.at("version").is_null());
+        EXPECT_FALSE(sink.runtime_facts.at("version").is_null());
     });
     EXPECT_EQ(status, 0);
 }
@@ -167,8 +167,9 @@ TEST_F(VulkanDriver, KeepsWhatCameBeforeACrash) {
     });
     writing.reset();
     EXPECT_EQ(WTERMSIG(status), SIGSEGV);
-    char told[8] = {};
-    EXPECT_EQ(::read(reading.get(), told, sizeof told), 1) << "the first device, not the second";
+    char buffer[8] = {};
+    EXPECT_EQ(::read(reading.get(), buffer, sizeof buffer), 1)
+        << "the first device, not the second";
 }
 
 TEST_F(VulkanDriver, MayEndTheProcessInItsOwnWays) {
@@ -223,7 +224,7 @@ TEST_F(VulkanDriver, OfNvidiaIsTriedBehindEgl) {
         EXPECT_EQ(answer.outcome, Outcome::Answered);
         ASSERT_EQ(answer.reasons.size(), 1U);
         EXPECT_EQ(answer.reasons.front().code, "nvidia-icd-needs-egl");
-        EXPECT_EQ(sink.told.at("icd"), Value{"egl-fallback"});
+        EXPECT_EQ(sink.runtime_facts.at("icd"), Value{"egl-fallback"});
         ASSERT_EQ(sink.devices.size(), 1U);
         EXPECT_EQ(sink.devices.front().extra.at("icd"), Value{"egl-fallback"});
     });
@@ -263,7 +264,7 @@ TEST_F(OpenClDriver, TellsAllOfAHealthyGpu) {
         RecordingSink sink;
         const auto answer = query_devices<visit_opencl>(pinned_opencl(fake("opencl", "gpu")), sink);
         EXPECT_EQ(answer.outcome, Outcome::Answered);
-        EXPECT_EQ(sink.told.at("version"), Value{"3.0"});
+        EXPECT_EQ(sink.runtime_facts.at("version"), Value{"3.0"});
         ASSERT_EQ(sink.devices.size(), 1U);
         const auto& device = sink.devices.front();
         EXPECT_EQ(device.name, "Fake GPU 24G");
@@ -295,7 +296,7 @@ TEST_F(OpenClDriver, IsAbsentWhenItOffersNoDevice) {
         EXPECT_EQ(
             query_devices<visit_opencl>(pinned_opencl(fake("opencl", "no-device")), sink).outcome,
             Outcome::Absent);
-        EXPECT_EQ(sink.told.at("version"), Value{"3.0"});
+        EXPECT_EQ(sink.runtime_facts.at("version"), Value{"3.0"});
     });
     EXPECT_EQ(status, 0);
 }

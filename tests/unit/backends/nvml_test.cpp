@@ -16,7 +16,7 @@ constexpr const char* kInformation =
 
 class OnlyNvidiaGpu : public ::testing::Test {
 protected:
-    void told(const std::string& information) const {
+    void write_information(const std::string& information) const {
         root_.write("proc/driver/nvidia/gpus/0000:00:06.0/information", information);
     }
     [[nodiscard]] std::optional<std::string> wanted(const char* device) const {
@@ -26,21 +26,21 @@ protected:
 };
 
 TEST_F(OnlyNvidiaGpu, IsKnownByTheAddress) {
-    told(kInformation);
+    write_information(kInformation);
     EXPECT_EQ(wanted("pci:0000:00:06.0"), "GPU-cc6fa451-659b-5d3c-8f90-6aa751d8323a");
     EXPECT_EQ(wanted("pci:0000:00:07.0"), std::nullopt);
     EXPECT_EQ(wanted("index:0"), std::nullopt);
 }
 
 TEST_F(OnlyNvidiaGpu, IsNotKnownBeforeItsFirstStart) {
-    told("GPU UUID: \t GPU-" + std::string(36, '?') + "\nDevice Minor: \t 3\n");
+    write_information("GPU UUID: \t GPU-" + std::string(36, '?') + "\nDevice Minor: \t 3\n");
     EXPECT_EQ(wanted("pci:0000:00:06.0"), std::nullopt);
-    told("Model: x\n");
+    write_information("Model: x\n");
     EXPECT_EQ(wanted("pci:0000:00:06.0"), std::nullopt);
 }
 
 TEST_F(OnlyNvidiaGpu, IsLeftAloneInMigMode) {
-    told(kInformation);
+    write_information(kInformation);
     root_.write("proc/driver/nvidia/capabilities/gpu3/mig/gi1/access", "");
     EXPECT_EQ(wanted("pci:0000:00:06.0"), std::nullopt);
 }

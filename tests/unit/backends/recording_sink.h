@@ -11,7 +11,7 @@
 
 namespace gpuprobe::backends {
 
-/// Keeps what a backend tells, and expects each fact to be one that report/fact_table.h declares.
+/// Keeps what a backend reports, and expects each fact to be one that report/fact_table.h declares.
 class RecordingSink final : public Sink {
 public:
     void phase(std::string_view name) override { phases.emplace_back(name); }
@@ -19,7 +19,7 @@ public:
         EXPECT_EQ(undeclared_runtime_fact(facts), std::nullopt);
         if (const auto* members = facts.as_object())
             for (const auto& member : *members)
-                told[member.key] = member.value;
+                runtime_facts[member.key] = member.value;
     }
     void device(const DeviceFacts& facts) override {
         EXPECT_EQ(undeclared_device_fact(value_of(facts)), std::nullopt);
@@ -27,7 +27,7 @@ public:
     }
 
     std::vector<std::string> phases = {};
-    Value told = Value{Value::Object{}};
+    Value runtime_facts = Value{Value::Object{}};
     std::vector<DeviceFacts> devices = {};
 };
 

@@ -27,7 +27,7 @@ OpenDevice opening(Prepare prepare) {
 struct Stage {
     Answer answer = {};
     DeviceFacts device = {};
-    [[nodiscard]] const Value& told(const char* key) const { return device.extra.at(key); }
+    [[nodiscard]] const Value& extra(const char* key) const { return device.extra.at(key); }
 };
 Stage after(DeviceStage stage, Prepare prepare = {}) {
     RecordingSink sink;
@@ -44,7 +44,7 @@ TEST(VerifyStage, ComparesEachWord) {
     EXPECT_EQ(stage.device.index, 3U);
     EXPECT_EQ(stage.device.pci, kFacts.pci);
     EXPECT_EQ(
-        json_line(stage.told("check")),
+        json_line(stage.extra("check")),
         R"({"result":"verified","words":65536,"wrong_words":0,"first_wrong":null,"note":null})");
 }
 
@@ -55,10 +55,10 @@ TEST(VerifyStage, TellsWrongWordsFromRightOnes) {
         };
     });
     EXPECT_EQ(stage.answer.outcome, Outcome::Answered);
-    EXPECT_EQ(stage.told("check").at("result"), Value{"miscomputed"});
-    EXPECT_EQ(stage.told("check").at("wrong_words"), Value{2});
-    EXPECT_EQ(stage.told("check").at("first_wrong"), Value{100});
-    EXPECT_TRUE(stage.told("check").at("note").is_string());
+    EXPECT_EQ(stage.extra("check").at("result"), Value{"miscomputed"});
+    EXPECT_EQ(stage.extra("check").at("wrong_words"), Value{2});
+    EXPECT_EQ(stage.extra("check").at("first_wrong"), Value{100});
+    EXPECT_TRUE(stage.extra("check").at("note").is_string());
 }
 
 TEST(VerifyStage, IsNotPassedByAKernelThatDoesNothing) {
@@ -67,7 +67,7 @@ TEST(VerifyStage, IsNotPassedByAKernelThatDoesNothing) {
         device.refuse = [](const Work&) { return std::nullopt; };
         device.spoil = [](Kernel, std::uint32_t right) { return ~right; };
     });
-    EXPECT_EQ(stage.told("check").at("wrong_words"), Value{65536});
+    EXPECT_EQ(stage.extra("check").at("wrong_words"), Value{65536});
 }
 
 TEST(VerifyStage, SaysWhyNothingRan) {
@@ -81,7 +81,7 @@ TEST(VerifyStage, SaysWhyNothingRan) {
     ASSERT_EQ(stage.answer.reasons.size(), 1U);
     EXPECT_EQ(stage.answer.reasons[0].code, "out-of-memory");
     EXPECT_EQ(
-        json_line(stage.told("check")),
+        json_line(stage.extra("check")),
         R"({"result":"failed","words":null,"wrong_words":null,"first_wrong":null,"note":"cuMemAlloc: 2"})");
 }
 
@@ -113,7 +113,7 @@ TEST(VerifyStage, TakesOtherWordsEachTime) {
 TEST(MeasureStage, GivesEachFigureWithItsSpread) {
     const auto stage = after(measure_device);
     ASSERT_EQ(stage.answer.outcome, Outcome::Answered) << stage.answer.note.value_or("");
-    const auto& measured = stage.told("measured");
+    const auto& measured = stage.extra("measured");
     for (const auto* key : {"memory_read", "memory_copy", "host_to_device", "device_to_host",
                             "fp32", "fp16", "int8", "launch_usec"}) {
         EXPECT_GT(measured.at(key).as_double().value_or(0), 0) << key;
@@ -127,7 +127,7 @@ TEST(MeasureStage, LeavesOutWhatTheDeviceCannot) {
     const auto stage = after(measure_device, [](FakeDevice& device) {
         device.can = {.free = mib(32), .is_cpu = true, .has_host_copies = false};
     });
-    const auto& measured = stage.told("measured");
+    const auto& measured = stage.extra("measured");
     for (const auto* key : {"host_to_device", "device_to_host", "fp16", "int8", "launch_usec"}) {
         EXPECT_TRUE(measured.at(key).is_null()) << key;
         EXPECT_TRUE(measured.at("spread").at(key).is_null()) << key;
@@ -146,7 +146,7 @@ TEST(MeasureStage, HasNoRateOfWrongNumbers) {
         EXPECT_EQ(stage.answer.outcome, Outcome::Failed) << static_cast<int>(wrong);
         ASSERT_EQ(stage.answer.reasons.size(), 1U);
         EXPECT_EQ(stage.answer.reasons[0].code, "miscomputed");
-        EXPECT_TRUE(stage.told("measured").is_null());
+        EXPECT_TRUE(stage.extra("measured").is_null());
     }
 }
 
@@ -159,8 +159,8 @@ TEST(MeasureStage, BearsAPromiseThatIsNotKept) {
         };
     });
     EXPECT_EQ(stage.answer.outcome, Outcome::Answered);
-    EXPECT_TRUE(stage.told("measured").at("fp16").is_null());
-    EXPECT_EQ(stage.told("measured").at("note"), Value{"fp16: no halves"});
+    EXPECT_TRUE(stage.extra("measured").at("fp16").is_null());
+    EXPECT_EQ(stage.extra("measured").at("note"), Value{"fp16: no halves"});
 }
 
 TEST(MeasureStage, TakesNoMoreThanAQuarterOfWhatIsFree) {

@@ -77,7 +77,7 @@ TEST(VulkanFacts, SayFalseOfWhatTheDeviceDoesNotHave) {
 
 struct AddressCase {
     const char* name;
-    std::array<std::uint32_t, 4> said;
+    std::array<std::uint32_t, 4> reported;
     std::optional<PciAddress> want;
 };
 void PrintTo(const AddressCase& row, std::ostream* out) {
@@ -88,10 +88,10 @@ class VulkanAddress : public testing::TestWithParam<AddressCase> {};
 TEST_P(VulkanAddress, IsCheckedBeforeItIsBelieved) {
     DeviceReply reply = plain_reply();
     reply.pci.emplace();
-    reply.pci->pciDomain = GetParam().said[0];
-    reply.pci->pciBus = GetParam().said[1];
-    reply.pci->pciDevice = GetParam().said[2];
-    reply.pci->pciFunction = GetParam().said[3];
+    reply.pci->pciDomain = GetParam().reported[0];
+    reply.pci->pciBus = GetParam().reported[1];
+    reply.pci->pciDevice = GetParam().reported[2];
+    reply.pci->pciFunction = GetParam().reported[3];
     EXPECT_EQ(facts_of(reply).pci, GetParam().want);
 }
 

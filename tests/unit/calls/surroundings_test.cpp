@@ -43,9 +43,9 @@ TEST(FindingsFor, KnowTheEnvironmentThatTheCallerTells) {
     const RootedFiles files{folder.path()};
     const auto report = container_without_gpu(ReportSource::Live);
     const auto silent = findings_for(kSomebody, {}, report, files);
-    const auto told =
+    const auto with_variable =
         findings_for(kSomebody, {{"VK_ICD_FILENAMES", "/nothing.json"}}, report, files);
-    EXPECT_NE(json_line(to_value(silent)), json_line(to_value(told)));
+    EXPECT_NE(json_line(to_value(silent)), json_line(to_value(with_variable)));
     const auto other = findings_for(kSomebody, {{"EDITOR", "vi"}}, report, files);
     EXPECT_EQ(json_line(to_value(silent)), json_line(to_value(other)));
 }

@@ -19,7 +19,7 @@ Report with(std::uint64_t generation, std::vector<const char*> ids) {
     return report;
 }
 
-std::string told(const Report& before, const Report& after) {
+std::string text_of_changes(const Report& before, const Report& after) {
     std::string text;
     for (const auto& change : changes_between(before, after))
         text += change_text(change) + "\n";
@@ -27,7 +27,7 @@ std::string told(const Report& before, const Report& after) {
 }
 
 TEST(ReportChanges, TellsWhatCameAndWent) {
-    EXPECT_EQ(told(with(1, {"a", "b"}), with(2, {"b", "c"})),
+    EXPECT_EQ(text_of_changes(with(1, {"a", "b"}), with(2, {"b", "c"})),
               "gpu-removed  a  Card\n"
               "gpu-added    c  Card\n");
 }
@@ -36,22 +36,22 @@ TEST(ReportChanges, NamesTheMembersThatDiffer) {
     auto after = with(2, {"a"});
     after.gpus[0].driver.name = "nvidia";
     after.gpus[0].health = "driver-crashed";
-    EXPECT_EQ(told(with(1, {"a"}), after), "gpu-changed  a  Card: driver, health\n");
+    EXPECT_EQ(text_of_changes(with(1, {"a"}), after), "gpu-changed  a  Card: driver, health\n");
 }
 
 TEST(ReportChanges, TakesFreeMemoryAndAgesForNoChange) {
     auto after = with(1, {"a"});
     after.gpus[0].memory.free = gib(1);
     after.gpus[0].memory.free_at = WallTime{Duration{5}};
-    EXPECT_EQ(told(with(1, {"a"}), after), "");
+    EXPECT_EQ(text_of_changes(with(1, {"a"}), after), "");
 }
 
 TEST(ReportChanges, FallsBackToStateAndGeneration) {
     auto probing = with(2, {"a"});
     probing.state = ReportState::Probing;
-    EXPECT_EQ(told(with(1, {"a"}), probing), "state        probing, generation 2\n");
-    EXPECT_EQ(told(with(1, {"a"}), with(2, {"a"})), "generation   2\n");
-    EXPECT_EQ(told(with(1, {"a"}), with(1, {"a"})), "");
+    EXPECT_EQ(text_of_changes(with(1, {"a"}), probing), "state        probing, generation 2\n");
+    EXPECT_EQ(text_of_changes(with(1, {"a"}), with(2, {"a"})), "generation   2\n");
+    EXPECT_EQ(text_of_changes(with(1, {"a"}), with(1, {"a"})), "");
 }
 
 }  // namespace

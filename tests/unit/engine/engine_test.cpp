@@ -421,9 +421,9 @@ TEST_F(EngineTest, AsksNothingWhileTheMachineSleeps) {
                                     [&memory](LiveMemory known) { memory = std::move(known); }));
     ASSERT_EQ(memory.reasons.size(), 1U);
     EXPECT_EQ(memory.reasons[0].code, "skipped");
-    bool is_told = false;
-    ASSERT_TRUE(engine->probe({}, {}, [&is_told] { is_told = true; }));
-    ASSERT_TRUE(loop_->run_until([&is_told] { return is_told; }));
+    bool is_done = false;
+    ASSERT_TRUE(engine->probe({}, {}, [&is_done] { is_done = true; }));
+    ASSERT_TRUE(loop_->run_until([&is_done] { return is_done; }));
     engine->catch_up();
     EXPECT_EQ(launcher_.launched, launched);
     engine->sleeps(false);

@@ -245,10 +245,10 @@ TEST_F(EngineQuarantine, TellsTheSameWhileADriverAnswersDifferentlyEachTime) {
     ask(*engine, {"cuda"});
     EXPECT_EQ(outcome_of(*engine, "cuda"), Outcome::Absent) << "the least that it said";
     EXPECT_EQ(engine->report().state, ReportState::Degraded);
-    const auto told = stable_part(engine->report());
+    const auto stable = stable_part(engine->report());
     for (int i = 0; i < 4; ++i) {
         ask(*engine, {"cuda"});
-        EXPECT_EQ(stable_part(engine->report()), told);
+        EXPECT_EQ(stable_part(engine->report()), stable);
     }
 }
 

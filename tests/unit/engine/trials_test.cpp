@@ -299,15 +299,15 @@ TEST_F(Trials, ThatDoHarmTwiceAreNotRunAgain) {
 }
 
 TEST_F(Trials, AreOnDiskBeforeTheyRun) {
-    bool was_told = false;
+    bool was_saved = false;
     launcher_.at_launch = [&](const ProbeTarget& target) {
         if (target.stage != "verify" || target.api != "cuda")
             return;
         const auto text = RootedFiles{root_.path()}.read("/state/quarantine", kib(64));
-        was_told = text && text->find("pci:0000:00:06.0") != std::string::npos;
+        was_saved = text && text->find("pci:0000:00:06.0") != std::string::npos;
     };
     verify();
-    EXPECT_TRUE(was_told);
+    EXPECT_TRUE(was_saved);
 }
 
 TEST_F(Trials, MeasureOneAtATime) {

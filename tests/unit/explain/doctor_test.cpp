@@ -567,16 +567,16 @@ TEST(Examine, KnowsAChipByEachOfItsDeviceIds) {
     lose_driver(report);
     report.host.kernel = "6.8.0-64-generic";
     gpu_of(report).vendor = "intel";
-    const auto is_told = [&report](const char* device) {
+    const auto is_found = [&report](const char* device) {
         gpu_of(report).pci = PciInfo{.vendor_id = "8086", .device_id = device};
         const auto findings = examine(report, {});
         return std::ranges::find(findings, "kernel-before-battlemage", &Finding::id) !=
                findings.end();
     };
     for (const auto* battlemage : {"e202", "e209", "e20b", "e212", "e220", "e223"})
-        EXPECT_TRUE(is_told(battlemage)) << battlemage;
+        EXPECT_TRUE(is_found(battlemage)) << battlemage;
     for (const auto* other : {"56a0", "64a0", "ffff"})
-        EXPECT_FALSE(is_told(other)) << other;
+        EXPECT_FALSE(is_found(other)) << other;
 }
 
 /// What the kernel was started with, or says itself, is told in place of "see why".
@@ -664,9 +664,10 @@ TEST(Examine, FindsThatNobodyHasAsked) {
 }
 
 TEST(Examine, NamesTheVariable) {
-    const std::set<std::string> kTold{"hides-devices", "chooses-drivers", "claims-architecture"};
+    const std::set<std::string> kReported{"hides-devices", "chooses-drivers",
+                                          "claims-architecture"};
     for (const auto& [name, kind] : Causes::current().variables()) {
-        if (!kTold.contains(kind))
+        if (!kReported.contains(kind))
             continue;
         Surroundings surroundings;
         surroundings.environment[name] = "3";

@@ -203,13 +203,14 @@ TEST(Wording, TellsReasonsInsideAReasonWithWhatHelps) {
         return explained({.code = "gpu-unused",
                           .detail = detail({{"gpu", "pci:0000:01:00.0"}, {"reasons", reasons}})});
     };
-    const auto told = unused(to_value(std::vector{closed}));
-    EXPECT_EQ(told.text, "pci:0000:01:00.0 is left unused: " + explained(closed).text);
-    EXPECT_EQ(told.fix, explained(closed).fix);
-    const auto untold = unused(Value{});
-    EXPECT_EQ(untold.text, "pci:0000:01:00.0 is left unused: there is nothing here for it");
-    EXPECT_EQ(untold.fix, std::nullopt);
-    EXPECT_EQ(unused(Value{"no list"}).text, untold.text);
+    const auto with_reasons = unused(to_value(std::vector{closed}));
+    EXPECT_EQ(with_reasons.text, "pci:0000:01:00.0 is left unused: " + explained(closed).text);
+    EXPECT_EQ(with_reasons.fix, explained(closed).fix);
+    const auto without_reasons = unused(Value{});
+    EXPECT_EQ(without_reasons.text,
+              "pci:0000:01:00.0 is left unused: there is nothing here for it");
+    EXPECT_EQ(without_reasons.fix, std::nullopt);
+    EXPECT_EQ(unused(Value{"no list"}).text, without_reasons.text);
 }
 
 TEST(Wording, ShowsACodeThatItDoesNotKnow) {
@@ -276,23 +277,23 @@ Reason unknown(const char* where, const char* predicate) {
     return at(where, because("fact-unknown", {{"predicate", predicate}}));
 }
 
-std::string told(std::vector<Reason> reasons) {
+std::string rejected_text(std::vector<Reason> reasons) {
     return explained(VariantCandidate{.verdict = Verdict::Rejected, .reasons = std::move(reasons)})
         .text;
 }
 
 /// Of a GPU that can't be used, or that was not heard, nobody misses a fact.
 TEST(Explain, SaysNoUnknownFactBesideWhatEndsTheQuestion) {
-    EXPECT_EQ(told({at("pci:1", because("no-driver")), unknown("pci:1", "gfx")}),
+    EXPECT_EQ(rejected_text({at("pci:1", because("no-driver")), unknown("pci:1", "gfx")}),
               "no kernel driver is bound to it");
-    EXPECT_EQ(told({unknown("pci:1", "cuda.driver"), at("pci:1", because("asleep"))}),
+    EXPECT_EQ(rejected_text({unknown("pci:1", "cuda.driver"), at("pci:1", because("asleep"))}),
               "asking would wake a sleeping GPU");
-    EXPECT_EQ(told({at("pci:1", because("no-driver")), unknown("pci:2", "gfx")}),
+    EXPECT_EQ(rejected_text({at("pci:1", because("no-driver")), unknown("pci:2", "gfx")}),
               "no kernel driver is bound to it; not known: gfx");
-    EXPECT_EQ(told({at("pci:1", because("joined-weakly")), unknown("pci:1", "gfx")}),
+    EXPECT_EQ(rejected_text({at("pci:1", because("joined-weakly")), unknown("pci:1", "gfx")}),
               "matched to this GPU only by vendor and model; not known: gfx");
-    EXPECT_EQ(told({unknown("pci:1", "gfx")}), "not known: gfx");
-    EXPECT_EQ(told({at("host", because("glibc-too-old")), unknown("host", "kernel")}),
+    EXPECT_EQ(rejected_text({unknown("pci:1", "gfx")}), "not known: gfx");
+    EXPECT_EQ(rejected_text({at("host", because("glibc-too-old")), unknown("host", "kernel")}),
               "glibc is too old; not known: kernel");
 }
 
@@ -302,9 +303,9 @@ TEST(Explain, SaysAnUnknownFactOfAnotherWay) {
     ended.detail["alternative"] = 0;
     auto open = unknown("pci:1", "vulkan.version");
     open.detail["alternative"] = 1;
-    EXPECT_EQ(told({ended, open}), "cuda cannot be used on it; not known: vulkan.version");
+    EXPECT_EQ(rejected_text({ended, open}), "cuda cannot be used on it; not known: vulkan.version");
     open.detail["alternative"] = 0;
-    EXPECT_EQ(told({ended, open}), "cuda cannot be used on it");
+    EXPECT_EQ(rejected_text({ended, open}), "cuda cannot be used on it");
 }
 
 TEST(Explain, SaysOfADriverThatNobodyAskedNothingElse) {

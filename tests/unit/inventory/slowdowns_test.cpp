@@ -51,7 +51,7 @@ constexpr std::uint64_t bit(unsigned number) {
     return std::uint64_t{1} << number;
 }
 
-Words told_by_card(const std::string& bytes) {
+Words words_of_card(const std::string& bytes) {
     const Slowed machine{"amdgpu"};
     machine.own("gpu_metrics", bytes);
     return machine.words();
@@ -66,19 +66,19 @@ TEST(SlowdownsOfAmdgpu, AreTheBitsThatMeanTheSameOnAllChips) {
          {Row{0, "power-cap"}, Row{7, "power-cap"}, Row{16, "power-cap"}, Row{23, "power-cap"},
           Row{32, "thermal"}, Row{43, "thermal"}, Row{44, "hw-thermal"}, Row{45, "hw-thermal"},
           Row{46, "slowdown"}, Row{47, "slowdown"}, Row{56, "other"}, Row{57, "other"}})
-        EXPECT_EQ(told_by_card(of_card(bit(row.bit))), (Words{{row.word}})) << row.bit;
-    EXPECT_EQ(told_by_card(of_card(0)), (Words{std::vector<std::string>{}}));
-    EXPECT_EQ(told_by_card(of_card(bit(36) | bit(2) | bit(1))), (Words{{"power-cap", "thermal"}}));
-    EXPECT_EQ(told_by_card(of_card(UINT64_MAX)), std::nullopt) << "the driver left it";
+        EXPECT_EQ(words_of_card(of_card(bit(row.bit))), (Words{{row.word}})) << row.bit;
+    EXPECT_EQ(words_of_card(of_card(0)), (Words{std::vector<std::string>{}}));
+    EXPECT_EQ(words_of_card(of_card(bit(36) | bit(2) | bit(1))), (Words{{"power-cap", "thermal"}}));
+    EXPECT_EQ(words_of_card(of_card(UINT64_MAX)), std::nullopt) << "the driver left it";
 }
 
 TEST(SlowdownsOfAmdgpu, AreOfTheVersionsThatHaveThem) {
     for (const auto content : std::to_array<unsigned char>({2, 3, 4}))
-        EXPECT_EQ(told_by_card(metrics(2, content, 200, 120, bit(33))), (Words{{"thermal"}}));
+        EXPECT_EQ(words_of_card(metrics(2, content, 200, 120, bit(33))), (Words{{"thermal"}}));
     for (const auto& [format, content] : std::to_array<std::pair<int, int>>(
              {{1, 0}, {1, 1}, {1, 2}, {1, 4}, {1, 8}, {2, 0}, {2, 1}, {3, 0}, {4, 1}}))
-        EXPECT_EQ(told_by_card(metrics(static_cast<unsigned char>(format),
-                                       static_cast<unsigned char>(content), 250, 112, bit(33))),
+        EXPECT_EQ(words_of_card(metrics(static_cast<unsigned char>(format),
+                                        static_cast<unsigned char>(content), 250, 112, bit(33))),
                   std::nullopt)
             << format << "." << content;
 }
@@ -86,8 +86,8 @@ TEST(SlowdownsOfAmdgpu, AreOfTheVersionsThatHaveThem) {
 TEST(SlowdownsOfAmdgpu, AreNotThereInAFileThatIsCut) {
     const auto whole = of_card(bit(33));
     for (std::size_t size = 0; size < whole.size(); ++size)
-        EXPECT_EQ(told_by_card(whole.substr(0, size)), std::nullopt) << size;
-    EXPECT_EQ(told_by_card(metrics(1, 3, 119, 111, bit(33))), std::nullopt) << "too short for it";
+        EXPECT_EQ(words_of_card(whole.substr(0, size)), std::nullopt) << size;
+    EXPECT_EQ(words_of_card(metrics(1, 3, 119, 111, bit(33))), std::nullopt) << "too short for it";
 }
 
 TEST(SlowdownsOfI915, AreTheReasonsOfAllParts) {

@@ -25,9 +25,9 @@ TEST(Places, TakeTheRowThatFitsBest) {
     const auto packages = [&places](const char* id, const char* version, const char* variant,
                                     const char* role) -> std::string {
         const auto* row = places.find(id, version, variant);
-        const auto* told =
+        const auto* entry =
             row ? places.entry_of(*row, &Distribution::packages, role, version) : nullptr;
-        return told ? *told : "(unknown)";
+        return entry ? *entry : "(unknown)";
     };
     EXPECT_EQ(packages("debian", "12", "", "rocm"), "libhsa-runtime64-1 libamdhip64-5");
     EXPECT_EQ(packages("debian", "11", "", "rocm"), "");
@@ -54,7 +54,8 @@ TEST(Places, EndAtARowThatIsLikeItself) {
     const auto places = Places::from(R"({"schema": "gpuprobe.distributions/1", "roles": {},
         "distributions": [{"id": "a", "name": "A", "like": "b"}, {"id": "b", "name": "B", "like": "a"}]})");
     ASSERT_TRUE(places);
-    EXPECT_EQ(places->entry_of(*places->find("a", "", ""), &Distribution::packages, "x", ""), nullptr);
+    EXPECT_EQ(places->entry_of(*places->find("a", "", ""), &Distribution::packages, "x", ""),
+              nullptr);
 }
 
 TEST(Places, RefuseWhatIsNoDocument) {

@@ -17,17 +17,17 @@ TEST(ModelDocument, SaysWhatTheHeaderSays) {
     for (const char* name : {"llama-3.1-8b", "qwen2.5-14b", "qwen3-32b", "gemma-3-27b"}) {
         SCOPED_TRACE(name);
         const auto model = model_named(name);
-        const auto told = model_from_document(json_line(model_document_of(header_of(name))));
-        ASSERT_TRUE(told) << told.error().text;
-        EXPECT_EQ(told->name, model.name);
-        EXPECT_EQ(told->architecture, model.architecture);
-        EXPECT_EQ(told->layers, model.layers);
-        EXPECT_EQ(told->embedding, model.embedding);
-        EXPECT_EQ(told->output, model.output);
-        EXPECT_EQ(told->vocabulary, model.vocabulary);
-        EXPECT_EQ(told->trained_context, model.trained_context);
-        EXPECT_EQ(told->window, model.window);
-        EXPECT_EQ(told->has_layer_norm, model.has_layer_norm);
+        const auto parsed = model_from_document(json_line(model_document_of(header_of(name))));
+        ASSERT_TRUE(parsed) << parsed.error().text;
+        EXPECT_EQ(parsed->name, model.name);
+        EXPECT_EQ(parsed->architecture, model.architecture);
+        EXPECT_EQ(parsed->layers, model.layers);
+        EXPECT_EQ(parsed->embedding, model.embedding);
+        EXPECT_EQ(parsed->output, model.output);
+        EXPECT_EQ(parsed->vocabulary, model.vocabulary);
+        EXPECT_EQ(parsed->trained_context, model.trained_context);
+        EXPECT_EQ(parsed->window, model.window);
+        EXPECT_EQ(parsed->has_layer_norm, model.has_layer_norm);
     }
 }
 
@@ -51,7 +51,7 @@ TEST(ModelDocument, TakesTypesInCapitalsAndTellsOfATensorOnlyItsSize) {
 struct Wrong {
     const char* name;
     std::string text;
-    const char* says;
+    const char* problem;
 };
 
 class WrongModelDocument : public ::testing::TestWithParam<Wrong> {};
@@ -59,7 +59,7 @@ class WrongModelDocument : public ::testing::TestWithParam<Wrong> {};
 TEST_P(WrongModelDocument, IsRefusedWithItsPlace) {
     const auto model = model_from_document(GetParam().text);
     ASSERT_FALSE(model);
-    EXPECT_NE(model.error().text.find(GetParam().says), std::string::npos) << model.error().text;
+    EXPECT_NE(model.error().text.find(GetParam().problem), std::string::npos) << model.error().text;
 }
 
 std::string tensor(std::string_view record) {

@@ -31,11 +31,11 @@ TEST(PlanRequest, IsDocumented) {
         EXPECT_FALSE(key.meaning.empty()) << key.key;
         EXPECT_EQ(key.option, "--" + std::string{key.key});
     }
-    std::set<std::string> told;
+    std::set<std::string> documented;
     const std::regex row{"\n\\| `([a-z-]+)` \\|"};
     for (std::sregex_iterator found{table.begin(), table.end(), row}, end; found != end; ++found)
-        told.insert((*found)[1]);
-    EXPECT_EQ(told, known);
+        documented.insert((*found)[1]);
+    EXPECT_EQ(documented, known);
 }
 
 TEST(PlanRequest, TakesNumbersAndText) {
