@@ -49,7 +49,7 @@ void check(const ObjectFile& object) {
 
 /// A file of a build: as a program, and as the GPU code in a section of one.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    TextPieces file{testing::text_of_input(data, size)};
+    TextPieces file{support::text_of_input(data, size)};
     if (const auto object = read_object(file, ReadDepth::Code); object && *object)
         check(**object);
     if (const auto code = cuda_code(file, 0, size))

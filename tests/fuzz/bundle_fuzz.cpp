@@ -11,7 +11,7 @@
 /// reader, is part of the file, and has a name that leads nowhere.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
-    const auto file = testing::text_of_input(data, size);
+    const auto file = support::text_of_input(data, size);
     const auto key = knowledge::public_key_from(file, "key.pub");
     const auto parts = knowledge::signed_text_in(file);
     if (parts && key && knowledge::signer_of(*parts, {&*key, 1}, WallTime{}))

@@ -9,8 +9,8 @@
 /// What was kept of past probes: what can be read is the same when kept and read again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
-    static const testing::KeptFile file{"probes", "gpuprobe-cache 2"};
-    file.write(testing::text_of_input(data, size));
+    static const support::KeptFile file{"probes", "gpuprobe-cache 2"};
+    file.write(support::text_of_input(data, size));
     const store::ProbeCache cache{file.path()};
     const auto cached = cache.load("seed");
     if (!cached)

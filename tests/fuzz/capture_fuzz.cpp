@@ -12,7 +12,7 @@
 namespace {
 
 using namespace gpuprobe;
-using gpuprobe::testing::MemoryFiles;
+using gpuprobe::support::MemoryFiles;
 
 /// "\n@path\ncontent" is a file, "\n>path\ntarget" a link; below /root is the machine's tree.
 std::pair<MemoryFiles, std::shared_ptr<MemoryFiles>> unpacked(std::string_view text) {

@@ -141,7 +141,7 @@ std::vector<char> in_exact_block(std::string_view text) {
 /// claims to be a daemon answers it. The pointer is the first line.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const Followed followed;
-    const auto [pointer, text] = testing::halves_at(testing::text_of_input(data, size), "\n");
+    const auto [pointer, text] = support::halves_at(support::text_of_input(data, size), "\n");
     read_json(in_exact_block(text).data(), text.size(), in_exact_block(pointer).data());
     followed.read(text);
     return 0;

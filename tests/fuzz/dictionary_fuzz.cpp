@@ -24,7 +24,7 @@ void check(Decoder decoder) try {
 /// Data on its way through the bus: what is sent can be read again, also by a client that meets a
 /// daemon which answers anything.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const auto value = parse_json(testing::text_of_input(data, size), kib(64));
+    const auto value = parse_json(support::text_of_input(data, size), kib(64));
     if (!value)
         return 0;
     const auto dictionary = bus::dictionary_from(*value);

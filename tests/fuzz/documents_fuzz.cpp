@@ -10,7 +10,7 @@
 /// contexts, setup, causes, rules, applications. The first line is its name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
-    const auto [name, text] = testing::halves_at(testing::text_of_input(data, size), "\n");
+    const auto [name, text] = support::halves_at(support::text_of_input(data, size), "\n");
     const auto checked = engine::check_document(std::string{name}, text);
     if (!checked && checked.error().text.empty())
         std::abort();

@@ -10,14 +10,14 @@
 /// and in the folder where it is looked for.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
-    const std::string text{testing::text_of_input(data, size)};
+    const std::string text{support::text_of_input(data, size)};
     const auto manifest = parse_vulkan_manifest(text, "/etc/vulkan/icd.d/x.json");
     if (manifest && manifest->library.empty())
         std::abort();
     const auto library = parse_icd_file(text);
     if (library && library->empty())
         std::abort();
-    testing::MemoryFiles files;
+    support::MemoryFiles files;
     files.write("/etc/vulkan/icd.d/x.json", text);
     files.write("/etc/OpenCL/vendors/x.icd", text);
     const auto found = find_targets(files);

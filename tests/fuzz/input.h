@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace gpuprobe::testing {
+namespace gpuprobe::support {
 
 inline std::string_view text_of_input(const std::uint8_t* data, std::size_t size) {
     return {reinterpret_cast<const char*>(data), size};
@@ -22,4 +22,4 @@ inline std::pair<std::string_view, std::string_view> halves_at(std::string_view 
     return {text.substr(0, at), text.substr(at + mark.size())};
 }
 
-}  // namespace gpuprobe::testing
+}  // namespace gpuprobe::support

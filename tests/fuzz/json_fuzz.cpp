@@ -9,7 +9,7 @@
 /// same when written and read again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
-    const auto value = parse_json(testing::text_of_input(data, size), kib(256));
+    const auto value = parse_json(support::text_of_input(data, size), kib(256));
     if (!value)
         return 0;
     const auto line = json_line(*value);

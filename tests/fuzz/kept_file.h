@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
-namespace gpuprobe::testing {
+namespace gpuprobe::support {
 
 /// A file as store/state_files.h keeps it, alone in a folder that lasts as long as the program.
 /// Its checksum always fits, so that a search gets behind it; unit tests try one that does not.
@@ -49,4 +49,4 @@ private:
     std::string magic_;
 };
 
-}  // namespace gpuprobe::testing
+}  // namespace gpuprobe::support

@@ -12,7 +12,7 @@ namespace {
 using namespace gpuprobe;
 
 void check_overrides(std::string_view document) {
-    static const testing::KeptFile file{"overrides", "gpuprobe-overrides 1"};
+    static const support::KeptFile file{"overrides", "gpuprobe-overrides 1"};
     file.write(document);
     store::Overrides overrides{file.path()};
     if (!overrides.load())
@@ -27,7 +27,7 @@ void check_overrides(std::string_view document) {
 }
 
 void check_outcomes(std::string_view document) {
-    static const testing::KeptFile file{"outcomes", "gpuprobe-outcomes 1"};
+    static const support::KeptFile file{"outcomes", "gpuprobe-outcomes 1"};
     file.write(document);
     store::Outcomes outcomes{file.path()};
     if (!outcomes.load())
@@ -46,7 +46,7 @@ void check_outcomes(std::string_view document) {
 
 /// What administrators and callers said, as it was kept: the next start reads what this one keeps.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const auto document = testing::text_of_input(data, size);
+    const auto document = support::text_of_input(data, size);
     check_overrides(document);
     check_outcomes(document);
     return 0;

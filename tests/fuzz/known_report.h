@@ -8,7 +8,7 @@
 
 #include "report/report.h"
 
-namespace gpuprobe::testing {
+namespace gpuprobe::support {
 
 /// A laptop with two GPUs, to decide on.
 inline const Report& known_report() {
@@ -23,4 +23,4 @@ inline const Report& known_report() {
     return report;
 }
 
-}  // namespace gpuprobe::testing
+}  // namespace gpuprobe::support

@@ -43,9 +43,9 @@ std::size_t held_after_use(const std::string& folder, const std::string& boot) {
 /// The ledger of what did harm, as a start finds it, in the same boot and in another one. What one
 /// process leaves the next one can read.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static const testing::KeptFile file{"quarantine", "gpuprobe-quarantine 1"};
+    static const support::KeptFile file{"quarantine", "gpuprobe-quarantine 1"};
     for (const auto* boot : {"this", "another", ""}) {
-        file.write(testing::text_of_input(data, size));
+        file.write(support::text_of_input(data, size));
         (void)held_after_use(file.folder(), boot);
         (void)held_after_use(file.folder(), boot);
     }

@@ -21,7 +21,7 @@ const Rules& rules() {
 
 /// The chosen variant is one of the manifest's, and the answer the same each time.
 void check_answer(const Manifest& manifest) {
-    const auto& report = testing::known_report();
+    const auto& report = support::known_report();
     const auto answer = recommend(manifest, {}, report, rules());
     if (json_line(to_value(answer)) !=
         json_line(to_value(recommend(manifest, {}, report, rules()))))
@@ -33,7 +33,7 @@ void check_answer(const Manifest& manifest) {
 /// An application or a manifest in any of its forms, alone and as an installed one, and what it
 /// recommends on a laptop with two GPUs.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const auto text = testing::text_of_input(data, size);
+    const auto text = support::text_of_input(data, size);
     auto applications = ApplicationSet::with_builtins();
     const bool is_added = static_cast<bool>(applications.add(text, "fuzz"));
     const auto manifest = parse_manifest(text);

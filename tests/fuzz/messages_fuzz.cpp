@@ -40,7 +40,7 @@ void check_receiving(std::string_view bytes) {
 
 /// What a worker's parent and the daemon say to each other, and what a driver prints meanwhile.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const auto text = testing::text_of_input(data, size);
+    const auto text = support::text_of_input(data, size);
     check_receiving(text);
     OutputTail tail;
     tail.add(text.substr(0, size / 2));

@@ -10,11 +10,11 @@
 /// What a client of the daemon says of a model: what can be read is planned for a known machine.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
-    const std::string text{testing::text_of_input(data, size)};
+    const std::string text{support::text_of_input(data, size)};
     const auto request = plan_request_for(Value{}, text);
     if (!request)
         return 0;
-    const auto answer = planned(*request, testing::known_report());
+    const auto answer = planned(*request, support::known_report());
     if (answer.gpus.empty() || !answer.need)
         std::abort();  // the machine has GPUs, and there is a model
     return 0;

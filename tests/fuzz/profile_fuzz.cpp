@@ -11,14 +11,14 @@
 /// one of the backends that it names.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace gpuprobe;
-    const auto value = parse_json(testing::text_of_input(data, size), kib(64));
+    const auto value = parse_json(support::text_of_input(data, size), kib(64));
     const auto profile = value ? profile_from(*value) : Result<Profile>{value.error()};
     if (!profile)
         return 0;
     const auto again = profile_from(to_value(*profile));
     if (!again || !(*again == *profile))
         std::abort();
-    const auto& report = testing::known_report();
+    const auto& report = support::known_report();
     const auto decision = select(*profile, {}, report);
     const auto twice = select(*again, {}, report);
     if (!decision || !twice || json_line(to_value(*decision)) != json_line(to_value(*twice)))

@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     (void)xe_has_vram(bytes);
     (void)xe_ip_version(bytes);
-    const auto text = testing::text_of_input(data, size);
+    const auto text = support::text_of_input(data, size);
     (void)rocm_uuid(text);
     (void)gfx_target_in(text);
     (void)with_egl_library(text);

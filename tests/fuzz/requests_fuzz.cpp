@@ -26,7 +26,7 @@ const Profile& profile_named(std::string_view name) {
 }
 
 void check_decision(const SelectRequest& request) {
-    const auto& report = testing::known_report();
+    const auto& report = support::known_report();
     for (const auto* name : {"llama.cpp", "ollama", "torch"}) {
         const auto& profile = profile_named(name);
         const auto decision = select(profile, request, report);
@@ -42,7 +42,7 @@ void check_decision(const SelectRequest& request) {
 /// What a caller asks, as JSON: every reader of named values, and what the request decides on a
 /// laptop with two GPUs.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const auto value = parse_json(testing::text_of_input(data, size), kMaxText);
+    const auto value = parse_json(support::text_of_input(data, size), kMaxText);
     if (!value)
         return 0;
     if (const auto request = select_request_from(*value))

@@ -26,7 +26,7 @@ std::vector<knowledge::BuiltinDocument> tables_with(std::string_view name, std::
 
 /// A table of rules that was changed: it is refused, or every question about it has an answer.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const auto [name, text] = testing::halves_at(testing::text_of_input(data, size), "\n");
+    const auto [name, text] = support::halves_at(support::text_of_input(data, size), "\n");
     const auto rules = Rules::from(tables_with(name, text));
     if (!rules)
         return 0;

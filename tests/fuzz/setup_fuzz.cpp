@@ -29,8 +29,8 @@ void check_printable(const std::optional<std::vector<std::string>>& words) {
 
 /// The texts that say how a machine was set up, each of which holds the input.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const std::string text{testing::text_of_input(data, size)};
-    testing::MemoryFiles files;
+    const std::string text{support::text_of_input(data, size)};
+    support::MemoryFiles files;
     for (const auto* path :
          {"/etc/os-release", "/etc/rpi-issue", "/proc/self/attr/current", "/proc/cmdline",
           "/etc/modprobe.d/x.conf",

@@ -49,7 +49,7 @@ void check_address(std::string_view text) {
 
 /// A process whose files in /proc say this.
 void check_process(std::string_view text) {
-    testing::MemoryFiles files;
+    support::MemoryFiles files;
     files.link("/proc/7/fd/3", "/dev/dri/renderD128");
     files.link("/proc/7/fd/4", std::string{text.substr(0, 256)});
     files.write("/proc/7/fdinfo/3", std::string{text});
@@ -70,7 +70,7 @@ void check_process(std::string_view text) {
 
 /// Texts and bytes of the kernel, each to the functions that take it apart.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const auto text = testing::text_of_input(data, size);
+    const auto text = support::text_of_input(data, size);
     check_event(text);
     check_address(text);
     check_process(text);

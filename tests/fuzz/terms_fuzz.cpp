@@ -19,7 +19,7 @@ namespace {
 using namespace gpuprobe;
 
 const Value& roots() {
-    static const Value value{Value::Object{{"report", to_value(testing::known_report())}}};
+    static const Value value{Value::Object{{"report", to_value(support::known_report())}}};
     return value;
 }
 
@@ -53,8 +53,8 @@ void check_condition(const Value& text, const Facts& facts) {
 /// What people and documents write as text: predicates, terms over a report's paths, templates,
 /// sizes and versions, held against a laptop with two GPUs.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const std::string text{testing::text_of_input(data, size)};
-    const auto& report = testing::known_report();
+    const std::string text{support::text_of_input(data, size)};
+    const auto& report = support::known_report();
     const Facts facts{{.report = report, .gpu = report.gpus.data()}};
     check_predicate(text, facts);
     check_condition(Value{text}, facts);

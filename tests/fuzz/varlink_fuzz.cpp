@@ -31,7 +31,7 @@ std::vector<std::string> messages_in(std::string_view text, std::size_t block) {
 /// What a client of the socket sends: messages are the same however they are cut, and each is read
 /// as a call.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const auto text = testing::text_of_input(data, size);
+    const auto text = support::text_of_input(data, size);
     const auto messages = messages_in(text, 1);
     if (messages != messages_in(text, 7) || messages != messages_in(text, size + 1))
         std::abort();

@@ -3,9 +3,9 @@
 
 #include <string>
 
-namespace gpuprobe::testing {
+namespace gpuprobe::support {
 
 /// Names the rows of a table test by their member `name`.
 inline constexpr auto case_name = [](const auto& row) { return std::string{row.param.name}; };
 
-}  // namespace gpuprobe::testing
+}  // namespace gpuprobe::support

@@ -8,7 +8,7 @@
 #include "base/files.h"
 #include "probe/launcher.h"
 
-namespace gpuprobe::testing {
+namespace gpuprobe::support {
 
 /// A worker without a process: what it sends is in its frames already, or comes from the far end.
 class FakeWorker final : public Worker {
@@ -34,4 +34,4 @@ private:
     std::shared_ptr<void> presence_ = {};  ///< goes with it, for who counts workers
 };
 
-}  // namespace gpuprobe::testing
+}  // namespace gpuprobe::support

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuprobe::testing {
+namespace gpuprobe::support {
 
 struct LinkerEntry {
     std::uint32_t flags;  ///< 0x0303 on x86-64
@@ -38,4 +38,4 @@ inline std::string linker_cache_of(const std::vector<LinkerEntry>& entries) {
     return text + table + strings;
 }
 
-}  // namespace gpuprobe::testing
+}  // namespace gpuprobe::support

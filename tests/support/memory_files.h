@@ -12,7 +12,7 @@
 #include "base/files.h"
 #include "base/text.h"
 
-namespace gpuprobe::testing {
+namespace gpuprobe::support {
 
 /// A machine's files in memory. Folders are those that a file or a link is in.
 class MemoryFiles final : public FileSystem {
@@ -113,4 +113,4 @@ private:
     std::map<std::string, Node> nodes_ = {};
 };
 
-}  // namespace gpuprobe::testing
+}  // namespace gpuprobe::support

@@ -15,7 +15,7 @@
 #include "knowledge/library.h"
 
 /// Bundles that tests sign, with a key that is made of one byte and signs nothing else.
-namespace gpuprobe::testing {
+namespace gpuprobe::support {
 
 using SecretKey = std::array<std::uint8_t, ED25519_KEY_SIZE>;
 
@@ -98,4 +98,4 @@ inline std::string bundle_message(std::map<std::string, std::string> documents,
     return message_of(head_for(documents, version, expires), documents);
 }
 
-}  // namespace gpuprobe::testing
+}  // namespace gpuprobe::support

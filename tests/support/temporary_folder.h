@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace gpuprobe::testing {
+namespace gpuprobe::support {
 
 /// A folder that lives as long as one test.
 class TemporaryFolder {
@@ -42,4 +42,4 @@ private:
     std::string path_ = {};
 };
 
-}  // namespace gpuprobe::testing
+}  // namespace gpuprobe::support

@@ -34,7 +34,7 @@ int result_of(long value) {
 
 }  // namespace
 
-namespace gpuprobe::testing {
+namespace gpuprobe::support {
 
 /// While it lives, call number `at` of those that change a file (1 is the first) fails with
 /// `problem`, or ends the process by SIGKILL before it is made where that is 0. One at a time.
@@ -63,7 +63,7 @@ inline int FailingDisk::calls() {
     return made;
 }
 
-}  // namespace gpuprobe::testing
+}  // namespace gpuprobe::support
 
 // open(2) and close(2) change nothing.
 extern "C" {

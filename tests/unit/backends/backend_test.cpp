@@ -10,7 +10,7 @@
 #include "recording_sink.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace backend_test {
 
 const Backend& named(std::string_view api) {
     const auto found = std::ranges::find(registry(), api, &Backend::api);
@@ -47,5 +47,5 @@ TEST(Stages, ThatABackendLacksAreRefused) {
     EXPECT_TRUE(sink.phases.empty());
 }
 
-}  // namespace
+}  // namespace backend_test
 }  // namespace gpuprobe::backends

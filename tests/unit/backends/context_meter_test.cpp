@@ -5,9 +5,9 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace context_meter_test {
 
-using testing::TemporaryFolder;
+using support::TemporaryFolder;
 
 TEST(ContextMeter, TellsWhatIsGoneSinceItWasMade) {
     std::optional<Bytes> free = gib(10);
@@ -107,5 +107,5 @@ TEST_F(ContextMeterOfAGpu, CannotTellOfOthers) {
     }
 }
 
-}  // namespace
+}  // namespace context_meter_test
 }  // namespace gpuprobe::backends

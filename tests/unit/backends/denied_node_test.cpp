@@ -6,7 +6,7 @@
 #include "backends/driver_library.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace denied_node_test {
 
 TEST(DeniedNode, IsOneThatItsModeWouldOpen) {
     EXPECT_TRUE(is_denied("/dev/null", EPERM));
@@ -39,5 +39,5 @@ TEST(DeniedNode, IsToldByWhatOpeningItSays) {
     EXPECT_EQ(reasons, std::vector{because("device-denied", {{"node", "/dev/null"}})});
 }
 
-}  // namespace
+}  // namespace denied_node_test
 }  // namespace gpuprobe::backends

@@ -5,7 +5,7 @@
 #include "recording_sink.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace device_choice_test {
 
 const DeviceFacts kDevice{.index = 1, .pci = PciAddress{.bus = 1}};
 
@@ -87,5 +87,5 @@ TEST(DeviceChoice, TellsEveryDevice) {
     EXPECT_EQ(sink.devices.size(), 3U);
 }
 
-}  // namespace
+}  // namespace device_choice_test
 }  // namespace gpuprobe::backends

@@ -6,7 +6,7 @@
 #include "backends/backend.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace driver_library_test {
 
 struct Case {
     const char* name;
@@ -121,5 +121,5 @@ TEST(Owned, LetsGoOnceAndOfNothingElse) {
     EXPECT_EQ(released, (std::vector{1, 3}));
 }
 
-}  // namespace
+}  // namespace driver_library_test
 }  // namespace gpuprobe::backends

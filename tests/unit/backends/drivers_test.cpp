@@ -12,7 +12,7 @@
 #include "support/places.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace drivers_test {
 
 namespace fs = std::filesystem;
 
@@ -355,5 +355,5 @@ TEST_F(OpenClDriver, MayBeACpu) {
     EXPECT_EQ(status, 0);
 }
 
-}  // namespace
+}  // namespace drivers_test
 }  // namespace gpuprobe::backends

@@ -15,7 +15,7 @@
 #endif
 
 namespace gpuprobe::backends::drm {
-namespace {
+namespace drm_abi_test {
 
 TEST(DrmAbi, HasTheRequestNumbersOfThe64BitInterface) {
 #if defined(__x86_64__) || defined(__aarch64__)
@@ -48,5 +48,5 @@ TEST(DrmAbi, MatchesTheInstalledHeadersOfXe) {
 #endif
 }
 
-}  // namespace
+}  // namespace drm_abi_test
 }  // namespace gpuprobe::backends::drm

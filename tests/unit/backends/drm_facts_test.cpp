@@ -5,7 +5,7 @@
 #include "fake_drm.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace drm_facts_test {
 
 DeviceFacts facts_of(const FakeDrm& device) {
     DeviceFacts facts;
@@ -250,5 +250,5 @@ TEST(Virtio, SaysWhatItsHostOffers) {
     EXPECT_TRUE(facts.extra.at("error").is_null());
 }
 
-}  // namespace
+}  // namespace drm_facts_test
 }  // namespace gpuprobe::backends

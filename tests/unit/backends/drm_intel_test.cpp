@@ -7,7 +7,7 @@
 #include "fake_drm.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace drm_intel_test {
 
 using Reply = std::vector<std::byte>;
 
@@ -124,5 +124,5 @@ TEST(XeGts, NameTheFirstGraphicsIp) {
     EXPECT_EQ(xe_ip_version(xe_reply<drm::xe::Gt>({media, {}})), std::nullopt);
 }
 
-}  // namespace
+}  // namespace drm_intel_test
 }  // namespace gpuprobe::backends

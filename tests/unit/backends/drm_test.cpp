@@ -8,7 +8,7 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace drm_test {
 
 const std::string kPciRoot = "/sys/devices/pci0000:00/";
 
@@ -48,7 +48,7 @@ public:
     [[nodiscard]] const std::vector<std::string>& opened() const { return opened_; }
 
 private:
-    testing::TemporaryFolder folder_ = {};
+    support::TemporaryFolder folder_ = {};
     RecordingSink sink_ = {};
     std::vector<std::string> opened_ = {};
 };
@@ -164,7 +164,7 @@ TEST(DrmSurvey, PassesOverNodesWithoutANumber) {
 }
 
 TEST(OpenDrmDevice, TakesOnlyTheDeviceThatSysfsSpeaksOf) {
-    const testing::TemporaryFolder folder;
+    const support::TemporaryFolder folder;
     folder.write("renderD128", "a file");
     const auto file = open_drm_device(folder.path() + "/renderD128", "226:128");
     ASSERT_FALSE(file);
@@ -184,5 +184,5 @@ TEST(OpenDrmDevice, PassesOnWhatTheKernelSays) {
     EXPECT_EQ((*device)->ask(DRM_IOCTL_VERSION, &version), ENOTTY);
 }
 
-}  // namespace
+}  // namespace drm_test
 }  // namespace gpuprobe::backends

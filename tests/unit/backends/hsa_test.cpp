@@ -6,7 +6,7 @@
 #include "backends/hip/hip.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace hsa_test {
 
 using Text = std::optional<std::string>;
 
@@ -52,5 +52,5 @@ TEST(HipVersion, IsThreeNumbersInOne) {
     EXPECT_EQ(hip_version_text(INT_MIN), std::nullopt);
 }
 
-}  // namespace
+}  // namespace hsa_test
 }  // namespace gpuprobe::backends

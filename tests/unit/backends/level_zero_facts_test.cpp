@@ -3,7 +3,7 @@
 
 #include "backends/level_zero/level_zero.h"
 namespace gpuprobe::backends {
-namespace {
+namespace level_zero_facts_test {
 
 constexpr std::uint32_t kAllBits = 0xffffffff;
 
@@ -43,5 +43,5 @@ TEST(LevelZeroRefusal, TellsAbsenceFromFailure) {
     EXPECT_EQ(failed.reasons.at(0).code, "api-refused");
 }
 
-}  // namespace
+}  // namespace level_zero_facts_test
 }  // namespace gpuprobe::backends

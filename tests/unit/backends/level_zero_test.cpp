@@ -10,9 +10,9 @@
 #include "support/case_name.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace level_zero_test {
 
-using testing::SpirvMachine;
+using support::SpirvMachine;
 using Buffer = std::vector<std::uint32_t>;
 
 constexpr std::uint32_t kThreads = 2 * kGroupThreads;
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Table,
                          ::testing::Values(Row{"fp32", Kernel::Fp32, level_zero_module_fp32},
                                            Row{"fp16", Kernel::Fp16, level_zero_module_fp16},
                                            Row{"int8", Kernel::Int8, level_zero_module_int8}),
-                         testing::case_name);
+                         support::case_name);
 
-}  // namespace
+}  // namespace level_zero_test
 }  // namespace gpuprobe::backends

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe::backends {
-namespace {
+namespace measure_test {
 
 /// A device whose every piece takes the time that the test says; time stands still otherwise.
 class SimulatedDevice {
@@ -159,5 +159,5 @@ TEST(Sampler, PassesARefusalOn) {
     EXPECT_EQ(rate.error().code, "device-lost");
 }
 
-}  // namespace
+}  // namespace measure_test
 }  // namespace gpuprobe::backends

@@ -6,9 +6,9 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace nvml_test {
 
-using testing::TemporaryFolder;
+using support::TemporaryFolder;
 
 constexpr const char* kInformation =
     "Model: \t\t NVIDIA H200\nGPU UUID: \t GPU-cc6fa451-659b-5d3c-8f90-6aa751d8323a\n"
@@ -54,5 +54,5 @@ TEST_F(OnlyNvidiaGpu, IsAMigInstanceByItsUuid) {
         EXPECT_EQ(wanted(other), std::nullopt) << other;
 }
 
-}  // namespace
+}  // namespace nvml_test
 }  // namespace gpuprobe::backends

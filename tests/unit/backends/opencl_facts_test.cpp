@@ -7,7 +7,7 @@
 #include "backends/opencl/facts.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace opencl_facts_test {
 
 /// A device that answers from a table; what is not in it is refused.
 class FakeDevice {
@@ -179,5 +179,5 @@ TEST(WordList, IsSortedOnceAndBounded) {
     EXPECT_EQ(word_list(many)->size(), kMaxExtensionNames);
 }
 
-}  // namespace
+}  // namespace opencl_facts_test
 }  // namespace gpuprobe::backends

@@ -8,7 +8,7 @@
 #include "recording_sink.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace pci_test {
 
 namespace fs = std::filesystem;
 
@@ -154,5 +154,5 @@ TEST_F(FakeBus, IsAbsentOnAMachineWithoutPci) {
     EXPECT_EQ(status, 0);
 }
 
-}  // namespace
+}  // namespace pci_test
 }  // namespace gpuprobe::backends

@@ -10,9 +10,9 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace readable_paths_test {
 
-using testing::TemporaryFolder;
+using support::TemporaryFolder;
 
 bool is_open(const std::vector<std::string>& places, const std::string& path) {
     return std::ranges::any_of(places, [&path](const std::string& place) {
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
         Tree{"Settings", "/etc", ""},
         Tree{"FoldersOfUsers", "/run/user", ""},
         Tree{"Everything", "/", ""}),
-    testing::case_name);
+    support::case_name);
 
 TEST(ReadablePlaces, AreNoSecrets) {
     for (const bool sees_only_itself : {false, true}) {
@@ -113,5 +113,5 @@ TEST(ReadablePlaces, HoldWhatTheJobAndTheVariablesName) {
     EXPECT_FALSE(is_open(readable_places({}, true), named("more/libhelper.so")));
 }
 
-}  // namespace
+}  // namespace readable_paths_test
 }  // namespace gpuprobe::backends

@@ -28,7 +28,7 @@
 #include "support/case_name.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace sandbox_test {
 
 constexpr int kNoFilter = 254;
 /// Landlock and both filters; the namespaces are made by whoever starts a worker.
@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(
              0},
         Case{"AskForItsMemoryPolicy",
              [] { return ::syscall(SYS_get_mempolicy, nullptr, nullptr, 0, 0, 0); }, 0}),
-    testing::case_name);
+    support::case_name);
 
 TEST(ConfinedWorker, MayNotSignalWhoStartedItsKeeper) {
     EXPECT_EQ(errno_as_a_grandchild([] { return static_cast<long>(::kill(tested, 0)); }), EPERM);
@@ -296,7 +296,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"OpenPacketSockets", [] { return open_socket(AF_PACKET, SOCK_RAW); }, EAFNOSUPPORT},
         Case{"OpenCryptoSockets", [] { return open_socket(AF_ALG, SOCK_SEQPACKET); },
              EAFNOSUPPORT}),
-    testing::case_name);
+    support::case_name);
 
-}  // namespace
+}  // namespace sandbox_test
 }  // namespace gpuprobe::backends

@@ -15,7 +15,7 @@
 /// Runs a kernel of SPIR-V for OpenCL's environment, as far as ours go: one thread after the other.
 /// What it does not know throws, and so does a number that its type can't hold. Source: SPIR-V
 /// specification 1.6; OpenCL.std.
-namespace gpuprobe::testing {
+namespace gpuprobe::support {
 
 class SpirvMachine {
 public:
@@ -307,4 +307,4 @@ private:
     std::array<std::span<std::uint32_t>, 2> buffers_ = {};
 };
 
-}  // namespace gpuprobe::testing
+}  // namespace gpuprobe::support

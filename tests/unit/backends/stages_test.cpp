@@ -9,7 +9,7 @@
 #include "recording_sink.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace stages_test {
 
 const DeviceFacts kFacts{.index = 3, .name = "Fake", .pci = PciAddress{.bus = 1}};
 
@@ -176,5 +176,5 @@ TEST(MeasureStage, TakesNoMoreThanAQuarterOfWhatIsFree) {
     EXPECT_EQ(buffer_size({.free = mib(1)}), mib(2)) << "the smallest piece";
 }
 
-}  // namespace
+}  // namespace stages_test
 }  // namespace gpuprobe::backends

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe::backends {
-namespace {
+namespace texts_test {
 
 TEST(Texts, WritePciIdsOfFourDigitsOnly) {
     EXPECT_EQ(pci_id_text(0x10de), "10de");
@@ -117,5 +117,5 @@ TEST(Words, FallBackToTheNumber) {
     EXPECT_EQ(unless_zero(7), Value{7});
 }
 
-}  // namespace
+}  // namespace texts_test
 }  // namespace gpuprobe::backends

@@ -4,7 +4,7 @@
 #include "backends/vulkan/api.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace vulkan_api_test {
 
 TEST(VulkanNames, NamesResultsAndNumbersTheOthers) {
     EXPECT_EQ(result_name(VK_ERROR_INCOMPATIBLE_DRIVER), "VK_ERROR_INCOMPATIBLE_DRIVER");
@@ -66,5 +66,5 @@ TEST(VulkanNames, LeavesOutBitsWithoutAWord) {
     EXPECT_EQ(queue_flag_words(0), (Value{Value::Array{}}));
 }
 
-}  // namespace
+}  // namespace vulkan_api_test
 }  // namespace gpuprobe::backends

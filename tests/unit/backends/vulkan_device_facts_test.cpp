@@ -8,7 +8,7 @@
 #include "backends/vulkan/device_facts.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace vulkan_device_facts_test {
 
 /// A Vulkan 1.3 device that was asked everything and lists no extension.
 DeviceReply plain_reply() {
@@ -331,5 +331,5 @@ TEST(WebGpu, WantsALargeBufferWhereItsSizeIsKnown) {
     EXPECT_EQ(webgpu_support(reply).level, WebGpuLevel::None);
 }
 
-}  // namespace
+}  // namespace vulkan_device_facts_test
 }  // namespace gpuprobe::backends

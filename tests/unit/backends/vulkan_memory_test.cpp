@@ -5,7 +5,7 @@
 #include "backends/vulkan/device_facts.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace vulkan_memory_test {
 
 constexpr std::uint32_t kRadv = VK_DRIVER_ID_MESA_RADV;
 constexpr std::uint32_t kAnv = VK_DRIVER_ID_INTEL_OPEN_SOURCE_MESA;
@@ -175,5 +175,5 @@ INSTANTIATE_TEST_SUITE_P(
              {}}),
     [](const auto& row) { return std::string{row.param.name}; });
 
-}  // namespace
+}  // namespace vulkan_memory_test
 }  // namespace gpuprobe::backends

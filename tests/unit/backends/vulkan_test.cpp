@@ -6,7 +6,7 @@
 #include "base/value.h"
 
 namespace gpuprobe::backends {
-namespace {
+namespace vulkan_test {
 
 constexpr std::string_view kManifest =
     R"({"file_format_version":"1.0.1","ICD":{"library_path":"libGLX_nvidia.so.0","api_version":"1.4.312"}})";
@@ -57,5 +57,5 @@ TEST(TemporaryManifest, IsGoneAfterItsScope) {
     EXPECT_FALSE(RootedFiles{}.exists(path));
 }
 
-}  // namespace
+}  // namespace vulkan_test
 }  // namespace gpuprobe::backends

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace accounts_test {
 
 TEST(Accounts, HaveNames) {
     EXPECT_EQ(user_name(0), "root");
@@ -28,5 +28,5 @@ TEST(Accounts, CanBeListed) {
     EXPECT_EQ(home_of(4'000'000'000), std::nullopt);
 }
 
-}  // namespace
+}  // namespace accounts_test
 }  // namespace gpuprobe

@@ -12,7 +12,7 @@
 #include "base/files.h"
 
 namespace gpuprobe {
-namespace {
+namespace event_loop_test {
 
 struct Pipe {
     UniqueFd read_end = {};
@@ -151,5 +151,5 @@ TEST(SystemLoop, StopsOnASignalAndStaysStopped) {
     EXPECT_FALSE(loop->run_until([] { return false; }));
 }
 
-}  // namespace
+}  // namespace event_loop_test
 }  // namespace gpuprobe

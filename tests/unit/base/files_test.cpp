@@ -6,9 +6,9 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {
-namespace {
+namespace files_test {
 
-using testing::TemporaryFolder;
+using support::TemporaryFolder;
 
 TEST(RootedFiles, ReadsAFileBelowTheRoot) {
     const TemporaryFolder root;
@@ -101,5 +101,5 @@ TEST(WriteAtomically, SaysWhyItFailed) {
     EXPECT_EQ(status.error().text, "/nonexistent/folder/file: No such file or directory");
 }
 
-}  // namespace
+}  // namespace files_test
 }  // namespace gpuprobe

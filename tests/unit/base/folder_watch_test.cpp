@@ -9,7 +9,7 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {
-namespace {
+namespace folder_watch_test {
 
 constexpr Duration kSettle = std::chrono::milliseconds{20};
 constexpr Duration kLonger = std::chrono::milliseconds{200};
@@ -30,7 +30,7 @@ protected:
         return std::exchange(calls_, 0);
     }
 
-    testing::TemporaryFolder folder_;
+    support::TemporaryFolder folder_;
     std::unique_ptr<SystemLoop> loop_;
     std::unique_ptr<FolderWatch> watch_;
     int calls_ = 0;
@@ -59,5 +59,5 @@ TEST_F(WatchedFolder, IsNotToldOfOtherFiles) {
     EXPECT_EQ(calls_after_a_while(), 0);
 }
 
-}  // namespace
+}  // namespace folder_watch_test
 }  // namespace gpuprobe

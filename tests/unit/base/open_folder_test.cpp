@@ -11,9 +11,9 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {
-namespace {
+namespace open_folder_test {
 
-using testing::TemporaryFolder;
+using support::TemporaryFolder;
 
 /// Of a user who has nothing here.
 constexpr uid_t kSomebody = 54321;
@@ -165,5 +165,5 @@ TEST(OpenFolder, TakesRelativePaths) {
     EXPECT_EQ(text_of(root.path() + "/a/b/file"), "new");
 }
 
-}  // namespace
+}  // namespace open_folder_test
 }  // namespace gpuprobe

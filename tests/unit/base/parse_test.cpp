@@ -7,7 +7,7 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace parse_test {
 
 TEST(ParseNumber, TakesTheWholeTextOrNothing) {
     EXPECT_EQ(parse_number<std::uint8_t>("255"), 255);
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
                            "b",
                            "a" + kBad + "b"},
                       Case{"ANulByte", std::string("a\0b", 3), "a" + kBad + "b"}),
-    gpuprobe::testing::case_name);
+    gpuprobe::support::case_name);
 
 TEST(ScrubbedText, IsCutAtACharacter) {
     EXPECT_EQ(scrubbed("aaé", 4), "aaé");
@@ -97,5 +97,5 @@ TEST(Words, AreJoined) {
     EXPECT_EQ(joined(std::vector<std::string>{}, ", "), "");
 }
 
-}  // namespace
+}  // namespace parse_test
 }  // namespace gpuprobe

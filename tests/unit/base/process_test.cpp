@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace process_test {
 
 TEST(SignalName, IsTheOneOfTheManual) {
     EXPECT_EQ(signal_name(SIGSEGV), "SIGSEGV");
@@ -45,5 +45,5 @@ TEST(SucceedsWithin, GivesUpWhenThePatienceHasPassed) {
     EXPECT_GT(attempts, 1);
 }
 
-}  // namespace
+}  // namespace process_test
 }  // namespace gpuprobe

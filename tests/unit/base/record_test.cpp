@@ -37,7 +37,7 @@ void describe(Visitor& visit, Tree& tree) {
     visit("sizes", tree.sizes);
 }
 
-namespace {
+namespace record_test {
 
 Result<Tree> tree_from(std::string_view json) {
     return record_from<Tree>(parse_json(json, mib(1)).value());
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
                           "leaves[0].colour: unknown word"},
                       Bad{"InAMap", R"({"name":"","sizes":{"x":-1}})",
                           "sizes.x: expected non-negative integer, found integer"}),
-    gpuprobe::testing::case_name);
+    gpuprobe::support::case_name);
 
 TEST(StrictRecord, RefusesAMemberItDoesNotKnow) {
     const auto value = parse_json(R"({"name":"oak","height":3})", mib(1)).value();
@@ -90,5 +90,5 @@ TEST(StrictRecord, RefusesAMemberItDoesNotKnow) {
     EXPECT_EQ(strict_record_from<Tree>(value).error().text, "height: unknown member");
 }
 
-}  // namespace
+}  // namespace record_test
 }  // namespace gpuprobe

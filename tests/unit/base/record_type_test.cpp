@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace record_type_test {
 
 using Kind = MemberType::Kind;
 
@@ -67,5 +67,5 @@ TEST(TypeTable, AppliesTheFormsOfAStruct) {
     EXPECT_FALSE(members.at(4).type.minimum);
 }
 
-}  // namespace
+}  // namespace record_type_test
 }  // namespace gpuprobe

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace sha256_test {
 
 // FIPS 180-4's own examples.
 TEST(Sha256, HashesWhatTheStandardShows) {
@@ -22,5 +22,5 @@ TEST(Sha256, DoesNotDependOnThePieces) {
     EXPECT_EQ(hash.take(), sha256_of("abc"));
 }
 
-}  // namespace
+}  // namespace sha256_test
 }  // namespace gpuprobe

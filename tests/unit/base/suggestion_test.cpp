@@ -4,7 +4,7 @@
 #include "base/text.h"
 
 namespace gpuprobe {
-namespace {
+namespace suggestion_test {
 
 const std::vector<std::string> kVerbs{"status", "list", "show", "select", "probe", "--json"};
 
@@ -30,5 +30,5 @@ TEST(Suggestion, NamesTheNearestOrAll) {
     EXPECT_EQ(suggestion("llama", {}), "");
 }
 
-}  // namespace
+}  // namespace suggestion_test
 }  // namespace gpuprobe

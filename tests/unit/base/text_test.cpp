@@ -9,7 +9,7 @@
 #include "base/value.h"
 
 namespace gpuprobe {
-namespace {
+namespace text_test {
 
 const std::string kBad = "\xEF\xBF\xBD";
 
@@ -99,5 +99,5 @@ TEST(JsonText, HasEscapesForWhatATerminalMustNotGet) {
     EXPECT_EQ(json_pretty(Value{"é\u2028"}), "\"é\\u2028\"\n");
 }
 
-}  // namespace
+}  // namespace text_test
 }  // namespace gpuprobe

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace units_test {
 
 struct SizeCase {
     const char* text;
@@ -52,5 +52,5 @@ TEST(Sizes, OfDocumentsAreExact) {
         EXPECT_FALSE(size_from_text(text)) << text;
 }
 
-}  // namespace
+}  // namespace units_test
 }  // namespace gpuprobe

@@ -5,7 +5,7 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace value_json_test {
 
 Result<Value> parsed(std::string_view text) {
     return parse_json(text, mib(1));
@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Table,
                                            Bad{"Utf16", std::string("\xff\xfe{\0}\0", 6)},
                                            Bad{"AByteOrderMark", "\xef\xbb\xbf\xef\xbb\xbf{}"},
                                            Bad{"TooManyLevels", std::string(100000, '[')}),
-                         gpuprobe::testing::case_name);
+                         gpuprobe::support::case_name);
 
 struct Placed {
     const char* name;
@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Placed{"InAnArray", "[1,2,]", "[2]: not JSON at byte 6"},
                       Placed{"LongKeysAreCut", "{\"" + std::string(1000, 'k') + "\":x}",
                              std::string(64, 'k') + ": not JSON at byte 1005"}),
-    testing::case_name);
+    support::case_name);
 
 /// Few keys and many are compared in two ways.
 TEST(ParseJson, RefusesAKeyTwiceHoweverManyThereAre) {
@@ -154,5 +154,5 @@ TEST(Value, ComparesObjectsWithoutTheirOrderAndWithoutItsSquare) {
     EXPECT_NE(forward, backward);
 }
 
-}  // namespace
+}  // namespace value_json_test
 }  // namespace gpuprobe

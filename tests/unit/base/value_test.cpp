@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace value_test {
 
 Value from(std::string_view json) {
     return parse_json(json, kib(4)).value();
@@ -78,5 +78,5 @@ TEST(ValueOrder, SortsToTheSameFromAnyShuffle) {
     }
 }
 
-}  // namespace
+}  // namespace value_test
 }  // namespace gpuprobe

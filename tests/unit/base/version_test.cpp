@@ -6,7 +6,7 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace version_test {
 
 std::optional<Version> version(std::string_view text) {
     return parse_text(text, std::type_identity<Version>{});
@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(Table,
                                            Row{"MissingPartIsZero", "580", "580.0.1"},
                                            Row{"FourthPart", "1.2.3.4", "1.2.3.5"},
                                            Row{"LastNumber", "1.2.999999998", "1.2.999999999"}),
-                         testing::case_name);
+                         support::case_name);
 
 TEST(Version, IgnoresTrailingAndLeadingZeros) {
     EXPECT_EQ(version("13"), version("13.0.0"));
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Prefix{"Letters", "v1.2", std::nullopt},
                       Prefix{"Empty", "", std::nullopt},
                       Prefix{"TooLong", "1234567890", std::nullopt}),
-    testing::case_name);
+    support::case_name);
 
 TEST(VersionRange, IncludesItsLowerAndExcludesItsUpperBound) {
     const VersionRange range{.min = version("12.0"), .below = version("13.0")};
@@ -105,5 +105,5 @@ TEST(VersionRange, IncludesItsLowerAndExcludesItsUpperBound) {
     EXPECT_FALSE(closed.contains(*version("7.2.1")));
 }
 
-}  // namespace
+}  // namespace version_test
 }  // namespace gpuprobe

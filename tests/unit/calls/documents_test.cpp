@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace documents_test {
 
 using Ids = std::vector<std::string>;
 
@@ -47,5 +47,5 @@ TEST(Terms, AreNotTestedOnWhatIsNotThere) {
     EXPECT_EQ(answer.error().code, ErrorCode::UnknownDevice);
 }
 
-}  // namespace
+}  // namespace documents_test
 }  // namespace gpuprobe

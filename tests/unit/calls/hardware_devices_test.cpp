@@ -4,7 +4,7 @@
 #include "calls/documents.h"
 
 namespace gpuprobe {
-namespace {
+namespace hardware_devices_test {
 
 PciInfo pci(const char* vendor, const char* device) {
     return {.address = PciAddress{.bus = 3}, .vendor_id = vendor, .device_id = device};
@@ -45,5 +45,5 @@ TEST(HardwareDevices, TakeNothingForANumberThatIsNone) {
     }
 }
 
-}  // namespace
+}  // namespace hardware_devices_test
 }  // namespace gpuprobe

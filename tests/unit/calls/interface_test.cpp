@@ -9,7 +9,7 @@
 #include "wire/varlink.h"
 
 namespace gpuprobe {
-namespace {
+namespace interface_test {
 
 struct Inner {
     std::optional<Bytes> size = {};
@@ -85,5 +85,5 @@ TEST(WithTableKeys, TakesUnderscoresForDashes) {
     EXPECT_EQ(spelled.at("un_known").as_int(), 2);
 }
 
-}  // namespace
+}  // namespace interface_test
 }  // namespace gpuprobe

@@ -6,7 +6,7 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {
-namespace {
+namespace probe_call_test {
 
 constexpr const char* kStatus = "sys/bus/pci/devices/0000:03:00.0/power/runtime_status";
 
@@ -18,7 +18,7 @@ Gpu gpu_at_bus_3() {
 }
 
 TEST(PowerState, IsReadAnewEachTime) {
-    const testing::TemporaryFolder folder;
+    const support::TemporaryFolder folder;
     const RootedFiles files{folder.path()};
     folder.write(kStatus, "suspended\n");
     EXPECT_EQ(power_state(files, gpu_at_bus_3()), "suspended");
@@ -28,7 +28,7 @@ TEST(PowerState, IsReadAnewEachTime) {
 }
 
 TEST(PowerState, IsTheReportsWhereTheKernelSaysNothing) {
-    const testing::TemporaryFolder folder;
+    const support::TemporaryFolder folder;
     const RootedFiles files{folder.path()};
     EXPECT_EQ(power_state(files, gpu_at_bus_3()), "active");
     EXPECT_EQ(power_state(files, Gpu{}), std::nullopt);
@@ -43,14 +43,14 @@ Report one_gpu() {
 }
 
 TEST(ProbeCall, SpellsGpusAsTheReportDoes) {
-    const testing::TemporaryFolder folder;
+    const support::TemporaryFolder folder;
     const auto meant = checked({.gpus = {"0000:03:00.0"}}, one_gpu(), RootedFiles{folder.path()});
     ASSERT_TRUE(meant) << meant.error().text;
     EXPECT_EQ(meant->gpus, std::vector<std::string>{"pci:0000:03:00.0"});
 }
 
 TEST(ProbeCall, RefusesWhatCantBeMeant) {
-    const testing::TemporaryFolder folder;
+    const support::TemporaryFolder folder;
     folder.write(kStatus, "suspended\n");
     const RootedFiles files{folder.path()};
     const std::vector<std::string> many(300, "0");
@@ -77,5 +77,5 @@ TEST(NeedsOfMethods, AreTheTables) {
     EXPECT_EQ(needs_of("SetOverrides"), std::nullopt);
 }
 
-}  // namespace
+}  // namespace probe_call_test
 }  // namespace gpuprobe

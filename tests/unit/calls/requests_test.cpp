@@ -6,7 +6,7 @@
 #include "calls/documents.h"
 
 namespace gpuprobe {
-namespace {
+namespace requests_test {
 
 using Ids = std::vector<std::string>;
 
@@ -86,5 +86,5 @@ TEST(PlanCall, RefusesTypesThatTheModelsCacheCannotHave) {
     EXPECT_EQ(refused.error().code, ErrorCode::InvalidRequest);
 }
 
-}  // namespace
+}  // namespace requests_test
 }  // namespace gpuprobe

@@ -10,7 +10,7 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {
-namespace {
+namespace surroundings_test {
 
 const Caller kSomebody{.uid = 1000};
 
@@ -26,7 +26,7 @@ std::string evidence_in(const std::vector<Finding>& findings, std::string_view i
 }
 
 TEST(FindingsFor, LookAtTheMachineAroundTheDaemon) {
-    const testing::TemporaryFolder folder;
+    const support::TemporaryFolder folder;
     const RootedFiles files{folder.path()};
     folder.write("etc/cdi/nvidia.yaml", "cdiVersion: 0.6.0\n");
     const auto live = findings_for(kSomebody, {}, container_without_gpu(ReportSource::Live), files);
@@ -39,7 +39,7 @@ TEST(FindingsFor, LookAtTheMachineAroundTheDaemon) {
 }
 
 TEST(FindingsFor, KnowTheEnvironmentThatTheCallerTells) {
-    const testing::TemporaryFolder folder;
+    const support::TemporaryFolder folder;
     const RootedFiles files{folder.path()};
     const auto report = container_without_gpu(ReportSource::Live);
     const auto silent = findings_for(kSomebody, {}, report, files);
@@ -65,7 +65,7 @@ std::string fix_for(const Caller& caller, const FileSystem& files) {
 }
 
 TEST(FindingsFor, KnowTheGroupsThatALoginLacks) {
-    const testing::TemporaryFolder folder;
+    const support::TemporaryFolder folder;
     const RootedFiles files{folder.path()};
     folder.write("etc/passwd", "root:x:0:0::/root:/bin/sh\nanna:x:1000:1000::/home/anna:/bin/sh\n");
     folder.write("etc/group", "render:x:105:anna,otto\nplugdev:x:46:anna\nusers:x:100:\n");
@@ -80,7 +80,7 @@ TEST(FindingsFor, KnowTheGroupsThatALoginLacks) {
 }
 
 TEST(FindingsFor, LeaveItOpenWhereNoneOfTheGroupsIsThere) {
-    const testing::TemporaryFolder folder;
+    const support::TemporaryFolder folder;
     const RootedFiles files{folder.path()};
     folder.write("etc/passwd", "anna:x:1000:1000::/home/anna:/bin/sh\n");
     folder.write("etc/group", "anna:x:1000:\nrender:x:105:anna\n");
@@ -94,7 +94,7 @@ TEST(FindingsFor, LeaveItOpenWhereNoneOfTheGroupsIsThere) {
 }
 
 TEST(FindingsFor, ReadNoMoreOfSpecificationsThanAMebibyte) {
-    const testing::TemporaryFolder folder;
+    const support::TemporaryFolder folder;
     const RootedFiles files{folder.path()};
     Report report{.source = ReportSource::Live};
     report.gpus.push_back({.id = "pci:0000:03:00.0", .vendor = "nvidia"});
@@ -132,7 +132,7 @@ TEST(FindingsFor, DoNotBelieveWhatSlowedAGpuDownSomeTimeAgo) {
 
 /// podman-docker's `docker` is Podman, which has no daemon.
 TEST(FindingsFor, TellDockerByItsDaemon) {
-    const testing::TemporaryFolder folder;
+    const support::TemporaryFolder folder;
     const RootedFiles files{folder.path()};
     Report report{.source = ReportSource::Live};
     report.gpus.push_back({.id = "pci:0000:03:00.0", .vendor = "nvidia"});
@@ -152,7 +152,7 @@ TEST(FindingsFor, TellDockerByItsDaemon) {
 }
 
 TEST(FindingsFor, FindASpecificationOfAnotherDriver) {
-    const testing::TemporaryFolder folder;
+    const support::TemporaryFolder folder;
     const RootedFiles files{folder.path()};
     Report report{.source = ReportSource::Live};
     report.gpus.push_back({.id = "pci:0000:03:00.0", .vendor = "nvidia"});
@@ -168,7 +168,7 @@ TEST(FindingsFor, FindASpecificationOfAnotherDriver) {
 }
 
 TEST(FindingsFor, SeeWhetherAFlatpakMayAskTheDaemon) {
-    const testing::TemporaryFolder folder;
+    const support::TemporaryFolder folder;
     const RootedFiles files{folder.path()};
     Report report{.source = ReportSource::Live};
     report.host.sandbox = "flatpak";
@@ -185,7 +185,7 @@ TEST(FindingsFor, SeeWhetherAFlatpakMayAskTheDaemon) {
 }
 
 TEST(FindingsFor, LookForProgramsAndForFilesByTheirPath) {
-    const testing::TemporaryFolder folder;
+    const support::TemporaryFolder folder;
     const RootedFiles files{folder.path()};
     Report report{.source = ReportSource::Live};
     report.gpus.push_back({.id = "pci:0000:03:00.0", .vendor = "intel"});
@@ -199,5 +199,5 @@ TEST(FindingsFor, LookForProgramsAndForFilesByTheirPath) {
               "");
 }
 
-}  // namespace
+}  // namespace surroundings_test
 }  // namespace gpuprobe

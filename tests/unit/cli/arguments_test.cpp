@@ -11,7 +11,7 @@
 #include "plan/plan_request.h"
 
 namespace gpuprobe {
-namespace {
+namespace arguments_test {
 
 using Words = std::vector<std::string>;
 
@@ -242,5 +242,5 @@ TEST(Arguments, AnOptionOfAVerbGoesBehindIt) {
               std::string::npos);
 }
 
-}  // namespace
+}  // namespace arguments_test
 }  // namespace gpuprobe

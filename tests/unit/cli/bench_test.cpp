@@ -6,7 +6,7 @@
 #include "explain/phrase.h"
 
 namespace gpuprobe {
-namespace {
+namespace bench_test {
 
 constexpr const char* kId = "pci:0000:00:06.0";
 
@@ -127,5 +127,5 @@ TEST(PeakRates, IsUnknownWithoutItsFacts) {
     EXPECT_EQ(peak_rates_of(Gpu{}), PeakRates{});
 }
 
-}  // namespace
+}  // namespace bench_test
 }  // namespace gpuprobe

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace choice_test {
 
 Gpu gpu(const char* address, const char* node, const char* uuid) {
     Gpu gpu;
@@ -74,5 +74,5 @@ TEST(PickGpu, SaysThatThereIsNoGpuAtAll) {
     EXPECT_EQ(found.error().text, "no GPU '0': this machine has none");
 }
 
-}  // namespace
+}  // namespace choice_test
 }  // namespace gpuprobe

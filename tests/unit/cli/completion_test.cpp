@@ -4,7 +4,7 @@
 #include "cli/help.h"
 
 namespace gpuprobe {
-namespace {
+namespace completion_test {
 
 using Words = std::vector<std::string>;
 
@@ -71,5 +71,5 @@ TEST(Completion, AsksWhomTheLineNames) {
         (Words{"a", "b"}));
 }
 
-}  // namespace
+}  // namespace completion_test
 }  // namespace gpuprobe

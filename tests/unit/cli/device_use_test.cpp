@@ -7,7 +7,7 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace device_use_test {
 
 using watch::DeviceUse;
 using watch::Doubt;
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
         ExpectRow{"TheBackendOfTheApi", {.devices = {use_of(kCard, {"hip"})}}, "rocm", true},
         ExpectRow{"OnlyAnAccelerator", kOnNpu, "cpu", true},
         ExpectRow{"OnlyAnAcceleratorInsteadOfAGpu", kOnNpu, "sycl", false}),
-    testing::case_name);
+    support::case_name);
 
 struct ChosenRow {
     const char* name;
@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
         ChosenRow{"AGpuInsteadOfTheCpu", kCuda, {.backend = "cpu"}, false},
         ChosenRow{"AnUnknownApi", kByUnknownApi, {.backend = "cuda", .gpus = {kCard}}, {}},
         ChosenRow{"NoGpuWithDoubts", kDoubtful, {.backend = "cuda", .gpus = {kCard}}, {}}),
-    testing::case_name);
+    support::case_name);
 
 TEST(ExpectableWords, AreTheCpuBackendsAndTheirApis) {
     for (const auto* good : {"cpu", "cuda", "rocm", "hip", "sycl", "level_zero", "vulkan"})
@@ -179,5 +179,5 @@ TEST(UseDocuments, HaveNullForUnknownSizes) {
     EXPECT_EQ(json_line(doubts_document({Doubt::NotReadable})), R"(["process-not-readable"])");
 }
 
-}  // namespace
+}  // namespace device_use_test
 }  // namespace gpuprobe

@@ -6,7 +6,7 @@
 #include "cli/choice.h"
 
 namespace gpuprobe {
-namespace {
+namespace gpu_environment_test {
 
 using enum SelectorKind;
 
@@ -71,5 +71,5 @@ TEST(Settable, IsWhatAShellTakes) {
     EXPECT_FALSE(is_settable("A", std::string_view{"0\0", 2}));
 }
 
-}  // namespace
+}  // namespace gpu_environment_test
 }  // namespace gpuprobe

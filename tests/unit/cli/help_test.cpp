@@ -10,7 +10,7 @@
 #include "explain/screen.h"
 
 namespace gpuprobe {
-namespace {
+namespace help_test {
 
 std::vector<std::string> pages() {
     std::vector<std::string> all{*help_text("")};
@@ -71,5 +71,5 @@ TEST(NarrowedHelp, KeepsParagraphsExamplesAndColumns) {
               "                          is long\n");
 }
 
-}  // namespace
+}  // namespace help_test
 }  // namespace gpuprobe

@@ -11,9 +11,9 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {
-namespace {
+namespace paths_test {
 
-using testing::TemporaryFolder;
+using support::TemporaryFolder;
 
 /// Sets or removes a variable for the duration of a test.
 class Variable {
@@ -110,5 +110,5 @@ TEST(OwnPrograms, AreNextToThisOneThenWhereTheyAreInstalled) {
                                         above / "lib/gpuprobe/gpuprobe-worker"}));
 }
 
-}  // namespace
+}  // namespace paths_test
 }  // namespace gpuprobe

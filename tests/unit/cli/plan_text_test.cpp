@@ -6,7 +6,7 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace plan_text_test {
 
 constexpr const char* kFirst = "pci:0000:01:00.0";
 constexpr const char* kSecond = "pci:0000:02:00.0";
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
                   plan_of({gpu_plan(kFirst, Fit::No, 20), gpu_plan(kSecond, Fit::No, 13)},
                           {set_plan(Fit::No, 20, 5)}),
                   {kFirst, kSecond}}),
-    testing::case_name);
+    support::case_name);
 
 TEST(ArgumentsForOllama, AreVariablesAndLinesOfAModelfile) {
     EXPECT_EQ(arguments_of("ollama", request_of(with_cache("q8_0", "q8_0")), fitting()),
@@ -257,5 +257,5 @@ TEST(PlanText, HasTheMarginOnlyInTheLegend) {
     EXPECT_FALSE(has(plan_text(request, fitting(), bare), "estimate"));
 }
 
-}  // namespace
+}  // namespace plan_text_test
 }  // namespace gpuprobe

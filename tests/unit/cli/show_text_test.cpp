@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace show_text_test {
 
 std::string shown(const std::string& key, Value value) {
     FactList facts{"API cuda"};
@@ -35,5 +35,5 @@ TEST(FactList, ShowsAListOfObjectsInWords) {
               "compute; transfer");
 }
 
-}  // namespace
+}  // namespace show_text_test
 }  // namespace gpuprobe

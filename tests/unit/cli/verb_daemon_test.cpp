@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace verb_daemon_test {
 
 Report with(std::uint64_t generation, std::vector<const char*> ids) {
     Report report;
@@ -54,5 +54,5 @@ TEST(ReportChanges, FallsBackToStateAndGeneration) {
     EXPECT_EQ(text_of_changes(with(1, {"a"}), with(1, {"a"})), "");
 }
 
-}  // namespace
+}  // namespace verb_daemon_test
 }  // namespace gpuprobe

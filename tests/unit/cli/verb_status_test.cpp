@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace verb_status_test {
 
 /// As many cards of one model, all verified with CUDA, but the last, which computes wrong.
 Report machine_of(int cards) {
@@ -72,5 +72,5 @@ TEST(Status, TellsTheFastestAndWhatComputedWrong) {
     EXPECT_NE(text.find("  6 more computed correctly"), std::string::npos) << text;
 }
 
-}  // namespace
+}  // namespace verb_status_test
 }  // namespace gpuprobe

@@ -10,7 +10,7 @@
 #include "base/value.h"
 
 namespace gpuprobe {
-namespace {
+namespace verb_test {
 
 using Words = std::vector<std::string>;
 
@@ -265,5 +265,5 @@ TEST(Operands, NameGpusAndTheApplication) {
     EXPECT_TRUE(arguments.select.names_application);
 }
 
-}  // namespace
+}  // namespace verb_test
 }  // namespace gpuprobe

@@ -8,9 +8,9 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::engine {
-namespace {
+namespace capture_test {
 
-using testing::TemporaryFolder;
+using support::TemporaryFolder;
 
 MachineSource a_machine(const TemporaryFolder& root) {
     const std::string device = "sys/devices/pci0000:00/0000:00:06.0/";
@@ -175,5 +175,5 @@ TEST_F(Replay, SurvivesACutOfEachFileAtEachByte) {
     }
 }
 
-}  // namespace
+}  // namespace capture_test
 }  // namespace gpuprobe::engine

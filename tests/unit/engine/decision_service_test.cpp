@@ -8,10 +8,10 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::engine {
-namespace {
+namespace decision_service_test {
 
-using testing::case_name;
-using testing::TemporaryFolder;
+using support::case_name;
+using support::TemporaryFolder;
 
 constexpr WallTime kNow{Duration{1700000000000000}};
 constexpr uid_t kAnna = 1000;
@@ -153,5 +153,5 @@ TEST(Feedback, RefusesBadNamesAndRules) {
     EXPECT_TRUE(advice.overrides().all().empty());
 }
 
-}  // namespace
+}  // namespace decision_service_test
 }  // namespace gpuprobe::engine

@@ -16,9 +16,9 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::engine {
-namespace {
+namespace engine_test {
 
-using testing::TemporaryFolder;
+using support::TemporaryFolder;
 
 /// A worker that says nothing until it is told to.
 class HeldWorker final : public Worker {
@@ -553,5 +553,5 @@ TEST_F(EngineTest, DoesNotOfferAUserWhatFailedForThem) {
     EXPECT_EQ(engine->select("default", {}, 1000)->backend, "cpu");
 }
 
-}  // namespace
+}  // namespace engine_test
 }  // namespace gpuprobe::engine

@@ -5,7 +5,7 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::engine {
-namespace {
+namespace gpu_load_test {
 
 class Measuring : public ::testing::Test {
 protected:
@@ -23,7 +23,7 @@ protected:
         return found ? std::optional{found->code} : std::nullopt;
     }
 
-    testing::TemporaryFolder root_ = {};
+    support::TemporaryFolder root_ = {};
     RootedFiles files_{root_.path()};
     void counter(const std::string& name, int milliseconds) {
         root_.write("sys/devices/gpu/" + name, std::to_string(milliseconds) + "\n");
@@ -135,5 +135,5 @@ TEST_F(Measuring, NeedsMemoryThatNoCacheHolds) {
     EXPECT_EQ(obstacle(&gpu_), "not-enough-memory");
 }
 
-}  // namespace
+}  // namespace gpu_load_test
 }  // namespace gpuprobe::engine

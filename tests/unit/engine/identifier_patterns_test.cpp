@@ -8,7 +8,7 @@
 #include "support/case_name.h"
 
 namespace gpuprobe::engine {
-namespace {
+namespace identifier_patterns_test {
 
 const Identifiers kKnown{.users = {"marta", "intel"},
                          .homes = {"/data/people/marta"},
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
         GoodRow{"KnownNumber", "tag ", "", "pf3x", " ", StandIn::Word, "number", "pf3x", "kvfp"},
         GoodRow{"LikeASerialNumber", "card ", "", "PF3XY1234Z", ".", StandIn::Word, "number",
                 "pf3xy1234z", "---p"}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Machines,
@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "printerlocal", "---p"},
         GoodRow{"Authority", "https://", "", "u:p@e:80", "/x", StandIn::Word, "host", "up@e80",
                 "--fp"}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     People,
@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "user 1000", "kvfp"},
         GoodRow{"Slice", "/", "", "user-1000", ".slice", StandIn::Name, "user", "user 1000",
                 "kvfp"}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(Secrets,
                          Identifier,
@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(Secrets,
                                            GoodRow{"Base64", "with ", "", "aGVsbG8gd29ybGQh_Q12Zz",
                                                    " ", StandIn::Word, "key",
                                                    "agvsbg8gd29ybgqh_q12zz", "---p"}),
-                         testing::case_name);
+                         support::case_name);
 
 // What is not found -------------------------------------------------------------------------------
 
@@ -203,7 +203,7 @@ INSTANTIATE_TEST_SUITE_P(
                       PlainRow{"SystemUser", kKernel, "/run/user/100"},
                       PlainRow{"FolderOfAllHomes", kKernel, "/home/ /rooted /x/root"},
                       PlainRow{"ShortKey", kProse, "hf_a sk-1"}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Identifiers, AreFoundCutAtAnyByteWithoutLeavingTheText) {
     const std::string whole =
@@ -221,5 +221,5 @@ TEST(Identifiers, AreFoundCutAtAnyByteWithoutLeavingTheText) {
     }
 }
 
-}  // namespace
+}  // namespace identifier_patterns_test
 }  // namespace gpuprobe::engine

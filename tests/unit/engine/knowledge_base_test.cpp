@@ -21,13 +21,13 @@
 // Documents that come to a machine: which are used, and bundles that are hostile, old or cut short.
 
 namespace gpuprobe::engine {
-namespace {
+namespace knowledge_base_test {
 
 namespace fs = std::filesystem;
 using knowledge::Origin;
-using testing::bundle_message;
-using testing::FailingDisk;
-using testing::signed_by;
+using support::bundle_message;
+using support::FailingDisk;
+using support::signed_by;
 
 constexpr const char* kDrivers = R"({"schema":"gpuprobe.drivers/1","drivers":[]})";
 constexpr const char* kOldDrivers =
@@ -42,7 +42,7 @@ std::string bundle_of(const char* version, const char* expires = "2028-01-01") {
 class MachineKnowledge : public ::testing::Test {
 protected:
     void SetUp() override {
-        root_.write("etc/gpuprobe/keys.d/test.pub", testing::public_key_file(1));
+        root_.write("etc/gpuprobe/keys.d/test.pub", support::public_key_file(1));
         root_.write("etc/gpuprobe/keys.d/notes.txt", "no key");
         root_.folder("var/lib/gpuprobe-knowledge");
     }
@@ -65,7 +65,7 @@ protected:
         return std::string{name_of(library->origin())} + " " + text_of(library->version());
     }
 
-    testing::TemporaryFolder root_;
+    support::TemporaryFolder root_;
 };
 
 TEST_F(MachineKnowledge, IsUpdatedAndRolledBack) {
@@ -88,7 +88,7 @@ TEST_F(MachineKnowledge, TakesNoBundleThatIsNotNewer) {
                       " is not newer than 2027.1.2, which is in use");
     EXPECT_EQ(in_use(), "bundle 2027.1.2");
     root_.write("usr/share/gpuprobe/knowledge/release.json",
-                testing::release_of("2027.6.1", "2028-01-01"));
+                support::release_of("2027.6.1", "2028-01-01"));
     EXPECT_EQ(in_use(), "package 2027.6.1");
     EXPECT_NE(refusal_of(bundle_of("2027.3.1")), "");
 }
@@ -98,10 +98,10 @@ TEST_F(MachineKnowledge, TakesNoBundleThatIsFrozenForeignOrBroken) {
     EXPECT_EQ(refusal_of(signed_by(2, bundle_message({}))),
               "bundle: not signed by one of the keys of this machine");
     root_.write("etc/gpuprobe/keys.d/test.pub",
-                testing::public_key_file(1, "k, expires 2027-01-31"));
+                support::public_key_file(1, "k, expires 2027-01-31"));
     EXPECT_EQ(refusal_of(bundle_of("2027.1.1")),
               "bundle: signed by a key that has expired: test.pub");
-    root_.write("etc/gpuprobe/keys.d/test.pub", testing::public_key_file(1));
+    root_.write("etc/gpuprobe/keys.d/test.pub", support::public_key_file(1));
     // Whoever signs may err too: each document is read before anything is switched.
     const std::pair<const char*, const char*> documents[] = {
         {"chips", R"({"schema":"gpuprobe.chips/1"})"},
@@ -197,7 +197,7 @@ TEST_F(MachineKnowledge, HoldsAnAdministratorsDocumentsOverAllOthers) {
     ASSERT_TRUE(update(bundle_of("2027.1.1")));
     root_.write("etc/gpuprobe/knowledge/drivers.json", kOldDrivers);
     root_.write("etc/gpuprobe/knowledge/chips.json", "{");
-    root_.write("etc/gpuprobe/knowledge/release.json", testing::release_of("9999", "9999-01-01"));
+    root_.write("etc/gpuprobe/knowledge/release.json", support::release_of("9999", "9999-01-01"));
     root_.write("etc/gpuprobe/knowledge/what.json", "{}");
     root_.write("etc/gpuprobe/knowledge/rules/cuda_sm.json", "[]");
     root_.write("etc/gpuprobe/knowledge/README", "no document");
@@ -229,7 +229,7 @@ TEST_F(MachineKnowledge, HasContextsOfKnownBackendsOnly) {
 
 TEST_F(MachineKnowledge, UsesOfAPackageWhatThisProgramReads) {
     root_.write("usr/share/gpuprobe/knowledge/release.json",
-                testing::release_of("2027.1.1", "2028-01-01"));
+                support::release_of("2027.1.1", "2028-01-01"));
     root_.write("usr/share/gpuprobe/knowledge/drivers.json", kDrivers);
     root_.write("usr/share/gpuprobe/knowledge/chips.json", R"({"schema":"gpuprobe.chips/2"})");
     const auto loaded = knowledge_in(folders());
@@ -286,5 +286,5 @@ TEST_F(MachineKnowledge, ThatHasExpiredIsAWarningOfEveryAnswer) {
     EXPECT_EQ(warnings_at("2100-01-01"), all.size() + 1);
 }
 
-}  // namespace
+}  // namespace knowledge_base_test
 }  // namespace gpuprobe::engine

@@ -13,10 +13,10 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::engine {
-namespace {
+namespace live_memory_test {
 
 using std::chrono::seconds;
-using testing::TemporaryFolder;
+using support::TemporaryFolder;
 
 constexpr WallTime kBefore{seconds{1'795'000'000}};
 constexpr WallTime kNow{seconds{1'795'000'060}};
@@ -367,5 +367,5 @@ TEST(LiveMemory, OfACapturedMachineIsWhatItRecorded) {
     EXPECT_EQ(refused.error().code, ErrorCode::UnknownDevice);
 }
 
-}  // namespace
+}  // namespace live_memory_test
 }  // namespace gpuprobe::engine

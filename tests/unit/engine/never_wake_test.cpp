@@ -13,7 +13,7 @@
 #include "support/places.h"
 
 namespace gpuprobe::engine {
-namespace {
+namespace never_wake_test {
 
 namespace fs = std::filesystem;
 
@@ -93,5 +93,5 @@ TEST(NeverWake, NoMachineIsReadThroughAFileThatWakes) {
     EXPECT_GT(reads, 500U);
 }
 
-}  // namespace
+}  // namespace never_wake_test
 }  // namespace gpuprobe::engine

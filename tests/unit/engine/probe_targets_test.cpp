@@ -20,12 +20,12 @@
 
 /// Drivers that did harm are not asked again, whatever starts anew.
 namespace gpuprobe::engine {
-namespace {
+namespace probe_targets_test {
 
 using std::chrono::hours;
 using std::chrono::minutes;
-using testing::FakeWorker;
-using testing::TemporaryFolder;
+using support::FakeWorker;
+using support::TemporaryFolder;
 
 /// What a worker does.
 enum class Deed { Answers, FindsNothing, Alternates, Crashes, Stays };
@@ -457,5 +457,5 @@ TEST(QuarantineFilter, IsOneOrAll) {
     }
 }
 
-}  // namespace
+}  // namespace probe_targets_test
 }  // namespace gpuprobe::engine

@@ -8,7 +8,7 @@
 #include "report/gpu_views.h"
 
 namespace gpuprobe::engine {
-namespace {
+namespace probed_machine_test {
 
 Value facts(long long total, long long free) {
     Value device;
@@ -215,5 +215,5 @@ TEST_F(StabilityOfResults, ComparesNothingWithACrash) {
     EXPECT_FALSE(is_unstable());
 }
 
-}  // namespace
+}  // namespace probed_machine_test
 }  // namespace gpuprobe::engine

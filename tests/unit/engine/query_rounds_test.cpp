@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe::engine {
-namespace {
+namespace query_rounds_test {
 
 using enum QueryState;
 using Row = std::array<QueryState, 5>;
@@ -44,5 +44,5 @@ TEST(QueryState, RunsFromTheStartOfAWorkerToItsEnd) {
         EXPECT_EQ(is_running(state), state != Idle && state != Deferred);
 }
 
-}  // namespace
+}  // namespace query_rounds_test
 }  // namespace gpuprobe::engine

@@ -6,7 +6,7 @@
 #include "base/value.h"
 
 namespace gpuprobe::engine {
-namespace {
+namespace redaction_test {
 
 TEST(Redaction, NumbersUuidsAndKeepsEqualOnesEqual) {
     Redaction redaction;
@@ -176,5 +176,5 @@ TEST(Redaction, LeavesUnknownUuidsUnknown) {
     EXPECT_EQ(Redaction{}.masked(none), none);
 }
 
-}  // namespace
+}  // namespace redaction_test
 }  // namespace gpuprobe::engine

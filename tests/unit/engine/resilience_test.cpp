@@ -10,9 +10,9 @@
 /// One API's worker dies, hangs or lies, and everything that the other APIs said is still there.
 /// Real processes; this program is the worker too (main_test.cpp).
 namespace gpuprobe::engine {
-namespace {
+namespace resilience_test {
 
-using testing::TemporaryFolder;
+using support::TemporaryFolder;
 
 constexpr const char* kGpu = "pci:0000:00:06.0";
 constexpr const char* kManifest = "/usr/share/vulkan/icd.d/nvidia_icd.json";
@@ -164,5 +164,5 @@ INSTANTIATE_TEST_SUITE_P(Apis, ResilienceOf, ::testing::ValuesIn(kApis), [](cons
     return std::string{row.param};
 });
 
-}  // namespace
+}  // namespace resilience_test
 }  // namespace gpuprobe::engine

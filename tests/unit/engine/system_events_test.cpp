@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe::engine {
-namespace {
+namespace system_events_test {
 
 using std::chrono::milliseconds;
 using std::chrono::minutes;
@@ -170,5 +170,5 @@ TEST_F(TheSleepOfAMachine, EndsOnce) {
     EXPECT_EQ(woken_, 1);
 }
 
-}  // namespace
+}  // namespace system_events_test
 }  // namespace gpuprobe::engine

@@ -5,7 +5,7 @@
 #include "support/case_name.h"
 
 namespace gpuprobe::engine {
-namespace {
+namespace targets_test {
 
 Machine hybrid_laptop(const char* nvidia_status) {
     Machine machine;
@@ -50,7 +50,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"NotByHip", "hip", "", false},
         Case{"NotBySysman", "level_zero_sysman", "", false},
         Case{"NotByDrmWhichAsksEachNode", "drm", "", false}),
-    testing::case_name);
+    support::case_name);
 
 TEST(AnActiveGpu, IsWokenByNothing) {
     const ProbeTarget target{.api = "cuda"};
@@ -153,5 +153,5 @@ TEST(TrialTargets, OfPartitionsAtOneAddressGoByTheirPlace) {
               (std::vector<std::string>{"index:0", "index:1"}));
 }
 
-}  // namespace
+}  // namespace targets_test
 }  // namespace gpuprobe::engine

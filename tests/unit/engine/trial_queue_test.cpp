@@ -4,7 +4,7 @@
 #include "engine/trials.h"
 
 namespace gpuprobe::engine {
-namespace {
+namespace trial_queue_test {
 
 ProbeTarget verify(const char* api) {
     return {.api = api, .stage = "verify", .device = "index:0"};
@@ -58,5 +58,5 @@ TEST(TrialQueue, RunsOnceWhatTwoAskForAndTellsBoth) {
     EXPECT_TRUE(queue.empty());
 }
 
-}  // namespace
+}  // namespace trial_queue_test
 }  // namespace gpuprobe::engine

@@ -18,10 +18,10 @@
 /// The stages "verify" and "measure" of a machine with two GPUs of one driver and a software
 /// implementation.
 namespace gpuprobe::engine {
-namespace {
+namespace trials_test {
 
-using testing::FakeWorker;
-using testing::TemporaryFolder;
+using support::FakeWorker;
+using support::TemporaryFolder;
 
 constexpr const char* kFirst = "0000:00:06.0";
 constexpr const char* kSecond = "0000:00:07.0";
@@ -193,10 +193,10 @@ protected:
         return view.verification ? std::optional{view.verification->result} : std::nullopt;
     }
     void install(const std::vector<std::string>& sonames) const {
-        std::vector<testing::LinkerEntry> entries;
+        std::vector<support::LinkerEntry> entries;
         for (const auto& soname : sonames)
             entries.push_back({.flags = 0x0303, .soname = soname});
-        root_.write("etc/ld.so.cache", testing::linker_cache_of(entries));
+        root_.write("etc/ld.so.cache", support::linker_cache_of(entries));
     }
     void restart() {
         engine_.reset();
@@ -512,5 +512,5 @@ TEST_F(Trials, AreOneGenerationWhenFoundAgain) {
     EXPECT_LE(engine_->report().generation, generation + 2) << "probing and ready again";
 }
 
-}  // namespace
+}  // namespace trials_test
 }  // namespace gpuprobe::engine

@@ -11,7 +11,7 @@
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace doctor_test {
 
 using Ids = std::vector<std::string>;
 
@@ -683,5 +683,5 @@ TEST(Examine, FindsNothingGraveOnTheScenesThatWork) {
         EXPECT_LT(gravest(examine(assembled(fixture), {})), Severity::Error) << fixture.name;
 }
 
-}  // namespace
+}  // namespace doctor_test
 }  // namespace gpuprobe::test

@@ -15,7 +15,7 @@
 #include "policy/causes.h"
 
 namespace gpuprobe {
-namespace {
+namespace explain_test {
 
 Value detail(Value::Object members) {
     return Value{std::move(members)};
@@ -324,5 +324,5 @@ TEST(Explain, SaysOfADriverThatNobodyAskedNothingElse) {
     EXPECT_EQ(why.text.find("chosen"), std::string::npos) << why.text;
 }
 
-}  // namespace
+}  // namespace explain_test
 }  // namespace gpuprobe

@@ -5,7 +5,7 @@
 #include "explain/explain.h"
 
 namespace gpuprobe {
-namespace {
+namespace obstacles_test {
 
 Gpu gpu(const char* id, const char* vendor) {
     Gpu gpu;
@@ -82,5 +82,5 @@ TEST(Obstacles, WithoutGpuNameTheSoftwareThatAnswers) {
               "opencl | - | the driver crashed when asked\n");
 }
 
-}  // namespace
+}  // namespace obstacles_test
 }  // namespace gpuprobe

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace phrase_test {
 
 constexpr auto kChosen = "default {backend}[ on {gpu}][ and {more} more]";
 
@@ -41,5 +41,5 @@ TEST(Joined, HasAWordBetweenItems) {
     EXPECT_EQ(joined_with_or({}), "");
 }
 
-}  // namespace
+}  // namespace phrase_test
 }  // namespace gpuprobe

@@ -6,7 +6,7 @@
 #include "unit/explain/one_card.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace place_test {
 
 TEST(Examine, NamesThePackageOfTheGpusOwnDriver) {
     const auto fix = [](const char* vendor, const char* driver, const char* distribution) {
@@ -375,5 +375,5 @@ TEST(PlaceCommands, OfRootHaveNoSudo) {
     EXPECT_EQ(command(true), "a && b; pseudo c");
 }
 
-}  // namespace
+}  // namespace place_test
 }  // namespace gpuprobe::test

@@ -9,7 +9,7 @@
 #include "unit/report/instances.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace report_text_test {
 
 const Screen kAscii{.is_unicode = false};
 
@@ -178,5 +178,5 @@ TEST(ProbeSummary, CountsByOutcome) {
               "3 probes: 2 answered, 1 absent");
 }
 
-}  // namespace
+}  // namespace report_text_test
 }  // namespace gpuprobe::test

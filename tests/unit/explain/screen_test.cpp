@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace screen_test {
 
 TEST(TextWidth, CountsColumnsAndNotBytes) {
     EXPECT_EQ(display_width(""), 0U);
@@ -70,5 +70,5 @@ TEST(CommandIn, TellsCommandsFromProse) {
     EXPECT_EQ(command_in(""), kNone);
 }
 
-}  // namespace
+}  // namespace screen_test
 }  // namespace gpuprobe

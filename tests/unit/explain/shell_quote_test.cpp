@@ -4,7 +4,7 @@
 #include "explain/phrase.h"
 
 namespace gpuprobe {
-namespace {
+namespace shell_quote_test {
 
 TEST(ShellQuote, LeavesSafeTextAsItIs) {
     for (const char* text : {"", "0", "GPU-8c3a-1", "/usr/share/vulkan/icd.d/nvidia_icd.json",
@@ -53,5 +53,5 @@ TEST(CommandWord, IsNoneForWhatWouldBeSomethingElse) {
     EXPECT_EQ(command_word(std::string(5000, 'x')), std::nullopt);
 }
 
-}  // namespace
+}  // namespace shell_quote_test
 }  // namespace gpuprobe

@@ -4,7 +4,7 @@
 #include "explain/phrase.h"
 
 namespace gpuprobe {
-namespace {
+namespace sizes_test {
 
 TEST(Sizes, AreRoundedDownToOneDigit) {
     EXPECT_EQ(size_text(Bytes{0}), "0 B");
@@ -42,5 +42,5 @@ TEST(Sizes, AgesPickAUnitAndOldOnesTheirDay) {
     EXPECT_EQ(age_text(at, at + hours{48}), "on 2023-11-14");
 }
 
-}  // namespace
+}  // namespace sizes_test
 }  // namespace gpuprobe

@@ -4,7 +4,7 @@
 #include "explain/screen.h"
 
 namespace gpuprobe {
-namespace {
+namespace table_test {
 
 Table sample() {
     Table table{{{.title = "GPU"},
@@ -72,5 +72,5 @@ TEST(Table, ColoursCellsAndNotTheirPadding) {
               "\x1b[32mx\x1b[0m    y\nxxx  y\n");
 }
 
-}  // namespace
+}  // namespace table_test
 }  // namespace gpuprobe

@@ -6,7 +6,7 @@
 #include "unit/export/fleet.h"
 
 namespace gpuprobe {
-namespace {
+namespace cdi_test {
 
 using namespace testing_fleet;
 
@@ -57,5 +57,5 @@ TEST(Cdi, TakesNoComputeNodeThatIsMissing) {
     EXPECT_EQ(write_cdi(subject_of(report)).text->find("/dev/kfd"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace cdi_test
 }  // namespace gpuprobe

@@ -7,7 +7,7 @@
 #include "unit/export/fleet.h"
 
 namespace gpuprobe {
-namespace {
+namespace fleet_label_test {
 
 using namespace testing_fleet;
 
@@ -92,5 +92,5 @@ TEST(WithinBudget, RefusesFactsThatDoNotFit) {
     EXPECT_EQ(codes(left_out), std::vector<std::string>{"over-budget"});
 }
 
-}  // namespace
+}  // namespace fleet_label_test
 }  // namespace gpuprobe

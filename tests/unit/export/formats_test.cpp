@@ -7,7 +7,7 @@
 #include "unit/export/fleet.h"
 
 namespace gpuprobe {
-namespace {
+namespace formats_test {
 
 using namespace testing_fleet;
 
@@ -63,5 +63,5 @@ TEST(ExportFormat, CarriesItsMarker) {
             << format.name;
 }
 
-}  // namespace
+}  // namespace formats_test
 }  // namespace gpuprobe

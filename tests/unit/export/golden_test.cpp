@@ -5,7 +5,7 @@
 #include "unit/export/fleet.h"
 
 namespace gpuprobe {
-namespace {
+namespace golden_test {
 
 using namespace testing_fleet;
 
@@ -66,5 +66,5 @@ TEST(Golden, TellsNoUuidButToPrometheus) {
     }
 }
 
-}  // namespace
+}  // namespace golden_test
 }  // namespace gpuprobe

@@ -6,7 +6,7 @@
 #include "unit/export/needs.h"
 
 namespace gpuprobe {
-namespace {
+namespace kubernetes_test {
 
 using namespace testing_fleet;
 
@@ -48,5 +48,5 @@ TEST(NfdQuery, AsksThatNoOtherGpuIsThere) {
     EXPECT_EQ(text.find("\"1.1\""), std::string::npos);
 }
 
-}  // namespace
+}  // namespace kubernetes_test
 }  // namespace gpuprobe

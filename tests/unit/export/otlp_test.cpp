@@ -6,7 +6,7 @@
 #include "unit/export/fleet.h"
 
 namespace gpuprobe {
-namespace {
+namespace otlp_test {
 
 using namespace testing_fleet;
 
@@ -93,5 +93,5 @@ TEST(Otlp, HasTheMemoryOfTheBoardAsText) {
     EXPECT_TRUE(points_of(report_of({unknown}), "hw.gpu.memory.limit").empty());
 }
 
-}  // namespace
+}  // namespace otlp_test
 }  // namespace gpuprobe

@@ -6,7 +6,7 @@
 #include "unit/export/fleet.h"
 
 namespace gpuprobe {
-namespace {
+namespace prometheus_test {
 
 using namespace testing_fleet;
 
@@ -103,5 +103,5 @@ TEST(Partitions, AreToldAsKubernetesPluginsNameThem) {
               std::string::npos);
 }
 
-}  // namespace
+}  // namespace prometheus_test
 }  // namespace gpuprobe

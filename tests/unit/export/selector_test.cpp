@@ -8,7 +8,7 @@
 #include "unit/export/needs.h"
 
 namespace gpuprobe {
-namespace {
+namespace selector_test {
 
 using namespace testing_fleet;
 
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
         Left{"SlurmKinds", "slurm", kVulkan, {"vulkan.features: shaderFloat16"}},
         Left{"NfdMemory", "nfd", kCuda, {}},
         Left{"SlurmMemory", "slurm", kCuda, {"vram_min_mib: 81920"}}),
-    testing::case_name);
+    support::case_name);
 
-}  // namespace
+}  // namespace selector_test
 }  // namespace gpuprobe

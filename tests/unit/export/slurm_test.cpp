@@ -6,7 +6,7 @@
 #include "unit/export/needs.h"
 
 namespace gpuprobe {
-namespace {
+namespace slurm_test {
 
 using namespace testing_fleet;
 
@@ -120,5 +120,5 @@ TEST(SlurmQuery, ListsAllThatMayBeWithoutAList) {
     EXPECT_NE(text.find("glibc2.35|glibc2.36"), std::string::npos) << text;
 }
 
-}  // namespace
+}  // namespace slurm_test
 }  // namespace gpuprobe

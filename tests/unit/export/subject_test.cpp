@@ -9,7 +9,7 @@
 #include "unit/export/fleet.h"
 
 namespace gpuprobe {
-namespace {
+namespace subject_test {
 
 using namespace testing_fleet;
 
@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(Table,
                                            Name{"TooLongName", std::string(32, 'a'), true, false},
                                            Name{"LongestLabel", std::string(63, 'a'), true, false},
                                            Name{"TooLong", std::string(64, 'a'), false, false}),
-                         testing::case_name);
+                         support::case_name);
 
 TEST(Verdicts, LeaveOutWhatNoEngineTakes) {
     const auto report = mixed();
@@ -105,7 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Arch{"NobodyKnows", {.intel_ip = "99.0.0"}, std::nullopt},
                       Arch{"Odd", {.cuda_compute_capability = "nine"}, std::nullopt},
                       Arch{"Unknown", {}, std::nullopt}),
-    testing::case_name);
+    support::case_name);
 
 TEST(InstantText, IsInWholeSecondsOfUtc) {
     const auto text = [](std::int64_t microseconds) {
@@ -169,5 +169,5 @@ TEST(NodesOf, AreThoseThatExist) {
     EXPECT_EQ(nodes_of(gpu, "/dev/kfd"), std::vector<std::string>{});
 }
 
-}  // namespace
+}  // namespace subject_test
 }  // namespace gpuprobe

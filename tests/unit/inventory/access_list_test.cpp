@@ -4,7 +4,7 @@
 #include "inventory/device_nodes.h"
 
 namespace gpuprobe {
-namespace {
+namespace access_list_test {
 
 using namespace std::string_view_literals;
 
@@ -44,5 +44,5 @@ TEST(AccessList, WithUnknownTagsAndBitsIsReadWithoutThem) {
               (std::vector<AclEntry>{{.tag = "user", .id = 1, .mode = 6}}));
 }
 
-}  // namespace
+}  // namespace access_list_test
 }  // namespace gpuprobe

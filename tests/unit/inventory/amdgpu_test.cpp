@@ -6,7 +6,7 @@
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
-namespace {
+namespace amdgpu_test {
 
 using Names = std::vector<std::string>;
 
@@ -307,5 +307,5 @@ TEST(Kfd, IgnoresRubbish) {
     EXPECT_TRUE(scanned(machine).devices.at(0).extra.at("kfd_node").is_null());
 }
 
-}  // namespace
+}  // namespace amdgpu_test
 }  // namespace gpuprobe

@@ -7,7 +7,7 @@
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
-namespace {
+namespace bus_devices_test {
 
 using Ids = std::vector<std::string>;
 
@@ -178,5 +178,5 @@ TEST(PciFunctions, StopsAtItsLimitAndSaysSo) {
     EXPECT_EQ(result.notes, Ids{"/sys/bus/pci/devices: too many display functions"});
 }
 
-}  // namespace
+}  // namespace bus_devices_test
 }  // namespace gpuprobe

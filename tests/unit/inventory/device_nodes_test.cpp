@@ -11,7 +11,7 @@
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
-namespace {
+namespace device_nodes_test {
 
 using Paths = std::vector<std::string>;
 
@@ -124,5 +124,5 @@ TEST(RecordedNodes, CutAtAnyByteAreMalformed) {
     EXPECT_TRUE(RecordedNodes::parse(whole));
 }
 
-}  // namespace
+}  // namespace device_nodes_test
 }  // namespace gpuprobe

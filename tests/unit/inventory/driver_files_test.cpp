@@ -9,7 +9,7 @@
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
-namespace {
+namespace driver_files_test {
 
 Report report_of(const FakeMachine& machine) {
     return assemble(scan_machine(RootedFiles{machine.root()}, RecordedNodes{}, Host{}), {},
@@ -278,5 +278,5 @@ TEST(Drivers, AreCompiledInAndKnownToTheTableOfChips) {
         EXPECT_TRUE(knowledge::Chips::current().find_driver(driver)) << driver;
 }
 
-}  // namespace
+}  // namespace driver_files_test
 }  // namespace gpuprobe

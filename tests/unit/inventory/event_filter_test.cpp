@@ -4,7 +4,7 @@
 #include "inventory/udev.h"
 
 namespace gpuprobe {
-namespace {
+namespace event_filter_test {
 
 TEST(EventFilter, LetsThroughWhatAScanCanSee) {
     for (const auto& event : {
@@ -46,5 +46,5 @@ TEST(EventFilter, KeepsOutTheRest) {
             << event.subsystem << event.pci_class << event.sysfs_path;
 }
 
-}  // namespace
+}  // namespace event_filter_test
 }  // namespace gpuprobe

@@ -6,7 +6,7 @@
 
 /// Kernels in files: src/inventory/gpu_code.cpp.
 namespace gpuprobe {
-namespace {
+namespace gpu_code_test {
 
 template <class T>
 std::string bytes(T number) {
@@ -137,5 +137,5 @@ TEST(GpuCodeInFiles, MayBeCutAtEachByte) {
     }
 }
 
-}  // namespace
+}  // namespace gpu_code_test
 }  // namespace gpuprobe

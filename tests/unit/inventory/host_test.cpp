@@ -9,7 +9,7 @@
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
-namespace {
+namespace host_test {
 
 constexpr const char* kLevel1 = "fpu cx8 cmov mmx fxsr sse sse2 syscall lm";
 constexpr const char* kLevel2 = "pni ssse3 cx16 sse4_1 sse4_2 popcnt lahf_lm";
@@ -113,5 +113,5 @@ TEST(Host, IsWslWhereItsDeviceIs) {
     EXPECT_TRUE(detect_host(RootedFiles{machine.root()}).wsl);
 }
 
-}  // namespace
+}  // namespace host_test
 }  // namespace gpuprobe

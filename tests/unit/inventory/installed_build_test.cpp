@@ -8,7 +8,7 @@
 #include "inventory/object_file.h"
 
 namespace gpuprobe {
-namespace {
+namespace installed_build_test {
 
 // This program has report's tables in it, which name every API's loader: to the reader it is a
 // program that loads them itself.
@@ -41,5 +41,5 @@ TEST(InstalledBuild, TellsTheApisThatAProgramLoads) {
     EXPECT_TRUE(contains(build->parts.at(0).code, "vulkan"));
 }
 
-}  // namespace
+}  // namespace installed_build_test
 }  // namespace gpuprobe

@@ -8,10 +8,10 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {
-namespace {
+namespace linker_cache_test {
 
-using testing::linker_cache_of;
-using testing::TemporaryFolder;
+using support::linker_cache_of;
+using support::TemporaryFolder;
 using Names = std::vector<std::string>;
 
 TEST(LinkerCache, HasTheLibrariesOfItsArchitectureSortedAndOnce) {
@@ -86,5 +86,5 @@ TEST(LinkerCache, OfTheHostKeepsWhatBuildsForGpusUse) {
     EXPECT_EQ(host_libraries(RootedFiles{folder.path() + "/etc"}, "x86_64"), std::nullopt);
 }
 
-}  // namespace
+}  // namespace linker_cache_test
 }  // namespace gpuprobe

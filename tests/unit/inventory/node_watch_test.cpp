@@ -6,7 +6,7 @@
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
-namespace {
+namespace node_watch_test {
 
 /// A watch over a folder that stands for /dev, on a loop that gives up after a while.
 class NodeWatchTest : public testing::Test {
@@ -110,5 +110,5 @@ TEST_F(NodeWatchTest, NeedsItsFolder) {
     EXPECT_EQ(created.error().code, ErrorCode::Unavailable);
 }
 
-}  // namespace
+}  // namespace node_watch_test
 }  // namespace gpuprobe

@@ -7,7 +7,7 @@
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
-namespace {
+namespace nvidia_test {
 
 using Names = std::vector<std::string>;
 
@@ -286,12 +286,12 @@ TEST(JetsonRelease, IsTheSecondWord) {
         {"", std::nullopt},
     };
     for (const auto& row : rows) {
-        const testing::TemporaryFolder folder;
+        const support::TemporaryFolder folder;
         folder.write("etc/nv_tegra_release", row.text);
         EXPECT_EQ(jetson_release(RootedFiles{folder.path()}), row.wanted) << row.text;
     }
     EXPECT_EQ(jetson_release(RootedFiles{"/nonexistent"}), std::nullopt);
 }
 
-}  // namespace
+}  // namespace nvidia_test
 }  // namespace gpuprobe

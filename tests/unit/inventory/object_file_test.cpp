@@ -9,7 +9,7 @@
 #include "unit/inventory/text_pieces.h"
 
 namespace gpuprobe {
-namespace {
+namespace object_file_test {
 
 UniqueFd own_program() {
     return UniqueFd{::open("/proc/self/exe", O_RDONLY | O_CLOEXEC)};
@@ -73,5 +73,5 @@ TEST(ObjectFiles, OfOtherKindsAreNone) {
     }
 }
 
-}  // namespace
+}  // namespace object_file_test
 }  // namespace gpuprobe

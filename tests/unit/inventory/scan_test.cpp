@@ -10,7 +10,7 @@
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
-namespace {
+namespace scan_test {
 
 using Ids = std::vector<std::string>;
 
@@ -386,5 +386,5 @@ TEST(Scan, ScrubsWhatADriverWrites) {
     EXPECT_EQ(device.runtime_status, "act\uFFFD\uFFFDive");
 }
 
-}  // namespace
+}  // namespace scan_test
 }  // namespace gpuprobe

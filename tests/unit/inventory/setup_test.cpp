@@ -7,9 +7,9 @@
 #include "support/memory_files.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace setup_test {
 
-using testing::MemoryFiles;
+using support::MemoryFiles;
 using Words = std::vector<std::string>;
 
 TEST(OsRelease, IsReadWithAndWithoutQuotes) {
@@ -167,5 +167,5 @@ TEST(KernelSetup, KnowsNothingWhereNothingIs) {
     EXPECT_EQ(kernel_setup(MemoryFiles{}, "6.1"), KernelSetup{});
 }
 
-}  // namespace
+}  // namespace setup_test
 }  // namespace gpuprobe::test

@@ -8,7 +8,7 @@
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
-namespace {
+namespace slowdowns_test {
 
 using Words = std::optional<std::vector<std::string>>;
 
@@ -141,5 +141,5 @@ TEST(SlowdownsOf, AreReadOfDevicesThatAreAwakeAlone) {
     EXPECT_EQ(other.words(), std::nullopt);
 }
 
-}  // namespace
+}  // namespace slowdowns_test
 }  // namespace gpuprobe

@@ -6,7 +6,7 @@
 #include "support/memory_files.h"
 
 namespace gpuprobe {
-namespace {
+namespace sysfs_test {
 
 TEST(Modalias, IsReadWholeOrNotAtAll) {
     const std::string whole = "pci:v00001002d000015BFsv000017AAsd000050DAbc03sc00i00";
@@ -48,7 +48,7 @@ TEST(Aperture, SurvivesACutAtAnyByte) {
 
 // Reading files -----------------------------------------------------------------------------------
 
-using testing::MemoryFiles;
+using support::MemoryFiles;
 using Notes = std::vector<std::string>;
 
 /// Files of which some are read with an error.
@@ -333,5 +333,5 @@ TEST(Compatible, ComesFromTheTreeElseFromTheUevent) {
     EXPECT_EQ(compatible("", ""), Names{});
 }
 
-}  // namespace
+}  // namespace sysfs_test
 }  // namespace gpuprobe

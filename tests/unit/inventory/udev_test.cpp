@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 namespace gpuprobe {
-namespace {
+namespace udev_test {
 
 using namespace std::chrono_literals;
 
@@ -165,5 +165,5 @@ TEST_F(HardwareMonitorTest, TakesABurstBeforeAnythingElseRuns) {
     EXPECT_EQ(changes(), 1) << "one of the burst was left for later";
 }
 
-}  // namespace
+}  // namespace udev_test
 }  // namespace gpuprobe

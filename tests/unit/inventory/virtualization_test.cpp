@@ -6,7 +6,7 @@
 #include "unit/inventory/fake_machine.h"
 
 namespace gpuprobe {
-namespace {
+namespace virtualization_test {
 
 TEST(Container, IsNoneOnAPlainMachine) {
     const FakeMachine machine;
@@ -123,5 +123,5 @@ TEST(ContainerPart, KeepsOnlyWhatAScanUses) {
     EXPECT_EQ(container_part("/proc/cpuinfo", ""), std::nullopt);
 }
 
-}  // namespace
+}  // namespace virtualization_test
 }  // namespace gpuprobe

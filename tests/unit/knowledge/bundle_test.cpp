@@ -6,14 +6,14 @@
 #include "support/signed_bundle.h"
 
 namespace gpuprobe::knowledge {
-namespace {
+namespace bundle_test {
 
-using testing::bundle_message;
-using testing::head_for;
-using testing::message_of;
-using testing::public_key_file;
-using testing::release_of;
-using testing::signed_by;
+using support::bundle_message;
+using support::head_for;
+using support::message_of;
+using support::public_key_file;
+using support::release_of;
+using support::signed_by;
 using Texts = std::map<std::string, std::string>;
 
 const Texts kTexts{{"drivers", R"({"schema":"gpuprobe.drivers/1","drivers":[]})"},
@@ -122,5 +122,5 @@ TEST(Bundle, TakesNoDocumentOfAnotherSchema) {
     EXPECT_NE(problem_of(bundle_message({{"drivers", "[]"}})), "");
 }
 
-}  // namespace
+}  // namespace bundle_test
 }  // namespace gpuprobe::knowledge

@@ -13,7 +13,7 @@
 #include "support/places.h"
 
 namespace gpuprobe::knowledge {
-namespace {
+namespace chips_test {
 
 std::string text_of_file(const std::string& path) {
     std::ostringstream text;
@@ -212,5 +212,5 @@ TEST_F(Claims, EveryVendorOfADisplayHasAVendor) {
         EXPECT_TRUE(Chips::current().vendor_of_id(*vendor.as_string())) << json_line(vendor);
 }
 
-}  // namespace
+}  // namespace chips_test
 }  // namespace gpuprobe::knowledge

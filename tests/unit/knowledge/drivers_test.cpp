@@ -6,7 +6,7 @@
 #include "knowledge/library.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace drivers_test {
 
 using knowledge::Contexts;
 
@@ -63,5 +63,5 @@ TEST(Contexts, OfADocumentOfOnesOwnLeaveTheOthersAsTheyAre) {
     EXPECT_EQ(Contexts::current().find("cuda")->context(), mib(523));
 }
 
-}  // namespace
+}  // namespace drivers_test
 }  // namespace gpuprobe::test

@@ -6,7 +6,7 @@
 #include "knowledge/chips.h"
 
 namespace gpuprobe::knowledge {
-namespace {
+namespace library_test {
 
 constexpr const char* kNoDrivers = R"({"schema":"gpuprobe.chips/1","version":"9","vendors":[],)"
                                    R"("chips":[],"compatibles":[],"drivers":[]})";
@@ -128,5 +128,5 @@ TEST(Instants, AreDaysOrSecondsOfThem) {
         EXPECT_FALSE(instant_of(bad)) << bad;
 }
 
-}  // namespace
+}  // namespace library_test
 }  // namespace gpuprobe::knowledge

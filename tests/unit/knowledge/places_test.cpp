@@ -6,7 +6,7 @@
 #include "knowledge/library.h"
 
 namespace gpuprobe::knowledge {
-namespace {
+namespace places_test {
 
 std::string_view document() {
     for (const auto& document : builtin_knowledge())
@@ -63,5 +63,5 @@ TEST(Places, RefuseWhatIsNoDocument) {
     EXPECT_FALSE(Places::from(R"({"schema": "gpuprobe.causes/1"})"));
 }
 
-}  // namespace
+}  // namespace places_test
 }  // namespace gpuprobe::knowledge

@@ -4,7 +4,7 @@
 #include "knowledge/chips.h"
 
 namespace gpuprobe::knowledge {
-namespace {
+namespace row_lines_test {
 
 enum class Shape { Round, Square };
 constexpr auto names_of(Shape) {
@@ -92,5 +92,5 @@ TEST(DocumentLines, EndWhereTheTextEnds) {
     EXPECT_FALSE(DocumentLines::of("{"));
 }
 
-}  // namespace
+}  // namespace row_lines_test
 }  // namespace gpuprobe::knowledge

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe::knowledge {
-namespace {
+namespace selectors_test {
 
 std::string document(const std::string& readers, const std::string& use) {
     return R"({"schema": "gpuprobe.selectors/1", "readers": [)" + readers + R"(], "use": [)" + use +
@@ -101,5 +101,5 @@ TEST(Selectors, AreRefusedWithTheRowAtFault) {
     EXPECT_NE(problem_of(R"({"schema": "gpuprobe.selectors/2"})"), "");
 }
 
-}  // namespace
+}  // namespace selectors_test
 }  // namespace gpuprobe::knowledge

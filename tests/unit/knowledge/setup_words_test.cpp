@@ -4,7 +4,7 @@
 #include "knowledge/drivers.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace setup_words_test {
 
 using knowledge::SetupWords;
 
@@ -26,5 +26,5 @@ TEST(SetupWords, HaveParametersOfModulesAlone) {
     EXPECT_FALSE(SetupWords::from(R"({"schema":"gpuprobe.drivers/1"})"));
 }
 
-}  // namespace
+}  // namespace setup_words_test
 }  // namespace gpuprobe::test

@@ -6,10 +6,10 @@
 
 /// Who may sign a bundle: src/knowledge/signature.cpp.
 namespace gpuprobe::knowledge {
-namespace {
+namespace signature_test {
 
-using testing::public_key_file;
-using testing::signed_by;
+using support::public_key_file;
+using support::signed_by;
 
 const WallTime kNow = *instant_of("2027-02-01");
 
@@ -46,5 +46,5 @@ TEST(PublicKeys, AreReadWholeOrNotAtAll) {
     EXPECT_FALSE(public_key_from(public_key_file(1, "k, expires soon"), "k.pub"));
 }
 
-}  // namespace
+}  // namespace signature_test
 }  // namespace gpuprobe::knowledge

@@ -4,7 +4,7 @@
 #include "knowledge/selectors.h"
 
 namespace gpuprobe::knowledge {
-namespace {
+namespace variables_test {
 
 TEST(DataFileVariables, MayChooseGpus) {
     for (const auto* name : {"CUDA_VISIBLE_DEVICES",
@@ -98,5 +98,5 @@ TEST(DataFileVariables, LoadOnlyFilesThatWereFoundHere) {
               "{vulkan_own_manifest} or /nonexistent");
 }
 
-}  // namespace
+}  // namespace variables_test
 }  // namespace gpuprobe::knowledge

@@ -6,9 +6,9 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace cache_types_test {
 
-using testing::model_named;
+using support::model_named;
 
 struct TypesRow {
     const char* name;
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         TypesRow{"OddValues", "phi2", 80, 80, "f16", "q8_0", kAuto,
                  "values in q8_0 come in blocks of 32, and a head has 80 numbers: f16 is for any "
                  "head"}),
-    testing::case_name);
+    support::case_name);
 
-}  // namespace
+}  // namespace cache_types_test
 }  // namespace gpuprobe

@@ -7,9 +7,9 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace compute_graph_test {
 
-using testing::model_named;
+using support::model_named;
 
 TEST(GraphMemory, FreesWhatNobodyReadsAnyMore) {
     GraphMemory memory;
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ComputeRow{"LlamaOff", "llama-3.1-8b", 4096, false, 308.01},
                       ComputeRow{"Qwen3", "qwen3-32b", 4096, true, 316.75},
                       ComputeRow{"Qwen3Off", "qwen3-32b", 4096, false, 586.01}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Compute, OfNothingIsNothing) {
     const auto model = model_named("llama-3.1-8b");
@@ -125,5 +125,5 @@ TEST(Compute, OfAnUnusedLayerIsNothing) {
     EXPECT_EQ(compute_of(model, {}, whole(model)), before);
 }
 
-}  // namespace
+}  // namespace compute_graph_test
 }  // namespace gpuprobe

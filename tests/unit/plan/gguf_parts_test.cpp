@@ -5,7 +5,7 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace gguf_parts_test {
 
 struct NameRow {
     const char* name;
@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(
                       NameRow{"NoDigits", "m-0000x-of-00003.gguf", std::nullopt},
                       NameRow{"OtherWord", "m-00001-in-00003.gguf", std::nullopt},
                       NameRow{"OtherEnd", "m-00001-of-00003.ggml", std::nullopt}),
-    testing::case_name);
+    support::case_name);
 
 Gguf part(std::int64_t number, std::int64_t count, const std::string& tensor) {
     Gguf gguf{.version = 3, .tensors = {{.name = tensor, .size = kib(1), .rows = 1}}};
@@ -67,5 +67,5 @@ TEST(Parts, OfAnotherModelAreRefused) {
     EXPECT_EQ(text({}), "no part");
 }
 
-}  // namespace
+}  // namespace gguf_parts_test
 }  // namespace gpuprobe

@@ -10,9 +10,9 @@
 #include "support/places.h"
 
 namespace gpuprobe {
-namespace {
+namespace gguf_test {
 
-using testing::GgufWriter;
+using support::GgufWriter;
 
 Result<std::optional<Gguf>> parse_whole(const std::string& bytes) {
     return parse_gguf(bytes, Bytes{bytes.size()});
@@ -207,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"Overlap",
                GgufWriter{2}.tensor("a", {16}, 0, 0).tensor("b", {16}, 0, 0).padded(32, 64),
                "byte 90: the tensors overlap"}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Gguf, IsNoOtherFile) {
     for (const auto* text : {"\x7f"
@@ -287,5 +287,5 @@ TEST(GgmlType, ThatWasRemovedIsUnknown) {
         EXPECT_FALSE(ggml_type(id)) << id;
 }
 
-}  // namespace
+}  // namespace gguf_test
 }  // namespace gpuprobe

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuprobe::testing {
+namespace gpuprobe::support {
 
 /// Writes the header of a GGUF file, field by field, so that a test can get any of them wrong.
 class GgufWriter {
@@ -66,4 +66,4 @@ private:
     std::string bytes_ = {};
 };
 
-}  // namespace gpuprobe::testing
+}  // namespace gpuprobe::support

@@ -6,9 +6,9 @@
 
 /// Memory for the kinds of layers: src/plan/layer_graph.cpp.
 namespace gpuprobe {
-namespace {
+namespace layer_graph_test {
 
-using testing::model_named;
+using support::model_named;
 
 /// What llama.cpp v0.5.0 takes per token and cell: a score and two masks, or two masks for each
 /// head.
@@ -98,5 +98,5 @@ TEST(Compute, WidensAQuantizedCacheOnCuda) {
     EXPECT_EQ(compute_of(model, run, whole(model)), half);
 }
 
-}  // namespace
+}  // namespace layer_graph_test
 }  // namespace gpuprobe

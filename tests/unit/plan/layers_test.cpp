@@ -7,9 +7,9 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace layers_test {
 
-using testing::made;
+using support::made;
 using Numbers = std::vector<std::int64_t>;
 
 struct WindowRow {
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
             "ShortListRepeats", "gemma4", Numbers{1, 0}, {true, false, true, false, true, false}},
         WindowRow{
             "NobodyKnows", "mistral9", kSilent, {false, false, false, false, false, false}, true}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Window, IsTheRuntimesWhereTheFileIsSilent) {
     const auto silent = [](const char* architecture, std::size_t layers) {
@@ -78,5 +78,5 @@ TEST(Window, OfExaoneIsTheLargeModelsAlone) {
     EXPECT_EQ(small.is_windowed, std::vector<bool>(30));
 }
 
-}  // namespace
+}  // namespace layers_test
 }  // namespace gpuprobe

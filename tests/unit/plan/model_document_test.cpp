@@ -8,10 +8,10 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace model_document_test {
 
-using testing::header_of;
-using testing::model_named;
+using support::header_of;
+using support::model_named;
 
 TEST(ModelDocument, SaysWhatTheHeaderSays) {
     for (const char* name : {"llama-3.1-8b", "qwen2.5-14b", "qwen3-32b", "gemma-3-27b"}) {
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
               "there twice"},
         Wrong{"TooLong", document(kMetadata, "[" + std::string(kMaxModelDocument.count, ' ') + "]"),
               "over"}),
-    testing::case_name);
+    support::case_name);
 
 TEST(ModelDocument, CutAnywhereIsRefused) {
     const auto whole = document(kMetadata, R"([{"name":"a","type":"f16","shape":[1]}])");
@@ -101,5 +101,5 @@ TEST(ModelDocument, CutAnywhereIsRefused) {
         EXPECT_FALSE(model_from_document(whole.substr(0, length))) << length;
 }
 
-}  // namespace
+}  // namespace model_document_test
 }  // namespace gpuprobe

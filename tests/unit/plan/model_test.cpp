@@ -9,11 +9,11 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace model_test {
 
-using testing::header_of;
-using testing::made;
-using testing::model_named;
+using support::header_of;
+using support::made;
+using support::model_named;
 using Numbers = std::vector<std::int64_t>;
 
 TEST(Model, HasTheShapeOfItsHeader) {
@@ -279,7 +279,7 @@ INSTANTIATE_TEST_SUITE_P(
                  {{"attention.head_count_kv", Numbers{0, 8, 0, 8}},
                   {"shortconv.l_cache", std::int64_t{3}}},
                  2ULL * 4 * 1024 * 2 + 2ULL * 8 * 128 * 2 * 1024}),
-    testing::case_name);
+    support::case_name);
 
 /// Gemma 4 has wide layers that see a window and narrow ones that see all, others have layers of no
 /// width; llama.cpp pads the values of all of them.
@@ -367,7 +367,7 @@ INSTANTIATE_TEST_SUITE_P(
                "blk.2.attn_q.weight",
                ErrorCode::Malformed,
                "blk.2.attn_q.weight belongs to no layer: there are 2"}),
-    testing::case_name);
+    support::case_name);
 
 struct WrongKeyRow {
     const char* name;
@@ -401,7 +401,7 @@ INSTANTIATE_TEST_SUITE_P(
                                   "feed_forward_length has no whole number from 0 for layer 1"},
                       WrongKeyRow{"Window", "attention.sliding_window", std::string{"512"},
                                   "attention.sliding_window is no whole number from 0"}),
-    testing::case_name);
+    support::case_name);
 
 /// As 32.0, which no reader keeps.
 TEST(Model, WithAFloatWhereANumberBelongsIsRefused) {
@@ -411,5 +411,5 @@ TEST(Model, WithAFloatWhereANumberBelongsIsRefused) {
     EXPECT_EQ(model_of(gguf).error().text, "llama.attention.head_count is no whole number from 0");
 }
 
-}  // namespace
+}  // namespace model_test
 }  // namespace gpuprobe

@@ -10,7 +10,7 @@
 #include "support/places.h"
 
 /// The models in tests/data/models: headers with the numbers of real ones.
-namespace gpuprobe::testing {
+namespace gpuprobe::support {
 
 inline Gguf header_of(const std::string& name) {
     std::ifstream file{GPUPROBE_SOURCE_DIR "/tests/data/models/" + name + ".header.gguf",
@@ -38,4 +38,4 @@ inline Gguf made(const std::string& architecture,
     return gguf;
 }
 
-}  // namespace gpuprobe::testing
+}  // namespace gpuprobe::support

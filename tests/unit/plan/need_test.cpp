@@ -9,9 +9,9 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace need_test {
 
-using testing::model_named;
+using support::model_named;
 
 struct KnownRow {
     const char* name;
@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
                       KnownRow{"LlamaMixed", "llama-3.1-8b", "q8_0", "f16",
                                (2ULL << 30U) * 34 / 64 + (2ULL << 30U)},
                       KnownRow{"LlamaF32", "llama-3.1-8b", "f32", "f32", 8ULL << 30U}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Need, OfGemmaRoundsToWhatIsPublished) {
     EXPECT_EQ((kGemma * 100 + (1ULL << 29U)) >> 30U, 311U);
@@ -87,5 +87,5 @@ TEST(Need, OfTheImpossibleStaysTheLargest) {
     EXPECT_EQ(difference(Bytes{1}, Bytes{2}), Bytes{0});
 }
 
-}  // namespace
+}  // namespace need_test
 }  // namespace gpuprobe

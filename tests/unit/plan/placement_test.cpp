@@ -6,9 +6,9 @@
 #include "models.h"
 
 namespace gpuprobe {
-namespace {
+namespace placement_test {
 
-using testing::model_named;
+using support::model_named;
 
 using Counts = std::vector<std::uint64_t>;
 
@@ -44,5 +44,5 @@ TEST(Placement, CountsEachInputAsOftenAsThePipelineCopiesIt) {
     EXPECT_GE(pipeline.used[1].count, once.used[1].count + 6 * mib(8).count);
 }
 
-}  // namespace
+}  // namespace placement_test
 }  // namespace gpuprobe

@@ -13,7 +13,7 @@
 #include "support/places.h"
 
 namespace gpuprobe {
-namespace {
+namespace plan_request_test {
 
 Result<PlanRequest> request_of(const std::string& json) {
     return plan_request_from(parse_json(json, kib(4)).value());
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
                "need-mib is the whole need: of the others only gpus, application and margin-mib go "
                "with "
                "it"}),
-    testing::case_name);
+    support::case_name);
 
-}  // namespace
+}  // namespace plan_request_test
 }  // namespace gpuprobe

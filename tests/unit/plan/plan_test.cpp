@@ -8,9 +8,9 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace plan_test {
 
-using testing::model_named;
+using support::model_named;
 using Ids = std::vector<std::string>;
 
 Gpu gpu(const std::string& id, Bytes free, const std::string& backend = "cuda") {
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Table,
                                            BorderRow{"NearlyATenthMore", 1099, Fit::Tight},
                                            BorderRow{"ATenthMore", 1100, Fit::Fits},
                                            BorderRow{"Nothing", 0, Fit::No}),
-                         testing::case_name);
+                         support::case_name);
 
 // Budgets --------------------------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
                   700,
                   BudgetSource::Free,
                   600}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Plan, SaysWhatItDoesNotKnow) {
     auto silent = gpu("a", gib(8));
@@ -324,7 +324,7 @@ INSTANTIATE_TEST_SUITE_P(Table,
                                            OverheadRow{"Rocm", "rocm", 530},
                                            OverheadRow{"Vulkan", "vulkan", 50},
                                            OverheadRow{"OpenCl", "opencl", 0}),
-                         testing::case_name);
+                         support::case_name);
 
 struct AttentionRow {
     const char* name;
@@ -365,7 +365,7 @@ INSTANTIATE_TEST_SUITE_P(
         AttentionRow{"HipQ51Keys", FlashAttention::Auto, "rocm", 128, "q5_1", "f16", false},
         AttentionRow{"QuantizedValuesNeedIt", FlashAttention::Auto, "rocm", 128, "q5_1", "q5_1",
                      true}),
-    testing::case_name);
+    support::case_name);
 
 // Several --------------------------------------------------------------------------------------
 
@@ -512,5 +512,5 @@ TEST(PartitionPlan, CountsMemoryThatUnitsShareOnce) {
     EXPECT_EQ(planned(request, report).together[0].fit, Fit::Fits);
 }
 
-}  // namespace
+}  // namespace plan_test
 }  // namespace gpuprobe

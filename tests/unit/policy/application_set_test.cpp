@@ -7,7 +7,7 @@
 #include "unit/policy/scenario.h"
 
 namespace gpuprobe {
-namespace {
+namespace application_set_test {
 
 using namespace testing_variants;
 
@@ -206,5 +206,5 @@ TEST(UnknownName, IsCalledByTheOneThatWasPerhapsMeant) {
               "no application 'x'; 'gpuprobectl apps' lists them");
 }
 
-}  // namespace
+}  // namespace application_set_test
 }  // namespace gpuprobe

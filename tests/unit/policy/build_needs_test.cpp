@@ -10,11 +10,11 @@
 #include "unit/policy/scenario.h"
 
 namespace gpuprobe {
-namespace {
+namespace build_needs_test {
 
-using testing::kFirstUuid;
-using testing::nvidia_card;
-using testing::report_of;
+using support::kFirstUuid;
+using support::nvidia_card;
+using support::report_of;
 
 /// An H200 behind a driver that runs this CUDA.
 Report h200(const char* driver, const char* cuda, std::vector<std::string> libraries = {}) {
@@ -36,7 +36,7 @@ Value request(const char* json) {
 Decision decide(const Report& report, const char* json) {
     const auto wanted = select_request_from(request(json));
     EXPECT_TRUE(wanted) << wanted.error().text;
-    auto decision = select(testing::default_profile(), wanted.value(), report);
+    auto decision = select(support::default_profile(), wanted.value(), report);
     EXPECT_TRUE(decision) << decision.error().text;
     return decision.value();
 }
@@ -94,7 +94,7 @@ TEST(DescribedBuild, NeedsTheLibrariesThatItDoesNotBring) {
 }
 
 TEST(DescribedBuild, ReplacesWhatTheProfileSaysOfLibraries) {
-    auto profile = testing::default_profile();
+    auto profile = support::default_profile();
     profile.floors["cuda"] = {"library=libcudart.so.12|libcudart.so.13 or unknown"};
     const auto chosen = [&profile](const Report& report, const char* json) {
         return select(profile, select_request_from(request(json)).value(), report).value().backend;
@@ -234,11 +234,11 @@ TEST(DescribedBuild, IsAVariantOfTheApplicationsCatalogue) {
 
 /// A Radeon whose host has the kernel's driver and no ROCm.
 Report radeon(const char* driver, std::vector<DeviceNode> shared) {
-    auto gpu = testing::amd_card("0000:03:00.0", "", 0);
+    auto gpu = support::amd_card("0000:03:00.0", "", 0);
     gpu.driver = {.name = driver, .version = "6.8.0"};
     gpu.architecture.gfx_target = "gfx1100";
     gpu.nodes = {{.path = "/dev/dri/renderD128", .accessible = true}};
-    gpu.backends["rocm"] = testing::unusable("loader-missing");
+    gpu.backends["rocm"] = support::unusable("loader-missing");
     auto report = report_of({std::move(gpu)});
     report.nodes = std::move(shared);
     return report;
@@ -257,7 +257,7 @@ TEST(Brings, AreNoNeedOfTheHost) {
     EXPECT_EQ(decision.backend, "rocm");
     EXPECT_TRUE(has_reason(against(decision, "rocm"), "brought"));
     // Who brings nothing needs the host's.
-    EXPECT_NE(select(testing::default_profile(), {}, radeon("amdgpu", {kfd}))->backend, "rocm");
+    EXPECT_NE(select(support::default_profile(), {}, radeon("amdgpu", {kfd}))->backend, "rocm");
 }
 
 TEST(Brings, AreNotJudgedByTheHosts) {
@@ -265,16 +265,16 @@ TEST(Brings, AreNotJudgedByTheHosts) {
     for (const auto code : std::to_array<ReasonCode>(
              {"driver-crashed", "driver-failed", "driver-timed-out", "quarantined"})) {
         auto report = radeon("amdgpu", {kfd});
-        report.gpus.front().backends["rocm"] = testing::unclear(code);
+        report.gpus.front().backends["rocm"] = support::unclear(code);
         const auto decision = for_torch(report);
         EXPECT_EQ(decision.backend, "rocm");
         EXPECT_TRUE(has_reason(against(decision, "rocm"), code));
-        EXPECT_NE(select(testing::default_profile(), {}, report)->backend, "rocm");
+        EXPECT_NE(select(support::default_profile(), {}, report)->backend, "rocm");
         report.gpus.front().driver.name = "vfio-pci";
         EXPECT_NE(for_torch(report).backend, "rocm");
     }
     auto nobody_knows = radeon("amdgpu", {kfd});
-    nobody_knows.gpus.front().backends["rocm"] = testing::unclear("inconclusive");
+    nobody_knows.gpus.front().backends["rocm"] = support::unclear("inconclusive");
     EXPECT_NE(for_torch(nobody_knows).backend, "rocm");
 }
 
@@ -302,7 +302,7 @@ Report radeon_without_vulkan(const char* driver) {
     report.host.arch = "x86_64";
     auto& gpu = report.gpus.front();
     gpu.architecture.gfx_target = "gfx1103";
-    gpu.backends["vulkan"] = testing::unusable("loader-missing");
+    gpu.backends["vulkan"] = support::unusable("loader-missing");
     return report;
 }
 
@@ -341,5 +341,5 @@ TEST(Brings, NameBackendsAndLibrariesThatAreNoDrivers) {
     EXPECT_FALSE(is_brought({"cuda", "sycl"}, Api::Cuda));
 }
 
-}  // namespace
+}  // namespace build_needs_test
 }  // namespace gpuprobe

@@ -8,16 +8,16 @@
 
 /// Variables of the caller that hide GPUs: src/policy/caller_variables.cpp.
 namespace gpuprobe {
-namespace {
+namespace caller_variables_test {
 
-using testing::amd_card;
-using testing::intel_graphics;
-using testing::kFirstUuid;
-using testing::kSecondUuid;
-using testing::reading;
-using testing::report_of;
-using testing::seen;
-using testing::two_identical_cards;
+using support::amd_card;
+using support::intel_graphics;
+using support::kFirstUuid;
+using support::kSecondUuid;
+using support::reading;
+using support::report_of;
+using support::seen;
+using support::two_identical_cards;
 
 struct HiddenRow {
     const char* variable;
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
                       HiddenRow{"GGML_VK_VISIBLE_DEVICES", "0", "vulkan", false},
                       HiddenRow{"VK_DRIVER_FILES", "/nowhere", "vulkan", true},
                       HiddenRow{"VK_DRIVER_FILES", "", "vulkan", false},
-                      HiddenRow{"VK_DRIVER_FILES", testing::kNvidiaManifest, "vulkan", false},
+                      HiddenRow{"VK_DRIVER_FILES", support::kNvidiaManifest, "vulkan", false},
                       HiddenRow{"VK_DRIVER_FILES", "/usr/share/vulkan/icd.d/", "vulkan", false},
                       HiddenRow{"VK_ICD_FILENAMES", "/a.json:/b.json", "vulkan", true},
                       HiddenRow{"VK_LOADER_DRIVERS_DISABLE", "*", "vulkan", true},
@@ -99,7 +99,7 @@ TEST(HiddenByTheCaller, OfOtherVendors) {
 /// Level Zero's own order has the discrete GPU where PCI has the integrated one.
 TEST(HiddenByTheCaller, IsNotKnownOfAPositionThatMayBeEither) {
     auto report =
-        report_of({intel_graphics(), testing::gpu_at("0000:03:00.0", "intel", GpuKind::Discrete)});
+        report_of({intel_graphics(), support::gpu_at("0000:03:00.0", "intel", GpuKind::Discrete)});
     for (auto& gpu : report.gpus)
         gpu.apis["level_zero"] = seen(0);
     const auto access = access_of(reading({"sycl"}, {"sycl"}));
@@ -128,7 +128,7 @@ TEST(HiddenByTheCaller, IsAGpuWhoseNumberTheAnswerChanges) {
     const std::vector<const Gpu*> second{&report.gpus[1]};
     const std::vector<const Gpu*> both{&report.gpus[0], &report.gpus[1]};
     const Variables alone{{"MESA_VK_DEVICE_SELECT", "10de:2335!"}};
-    const Variables files{{"VK_DRIVER_FILES", testing::kNvidiaManifest}};
+    const Variables files{{"VK_DRIVER_FILES", support::kNvidiaManifest}};
     EXPECT_TRUE(is_hidden("1", second, alone));
     EXPECT_FALSE(is_hidden("0", second, alone));
     EXPECT_FALSE(is_hidden("1", both, files));
@@ -221,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(
         FormRow{"OlderManifests", "vulkan", {{"VK_ICD_FILENAMES", "/x.json"}}, true},
         FormRow{"OlderManifestsOverruled",
                 "vulkan",
-                {{"VK_DRIVER_FILES", testing::kNvidiaManifest}, {"VK_ICD_FILENAMES", "/x.json"}},
+                {{"VK_DRIVER_FILES", support::kNvidiaManifest}, {"VK_ICD_FILENAMES", "/x.json"}},
                 false},
         FormRow{"FolderOfTheManifest",
                 "vulkan",
@@ -230,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(
         FormRow{"FolderAbove", "vulkan", {{"VK_DRIVER_FILES", "/usr/share/vulkan"}}, true},
         FormRow{"OneOfTwoManifests",
                 "vulkan",
-                {{"VK_DRIVER_FILES", std::string{"/x.json:"} + testing::kNvidiaManifest}},
+                {{"VK_DRIVER_FILES", std::string{"/x.json:"} + support::kNvidiaManifest}},
                 false},
         FormRow{"PciIds", "vulkan", {{"MESA_VK_DEVICE_SELECT", "10DE:2335!"}}, false},
         FormRow{"OtherPciIds", "vulkan", {{"MESA_VK_DEVICE_SELECT", "1002:744c!"}}, true},
@@ -342,5 +342,5 @@ TEST(HidingVariables, AreThoseOfEveryListAndTheOrderOfCuda) {
         EXPECT_NE(std::ranges::find(names, name), names.end()) << name;
 }
 
-}  // namespace
+}  // namespace caller_variables_test
 }  // namespace gpuprobe

@@ -10,13 +10,13 @@
 #include "unit/policy/machines.h"
 
 namespace gpuprobe {
-namespace {
+namespace candidates_test {
 
-using testing::default_profile;
-using testing::kFirstUuid;
-using testing::kSecondUuid;
-using testing::nvidia_card;
-using testing::report_of;
+using support::default_profile;
+using support::kFirstUuid;
+using support::kSecondUuid;
+using support::nvidia_card;
+using support::report_of;
 
 /// Two like cards, measured with CUDA and Vulkan each; nullopt: not measured.
 Report machine(std::optional<double> first_cuda,
@@ -137,7 +137,7 @@ TEST(MeasuredRank, TakesNoCpuThatIsOutOfTheQuestion) {
 }
 
 TEST(MeasuredRank, NeverTakesSoftwareHoweverFast) {
-    auto report = with_cpu(report_of({}, {testing::pocl(), testing::llvmpipe()}), 100);
+    auto report = with_cpu(report_of({}, {support::pocl(), support::llvmpipe()}), 100);
     report.software[0].score = 900;
     report.software[1].score = 9;
     const auto decision = measured(report);
@@ -151,7 +151,7 @@ TEST(MeasuredRank, NeverTakesSoftwareHoweverFast) {
 TEST(MeasuredRank, AnswersTheSameInWhateverOrderTheReportIs) {
     std::mt19937 random{42};
     auto report = with_cpu(machine(96, 100, 98), 97);
-    report.software = {testing::pocl(), testing::llvmpipe(), testing::pocl()};
+    report.software = {support::pocl(), support::llvmpipe(), support::pocl()};
     report.software[0].score = 5;
     report.software[2].score = 6;
     const auto first = measured(report);
@@ -192,5 +192,5 @@ TEST(RequireVerified, IsReadFromARequest) {
     EXPECT_FALSE(select_request_from(Value{Value::Object{{"require-verified", "yes"}}}));
 }
 
-}  // namespace
+}  // namespace candidates_test
 }  // namespace gpuprobe

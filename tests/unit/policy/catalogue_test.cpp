@@ -12,7 +12,7 @@
 /// What the applications of data/knowledge/applications answer: as the projects choose where a
 /// scenario says so, and on further machines, made from those of the scenarios.
 namespace gpuprobe {
-namespace {
+namespace catalogue_test {
 
 using namespace testing_variants;
 
@@ -91,7 +91,7 @@ TEST_P(Catalogue, ChoosesWhatTheProjectChooses) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenarios, Catalogue, ::testing::ValuesIn(checks()), testing::case_name);
+INSTANTIATE_TEST_SUITE_P(Scenarios, Catalogue, ::testing::ValuesIn(checks()), support::case_name);
 
 TEST(Catalogues, AreAskedInTheseScenarios) {
     EXPECT_EQ(checks().size(), 59U);
@@ -189,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(
             },
             "", "ubuntu-arm64", "glibc_min"},
         Row{"LocalAiOnIntel", "localai", [] { return machine("G12"); }, "intel"}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Catalogues, TellWhatToDoWithoutAGpu) {
     const auto answer = recommend(catalogue("tsuku-llm"), {}, machine("G25"), rules());
@@ -214,5 +214,5 @@ TEST(Catalogues, AgeOnTheirDay) {
     EXPECT_TRUE(staleness(manifest, WallTime{day + std::chrono::seconds{1}}));
 }
 
-}  // namespace
+}  // namespace catalogue_test
 }  // namespace gpuprobe

@@ -9,7 +9,7 @@
 #include "support/case_name.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace causes_test {
 
 const Value& roots() {
     static const Value value = parse_json(R"({
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Either", "gpu.mode=1 or vendor=nvidia", Truth::True},
         Case{"Both", "gpu.mode=384 and vendor=amd", Truth::False},
         Case{"BothNotKnown", "gpu.mode=384 and device.none=1", Truth::Unknown}),
-    testing::case_name);
+    support::case_name);
 
 TEST(PathTerms, AreRefusedWithWhatIsWrong) {
     const auto problem = [](const std::string& text) {
@@ -139,5 +139,5 @@ TEST(Causes, OutliveABrokenDocument) {
     knowledge::Library::use(std::make_shared<const knowledge::Library>());
 }
 
-}  // namespace
+}  // namespace causes_test
 }  // namespace gpuprobe::test

@@ -7,9 +7,9 @@
 
 /// Which of several GPUs comes first, for a choice and for the builds of the same application.
 namespace gpuprobe {
-namespace {
+namespace choice_order_test {
 
-using namespace testing;
+using namespace support;
 
 constexpr const char* kAmd = "pci:0000:03:00.0";
 constexpr const char* kNvidia = "pci:0000:0b:00.0";
@@ -111,5 +111,5 @@ TEST(ChoiceOrder, OfBuildsIsForTheGpuThatIsChosen) {
     EXPECT_EQ(recommended(application, report).variant, "sm_90");
 }
 
-}  // namespace
+}  // namespace choice_order_test
 }  // namespace gpuprobe

@@ -5,7 +5,7 @@
 
 /// A variant that asks for no backend computes on the GPU all the same, so it opens its nodes.
 namespace gpuprobe {
-namespace {
+namespace closed_nodes_test {
 
 using namespace testing_variants;
 
@@ -53,5 +53,5 @@ TEST(ClosedNodes, AreNoneThatAreNotThere) {
     EXPECT_EQ(recommend(vendor_and_cpu(), {}, report, rules()).variant, "gpu");
 }
 
-}  // namespace
+}  // namespace closed_nodes_test
 }  // namespace gpuprobe

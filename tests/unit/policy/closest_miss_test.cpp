@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace closest_miss_test {
 
 Gpu gpu_of_kind(GpuKind kind) {
     Gpu gpu;
@@ -152,5 +152,5 @@ TEST(UnusedGpu, IsNoneThatIsMadeUpOrShowsPixelsAlone) {
     }
 }
 
-}  // namespace
+}  // namespace closest_miss_test
 }  // namespace gpuprobe

@@ -6,19 +6,19 @@
 #include "unit/policy/machines.h"
 
 namespace gpuprobe {
-namespace {
+namespace environment_test {
 
-using testing::amd_card;
-using testing::chosen;
-using testing::fact;
-using testing::intel_graphics;
-using testing::kFirstUuid;
-using testing::kSecondUuid;
-using testing::nvidia_card;
-using testing::reading;
-using testing::report_of;
-using testing::seen;
-using testing::two_identical_cards;
+using support::amd_card;
+using support::chosen;
+using support::fact;
+using support::intel_graphics;
+using support::kFirstUuid;
+using support::kSecondUuid;
+using support::nvidia_card;
+using support::reading;
+using support::report_of;
+using support::seen;
+using support::two_identical_cards;
 using Environment = std::map<std::string, std::string>;
 using Text = std::optional<std::string>;
 
@@ -211,7 +211,7 @@ TEST(RocmEnvironment, IsEmptyWithoutAnything) {
 // SYCL --------------------------------------------------------------------------------------------
 
 TEST(SyclEnvironment, CountsIntelGpusInPciOrder) {
-    auto report = report_of({testing::gpu_at("0000:83:00.0", "intel", GpuKind::Discrete),
+    auto report = report_of({support::gpu_at("0000:83:00.0", "intel", GpuKind::Discrete),
                              intel_graphics(), nvidia_card("0000:01:00.0", kFirstUuid, 0)});
     report.gpus[0].apis["level_zero"] = seen(0);
     report.gpus[1].apis["level_zero"] = seen(1);
@@ -228,14 +228,14 @@ TEST(SyclEnvironment, CountsIntelGpusInPciOrder) {
 
 TEST(VulkanEnvironment, NamesAManifestOnce) {
     EXPECT_EQ(default_environment("vulkan", two_identical_cards(), {0, 1}),
-              (Environment{{"VK_DRIVER_FILES", testing::kNvidiaManifest},
-                           {"VK_ICD_FILENAMES", testing::kNvidiaManifest}}));
+              (Environment{{"VK_DRIVER_FILES", support::kNvidiaManifest},
+                           {"VK_ICD_FILENAMES", support::kNvidiaManifest}}));
 }
 
 TEST(VulkanEnvironment, NamesEveryManifest) {
     const auto report = report_of({nvidia_card("0000:01:00.0", kFirstUuid, 0), intel_graphics()});
     EXPECT_EQ(fact("vulkan_manifests", report, {0, 1}),
-              std::string{testing::kNvidiaManifest} + ":" + testing::kAnvManifest);
+              std::string{support::kNvidiaManifest} + ":" + support::kAnvManifest);
 }
 
 TEST(VulkanEnvironment, IsEmptyWhereTheDriverIsNoManifest) {
@@ -254,8 +254,8 @@ TEST(VulkanEnvironment, IsEmptyWhereOnlyTheProbeFoundAWay) {
 
 TEST(VulkanEnvironment, CountsWithinTheManifestForOneOfTwoCards) {
     EXPECT_EQ(default_environment("vulkan", two_identical_cards(), {1}),
-              (Environment{{"VK_DRIVER_FILES", testing::kNvidiaManifest},
-                           {"VK_ICD_FILENAMES", testing::kNvidiaManifest},
+              (Environment{{"VK_DRIVER_FILES", support::kNvidiaManifest},
+                           {"VK_ICD_FILENAMES", support::kNvidiaManifest},
                            {"NODEVICE_SELECT", "1"},
                            {"GGML_VK_VISIBLE_DEVICES", "1"}}));
 }
@@ -264,12 +264,12 @@ TEST(VulkanEnvironment, TellsTwoMesaCardsApartByAddress) {
     const auto report =
         report_of({amd_card("0000:03:00.0", "", 0), amd_card("0000:83:00.0", "", 1)});
     EXPECT_EQ(default_environment("vulkan", report, {1}),
-              (Environment{{"VK_DRIVER_FILES", testing::kRadvManifest},
-                           {"VK_ICD_FILENAMES", testing::kRadvManifest},
+              (Environment{{"VK_DRIVER_FILES", support::kRadvManifest},
+                           {"VK_ICD_FILENAMES", support::kRadvManifest},
                            {"DRI_PRIME", "pci-0000_83_00_0!"}}));
     EXPECT_EQ(default_environment("vulkan", report, {0, 1}),
-              (Environment{{"VK_DRIVER_FILES", testing::kRadvManifest},
-                           {"VK_ICD_FILENAMES", testing::kRadvManifest}}));
+              (Environment{{"VK_DRIVER_FILES", support::kRadvManifest},
+                           {"VK_ICD_FILENAMES", support::kRadvManifest}}));
 }
 
 TEST(VulkanEnvironment, AsksOnlyMesaForWhatOnlyMesaKnows) {
@@ -312,5 +312,5 @@ TEST(OpenclEnvironment, IsEmptyWhereTheNameIsNotItsOwn) {
     EXPECT_TRUE(default_environment("opencl", two_identical_cards(), {1}).empty());
 }
 
-}  // namespace
+}  // namespace environment_test
 }  // namespace gpuprobe

@@ -5,7 +5,7 @@
 
 /// What an application does not use a build of it is not for.
 namespace gpuprobe {
-namespace {
+namespace evaluate_test {
 
 using namespace testing_variants;
 
@@ -133,5 +133,5 @@ TEST(Refusals, AreNoneOfWhatNobodyKnowsOrTheProfileDoesNotName) {
         "gpu");
 }
 
-}  // namespace
+}  // namespace evaluate_test
 }  // namespace gpuprobe

@@ -7,7 +7,7 @@
 #include "unit/policy/scenario.h"
 
 namespace gpuprobe {
-namespace {
+namespace exports_test {
 
 using namespace testing_variants;
 
@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"Sycl", "G12", "sycl", {"-DGGML_SYCL=ON"}},
         Row{"Vulkan", "G09", "vulkan", {"-DGGML_VULKAN=ON"}},
         Row{"Cpu", "G09", "cpu", {}}),
-    testing::case_name);
+    support::case_name);
 
 TEST(GgmlVariables, AreOfTheChosenGpusOnly) {
     EXPECT_EQ(map_of(ggml_variables(machine("G08"), "cuda", {"pci:02"})),
@@ -202,5 +202,5 @@ TEST(PipArguments, AreThoseOfAnIndex) {
     EXPECT_TRUE(pip_arguments(recommend(sample("ollama"), {}, machine("G02"), rules())).empty());
 }
 
-}  // namespace
+}  // namespace exports_test
 }  // namespace gpuprobe

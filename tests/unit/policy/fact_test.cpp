@@ -7,15 +7,15 @@
 #include "unit/policy/machines.h"
 
 namespace gpuprobe {
-namespace {
+namespace fact_test {
 
-using testing::amd_card;
-using testing::hybrid_laptop;
-using testing::kFirstUuid;
-using testing::kSecondUuid;
-using testing::nvidia_card;
-using testing::report_of;
-using testing::two_identical_cards;
+using support::amd_card;
+using support::hybrid_laptop;
+using support::kFirstUuid;
+using support::kSecondUuid;
+using support::nvidia_card;
+using support::report_of;
+using support::two_identical_cards;
 using Words = std::vector<std::string>;
 
 TEST(MachineFacts, CanAllBeRead) {
@@ -71,7 +71,7 @@ TEST(UsableApi, IsTheVerdictOfItsBackendOnTheGpu) {
     auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});
     report.gpus[0].backends["cuda"].verified = true;
     report.gpus[0].backends.erase("sycl");
-    report.gpus[0].backends["vulkan"] = testing::unclear("asleep");
+    report.gpus[0].backends["vulkan"] = support::unclear("asleep");
     const Facts on_gpu{{.report = report, .gpu = &report.gpus[0]}};
     EXPECT_EQ(on_gpu.usable(Api::Cuda), true);
     EXPECT_EQ(on_gpu.usable(Api::Hip), false);
@@ -115,10 +115,10 @@ INSTANTIATE_TEST_SUITE_P(
         DifferenceRow{"Usability", [](Gpu& gpu) { gpu.backends["cuda"].usable = false; }, false},
         DifferenceRow{"UnknownUsability", [](Gpu& gpu) { gpu.backends["cuda"].usable = {}; },
                       false}),
-    testing::case_name);
+    support::case_name);
 
 TEST(MachineFactsOf, LeaveOutDisplaysAndCountTheGpusOverTheLimit) {
-    auto report = report_of({testing::management_display()});
+    auto report = report_of({support::management_display()});
     const auto facts = [&report] { return machine_facts(report, Rules::current()); };
     EXPECT_EQ(facts().gpus.size(), 0U);
     for (std::size_t i = 0; i < kMaxVariantGpus; ++i)
@@ -126,7 +126,7 @@ TEST(MachineFactsOf, LeaveOutDisplaysAndCountTheGpusOverTheLimit) {
     EXPECT_EQ(facts().gpus.size(), kMaxVariantGpus);
     EXPECT_EQ(facts().left_out, 0U);
     EXPECT_EQ(facts().gpus.front().gpu(), &report.gpus[1]);
-    report.gpus.push_back(testing::management_display());
+    report.gpus.push_back(support::management_display());
     EXPECT_EQ(facts().left_out, 0U) << "a display does not count";
     report.gpus.push_back(amd_card("0000:03:00.0", "", 0));
     EXPECT_EQ(facts().gpus.size(), kMaxVariantGpus);
@@ -151,5 +151,5 @@ TEST(PlatformOf, IsSpelledAsContainerImagesAre) {
     EXPECT_EQ(platform_of(Host{.arch = "x86_64"}), std::nullopt);
 }
 
-}  // namespace
+}  // namespace fact_test
 }  // namespace gpuprobe

@@ -6,7 +6,7 @@
 #include "unit/policy/scenario.h"
 
 namespace gpuprobe {
-namespace {
+namespace gfx_test {
 
 GfxTarget target(std::string_view text) {
     return parse_text(text, std::type_identity<GfxTarget>{}).value();
@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Row{"FeatureNotTold", "gfx90a:xnack-", "gfx90a", Truth::Unknown},
                       Row{"FeatureOfDeviceAlone", "gfx90a", "gfx90a:xnack+", Truth::True},
                       Row{"OtherProcessorBeforeFeature", "gfx908:xnack-", "gfx90a", Truth::False}),
-    testing::case_name);
+    support::case_name);
 
 class NoGfx : public ::testing::TestWithParam<const char*> {};
 TEST_P(NoGfx, IsRefused) {
@@ -63,5 +63,5 @@ INSTANTIATE_TEST_SUITE_P(Table,
                                            "gfx90a:xnack+:xnack-",
                                            "gfx00000000000000000"));
 
-}  // namespace
+}  // namespace gfx_test
 }  // namespace gpuprobe

@@ -8,7 +8,7 @@
 
 /// What other projects choose on a machine, by their own rules: tests/data/variants/golden.json.
 namespace gpuprobe {
-namespace {
+namespace golden_test {
 
 using namespace testing_variants;
 
@@ -93,7 +93,7 @@ TEST_P(Golden, IsReadBackAsItWasWritten) {
     EXPECT_EQ(*again, answer);
 }
 
-INSTANTIATE_TEST_SUITE_P(Scenarios, Golden, ::testing::ValuesIn(checks()), testing::case_name);
+INSTANTIATE_TEST_SUITE_P(Scenarios, Golden, ::testing::ValuesIn(checks()), support::case_name);
 
 TEST(GoldenFile, HasAllScenariosAndChecks) {
     const auto golden = document("/tests/data/variants/golden.json");
@@ -101,5 +101,5 @@ TEST(GoldenFile, HasAllScenariosAndChecks) {
     EXPECT_EQ(checks().size(), 76U);
 }
 
-}  // namespace
+}  // namespace golden_test
 }  // namespace gpuprobe

@@ -5,9 +5,9 @@
 #include "unit/policy/machines.h"
 
 namespace gpuprobe {
-namespace {
+namespace gpu_order_test {
 
-using testing::report_of;
+using support::report_of;
 
 Gpu sized(std::string id, GpuKind kind, std::optional<Bytes> size) {
     Gpu gpu{.id = std::move(id), .kind = kind};
@@ -94,5 +94,5 @@ TEST(AlikeGpus, HaveAKnownVendor) {
         is_alike(like("a", std::nullopt, "x", "67df"), like("a", std::nullopt, "x", "67df")));
 }
 
-}  // namespace
+}  // namespace gpu_order_test
 }  // namespace gpuprobe

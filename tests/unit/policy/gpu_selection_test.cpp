@@ -8,18 +8,18 @@
 #include "unit/policy/machines.h"
 
 namespace gpuprobe {
-namespace {
+namespace gpu_selection_test {
 
-using testing::amd_card;
-using testing::fact;
-using testing::hybrid_laptop;
-using testing::intel_graphics;
-using testing::kFirstUuid;
-using testing::kSecondUuid;
-using testing::nvidia_card;
-using testing::report_of;
-using testing::seen;
-using testing::two_identical_cards;
+using support::amd_card;
+using support::fact;
+using support::hybrid_laptop;
+using support::intel_graphics;
+using support::kFirstUuid;
+using support::kSecondUuid;
+using support::nvidia_card;
+using support::report_of;
+using support::seen;
+using support::two_identical_cards;
 
 /// "cuda stable A=1 | B=2 word", with what must be set beside it behind the bar.
 std::string line_of(const GpuSelector& selector) {
@@ -103,7 +103,7 @@ TEST(GpuSelectors, NameARadeonByItsIdAndPositions) {
 
 TEST(GpuSelectors, CountIntelCardsOnlyInPciOrder) {
     auto report =
-        report_of({testing::gpu_at("0000:83:00.0", "intel", GpuKind::Discrete), intel_graphics()});
+        report_of({support::gpu_at("0000:83:00.0", "intel", GpuKind::Discrete), intel_graphics()});
     report.gpus[0].apis["level_zero"] = seen(0);
     report.gpus[1].apis["level_zero"] = seen(1);
     const std::string order =
@@ -117,8 +117,8 @@ TEST(GpuSelectors, CountIntelCardsOnlyInPciOrder) {
 }
 
 TEST(GpuSelectors, NameTheManifestThatNoOtherDeviceUses) {
-    const std::string files = " VK_DRIVER_FILES=" + std::string{testing::kNvidiaManifest} +
-                              " VK_ICD_FILENAMES=" + testing::kNvidiaManifest;
+    const std::string files = " VK_DRIVER_FILES=" + std::string{support::kNvidiaManifest} +
+                              " VK_ICD_FILENAMES=" + support::kNvidiaManifest;
     EXPECT_EQ(lines_of(hybrid_laptop(), 0, "vulkan"), Lines{"vulkan stable" + files});
     EXPECT_EQ(lines_of(two_identical_cards(), 0, "vulkan"),
               Lines{"vulkan index GGML_VK_VISIBLE_DEVICES=0 | NODEVICE_SELECT=1" + files});
@@ -131,20 +131,20 @@ TEST(GpuSelectors, CountEveryDeviceBehindAManifest) {
     ASSERT_TRUE(has_own(hybrid_laptop()));
     auto as_alternative = hybrid_laptop();
     Value other;
-    other["driver"] = testing::kNvidiaManifest;
+    other["driver"] = support::kNvidiaManifest;
     as_alternative.gpus[1].apis["vulkan"].device["alternatives"].push_back(other);
     EXPECT_FALSE(has_own(as_alternative));
     auto joined_weakly = two_identical_cards();
     joined_weakly.gpus[1].apis["vulkan"].joined_by = "weak";
     EXPECT_FALSE(has_own(joined_weakly));
     auto left_out = hybrid_laptop();
-    left_out.notes = {because("ambiguous", {{"driver", testing::kNvidiaManifest}})};
+    left_out.notes = {because("ambiguous", {{"driver", support::kNvidiaManifest}})};
     EXPECT_FALSE(has_own(left_out));
 }
 
 TEST(GpuSelectors, TellMesaByIdsAndTwinsByAddress) {
-    const std::string files = " VK_DRIVER_FILES=" + std::string{testing::kRadvManifest} +
-                              " VK_ICD_FILENAMES=" + testing::kRadvManifest;
+    const std::string files = " VK_DRIVER_FILES=" + std::string{support::kRadvManifest} +
+                              " VK_ICD_FILENAMES=" + support::kRadvManifest;
     const auto one = report_of({amd_card("0000:03:00.0", "", 0)});
     EXPECT_EQ(
         lines_of(one, 0, "vulkan"),
@@ -159,8 +159,8 @@ TEST(GpuSelectors, TellMesaByIdsAndTwinsByAddress) {
 
 TEST(GpuSelectors, HaveTheNamesOfGgml) {
     auto report = two_identical_cards();
-    const std::string files = " VK_DRIVER_FILES=" + std::string{testing::kNvidiaManifest} +
-                              " VK_ICD_FILENAMES=" + testing::kNvidiaManifest;
+    const std::string files = " VK_DRIVER_FILES=" + std::string{support::kNvidiaManifest} +
+                              " VK_ICD_FILENAMES=" + support::kNvidiaManifest;
     EXPECT_EQ(lines_of(report, 1, "ggml"),
               (Lines{"ggml stable CUDA0 | CUDA_VISIBLE_DEVICES=" + std::string{kSecondUuid},
                      "ggml index CUDA1 | CUDA_DEVICE_ORDER=PCI_BUS_ID",
@@ -176,7 +176,7 @@ TEST(EnvironmentOfAGpu, HidesWhereOnlyOtherGpusAre) {
         report_of({nvidia_card("0000:01:00.0", kFirstUuid, 0), amd_card("0000:03:00.0", "", 0)});
     const auto nvidia = environment_for(report, report.gpus[0]);
     EXPECT_EQ(nvidia.at("CUDA_VISIBLE_DEVICES"), kFirstUuid);
-    EXPECT_EQ(nvidia.at("VK_DRIVER_FILES"), testing::kNvidiaManifest);
+    EXPECT_EQ(nvidia.at("VK_DRIVER_FILES"), support::kNvidiaManifest);
     EXPECT_EQ(nvidia.at("HIP_VISIBLE_DEVICES"), "-1");
     EXPECT_EQ(nvidia.at("ROCR_VISIBLE_DEVICES"), "");
     EXPECT_FALSE(nvidia.contains("ZE_AFFINITY_MASK")) << "nothing of Intel's is here";
@@ -191,13 +191,13 @@ TEST(EnvironmentOfAGpu, HidesOthersThatNobodyAsked) {
     auto report =
         report_of({nvidia_card("0000:01:00.0", kFirstUuid, 0), amd_card("0000:03:00.0", "", 0)});
     report.gpus[0].apis.erase("cuda");
-    report.gpus[0].backends["cuda"] = testing::unclear("asleep");
+    report.gpus[0].backends["cuda"] = support::unclear("asleep");
     EXPECT_EQ(environment_for(report, report.gpus[1]).at("CUDA_VISIBLE_DEVICES"), "");
-    report.gpus[1].backends["cuda"] = testing::unclear("not-probed");
+    report.gpus[1].backends["cuda"] = support::unclear("not-probed");
     EXPECT_FALSE(environment_for(report, report.gpus[1]).contains("CUDA_VISIBLE_DEVICES"))
         << "nobody knows of this one either";
-    report.gpus[1].backends["cuda"] = testing::unusable("vendor-mismatch");
-    report.gpus[0].backends["cuda"] = testing::unusable("driver-missing");
+    report.gpus[1].backends["cuda"] = support::unusable("vendor-mismatch");
+    report.gpus[0].backends["cuda"] = support::unusable("driver-missing");
     EXPECT_FALSE(environment_for(report, report.gpus[1]).contains("CUDA_VISIBLE_DEVICES"));
 }
 
@@ -239,7 +239,7 @@ TEST(GpuSelectors, CountRocmsOpenclDevices) {
 }
 
 TEST(GpuSelectors, AreNoneForAGpuThatNothingNames) {
-    auto report = report_of({testing::management_display()});
+    auto report = report_of({support::management_display()});
     EXPECT_TRUE(gpu_selectors(report, report.gpus[0]).empty());
 }
 
@@ -285,5 +285,5 @@ TEST(SelectorFacts, AreUnknownIfNoGpuIsSelected) {
     }
 }
 
-}  // namespace
+}  // namespace gpu_selection_test
 }  // namespace gpuprobe

@@ -7,7 +7,7 @@
 /// What the manifests choose that tools/knowledge/import-manifest makes of other projects' lists:
 /// tests/data/variants/imported.
 namespace gpuprobe {
-namespace {
+namespace imported_test {
 
 using namespace testing_variants;
 
@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Choice{"LocalaiOlderDriver", "localai", "G01", "nvidia"},
                       Choice{"LocalaiAmd", "localai", "G09", "amd"},
                       Choice{"LocalaiFourGib", "localai", "G34", "default"}),
-    testing::case_name);
+    support::case_name);
 
-}  // namespace
+}  // namespace imported_test
 }  // namespace gpuprobe

@@ -13,17 +13,17 @@
 /// profiles' own are in tests/integration/scenarios.
 
 namespace gpuprobe {
-namespace {
+namespace judge_test {
 
-using testing::amd_card;
-using testing::default_profile;
-using testing::hybrid_laptop;
-using testing::intel_graphics;
-using testing::kFirstUuid;
-using testing::kSecondUuid;
-using testing::nvidia_card;
-using testing::one_nvidia_card;
-using testing::report_of;
+using support::amd_card;
+using support::default_profile;
+using support::hybrid_laptop;
+using support::intel_graphics;
+using support::kFirstUuid;
+using support::kSecondUuid;
+using support::nvidia_card;
+using support::one_nvidia_card;
+using support::report_of;
 using Names = std::vector<std::string>;
 
 Decision decide(const Profile& profile, const SelectRequest& request, const Report& report) {
@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
                       FloorRow{"NotKnown", "cuda", "glibc>=2.28",
                                "requirement-unknown,unknown-not-chosen", "vulkan"},
                       FloorRow{"OfTheHost", "cpu", "arch=aarch64", "", "cuda"}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Floors, OfTheHostHoldForTheCpuAndThoseOfAGpuDoNot) {
     const auto host = decide(default_profile(), {.require = {"arch=aarch64"}}, one_nvidia_card());
@@ -174,7 +174,7 @@ TEST(IntegratedBy, LeavesAGpuThatCountsAsDiscreteToItsOtherBackends) {
     auto profile = switched_profile();
     profile.as_discrete = {{"sycl", {"vendor=intel"}}};
     auto gpu = intel_graphics();
-    gpu.backends["sycl"] = testing::usable();
+    gpu.backends["sycl"] = support::usable();
     const auto decision =
         decide(profile, {.environment = {{"P_INTEGRATED", "1"}}}, report_of({gpu}));
     EXPECT_EQ(codes(decision, "vulkan"), "");
@@ -255,7 +255,7 @@ INSTANTIATE_TEST_SUITE_P(
                Names{"cuda", "sycl", "cpu"},
                true,
                true}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Requests, RefuseAWordOrPassItOver) {
     auto profile = asking_profile();
@@ -354,7 +354,7 @@ INSTANTIATE_TEST_SUITE_P(Table,
                                            PlatformRow{"AskedInVain", {.backend = "cuda"}, {}},
                                            PlatformRow{"SwitchedOff", {.backend = "none"}, "cpu"},
                                            PlatformRow{"Only", {.only = Names{"cpu"}}, "cpu"}),
-                         testing::case_name);
+                         support::case_name);
 
 TEST(Platform, OfTheMachineIsTheUsualAnswerAndAnUnknownOneNone) {
     const auto own = decide(portable_profile(), {.platform = "linux-amd64"}, one_nvidia_card());
@@ -398,7 +398,7 @@ INSTANTIATE_TEST_SUITE_P(
                            {{"selected", "A GPU."}, {"selected:metal", "On {gpu}."}},
                            {}},
         PlatformMessageRow{"None", {}, {}, {}}),
-    testing::case_name);
+    support::case_name);
 
 // All profiles ------------------------------------------------------------------------------------
 
@@ -406,8 +406,8 @@ Report crowded_machine() {
     auto report =
         report_of({nvidia_card("0000:41:00.0", kSecondUuid, 1),
                    amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0), intel_graphics(),
-                   nvidia_card("0000:06:00.0", kFirstUuid, 0), testing::management_display()},
-                  {testing::pocl(), testing::llvmpipe()});
+                   nvidia_card("0000:06:00.0", kFirstUuid, 0), support::management_display()},
+                  {support::pocl(), support::llvmpipe()});
     report.host = one_nvidia_card().host;
     report.host.libc = {.name = "glibc", .version = "2.36"};
     for (auto& gpu : report.gpus)
@@ -432,7 +432,7 @@ TEST(EveryProfile, AnswersTheSameInWhateverOrderTheReportIs) {
 
 TEST(BuiltinProfiles, TakeRocmWhereItsLibraryHasCode) {
     const auto set = ApplicationSet::with_builtins();
-    auto report = report_of({testing::amd_card("0000:03:00.0", "", 0)});
+    auto report = report_of({support::amd_card("0000:03:00.0", "", 0)});
     EXPECT_EQ(decide(*set.selection("ollama"), {}, report).backend, "rocm");
     for (const auto* gfx : {"gfx803", "gfx1031", "gfx1034", "gfx1103"}) {
         report.gpus[0].architecture.gfx_target = gfx;
@@ -451,7 +451,7 @@ TEST(BuiltinProfiles, UseIntegratedGpusWhereOllamaIsToldTo) {
     EXPECT_EQ(decide(profile, with_variable, intel).backend, "vulkan");
     EXPECT_EQ(decide(profile, with_variable, intel).environment.at("OLLAMA_IGPU_ENABLE"), "1");
 
-    auto amd = report_of({testing::amd_card("0000:03:00.0", "", 0)});
+    auto amd = report_of({support::amd_card("0000:03:00.0", "", 0)});
     amd.gpus[0].kind = GpuKind::Integrated;
     amd.gpus[0].architecture.gfx_target = "gfx1151";
     EXPECT_EQ(decide(profile, {}, amd).backend, "rocm");
@@ -479,10 +479,10 @@ TEST(BuiltinProfiles, SayOnceWhichDriverOllamaNeeds) {
 TEST(BuiltinProfiles, DoNotSendLlamaCppToNvidiasAndAmdsOpenCl) {
     const auto set = ApplicationSet::with_builtins();
     for (auto gpu : {nvidia_card("0000:06:00.0", kFirstUuid, 0),
-                     testing::amd_card("0000:03:00.0", "", 0), intel_graphics()}) {
+                     support::amd_card("0000:03:00.0", "", 0), intel_graphics()}) {
         const bool is_intels = gpu.vendor == "intel";
         for (auto& [name, view] : gpu.backends)
-            view = name == "opencl" ? testing::usable() : testing::unusable("driver-missing");
+            view = name == "opencl" ? support::usable() : support::unusable("driver-missing");
         EXPECT_EQ(decide(*set.selection("llama.cpp"), {}, report_of({gpu})).backend,
                   is_intels ? "opencl" : "cpu");
     }
@@ -499,5 +499,5 @@ TEST(EveryProfile, IsReadAsItIsWritten) {
     }
 }
 
-}  // namespace
+}  // namespace judge_test
 }  // namespace gpuprobe

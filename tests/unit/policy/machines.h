@@ -10,7 +10,7 @@
 #include "report/report.h"
 
 /// Reports of made-up machines, as the report room would assemble them.
-namespace gpuprobe::testing {
+namespace gpuprobe::support {
 
 inline Profile default_profile() {
     const auto set = ApplicationSet::with_builtins();
@@ -193,4 +193,4 @@ inline std::optional<std::string> fact(std::string_view name,
     return selector_fact(name, chosen(report, places));
 }
 
-}  // namespace gpuprobe::testing
+}  // namespace gpuprobe::support

@@ -6,7 +6,7 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace manifest_reading_test {
 
 constexpr const char* kHash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Table,
                                            TextRow{"UpperCase", std::string(64, 'A'), kNoHash},
                                            TextRow{"NotHexadecimal", std::string(64, 'g'), kNoHash},
                                            TextRow{"Empty", "", kNoHash}),
-                         testing::case_name);
+                         support::case_name);
 
 class Url : public ::testing::TestWithParam<TextRow> {};
 
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
                       TextRow{"Brace", "https://example.org/{a}", "not a URL"},
                       TextRow{"Backslash", "https://example.org\\a", "not a URL"},
                       TextRow{"NotAscii", "https://example.org/\xc3\xa4", "not a URL"}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Checks, WantTexts) {
     EXPECT_EQ(check_sha256(Value{1}).text(), "expected string, found integer");
@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "size: expected non-negative integer, found integer"},
         JsonRow{"Member", R"({"type":"package","color":"red"})", "color: unknown member"},
         JsonRow{"NoObject", "1", "expected object, found integer"}),
-    testing::case_name);
+    support::case_name);
 
 // Variants ----------------------------------------------------------------------------------------
 
@@ -275,5 +275,5 @@ TEST(VariantReading, TakesSixtyFourVariables) {
     EXPECT_EQ(variant_from("v", R"({"env":{"A":"\n"}})").problem, "env.A: has control characters");
 }
 
-}  // namespace
+}  // namespace manifest_reading_test
 }  // namespace gpuprobe

@@ -8,7 +8,7 @@
 #include "unit/policy/scenario.h"
 
 namespace gpuprobe {
-namespace {
+namespace manifest_test {
 
 using namespace testing_variants;
 
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"EscapeSequence", with_member(R"("version":"\u001b[2J")"),
             "version: has control characters"},
         Bad{"RulesAreNoVersion", with_member(R"("rules":"new")"), "rules: malformed"}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Platforms,
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
             "\"variants\":{\"a\\u202eb\":{}}}}}",
             "platforms.linux-x86_64.variants[\"a\xef\xbf\xbd"
             "b\"]: not a label"}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Variants,
@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
             "platforms.linux-x86_64.variants.v.url: missing"},
         Bad{"UrlWithoutHash", with_variant(R"({"url":"https://a/b"})"),
             "platforms.linux-x86_64.variants.v.sha256: missing"}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Requirements,
@@ -193,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"MemoryThatOverflows",
             with_requires(R"({"device":{"vram_min_mib":18446744073709551615}})"),
             "platforms.linux-x86_64.variants.v.requires.device.vram_min_mib: number out of range"}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Artifacts,
@@ -232,7 +232,7 @@ INSTANTIATE_TEST_SUITE_P(
             "platforms.linux-x86_64.variants.v.artifact.companions: names no variant"},
         Bad{"UnknownMember", with_artifact(R"({"type":"dir","mirror":"x"})"),
             "platforms.linux-x86_64.variants.v.artifact.mirror: unknown member"}),
-    testing::case_name);
+    support::case_name);
 
 std::string of_variants(std::size_t count) {
     std::string variants;
@@ -386,7 +386,7 @@ INSTANTIATE_TEST_SUITE_P(
         NewWord{"Scope", R"({"tier":9,"requires":{"scope":"most"}})", "scope=most"},
         NewWord{"Artifact", R"({"tier":9,"artifact":{"type":"torrent"}})",
                 "artifact.type=torrent"}),
-    testing::case_name);
+    support::case_name);
 
 /// A list of which one word must be true still has the others.
 TEST(NewerManifests, KeepAWordBesideOneThatIsNotKnown) {
@@ -420,7 +420,7 @@ INSTANTIATE_TEST_SUITE_P(
             "platforms.linux-amd64.default: unknown member"},
         Bad{"LinuxMisspelt", R"({"platforms":{"linux-x64":{}}})",
             "platforms.linux-x64: not a platform such as linux-x86_64 or linux-arm64-musl"}),
-    testing::case_name);
+    support::case_name);
 
-}  // namespace
+}  // namespace manifest_test
 }  // namespace gpuprobe

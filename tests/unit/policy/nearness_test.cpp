@@ -5,7 +5,7 @@
 #include "policy/closest_miss.h"
 
 namespace gpuprobe {
-namespace {
+namespace nearness_test {
 
 const Reason kOfOthers = because("vendor-mismatch");
 const Reason kNoCode = because("arch-not-in-build");
@@ -99,5 +99,5 @@ TEST(Obstacles, OfDifferentThingsAreAllTold) {
     EXPECT_EQ(added(kNoCode, kNoCode).size(), 2U);
 }
 
-}  // namespace
+}  // namespace nearness_test
 }  // namespace gpuprobe

@@ -9,12 +9,12 @@
 #include "unit/policy/machines.h"
 
 namespace gpuprobe {
-namespace {
+namespace override_rule_test {
 
 using Names = std::vector<std::string>;
-using testing::case_name;
-using testing::default_profile;
-using testing::gpu_at;
+using support::case_name;
+using support::default_profile;
+using support::gpu_at;
 
 Value json(std::string_view text) {
     return parse_json(text, kib(64)).value();
@@ -199,5 +199,5 @@ TEST(OverrideRule, HoldsForVariantsToo) {
     EXPECT_EQ(ask(R"({"min-memory":"8GiB"})").need, gib(8));
 }
 
-}  // namespace
+}  // namespace override_rule_test
 }  // namespace gpuprobe

@@ -7,15 +7,15 @@
 #include "unit/policy/machines.h"
 
 namespace gpuprobe {
-namespace {
+namespace predicate_test {
 
-using testing::amd_card;
-using testing::kFirstUuid;
-using testing::nvidia_card;
+using support::amd_card;
+using support::kFirstUuid;
+using support::nvidia_card;
 
 /// A machine with one NVIDIA GPU (9.0, driver 580.65.06, 140 GiB) and one AMD GPU (gfx1100).
 Report machine() {
-    auto report = testing::report_of({nvidia_card("0000:01:00.0", kFirstUuid, 0),
+    auto report = support::report_of({nvidia_card("0000:01:00.0", kFirstUuid, 0),
                                       amd_card("0000:03:00.0", "a1b2c3d4e5f60718", 0)});
     report.host.arch = "x86_64";
     report.host.os = "linux";
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"ApiOfTheDevice", "vulkan>=1.3", Truth::True},
         Row{"ApiThatIsNotInstalled", "level-zero>=1.0", Truth::False, "requirement-unmet"},
         Row{"ApiThatCrashed", "opencl>=1.0", kUnknown, "requirement-unknown", On::Amd}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Words,
@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"Platform", "platform=linux-amd64", Truth::True, "", On::None},
         Row{"Backend", "backend=cuda", Truth::True},
         Row{"NoContainer", "container=docker", Truth::False, "requirement-unmet"}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     SizesAndFlags,
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
             "vulkan"},
         Row{"HalvesNotTold", "storage-16bit", kUnknown, "requirement-unknown", On::Amd, "vulkan"},
         Row{"NeverVerified", "verified", Truth::False, "requirement-unmet"}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Alternatives,
@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"UnknownOrFalse", "driver>=1 or vendor=nvidia", kUnknown, "requirement-unknown",
             On::Amd},
         Row{"UnknownOrTrue", "driver>=1 or vendor=amd", Truth::True, "", On::Amd}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Libraries, AreUnknownWhereNobodyLookedAndMissingWhereThereAreNone) {
     auto report = machine();
@@ -217,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"OrderedFlag", "fp16>true", "fp16: expected =true, =false or nothing"},
         BadRow{"FlagThatIsNone", "fp16=yes", "fp16: expected =true, =false or nothing"},
         BadRow{"TooLong", "vendor=" + std::string(250, 'a'), "a predicate of more than 256 bytes"}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Predicate, OfTheLongestSizeIsFine) {
     EXPECT_EQ(predicate_problem("vendor=" + std::string(249, 'a')), std::nullopt);
@@ -270,5 +270,5 @@ TEST(Predicate, GluesTheLesserOfAll) {
     EXPECT_EQ(test_all({"driver>=1", "vendor=nvidia"}, facts), Truth::False);
 }
 
-}  // namespace
+}  // namespace predicate_test
 }  // namespace gpuprobe

@@ -15,7 +15,7 @@
 
 /// What is written about profiles and reasons says what the program does.
 namespace gpuprobe {
-namespace {
+namespace profile_documents_test {
 
 std::string file(const std::string& path) {
     const RootedFiles files{GPUPROBE_SOURCE_DIR};
@@ -175,5 +175,5 @@ TEST(Situations, AreDocumented) {
         EXPECT_TRUE(documented.contains(name)) << name;
 }
 
-}  // namespace
+}  // namespace profile_documents_test
 }  // namespace gpuprobe

@@ -8,7 +8,7 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace profile_test {
 
 Result<Profile> parse_profile(std::string_view json) {
     auto value = parse_json(json, kMaxManifest);
@@ -258,7 +258,7 @@ INSTANTIATE_TEST_SUITE_P(
             "messages.none: a control character"},
         Row{"NestedBrace", "environment", R"({"cuda":[{"DEFAULT_GPU":"{{nvidia_uuids}}"}]})",
             "environment.cuda[0].DEFAULT_GPU: a brace without its pair"}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Profile, WithoutANeededMemberIsRefused) {
     for (const auto* member : {"schema", "name", "description", "cpu", "integrated", "strict"}) {
@@ -332,5 +332,5 @@ TEST(Profile, HasTextsWithinTheirLimits) {
     EXPECT_FALSE(parse_profile(json_line(value)));
 }
 
-}  // namespace
+}  // namespace profile_test
 }  // namespace gpuprobe

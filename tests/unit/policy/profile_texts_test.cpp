@@ -9,11 +9,11 @@
 #include "unit/policy/machines.h"
 
 namespace gpuprobe {
-namespace {
+namespace profile_texts_test {
 
-using testing::default_profile;
-using testing::one_nvidia_card;
-using testing::report_of;
+using support::default_profile;
+using support::one_nvidia_card;
+using support::report_of;
 using Names = std::vector<std::string>;
 
 Decision decide(const Profile& profile, const SelectRequest& request, const Report& report) {
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(
                       AnswerRow{"FactOfTheGpu", {{{"{driver} {vendor}", {}}}}, "570.86 nvidia"},
                       AnswerRow{"FactForEnvironments", {{{"{memory_mib}", {}}}}, "143360"},
                       AnswerRow{"UnknownFact", {{{"{kernel}", {}}}, {{"b", {}}}}, {}}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Answers, AreGivenWithoutAChoiceToo) {
     auto profile = default_profile();
@@ -85,11 +85,11 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         NothingRow{"Built", one_nvidia_card(), {.built = Names{}}, "built"},
         NothingRow{"Memory", one_nvidia_card(), {.min_memory = gib(200)}, "150.3 of 214.7"},
-        NothingRow{"Software", testing::machine_without_gpu(), {}, "software"},
+        NothingRow{"Software", support::machine_without_gpu(), {}, "software"},
         NothingRow{"NoGpu", report_of({}), {}, "no gpu"},
-        NothingRow{"DisplayOnly", report_of({testing::management_display()}), {}, "no gpu"},
+        NothingRow{"DisplayOnly", report_of({support::management_display()}), {}, "no gpu"},
         NothingRow{"Other", one_nvidia_card(), {.only = Names{"rocm"}}, "none"}),
-    testing::case_name);
+    support::case_name);
 
 // Keys and texts of messages
 // -----------------------------------------------------------------------
@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                    {{"selected", "any"}, {"selected:cuda", "{detail}"}},
                    "cuda",
                    {}}),
-    testing::case_name);
+    support::case_name);
 
 struct ProblemRow {
     const char* name;
@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
                       ProblemRow{"Escape", "none", "\x1b[31m", "a control character"},
                       ProblemRow{"Tab", "none", "a\tb", "a control character"},
                       ProblemRow{"Delete", "none", "\x7f", "a control character"}),
-    testing::case_name);
+    support::case_name);
 
 TEST(MessageProblem, IsAFactThatNoMessageMayName) {
     EXPECT_TRUE(message_problem("none", "{nvidia_uuids}"));
@@ -216,7 +216,7 @@ INSTANTIATE_TEST_SUITE_P(
         SceneRow{"FakeIgnored",
                  {.strict = true, .fake = Names{"rocm"}},
                  {"fake-ignored", "selected cuda on NVIDIA H200"}}),
-    testing::case_name);
+    support::case_name);
 
 TEST(MessagesAfterAFailure, HaveTheReportedDetail) {
     const Experience experience{.failures = {{.backend = "cuda", .detail = "out of\x1b memory"}}};
@@ -266,5 +266,5 @@ TEST(KnownRequests, AreThoseOfTheProfileElseItsBackends) {
     EXPECT_EQ(known_requests(profile), "");
 }
 
-}  // namespace
+}  // namespace profile_texts_test
 }  // namespace gpuprobe

@@ -10,7 +10,7 @@
 
 /// What the tests of other projects expect: tests/data/variants/CASES.md.
 namespace gpuprobe {
-namespace {
+namespace recommend_cases_test {
 
 using namespace testing_variants;
 
@@ -292,5 +292,5 @@ TEST(UvAmdTable, GivesEveryIndexThatListsTheTarget) {
     }
 }
 
-}  // namespace
+}  // namespace recommend_cases_test
 }  // namespace gpuprobe

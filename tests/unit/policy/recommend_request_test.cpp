@@ -5,7 +5,7 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace recommend_request_test {
 
 TEST(RecommendRequest, IsReadByItsKeys) {
     const auto request = recommend_request_from(
@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
                           "request: need-mib: number out of range"},
                       Bad{"TooMany", Value::Object{{"prefer", Value{Value::Array(65, Value{"a"})}}},
                           "request: prefer: more than 64 words"}),
-    testing::case_name);
+    support::case_name);
 
-}  // namespace
+}  // namespace recommend_request_test
 }  // namespace gpuprobe

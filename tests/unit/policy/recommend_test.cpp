@@ -11,7 +11,7 @@
 
 /// The order of the chain, and that nothing else decides.
 namespace gpuprobe {
-namespace {
+namespace recommend_test {
 
 using namespace testing_variants;
 
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
             "G25",
             R"("a":{"requires":{"scope":"all","device":{"backend":"cuda"}}})",
             {}}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Order, DoesNotDependOnTheOrderOfKeysOrGpus) {
     const auto text = file("/tests/data/variants/manifests/torch-2.13.json");
@@ -339,7 +339,7 @@ INSTANTIATE_TEST_SUITE_P(
         PlatformRow{"OnlyOtherLibc", "linux-x86_64-glibc", "x86_64", "musl", std::nullopt},
         PlatformRow{"LibcUnknown", "linux-x86_64-glibc", "x86_64", std::nullopt, std::nullopt},
         PlatformRow{"OtherArchitecture", "linux-x86_64", "aarch64", "glibc", std::nullopt}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Warnings, SayWhatTheAnswerRestsOn) {
     auto report = machine("G02");
@@ -396,5 +396,5 @@ TEST(Tegra, IsASystemOnAChipByItsBusOrItsCapability) {
     EXPECT_EQ(kind_in(amd), "integrated");
 }
 
-}  // namespace
+}  // namespace recommend_test
 }  // namespace gpuprobe

@@ -7,13 +7,13 @@
 /// The scenarios in which an application reports that a choice failed, by the numbers of
 /// tests/integration/scenarios; there is no such report in a captured machine.
 namespace gpuprobe {
-namespace {
+namespace reported_scenarios_test {
 
-using testing::amd_card;
-using testing::intel_graphics;
-using testing::kFirstUuid;
-using testing::nvidia_card;
-using testing::report_of;
+using support::amd_card;
+using support::intel_graphics;
+using support::kFirstUuid;
+using support::nvidia_card;
+using support::report_of;
 using Names = std::vector<std::string>;
 
 /// The choice of a built-in profile on a machine that is otherwise fit for it.
@@ -42,7 +42,7 @@ bool was_reported(const Decision& decision, std::string_view backend) {
 
 Report nvidia_machine() {
     auto card = nvidia_card("0000:01:00.0", kFirstUuid, 0);
-    card.backends["webgpu"] = testing::usable();
+    card.backends["webgpu"] = support::usable();
     return report_of({card});
 }
 
@@ -86,5 +86,5 @@ TEST(Cyllama, C10_TurnsAMissingLibraryIntoWhatToInstall) {
               "shared object file): install Intel oneAPI runtime 2025.3, which has libsycl.so.8.");
 }
 
-}  // namespace
+}  // namespace reported_scenarios_test
 }  // namespace gpuprobe

@@ -6,7 +6,7 @@
 #include "support/case_name.h"
 
 namespace gpuprobe {
-namespace {
+namespace request_table_test {
 
 using Names = std::vector<std::string>;
 
@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         GoodRow{"ForbidFake", R"({"forbid-fake":true})", {.forbid_fake = true}},
         GoodRow{"Gpus", R"({"gpus":["pci:0000:03:00.0"]})", {.gpus = Names{"pci:0000:03:00.0"}}},
         GoodRow{"WithoutRejected", R"({"include-rejected":false})", {.include_rejected = false}}),
-    testing::case_name);
+    support::case_name);
 
 struct BadRow {
     const char* name;
@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
                "platform: expected an operating system and a processor, like \"darwin-arm64\""},
         BadRow{"IncludeRejectedAsText", R"({"include-rejected":"no"})",
                "include-rejected: expected boolean, found string"}),
-    testing::case_name);
+    support::case_name);
 
 TEST(SelectRequest, TakesAtMost64NamesOf128Bytes) {
     Value request;
@@ -151,5 +151,5 @@ TEST(SelectRequest, EchoesLittleOfAnUnknownKey) {
     EXPECT_LT(select_request_from(request).error().text.size(), 128U);
 }
 
-}  // namespace
+}  // namespace request_table_test
 }  // namespace gpuprobe

@@ -6,7 +6,7 @@
 
 /// The request's floor: of a GPU only what computed a checked result.
 namespace gpuprobe {
-namespace {
+namespace require_verified_test {
 
 using namespace testing_variants;
 
@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
             R"("family":"cuda","requires":{"device":{"vendor":["nvidia"]}})", "cuda", "gpu"},
         Row{"NothingThatTells", R"("requires":{"device":{"vendor":["nvidia"]}})", "cuda", "cpu"},
         Row{"NoGpuAtAll", R"("note":"needs none")", "vulkan", "gpu"}),
-    testing::case_name);
+    support::case_name);
 
 TEST(RequireVerifiedAnswer, SaysWhatWasNotVerifiedAndHowItEnded) {
     auto report = machine("G02");
@@ -113,5 +113,5 @@ TEST(RequireVerifiedAnswer, IsWantedWhenCallerOrRuleWantsIt) {
     EXPECT_FALSE(under_rule({}, {}).require_verified);
 }
 
-}  // namespace
+}  // namespace require_verified_test
 }  // namespace gpuprobe

@@ -7,7 +7,7 @@
 
 /// How `requires` and `advises` of a manifest become terms: src/policy/requirement_reading.cpp.
 namespace gpuprobe {
-namespace {
+namespace requirement_reading_test {
 
 Value json(std::string_view text) {
     auto value = parse_json(text, kib(16));
@@ -90,7 +90,7 @@ INSTANTIATE_TEST_SUITE_P(
         GoodRow{"Tegra", R"({"host":{"l4t":"R36"}})", "l4t="},
         GoodRow{"Memory", R"({"host":{"memory_min_mib":1024}})", "memory_min_mib>="},
         GoodRow{"Private", R"({"host":{"x-note":[1]},"x-own":{}})", ""}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     OfADevice,
@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
         GoodRow{"Memory", R"({"device":{"vram_min_mib":8192}})", " | kinds=, vram_min_mib>="},
         GoodRow{"Alternatives", R"({"device":[{"vendor":["amd"]},{"gfx":["gfx906"]}]})",
                 " | vendor=, kinds= | kinds=, gfx runs"}),
-    testing::case_name);
+    support::case_name);
 
 // A manifest of a newer version rejects only the variants that need what is unknown here.
 INSTANTIATE_TEST_SUITE_P(
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
                 " | rocm.below never, kinds=, rocm within"},
         GoodRow{"Member", R"({"network":{},"display":{}})", " ! display ! network"},
         GoodRow{"Scope", R"({"scope":"half"})", " ! scope=half"}),
-    testing::case_name);
+    support::case_name);
 
 // Problems ----------------------------------------------------------------------------------------
 
@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"Gfx", R"({"device":{"gfx":["navi"]}})",
                "device.gfx[0]: not a target such as gfx1100"},
         BadRow{"ScopeIsNoLabel", R"({"scope":"a b"})", "scope: neither any nor all"}),
-    testing::case_name);
+    support::case_name);
 
 // Values and order --------------------------------------------------------------------------------
 
@@ -273,5 +273,5 @@ TEST(Requirements, TakeSixteenAlternativesAndNoMore) {
     EXPECT_EQ(with(17), "device: needs 1 to 16 alternatives");
 }
 
-}  // namespace
+}  // namespace requirement_reading_test
 }  // namespace gpuprobe

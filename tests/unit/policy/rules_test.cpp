@@ -8,7 +8,7 @@
 #include "unit/policy/scenario.h"
 
 namespace gpuprobe {
-namespace {
+namespace rules_test {
 
 std::vector<KernelTarget> targets(std::string_view text) {
     std::vector<KernelTarget> list;
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"EmptyListsRunNowhere", "", "", "8.0", "12.8", KernelFit::NoCode},
         Row{"UnknownCapability", "8.0", "8.0", "?", "12.8", KernelFit::CapabilityUnknown},
         Row{"NoCudaDevice", "8.0", "8.0", "-", "12.8", KernelFit::NoCuda}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Ptx,
@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"FamilyRefusesAnotherMajor", "", "10.0f", "12.0", "12.8", KernelFit::NoCode},
         Row{"CudaUnknown", "", "7.5", "9.0", "?", KernelFit::CudaUnknown},
         Row{"NoDriver", "", "7.5", "9.0", "-", KernelFit::NoCuda}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     PtxOfAVersion,
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"NewerThanTheTable", "", "7.5@99.0", "9.0", "13.0", KernelFit::PtxNeedsNewerCuda},
         Row{"BothNewerThanTheTable", "", "7.5@99.0", "9.0", "99.0", KernelFit::CudaUnknown},
         Row{"CudaOfVersionUnknown", "", "7.5@9.1", "9.0", "?", KernelFit::CudaUnknown}),
-    testing::case_name);
+    support::case_name);
 
 KernelFit fit_of_silent(std::string_view toolkit, std::string_view capability) {
     return fit_of({.toolkit = version(toolkit)},
@@ -157,12 +157,12 @@ INSTANTIATE_TEST_SUITE_P(Table,
                                            Floor{"ElevenFirst", "11.0", "450.36.06"},
                                            Floor{"PatchOfElevenFirst", "11.0.3", "450.36.06"},
                                            Floor{"BeforeCompatibility", "10.1", "418.39"}),
-                         testing::case_name);
+                         support::case_name);
 
 TEST(CudaFloor, OfAToolkitThatIsNotInTheTableIsNotKnown) {
     EXPECT_EQ(testing_variants::rules().cuda_floor(version("14.0")), std::nullopt);
     EXPECT_EQ(testing_variants::rules().cuda_floor(version("7.5")), std::nullopt);
 }
 
-}  // namespace
+}  // namespace rules_test
 }  // namespace gpuprobe

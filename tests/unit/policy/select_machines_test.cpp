@@ -12,21 +12,21 @@
 
 /// Whole machines, from report to answer.
 namespace gpuprobe {
-namespace {
+namespace select_machines_test {
 
-using testing::amd_card;
-using testing::default_profile;
-using testing::hybrid_laptop;
-using testing::intel_graphics;
-using testing::kFirstUuid;
-using testing::kSecondUuid;
-using testing::llvmpipe;
-using testing::machine_without_gpu;
-using testing::management_display;
-using testing::nvidia_card;
-using testing::pocl;
-using testing::report_of;
-using testing::two_identical_cards;
+using support::amd_card;
+using support::default_profile;
+using support::hybrid_laptop;
+using support::intel_graphics;
+using support::kFirstUuid;
+using support::kSecondUuid;
+using support::llvmpipe;
+using support::machine_without_gpu;
+using support::management_display;
+using support::nvidia_card;
+using support::pocl;
+using support::report_of;
+using support::two_identical_cards;
 using Environment = std::map<std::string, std::string>;
 using Names = std::vector<std::string>;
 
@@ -62,7 +62,7 @@ TEST(MachineWithoutGpu, GetsTheCpuAndANamedReasonForEverythingElse) {
     EXPECT_EQ(detail_of(decision, "vulkan", "software-rasterizer"),
               (Value{Value::Object{{"name", "llvmpipe (LLVM 15.0.6, 256 bits)"},
                                    {"api", "vulkan"},
-                                   {"driver", testing::kLavapipeManifest}}}));
+                                   {"driver", support::kLavapipeManifest}}}));
     EXPECT_EQ(*detail_of(decision, "opencl", "software-rasterizer").find("name"),
               Value{"pthread-Intel(R) Xeon(R)"});
     for (const auto* backend : {"cuda", "rocm", "sycl"})
@@ -109,8 +109,8 @@ TEST(HybridLaptop, UsesItsDiscreteCard) {
     const auto vulkan = decide(hybrid_laptop(), {.backend = "vulkan"});
     EXPECT_EQ(vulkan.gpus, Names{"pci:0000:01:00.0"});
     EXPECT_EQ(vulkan.environment,
-              hidden_but({"vulkan"}, {{"VK_DRIVER_FILES", testing::kNvidiaManifest},
-                                      {"VK_ICD_FILENAMES", testing::kNvidiaManifest}}));
+              hidden_but({"vulkan"}, {{"VK_DRIVER_FILES", support::kNvidiaManifest},
+                                      {"VK_ICD_FILENAMES", support::kNvidiaManifest}}));
 }
 
 TEST(AmdMachine, UsesRocmByUniqueId) {
@@ -123,12 +123,12 @@ TEST(AmdMachine, UsesRocmByUniqueId) {
 
 TEST(AmdMachine, WithoutRocmUsesVulkan) {
     auto report = report_of({amd_card("0000:03:00.0", "A1B2C3D4E5F60718", 0)});
-    report.gpus[0].backends["rocm"] = testing::unusable("no-permission");
+    report.gpus[0].backends["rocm"] = support::unusable("no-permission");
     const auto decision = decide(report);
     EXPECT_EQ(decision.backend, "vulkan");
     EXPECT_EQ(decision.environment,
-              hidden_but({"vulkan"}, {{"VK_DRIVER_FILES", testing::kRadvManifest},
-                                      {"VK_ICD_FILENAMES", testing::kRadvManifest},
+              hidden_but({"vulkan"}, {{"VK_DRIVER_FILES", support::kRadvManifest},
+                                      {"VK_ICD_FILENAMES", support::kRadvManifest},
                                       {"MESA_VK_DEVICE_SELECT", "1002:744c!"}}));
 }
 
@@ -166,7 +166,7 @@ TEST(TwoIdenticalCards, AreToldApart) {
 
 /// The reasons of each Vulkan candidate that its GPU is not the only one the program sees.
 std::vector<std::string> seen_beside(const char* reader, const Report& report) {
-    auto profile = testing::default_profile();
+    auto profile = support::default_profile();
     profile.backends = {"vulkan"};
     profile.reads = {reader};
     std::vector<std::string> all;
@@ -186,7 +186,7 @@ TEST(TwoIdenticalCards, AreOneForWhoeverReadsTheVulkanLoadersVariablesAlone) {
 
 /// A program that passes on a variable which nothing says how to set.
 TEST(TwoIdenticalCards, AreOneWhereAProgramCanBeToldNothing) {
-    auto profile = testing::default_profile();
+    auto profile = support::default_profile();
     profile.backends = {"vulkan"};
     profile.reads = Names{};
     const auto warnings_of = [&profile] {
@@ -204,7 +204,7 @@ TEST(TwoIdenticalCards, AreOneWhereAProgramCanBeToldNothing) {
 }
 
 TEST(TwoIdenticalCards, AreTakenInTheOrderThatTheCallerNames) {
-    auto profile = testing::default_profile();
+    auto profile = support::default_profile();
     profile.backends = {"vulkan"};
     profile.reads = Names{"ggml-vulkan"};
     const auto variables_for = [&profile](const Names& gpus) {
@@ -281,5 +281,5 @@ TEST(Select, IsWrittenAndReadBack) {
     EXPECT_EQ(*again, decision);
 }
 
-}  // namespace
+}  // namespace select_machines_test
 }  // namespace gpuprobe

@@ -7,7 +7,7 @@
 /// What is published for other platforms only is not offered on this one.
 
 namespace gpuprobe {
-namespace {
+namespace select_question_test {
 
 using namespace testing_variants;
 
@@ -111,5 +111,5 @@ TEST(Published, ForAnotherLibraryOfCIsRefusedHere) {
     EXPECT_EQ(choice(report, application).backend, "cuda");
 }
 
-}  // namespace
+}  // namespace select_question_test
 }  // namespace gpuprobe

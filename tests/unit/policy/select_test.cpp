@@ -9,21 +9,21 @@
 #include "unit/policy/machines.h"
 
 namespace gpuprobe {
-namespace {
+namespace select_test {
 
-using testing::amd_card;
-using testing::default_profile;
-using testing::hybrid_laptop;
-using testing::intel_graphics;
-using testing::kFirstUuid;
-using testing::llvmpipe;
-using testing::machine_without_gpu;
-using testing::nvidia_card;
-using testing::report_of;
-using testing::two_identical_cards;
-using testing::unclear;
-using testing::unusable;
-using testing::usable;
+using support::amd_card;
+using support::default_profile;
+using support::hybrid_laptop;
+using support::intel_graphics;
+using support::kFirstUuid;
+using support::llvmpipe;
+using support::machine_without_gpu;
+using support::nvidia_card;
+using support::report_of;
+using support::two_identical_cards;
+using support::unclear;
+using support::unusable;
+using support::usable;
 using Names = std::vector<std::string>;
 
 constexpr const char* kFirst = "pci:0000:06:00.0";
@@ -96,7 +96,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {"inconclusive", "unknown-not-chosen"}},
         FactRow{
             "UnclearWithoutAReason", {}, Verdict::Unknown, {"not-probed", "unknown-not-chosen"}}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Select, TakesABackendThatTheReportLeavesOutForUnknown) {
     auto report = one_nvidia_card();
@@ -219,7 +219,7 @@ INSTANTIATE_TEST_SUITE_P(
                   one_less(gib(8)),
                   Verdict::Rejected,
                   {"too-little-memory"}}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Select, SaysHowMuchMemoryThereIsAndHowMuchIsNeeded) {
     auto report = one_nvidia_card();
@@ -237,7 +237,7 @@ TEST(Select, AsksNothingOfUnknownMemoryWithoutAFloor) {
 }
 
 TEST(Select, NeverUsesADisplayOnlyGpu) {
-    auto display = testing::management_display();
+    auto display = support::management_display();
     display.backends["vulkan"] = usable();
     const auto decision = decide(report_of({display}, {llvmpipe()}));
     EXPECT_EQ(decision.backend, "cpu");
@@ -423,7 +423,7 @@ TEST(Select, TakesUnlikeGpusTogetherWhereTheyAreNamed) {
     const Names turned = {"pci:0000:41:00.0", kFirst};
     EXPECT_EQ(decide(report, {.gpus = turned}).gpus, turned);
     EXPECT_EQ(decide(report, {.gpus = turned}).environment.at("CUDA_VISIBLE_DEVICES"),
-              std::string{testing::kSecondUuid} + "," + testing::kFirstUuid);
+              std::string{support::kSecondUuid} + "," + support::kFirstUuid);
     report.gpus[1].backends["cuda"] = unusable("not-listed");
     EXPECT_EQ(decide(report, {.gpus = turned}).gpus, Names{kFirst});
 }
@@ -494,7 +494,7 @@ INSTANTIATE_TEST_SUITE_P(
                              {.gpus = Names{"first"}},
                              ErrorCode::UnknownDevice,
                              "gpus: first: no such GPU"}),
-    testing::case_name);
+    support::case_name);
 
 // Experience --------------------------------------------------------------------------------------
 
@@ -533,7 +533,7 @@ INSTANTIATE_TEST_SUITE_P(
         FailureRow{"OfAnotherBackend", {{.backend = "vulkan"}}, "cuda", {kFirst, kSecond}},
         FailureRow{
             "OfABackendThatTheProfileLacks", {{.backend = "metal"}}, "cuda", {kFirst, kSecond}}),
-    testing::case_name);
+    support::case_name);
 
 TEST(Select, SaysWhatTheApplicationReported) {
     const Experience experience{
@@ -596,5 +596,5 @@ TEST(Select, RefusesToForceABackendThatTheProfileDoesNotHave) {
     EXPECT_EQ(decision.error().text, "request: backend: rocm: none of cuda, webgpu, cpu-rust");
 }
 
-}  // namespace
+}  // namespace select_test
 }  // namespace gpuprobe

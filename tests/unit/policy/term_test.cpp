@@ -7,7 +7,7 @@
 #include "unit/policy/scenario.h"
 
 namespace gpuprobe {
-namespace {
+namespace term_test {
 
 using namespace testing_variants;
 
@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"MemoryOneByteShort", nvidia, R"({"host":{"memory_min_mib":1024}})", Truth::False,
             [](Report& report) { report.host.memory.total = Bytes{mib(1024).count - 1}; }},
         Row{"MemoryUnknown", nvidia, R"({"host":{"memory_min_mib":1024}})", Truth::Unknown}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Device,
@@ -197,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(
             R"({"device":{"cuda":{"toolkit":"13.0","min_driver":"590"}}})", Truth::False},
         Row{"CapabilityOnAmd", amd, R"({"device":{"cuda":{"toolkit":"12.0","sass":["8.9"]}}})",
             Truth::False}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     DeviceOfOtherVendors,
@@ -271,7 +271,7 @@ INSTANTIATE_TEST_SUITE_P(
             Truth::False},
         Row{"FalseBeatsUnknown", amd,
             R"({"host":{"memory_min_mib":1},"device":{"backend":"cuda"}})", Truth::False}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     NotSupported,
@@ -290,7 +290,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"ForUsAlone", nvidia,
             R"({"x-note":1,"host":{"x-note":1},"device":{"x-note":1,"cuda":{"toolkit":"12.0","x-a":1}}})",
             Truth::True}),
-    testing::case_name);
+    support::case_name);
 
 TEST(UnsupportedPredicate, IsNamed) {
     const auto answer = recommend(needing(R"({"device":{"cuda":{"toolkit":"12.0","lto":true}}})"),
@@ -340,5 +340,5 @@ TEST(VariantReasons, OfAMissingVulkanLoaderAreNotThatItIsTooOld) {
     EXPECT_EQ(std::ranges::count(reasons, "loader-missing", &Reason::code), 1);
 }
 
-}  // namespace
+}  // namespace term_test
 }  // namespace gpuprobe

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace text_template_test {
 
 /// Knows "a" and "b".
 std::optional<std::string> word(std::string_view name) {
@@ -44,5 +44,5 @@ TEST(Sentence, LeavesOutAnUnknownPartUpToItsEnd) {
     EXPECT_EQ(filled_sentence("x[", word), "x");
 }
 
-}  // namespace
+}  // namespace text_template_test
 }  // namespace gpuprobe

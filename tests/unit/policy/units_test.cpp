@@ -9,13 +9,13 @@
 #include "unit/policy/machines.h"
 
 namespace gpuprobe {
-namespace {
+namespace units_test {
 
-using testing::amd_card;
-using testing::default_profile;
-using testing::kFirstUuid;
-using testing::nvidia_card;
-using testing::report_of;
+using support::amd_card;
+using support::default_profile;
+using support::kFirstUuid;
+using support::nvidia_card;
+using support::report_of;
 using Names = std::vector<std::string>;
 
 constexpr const char* kLarge = "pci:0000:06:00.0/mig-1";
@@ -140,5 +140,5 @@ TEST(PartitionSelectors, CountKfdsNodesWhereRocmWasNotAsked) {
     EXPECT_EQ(place_of_second(), std::nullopt) << "ROCm was asked, and does not list it";
 }
 
-}  // namespace
+}  // namespace units_test
 }  // namespace gpuprobe

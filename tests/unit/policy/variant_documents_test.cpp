@@ -9,7 +9,7 @@
 
 /// What is written about variants and reasons says what the program does.
 namespace gpuprobe {
-namespace {
+namespace variant_documents_test {
 
 using testing_variants::document;
 using testing_variants::file;
@@ -42,5 +42,5 @@ TEST(VariantsSchema, HasThePredicatesThatAreReadAndDocumented) {
         }
 }
 
-}  // namespace
+}  // namespace variant_documents_test
 }  // namespace gpuprobe

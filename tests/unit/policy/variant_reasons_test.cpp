@@ -6,7 +6,7 @@
 
 /// Of a variant's alternatives one is told, on each GPU.
 namespace gpuprobe {
-namespace {
+namespace variant_reasons_test {
 
 using namespace testing_variants;
 
@@ -129,5 +129,5 @@ TEST(CudaKernels, ThatWaitsForADriverIsNotCalledMissing) {
     EXPECT_TRUE(has_reason(why, "driver-missing"));
 }
 
-}  // namespace
+}  // namespace variant_reasons_test
 }  // namespace gpuprobe

@@ -5,7 +5,7 @@
 #include "probe/worker_answer.h"
 
 namespace gpuprobe {
-namespace {
+namespace frame_test {
 
 std::vector<std::string> pieces() {
     FrameWriter writer;
@@ -250,5 +250,5 @@ TEST(FrameWriter, WritesAtMost256Devices) {
     EXPECT_TRUE(reader.is_complete());
 }
 
-}  // namespace
+}  // namespace frame_test
 }  // namespace gpuprobe

@@ -20,7 +20,7 @@
 #include "probe/worker_sandbox.h"
 
 namespace gpuprobe {
-namespace {
+namespace launcher_test {
 
 /// Waits for the worker and gives its answer.
 ProbeResult answer_of(Worker& worker, const ProbeTarget& target) {
@@ -368,5 +368,5 @@ TEST(AWorker, TellsItsExitAgainWhenAskedAgain) {
     (*worker)->kill();
 }
 
-}  // namespace
+}  // namespace launcher_test
 }  // namespace gpuprobe

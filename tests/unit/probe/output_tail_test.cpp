@@ -4,7 +4,7 @@
 #include "probe/worker_answer.h"
 
 namespace gpuprobe {
-namespace {
+namespace output_tail_test {
 
 using Lines = std::vector<std::string>;
 
@@ -43,5 +43,5 @@ TEST(OutputTail, IsEmptyWhenNothingWasPrinted) {
     EXPECT_TRUE(OutputTail{}.lines().empty());
 }
 
-}  // namespace
+}  // namespace output_tail_test
 }  // namespace gpuprobe

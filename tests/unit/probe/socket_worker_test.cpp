@@ -17,7 +17,7 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe {
-namespace {
+namespace socket_worker_test {
 
 using scripted::WorkerSocket;
 
@@ -74,7 +74,7 @@ protected:
         return result;
     }
 
-    testing::TemporaryFolder folder_ = {};
+    support::TemporaryFolder folder_ = {};
     SpawnLauncher spawn_{"/proc/self/exe", ""};
     SpawnLauncher* stand_in_ = nullptr;
     std::vector<std::string> complaints_ = {};
@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(Workers,
                                            Case{"FloodFrames", "flood-frames", Outcome::Failed},
                                            Case{"ChildHoldsPipes", "child-holds-pipes",
                                                 Outcome::Answered}),
-                         testing::case_name);
+                         support::case_name);
 
 TEST_F(Socket, KillsAWorkerThatMissesItsDeadline) {
     for (const auto* script : {"hang", "stop", "close-everything", "flood-output"})
@@ -335,5 +335,5 @@ TEST(ServeWorker, AnswersRootAndItsPeerOnly) {
     EXPECT_EQ(status, 0);
 }
 
-}  // namespace
+}  // namespace socket_worker_test
 }  // namespace gpuprobe

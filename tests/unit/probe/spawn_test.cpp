@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 namespace gpuprobe {
-namespace {
+namespace spawn_test {
 
 constexpr int kFirstOwnFd = 10;
 
@@ -178,5 +178,5 @@ TEST(Spawn, LimitsTheWorker) {
     EXPECT_EQ(status_of(*started), 0);
 }
 
-}  // namespace
+}  // namespace spawn_test
 }  // namespace gpuprobe

@@ -20,7 +20,7 @@
 #include "probe/worker_answer.h"
 
 namespace gpuprobe {
-namespace {
+namespace supervisor_test {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
@@ -493,5 +493,5 @@ TEST(Supervisor, LetsOthersHaveTheirTurnWhileAWorkerFloodsItsFrames) {
     EXPECT_GE(turns, 32) << "8 MiB, of which a turn takes a quarter of one at most";
 }
 
-}  // namespace
+}  // namespace supervisor_test
 }  // namespace gpuprobe

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace target_test {
 
 /// A machine's files in a temporary folder.
 class Tree {
@@ -211,5 +211,5 @@ TEST(AManifestName, TellsTheProcessor) {
 }
 #endif
 
-}  // namespace
+}  // namespace target_test
 }  // namespace gpuprobe

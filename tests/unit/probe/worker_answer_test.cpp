@@ -8,7 +8,7 @@
 #include "base/value.h"
 
 namespace gpuprobe {
-namespace {
+namespace worker_answer_test {
 
 const ProbeTarget kTarget{.api = "vulkan", .driver = "/icd.json"};
 
@@ -259,5 +259,5 @@ TEST(Transcript, ScrubsThePhase) {
     EXPECT_LT(note.size(), 100U);
 }
 
-}  // namespace
+}  // namespace worker_answer_test
 }  // namespace gpuprobe

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 namespace gpuprobe {
-namespace {
+namespace worker_reaper_test {
 
 /// A keeper and its worker, which waits. With `leaves`, the worker has a child in another session.
 struct Kept {
@@ -92,5 +92,5 @@ INSTANTIATE_TEST_SUITE_P(AndItsWorker, Keeper, ::testing::Bool(), [](const auto&
     return row.param ? std::string{"WithAChildThatLeft"} : std::string{"Alone"};
 });
 
-}  // namespace
+}  // namespace worker_reaper_test
 }  // namespace gpuprobe

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace worker_sandbox_test {
 
 TEST(WorkerEnvironment, ShowsVulkanOneDriverAndNoLayer) {
     const ProbeTarget target{.api = "vulkan", .driver = "/icd.d/a.json"};
@@ -49,5 +49,5 @@ TEST(EnvironmentBlock, IsSortedText) {
               (std::vector<std::string>{"A=", "B=2=3"}));
 }
 
-}  // namespace
+}  // namespace worker_sandbox_test
 }  // namespace gpuprobe

@@ -22,7 +22,7 @@
 
 /// The causes of data/knowledge/causes on the machines that they name, and on every place.
 namespace gpuprobe::testing_properties {
-namespace {
+namespace causes_test {
 
 std::string text_of_file(const std::string& path) {
     std::ifstream file{path};
@@ -494,5 +494,5 @@ TEST(Causes, AskNobodyForSudoWhoIsRoot) {
     }
 }
 
-}  // namespace
+}  // namespace causes_test
 }  // namespace gpuprobe::testing_properties

@@ -13,7 +13,7 @@
 
 /// What occurs in an answer is declared somewhere.
 namespace gpuprobe::testing_properties {
-namespace {
+namespace closed_tables_test {
 
 Plan plan_of(const Report& report) {
     return planned({.need = gib(4)}, report);
@@ -143,5 +143,5 @@ TEST(ClosedTables, TheSchemaFindsWhatIsWrong) {
     EXPECT_EQ(schema.problem_in(no_word), "source: none of the words");
 }
 
-}  // namespace
+}  // namespace closed_tables_test
 }  // namespace gpuprobe::testing_properties

@@ -19,7 +19,7 @@
 /// No value of a machine runs as code when a reader pastes a fix or a command: each cause and each
 /// reason, on each place, with values that try to.
 namespace gpuprobe::testing_properties {
-namespace {
+namespace commands_test {
 
 /// In each value that tries to run something.
 constexpr std::string_view kMark = "CANARY";
@@ -181,7 +181,7 @@ private:
         std::filesystem::create_symlink(program, folder_.path() + "/bin/" + name, exists);
     }
 
-    testing::TemporaryFolder folder_;
+    support::TemporaryFolder folder_;
 };
 
 TEST(Commands, AnUnquotedValueWouldBeSeen) {
@@ -211,7 +211,7 @@ TEST(Commands, AValueIsOneWordOrNone) {
         ASSERT_EQ(word.has_value(), may_be_word) << value;
         if (!word)
             continue;
-        testing::TemporaryFolder folder;
+        support::TemporaryFolder folder;
         for (const auto* shell : {"dash", "bash", "zsh -f", "fish --no-config"}) {
             if (std::system(
                     ("command -v " + std::string{shell}.substr(0, 4) + " >/dev/null").c_str()) != 0)
@@ -227,5 +227,5 @@ TEST(Commands, AValueIsOneWordOrNone) {
     }
 }
 
-}  // namespace
+}  // namespace commands_test
 }  // namespace gpuprobe::testing_properties

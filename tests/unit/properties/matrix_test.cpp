@@ -15,7 +15,7 @@
 /// Every application on every recorded machine: what select, recommend, env and plan answer, side
 /// by side. Where two of them differ one has a reason; the table counts which.
 namespace gpuprobe::testing_properties {
-namespace {
+namespace matrix_test {
 
 /// One application's line of the table.
 struct Row {
@@ -216,5 +216,5 @@ TEST(Matrix, OfApplicationsAndRecordedMachinesHasNothingUnexplained) {
             << name;
 }
 
-}  // namespace
+}  // namespace matrix_test
 }  // namespace gpuprobe::testing_properties

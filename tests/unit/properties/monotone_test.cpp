@@ -9,7 +9,7 @@
 
 /// Who has more is not answered worse.
 namespace gpuprobe::testing_properties {
-namespace {
+namespace monotone_test {
 
 enum class Level { Nothing, Cpu, Gpu };
 
@@ -253,5 +253,5 @@ TEST(Monotone, MemoryMakesNoChoiceWorse) {
     });
 }
 
-}  // namespace
+}  // namespace monotone_test
 }  // namespace gpuprobe::testing_properties

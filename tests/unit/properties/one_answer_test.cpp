@@ -15,7 +15,7 @@
 
 /// Whoever is asked gives the same answer, or one of them says why not.
 namespace gpuprobe::testing_properties {
-namespace {
+namespace one_answer_test {
 
 bool is_accepted_on(const Decision& decision, const std::string& gpu) {
     return std::ranges::any_of(decision.candidates, [&gpu](const Candidate& candidate) {
@@ -399,5 +399,5 @@ TEST(Environments, OfEveryApplicationThatWeBringSayWhatItReads) {
         EXPECT_TRUE(profile.reads) << profile.name;
 }
 
-}  // namespace
+}  // namespace one_answer_test
 }  // namespace gpuprobe::testing_properties

@@ -8,7 +8,7 @@
 
 /// The order in which a machine is found changes no answer.
 namespace gpuprobe::testing_properties {
-namespace {
+namespace order_test {
 
 MachineFixture shuffled(MachineFixture fixture, Dice& dice) {
     dice.shuffle(fixture.machine.devices);
@@ -90,5 +90,5 @@ TEST(Order, OfAReportChangesNoExport) {
     });
 }
 
-}  // namespace
+}  // namespace order_test
 }  // namespace gpuprobe::testing_properties

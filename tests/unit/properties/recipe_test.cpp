@@ -9,7 +9,7 @@
 
 /// The mixed machines are of every kind that is worth trying.
 namespace gpuprobe::testing_properties {
-namespace {
+namespace recipe_test {
 
 bool is_numbered(const std::string& path) {
     return std::isdigit(static_cast<unsigned char>(path.back())) != 0;
@@ -142,5 +142,5 @@ TEST(MixedMachines, AreMadeSmaller) {
     EXPECT_TRUE(least.mishaps.empty());
 }
 
-}  // namespace
+}  // namespace recipe_test
 }  // namespace gpuprobe::testing_properties

@@ -10,7 +10,7 @@
 
 /// Nothing is said that the report itself refutes.
 namespace gpuprobe::testing_properties {
-namespace {
+namespace refuted_test {
 
 // Nodes -------------------------------------------------------------------------------------------
 
@@ -146,5 +146,5 @@ TEST(Refuted, VulkanIsNotOnlySoftwareBesideAGpuThatUsesIt) {
     });
 }
 
-}  // namespace
+}  // namespace refuted_test
 }  // namespace gpuprobe::testing_properties

@@ -6,7 +6,7 @@
 
 /// What is not known is null, and what is hidden is nowhere.
 namespace gpuprobe::testing_properties {
-namespace {
+namespace unknown_test {
 
 /// Calls `use` with the path and value of each member of a document.
 template <class Use>
@@ -111,5 +111,5 @@ TEST(Redaction, LeavesNoIdentifierOfAClosedGpu) {
     });
 }
 
-}  // namespace
+}  // namespace unknown_test
 }  // namespace gpuprobe::testing_properties

@@ -8,7 +8,7 @@
 /// An answer that takes no GPU says so where there is one, and why, and any other does not. What is
 /// right is told here by codes, not by what the program knows of them.
 namespace gpuprobe::testing_properties {
-namespace {
+namespace unused_gpu_test {
 
 using Codes = std::set<std::string_view>;
 const Codes kForOthers{"vendor-mismatch", "not-in-profile-for-vendor", "display-only"};
@@ -235,5 +235,5 @@ TEST(UnusedGpu, IsToldByEveryRecommendation) {
     });
 }
 
-}  // namespace
+}  // namespace unused_gpu_test
 }  // namespace gpuprobe::testing_properties

@@ -7,7 +7,7 @@
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace access_test {
 
 constexpr std::uint32_t kRender = 105;
 constexpr std::uint32_t kAlice = 1000;
@@ -229,5 +229,5 @@ TEST(AccessClass, IsSharedByThoseToWhomTheSameIsOpen) {
     EXPECT_NE(access_class(report, someone()), access_class(report, {.uid = kAlice}));
 }
 
-}  // namespace
+}  // namespace access_test
 }  // namespace gpuprobe::test

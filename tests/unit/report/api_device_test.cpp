@@ -6,7 +6,7 @@
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace api_device_test {
 
 constexpr const char* kSerial = "1234567890abcdef";
 
@@ -296,5 +296,5 @@ TEST(ListedDevices, AreThoseOfQueriesInAnOrderOfTheirContent) {
     EXPECT_EQ(devices[1].facts->index, 1U);
 }
 
-}  // namespace
+}  // namespace api_device_test
 }  // namespace gpuprobe::test

@@ -8,7 +8,7 @@
 #include "base/text.h"
 
 namespace gpuprobe {
-namespace {
+namespace api_table_test {
 
 TEST(LibraryInfo, SaysWhoseASonameIs) {
     const auto driver = library_info("libcuda.so.1");
@@ -58,5 +58,5 @@ TEST(ApiOfCode, KnowsTheWordsOfBuilds) {
         EXPECT_EQ(api_of_code(word), std::nullopt) << word;
 }
 
-}  // namespace
+}  // namespace api_table_test
 }  // namespace gpuprobe

@@ -11,7 +11,7 @@
 
 /// What holds for every report, tried on machines made of few, colliding and contradictory parts.
 namespace gpuprobe::test {
-namespace {
+namespace assemble_test {
 
 class Dice {
 public:
@@ -198,5 +198,5 @@ TEST(Accelerators, AreNoGpus) {
     EXPECT_EQ(report.accelerators.front().name, "8086:7d1d");
 }
 
-}  // namespace
+}  // namespace assemble_test
 }  // namespace gpuprobe::test

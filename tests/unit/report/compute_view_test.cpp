@@ -6,7 +6,7 @@
 #include "unit/report/instances.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace compute_view_test {
 
 TEST(ComputeView, GivesEachInstanceInTheFormOfAGpu) {
     const auto report = with_cuda_on(kInstance);
@@ -96,5 +96,5 @@ TEST(KeyByAddress, NamesAGpuWithAKnownAddress) {
     EXPECT_EQ(key_by_address(Gpu{.id = "cuda:0"}), std::nullopt);
 }
 
-}  // namespace
+}  // namespace compute_view_test
 }  // namespace gpuprobe::test

@@ -14,7 +14,7 @@
 #include "support/places.h"
 
 namespace gpuprobe {
-namespace {
+namespace fact_table_test {
 
 constexpr FactInfo serial(FactSpecificity specificity) {
     return {
@@ -320,5 +320,5 @@ TEST(FactTable, IsWhatTheDocumentationShows) {
             << row.key << " is in no section";
 }
 
-}  // namespace
+}  // namespace fact_table_test
 }  // namespace gpuprobe

@@ -6,7 +6,7 @@
 #include "base/value.h"
 
 namespace gpuprobe {
-namespace {
+namespace facts_test {
 
 Value json(std::string_view text) {
     auto value = parse_json(text, mib(16));
@@ -233,5 +233,5 @@ TEST(ProbeResult, TakesAtMost256Devices) {
     EXPECT_FALSE(with(257));
 }
 
-}  // namespace
+}  // namespace facts_test
 }  // namespace gpuprobe

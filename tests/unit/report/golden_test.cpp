@@ -13,7 +13,7 @@
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace golden_test {
 
 std::string golden_path(const MachineFixture& fixture) {
     return GPUPROBE_SOURCE_DIR "/tests/data/golden/report-" + fixture.name + ".json";
@@ -92,5 +92,5 @@ TEST(ParseReport, RefusesAnotherSchema) {
     EXPECT_FALSE(parse_report(json_line(value)));
 }
 
-}  // namespace
+}  // namespace golden_test
 }  // namespace gpuprobe::test

@@ -7,7 +7,7 @@
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace gpu_views_test {
 
 constexpr const char* kGpu = "pci:0000:01:00.0";
 
@@ -334,5 +334,5 @@ TEST(Probes, CountOnceWhenRunAgain) {
     EXPECT_EQ(gpu_at(report, kGpu).backends.at("cuda").usable, true);
 }
 
-}  // namespace
+}  // namespace gpu_views_test
 }  // namespace gpuprobe::test

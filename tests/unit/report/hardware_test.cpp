@@ -6,7 +6,7 @@
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace hardware_test {
 
 /// A device id that no vendor of these tests has, for what the rules say.
 constexpr const char* kUnlisted = "fff0";
@@ -198,5 +198,5 @@ TEST(VirtualGpu, IsRecognizedByChipOrDriver) {
     EXPECT_TRUE(is_virtual_gpu(mmio));
 }
 
-}  // namespace
+}  // namespace hardware_test
 }  // namespace gpuprobe::test

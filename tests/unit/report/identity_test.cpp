@@ -9,7 +9,7 @@
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace identity_test {
 
 constexpr const char* kCard = "pci:0000:01:00.0";
 constexpr const char* kSerial = "1234567890abcdef";
@@ -189,5 +189,5 @@ TEST(TitleOfIds, IsNone) {
     EXPECT_EQ(title_of(gpu), std::nullopt);
 }
 
-}  // namespace
+}  // namespace identity_test
 }  // namespace gpuprobe::test

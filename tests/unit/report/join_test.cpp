@@ -9,7 +9,7 @@
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace join_test {
 
 /// The machine and probes of a test, and how they join.
 struct Inputs {
@@ -392,5 +392,5 @@ TEST(Join, IsNotWeakAgainstAnotherComputeCapability) {
     }
 }
 
-}  // namespace
+}  // namespace join_test
 }  // namespace gpuprobe::test

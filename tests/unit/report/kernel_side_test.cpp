@@ -5,7 +5,7 @@
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace kernel_side_test {
 
 constexpr const char* kCard = "pci:0000:00:06.0";
 
@@ -119,5 +119,5 @@ TEST(KernelDriver, HasTheVersionOfNvidiasVulkanDriver) {
     EXPECT_EQ(gpu_at(assembled(fixture), kCard).driver.version, std::nullopt);
 }
 
-}  // namespace
+}  // namespace kernel_side_test
 }  // namespace gpuprobe::test

@@ -7,7 +7,7 @@
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace kind_test {
 
 /// A device id that no vendor of these tests has, for what the rules say.
 constexpr const char* kUnlisted = "fff0";
@@ -213,5 +213,5 @@ TEST(KindOf, NeverCallsAHypervisorsDeviceReal) {
     EXPECT_EQ(kind_of_hardware(device), GpuKind::Virtual);
 }
 
-}  // namespace
+}  // namespace kind_test
 }  // namespace gpuprobe::test

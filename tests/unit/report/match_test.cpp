@@ -7,7 +7,7 @@
 
 /// Whether one record of an API can be one device: src/report/match.cpp.
 namespace gpuprobe::test {
-namespace {
+namespace match_test {
 
 /// The record as the driver of one Vulkan probe lists it.
 ApiDevice by_driver(const DeviceFacts& facts) {
@@ -208,5 +208,5 @@ TEST(SimilarSizes, AllowFivePercentOrHalfAGibibyte) {
     EXPECT_FALSE(similar_sizes(gib(100), gib(94)));
 }
 
-}  // namespace
+}  // namespace match_test
 }  // namespace gpuprobe::test

@@ -7,7 +7,7 @@
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace memory_test {
 
 using Memory = std::tuple<std::optional<Bytes>, std::optional<Bytes>, std::optional<Bytes>>;
 
@@ -243,5 +243,5 @@ TEST(MemoryOf, SaysWhenItWasFree) {
     EXPECT_EQ(found(gpu).memory.free_at, kProbed);
 }
 
-}  // namespace
+}  // namespace memory_test
 }  // namespace gpuprobe::test

@@ -8,7 +8,7 @@
 #include "unit/report/instances.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace partition_test {
 
 std::vector<Partition> partitions_with(const char* mig_devices) {
     return gpu_at(assembled(scene_with(mig_devices)), kCard).partitions;
@@ -321,5 +321,5 @@ TEST(MigProfile, IsReadFromTheNameOrWorkedOut) {
     EXPECT_EQ(mig_profile("NVIDIA H100", Partition{}, board), std::nullopt);
 }
 
-}  // namespace
+}  // namespace partition_test
 }  // namespace gpuprobe::test

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace pci_address_test {
 
 std::optional<PciAddress> parsed(std::string_view text) {
     return parse_text(text, std::type_identity<PciAddress>{});
@@ -109,5 +109,5 @@ TEST(PciAddress, OrdersByDomainThenBusThenDeviceThenFunction) {
     EXPECT_LT((PciAddress{0, 1, 0, 0}), (PciAddress{0, 1, 0, 1}));
 }
 
-}  // namespace
+}  // namespace pci_address_test
 }  // namespace gpuprobe

@@ -16,7 +16,7 @@
 #include "support/places.h"
 
 namespace gpuprobe {
-namespace {
+namespace reason_table_test {
 
 const std::string kSource = GPUPROBE_SOURCE_DIR;
 
@@ -251,5 +251,5 @@ TEST(ReasonTable, DeclaresTheDetailsThatTheSourcesGive) {
     EXPECT_GT(calls, 60U);
 }
 
-}  // namespace
+}  // namespace reason_table_test
 }  // namespace gpuprobe

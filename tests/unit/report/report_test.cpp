@@ -9,7 +9,7 @@
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace report_test {
 
 TEST(Ranking, PutsWhatComputesFirst) {
     const auto order = [](std::vector<HardwareDevice> devices, std::vector<ProbeResult> probes) {
@@ -172,5 +172,5 @@ TEST(ParseReport, ReadsWhatIsWritten) {
     }
 }
 
-}  // namespace
+}  // namespace report_test
 }  // namespace gpuprobe::test

@@ -5,7 +5,7 @@
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace software_test {
 
 struct NameCase {
     const char* name;
@@ -49,5 +49,5 @@ INSTANTIATE_TEST_SUITE_P(
                  "llvmpipe (LLVM 15.0.6, 256 bits)"}),
     [](const auto& row) { return std::string{row.param.name}; });
 
-}  // namespace
+}  // namespace software_test
 }  // namespace gpuprobe::test

@@ -8,7 +8,7 @@
 #include "unit/report/machines.h"
 
 namespace gpuprobe::test {
-namespace {
+namespace trials_test {
 
 constexpr const char* kWhere = "0000:00:06.0";
 
@@ -260,5 +260,5 @@ TEST(DeviceKey, IsTheAddressWhereTheApiHasOne) {
     EXPECT_EQ(device_key({}), std::nullopt);
 }
 
-}  // namespace
+}  // namespace trials_test
 }  // namespace gpuprobe::test

@@ -6,9 +6,9 @@
 #include "support/memory_files.h"
 
 namespace gpuprobe {
-namespace {
+namespace admission_test {
 
-using ::gpuprobe::testing::MemoryFiles;
+using ::gpuprobe::support::MemoryFiles;
 
 class HandClock final : public Clock {
 public:
@@ -291,5 +291,5 @@ TEST(InlineBudget, ForgetsTheFirstSenderForOneMoreThanItRemembers) {
     EXPECT_TRUE(budget.take(":1.0", Bytes{1}));
 }
 
-}  // namespace
+}  // namespace admission_test
 }  // namespace gpuprobe

@@ -4,7 +4,7 @@
 #include "service/answers.h"
 
 namespace gpuprobe {
-namespace {
+namespace answer_cache_test {
 
 using Answers = AnswerCache<int>;
 
@@ -65,5 +65,5 @@ TEST(AnswerCache, TellsQuestionsApartByApplicationAndRequest) {
     EXPECT_NE(ask("a", "strict"), ask("a", "built"));
 }
 
-}  // namespace
+}  // namespace answer_cache_test
 }  // namespace gpuprobe

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace answers_test {
 
 bus::BusEncoding encoding() {
     return spelling_for([](const std::string& id) { return "/" + id; });
@@ -175,5 +175,5 @@ TEST(NoMatchMessage, IsOneShortLine) {
     EXPECT_EQ(no_match_message(decision).find('\n'), std::string::npos);
 }
 
-}  // namespace
+}  // namespace answers_test
 }  // namespace gpuprobe

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 namespace gpuprobe {
-namespace {
+namespace daemon_process_test {
 
 TEST(SealedFile, IsReadFromItsStartAndCannotBeChanged) {
     const auto file = sealed_file("test", "content");
@@ -24,5 +24,5 @@ TEST(SealedFile, MayBeEmpty) {
     EXPECT_TRUE(sealed_file("test", ""));
 }
 
-}  // namespace
+}  // namespace daemon_process_test
 }  // namespace gpuprobe

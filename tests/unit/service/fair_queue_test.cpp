@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace fair_queue_test {
 
 constexpr Payer kAnna{.id = 1000, .standing = Standing::User, .rank = 1};
 constexpr Payer kBert{.id = 1001, .standing = Standing::User, .rank = 2};
@@ -266,5 +266,5 @@ TEST_F(FairQueueTest, ACallMayAddCallsOfItsOwnPayer) {
     EXPECT_TRUE(queue.is_free());
 }
 
-}  // namespace
+}  // namespace fair_queue_test
 }  // namespace gpuprobe

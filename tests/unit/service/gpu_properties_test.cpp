@@ -4,7 +4,7 @@
 #include "service/answers.h"
 
 namespace gpuprobe {
-namespace {
+namespace gpu_properties_test {
 
 Gpu radeon() {
     Gpu gpu{.id = "pci:0000:03:00.0", .kind = GpuKind::Discrete, .vendor = "amd", .name = "Navi"};
@@ -104,5 +104,5 @@ TEST(GpuProperties, HaveUnitsWithoutWhatOnlySomeMaySee) {
     EXPECT_EQ(partition_path("/gpu/pci_0000_03_00_0", "mig-1.1"), "/gpu/pci_0000_03_00_0/mig_1_1");
 }
 
-}  // namespace
+}  // namespace gpu_properties_test
 }  // namespace gpuprobe

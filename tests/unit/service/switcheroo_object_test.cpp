@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace switcheroo_object_test {
 
 using Words = std::vector<std::string>;
 
@@ -117,5 +117,5 @@ INSTANTIATE_TEST_SUITE_P(Table,
                                            NameRow{"None", {}, {}, "Unknown Graphics Controller"}),
                          [](const auto& row) { return std::string{row.param.name}; });
 
-}  // namespace
+}  // namespace switcheroo_object_test
 }  // namespace gpuprobe

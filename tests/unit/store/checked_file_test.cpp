@@ -6,9 +6,9 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::store {
-namespace {
+namespace checked_file_test {
 
-using testing::TemporaryFolder;
+using support::TemporaryFolder;
 
 class CheckedFileTest : public ::testing::Test {
 protected:
@@ -69,5 +69,5 @@ TEST_F(CheckedFileTest, SetsAsideWhatItCannotRead) {
     EXPECT_EQ(RootedFiles{}.read(path_ + ".broken", kib(1)).value(), "precious");
 }
 
-}  // namespace
+}  // namespace checked_file_test
 }  // namespace gpuprobe::store

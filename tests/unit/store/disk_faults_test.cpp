@@ -18,10 +18,10 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::store {
-namespace {
+namespace disk_faults_test {
 
-using testing::FailingDisk;
-using testing::TemporaryFolder;
+using support::FailingDisk;
+using support::TemporaryFolder;
 
 namespace fs = std::filesystem;
 
@@ -302,5 +302,5 @@ TEST_F(OddFile, EveryTruncationAndEveryFlippedBitIsRefused) {
     }
 }
 
-}  // namespace
+}  // namespace disk_faults_test
 }  // namespace gpuprobe::store

@@ -5,9 +5,9 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::store {
-namespace {
+namespace fingerprint_test {
 
-using testing::TemporaryFolder;
+using support::TemporaryFolder;
 
 const Machine kMachine{
     .host = {.kernel = "6.1.0"},
@@ -106,5 +106,5 @@ TEST(TrialFingerprint, ChangesWithTheProcessorWhereThatComputes) {
     EXPECT_NE(trial_print_of(machine, false), trial_print_of(kMachine, false));
 }
 
-}  // namespace
+}  // namespace fingerprint_test
 }  // namespace gpuprobe::store

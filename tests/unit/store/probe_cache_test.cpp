@@ -8,9 +8,9 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::store {
-namespace {
+namespace probe_cache_test {
 
-using testing::TemporaryFolder;
+using support::TemporaryFolder;
 
 CachedProbes some_probes() {
     DeviceFacts device{.index = 0, .name = "NVIDIA H200", .pci = PciAddress{.device = 6}};
@@ -117,5 +117,5 @@ TEST_F(ProbeCacheTest, FailsToSaveWithoutAFolderAndSaysWhere) {
     EXPECT_NE(saved.error().text.find("/none/probes"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace probe_cache_test
 }  // namespace gpuprobe::store

@@ -8,9 +8,9 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::store {
-namespace {
+namespace probe_history_test {
 
-using testing::TemporaryFolder;
+using support::TemporaryFolder;
 namespace fs = std::filesystem;
 using std::chrono::hours;
 using std::chrono::minutes;
@@ -328,5 +328,5 @@ TEST_F(QuarantineTest, WorksInAFolderThatIsNotThere) {
     EXPECT_NE(quarantine.find(kVulkan), nullptr);
 }
 
-}  // namespace
+}  // namespace probe_history_test
 }  // namespace gpuprobe::store

@@ -5,9 +5,9 @@
 #include "support/temporary_folder.h"
 
 namespace gpuprobe::store {
-namespace {
+namespace state_files_test {
 
-using testing::TemporaryFolder;
+using support::TemporaryFolder;
 
 Override preferring(const char* backend) {
     Override entry{.set_at = WallTime{Duration{1700000000000000}}, .set_by = 1000};
@@ -222,5 +222,5 @@ TEST(Outcomes, OfABrokenFileAreNone) {
     EXPECT_TRUE(outcomes.failed(failure_of(kAnna)));
 }
 
-}  // namespace
+}  // namespace state_files_test
 }  // namespace gpuprobe::store

@@ -8,9 +8,9 @@
 #include "watch/processes.h"
 
 namespace gpuprobe::watch {
-namespace {
+namespace process_tree_test {
 
-using ::gpuprobe::testing::MemoryFiles;
+using ::gpuprobe::support::MemoryFiles;
 
 std::string stat_of(pid_t pid, pid_t parent, std::uint64_t started, char state = 'S') {
     std::string text = std::to_string(pid) + " (a (b) c) " + state + " " + std::to_string(parent);
@@ -174,5 +174,5 @@ TEST(ProcessTree, TakesAProcessThatGoesWhileItLooksOrSaysNonsense) {
     EXPECT_EQ(pids(tree.look()), (Pids{50}));
 }
 
-}  // namespace
+}  // namespace process_tree_test
 }  // namespace gpuprobe::watch

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe::watch {
-namespace {
+namespace processes_test {
 
 DrmClient client_of(const std::string& lines) {
     const auto client =
@@ -122,5 +122,5 @@ TEST(DrmClientTest, TakesWhatIsCutOffAnywhereAndRegionsWithoutEnd) {
     EXPECT_EQ(client_of(endless).on_device, Bytes{64});
 }
 
-}  // namespace
+}  // namespace processes_test
 }  // namespace gpuprobe::watch

@@ -8,9 +8,9 @@
 #include "support/memory_files.h"
 
 namespace gpuprobe::watch {
-namespace {
+namespace watcher_test {
 
-using ::gpuprobe::testing::MemoryFiles;
+using ::gpuprobe::support::MemoryFiles;
 using std::chrono::seconds;
 
 constexpr pid_t kRoot = 50;
@@ -358,5 +358,5 @@ TEST(Watcher, DoubtsAProcessThatMayNotBeLookedInto) {
               (Uses{{.device = "nvidia-1", .memory = mib(600), .processes = 1}}));
 }
 
-}  // namespace
+}  // namespace watcher_test
 }  // namespace gpuprobe::watch

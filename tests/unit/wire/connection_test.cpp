@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe::bus {
-namespace {
+namespace connection_test {
 
 /// A loop with one timer, which ends by hand.
 class OneTimer final : public EventLoop {
@@ -91,5 +91,5 @@ TEST_F(RefusalsTest, ComeAtOnceWhenTooManyWait) {
     EXPECT_EQ(sent, std::vector<std::string>{":1.2 5 too many"});
 }
 
-}  // namespace
+}  // namespace connection_test
 }  // namespace gpuprobe::bus

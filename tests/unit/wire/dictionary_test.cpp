@@ -9,7 +9,7 @@
 #include "support/case_name.h"
 
 namespace gpuprobe::bus {
-namespace {
+namespace dictionary_test {
 
 using sdbus::Variant;
 
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "[{\"k\":1}]"},
         Received{"DeepestAllowed", [] { return Variant{nested(kMaxReceivedDepth)}; },
                  "{\"in\":{\"in\":{\"in\":{}}}}"}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(
     Bad,
@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
                  nullptr},
         Received{"TooMany", [] { return Variant{std::vector<std::string>(kMaxReceived + 1, "x")}; },
                  nullptr}),
-    testing::case_name);
+    support::case_name);
 
 TEST(ValueFrom, NamesTheKeyAtFault) {
     const auto value = value_from(Dictionary{{"built", Variant{sdbus::Struct<bool>{true}}}});
@@ -161,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Sent{"Integers", Value{Value::Array{Value{1}}}, "ax"},
                       Sent{"Objects", Value{Value::Array{object_of("k", Value{1})}}, "aa{sv}"},
                       Sent{"Mixed", Value{Value::Array{Value{"a"}, Value{1}}}, "av"}),
-    testing::case_name);
+    support::case_name);
 
 TEST(DataFrom, ReadsBackWhatWasSentInItsOrder) {
     const char* const json =
@@ -197,5 +197,5 @@ TEST(VariantFrom, CutsOffWhatIsTooDeep) {
     EXPECT_EQ(signature_in(variant_from(list)), "av");
 }
 
-}  // namespace
+}  // namespace dictionary_test
 }  // namespace gpuprobe::bus

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe {
-namespace {
+namespace gpuprobe_test {
 
 using namespace std::string_literals;
 
@@ -237,5 +237,5 @@ TEST(ClientJson, TakesNull) {
     ::gpuprobe_free(nullptr);
 }
 
-}  // namespace
+}  // namespace gpuprobe_test
 }  // namespace gpuprobe

@@ -7,7 +7,7 @@
 #include "wire/dictionary.h"
 
 namespace gpuprobe::bus {
-namespace {
+namespace record_test {
 
 Value parsed(const char* json) {
     auto value = parse_json(json, kib(4));
@@ -136,5 +136,5 @@ TEST(Record, HoldsOnlyTextThatTheBusTakes) {
     EXPECT_EQ(variables.begin()->second, "V\xEF\xBF\xBD");
 }
 
-}  // namespace
+}  // namespace record_test
 }  // namespace gpuprobe::bus

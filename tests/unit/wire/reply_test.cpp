@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe::bus {
-namespace {
+namespace reply_test {
 
 TEST(ErrorNames, LeadBackToTheirCode) {
     for (int code = 0; code <= static_cast<int>(ErrorCode::Internal); ++code)
@@ -65,5 +65,5 @@ TEST(SdbusError, HasItsNameAndNoBadBytes) {
     EXPECT_EQ(error.getMessage(), "x\xEF\xBF\xBD");
 }
 
-}  // namespace
+}  // namespace reply_test
 }  // namespace gpuprobe::bus

@@ -6,7 +6,7 @@
 #include "wire/sdbus.h"
 
 namespace gpuprobe::bus {
-namespace {
+namespace text_test {
 
 #define R "\xEF\xBF\xBD"
 
@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"ThreeBytes", "\xE0\xA0\x80\xE2\x82\xAC", "\xE0\xA0\x80\xE2\x82\xAC"},
                       Case{"FourBytes", "\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
                       Case{"LastAllowed", "\xF4\x8F\xBF\xBD", "\xF4\x8F\xBF\xBD"}),
-    testing::case_name);
+    support::case_name);
 
 INSTANTIATE_TEST_SUITE_P(Bad,
                          BusText,
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(Bad,
                                            Case{"AstralNonCharacter", "\xF0\x9F\xBF\xBE", R},
                                            Case{"BeyondUnicode", "\xF4\x90\x80\x80", R},
                                            Case{"NeverALead", "\xFF\xFE", R R}),
-                         testing::case_name);
+                         support::case_name);
 
 TEST(BusText, CutsAtACharacter) {
     EXPECT_EQ(bus_text("ab\xC3\xA9", Bytes{4}), "ab\xC3\xA9");
@@ -63,5 +63,5 @@ TEST(BusText, IsValidWhereverATextIsCut) {
         EXPECT_NO_THROW(sdbus::Variant{bus_text(text.substr(0, length))}) << length;
 }
 
-}  // namespace
+}  // namespace text_test
 }  // namespace gpuprobe::bus

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace gpuprobe::varlink {
-namespace {
+namespace varlink_test {
 
 using namespace std::string_view_literals;
 
@@ -68,5 +68,5 @@ TEST(Reply, IsOneMessage) {
               "{\"error\":\"a.B\",\"parameters\":{},\"continues\":true}\0"sv);
 }
 
-}  // namespace
+}  // namespace varlink_test
 }  // namespace gpuprobe::varlink
