@@ -15,7 +15,7 @@ import tempfile
 import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-os.environ.setdefault("GPUPROBE_BIN", str(SOURCE / "build/dev/src"))
+os.environ.setdefault("GPUPROBE_BIN", str(SOURCE / "build/test/src"))
 os.environ.setdefault("GPUPROBE_SOURCE", str(SOURCE))
 sys.path.append(str(SOURCE / "tests/integration/socket"))
 from socket_case import DAEMON, Client, Refused  # noqa: E402

@@ -6,7 +6,7 @@ answers.json.xz, so that a change of the code shows each answer that it changes.
 Usage: golden.py check [PART/PARTS]   compares; prints "machine, question, path: before -> after" and ends with 1
        golden.py accept               freezes the answers as they are now
        golden.py show MACHINE [WORD]  prints the frozen answers of a machine whose question has the word
-The program is the one of GPUPROBE_BIN (build/dev/src without it).
+The program is the one of GPUPROBE_BIN (build/test/src without it).
 """
 import concurrent.futures
 import json
@@ -64,7 +64,7 @@ def parsed(text):
 
 
 def answer(machine, question, home):
-    program = pathlib.Path(os.environ.get("GPUPROBE_BIN", SOURCE / "build/dev/src")) / "gpuprobectl"
+    program = pathlib.Path(os.environ.get("GPUPROBE_BIN", SOURCE / "build/test/src")) / "gpuprobectl"
     run = subprocess.run([program, "--replay", f"tests/data/machines/{machine}", *question], cwd=SOURCE,
                          env={"HOME": home, "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}, capture_output=True,
                          text=True, timeout=60, stdin=subprocess.DEVNULL, check=False)

@@ -6,7 +6,7 @@ import struct
 import subprocess
 import tempfile
 
-BIN = os.path.abspath(os.environ.get("GPUPROBE_BIN", "build/dev/src"))
+BIN = os.path.abspath(os.environ.get("GPUPROBE_BIN", "build/test/src"))
 KINDS = {1: "phase", 2: "runtime", 3: "device", 4: "done", 5: "confined", 6: "known"}
 
 

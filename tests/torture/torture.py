@@ -40,8 +40,8 @@ def arguments(words):
     parser.add_argument("--real", action="store_true",
                         help="--runs with this machine's own drivers, whose workers are killed at random moments")
     parser.add_argument("--seed", type=int, default=1, help="other numbers do other things (1)")
-    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/dev", metavar="DIR",
-                        help="what was built (build/dev), or a folder with the programs themselves")
+    parser.add_argument("--bin", type=pathlib.Path, default=ROOT / "build/test", metavar="DIR",
+                        help="what was built (build/test), or a folder with the programs themselves")
     parser.add_argument("--replay", type=pathlib.Path, default=ROOT / "tests/data/machines/nvidia-h200-1",
                         metavar="DIR", help="the captured machine that --calls, --flood and --fuzz ask about")
     parser.add_argument("--deadline-ms", type=int, metavar="MS", help="of a worker (1000; 15000 with --real)")

@@ -21,7 +21,7 @@ BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
 MACHINE = SOURCE / "tests/data/machines/nvidia-h200-1"
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
 # Run by their own tests, which take minutes; Debian 12 has no varlinkctl, and the machine with Debian 13 runs it (tests/system/guest).
-ELSEWHERE = ("varlinkctl", "tools/quickstart", "tools/test", "tools/tour", "git clone", "sudo ")
+ELSEWHERE = ("varlinkctl", "tools/build", "tools/quickstart", "tools/test", "tools/tour", "git clone", "sudo ")
 
 
 README = SOURCE / "README.md"
