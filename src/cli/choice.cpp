@@ -381,7 +381,7 @@ void add_build(const InstalledBuild& build, Value& request) {
     for (const auto& part : build.parts) {
         request["needs"][part.name] = to_value(part.needs);
         request["brings"][part.name] = to_value(part.brings);
-        request["code"][part.name] = to_value(part.code);
+        request["kernels"][part.name] = to_value(part.kernels);
     }
     // A build without GPU backends uses the CPU.
     if (build.parts.empty() && !request.find("built"))
@@ -395,7 +395,7 @@ Status read_build(const Context& context, Value& request) {
     if (!path)
         return Done{};
     // The options and the files would contradict each other.
-    for (const auto* key : {"needs", "brings", "code"})
+    for (const auto* key : {"needs", "brings", "kernels"})
         if (request.find(key))
             return Error{
                 ErrorCode::InvalidRequest,

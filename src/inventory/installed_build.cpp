@@ -249,7 +249,7 @@ private:
     struct Gathered {
         std::set<std::string> needs = {};
         std::set<std::string> brings = {};
-        std::set<std::string> code = {};
+        std::set<std::string> kernels = {};
         std::set<Api> apis = {};
         std::optional<Version> glibc = {};
     };
@@ -273,7 +273,7 @@ private:
         for (const auto& soname : object.file.needed)
             gather(object, soname, out);
         for (const auto& word : object.file.code) {
-            out.code.insert(word);
+            out.kernels.insert(word);
             if (const auto api = api_of_code(word))
                 out.apis.insert(*api);
         }
@@ -288,14 +288,14 @@ private:
             gather(*object, all);
         // Add the words of all APIs: some are used without kernels or libraries that reveal it.
         for (const auto api : all.apis)
-            all.code.insert(std::string{info_of(api).word});
+            all.kernels.insert(std::string{info_of(api).word});
         if (all.glibc)
             all.needs.insert("glibc>=" + text_of(*all.glibc));
         used = std::move(all.apis);
         return {.name = scrubbed(relative(root.folder + "/" + root.name), 128),
                 .needs = limited(all.needs),
                 .brings = limited(all.brings),
-                .code = limited(all.code)};
+                .kernels = limited(all.kernels)};
     }
 
     [[nodiscard]] static std::vector<std::string> limited(const std::set<std::string>& words) {
@@ -310,7 +310,7 @@ private:
     void add_part(InstalledPart part, InstalledBuild& build) {
         const auto is_same = [&part](const InstalledPart& other) {
             return other.needs == part.needs && other.brings == part.brings &&
-                   other.code == part.code;
+                   other.kernels == part.kernels;
         };
         if (std::ranges::any_of(build.parts, is_same))
             return;

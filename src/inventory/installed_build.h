@@ -15,7 +15,7 @@ struct InstalledPart {
     std::vector<std::string> needs = {};   ///< sonames that the build lacks, and "glibc>=2.34"
     std::vector<std::string> brings = {};  ///< sonames of GPU libraries that the build bundles
     /// As ObjectFile::code, and the word of each API that the part uses.
-    std::vector<std::string> code = {};
+    std::vector<std::string> kernels = {};
     bool operator==(const InstalledPart&) const = default;
 };
 

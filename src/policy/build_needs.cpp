@@ -90,7 +90,7 @@ std::vector<Reason> unverified(const Variant& variant,
 namespace {
 
 /// Maximum length of a word about a build in bytes.
-constexpr std::size_t kMaxCodeWord = 256;
+constexpr std::size_t kMaxBuildWord = 256;
 
 bool is_soname(std::string_view word) {
     return word.find(".so") != std::string_view::npos;
@@ -106,7 +106,7 @@ std::optional<KernelTarget> cuda_target(std::string_view digits) {
     return parse_text(std::string_view{text}, std::type_identity<KernelTarget>{});
 }
 
-/// The meaning of one word of code.
+/// The meaning of one word about kernels.
 struct KernelWord {
     std::optional<Api> api = {};  ///< nullopt for an invalid word
     std::optional<KernelTarget> cubin = {};
@@ -114,22 +114,22 @@ struct KernelWord {
     std::optional<GfxTarget> gfx = {};
 };
 
-/// Parses a word of code. An invalid target has no API.
-KernelWord code_word(std::string_view word) {
+/// Parses a word about kernels. An invalid target has no API.
+KernelWord kernel_word(std::string_view word) {
     constexpr std::string_view kCubin = "sm_";
     constexpr std::string_view kPtx = "compute_";
-    KernelWord code;
+    KernelWord kernel;
     if (word.starts_with(kCubin))
-        code.cubin = cuda_target(word.substr(kCubin.size()));
+        kernel.cubin = cuda_target(word.substr(kCubin.size()));
     else if (word.starts_with(kPtx))
-        code.ptx = cuda_target(word.substr(kPtx.size()));
+        kernel.ptx = cuda_target(word.substr(kPtx.size()));
     else if (word.starts_with("gfx"))
-        code.gfx = parse_text(word, std::type_identity<GfxTarget>{});
+        kernel.gfx = parse_text(word, std::type_identity<GfxTarget>{});
     else
-        code.api = api_of_code(word);
-    if (code.cubin || code.ptx || code.gfx)
-        code.api = api_of_code(word);
-    return code;
+        kernel.api = api_of_code(word);
+    if (kernel.cubin || kernel.ptx || kernel.gfx)
+        kernel.api = api_of_code(word);
+    return kernel;
 }
 
 /// One part of a build with its parsed words.
@@ -153,20 +153,21 @@ public:
 
     void add_brought(const std::string& word) { add_library(library_info(word), word); }
 
-    void add_code(const std::string& word) {
-        const auto code = code_word(word);
-        if (code.api)
-            apis_.insert(*code.api);
-        if (code.cubin)
-            sass_.push_back(*code.cubin);
-        if (code.ptx) {
-            ptx_.push_back(*code.ptx);
+    void add_kernel(const std::string& word) {
+        const auto kernel = kernel_word(word);
+        if (kernel.api)
+            apis_.insert(*kernel.api);
+        if (kernel.cubin)
+            sass_.push_back(*kernel.cubin);
+        if (kernel.ptx) {
+            ptx_.push_back(*kernel.ptx);
             // PTX needs a driver of the CUDA major version that introduced its ISA version.
-            if (const auto made = code.ptx->isa ? rules_.cuda_of_ptx(*code.ptx->isa) : std::nullopt)
+            if (const auto made =
+                    kernel.ptx->isa ? rules_.cuda_of_ptx(*kernel.ptx->isa) : std::nullopt)
                 raise_toolkit(Version{{made->major()}});
         }
-        if (code.gfx)
-            gfx_.push_back(*code.gfx);
+        if (kernel.gfx)
+            gfx_.push_back(*kernel.gfx);
         // Generic SPIR-V is compiled for any AMD GPU.
         takes_any_gfx_ = takes_any_gfx_ || word == "amdgcnspirv";
     }
@@ -174,7 +175,7 @@ public:
     /// The APIs that the part uses; empty if no word names one.
     [[nodiscard]] const std::set<Api>& apis() const { return apis_; }
     /// Whether the part has kernels for the API.
-    [[nodiscard]] bool has_code(Api api) const {
+    [[nodiscard]] bool has_kernels(Api api) const {
         return api == Api::Cuda ? !sass_.empty() || !ptx_.empty()
                                 : api == Api::Hip && (!gfx_.empty() || takes_any_gfx_);
     }
@@ -203,7 +204,7 @@ public:
             needs.terms.push_back({.fact = FactId::GfxTarget,
                                    .relation = Relation::Runs,
                                    .need = gfx_,
-                                   .name = "code"});
+                                   .name = "kernels"});
         return needs;
     }
 
@@ -229,11 +230,11 @@ private:
                              .relation = Relation::DriverOf,
                              .need = CudaDriverNeed{.toolkit = toolkit_},
                              .name = "needs"});
-        if (has_code(Api::Cuda))
+        if (has_kernels(Api::Cuda))
             terms.push_back({.fact = FactId::ComputeCapability,
                              .relation = Relation::Runs,
                              .need = CudaKernels{.sass = sass_, .ptx = ptx_},
-                             .name = "code"});
+                             .name = "kernels"});
     }
 
     std::string name_;
@@ -255,7 +256,7 @@ std::vector<Part> parts_of(const DescribedBuild& build,
                            const std::vector<std::string>& brings,
                            const Rules& rules) {
     std::set<std::string> names;
-    for (const auto* words : {&build.needs, &build.brings, &build.code})
+    for (const auto* words : {&build.needs, &build.brings, &build.kernels})
         for (const auto& [name, list] : *words)
             names.insert(name);
     std::vector<Part> parts;
@@ -273,7 +274,7 @@ std::vector<Part> parts_of(const DescribedBuild& build,
                 part.add_need(word);
         });
         each(build.brings, name, [&part](const auto& word) { part.add_brought(word); });
-        each(build.code, name, [&part](const auto& word) { part.add_code(word); });
+        each(build.kernels, name, [&part](const auto& word) { part.add_kernel(word); });
     }
     return parts;
 }
@@ -354,12 +355,12 @@ std::optional<std::string> need_problem(std::string_view word) {
                    ? std::nullopt
                    : std::optional<std::string>{"a need has no alternatives"};
     }
-    const bool is_plain = word.size() <= kMaxCodeWord && word.find('/') == std::string_view::npos;
+    const bool is_plain = word.size() <= kMaxBuildWord && word.find('/') == std::string_view::npos;
     return is_plain ? std::nullopt : std::optional<std::string>{"no name of a library"};
 }
 
-std::optional<std::string> code_problem(std::string_view word) {
-    if (word.size() <= kMaxCodeWord && code_word(word).api)
+std::optional<std::string> kernels_problem(std::string_view word) {
+    if (word.size() <= kMaxBuildWord && kernel_word(word).api)
         return std::nullopt;
     return "none of sm_90, compute_90@9.1, gfx1100, spirv and the words of APIs";
 }
@@ -379,8 +380,8 @@ InstalledNeeds needs_of(const DescribedBuild& build,
         for (const auto api : part.apis()) {
             // If one part has kernels, a part without any is only a helper library of it.
             const bool is_helper =
-                !part.has_code(api) && std::ranges::any_of(parts, [api](const Part& other) {
-                    return other.has_code(api);
+                !part.has_kernels(api) && std::ranges::any_of(parts, [api](const Part& other) {
+                    return other.has_kernels(api);
                 });
             if (!is_helper)
                 add(api, part.needs(api), needs);

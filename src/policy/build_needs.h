@@ -43,15 +43,15 @@ using PartWords = std::map<std::string, std::vector<std::string>>;
 
 /// The description of a build in a request.
 struct DescribedBuild {
-    PartWords needs = {};   ///< sonames and predicates
-    PartWords brings = {};  ///< bundled sonames
-    PartWords code = {};    ///< "sm_86", "compute_90@9.1", "gfx1100", "spirv", an API's word
+    PartWords needs = {};    ///< sonames and predicates
+    PartWords brings = {};   ///< bundled sonames
+    PartWords kernels = {};  ///< "sm_86", "compute_90@9.1", "gfx1100", "spirv", an API's word
     bool operator==(const DescribedBuild&) const = default;
 };
 
-/// The error in a word of DescribedBuild::needs or DescribedBuild::code; nullopt if it is valid.
+/// The error in a word of DescribedBuild::needs or DescribedBuild::kernels; nullopt if it is valid.
 std::optional<std::string> need_problem(std::string_view word);
-std::optional<std::string> code_problem(std::string_view word);
+std::optional<std::string> kernels_problem(std::string_view word);
 
 /// Whether the word is valid in Profile::brings: a backend, or a library of a GPU API without
 /// ".so".

@@ -179,12 +179,12 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
      [](const Value& v, SelectRequest& r) {
          return read_parts(v, r.installed.brings, add_as_it_is);
      }},
-    {{.key = "code",
-      .meaning = "what the build has code for: sm_90,compute_90@9.1,gfx1100",
-      .option = "--code",
+    {{.key = "kernels",
+      .meaning = "the kernels in the build: sm_90,compute_90@9.1,gfx1100",
+      .option = "--kernels",
       .placeholder = "LIST"},
      [](const Value& v, SelectRequest& r) {
-         return read_parts(v, r.installed.code, add_build_word<code_problem>);
+         return read_parts(v, r.installed.kernels, add_build_word<kernels_problem>);
      }},
     {{.key = "explain",
       .type = RequestType::Flag,

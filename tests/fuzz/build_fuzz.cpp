@@ -40,8 +40,8 @@ void check(const ObjectFile& object) {
             told.needs[""].push_back(soname);
     }
     for (const auto& word : object.code)
-        if (!code_problem(word))
-            told.code[""].push_back(word);
+        if (!kernels_problem(word))
+            told.kernels[""].push_back(word);
     (void)needs_of(told, {"rocm"}, Rules::current());
 }
 

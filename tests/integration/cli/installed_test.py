@@ -63,7 +63,7 @@ class Installed(InstalledCase):
         old = self.library("libold.so", sections={".nv_fatbin": gpu_files.cuda([86], [75, 90], (9, 0))})
         self.assertEqual(self.ask(old)["backend"], "cuda")
 
-    def test_needs_code_for_the_chip(self):
+    def test_needs_kernels_for_the_chip(self):
         other = self.library(sections={".nv_fatbin": gpu_files.cuda([75, 86])})
         self.assertIn("arch-not-in-build", self.reasons(self.ask(other)))
         own = self.library("libown.so", sections={".nv_fatbin": gpu_files.cuda([75]) + gpu_files.cuda(
@@ -96,7 +96,7 @@ class Installed(InstalledCase):
         path = self.library(needs=["libcudart.so.12"], sections=code, options=[f"-Wl,-rpath,{beside}"])
         self.assertIn("library-missing", self.reasons(self.ask(path)))
 
-    def test_reads_compressed_code_and_relocatable_code(self):
+    def test_reads_compressed_kernels_and_relocatable_kernels(self):
         for section in (".nv_fatbin", "__nv_relfatbin"):
             content = gpu_files.fatbin(gpu_files.image(gpu_files.CUBIN, 90, flags=0x8011, payload=b"\x28\xb5\x2f\xfd"))
             path = self.library("lib" + section.strip("._") + ".so", sections={section: content})
@@ -206,7 +206,7 @@ class InstalledForIntel(InstalledCase):
             answer = self.ask(path, "llama.cpp")  # the H200
             self.assertEqual((answer["backend"], "not-built" in self.reasons(answer)), ("cpu", True), section)
 
-    def test_another_section_is_no_code(self):
+    def test_another_section_has_no_kernels(self):
         for section in ("__CLANG_OFFLOAD_BUNDLE__sycl-native_cpu", ".spirv"):
             path = self.library("libx.so", (), sections={section: b"\3\2#\7"})
             self.assertIn("not-built", self.verdict(path, self.arc(section))[1], section)

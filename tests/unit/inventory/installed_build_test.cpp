@@ -38,7 +38,7 @@ TEST(InstalledBuild, TellsTheApisThatAProgramLoads) {
     ASSERT_TRUE(build);
     EXPECT_EQ(build->apis,
               (std::vector{Api::Cuda, Api::Hip, Api::LevelZero, Api::Vulkan, Api::OpenCl}));
-    EXPECT_TRUE(contains(build->parts.at(0).code, "vulkan"));
+    EXPECT_TRUE(contains(build->parts.at(0).kernels, "vulkan"));
 }
 
 }  // namespace installed_build_test

@@ -56,7 +56,7 @@ const Reason* reason(const std::vector<Reason>& reasons, ReasonCode code) {
 }
 
 constexpr const char* kOnlyNewPtx =
-    R"({"code": ["sm_86", "compute_90@9.1"], "needs": ["libcuda.so.1"]})";
+    R"({"kernels": ["sm_86", "compute_90@9.1"], "needs": ["libcuda.so.1"]})";
 
 TEST(DescribedBuild, RunsPtxOnlyWhereTheDriverKnowsItsVersion) {
     const auto old = decide(h200("580.159.04", "13.0"), kOnlyNewPtx);
@@ -70,27 +70,27 @@ TEST(DescribedBuild, RunsPtxOnlyWhereTheDriverKnowsItsVersion) {
     EXPECT_EQ(decide(h200("610.1", "13.3"), kOnlyNewPtx).backend, "cuda");
 }
 
-TEST(DescribedBuild, NeedsCodeForTheChip) {
+TEST(DescribedBuild, NeedsKernelsForTheChip) {
     const auto report = h200("580.159.04", "13.0");
-    EXPECT_EQ(decide(report, R"({"code": ["sm_90"]})").backend, "cuda");
-    EXPECT_EQ(decide(report, R"({"code": "sm_90a"})").backend, "cuda");
-    const auto other = decide(report, R"({"code": ["sm_86", "compute_100@8.0"]})");
+    EXPECT_EQ(decide(report, R"({"kernels": ["sm_90"]})").backend, "cuda");
+    EXPECT_EQ(decide(report, R"({"kernels": "sm_90a"})").backend, "cuda");
+    const auto other = decide(report, R"({"kernels": ["sm_86", "compute_100@8.0"]})");
     EXPECT_NE(other.backend, "cuda");
     EXPECT_TRUE(has_reason(against(other, "cuda"), "arch-not-in-build"));
 }
 
 TEST(DescribedBuild, NeedsTheLibrariesThatItDoesNotBring) {
-    const auto* needs = R"({"needs": ["libcudart.so.13"], "code": ["sm_90"]})";
+    const auto* needs = R"({"needs": ["libcudart.so.13"], "kernels": ["sm_90"]})";
     const auto without = decide(h200("580.159.04", "13.0"), needs);
     const auto reasons = against(without, "cuda");
     const auto* why = reason(reasons, "library-missing");
     ASSERT_NE(why, nullptr);
     EXPECT_EQ(why->detail.at("missing"), Value{Value::Array{Value{"libcudart.so.13"}}});
     EXPECT_EQ(decide(h200("580.159.04", "13.0", {"libcudart.so.13"}), needs).backend, "cuda");
-    EXPECT_EQ(
-        decide(h200("580.159.04", "13.0"), R"({"brings": ["libcudart.so.13"], "code": ["sm_90"]})")
-            .backend,
-        "cuda");
+    EXPECT_EQ(decide(h200("580.159.04", "13.0"),
+                     R"({"brings": ["libcudart.so.13"], "kernels": ["sm_90"]})")
+                  .backend,
+              "cuda");
 }
 
 TEST(DescribedBuild, ReplacesWhatTheProfileSaysOfLibraries) {
@@ -102,8 +102,8 @@ TEST(DescribedBuild, ReplacesWhatTheProfileSaysOfLibraries) {
     const auto bare = h200("580.159.04", "13.0", {"libcuda.so.1"});
     EXPECT_NE(chosen(bare, "{}"), "cuda");
     EXPECT_EQ(chosen(h200("580.159.04", "13.0", {"libcudart.so.12"}), "{}"), "cuda");
-    EXPECT_EQ(chosen(bare, R"({"brings": ["libcudart.so.13"], "code": ["sm_90"]})"), "cuda");
-    EXPECT_NE(chosen(bare, R"({"needs": ["libcudart.so.13"], "code": ["sm_90"]})"), "cuda");
+    EXPECT_EQ(chosen(bare, R"({"brings": ["libcudart.so.13"], "kernels": ["sm_90"]})"), "cuda");
+    EXPECT_NE(chosen(bare, R"({"needs": ["libcudart.so.13"], "kernels": ["sm_90"]})"), "cuda");
     auto unknown = bare;
     unknown.host.libraries = std::nullopt;
     EXPECT_EQ(chosen(unknown, "{}"), "cuda");
@@ -128,7 +128,7 @@ TEST(BuiltInOllama, IsNotHeldBackByTheDriverOfAJetson) {
 }
 
 TEST(DescribedBuild, NeedsADriverForTheToolkitThatItsLibrariesAreOf) {
-    const auto* brings = R"({"brings": ["libcudart.so.13"], "code": ["sm_90"]})";
+    const auto* brings = R"({"brings": ["libcudart.so.13"], "kernels": ["sm_90"]})";
     const auto old = decide(h200("570.86.10", "12.8"), brings);
     EXPECT_NE(old.backend, "cuda");
     EXPECT_TRUE(has_reason(against(old, "cuda"), "driver-too-old"));
@@ -145,7 +145,7 @@ TEST(DescribedBuild, IsUnknownWhereNobodyKnowsTheHostsLibraries) {
 TEST(DescribedBuild, SaysWhichLibraryMayBeMissing) {
     const auto decision =
         decide(h200("580.159.04", "13.0"),
-               R"({"needs": ["libcuda.so.1", "libown.so.2"], "code": ["sm_90"]})");
+               R"({"needs": ["libcuda.so.1", "libown.so.2"], "kernels": ["sm_90"]})");
     EXPECT_EQ(decision.backend, "cuda");
     EXPECT_TRUE(has_reason(against(decision, "cuda"), "library-not-listed"));
 }
@@ -153,16 +153,16 @@ TEST(DescribedBuild, SaysWhichLibraryMayBeMissing) {
 TEST(DescribedBuild, HasNoOtherBackends) {
     const auto report = h200("580.159.04", "13.0");
     EXPECT_TRUE(
-        has_reason(against(decide(report, R"({"code": ["sm_90"]})"), "vulkan"), "not-built"));
-    EXPECT_EQ(decide(report, R"({"code": ["gfx1100"]})").backend, "cpu");
-    EXPECT_EQ(decide(report, R"({"code": ["gfx1100"], "built": ["vulkan", "cpu"]})").backend,
+        has_reason(against(decide(report, R"({"kernels": ["sm_90"]})"), "vulkan"), "not-built"));
+    EXPECT_EQ(decide(report, R"({"kernels": ["gfx1100"]})").backend, "cpu");
+    EXPECT_EQ(decide(report, R"({"kernels": ["gfx1100"], "built": ["vulkan", "cpu"]})").backend,
               "vulkan");
 }
 
 TEST(DescribedBuild, RunsWhereOneOfItsPartsDoes) {
     const auto* parts = R"({"needs": {"v12/a.so": ["libcudart.so.12"], "v13/a.so": []},
                             "brings": {"v13/a.so": ["libcudart.so.13"]},
-                            "code": {"v12/a.so": ["sm_90"], "v13/a.so": ["sm_90"], "helper": ["cuda"]}})";
+                            "kernels": {"v12/a.so": ["sm_90"], "v13/a.so": ["sm_90"], "helper": ["cuda"]}})";
     EXPECT_EQ(decide(h200("580.159.04", "13.0"), parts).backend, "cuda");
     // With a driver that is too old for the newer one, the older is in the way of its library
     // alone.
@@ -171,12 +171,12 @@ TEST(DescribedBuild, RunsWhereOneOfItsPartsDoes) {
     EXPECT_EQ(decide(h200("570.86.10", "12.8", {"libcudart.so.12"}), parts).backend, "cuda");
 }
 
-/// A part that lacks more is told where that can be installed, and code for the chip can't.
+/// A part that lacks more is told where that can be installed, and kernels for the chip can't.
 TEST(DescribedBuild, IsToldByThePartThatIsNearest) {
     const auto decision =
         decide(h200("580.159.04", "13.0"),
                R"({"needs": {"old.so": [], "new.so": ["libcudart.so.13", "libcublas.so.13"]},
-                                     "code": {"old.so": ["sm_86"], "new.so": ["sm_90"]}})");
+                                     "kernels": {"old.so": ["sm_86"], "new.so": ["sm_90"]}})");
     const auto reasons = against(decision, "cuda");
     EXPECT_FALSE(has_reason(reasons, "arch-not-in-build"));
     const auto* why = reason(reasons, "library-missing");
@@ -185,11 +185,11 @@ TEST(DescribedBuild, IsToldByThePartThatIsNearest) {
 }
 
 TEST(DescribedBuild, TakesPredicatesAmongItsNeeds) {
-    const auto* needs = R"({"needs": ["glibc>=2.38"], "code": ["sm_90"]})";
+    const auto* needs = R"({"needs": ["glibc>=2.38"], "kernels": ["sm_90"]})";
     EXPECT_TRUE(has_reason(against(decide(h200("580.1", "13.0"), needs), "cuda"), "glibc-too-old"));
-    EXPECT_EQ(
-        decide(h200("580.1", "13.0"), R"({"needs": ["glibc>=2.34"], "code": ["sm_90"]})").backend,
-        "cuda");
+    EXPECT_EQ(decide(h200("580.1", "13.0"), R"({"needs": ["glibc>=2.34"], "kernels": ["sm_90"]})")
+                  .backend,
+              "cuda");
 }
 
 /// No code of its own says that a processor is another one: the need itself does.
@@ -204,11 +204,11 @@ TEST(DescribedBuild, NamesTheNeedThatIsNotMet) {
 }
 
 TEST(DescribedBuild, RefusesWordsThatAreNone) {
-    for (const auto* json :
-         {R"({"code": ["sm90"]})", R"({"code": ["sm_9"]})", R"({"code": ["compute_90@x"]})",
-          R"({"code": ["gfx"]})", R"({"needs": ["dir/libx.so"]})", R"({"needs": ["glibc"]})",
-          R"({"needs": ["driver>=5 or driver>=6"]})", R"({"needs": 3})",
-          R"({"needs": {"a": [1]}})"})
+    for (const auto* json : {R"({"kernels": ["sm90"]})", R"({"kernels": ["sm_9"]})",
+                             R"({"kernels": ["compute_90@x"]})", R"({"kernels": ["gfx"]})",
+                             R"({"needs": ["dir/libx.so"]})", R"({"needs": ["glibc"]})",
+                             R"({"needs": ["driver>=5 or driver>=6"]})", R"({"needs": 3})",
+                             R"({"needs": {"a": [1]}})"})
         EXPECT_FALSE(select_request_from(request(json))) << json;
 }
 
@@ -295,7 +295,7 @@ TEST(Brings, NeedTheKernelsDriverAndItsNodes) {
     EXPECT_EQ(for_torch(shut).backend, "cpu");
 }
 
-/// A Radeon for which the image of ROCm has no code, and a host without Vulkan's loader.
+/// A Radeon for which the image of ROCm has no kernels, and a host without Vulkan's loader.
 Report radeon_without_vulkan(const char* driver) {
     auto report = radeon(driver, {});
     report.host.os = "linux";

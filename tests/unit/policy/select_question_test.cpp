@@ -74,7 +74,7 @@ TEST(Published, IsHeldAgainstNoMachineWhoseProcessorIsNotKnown) {
 TEST(Published, IsNotAskedWhereTheCallerSaysWhatIsBuilt) {
     const SelectRequest built{.built = std::vector<std::string>{"cuda", "cpu"}};
     EXPECT_EQ(choice(machine_with("aarch64"), cuda_for_one(), built).backend, "cuda");
-    const SelectRequest described{.installed = {.code = {{"", {"sm_89"}}}}};
+    const SelectRequest described{.installed = {.kernels = {{"", {"sm_89"}}}}};
     EXPECT_EQ(choice(machine_with("aarch64"), cuda_for_one(), described).backend, "cuda");
 }
 
