@@ -162,7 +162,8 @@ inline constexpr Wording kWordings[] = {
     {"not-told-apart", "the application cannot distinguish {gpu} from {gpus}"},
     {"platform-not-in-profile", "the application's profile does not know[ {platform}]"},
     {"arch-not-in-build",
-     "the build has no code for its architecture[ {have}][, only for {need}][, only for {want}]"},
+     "the build has no kernels for its architecture[ {have}][, only for {need}][, only for "
+     "{want}]"},
     {"reported-failed", "the application tried it and failed[: {detail}]"},
 
     // Requirements of a variant.

@@ -46,7 +46,7 @@ public:
         std::erase_if(needs_,
                       [](const GpuNeed& need) { return need.targets && need.targets->empty(); });
         if (needs_.empty())
-            return Error{ErrorCode::NoMatch, "it has code for no GPU that is known here"};
+            return Error{ErrorCode::NoMatch, "it has kernels for no GPU that is known here"};
         return std::move(needs_);
     }
 

@@ -101,7 +101,7 @@ def problems_in_variants(document):
 
 
 def problems_in_needs(document):
-    """What is fetched for one C library, or has code for some of AMD's GPUs, says so."""
+    """What is fetched for one C library, or has kernels for some of AMD's GPUs, says so."""
     floors = document.get("selection", {}).get("floors", {})
     has_gfx_floor = any(floor.startswith("gfx") for floor in floors.get("rocm", []))
     for place, variant in variants(document):

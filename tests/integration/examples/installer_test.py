@@ -84,7 +84,7 @@ class Installer(ExampleCase):
                 done = self.install(option)
                 self.assert_installed(done, "cuda12")
                 self.assertIn("cuda12 on NVIDIA H200 (pci:0000:00:06.0)", done.stderr)
-                self.assertIn("the build has no code for its architecture 9.0", done.stderr)
+                self.assertIn("the build has no kernels for its architecture 9.0", done.stderr)
                 self.assertIn(f"{self.archives}/tool-cuda12.tar.gz is cuda12 of tool", done.stderr)
 
     def test_takes_the_one_file_beside_it_where_nothing_is_installed(self):

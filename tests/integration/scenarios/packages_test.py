@@ -99,7 +99,7 @@ class CyllamaWheels(ScenarioCase):
     def test_C2_ptx_for_7_5_does_not_run_below(self):
         answer = self.assert_wheel(Machine().nvidia(capability="6.1"), "vulkan", "cyllama-vulkan")
         self.assertEqual(answer.why("cuda12")["arch-not-in-build"]["have"], "6.1")
-        self.assertIn("the build has no code for its architecture 6.1, only for ptx 7.5", answer.text)
+        self.assertIn("the build has no kernels for its architecture 6.1, only for ptx 7.5", answer.text)
         self.assert_wheel(Machine().nvidia(capability="7.5"), "cuda12", "cyllama-cuda12")
 
     def test_C3_rocm_has_three_targets(self):
@@ -108,7 +108,7 @@ class CyllamaWheels(ScenarioCase):
         for gfx in ("gfx1030", "gfx1101", "gfx1151", "gfx1200"):
             answer = self.assert_wheel(Machine().amd(gfx=gfx), "vulkan", "cyllama-vulkan")
             self.assertEqual(answer.why("rocm")["arch-not-in-build"]["have"], gfx)
-            self.assertIn(f"the build has no code for its architecture {gfx}", answer.text)
+            self.assertIn(f"the build has no kernels for its architecture {gfx}", answer.text)
 
     def test_C3_rocm_needs_kfd(self):
         machine = Machine().amd(hip=False)
@@ -166,7 +166,7 @@ class ShimmyAssets(ScenarioCase):
 
 
 class PyTorchIndexes(ScenarioCase):
-    """2.14 with older versions kept: the newest index that has code for the GPU and a driver that is new enough."""
+    """2.14 with older versions kept: the newest index that has kernels for the GPU and a driver that is new enough."""
 
     def assert_index(self, machine, variant):
         answer = self.recommend(machine, "torch")

@@ -142,7 +142,7 @@ class ByWheels(RefreshCase):
         self.assertEqual(notes, {"cu9": None, "cu8": "2.15 is not in this index; it ends with 2.11", "cu7": None})
         self.assertEqual(sorted(self.variants(document, "linux-aarch64")), ["cu9"])
         self.assertEqual(remarks, ["refresh: torch: linux-aarch64/cu8 is left out: cu8 has no wheel for it",
-                                   "refresh: torch: index cu10 is new; what its wheels have code for is not known, so it is not taken"])
+                                   "refresh: torch: index cu10 is new; what its wheels have kernels for is not known, so it is not taken"])
 
     def test_reads_html_and_json(self):
         for text in (links(wheel("2.10.0+a"), wheel("2.9.0")), json.dumps({"files": [{"filename": wheel("2.10.0")}]})):
@@ -277,7 +277,7 @@ class ByPresets(RefreshCase):
         variants, remarks = self.renewed(vulkan=None, new={"cacheVariables": {"OLLAMA_RUNNER_DIR": "sycl"}})
         self.assertEqual(sorted(variants), ["cpu", "cuda_v12", "cuda_v13", "rocm"])
         self.assertEqual(remarks, ["refresh: ollama: linux-x86_64/vulkan is left out: no preset for Linux makes vulkan",
-                                   "refresh: ollama: folder sycl is new; what it needs beside its code is not known, so it is not taken"])
+                                   "refresh: ollama: folder sycl is new; what it needs beside its kernels is not known, so it is not taken"])
 
     def test_the_first_that_is_inherited_wins(self):
         rows = self.presets(one={"cacheVariables": {"OLLAMA_RUNNER_DIR": "a", "AMDGPU_TARGETS": "gfx1"}},

@@ -111,7 +111,7 @@ def pypi_project(data):
 
 @dataclasses.dataclass
 class Code:
-    """What a folder of Ollama's has code for; all empty where its preset names nothing, as for Vulkan."""
+    """What a folder of Ollama's has kernels for; all empty where its preset names nothing, as for Vulkan."""
 
     sass: list
     ptx: list

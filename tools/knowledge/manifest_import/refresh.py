@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the manifests of applications again from their projects' own indexes: what there is to fetch, in which version.
 
-What a build needs is said by no index but Ollama's, which has what each folder has code for. It stays as the document has it, a
+What a build needs is said by no index but Ollama's, which has what each folder has kernels for. It stays as the document has it, a
 build whose name is new is not taken, and one that is gone is left out.
 """
 
@@ -149,7 +149,7 @@ def renew_by_wheels(renewal, lists):
     if renewal.name == "torch" and newest:
         renewal.now["version"] = dotted(newest)
         for index in sorted(set(lists) - known):
-            renewal.remark(f"index {index} is new; what its wheels have code for is not known, so it is not taken")
+            renewal.remark(f"index {index} is new; what its wheels have kernels for is not known, so it is not taken")
 
 
 def note_age(variant, there, newest):
@@ -215,7 +215,7 @@ def renew_by_gallery(renewal, gallery):
 # Ollama ---------------------------------------------------------------------------------------------------------------
 
 def renew_by_presets(renewal, folders):
-    """folders: the name of a folder of libraries → the code that its preset names."""
+    """folders: the name of a folder of libraries → the kernels that its preset names."""
     known = set()
     for platform, name, variant in renewal.variants():
         folder = variant["artifact"].get("ref", "").rpartition("/")[2]
@@ -228,11 +228,11 @@ def renew_by_presets(renewal, folders):
         else:
             renew_code(renewal, f"{platform}/{name}", variant["requires"]["device"], folders[folder])
     for folder in sorted(set(folders) - known):
-        renewal.remark(f"folder {folder} is new; what it needs beside its code is not known, so it is not taken")
+        renewal.remark(f"folder {folder} is new; what it needs beside its kernels is not known, so it is not taken")
 
 
 def renew_code(renewal, place, device, code):
-    """Puts the preset's code in place of the document's. Where the GPUs of one build need different drivers, the document says
+    """Puts the preset's kernels in place of the document's. Where the GPUs of one build need different drivers, the document says
     which: a person has to."""
     alternatives = device if isinstance(device, list) else [device]
     there = merged_code(alternatives)
@@ -254,7 +254,7 @@ def merged_code(alternatives):
 
 
 def told(code):
-    return ", ".join(f"{key} {' '.join(words)}" for key, words in vars(code).items() if words) or "no code"
+    return ", ".join(f"{key} {' '.join(words)}" for key, words in vars(code).items() if words) or "no kernels"
 
 
 def put(members, key, words):
