@@ -380,7 +380,7 @@ std::optional<std::string> path_of_build(const Value& variants) {
 void add_build(const InstalledBuild& build, Value& request) {
     for (const auto& part : build.parts) {
         request["needs"][part.name] = to_value(part.needs);
-        request["brings"][part.name] = to_value(part.brings);
+        request["bundles"][part.name] = to_value(part.bundles);
         request["kernels"][part.name] = to_value(part.kernels);
     }
     // A build without GPU backends uses the CPU.
@@ -395,7 +395,7 @@ Status read_build(const Context& context, Value& request) {
     if (!path)
         return Done{};
     // The options and the files would contradict each other.
-    for (const auto* key : {"needs", "brings", "kernels"})
+    for (const auto* key : {"needs", "bundles", "kernels"})
         if (request.find(key))
             return Error{
                 ErrorCode::InvalidRequest,

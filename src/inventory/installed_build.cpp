@@ -248,7 +248,7 @@ private:
     /// loads.
     struct Gathered {
         std::set<std::string> needs = {};
-        std::set<std::string> brings = {};
+        std::set<std::string> bundles = {};
         std::set<std::string> kernels = {};
         std::set<Api> apis = {};
         std::optional<Version> glibc = {};
@@ -264,7 +264,7 @@ private:
             if (!is_base_library(soname) && !is_found_here(soname))
                 out.needs.insert(soname);
         } else if (is_of_api) {
-            out.brings.insert(soname);
+            out.bundles.insert(soname);
         }
     }
 
@@ -294,7 +294,7 @@ private:
         used = std::move(all.apis);
         return {.name = scrubbed(relative(root.folder + "/" + root.name), 128),
                 .needs = limited(all.needs),
-                .brings = limited(all.brings),
+                .bundles = limited(all.bundles),
                 .kernels = limited(all.kernels)};
     }
 
@@ -309,7 +309,7 @@ private:
     /// same needs.
     void add_part(InstalledPart part, InstalledBuild& build) {
         const auto is_same = [&part](const InstalledPart& other) {
-            return other.needs == part.needs && other.brings == part.brings &&
+            return other.needs == part.needs && other.bundles == part.bundles &&
                    other.kernels == part.kernels;
         };
         if (std::ranges::any_of(build.parts, is_same))

@@ -11,9 +11,9 @@ namespace gpuprobe::inline inventory {
 
 /// A program or library of an installed build, with the libraries of the build that it loads.
 struct InstalledPart {
-    std::string name = {};                 ///< file name, relative to the build's folder
-    std::vector<std::string> needs = {};   ///< sonames that the build lacks, and "glibc>=2.34"
-    std::vector<std::string> brings = {};  ///< sonames of GPU libraries that the build bundles
+    std::string name = {};                  ///< file name, relative to the build's folder
+    std::vector<std::string> needs = {};    ///< sonames that the build lacks, and "glibc>=2.34"
+    std::vector<std::string> bundles = {};  ///< sonames of GPU libraries that the build bundles
     /// As ObjectFile::code, and the word of each API that the part uses.
     std::vector<std::string> kernels = {};
     bool operator==(const InstalledPart&) const = default;

@@ -151,7 +151,7 @@ public:
             libraries_.emplace_back(info->api, word);
     }
 
-    void add_brought(const std::string& word) { add_library(library_info(word), word); }
+    void add_bundled(const std::string& word) { add_library(library_info(word), word); }
 
     void add_kernel(const std::string& word) {
         const auto kernel = kernel_word(word);
@@ -253,10 +253,10 @@ private:
 
 /// Splits the description into parts.
 std::vector<Part> parts_of(const DescribedBuild& build,
-                           const std::vector<std::string>& brings,
+                           const std::vector<std::string>& bundles,
                            const Rules& rules) {
     std::set<std::string> names;
-    for (const auto* words : {&build.needs, &build.brings, &build.kernels})
+    for (const auto* words : {&build.needs, &build.bundles, &build.kernels})
         for (const auto& [name, list] : *words)
             names.insert(name);
     std::vector<Part> parts;
@@ -268,12 +268,12 @@ std::vector<Part> parts_of(const DescribedBuild& build,
         auto& part = parts.emplace_back(name.empty() ? "the build" : name, rules);
         each(build.needs, name, [&](const auto& word) {
             // A needed library that the application bundles counts as bundled.
-            if (is_brought(brings, std::string_view{word}))
-                part.add_brought(word);
+            if (is_bundled(bundles, std::string_view{word}))
+                part.add_bundled(word);
             else
                 part.add_need(word);
         });
-        each(build.brings, name, [&part](const auto& word) { part.add_brought(word); });
+        each(build.bundles, name, [&part](const auto& word) { part.add_bundled(word); });
         each(build.kernels, name, [&part](const auto& word) { part.add_kernel(word); });
     }
     return parts;
@@ -318,13 +318,13 @@ void add_variant(const Variant& variant, InstalledNeeds& out) {
 
 }  // namespace
 
-bool is_bringable(std::string_view word) {
+bool can_be_bundled(std::string_view word) {
     const auto* api = find_api_of_backend(word);
     const auto library = library_info(std::string{word} + ".so");
     return (api && computes(*api)) || (library && library->api && !library->is_of_driver);
 }
 
-bool is_brought(const std::vector<std::string>& words, std::string_view soname) {
+bool is_bundled(const std::vector<std::string>& words, std::string_view soname) {
     const auto library = library_info(soname);
     return library && library->api && !library->is_of_driver &&
            std::ranges::any_of(words, [&library](const std::string& word) {
@@ -332,17 +332,17 @@ bool is_brought(const std::vector<std::string>& words, std::string_view soname) 
            });
 }
 
-bool is_brought(const std::vector<std::string>& words, Api api) {
+bool is_bundled(const std::vector<std::string>& words, Api api) {
     const auto& info = info_of(api);
     const auto loader = gpuprobe::words(info.libraries);
     // Mesa needs both its drivers and a loader; other APIs only need their libraries.
     return std::ranges::find(words, info.backend) != words.end() && !loader.empty() &&
-           (!info.brought_drivers.empty() || is_brought(words, loader.front()));
+           (!info.bundled_drivers.empty() || is_bundled(words, loader.front()));
 }
 
 std::string_view kernel_drivers_for(Api api) {
     const auto& info = info_of(api);
-    return info.brought_drivers.empty() ? info.kernel_drivers : info.brought_drivers;
+    return info.bundled_drivers.empty() ? info.kernel_drivers : info.bundled_drivers;
 }
 
 std::optional<std::string> need_problem(std::string_view word) {
@@ -366,9 +366,9 @@ std::optional<std::string> kernels_problem(std::string_view word) {
 }
 
 InstalledNeeds needs_of(const DescribedBuild& build,
-                        const std::vector<std::string>& brings,
+                        const std::vector<std::string>& bundles,
                         const Rules& rules) {
-    const auto parts = parts_of(build, brings, rules);
+    const auto parts = parts_of(build, bundles, rules);
     InstalledNeeds needs;
     for (const auto& part : parts) {
         // A part that names no API concerns the whole program.

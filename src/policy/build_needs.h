@@ -44,7 +44,7 @@ using PartWords = std::map<std::string, std::vector<std::string>>;
 /// The description of a build in a request.
 struct DescribedBuild {
     PartWords needs = {};    ///< sonames and predicates
-    PartWords brings = {};   ///< bundled sonames
+    PartWords bundles = {};  ///< bundled sonames
     PartWords kernels = {};  ///< "sm_86", "compute_90@9.1", "gfx1100", "spirv", an API's word
     bool operator==(const DescribedBuild&) const = default;
 };
@@ -53,14 +53,14 @@ struct DescribedBuild {
 std::optional<std::string> need_problem(std::string_view word);
 std::optional<std::string> kernels_problem(std::string_view word);
 
-/// Whether the word is valid in Profile::brings: a backend, or a library of a GPU API without
+/// Whether the word is valid in Profile::bundles: a backend, or a library of a GPU API without
 /// ".so".
-bool is_bringable(std::string_view word);
+bool can_be_bundled(std::string_view word);
 /// Whether one of these words bundles the library. Libraries of a driver can't be bundled.
-bool is_brought(const std::vector<std::string>& words, std::string_view soname);
+bool is_bundled(const std::vector<std::string>& words, std::string_view soname);
 /// Whether one of them bundles everything that the API needs above the kernel; for Vulkan that is
 /// Mesa.
-bool is_brought(const std::vector<std::string>& words, Api api);
+bool is_bundled(const std::vector<std::string>& words, Api api);
 /// The kernel drivers that bundled libraries work with, separated by spaces.
 std::string_view kernel_drivers_for(Api api);
 
@@ -75,10 +75,10 @@ struct BuildNeeds {
 /// By our backend names, including "cpu".
 using InstalledNeeds = std::map<std::string, std::vector<BuildNeeds>, std::less<>>;
 
-/// The needs of a described build. `build` must contain only valid words; `brings` is the profile's
-/// list.
+/// The needs of a described build. `build` must contain only valid words; `bundles` is the
+/// profile's list.
 InstalledNeeds needs_of(const DescribedBuild& build,
-                        const std::vector<std::string>& brings,
+                        const std::vector<std::string>& bundles,
                         const Rules& rules);
 /// The needs of variants. Errors: InvalidRequest for a name that isn't a variant for that host.
 Result<InstalledNeeds> needs_of(const std::vector<std::string>& variants,

@@ -127,7 +127,7 @@ std::map<Api, std::uint64_t> served_gpus(const std::vector<BackendOnGpu>& order,
                                          const MachineFacts& machine) {
     std::map<Api, std::uint64_t> served;
     for (const auto& one : order)
-        for (std::size_t i = 0; one.is_brought && i < machine.gpus.size(); ++i)
+        for (std::size_t i = 0; one.is_bundled && i < machine.gpus.size(); ++i)
             if (const auto api = api_of_backend(one.backend);
                 api && machine.gpus[i].gpu()->id == one.gpu)
                 served[*api] |= 1ULL << i;

@@ -120,8 +120,8 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Judgement&
 
 /// Whether the application bundles the GPU's user-space driver. Mesa supports only some vendors, so
 /// for others the host's libraries still matter.
-bool brings_driver(const SelectQuestion& question, Api api, const Gpu& gpu) {
-    return is_brought(question.profile.brings, api) &&
+bool bundles_driver(const SelectQuestion& question, Api api, const Gpu& gpu) {
+    return is_bundled(question.profile.bundles, api) &&
            (!info_of(api).vendor.empty() ||
             (gpu.driver.name && works_with(kernel_drivers_for(api), *gpu.driver.name)));
 }
@@ -138,7 +138,7 @@ void try_facts(const SelectQuestion& question,
     const auto& view = found->second;
     const auto api = api_of_backend(backend);
     // The host's libraries don't matter if the application bundles its own.
-    if (api && lacks_libraries(view) && brings_driver(question, *api, gpu))
+    if (api && lacks_libraries(view) && bundles_driver(question, *api, gpu))
         return try_kernel(view, *api, facts, judgement);
     for (const auto& why : view.reasons)
         if (view.usable == true)

@@ -21,7 +21,7 @@ namespace {
 
 // Limits of docs/applications.md: sizes are in bytes, the rest are numbers of entries.
 constexpr std::size_t kMaxProfileWord = 64;
-constexpr std::size_t kMaxBrings = 32;
+constexpr std::size_t kMaxBundles = 32;
 constexpr std::size_t kMaxDescription = 1024;
 constexpr std::size_t kMaxVendors = 32;
 constexpr std::size_t kMaxProfileRules = 16;
@@ -257,14 +257,14 @@ ReadProblem integrated_by_problem(const Profile& profile) {
     return {};
 }
 
-ReadProblem brings_problem(const Profile& profile) {
-    if (profile.brings.size() > kMaxBrings)
-        return ReadProblem{"more than 32"}.in("brings");
-    for (const auto& word : profile.brings)
-        if (!is_bringable(word))
+ReadProblem bundles_problem(const Profile& profile) {
+    if (profile.bundles.size() > kMaxBundles)
+        return ReadProblem{"more than 32"}.in("bundles");
+    for (const auto& word : profile.bundles)
+        if (!can_be_bundled(word))
             return ReadProblem{scrubbed(word, kMaxProfileWord) +
                                ": neither a backend nor a GPU library such as libcudart"}
-                .in("brings");
+                .in("bundles");
     return {};
 }
 
@@ -368,7 +368,7 @@ ReadProblem profile_problem(const Profile& profile) {
     for (const auto check :
          {name_problem, dates_problem, order_problem, vendors_problem, translate_problem,
           reads_problem, environment_problem, floors_problem, as_discrete_problem,
-          integrated_by_problem, brings_problem, statuses_problem, requests_problem,
+          integrated_by_problem, bundles_problem, statuses_problem, requests_problem,
           platforms_problem, answers_problem, messages_problem})
         if (auto problem = check(profile); !problem.empty())
             return problem;

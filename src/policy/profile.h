@@ -92,7 +92,7 @@ struct Profile {
     std::map<std::string, std::vector<std::string>> floors = {};
     /// Libraries that the application bundles, so that the host need not have them: an API's
     /// user-space libraries under its backend's word ("rocm"), or single libraries ("libcudart").
-    std::vector<std::string> brings = {};
+    std::vector<std::string> bundles = {};
     /// Exit statuses with which the program reports that it could not use the backend; `gpuprobectl
     /// run --fallback` then tries the next one.
     std::vector<int> failed_statuses = {};
@@ -134,7 +134,7 @@ RECORD_MEMBERS(Profile,
                reads,
                forwards,
                floors,
-               brings,
+               bundles,
                failed_statuses,
                as_discrete,
                integrated_by,

@@ -172,12 +172,12 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
      [](const Value& v, SelectRequest& r) {
          return read_parts(v, r.installed.needs, add_build_word<need_problem>);
      }},
-    {{.key = "brings",
+    {{.key = "bundles",
       .meaning = "libraries that come with the build",
-      .option = "--brings",
+      .option = "--bundles",
       .placeholder = "LIST"},
      [](const Value& v, SelectRequest& r) {
-         return read_parts(v, r.installed.brings, add_as_it_is);
+         return read_parts(v, r.installed.bundles, add_as_it_is);
      }},
     {{.key = "kernels",
       .meaning = "the kernels in the build: sm_90,compute_90@9.1,gfx1100",

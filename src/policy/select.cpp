@@ -463,7 +463,7 @@ std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const Attempt
     for (const auto* judged : on_gpus)
         order.push_back({.backend = judged->candidate.backend,
                          .gpu = judged->gpu->id,
-                         .is_brought = is_accepted(*judged) &&
+                         .is_bundled = is_accepted(*judged) &&
                                        has_reason(judged->candidate.reasons, "brought")});
     return order;
 }

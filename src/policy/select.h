@@ -97,7 +97,7 @@ struct BackendOnGpu {
     std::string backend = {};
     std::string gpu = {};
     /// Accepted because of bundled libraries, so missing host libraries don't matter.
-    bool is_brought = false;
+    bool is_bundled = false;
 };
 
 /// The result of a selection as far as it matters for variants.

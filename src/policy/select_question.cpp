@@ -248,7 +248,7 @@ Status note_installed(const SelectRequest& request,
     }
     if (!(request.installed == DescribedBuild{}))
         question.installed.push_back(
-            needs_of(request.installed, question.profile.brings, Rules::current()));
+            needs_of(request.installed, question.profile.bundles, Rules::current()));
     for (const auto& needs : question.installed)
         note_built(needs, is_listed, question);
     if (manifest && !is_listed && question.installed.empty())

@@ -63,7 +63,7 @@ struct ApiInfo {
     std::string_view kernel_drivers = {};  ///< kernel drivers of that vendor that it works with
     /// Kernel drivers that work with user-space drivers bundled with a program, if no vendor owns
     /// the API.
-    std::string_view brought_drivers = {};
+    std::string_view bundled_drivers = {};
     /// Sonames of the loader, driver and compiler; the API's answers depend on them. Sources: the
     /// libraries that src/backends opens; dependencies of the drivers' Debian packages.
     std::string_view libraries = {};
@@ -177,7 +177,7 @@ inline constexpr std::array kApis = std::to_array<ApiInfo>({
      .fleet_word = "vulkan",
      // Mesa's kernel drivers whose GPUs all have Vulkan with the features that ggml needs; i915
      // also serves older GPUs. Source: docs/drivers/radv.rst and anv.rst of Mesa.
-     .brought_drivers = "amdgpu xe",
+     .bundled_drivers = "amdgpu xe",
      .libraries = "libvulkan.so libLLVM",
      .linked = {.of_driver = "libvulkan"},
      .uuid_member = "vulkan_device_uuid",

@@ -70,7 +70,7 @@ class Installed(InstalledCase):
             [90], suffix=gpu_files.SPECIFIC)})
         self.assertEqual(self.ask(own)["backend"], "cuda")
 
-    def test_needs_libraries_that_nobody_brings(self):
+    def test_needs_libraries_that_are_not_bundled(self):
         code = {".nv_fatbin": gpu_files.cuda([90])}
         path = self.library(needs=["libcudart.so.13", "libcublas.so.13", "libcuda.so.1"], sections=code)
         answer = self.ask(path)
@@ -213,7 +213,7 @@ class InstalledForIntel(InstalledCase):
 
 
 class PublishedBuild(unittest.TestCase):
-    """@node-llama-cpp/linux-x64-cuda as its registry has it: PTX 9.1 for Hopper, and CUDA 13 that it does not bring."""
+    """@node-llama-cpp/linux-x64-cuda as its registry has it: PTX 9.1 for Hopper, and CUDA 13 that it does not bundle."""
 
     def test_does_not_run_behind_driver_580(self):
         package = npm.package("@node-llama-cpp/linux-x64-cuda", "3.22.1")

@@ -90,7 +90,7 @@ def requests(gpus):
     yield from ({"min_memory": 16 << 30}, {"min_memory": 1 << 40, "strict": True}, {"backend": "none"}, {"require_verified": True},
                 {"rank": "measured"}, {"rank": "wrong"}, {"platform": "darwin-arm64"}, {"fake": ["cuda"]}, {"forbid_fake": True},
                 {"environment": {"CUDA_VISIBLE_DEVICES": "-1"}}, {"include_rejected": False}, {"needs": ["libcudart.so.13"]},
-                {"needs": ["libcudart.so.12"], "brings": ["libcudart.so.12"]}, {"kernels": ["sm_90", "compute_90@9.1"]},
+                {"needs": ["libcudart.so.12"], "bundles": ["libcudart.so.12"]}, {"kernels": ["sm_90", "compute_90@9.1"]},
                 {"kernels": ["gfx1100"]}, {"explain": False}, {"variant": ["linux-x64-cuda"]}, {"gpus": []}, {"min_memory": -1})
 
 

@@ -16,7 +16,7 @@ BACKENDS = {"xpu": "sycl", "openvino": "opencl"}
 OF_BUILDS = {"arch-not-in-build", "built-for-older", "cuda-version-unfit", "driver-too-old", "glibc-too-old", "library-missing",
              "other-libc", "ptx-needs-newer-driver", "rocm-version-unfit", "vulkan-feature-missing", "vulkan-too-old"}
 # These leave a question open, which the two answer from different sides: what is not known is no promise to
-# `select`, and no obstacle to a build; and a library that the host lacks is none to a build that brings its own.
+# `select`, and no obstacle to a build; and a library that the host lacks is none to a build that bundles its own.
 OPEN = {"fact-unknown", "not-probed", "requirement-unknown", "unknown-not-chosen", "joined-weakly", "loader-missing"}
 ARM = {"arch": "aarch64", "libc_version": "2.39"}
 NEW = {"libc_version": "2.39"}

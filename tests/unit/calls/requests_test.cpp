@@ -40,7 +40,7 @@ TEST(PlanForAnApplication, KeepsToTheGpusThatAreAskedFor) {
 TEST(PlanForAnApplication, IsThroughTheBackendsThatItsSelectionAccepts) {
     Gpu radeon{.id = "pci:0000:01:00.0", .vendor = "amd"};
     radeon.backends["cuda"].reasons = {because("vendor-mismatch")};
-    radeon.backends["rocm"].usable = false;  // and the application brings it
+    radeon.backends["rocm"].usable = false;  // and the application bundles it
     radeon.backends["vulkan"].usable = true;
     Report report;
     report.gpus = {radeon};

@@ -79,7 +79,7 @@ TEST(DescribedBuild, NeedsKernelsForTheChip) {
     EXPECT_TRUE(has_reason(against(other, "cuda"), "arch-not-in-build"));
 }
 
-TEST(DescribedBuild, NeedsTheLibrariesThatItDoesNotBring) {
+TEST(DescribedBuild, NeedsTheLibrariesThatItDoesNotBundle) {
     const auto* needs = R"({"needs": ["libcudart.so.13"], "kernels": ["sm_90"]})";
     const auto without = decide(h200("580.159.04", "13.0"), needs);
     const auto reasons = against(without, "cuda");
@@ -88,7 +88,7 @@ TEST(DescribedBuild, NeedsTheLibrariesThatItDoesNotBring) {
     EXPECT_EQ(why->detail.at("missing"), Value{Value::Array{Value{"libcudart.so.13"}}});
     EXPECT_EQ(decide(h200("580.159.04", "13.0", {"libcudart.so.13"}), needs).backend, "cuda");
     EXPECT_EQ(decide(h200("580.159.04", "13.0"),
-                     R"({"brings": ["libcudart.so.13"], "kernels": ["sm_90"]})")
+                     R"({"bundles": ["libcudart.so.13"], "kernels": ["sm_90"]})")
                   .backend,
               "cuda");
 }
@@ -102,7 +102,7 @@ TEST(DescribedBuild, ReplacesWhatTheProfileSaysOfLibraries) {
     const auto bare = h200("580.159.04", "13.0", {"libcuda.so.1"});
     EXPECT_NE(chosen(bare, "{}"), "cuda");
     EXPECT_EQ(chosen(h200("580.159.04", "13.0", {"libcudart.so.12"}), "{}"), "cuda");
-    EXPECT_EQ(chosen(bare, R"({"brings": ["libcudart.so.13"], "kernels": ["sm_90"]})"), "cuda");
+    EXPECT_EQ(chosen(bare, R"({"bundles": ["libcudart.so.13"], "kernels": ["sm_90"]})"), "cuda");
     EXPECT_NE(chosen(bare, R"({"needs": ["libcudart.so.13"], "kernels": ["sm_90"]})"), "cuda");
     auto unknown = bare;
     unknown.host.libraries = std::nullopt;
@@ -128,8 +128,8 @@ TEST(BuiltInOllama, IsNotHeldBackByTheDriverOfAJetson) {
 }
 
 TEST(DescribedBuild, NeedsADriverForTheToolkitThatItsLibrariesAreOf) {
-    const auto* brings = R"({"brings": ["libcudart.so.13"], "kernels": ["sm_90"]})";
-    const auto old = decide(h200("570.86.10", "12.8"), brings);
+    const auto* bundles = R"({"bundles": ["libcudart.so.13"], "kernels": ["sm_90"]})";
+    const auto old = decide(h200("570.86.10", "12.8"), bundles);
     EXPECT_NE(old.backend, "cuda");
     EXPECT_TRUE(has_reason(against(old, "cuda"), "driver-too-old"));
 }
@@ -161,7 +161,7 @@ TEST(DescribedBuild, HasNoOtherBackends) {
 
 TEST(DescribedBuild, RunsWhereOneOfItsPartsDoes) {
     const auto* parts = R"({"needs": {"v12/a.so": ["libcudart.so.12"], "v13/a.so": []},
-                            "brings": {"v13/a.so": ["libcudart.so.13"]},
+                            "bundles": {"v13/a.so": ["libcudart.so.13"]},
                             "kernels": {"v12/a.so": ["sm_90"], "v13/a.so": ["sm_90"], "helper": ["cuda"]}})";
     EXPECT_EQ(decide(h200("580.159.04", "13.0"), parts).backend, "cuda");
     // With a driver that is too old for the newer one, the older is in the way of its library
@@ -251,16 +251,16 @@ Decision for_torch(const Report& report) {
     return decision.value();
 }
 
-TEST(Brings, AreNoNeedOfTheHost) {
+TEST(Bundles, AreNoNeedOfTheHost) {
     const DeviceNode kfd{.path = "/dev/kfd", .accessible = true};
     const auto decision = for_torch(radeon("amdgpu", {kfd}));
     EXPECT_EQ(decision.backend, "rocm");
     EXPECT_TRUE(has_reason(against(decision, "rocm"), "brought"));
-    // Who brings nothing needs the host's.
+    // An application that bundles nothing needs the host's libraries.
     EXPECT_NE(select(support::default_profile(), {}, radeon("amdgpu", {kfd}))->backend, "rocm");
 }
 
-TEST(Brings, AreNotJudgedByTheHosts) {
+TEST(Bundles, AreNotJudgedByTheHosts) {
     const DeviceNode kfd{.path = "/dev/kfd", .accessible = true};
     for (const auto code : std::to_array<ReasonCode>(
              {"driver-crashed", "driver-failed", "driver-timed-out", "quarantined"})) {
@@ -278,7 +278,7 @@ TEST(Brings, AreNotJudgedByTheHosts) {
     EXPECT_NE(for_torch(nobody_knows).backend, "rocm");
 }
 
-TEST(Brings, NeedTheKernelsDriverAndItsNodes) {
+TEST(Bundles, NeedTheKernelsDriverAndItsNodes) {
     const DeviceNode open{.path = "/dev/kfd", .accessible = true};
     const DeviceNode closed{.path = "/dev/kfd", .accessible = false, .reason = "no-permission"};
     EXPECT_TRUE(
@@ -306,7 +306,7 @@ Report radeon_without_vulkan(const char* driver) {
     return report;
 }
 
-TEST(Brings, MesaWhichNeedsTheKernelsDriverAlone) {
+TEST(Bundles, MesaWhichNeedsTheKernelsDriverAlone) {
     const auto applications = ApplicationSet::with_builtins();
     const auto& ramalama = *applications.selection("ramalama");
     const auto& application = *applications.manifest("ramalama");
@@ -326,19 +326,19 @@ TEST(Brings, MesaWhichNeedsTheKernelsDriverAlone) {
     closed.gpus.front().nodes.front().accessible = false;
     EXPECT_EQ(chosen_on(closed), "cpu");
     auto application_without = ramalama;
-    application_without.brings = {"rocm"};
+    application_without.bundles = {"rocm"};
     EXPECT_EQ(select(application_without, {}, radeon_without_vulkan("amdgpu"))->backend, "cpu");
 }
 
-TEST(Brings, NameBackendsAndLibrariesThatAreNoDrivers) {
-    EXPECT_TRUE(is_bringable("rocm"));
-    EXPECT_TRUE(is_bringable("libcudart"));
-    EXPECT_FALSE(is_bringable("libcuda"));
-    EXPECT_FALSE(is_bringable("cudart13"));
-    EXPECT_TRUE(is_brought({"cuda"}, std::string_view{"libcublas.so.12"}));
-    EXPECT_FALSE(is_brought({"cuda"}, std::string_view{"libcuda.so.1"}));
-    EXPECT_TRUE(is_brought({"rocm"}, Api::Hip));
-    EXPECT_FALSE(is_brought({"cuda", "sycl"}, Api::Cuda));
+TEST(Bundles, NameBackendsAndLibrariesThatAreNoDrivers) {
+    EXPECT_TRUE(can_be_bundled("rocm"));
+    EXPECT_TRUE(can_be_bundled("libcudart"));
+    EXPECT_FALSE(can_be_bundled("libcuda"));
+    EXPECT_FALSE(can_be_bundled("cudart13"));
+    EXPECT_TRUE(is_bundled({"cuda"}, std::string_view{"libcublas.so.12"}));
+    EXPECT_FALSE(is_bundled({"cuda"}, std::string_view{"libcuda.so.1"}));
+    EXPECT_TRUE(is_bundled({"rocm"}, Api::Hip));
+    EXPECT_FALSE(is_bundled({"cuda", "sycl"}, Api::Cuda));
 }
 
 }  // namespace build_needs_test
