@@ -182,7 +182,7 @@ inline constexpr Wording kWordings[] = {
     {"cpu-feature-missing", "the CPU lacks {missing}"},
     {"library-missing", "not installed: {missing}[, which {build} needs]"},
     {"library-not-listed", "it is not known whether {library} is installed[, which {build} needs]"},
-    {"brought",
+    {"bundled",
      "the application bundles its own libraries; this machine's are missing or did not answer"},
     {"other-l4t", "needs a Jetson with L4T {want}[, and this one has {have}]"},
     {"too-little-host-memory",

@@ -81,7 +81,7 @@ bool lacks_libraries(const BackendView& view) {
 /// nodes.
 void try_kernel(const BackendView& view, Api api, const Facts& facts, Judgement& judgement) {
     const auto& gpu = *facts.gpu();
-    judgement.remark(because("brought", {{"api", info_of(api).word}}));
+    judgement.remark(because("bundled", {{"api", info_of(api).word}}));
     for (const auto& why : view.reasons) {
         const auto* info = find_reason(why.code);
         // Missing host libraries don't matter here.

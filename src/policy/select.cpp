@@ -464,7 +464,7 @@ std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const Attempt
         order.push_back({.backend = judged->candidate.backend,
                          .gpu = judged->gpu->id,
                          .is_bundled = is_accepted(*judged) &&
-                                       has_reason(judged->candidate.reasons, "brought")});
+                                       has_reason(judged->candidate.reasons, "bundled")});
     return order;
 }
 

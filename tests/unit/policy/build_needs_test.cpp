@@ -255,7 +255,7 @@ TEST(Bundles, AreNoNeedOfTheHost) {
     const DeviceNode kfd{.path = "/dev/kfd", .accessible = true};
     const auto decision = for_torch(radeon("amdgpu", {kfd}));
     EXPECT_EQ(decision.backend, "rocm");
-    EXPECT_TRUE(has_reason(against(decision, "rocm"), "brought"));
+    EXPECT_TRUE(has_reason(against(decision, "rocm"), "bundled"));
     // An application that bundles nothing needs the host's libraries.
     EXPECT_NE(select(support::default_profile(), {}, radeon("amdgpu", {kfd}))->backend, "rocm");
 }

@@ -46,7 +46,7 @@ const Codes kOpen{"ambiguous",
                   "worker-lost",
                   "worker-not-started",
                   "worker-stuck"};
-const Codes kRemarks{"brought",        "hidden-by-environment",
+const Codes kRemarks{"bundled",        "hidden-by-environment",
                      "joined-weakly",  "library-not-listed",
                      "not-computing",  "not-measured",
                      "not-told-apart", "one-instance-listed",
