@@ -259,9 +259,8 @@ class Xformers(ApplicationCase):
         self.check("xformers")
 
 
-class ProfilesAlone(ApplicationCase):
-    """Applications of which nothing is installed by variant."""
+class Blender(ApplicationCase):
+    """It has no variants, because one build is for all GPUs."""
 
-    def test_each_chooses_as_recorded(self):
-        for name in ("blender", "ffmpeg"):
-            self.assert_recorded(name, self.asked(lambda machine, name=name: self.answer(machine, "select", name).get("backend")))
+    def test_chooses_as_recorded(self):
+        self.assert_recorded("blender", self.asked(lambda machine: self.answer(machine, "select", "blender").get("backend")))
