@@ -2,6 +2,7 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/character_table.h"
 
@@ -242,6 +243,39 @@ std::size_t distance(std::string_view left, std::string_view right) {
     return cost.back().back();
 }
 
+/// The most words that a question names.
+constexpr std::size_t kMaxNamed = 3;
+
+/// Whether `part` is a whole part of a name: "llama" of "node-llama-cpp" and of "llama.cpp".
+bool has_part(std::string_view name, std::string_view part) {
+    const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+    for (auto at = name.find(part); at != std::string_view::npos; at = name.find(part, at + 1)) {
+        const auto end = at + part.size();
+        if ((at == 0 || !is_letter(name[at - 1])) && (end == name.size() || !is_letter(name[end])))
+            return true;
+    }
+    return false;
+}
+
+/// The words that did_you_mean() names.
+std::vector<std::string> resembling(std::string_view given, const std::vector<std::string>& known) {
+    const auto part =
+        lower_case(given.substr(std::min(given.find_first_not_of('-'), given.size())));
+    std::vector<std::string> first, any;
+    if (!part.empty() && part.size() <= kMaxWord)
+        for (const auto& word : known) {
+            const auto name = lower_case(word);
+            if (has_part(name, part))
+                (name.find(part) == name.find_first_not_of('-') ? first : any).push_back(word);
+        }
+    auto found = !first.empty() ? std::move(first) : std::move(any);
+    if (found.empty())
+        if (auto near = closest(given, known))
+            found.push_back(std::move(*near));
+    found.resize(std::min(found.size(), kMaxNamed));
+    return found;
+}
+
 }  // namespace
 
 std::optional<std::string> closest(std::string_view given, const std::vector<std::string>& known) {
@@ -264,9 +298,19 @@ std::optional<std::string> closest(std::string_view given, const std::vector<std
     return nearest;
 }
 
+std::string did_you_mean(std::string_view given, const std::vector<std::string>& known) {
+    const auto words = resembling(given, known);
+    std::string named;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        named += i == 0 ? "" : i + 1 == words.size() ? " or " : ", ";
+        named += "'" + words[i] + "'";
+    }
+    return named.empty() ? named : "did you mean " + named + "?";
+}
+
 std::string suggestion(std::string_view given, const std::vector<std::string>& known) {
-    if (const auto near = closest(given, known))
-        return "; did you mean '" + *near + "'?";
+    if (const auto question = did_you_mean(given, known); !question.empty())
+        return "; " + question;
     std::string all;
     for (const auto& word : known)
         all += (all.empty() ? "; there are " : ", ") + word;

@@ -95,8 +95,14 @@ std::string scrubbed(std::string_view text, std::size_t limit = 256);
 /// nullopt if no word is close.
 std::optional<std::string> closest(std::string_view given, const std::vector<std::string>& known);
 
-/// A hint to append to a message about an unknown word: "; did you mean 'torch'?", or if no word is
-/// close, the list of all: "; there are jax, torch".
+/// The question "did you mean 'llama.cpp' or 'llama.app'?" about an unknown word; empty if no known
+/// word resembles it. Names are made of parts, as in "node-llama-cpp": words that start with the
+/// part `given` come first, then words with this part anywhere, then the closest() word. Names
+/// three words at most.
+std::string did_you_mean(std::string_view given, const std::vector<std::string>& known);
+
+/// A hint to append to a message about an unknown word: "; did you mean 'torch'?", or if no word
+/// resembles it, the list of all: "; there are jax, torch".
 std::string suggestion(std::string_view given, const std::vector<std::string>& known);
 
 }  // namespace gpuprobe::inline base

@@ -117,21 +117,33 @@ std::string hint_on(std::string_view verb) {
                         : fmt::format("See 'gpuprobectl help {}'.", verb);
 }
 
-/// A hint about an unknown option or verb: the closest known name, so "--jsno" leads to "--json".
-/// Options of one letter get no suggestion, because every letter is close to every other one.
+/// The verbs that have the option, quoted: "'plan', 'select'". Empty if none has it.
+std::string verbs_with(std::string_view name) {
+    std::vector<std::string> having;
+    for (const auto& verb : verbs())
+        if (std::ranges::any_of(verb.options,
+                                [name](const auto& option) { return long_name(option) == name; }))
+            having.push_back(fmt::format("'{}'", verb.name));
+    return fmt::format("{}", fmt::join(having, ", "));
+}
+
+/// A hint about an unknown option or verb: the known names that resemble it, so "--jsno" leads to
+/// "--json", or for an option of other verbs, those verbs. Options of one letter get no suggestion,
+/// because every letter is close to every other one.
 std::string advice(const std::string& word, std::string_view verb) {
     const bool is_option = word.starts_with("-");
     if (is_option && word.size() == 2)
         return hint_on(verb);
-    const auto near =
-        closest(word.substr(0, word.find('=')), is_option ? option_names() : verb_names());
-    // The option exists, but belongs to another verb.
-    if (near && is_option && *near == word.substr(0, word.find('=')))
-        return fmt::format("'{}' goes behind the verb that it belongs to; see 'gpuprobectl help'.",
-                           *near);
-    if (near)
-        return fmt::format("Did you mean '{}'?", *near);
-    return hint_on(is_option ? verb : "");
+    const auto name = word.substr(0, word.find('='));
+    if (const auto others = is_option ? verbs_with(name) : ""; !others.empty())
+        return verb.empty()
+                   ? fmt::format("It is an option of {}: write it after the verb.", others)
+                   : fmt::format("'{}' does not have it; it is an option of {}.", verb, others);
+    auto question = did_you_mean(name, is_option ? option_names() : verb_names());
+    if (question.empty())
+        return hint_on(is_option ? verb : "");
+    question.front() = 'D';
+    return question;
 }
 
 /// The verb that CLI11 recognized, or "".

@@ -187,11 +187,11 @@ Error unknown_name(ErrorCode code,
                    std::string_view what,
                    std::string_view name,
                    const std::vector<std::string>& known) {
-    const auto near = closest(name, known);
+    const auto question = did_you_mean(name, known);
     const auto* list = code == ErrorCode::NotFound ? "manifests" : "apps";
     return {code, std::string{what} + " '" + scrubbed(name, kMaxApplicationName) + "'; " +
-                      (near ? "did you mean '" + *near + "'?"
-                            : "'gpuprobectl " + std::string{list} + "' lists them")};
+                      (!question.empty() ? question
+                                         : "'gpuprobectl " + std::string{list} + "' lists them")};
 }
 
 ApplicationSet ApplicationSet::with_builtins() {

@@ -77,14 +77,14 @@ struct ReadableKey {
     ReadProblem (*read)(const Value& value, Request& request) = nullptr;
 };
 
-/// "unknown key", with the most similar known key.
+/// "unknown key", with the known keys that resemble it.
 template <class Request, std::size_t N>
 ReadProblem unknown_key(std::string_view given, const ReadableKey<Request> (&table)[N]) {
     std::vector<std::string> known;
     for (const auto& row : table)
         known.emplace_back(row.about.key);
-    const auto near = closest(given, known);
-    return near ? "unknown key; did you mean '" + *near + "'?" : std::string{"unknown key"};
+    const auto question = did_you_mean(given, known);
+    return question.empty() ? std::string{"unknown key"} : "unknown key; " + question;
 }
 
 /// Reads one member with its row; unknown keys are an error.

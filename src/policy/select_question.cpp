@@ -19,13 +19,13 @@ Error refused(std::string_view key, std::string_view word, std::string_view reas
                                                 scrubbed(word, 64) + ": " + std::string{reason}};
 }
 
-/// "; did you mean 'cuda'?" if the profile has a similar name.
+/// "; did you mean 'cuda'?" if the profile has a name that resembles the word.
 std::string nearest(const Profile& profile, std::string_view word) {
     auto known = profile.backends;
     for (const auto& [backend, translation] : profile.translate)
         known.push_back(translation);
-    const auto near = closest(word, known);
-    return near ? "; did you mean '" + *near + "'?" : "";
+    const auto question = did_you_mean(word, known);
+    return question.empty() ? question : "; " + question;
 }
 
 /// Adds the backend that the word names. Backends that only other applications have are ignored.

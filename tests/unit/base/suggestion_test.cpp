@@ -27,7 +27,28 @@ TEST(Suggestion, StaysSilentWhenNothingIsNear) {
 TEST(Suggestion, NamesTheNearestOrAll) {
     EXPECT_EQ(suggestion("torhc", {"jax", "torch"}), "; did you mean 'torch'?");
     EXPECT_EQ(suggestion("llama", {"jax", "torch"}), "; there are jax, torch");
+    EXPECT_EQ(suggestion("llama", {"llama.cpp", "ollama"}), "; did you mean 'llama.cpp'?");
     EXPECT_EQ(suggestion("llama", {}), "");
+}
+
+TEST(DidYouMean, NamesWordsWithThatPart) {
+    const std::vector<std::string> known{"cyllama",    "faster-whisper", "llama.app",
+                                         "llama.cpp",  "node-llama-cpp", "ollama",
+                                         "whisper.cpp"};
+    EXPECT_EQ(did_you_mean("llama", known), "did you mean 'llama.app' or 'llama.cpp'?");
+    EXPECT_EQ(did_you_mean("Whisper", known), "did you mean 'whisper.cpp'?");
+    EXPECT_EQ(did_you_mean("cpp", known),
+              "did you mean 'llama.cpp', 'node-llama-cpp' or "
+              "'whisper.cpp'?");
+    EXPECT_EQ(did_you_mean("--memory", {"--gpu", "--min-memory"}), "did you mean '--min-memory'?");
+}
+
+TEST(DidYouMean, IsEmptyForWhatResemblesNothing) {
+    EXPECT_EQ(did_you_mean("frobnicate", {"list"}), "");
+    EXPECT_EQ(did_you_mean("", {"list"}), "");
+    EXPECT_EQ(did_you_mean("--", {"--list"}), "");
+    EXPECT_EQ(did_you_mean(std::string(10'000, '-'), {"list", "-"}), "");
+    EXPECT_EQ(did_you_mean("list", {}), "");
 }
 
 }  // namespace suggestion_test
