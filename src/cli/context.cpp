@@ -250,7 +250,7 @@ constexpr std::size_t kMaxMessage = 4096;
 
 }  // namespace
 
-ExitCode exit_code_of(ErrorCode code, bool bus_was_named) {
+ExitCode exit_code_of(ErrorCode code, bool daemon_was_named) {
     switch (code) {
         case ErrorCode::InvalidRequest:
             return ExitCode::Usage;
@@ -259,7 +259,7 @@ ExitCode exit_code_of(ErrorCode code, bool bus_was_named) {
         case ErrorCode::NotAuthorized:
             return ExitCode::NotAuthorized;
         case ErrorCode::Unavailable:
-            return bus_was_named ? ExitCode::NoDaemon : ExitCode::Failed;
+            return daemon_was_named ? ExitCode::NoDaemon : ExitCode::Failed;
         default:
             return ExitCode::Failed;
     }
@@ -281,7 +281,7 @@ ExitCode report_failure(const Arguments& arguments,
     } else {
         print_error("gpuprobectl: " + scrubbed(error.text, kMaxMessage) + "\n");
     }
-    return exit_code_of(error.code, arguments.bus.has_value());
+    return exit_code_of(error.code, arguments.bus || arguments.socket);
 }
 
 }  // namespace gpuprobe::inline cli

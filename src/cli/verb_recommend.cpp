@@ -282,7 +282,8 @@ Result<ExitCode> run_recommend(Context& context) {
         print_json(arguments, to_value(answer));
         return exit_code_of(answer);
     }
-    if (arguments.is_quiet || arguments.recommend.chain) {
+    const bool explains = arguments.recommend.request.at("explain").as_bool() == true;
+    if ((arguments.is_quiet && !explains) || arguments.recommend.chain) {
         print_names(answer, arguments.recommend.chain);
         return exit_code_of(answer);
     }
@@ -294,7 +295,6 @@ Result<ExitCode> run_recommend(Context& context) {
     // and general fixes are printed.
     const auto report = context.client.report();
     print(recommendation_text(answer, report ? &*report : nullptr, context.screen));
-    const bool explains = arguments.recommend.request.at("explain").as_bool() == true;
     if (!explains && answer.warnings.empty())
         return ExitCode::Answered;
     const auto findings = report ? own_findings(*report) : std::vector<Finding>{};
@@ -309,6 +309,8 @@ Status check_recommend(Arguments& arguments) {
     if (recommend.application.empty() && !recommend.manifest)
         return refusal(
             "recommend: which application? 'gpuprobectl manifests' lists those that are known");
+    if (recommend.chain && recommend.request.at("explain").as_bool() == true)
+        return refusal("recommend: --chain prints only names: leave --explain out");
     return Done{};
 }
 

@@ -30,11 +30,11 @@ Result<ExitCode> run_select(Context& context) {
         print_json(context.arguments, to_value(decision));
         return ExitCode::Answered;
     }
-    if (context.arguments.is_quiet) {
+    const bool explains = context.arguments.select.explains();
+    if (context.arguments.is_quiet && !explains) {
         print(scrubbed(*decision.backend) + "\n");
         return ExitCode::Answered;
     }
-    const bool explains = context.arguments.select.explains();
     const bool is_short = !explains && decision.warnings.empty();
     // The report is only for the names of GPUs and for fixes that fit this machine. Without it, ids
     // and general fixes are printed.

@@ -52,6 +52,8 @@ class Recommend(unittest.TestCase):
         chain = ask("recommend", "torch", "--chain").stdout.splitlines()
         self.assertEqual(chain[-1], "cpu")
         self.assertEqual(ask("-q", "recommend", "torch").stdout, chain[0] + "\n")
+        self.assertEqual(ask("-q", "recommend", "torch", "--explain").stdout, ask("recommend", "torch", "--explain").stdout)
+        self.assertEqual(ask("recommend", "torch", "--explain", "--chain").returncode, 2)
         without = ask("recommend", "torch", "--chain", "--exclude=family:cuda").stdout.splitlines()
         self.assertEqual(without, ["cpu"])
         self.assertEqual(ask("-q", "recommend", "torch", "--prefer=cpu").stdout, "cpu\n")

@@ -100,7 +100,7 @@ protected:
 };
 
 TEST_F(Replay, NeedsACaptureFile) {
-    EXPECT_EQ(problem(), "/capture.json: No such file or directory");
+    EXPECT_EQ(problem(), "not a capture: there is no file capture.json");
 }
 
 TEST_F(Replay, NamesTheFileAtFault) {
@@ -152,7 +152,7 @@ TEST_F(Replay, LeavesTheCaptureThroughNoLink) {
 
 TEST_F(Replay, RefusesAnotherSchema) {
     folder_.write("capture.json", R"({"schema":2,"host":{}})");
-    EXPECT_EQ(problem(), "/capture.json: schema: not 1");
+    EXPECT_EQ(problem(), "/capture.json: schema: not 1: broken, or of a newer version");
 }
 
 TEST_F(Replay, SurvivesACutOfEachFileAtEachByte) {
