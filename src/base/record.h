@@ -385,3 +385,18 @@ Result<T> strict_record_from(const Value& value) {
 #define RECORD_MORE(...) RECORD_RESCAN(RECORD_RESCAN(RECORD_RESCAN(RECORD_RESCAN(__VA_ARGS__))))
 #define RECORD_RESCAN(...) RECORD_ONCE(RECORD_ONCE(RECORD_ONCE(RECORD_ONCE(__VA_ARGS__))))
 #define RECORD_ONCE(...) __VA_ARGS__
+
+/// Declares the conversions of a large record as plain functions, so that not every file that
+/// converts one compiles them again. RECORD_DEFINE_CONVERSIONS defines them, in one .cpp file.
+#define RECORD_DECLARE_CONVERSIONS(Type) \
+    using base::read_value;              \
+    using base::to_value;                \
+    Value to_value(const Type& record);  \
+    ReadProblem read_value(const Value& value, Type& out);
+#define RECORD_DEFINE_CONVERSIONS(Type)                     \
+    Value to_value(const Type& record) {                    \
+        return base::to_value<Type>(record);                \
+    }                                                       \
+    ReadProblem read_value(const Value& value, Type& out) { \
+        return base::read_value<Type>(value, out);          \
+    }

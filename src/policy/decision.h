@@ -53,6 +53,7 @@ RECORD_MEMBERS(Decision,
                warnings,
                ("decision", summary),
                generation)
+RECORD_DECLARE_CONVERSIONS(Decision)
 
 /// A variant of the platform and its verdict.
 struct VariantCandidate {
@@ -123,5 +124,6 @@ RECORD_MEMBERS(Recommendation,
                manifest_sha256,
                rules,
                generation)
+RECORD_DECLARE_CONVERSIONS(Recommendation)
 
 }  // namespace gpuprobe::inline policy

@@ -14,6 +14,9 @@
 #include "report/outcome.h"
 
 namespace gpuprobe::inline policy {
+
+RECORD_DEFINE_CONVERSIONS(Recommendation)
+
 namespace {
 
 constexpr std::size_t kMaxWords = 64;

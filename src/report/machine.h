@@ -124,6 +124,7 @@ RECORD_MEMBERS(Host,
                os_release,
                sandbox,
                setup)
+RECORD_DECLARE_CONVERSIONS(Host)
 
 /// One entry of an access control list beyond owner, owning group and others. Source: acl(5).
 struct AclEntry {

@@ -10,6 +10,10 @@
 
 namespace gpuprobe::inline report {
 
+RECORD_DEFINE_CONVERSIONS(Host)
+RECORD_DEFINE_CONVERSIONS(Gpu)
+RECORD_DEFINE_CONVERSIONS(Report)
+
 const Gpu* find_gpu(const Report& report, std::string_view id) {
     const auto found = std::ranges::find(report.gpus, id, &Gpu::id);
     return found == report.gpus.end() ? nullptr : &*found;

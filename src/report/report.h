@@ -267,6 +267,7 @@ RECORD_MEMBERS(Gpu,
                partitions,
                health,
                findings)
+RECORD_DECLARE_CONVERSIONS(Gpu)
 constexpr auto forms_of(std::type_identity<Gpu>) {
     return std::to_array<MemberForm>(
         {{.key = "id", .pattern = kNotEmpty}, {.key = "health", .pattern = kNotEmpty}});
@@ -423,6 +424,7 @@ RECORD_MEMBERS(Report,
                confinement,
                quarantine,
                notes)
+RECORD_DECLARE_CONVERSIONS(Report)
 
 /// The GPU with that id; null if there is none. Partitions are not searched.
 const Gpu* find_gpu(const Report& report, std::string_view id);
