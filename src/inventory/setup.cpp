@@ -209,7 +209,9 @@ Words options(const FileSystem& files) {
     // /sys/module lacks NVIDIA's parameters: they are in one file, without the "NVreg_".
     const auto params = files.read(kNvidiaParameters, kMaxFile);
     for (const auto line : split(params ? std::string_view{*params} : std::string_view{}, '\n')) {
-        const auto colon = std::min(line.find(':'), line.size());
+        const auto colon = line.find(':');
+        if (colon == std::string_view::npos)
+            continue;
         const auto name = line.substr(0, colon);
         if (std::ranges::count(known.nvidia_parameters, name) > 0)
             found.push_back(scrubbed("nvidia.NVreg_" + std::string{name} + "=" +

@@ -133,7 +133,8 @@ TEST(KernelSetup, ReadsWhatIsInUse) {
     MemoryFiles files;
     files.write("/sys/module/nvidia_drm/parameters/modeset", "N\n");
     files.write("/sys/module/amdgpu/version", "");
-    files.write("/proc/driver/nvidia/params", "DeviceFileMode: 438\nRegistryDwords: \"secret\"\n");
+    files.write("/proc/driver/nvidia/params",
+                "DeviceFileMode: 438\nDeviceFileMode\nRegistryDwords: \"secret\"\n");
     files.write("/sys/kernel/security/lockdown", "none [integrity] confidentiality\n");
     files.write("/proc/sys/kernel/tainted", "4097\n");
     const auto setup = kernel_setup(files, {});
