@@ -7,7 +7,7 @@ file(MAKE_DIRECTORY ${folder})
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
 add_custom_command(
   OUTPUT ${folder}/report.schema.json ${folder}/interface.py ${folder}/interface.d.ts
-  COMMAND gpuprobe-interface-types > ${folder}/types.json
+  COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:gpuprobe-interface-types> > ${folder}/types.json
   COMMAND ${PROJECT_SOURCE_DIR}/tools/interface-files ${folder}/types.json ${CMAKE_CURRENT_SOURCE_DIR} ${folder}
   DEPENDS gpuprobe-interface-types ${headers} ${PROJECT_SOURCE_DIR}/tools/interface-files
   VERBATIM)
@@ -15,7 +15,7 @@ add_custom_command(
 # The packages as they are released: the sources, and the types among them.
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/python/*.py ${CMAKE_CURRENT_SOURCE_DIR}/python/*.toml
                                             ${CMAKE_CURRENT_SOURCE_DIR}/python/*.md ${CMAKE_CURRENT_SOURCE_DIR}/node/*.*)
-set(packages ${PROJECT_BINARY_DIR}/packages)
+set(packages ${PROJECT_BINARY_DIR}/generated/packages)
 add_custom_command(
   OUTPUT ${packages}/made
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${packages}

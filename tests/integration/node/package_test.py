@@ -12,7 +12,7 @@ import threading
 import unittest
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
-PACKAGE = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent / "packages/node"
+PACKAGE = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent / "generated/packages/node"
 sys.path[:0] = [str(SOURCE / "tests/integration" / folder) for folder in ("", "socket")]
 from socket_case import BIN, H200, SocketCase  # noqa: E402
 

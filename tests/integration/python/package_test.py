@@ -13,7 +13,7 @@ import typing
 import unittest
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
-PACKAGE = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent / "packages/python"
+PACKAGE = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent / "generated/packages/python"
 sys.path[:0] = [str(PACKAGE), *(str(SOURCE / "tests/integration" / folder) for folder in ("", "socket"))]
 from socket_case import BIN, H200, MACHINES, SocketCase  # noqa: E402
 
