@@ -135,10 +135,12 @@ std::string advice(const std::string& word, std::string_view verb) {
     if (is_option && word.size() == 2)
         return hint_on(verb);
     const auto name = word.substr(0, word.find('='));
+    // CLI11 may have recognized the verb although the option was before it.
+    const auto own = fmt::format("'{}'", verb);
     if (const auto others = is_option ? verbs_with(name) : ""; !others.empty())
-        return verb.empty()
+        return verb.empty() || others.find(own) != std::string::npos
                    ? fmt::format("It is an option of {}: write it after the verb.", others)
-                   : fmt::format("'{}' does not have it; it is an option of {}.", verb, others);
+                   : fmt::format("{} does not have it; it is an option of {}.", own, others);
     auto question = did_you_mean(name, is_option ? option_names() : verb_names());
     if (question.empty())
         return hint_on(is_option ? verb : "");

@@ -78,8 +78,9 @@ Result<std::unique_ptr<Client>> SocketClient::open(const std::optional<std::stri
     const int code = ::gpuprobe_open(&opened, path ? path->c_str() : nullptr, GPUPROBE_DAEMON_ONLY);
     Handle client{opened};
     if (code < 0)
-        return Error{ErrorCode::Unavailable, "no daemon at " + path.value_or(GPUPROBE_SOCKET) +
-                                                 ": " + std::strerror(-code)};
+        return Error{ErrorCode::Unavailable, "no daemon can be reached at " +
+                                                 path.value_or(GPUPROBE_SOCKET) + ": " +
+                                                 std::strerror(-code)};
     return std::unique_ptr<Client>{new SocketClient{std::move(client)}};
 }
 

@@ -284,7 +284,8 @@ std::vector<Option> output_options() {
              return Done{};
          }},
         {.names = "-q,--quiet",
-         .help = "no remarks on standard error; select and recommend print only the name, unless "
+         .help = "no remarks on standard error; select and recommend print only the backend or the "
+                 "variant, unless "
                  "--explain asks for more",
          .take = put<&Arguments::is_quiet>},
         {.names = "--no-pager",

@@ -309,7 +309,8 @@ Status check_recommend(Arguments& arguments) {
     if (recommend.application.empty() && !recommend.manifest)
         return refusal(
             "recommend: which application? 'gpuprobectl manifests' lists those that are known");
-    if (recommend.chain && recommend.request.at("explain").as_bool() == true)
+    if (recommend.chain && arguments.json == JsonMode::Off &&
+        recommend.request.at("explain").as_bool() == true)
         return refusal("recommend: --chain prints only names: leave --explain out");
     return Done{};
 }

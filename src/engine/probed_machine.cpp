@@ -399,11 +399,14 @@ Result<MachineSource> captured_machine(const FileSystem& files,
                                        std::shared_ptr<const FileSystem> root) {
     auto document = read_document(files, "/capture.json");
     if (!document && document.error().code == ErrorCode::NotFound)
-        return Error{ErrorCode::NotFound, "not a capture: there is no file capture.json"};
+        return Error{ErrorCode::NotFound, files.exists("/")
+                                              ? "not a capture: there is no file capture.json"
+                                              : "no such folder"};
     const auto capture = TRY(std::move(document));
     if (capture.at("schema").as_int() != 1)
-        return Error{ErrorCode::Malformed,
-                     "/capture.json: schema: not 1: broken, or of a newer version"};
+        return Error{
+            ErrorCode::Malformed,
+            "/capture.json: schema is not 1, so the capture is damaged or from a newer version"};
     MachineSource source;
     // Start from an empty host, so that captures of older versions may lack members.
     auto host = record_from<Host>(overlaid(to_value(Host{}), capture.at("host")));

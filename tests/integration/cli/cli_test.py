@@ -342,12 +342,12 @@ class NoDaemon(unittest.TestCase):
     def test_missing_capture_is_named(self):
         done = run("--replay=/nonexistent/capture")
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr, "gpuprobectl: capture /nonexistent/capture: not a capture: there is no file capture.json\n")
+        self.assertEqual(done.stderr, "gpuprobectl: capture /nonexistent/capture: no such folder\n")
 
     def test_a_socket_without_a_daemon_is_named(self):
         done = run("--socket=/nonexistent", "list")
         self.assertEqual((done.returncode, done.stdout), (4, ""))
-        self.assertRegex(done.stderr, r"\Agpuprobectl: no daemon at /nonexistent: .+\n\Z")
+        self.assertRegex(done.stderr, r"\Agpuprobectl: no daemon can be reached at /nonexistent: .+\n\Z")
 
     def test_full_disk_is_a_failure(self):
         with open("/dev/full", "w", encoding="utf-8") as full:

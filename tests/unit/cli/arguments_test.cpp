@@ -235,9 +235,10 @@ TEST(Arguments, AnOptionWithAValueTakesOneWord) {
 }
 
 TEST(Arguments, AnOptionOfAVerbGoesBehindIt) {
-    EXPECT_NE(refusal({"--chain"}).find("It is an option of 'recommend': write it after the verb."),
-              std::string::npos)
-        << refusal({"--chain"});
+    for (const auto& words : {Words{"--chain"}, Words{"--chain", "recommend", "torch"}})
+        EXPECT_NE(refusal(words).find("It is an option of 'recommend': write it after the verb."),
+                  std::string::npos)
+            << refusal(words);
     EXPECT_NE(refusal({"list", "--chain"}).find("'list' does not have it; it is an option of"),
               std::string::npos)
         << refusal({"list", "--chain"});

@@ -152,7 +152,8 @@ TEST_F(Replay, LeavesTheCaptureThroughNoLink) {
 
 TEST_F(Replay, RefusesAnotherSchema) {
     folder_.write("capture.json", R"({"schema":2,"host":{}})");
-    EXPECT_EQ(problem(), "/capture.json: schema: not 1: broken, or of a newer version");
+    EXPECT_EQ(problem(),
+              "/capture.json: schema is not 1, so the capture is damaged or from a newer version");
 }
 
 TEST_F(Replay, SurvivesACutOfEachFileAtEachByte) {
