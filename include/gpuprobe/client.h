@@ -356,7 +356,7 @@ public:
         return findings;
     }
 
-    /// Returns the report as JSON (data/schema/report.schema.json). Throws Failure.
+    /// Returns the report as JSON (share/gpuprobe/schema/report.schema.json). Throws Failure.
     std::string describe() {
         return answer([&](char** json) { return ::gpuprobe_describe(client_.get(), json); }).text();
     }

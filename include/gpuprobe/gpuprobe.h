@@ -73,8 +73,8 @@ GPUPROBE_PUBLIC void gpuprobe_set_timeout(gpuprobe_client* client, int milliseco
  * failure it is {"error":…}, or NULL if there was no reply. json may be NULL. All return -EINVAL if
  * client is NULL.
  *
- * Gets the report on this machine (data/schema/report.schema.json), as far as this user may see
- * it. */
+ * Gets the report on this machine (share/gpuprobe/schema/report.schema.json), as far as this user
+ * may see it. */
 GPUPROBE_PUBLIC int gpuprobe_describe(gpuprobe_client* client, char** json);
 /* Selects the backend that an application should use on this machine. application: name of the
  * application, or NULL for "default". request: an object as in docs/applications.md

@@ -395,7 +395,7 @@ struct Report {
     std::optional<WallTime> created = {};
     ReportSource source = ReportSource::Live;
     Host host = {};
-    std::vector<Gpu> gpus = {};  ///< best first: the default GPU
+    std::vector<Gpu> gpus = {};  ///< the default GPU first, then the next best
     std::vector<SoftwareDevice> software = {};
     std::vector<Accelerator> accelerators = {};
     std::vector<DeviceNode> nodes = {};  ///< shared by a driver's devices: /dev/kfd …
