@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fmt/format.h>
 #include <poll.h>
 
 #include "base/value.h"
@@ -78,9 +79,9 @@ Result<std::unique_ptr<Client>> SocketClient::open(const std::optional<std::stri
     const int code = ::gpuprobe_open(&opened, path ? path->c_str() : nullptr, GPUPROBE_DAEMON_ONLY);
     Handle client{opened};
     if (code < 0)
-        return Error{ErrorCode::Unavailable, "no daemon can be reached at " +
-                                                 path.value_or(GPUPROBE_SOCKET) + ": " +
-                                                 std::strerror(-code)};
+        return Error{ErrorCode::Unavailable,
+                     fmt::format("no daemon can be reached at {}: {}",
+                                 path.value_or(GPUPROBE_SOCKET), std::strerror(-code))};
     return std::unique_ptr<Client>{new SocketClient{std::move(client)}};
 }
 

@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
     Table,
     BadPlanRequest,
     ::testing::Values(
-        BadRow{"Unknown", R"({"context": 1})", "context: unknown key"},
+        BadRow{"Unknown", R"({"context": 1})", "context: unknown key; did you mean 'context-mib'?"},
         BadRow{"NoContext", R"({"ctx": 0})", "ctx: '0' is no number from 1 to 4294967296"},
         BadRow{"NoNumber", R"({"ctx": true})", "ctx: 'true' is no number from 1 to 4294967296"},
         BadRow{"Mode", R"({"flash-attention": "maybe"})",
