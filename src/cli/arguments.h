@@ -90,7 +90,7 @@ struct FleetArguments {
     std::optional<std::string> node = {};    ///< the machine's name in its cluster
     std::optional<unsigned> mode = {};       ///< permission bits of the output file
     std::optional<int> every = {};           ///< repeat after this many seconds, until interrupted
-    std::string engine = {};
+    std::string orchestrator = {};
     std::string variant = {};
     std::vector<std::string> features = {};  ///< node features that the cluster has
     bool by_verdict = false;

@@ -57,28 +57,28 @@ Result<const Variant*> variant_of(const VariantPlatform& platform, const std::st
 
 /// The query for --verdict: it matches machines that exported the verdict that the variant runs.
 /// Errors: NoMatch if the orchestrator has no verdicts, or none for such a name.
-Result<FleetQuery> verdict_query(const Orchestrator& engine,
+Result<FleetQuery> verdict_query(const Orchestrator& asked,
                                  const Manifest& manifest,
                                  const Variant& variant) {
     if (!is_fleet_name(manifest.name) || !is_fleet_name(variant.name))
         return Error{ErrorCode::NoMatch, "no export gives a verdict on a variant of that name"};
-    return FleetQuery{.text = engine.ask_verdict(manifest.name, variant.name)};
+    return FleetQuery{.text = asked.ask_verdict(manifest.name, variant.name)};
 }
 
 /// The query, based on the needs of the variant or on exported verdicts.
 Result<FleetQuery> query_of(const Arguments& arguments) {
     const auto& fleet = arguments.fleet;
-    const auto& engine = *orchestrator(fleet.engine);
+    const auto& asked = *orchestrator(fleet.orchestrator);
     const auto manifest = TRY(wanted_manifest(arguments.recommend));
     const auto& platform = *TRY(platform_of(manifest, fleet.platform));
     const auto& variant = *TRY(variant_of(platform, fleet.variant));
-    if (fleet.by_verdict || !engine.ask)
-        return verdict_query(engine, manifest, variant);
+    if (fleet.by_verdict || !asked.ask)
+        return verdict_query(asked, manifest, variant);
     const auto rules = TRY(Rules::builtin());
     auto need = fleet_need_of(platform, variant, rules);
     if (!need)
         return std::move(need).error().in(variant.name);
-    return engine.ask(*need, rules, fleet.features);
+    return asked.ask(*need, rules, fleet.features);
 }
 
 /// The texts of remarks as a JSON array.
@@ -92,7 +92,7 @@ Value texts_of(const std::vector<ExportRemark>& remarks) {
 /// Prints the query as JSON. It is null if it would be weaker than allowed.
 void print_query(const Arguments& arguments, const FleetQuery& query, bool is_given) {
     Value document{Value::Object{}};
-    document["engine"] = arguments.fleet.engine;
+    document["orchestrator"] = arguments.fleet.orchestrator;
     document["query"] = is_given ? Value{query.text} : Value{};
     document["weaker"] = texts_of(query.weaker);
     document["stronger"] = texts_of(query.stronger);
@@ -127,12 +127,12 @@ Result<ExitCode> run_selector(const Arguments& arguments) {
 
 Status check_selector(Arguments& arguments) {
     const auto& fleet = arguments.fleet;
-    if (fleet.engine.empty())
-        return refusal("selector: for which --engine?");
+    if (fleet.orchestrator.empty())
+        return refusal("selector: for which --orchestrator?");
     if (arguments.recommend.application.empty() || fleet.variant.empty())
         return refusal("selector: APPLICATION and VARIANT are needed");
-    if (!fleet.features.empty() && fleet.engine != "slurm")
-        return refusal("--features is for --engine=slurm");
+    if (!fleet.features.empty() && fleet.orchestrator != "slurm")
+        return refusal("--features is for --orchestrator=slurm");
     return Done{};
 }
 
@@ -152,8 +152,8 @@ Status take_features(Arguments& arguments, const std::string& word) {
 const std::string& orchestrator_names() {
     static const std::string names = [] {
         std::string text;
-        for (const auto& engine : orchestrators())
-            text += fmt::format("{}{}", text.empty() ? "" : " ", engine.name);
+        for (const auto& one : orchestrators())
+            text += fmt::format("{}{}", text.empty() ? "" : " ", one.name);
         return text;
     }();
     return names;
@@ -163,26 +163,26 @@ const std::string& orchestrator_names() {
 const std::string& about_selector() {
     static const std::string page = [] {
         std::string text = R"(
-The query by which an engine that runs many machines finds those on which VARIANT of APPLICATION runs:
+The query by which an orchestrator finds the machines on which VARIANT of APPLICATION runs:
 
 )";
-        for (const auto& engine : orchestrators())
-            text += fmt::format("  {:<8} {}\n", engine.name, engine.summary);
+        for (const auto& one : orchestrators())
+            text += fmt::format("  {:<8} {}\n", one.name, one.summary);
         return text + R"(
-Exit status 3 when an engine cannot be asked for a part of what the variant needs. What is asked
-beyond the need, because the engine compares less finely, is told on standard error.
+Exit status 3 if the orchestrator cannot express a part of what the variant needs. If its query has to
+ask for more than that, because it compares less finely, standard error says so.
 )";
     }();
     return page;
 }
 
 std::vector<Option> selector_options() {
-    return {{.names = "--engine",
+    return {{.names = "--orchestrator",
              .value = {.name = "NAME", .offers = orchestrator_names(), .takes_others = false},
-             .help = "the engine to ask",
-             .take = put<&Arguments::fleet, &FleetArguments::engine>},
+             .help = "the orchestrator that gets the query",
+             .take = put<&Arguments::fleet, &FleetArguments::orchestrator>},
             {.names = "--allow-weaker",
-             .help = "leave out what the engine cannot be asked, and say what that is",
+             .help = "leave out what the orchestrator cannot express, and say what that is",
              .take = put<&Arguments::fleet, &FleetArguments::allows_weaker>},
             {.names = "--verdict",
              .help = "ask what machines said of the variant when they exported APPLICATION",
@@ -207,7 +207,7 @@ Verb selector_verb() {
     return {.name = "selector",
             .overview = {{"selector VARIANT",
                           "the query that finds the machines of a fleet that run it"}},
-            .usage = {"selector APPLICATION VARIANT --engine=NAME [OPTION…]"},
+            .usage = {"selector APPLICATION VARIANT --orchestrator=NAME [OPTION…]"},
             .about = about_selector(),
             .operands = {{.word = {.name = "APPLICATION", .names = kManifests},
                           .take = put<&Arguments::recommend, &RecommendArguments::application>},

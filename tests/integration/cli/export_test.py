@@ -225,44 +225,44 @@ class Selector(unittest.TestCase):
         return run("selector", *words)
 
     def test_asks_no_machine(self):
-        done = self.ask("torch", "cu130", "--engine=promql", "--verdict")
+        done = self.ask("torch", "cu130", "--orchestrator=promql", "--verdict")
         self.assertEqual(
             done.stdout, 'gpuprobe_variant_supported{application="torch",variant="cu130"} == 1\n')
 
-    def test_refuses_what_an_engine_cannot_say_and_tells_why(self):
-        done = self.ask("llama.cpp", "ubuntu-vulkan-x64", "--engine=nfd")
+    def test_refuses_what_an_orchestrator_cannot_express(self):
+        done = self.ask("llama.cpp", "ubuntu-vulkan-x64", "--orchestrator=nfd")
         self.assertEqual((done.returncode, done.stdout), (3, ""))
         self.assertIn("cannot be asked: vulkan.features: storageBuffer16BitAccess", done.stderr)
         self.assertIn("--allow-weaker", done.stderr)
 
     def test_leaves_it_out_when_told_and_says_so(self):
-        done = self.ask("llama.cpp", "ubuntu-vulkan-x64", "--engine=nfd", "--allow-weaker")
+        done = self.ask("llama.cpp", "ubuntu-vulkan-x64", "--orchestrator=nfd", "--allow-weaker")
         self.assertEqual(done.returncode, 0)
         self.assertIn("nodeSelectorTerms", json.loads(done.stdout))
         self.assertIn("not asked: vulkan.features", done.stderr)
 
     def test_json_holds_both(self):
-        document = json.loads(self.ask("llama.cpp", "ubuntu-vulkan-x64", "--engine=nfd", "-j").stdout)
+        document = json.loads(self.ask("llama.cpp", "ubuntu-vulkan-x64", "--orchestrator=nfd", "-j").stdout)
         self.assertIsNone(document["query"])
         self.assertEqual(document["weaker"], ["vulkan.features: storageBuffer16BitAccess"])
 
     def test_mistakes_are_named(self):
-        for words, code in ((("llama.cpp", "ubuntu-x64"), 2), (("llama.cpp", "--engine=nfd"), 2),
-                            (("llama.cpp", "ubuntu-x64", "--engine=xml"), 2),
-                            (("llama.cpp", "nothing", "--engine=nfd"), 2),
-                            (("nothing", "ubuntu-x64", "--engine=nfd"), 1),
-                            (("llama.cpp", "ubuntu-x64", "--engine=nfd", "--platform=darwin"), 2),
-                            (("llama.cpp", "ubuntu-x64", "--engine=nfd", "--features=a"), 2)):
+        for words, code in ((("llama.cpp", "ubuntu-x64"), 2), (("llama.cpp", "--orchestrator=nfd"), 2),
+                            (("llama.cpp", "ubuntu-x64", "--orchestrator=xml"), 2),
+                            (("llama.cpp", "nothing", "--orchestrator=nfd"), 2),
+                            (("nothing", "ubuntu-x64", "--orchestrator=nfd"), 1),
+                            (("llama.cpp", "ubuntu-x64", "--orchestrator=nfd", "--platform=darwin"), 2),
+                            (("llama.cpp", "ubuntu-x64", "--orchestrator=nfd", "--features=a"), 2)):
             self.assertEqual(self.ask(*words).returncode, code, words)
 
     def test_every_installed_variant_is_asked_for_or_refused(self):
-        for engine in ("nfd", "slurm", "promql"):
+        for orchestrator in ("nfd", "slurm", "promql"):
             for name in ("llama.cpp", "torch", "ollama", "cyllama", "shimmy"):
                 application = json.loads((SOURCE / f"data/knowledge/applications/{name}.json").read_text())["manifest"]
                 entry = next(value for key, value in application["platforms"].items() if "x86_64" in key or "amd64" in key)
                 for variant in entry["variants"]:
-                    done = self.ask(name, variant, f"--engine={engine}", "--allow-weaker")
-                    self.assertIn(done.returncode, (0, 3), f"{engine} {name} {variant}: {done.stderr}")
+                    done = self.ask(name, variant, f"--orchestrator={orchestrator}", "--allow-weaker")
+                    self.assertIn(done.returncode, (0, 3), f"{orchestrator} {name} {variant}: {done.stderr}")
                     self.assertEqual(done.returncode == 0, bool(done.stdout), done.stderr)
 
 

@@ -63,7 +63,7 @@ class Prometheus(fleet_case.FleetCase):
     def found(self, variant):
         """Whether the selector finds the golden machine by its verdict on a variant of llama.cpp, by promtool."""
         manifest = self.write("manifest.json", VARIANTS)
-        query = self.ctl("selector", "llama.cpp", variant, f"--manifest={manifest}", "--engine=promql").stdout
+        query = self.ctl("selector", "llama.cpp", variant, f"--manifest={manifest}", "--orchestrator=promql").stdout
         inputs = ""
         for line in series(fleet_case.golden("prometheus")):
             name, value = line.replace("{", '{instance="a",', 1).rsplit(" ", 1)

@@ -62,7 +62,7 @@ class Slurm(fleet_case.FleetCase):
         """The query for a variant with code for sm_80 and sm_90, given the features that there are."""
         manifest = self.write("manifest.json", CUDA % toolkit)
         features = self.cluster.run("sinfo", "-h", "-o", "%f").stdout
-        done = self.ctl("selector", "p", "v", f"--manifest={manifest}", "--engine=slurm", f"--features={features}",
+        done = self.ctl("selector", "p", "v", f"--manifest={manifest}", "--orchestrator=slurm", f"--features={features}",
                         check=False)
         return done.returncode, done.stdout.replace("'", "").split()
 
