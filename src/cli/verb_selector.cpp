@@ -10,8 +10,6 @@
 #include "cli/verb_recommend.h"
 #include "explain/phrase.h"
 #include "export/selector.h"
-#include "export/subject.h"
-#include "policy/fact.h"
 
 namespace gpuprobe::inline cli {
 namespace {

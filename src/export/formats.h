@@ -56,6 +56,12 @@ enum class WrittenFirst {
     NoFile,       ///< not written: an administrator installs it, as a change may disrupt a machine
 };
 
+/// True for a name of lower-case letters, digits, '.', '_' and '-' that begins and ends with a
+/// letter or digit and has at most kMaxFleetName characters: two such names and "variant." fit into
+/// the 63 characters of a label.
+bool is_fleet_name(std::string_view name);
+constexpr std::size_t kMaxFleetName = 31;
+
 /// An export format.
 struct ExportFormat {
     std::string_view name = {};

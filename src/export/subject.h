@@ -98,12 +98,6 @@ struct Verdicts {
 std::vector<Verdicts> verdicts_of(const ExportSubject& subject,
                                   std::vector<ExportRemark>& left_out);
 
-/// True for a name of lower-case letters, digits, '.', '_' and '-' that begins and ends with a
-/// letter or digit and has at most kMaxFleetName characters: two such names and "variant." fit into
-/// the 63 characters of a label.
-bool is_fleet_name(std::string_view name);
-constexpr std::size_t kMaxFleetName = 31;
-
 /// The name with each character except letters, digits and '_' replaced by '_'.
 std::string identifier_of(std::string_view name);
 
