@@ -11,7 +11,8 @@
 #include "export/formats.h"
 #include "policy/fact.h"
 
-/// What the formats have in common: a machine in the few words that fleets use for labels.
+/// What all formats need: a machine described in the limited set of words that fleets use for
+/// labels.
 
 namespace gpuprobe::inline exports {
 

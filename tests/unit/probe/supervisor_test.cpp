@@ -215,7 +215,7 @@ TEST(Supervisor, TellsTheAnswerOfAWorkerThatHasNotEnded) {
     ASSERT_TRUE(loop->run_until([&] { return results.size() == 2; }));
     EXPECT_EQ(results[0].outcome, Outcome::Answered);
     EXPECT_EQ(results[0].devices.size(), results[1].devices.size());
-    EXPECT_EQ(results[0].duration, results[1].duration);  // the rest is no time of the driver
+    EXPECT_EQ(results[0].duration, results[1].duration);  // waiting is not the driver's time
 }
 
 TEST(Supervisor, LetsThemStayThatHaveAnsweredWhileOthersAreAsked) {
