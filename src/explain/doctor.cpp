@@ -181,6 +181,12 @@ struct Device {
     const Value* value = nullptr;
 };
 
+/// The fix of a finding; nullopt if nothing helps.
+std::optional<Fix> fix_in(const Finding& finding) {
+    return finding.fix ? std::optional{Fix{.text = *finding.fix, .commands = finding.commands}}
+                       : std::nullopt;
+}
+
 /// Evaluates all causes on one report.
 class Examination {
 public:
@@ -191,12 +197,11 @@ public:
     Examination(const Report& report, const Surroundings&& surroundings) = delete;
 
     /// The fix of a cause for given evidence on a device of which nothing else is known.
-    [[nodiscard]] std::optional<std::string> fix_of(const Cause& cause,
-                                                    const Value& evidence) const {
+    [[nodiscard]] std::optional<Fix> fix_of(const Cause& cause, const Value& evidence) const {
         const Facts facts{{.report = report_}};
         // The scene has no device: conditions can only use the roots and the evidence.
         const TermContext context{.roots = &roots_, .facts = &facts, .evidence = &evidence};
-        return all_hold(cause.when, context) ? finding_for(cause, evidence, {}, context).fix
+        return all_hold(cause.when, context) ? fix_in(finding_for(cause, evidence, {}, context))
                                              : std::nullopt;
     }
 
@@ -377,7 +382,7 @@ private:
 
 }  // namespace
 
-std::optional<std::string> found_fix(const Reason& reason, const ReasonPlace& place) {
+std::optional<Fix> found_fix(const Reason& reason, const ReasonPlace& place) {
     // A reason may name the GPU, or a partition, in `where`.
     const auto causes = Causes::current().resting_on(reason.code);
     const auto* where = reason.detail.at("where").as_string();
@@ -400,16 +405,16 @@ std::optional<std::string> found_fix(const Reason& reason, const ReasonPlace& pl
         if (!is_about(finding))
             continue;
         if (is_certain(finding))
-            return finding.fix;
+            return fix_in(finding);
         // Two candidates with different fixes: it is unclear which one is meant.
         if (first && first->fix != finding.fix)
             return std::nullopt;
         first = &finding;
     }
-    return first ? first->fix : std::nullopt;
+    return first ? fix_in(*first) : std::nullopt;
 }
 
-std::optional<std::string> usual_fix(const Reason& reason, const ReasonPlace& place) {
+std::optional<Fix> usual_fix(const Reason& reason, const ReasonPlace& place) {
     auto causes = Causes::current().resting_on(reason.code);
     if (place.findings)
         // The doctor has evaluated the other causes and did not find them.

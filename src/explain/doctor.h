@@ -90,12 +90,12 @@ std::vector<Finding> examine(const Report& report, const Surroundings& surroundi
 /// The fix for a reason according to the findings in `place`, which must be set. nullopt if no
 /// finding is about the reason, if nothing helps, or if several findings with different fixes
 /// match.
-std::optional<std::string> found_fix(const Reason& reason, const ReasonPlace& place);
+std::optional<Fix> found_fix(const Reason& reason, const ReasonPlace& place);
 
 /// The usual fix for a reason: the fix of the first cause that is based on it, as far as it is
 /// known without a report. If `place` has findings, only causes of kind kOfAReason count, which the
 /// doctor does not look for. nullopt without such a cause, or if nothing helps.
-std::optional<std::string> usual_fix(const Reason& reason, const ReasonPlace& place = {});
+std::optional<Fix> usual_fix(const Reason& reason, const ReasonPlace& place = {});
 
 /// `[{"id", "severity", "gpus"}]` for the findings that are at least warnings, in their order: for
 /// programs that count findings.

@@ -174,6 +174,34 @@ ReasonPlace within(const Value& detail, ReasonPlace place) {
     return place;
 }
 
+/// The commands of the first fix for the reasons inside a reason.
+std::vector<std::string> commands_within(const Reason& reason, const ReasonPlace& place) {
+    std::vector<Reason> reasons;
+    if (!read_value(reason.detail.at("reasons"), reasons).empty())
+        return {};
+    for (const auto& inner : worth_showing(reasons))
+        if (auto why = explained(inner, within(reason.detail, place)); why.fix)
+            return std::move(why.commands);
+    return {};
+}
+
+/// The fix that a wording gives; nullopt if it gives none. `text` is its filled text.
+std::optional<Fix> worded_fix(const Wording& wording,
+                              std::string text,
+                              const Reason& reason,
+                              const ReasonPlace& place) {
+    constexpr std::string_view kOfInnerReasons = ":fix}";
+    if (!wording.command.empty()) {
+        const std::string command{wording.command};
+        return Fix{.text = text.empty() ? command : text + ": " + command, .commands = {command}};
+    }
+    if (text.empty())
+        return std::nullopt;
+    const bool is_inner = wording.fix.find(kOfInnerReasons) != std::string_view::npos;
+    return Fix{.text = std::move(text),
+               .commands = is_inner ? commands_within(reason, place) : std::vector<std::string>{}};
+}
+
 }  // namespace
 
 std::optional<std::string> detail_word(const Value& detail,
@@ -234,14 +262,17 @@ Explained explained(const Reason& reason, const ReasonPlace& place) {
             return detail_word(reason.detail, placeholder, place, form);
         });
     };
-    Explained explained{.text = words(wording->sentence, ValueForm::Prose)};
     // The most specific fix first: for this machine, for this code, the usual one.
-    if (place.findings)
-        explained.fix = found_fix(reason, place);
-    if (auto fix = words(wording->fix, ValueForm::CommandWord); !explained.fix && !fix.empty())
-        explained.fix = std::move(fix);
-    if (!explained.fix)
-        explained.fix = usual_fix(reason, place);
+    std::optional<Fix> fix = place.findings ? found_fix(reason, place) : std::nullopt;
+    if (!fix)
+        fix = worded_fix(*wording, words(wording->fix, ValueForm::CommandWord), reason, place);
+    if (!fix)
+        fix = usual_fix(reason, place);
+    Explained explained{.text = words(wording->sentence, ValueForm::Prose)};
+    if (fix) {
+        explained.fix = std::move(fix->text);
+        explained.commands = std::move(fix->commands);
+    }
     return explained;
 }
 

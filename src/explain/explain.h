@@ -29,10 +29,17 @@ struct ReasonPlace {
     std::string api = {};  ///< empty: any
 };
 
+/// What helps, as text, and the commands in that text, for a shell.
+struct Fix {
+    std::string text = {};
+    std::vector<std::string> commands = {};
+};
+
 /// A reason as text: one clause, without a capital and a full stop.
 struct Explained {
     std::string text = {};
-    std::optional<std::string> fix = {};  ///< the fix; absent: nothing helps
+    std::optional<std::string> fix = {};     ///< the fix; absent: nothing helps
+    std::vector<std::string> commands = {};  ///< the commands in `fix`
 };
 
 /// The text and the fix of a reason. A code without wording is shown unchanged, with its detail.

@@ -17,6 +17,8 @@ struct Wording {
     /// The fix, if it is the same on all machines. Empty if nothing helps, and for codes that are
     /// covered by a cause in data/knowledge/causes, which gives the fix for the machine at hand.
     std::string_view fix = {};
+    /// The command that does what `fix` says; shown after it.
+    std::string_view command = {};
 };
 
 /// The wordings of all reasons, grouped by subject. A sentence has neither a capital nor a full
@@ -42,7 +44,7 @@ inline constexpr Wording kWordings[] = {
     {"inconclusive", "the driver should list this GPU but does not"},
     {"ambiguous", "the driver lists a device that may be this GPU or another one"},
     {"skipped", "it was not asked"},
-    {"not-probed", "it has not been asked yet", "ask the drivers: gpuprobectl probe"},
+    {"not-probed", "it has not been asked yet", "ask the drivers", "gpuprobectl probe"},
     {"asleep", "asking would wake a sleeping GPU[: {device}]"},
     {"quarantined", "it is in quarantine[ until {until_usec:time}][: {why:harm}]"},
     {"unstable", "the driver's answers have kept changing since {since_usec:time}"},
@@ -61,8 +63,8 @@ inline constexpr Wording kWordings[] = {
     {"miscomputed", "it computes wrong results[: {wrong_words} of {words} words]"},
     {"not-computing", "a test computation on it ended with: {result}[ ({note})]"},
     {"stage-not-offered", "this API only gives information and computes nothing"},
-    {"device-not-found", "the driver no longer lists that device[: {device}]",
-     "ask the drivers: gpuprobectl probe"},
+    {"device-not-found", "the driver no longer lists that device[: {device}]", "ask the drivers",
+     "gpuprobectl probe"},
     {"no-compute-queue", "none of its queues can compute"},
     {"compiler-missing", "its driver's compiler is missing here[ ({call})]"},
     {"build-failed", "the driver's compiler rejected the test computation[ ({call})]"},
@@ -71,10 +73,10 @@ inline constexpr Wording kWordings[] = {
     {"dispatch-timed-out", "the test computation did not finish in time"},
     {"device-lost", "the GPU was lost during the computation"},
     {"too-slow", "even the smallest test takes too long to repeat"},
-    {"busy", "other programs are using it[: {percent} % of the time]",
-     "measure anyway: gpuprobectl bench --force"},
-    {"on-battery", "the machine is running on battery",
-     "measure anyway: gpuprobectl bench --force"},
+    {"busy", "other programs are using it[: {percent} % of the time]", "measure anyway",
+     "gpuprobectl bench --force"},
+    {"on-battery", "the machine is running on battery", "measure anyway",
+     "gpuprobectl bench --force"},
     {"not-enough-memory", "too little memory is free[: {free:size}, but {need:size} is needed]"},
 
     // Hardware and kernel drivers.
@@ -134,13 +136,13 @@ inline constexpr Wording kWordings[] = {
     {"discrete-preferred", "there is a discrete GPU[: {gpu}]"},
     {"cpu-forbidden", "the application does not run on the CPU"},
     {"strict", "the request does not accept the CPU as a fallback"},
-    {"not-measured", "its speed was not measured", "measure: gpuprobectl bench"},
+    {"not-measured", "its speed was not measured", "measure", "gpuprobectl bench"},
     {"slower-than-cpu",
      "it was measured to be slower than the CPU (score {score:rate}, the CPU's is "
      "{cpu_score:rate})"},
     {"not-verified",
      "its results[ with {backend}] have not been verified[: the check ended with {result}]",
-     "check: gpuprobectl probe --stage=verify"},
+     "check", "gpuprobectl probe --stage=verify"},
     {"unknown-not-chosen", "it is not known to work, so it is not chosen"},
     {"too-little-memory",
      "too little memory[: {have:size}, but {need:size} is needed][: {have:size}, but {want:size} "
@@ -151,8 +153,8 @@ inline constexpr Wording kWordings[] = {
      "it is not known which layers of a[ {architecture}] model have a sliding window: all are "
      "counted in full"},
     {"requirement-unmet", "it does not meet {requirement}[: it has {have}]"},
-    {"requirement-unknown", "it is not known whether it meets {requirement}",
-     "ask the drivers: gpuprobectl probe"},
+    {"requirement-unknown", "it is not known whether it meets {requirement}", "ask the drivers",
+     "gpuprobectl probe"},
     {"switched-off", "the request wants no GPU"},
     {"simulated", "made up, as requested"},
     {"hidden-by-environment", "{variable}={value} in the caller's environment hides {gpu}",
@@ -217,7 +219,7 @@ inline constexpr Wording kWordings[] = {
     {"profile-ignored", "the application profile {file} is ignored[: {problem}]"},
     {"knowledge-ignored", "the knowledge in {file} is ignored[: {problem}]"},
     {"no-hotplug", "hardware changes are not noticed[: {problem}]"},
-    {"override-set", "an override is set for {application}", "gpuprobectl override list"},
+    {"override-set", "an override is set for {application}", "", "gpuprobectl override list"},
     {"state-not-kept", "the {what} cannot be kept on disk[: {problem}]",
      "free some disk space, or allow the daemon to write to its state folder"},
     {"state-ignored", "the {what} could not be read and were set aside[: {problem}]"},

@@ -62,16 +62,26 @@ TEST(Wording, SurvivesPatternsThatAreCut) {
 }
 
 TEST(Wording, TakesTheFixOfACauseThatRestsOnTheReason) {
-    EXPECT_EQ(explained({.code = "worker-stuck"}).fix, usual_fix({.code = "worker-stuck"}));
-    EXPECT_NE(usual_fix({.code = "worker-stuck"}), std::nullopt);
-    EXPECT_EQ(usual_fix({.code = "not-listed"}), std::nullopt) << "no cause rests on it";
+    const auto stuck = usual_fix({.code = "worker-stuck"});
+    ASSERT_TRUE(stuck);
+    EXPECT_EQ(explained({.code = "worker-stuck"}).fix, stuck->text);
+    EXPECT_FALSE(usual_fix({.code = "not-listed"})) << "no cause rests on it";
     const Reason missing{.code = "node-missing", .detail = detail({{"node", "/dev/nvidia0"}})};
-    EXPECT_EQ(usual_fix(missing), "sudo nvidia-modprobe -c0");
+    EXPECT_EQ(usual_fix(missing).value_or(Fix{}).text, "sudo nvidia-modprobe -c0");
+    EXPECT_EQ(explained(missing).commands, std::vector<std::string>{"sudo nvidia-modprobe -c0"});
     auto inside = missing;
     inside.detail["container"] = "docker";
-    EXPECT_NE(usual_fix(inside).value_or("").find("start the container"), std::string::npos);
+    EXPECT_NE(usual_fix(inside).value_or(Fix{}).text.find("start the container"),
+              std::string::npos);
     knowledge::forget_tables();
-    EXPECT_EQ(usual_fix(missing), "sudo nvidia-modprobe -c0");
+    EXPECT_EQ(usual_fix(missing).value_or(Fix{}).text, "sudo nvidia-modprobe -c0");
+}
+
+TEST(Wording, NamesTheCommandOfItsFix) {
+    const auto why = explained({.code = "not-verified"});
+    EXPECT_EQ(why.fix, "check: gpuprobectl probe --stage=verify");
+    EXPECT_EQ(why.commands, std::vector<std::string>{"gpuprobectl probe --stage=verify"});
+    EXPECT_EQ(explained({.code = "rules-too-old"}).commands, std::vector<std::string>{});
 }
 
 TEST(Wording, OfACauseIsNotThatOfItsReasonAgain) {
