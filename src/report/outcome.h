@@ -7,9 +7,11 @@
 #include <concepts>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -40,12 +42,37 @@ constexpr std::array<EnumName<Outcome>, 6> names_of(Outcome) {
              {Outcome::Skipped, "skipped"}}};
 }
 
-/// Why something is the way it is: a stable code and the facts that led to it. Clients choose the
-/// wording.
+/// What a reason is about. Unknown members are null.
+struct ReasonTarget {
+    std::optional<std::string> gpu = {};   ///< a GPU's id
+    std::optional<std::string> api = {};   ///< "vulkan"
+    std::optional<std::string> path = {};  ///< a device node, library or other file
+};
+RECORD_MEMBERS(ReasonTarget, gpu, api, path)
+
+/// A reason for people: explain/reason_words.h makes it for the asking user and this machine.
+struct ReasonWords {
+    std::string text = {};                   ///< one clause, without a capital and a full stop
+    std::optional<std::string> fix = {};     ///< null: nothing helps
+    std::vector<std::string> commands = {};  ///< the commands in `fix`, for a shell
+    ReasonTarget subject = {};
+};
+RECORD_MEMBERS(ReasonWords, text, fix, commands, subject)
+
+/// Why something is the way it is: a stable code and the facts that led to it. In the answers to
+/// questions, though not in the report, it also has words for people.
 struct Reason {
     std::string code = {};  ///< listed in docs/reasons.md; newer versions may add codes
     Value detail = Value{Value::Object{}};  ///< an object
-    std::strong_ordering operator<=>(const Reason&) const = default;
+    /// Shared by equal reasons of an answer. Two reasons with different words are equal.
+    std::shared_ptr<const ReasonWords> words = {};
+
+    std::strong_ordering operator<=>(const Reason& other) const {
+        return std::tie(code, detail) <=> std::tie(other.code, other.detail);
+    }
+    bool operator==(const Reason& other) const {
+        return code == other.code && detail == other.detail;
+    }
 
     [[nodiscard]] bool is(ReasonCode other) const { return code == other.text(); }
     void becomes(ReasonCode other) { code = other.text(); }
@@ -64,9 +91,36 @@ inline bool has_reason_with(const std::vector<Reason>& reasons, ReasonTraits tra
         reasons, [trait](const Reason& reason) { return has_trait(reason.code, trait); });
 }
 
+/// Visits the members of a reason's words, which may all be missing, and keeps them if there is a
+/// text.
+template <class Visitor>
+void describe_words(Visitor& visit, Reason& reason) {
+    std::optional<std::string> text;
+    std::optional<std::string> fix;
+    std::optional<std::vector<std::string>> commands;
+    std::optional<ReasonTarget> subject;
+    visit("text", text);
+    visit("fix", fix);
+    visit("commands", commands);
+    visit("subject", subject);
+    if (text)
+        reason.words = std::make_shared<const ReasonWords>(
+            ReasonWords{.text = std::move(*text),
+                        .fix = std::move(fix),
+                        .commands = std::move(commands).value_or(std::vector<std::string>{}),
+                        .subject = std::move(subject).value_or(ReasonTarget{})});
+}
+
 template <class Visitor>
 void describe(Visitor& visit, Reason& reason) {
     visit("code", reason.code);
+    if constexpr (std::same_as<Visitor, RecordWriter>) {
+        // Only reasons with words have these members.
+        if (reason.words)
+            describe(visit, const_cast<ReasonWords&>(*reason.words));
+    } else {
+        describe_words(visit, reason);
+    }
     visit("detail", reason.detail);
     if constexpr (std::same_as<Visitor, RecordReader>)
         reason.code = std::string{today_for(reason.code)};

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/record.h"
+#include "explain/explain.h"
+#include "report/outcome.h"
+
+namespace gpuprobe::inline explain {
+
+/// Adds words to every reason of an answer, so that no client has to know the codes. Equal reasons
+/// share their words.
+///
+/// A fix depends on the GPU and the backend of the candidate that has the reason: the members `gpu`
+/// and `backend` of the record around it.
+class ReasonWriter {
+public:
+    /// Returns the doctor's findings for the machine; valid as long as this object. It is called
+    /// at the first reason only, because it may take a while.
+    using FindingsOf = std::function<const std::vector<Finding>&()>;
+
+    /// `place` says what is known of the machine and the caller, apart from the findings.
+    ReasonWriter(const ReasonPlace& place, FindingsOf findings)
+        : place_{place}, findings_{std::move(findings)} {}
+
+    /// Adds the words to the reasons in `record`.
+    template <Described T>
+    void add_to(T& record) {
+        Visitor visitor{*this};
+        describe(visitor, record);
+    }
+
+private:
+    /// The GPU and backend of the record that contains a reason; empty if it has none.
+    struct Owner {
+        std::string gpu = {};
+        std::string backend = {};
+        auto operator<=>(const Owner&) const = default;
+    };
+    /// Visits the members of one record and of the records inside it.
+    class Visitor {
+    public:
+        explicit Visitor(ReasonWriter& writer) : writer_{writer} {}
+
+        template <class T>
+        void operator()(std::string_view key, T& member) {
+            if constexpr (std::convertible_to<const T&, std::optional<std::string>>)
+                note(key, member);
+            else
+                visit(member);
+        }
+
+    private:
+        void note(std::string_view key, const std::optional<std::string>& member);
+        void visit(Reason& reason) const { reason.words = writer_.words_of(reason, owner_); }
+        template <class T>
+        void visit(std::optional<T>& maybe) const {
+            if (maybe)
+                visit(*maybe);
+        }
+        template <class T>
+        void visit(std::vector<T>& items) const {
+            if constexpr (Described<T>)
+                for (auto& item : items)
+                    visit(item);
+        }
+        template <class T>
+        void visit(std::map<std::string, T>& items) const {
+            if constexpr (Described<T>)
+                for (auto& [key, item] : items)
+                    visit(item);
+        }
+        template <class T>
+        void visit(T& member) const {
+            if constexpr (Described<T>)
+                writer_.add_to(member);
+        }
+
+        ReasonWriter& writer_;
+        Owner owner_ = {};
+    };
+
+    std::shared_ptr<const ReasonWords> words_of(const Reason& reason, const Owner& owner);
+
+    ReasonPlace place_;
+    FindingsOf findings_;
+    std::map<std::tuple<Reason, Owner>, std::shared_ptr<const ReasonWords>> known_ = {};
+};
+
+}  // namespace gpuprobe::inline explain
