@@ -125,12 +125,20 @@ const char* gpuprobe_json_start(const char* at) {
     return at + strspn(at, " \t\r\n");
 }
 
+// Skips characters that stand for themselves and need no check: ASCII without control characters,
+// quotes and backslashes. Nearly all characters are of this kind.
+static const char* after_plain(const char* at) {
+    while ((signed char)*at >= ' ' && *at != '"' && *at != '\\')
+        ++at;
+    return at;
+}
+
 // The functions below return the end of a value, or NULL if it is malformed.
 static const char* end_of_string(const char* at) {
     struct character character;
     if (*at++ != '"')
         return NULL;
-    while (*at != '"') {
+    for (at = after_plain(at); *at != '"'; at = after_plain(at)) {
         if (!read_character(at, &character))
             return NULL;
         at += character.written;
