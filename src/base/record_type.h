@@ -22,6 +22,7 @@ struct MemberType {
     Kind kind = Kind::Json;
     /// Of Words and Record: the definition's name. Of Json: the object that it holds, if known.
     std::string name = {};
+    char bus = 'x';                         ///< of Integer: its D-Bus type, 'u', 't' or 'x'
     std::optional<long long> minimum = {};  ///< of Integer and Float
     bool excludes_minimum = false;          ///< whether values have to be above `minimum`
     std::string pattern = {};               ///< of Text: an ECMAScript regular expression
@@ -96,9 +97,12 @@ public:
             return {.kind = Kind::Float};
         else if constexpr (std::same_as<T, Value>)
             return {.kind = Kind::Json};
-        else if constexpr (std::is_unsigned_v<T> || std::same_as<T, Bytes> ||
-                           std::same_as<T, Duration> || std::same_as<T, WallTime>)
+        else if constexpr (std::same_as<T, Duration> || std::same_as<T, WallTime>)
             return {.kind = Kind::Integer, .minimum = 0};
+        else if constexpr (std::is_unsigned_v<T> || std::same_as<T, Bytes>)
+            return {.kind = Kind::Integer,
+                    .bus = sizeof(T) > sizeof(std::uint32_t) ? 't' : 'u',
+                    .minimum = 0};
         else if constexpr (std::is_integral_v<T>)
             return {.kind = Kind::Integer};
         else if constexpr (NamedEnum<T>)

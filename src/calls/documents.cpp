@@ -5,9 +5,12 @@
 #include <memory>
 
 #include "base/text.h"
+#include "explain/explain.h"
+#include "explain/phrase.h"
 #include "plan/model.h"
 #include "plan/need.h"
 #include "plan/plan_request.h"
+#include "policy/closest_miss.h"
 #include "policy/fact.h"
 #include "policy/term.h"
 #include "report/compute_view.h"
@@ -45,6 +48,17 @@ Result<std::vector<const Gpu*>> named_gpus(const std::optional<std::vector<std::
             gpus.push_back(gpu);
     }
     return gpus;
+}
+
+/// The candidate that could most easily be used; null if all are for other machines.
+const Candidate* closest_candidate(const std::vector<Candidate>& candidates) {
+    const auto closest = std::ranges::max_element(candidates, {}, [](const Candidate& candidate) {
+        return closest_miss_of(candidate.reasons);
+    });
+    return closest != candidates.end() &&
+                   closest_miss_of(closest->reasons) != ClosestMiss::ForOthers
+               ? &*closest
+               : nullptr;
 }
 
 /// A PCI id such as "10de" as a number.
@@ -146,6 +160,11 @@ Failure failure_of(const Error& error) {
 
 NoMatch no_match_of(const Decision& decision) {
     auto failure = failure_of(nothing_satisfies(decision.application));
+    if (const auto* closest = closest_candidate(decision.candidates))
+        failure.message += phrase("; the closest is {backend}[ on {gpu}]: {why}",
+                                  {{"backend", scrubbed(closest->backend, kMaxName)},
+                                   {"gpu", closest->gpu},
+                                   {"why", explained(*closest).text}});
     failure.candidates = decision.candidates;
     return {.failure = std::move(failure),
             .application = decision.application,

@@ -115,6 +115,12 @@ struct GpuParameters {
 };
 RECORD_MEMBERS(GpuParameters, gpu)
 
+struct MemoryParameters {
+    std::string gpu = {};
+    std::optional<std::string> partition = {};
+};
+RECORD_MEMBERS(MemoryParameters, gpu, partition)
+
 struct ProbeParameters {
     std::optional<std::vector<std::string>> gpus = {};
     std::optional<std::vector<std::string>> apis = {};
@@ -189,6 +195,12 @@ struct ProbeProgress {
     std::optional<std::vector<ProbeEntry>> probes = {};
 };
 RECORD_MEMBERS(ProbeProgress, progress, generation, probes)
+
+/// Identifiers by their names: "nvidia_uuid", "vulkan_device_uuid" …
+struct IdentifierList {
+    std::map<std::string, std::string> identifiers = {};
+};
+RECORD_MEMBERS(IdentifierList, identifiers)
 
 struct OverrideSet {
     std::string application = {};

@@ -5,13 +5,17 @@
 #include <memory>
 #include <utility>
 
+#include "base/accounts.h"
 #include "base/text.h"
 #include "base/value.h"
 #include "calls/documents.h"
 #include "calls/interface.h"
 #include "calls/requests.h"
 #include "calls/surroundings.h"
+#include "explain/reason_words.h"
 #include "policy/decision.h"
+#include "report/access.h"
+#include "report/compute_view.h"
 #include "report/trials.h"
 #include "wire/varlink.h"
 
@@ -21,23 +25,56 @@ namespace {
 constexpr std::string_view kServiceInterface = "org.varlink.service";
 constexpr std::size_t kMaxEcho = 256;  // characters of the question that are repeated in an error
 
+/// Sends the answers of a call in the form that its caller wants. May outlive the call.
+struct Sender {
+    HearAnswer heard = {};
+    bool wants_value = false;
+
+    template <class T>
+    void send(const T& document, MethodAnswer answer = {}) const {
+        auto value = to_value(document);
+        if (wants_value)
+            answer.value = std::move(value);
+        else
+            answer.document = json_line(value);
+        heard(answer);
+    }
+    void refuse(const Error& error) const { send(failure_of(error), named(error)); }
+    /// An answer with the error's name and text.
+    static MethodAnswer named(const Error& error);
+};
+
 /// A call that is being answered.
 struct Asking {
     const MethodCall& call;
     const MachineView& machine;
-    const HearAnswer& heard;
+    Sender sender;
 
-    void send(const Value& document) const { heard({.document = json_line(document)}); }
-    template <Described T>
+    template <class T>
     void send(const T& document) const {
-        send(to_value(document));
+        sender.send(document);
     }
-    void refuse(const Error& error) const { heard(refusal_of(error)); }
     template <class T>
     void send(const Result<T>& result) const {
-        result ? send(*result) : refuse(result.error());
+        result ? sender.send(*result) : sender.refuse(result.error());
+    }
+    void refuse(const Error& error) const { sender.refuse(error); }
+    /// Adds words to the reasons of a record.
+    template <Described T>
+    T explained(T record) const {
+        ReasonWriter{{.host = &machine.seen.host, .is_root = call.uid == kRoot}, machine.findings}
+            .add_to(record);
+        return record;
     }
 };
+
+/// Adds words to the reasons of an answer that comes after the call. The caller's view of the
+/// machine is gone by then, so the fixes are the usual ones.
+template <Described T>
+T explained_later(T record, uid_t uid, const Report& report) {
+    ReasonWriter{{.host = &report.host, .is_root = uid == kRoot}, {}}.add_to(record);
+    return record;
+}
 
 /// An error's name without its interface, such as "NoMatch". It is the same on D-Bus.
 std::string short_name(ErrorCode code) {
@@ -50,24 +87,56 @@ std::string error_name(ErrorCode code) {
     return std::string{kInterface} + "." + short_name(code);
 }
 
-/// A JSON object with a single text member.
-std::string document_of(const char* key, std::string_view text) {
-    Value document{Value::Object{}};
-    document[key] = scrubbed(text, kMaxEcho);
-    return json_line(document);
+MethodAnswer Sender::named(const Error& error) {
+    return {.error = error_name(error.code), .message = error.text};
 }
 
-/// An error of org.varlink.service.
-MethodAnswer service_error(const char* name, const char* key, std::string_view text) {
+/// An error of org.varlink.service. `message` is for interfaces without such errors.
+MethodAnswer service_error(const char* name,
+                           const char* key,
+                           std::string_view text,
+                           std::string message = {}) {
+    Value document{Value::Object{}};
+    document[key] = scrubbed(text, kMaxEcho);
     return {.error = std::string{kServiceInterface} + "." + name,
-            .document = document_of(key, text)};
+            .document = json_line(document),
+            .message = std::move(message)};
 }
 
 // Implementations of the methods ---------------------------------------------------------------
 
 void describe_machine(const Nothing&, const Asking& ask) {
     // The server has the report as JSON already, so it is not converted again.
-    ask.heard({.document = ask.machine.seen_json()});
+    ask.sender.heard({.document = ask.machine.seen_json()});
+}
+
+void get_gpu(const GpuParameters& in, const Asking& ask) {
+    const ComputeView view{ask.machine.seen};
+    const auto gpu = known_gpu(view, in.gpu);
+    gpu ? ask.send(**gpu) : ask.refuse(gpu.error());
+}
+
+/// Callers who may open the GPU get its identifiers, because its driver would report them as well.
+std::vector<Action> needs_of_identifiers(const MethodCall& call, const Report& seen) {
+    const auto in = strict_record_from<GpuParameters>(call.parameters);
+    const ComputeView view{seen};
+    const auto gpu = in ? known_gpu(view, in->gpu) : Result<const Gpu*>{in.error()};
+    // Invalid parameters need no permission: the call is refused for everybody.
+    return gpu && is_closed(**gpu) ? std::vector{Action::GetIdentifiers} : std::vector<Action>{};
+}
+
+void get_identifiers(const GpuParameters& in, const Asking& ask) {
+    const ComputeView view{ask.machine.engine.report()};
+    const auto gpu = known_gpu(view, in.gpu);
+    if (!gpu)
+        return ask.refuse(gpu.error());
+    // Other members of the identity, such as numbers, are not identifiers.
+    IdentifierList list;
+    const auto identity = to_value((*gpu)->identity);
+    for (const auto& member : *identity.as_object())
+        if (const auto* text = member.value.as_string())
+            list.identifiers.emplace(member.key, *text);
+    ask.send(list);
 }
 
 void list_gpus(const Nothing&, const Asking& ask) {
@@ -98,21 +167,62 @@ Value with_candidates(Value request) {
     return request;
 }
 
+bool wants_candidates(const Value& request) {
+    return request.at("explain").as_bool() == true;
+}
+
 void select_backend(const SelectParameters& in, const Asking& ask) {
-    const auto application = in.application.value_or("default");
-    const auto decision = ask.machine.engine.select(application, with_candidates(in.request.value),
-                                                    ask.call.uid, ask.machine.seen);
-    if (!decision || decision->backend)
-        return ask.send(decision);
-    // A selection without a result is an error in Varlink, but it still carries the candidates.
-    ask.heard({.error = error_name(ErrorCode::NoMatch),
-               .document = json_line(to_value(no_match_of(*decision)))});
+    const auto& request = in.request.value;
+    const bool always = ask.call.always_explains;
+    auto decision = ask.machine.engine.select(in.application.value_or("default"),
+                                              always ? with_candidates(request) : request,
+                                              ask.call.uid, ask.machine.seen);
+    if (!decision)
+        return ask.refuse(decision.error());
+    if (!decision->backend && (always || !wants_candidates(request))) {
+        // An error that still carries the candidates, where the interface's errors can.
+        const auto no_match = ask.explained(no_match_of(*decision));
+        return ask.sender.send(no_match,
+                               Sender::named({ErrorCode::NoMatch, no_match.failure.message}));
+    }
+    // On D-Bus the member is always there: a backend "" is none.
+    decision->backend = decision->backend.value_or("");
+    ask.send(ask.explained(std::move(*decision)));
+}
+
+/// The most reasons in an answer on D-Bus, over all candidates, with details and without them. A
+/// manifest with 512 variants produces thousands.
+constexpr std::size_t kMaxDetailed = 1024;
+constexpr std::size_t kMaxBare = 8192;
+
+/// Drops the details of reasons, or the reasons, if there are too many for a message of D-Bus.
+void shorten(Recommendation& recommendation) {
+    std::size_t count = 0;
+    for (const auto& candidate : recommendation.candidates)
+        count += candidate.reasons.size() + candidate.warnings.size();
+    if (count <= kMaxDetailed)
+        return;
+    for (auto& candidate : recommendation.candidates)
+        for (auto* reasons : {&candidate.reasons, &candidate.warnings}) {
+            if (count > kMaxBare)
+                reasons->clear();
+            for (auto& reason : *reasons)
+                reason.detail = Value{Value::Object{}};
+        }
 }
 
 void recommend_variant(const RecommendParameters& in, const Asking& ask) {
-    ask.send(ask.machine.engine.recommend(in.application.value_or(""), in.manifest.value_or(""),
-                                          with_candidates(in.request.value), ask.call.uid,
-                                          ask.machine.seen));
+    const bool always = ask.call.always_explains;
+    const auto& request = in.request.value;
+    auto answer = ask.machine.engine.recommend(
+        in.application.value_or(""), in.manifest.value_or(""),
+        always ? with_candidates(request) : request, ask.call.uid, ask.machine.seen);
+    if (!answer)
+        return ask.refuse(answer.error());
+    auto explained = ask.explained(std::move(*answer));
+    if (!always)
+        shorten(explained);
+    ask.send(explained);
 }
 
 /// The request of a plan, from its keys and from the parameters next to it, which are in bytes.
@@ -139,11 +249,12 @@ void plan_memory(const PlanParameters& in, const Asking& ask) {
     auto request = request_of(in);
     if (!request)
         return ask.refuse(request.error());
-    // `ask` refers to objects that may be gone when the memory has been read, so `heard` is copied.
+    // `ask` refers to objects that may be gone when the memory has been read.
     const auto started =
         answer_plan(std::move(*request), ask.call.uid, ask.machine.seen, ask.machine.engine,
-                    [heard = ask.heard](const PlanAnswer& answer) {
-                        heard({.document = json_line(to_value(answer))});
+                    [sender = ask.sender, uid = ask.call.uid,
+                     &engine = ask.machine.engine](const PlanAnswer& answer) {
+                        sender.send(explained_later(answer, uid, engine.report()));
                     });
     if (!started)
         ask.refuse(started.error());
@@ -156,13 +267,18 @@ void diagnose(const DiagnoseParameters& in, const Asking& ask) {
 }
 
 void query_terms(const QueryParameters& in, const Asking& ask) {
-    ask.send(tested(in.terms, in.gpus, ask.machine.seen));
+    auto answer = tested(in.terms, in.gpus, ask.machine.seen);
+    answer ? ask.send(ask.explained(std::move(*answer))) : ask.refuse(answer.error());
 }
 
-void get_memory(const GpuParameters& in, const Asking& ask) {
+void get_memory(const MemoryParameters& in, const Asking& ask) {
+    // On D-Bus the GPU is the object, and a partition is named beside it.
+    const auto id = in.partition ? in.gpu + "/" + *in.partition : in.gpu;
     const auto asked = ask.machine.engine.read_memory(
-        in.gpu, false, [heard = ask.heard](const engine::LiveMemory& memory) {
-            heard({.document = json_line(to_value(memory))});
+        id, false,
+        [sender = ask.sender, uid = ask.call.uid,
+         &engine = ask.machine.engine](const engine::LiveMemory& memory) {
+            sender.send(explained_later(memory, uid, engine.report()));
         });
     if (!asked)
         ask.refuse(asked.error());
@@ -179,8 +295,8 @@ ProbeRequest probe_request_of(const ProbeParameters& in) {
 
 /// The privileged actions of a Probe call. Invalid parameters need none: the call is refused later
 /// for everybody.
-std::vector<Action> needs_of_probe(const Value& parameters) {
-    const auto in = strict_record_from<ProbeParameters>(parameters);
+std::vector<Action> needs_of_probe(const MethodCall& call, const Report& /*seen*/) {
+    const auto in = strict_record_from<ProbeParameters>(call.parameters);
     return in ? needs_of(probe_request_of(*in)) : std::vector<Action>{};
 }
 
@@ -191,14 +307,12 @@ void probe_drivers(const ProbeParameters& in, const Asking& ask) {
         return ask.refuse(meant.error());
     const auto& request = *meant;
     // Callers that did not ask for more get only the last answer.
-    const auto progress = [heard = ask.heard, wants_more = ask.call.wants_more](double share) {
+    const auto progress = [sender = ask.sender, wants_more = ask.call.wants_more](double share) {
         if (wants_more)
-            heard({.document = json_line(to_value(ProbeProgress{.progress = share})),
-                   .continues = true});
+            sender.send(ProbeProgress{.progress = share}, {.continues = true});
     };
-    const auto done = [heard = ask.heard, request, &engine = ask.machine.engine] {
-        heard({.document = json_line(
-                   to_value(probe_answer_of(engine.report(), request.stage, request.apis)))});
+    const auto done = [sender = ask.sender, request, &engine = ask.machine.engine] {
+        sender.send(probe_answer_of(engine.report(), request.stage, request.apis));
     };
     if (const auto started = ask.machine.engine.probe(request, progress, done); !started)
         ask.refuse(started.error());
@@ -244,7 +358,8 @@ void clear_quarantine(const QuarantineParameters& in, const Asking& ask) {
 }
 
 void subscribe(const Nothing&, const Asking& ask) {
-    ask.heard({.document = subscription_document(ask.machine.engine.report()), .continues = true});
+    ask.sender.heard(
+        {.document = subscription_document(ask.machine.engine.report()), .continues = true});
 }
 
 void get_info(const Nothing&, const Asking& ask) {
@@ -254,7 +369,7 @@ void get_info(const Nothing&, const Asking& ask) {
 void get_description(const InterfaceParameters& in, const Asking& ask) {
     if (auto text = interface_description(in.interface))
         return ask.send(InterfaceDescription{std::move(*text)});
-    ask.heard(service_error("InterfaceNotFound", "interface", in.interface));
+    ask.sender.heard(service_error("InterfaceNotFound", "interface", in.interface));
 }
 
 // The table --------------------------------------------------------------------------------------
@@ -265,7 +380,8 @@ struct Method {
     std::string_view name = {};
     std::string_view about = {};
     MethodTraits traits = {};
-    std::vector<Action> (*needs)(const Value& parameters) = nullptr;
+    std::vector<BusForm> bus = {};
+    std::vector<Action> (*needs)(const MethodCall& call, const Report& seen) = nullptr;
     std::vector<TypedMember> (*parameters)(TypeTable& types) = nullptr;
     std::vector<TypedMember> (*result)(TypeTable& types) = nullptr;
     void (*run)(const Asking& ask) = nullptr;
@@ -284,15 +400,20 @@ void read_and_run(const Asking& ask) {
     if (in)
         Run(*in, ask);
     else
-        ask.heard(service_error("InvalidParameter", "parameter", parameter_in(in.error().text)));
+        ask.sender.heard(service_error("InvalidParameter", "parameter",
+                                       parameter_in(in.error().text), in.error().text));
 }
 
 /// Makes a row of the table: `In` and `Out` give the types in the interface description.
 template <class In, class Out, void (*Run)(const In&, const Asking&)>
-Method method(std::string_view name, std::string_view about, MethodTraits traits = {}) {
+Method method(std::string_view name,
+              std::string_view about,
+              MethodTraits traits = {},
+              std::vector<BusForm> bus = {}) {
     return {.name = name,
             .about = about,
             .traits = std::move(traits),
+            .bus = std::move(bus),
             .parameters = [](TypeTable& types) { return types.members<In>(); },
             .result = [](TypeTable& types) { return types.members<Out>(); },
             .run = read_and_run<In, Run>};
@@ -300,68 +421,91 @@ Method method(std::string_view name, std::string_view about, MethodTraits traits
 
 /// The methods that answer from the report and change nothing.
 std::vector<Method> questions() {
-    const MethodTraits kept{.is_kept = true};
-    const MethodTraits of_now{.is_costly = true, .is_of_now = true};
+    const MethodTraits kept{.keeping = Keeping::UntilReport};
+    const MethodTraits of_now{.keeping = Keeping::ASecond, .is_costly = true, .is_of_now = true};
     return {
         method<Nothing, Report, describe_machine>(
-            "Describe", "The capability report, without what the caller may not see.", kept),
+            "Describe", "The capability report, without what the caller may not see.", kept,
+            {{.member = "Describe", .out = "json:s"}, {.member = "DescribeFd", .out = "json:h"}}),
         method<Nothing, GpuList, list_gpus>(
-            "ListGpus", "All GPUs, the default one first, and all other accelerators.", kept),
+            "ListGpus", "All GPUs, the default one first, and all other accelerators.", kept,
+            {{.member = "ListGpus", .in = "options:a{sv}", .out = "gpus:ao"}}),
+        method<GpuParameters, Gpu, get_gpu>(
+            "GetGpu", "One GPU's part of the report, without what the caller may not see.", kept,
+            {{.member = "Describe", .out = "json:s", .is_of_gpu = true}}),
         method<Nothing, HardwareDeviceList, list_hardware_devices>(
             "ListHardwareDevices",
             "The CPU, GPUs and NPUs, described as ONNX Runtime's OrtHardwareDevice does.", kept),
         method<Nothing, ApplicationList, list_applications>(
-            "ListApplications", "The names of the applications that Select knows."),
+            "ListApplications", "The names of the applications that Select knows.", {},
+            {{.member = "ListApplications", .out = "applications:as"}}),
         method<Nothing, ManifestList, list_manifests>(
-            "ListManifests", "The names of the applications that Recommend knows."),
+            "ListManifests", "The names of the applications that Recommend knows.", {},
+            {{.member = "ListManifests", .out = "manifests:as"}}),
         method<SelectParameters, Decision, select_backend>(
             "Select",
             "The backend and the GPU that an application should use, and the verdict on every "
             "other candidate. The default application is 'default'.",
-            kept),
+            kept,
+            {{.member = "SelectBackend",
+              .in = "application:s request:a{sv}",
+              .out = "answer:a{sv}",
+              .optional = "answers messages warnings",
+              .explained = "application candidates"}}),
         method<RecommendParameters, Recommendation, recommend_variant>(
             "Recommend",
             "Which variant of an application to install. 'manifest' is the text of a manifest to "
             "use instead of the installed one.",
-            kept),
+            kept,
+            {{.member = "RecommendVariant",
+              .in = "application:s manifest:s request:a{sv}",
+              .out = "answer:a{sv}",
+              .explained = "candidates"}}),
         method<PlanParameters, PlanAnswer, plan_memory>(
             "Plan",
             "Whether a model, or a number of bytes, fits on each GPU and on several GPUs together. "
             "'model' is the text of a gpuprobe.model/1 document.",
-            {.waits = true}),
+            {.waits = true}, {{.member = "Plan", .in = "request:a{sv} model:s", .out = "json:s"}}),
         method<DiagnoseParameters, Diagnosis, diagnose>(
             "Diagnose",
             "Why a GPU is not used, and how to fix that. 'environment' has the variables of the "
             "program that does not use it.",
-            of_now),
+            of_now, {{.member = "Diagnose", .out = "json:s"}}),
         method<QueryParameters, TermAnswer, query_terms>(
             "Query",
             "Whether each term, such as 'driver>=550', is true for each of the GPUs; for all GPUs "
             "if 'gpus' is left out.",
             kept),
-        method<GpuParameters, engine::LiveMemory, get_memory>(
+        method<MemoryParameters, engine::LiveMemory, get_memory>(
             "GetMemory",
             "The memory of one GPU or partition, read now, in bytes. Does not wake a GPU that "
-            "sleeps.",
-            {.waits = true}),
+            "sleeps. 'partition' is the name of a partition, unless 'gpu' is a partition's id.",
+            {.waits = true},
+            {{.member = "GetMemory",
+              .in = "options:a{sv}",
+              .out = "answer:a{sv}",
+              .optional = "reasons",
+              .is_of_gpu = true}}),
     };
 }
 
 /// The methods that probe drivers, change state for other callers, or keep a subscription open.
 std::vector<Method> orders() {
     const MethodTraits costly{.is_costly = true};
+    const MethodTraits slow{.is_costly = true, .reports_progress = true};
     const MethodTraits for_overrides{.is_costly = true, .needs = {Action::SetOverride}};
     std::vector<Method> methods{
         method<ProbeParameters, ProbeProgress, probe_drivers>(
             "Probe",
             "Probes the drivers again. If the call sets 'more', replies with the progress, from 0 "
             "to 1, come before the result.",
-            costly),
+            slow,
+            {{.member = "Probe", .in = "gpus:ao apis:as options:a{sv}", .out = "answer:a{sv}"}}),
         method<OutcomeParameters, OutcomeParameters, report_outcome>(
             "ReportOutcome",
             "Reports how a choice worked out: 'outcome' is 'ok' or 'failed'. Returns what was "
             "recorded.",
-            costly),
+            costly, {{.member = "ReportOutcome", .in = "outcome:a{sv}"}}),
         method<Nothing, ReportChange, subscribe>(
             "Subscribe",
             "The generation and the state of the report, now and after each change. The call has "
@@ -370,21 +514,35 @@ std::vector<Method> orders() {
         method<OverrideParameters, OverrideSet, set_override>(
             "SetOverride",
             "Fixes the choice for one application, for all users. Administrators only.",
-            for_overrides),
+            for_overrides, {{.member = "SetOverride", .in = "application:s rule:a{sv}"}}),
         method<ApplicationParameters, OverrideCleared, clear_override>(
             "ClearOverride", "Removes the override of one application. Administrators only.",
-            for_overrides),
+            for_overrides,
+            {{.member = "ClearOverride", .in = "application:s", .out = "cleared:b"}}),
         method<Nothing, OverrideList, list_overrides>(
-            "ListOverrides", "The overrides that administrators have set."),
+            "ListOverrides", "The overrides that administrators have set.", {},
+            {{.member = "ListOverrides", .out = "overrides:a{sa{sv}}"}}),
         method<Nothing, QuarantineList, list_quarantine>(
             "ListQuarantine",
-            "The drivers in quarantine: an earlier probe of them crashed or hung."),
+            "The drivers in quarantine: an earlier probe of them crashed or hung.", {},
+            {{.member = "ListQuarantine", .out = "quarantine:aa{sv}"}}),
         method<QuarantineParameters, QuarantineCleared, clear_quarantine>(
             "ClearQuarantine",
             "Lets one quarantined driver, or all, be probed again. Administrators only.",
-            {.is_costly = true, .needs = {Action::ClearQuarantine}}),
+            {.is_costly = true, .needs = {Action::ClearQuarantine}},
+            {{.member = "ClearQuarantine", .in = "filter:a{sv}", .out = "cleared:u"}}),
+        method<GpuParameters, IdentifierList, get_identifiers>(
+            "GetIdentifiers",
+            "What distinguishes a GPU from others of its model, in the form of each API. For "
+            "callers who may open the GPU, and for others with permission.",
+            {},
+            {{.member = "GetIdentifiers",
+              .in = "options:a{sv}",
+              .out = "identifiers:a{ss}",
+              .is_of_gpu = true}}),
     };
     methods.front().needs = needs_of_probe;
+    methods.back().needs = needs_of_identifiers;
     return methods;
 }
 
@@ -444,19 +602,14 @@ std::string own_errors(TypeTable& types) {
 
 }  // namespace
 
-std::optional<MethodTraits> traits_of(const MethodCall& call) {
+std::optional<MethodTraits> traits_of(const MethodCall& call, const Report& seen) {
     const auto* method = find_method(call.method);
     if (!method)
         return std::nullopt;
     auto traits = method->traits;
     if (method->needs)
-        traits.needs = method->needs(call.parameters);
+        traits.needs = method->needs(call, seen);
     return traits;
-}
-
-std::optional<std::vector<Action>> needs_of(std::string_view method) {
-    const auto* entry = find_method(std::string{kInterface} + "." + std::string{method});
-    return entry && !entry->needs ? std::optional{entry->traits.needs} : std::nullopt;
 }
 
 void answer(const MethodCall& call, const MachineView& machine, const HearAnswer& heard) {
@@ -471,7 +624,9 @@ void answer(const MethodCall& call, const MachineView& machine, const HearAnswer
     }
     if (method->traits.subscribes && !call.wants_more)
         return heard({.error = std::string{kServiceInterface} + ".ExpectedMore"});
-    method->run({.call = call, .machine = machine, .heard = heard});
+    method->run({.call = call,
+                 .machine = machine,
+                 .sender = {.heard = heard, .wants_value = call.wants_value}});
 }
 
 std::string subscription_document(const Report& report) {
@@ -480,7 +635,23 @@ std::string subscription_document(const Report& report) {
 }
 
 MethodAnswer refusal_of(const Error& error) {
-    return {.error = error_name(error.code), .document = json_line(to_value(failure_of(error)))};
+    auto answer = Sender::named(error);
+    answer.document = json_line(to_value(failure_of(error)));
+    return answer;
+}
+
+std::vector<BusMethodRow> bus_methods() {
+    std::vector<BusMethodRow> rows;
+    for (const auto& method : methods())
+        for (const auto& form : method.bus)
+            rows.push_back(
+                {.method = std::string{method.interface} + "." + std::string{method.name},
+                 .form = form,
+                 .parameters = method.parameters,
+                 .result = method.result,
+                 .keeping = method.traits.keeping,
+                 .reports_progress = method.traits.reports_progress});
+    return rows;
 }
 
 std::vector<MethodTypes> methods_of(std::string_view interface, TypeTable& types) {
@@ -489,6 +660,7 @@ std::vector<MethodTypes> methods_of(std::string_view interface, TypeTable& types
         if (method.interface == interface)
             all.push_back({.name = method.name,
                            .about = method.about,
+                           .bus = method.bus,
                            .parameters = method.parameters(types),
                            .result = method.result(types)});
     return all;

@@ -13,10 +13,12 @@
 
 #include "base/files.h"
 #include "base/record.h"
+#include "base/record_type.h"
 #include "engine/engine.h"
+#include "explain/doctor.h"
 
 /// The methods of the interface org.gpuprobe, with their parameters and answers. The daemon serves
-/// them on its socket; `gpuprobectl call` runs them in its own process.
+/// them on its socket and on D-Bus; `gpuprobectl call` runs them in its own process.
 namespace gpuprobe::inline calls {
 
 /// Privileged actions. Their polkit names have the prefix "org.gpuprobe."; data/polkit/ defines who
@@ -38,6 +40,10 @@ struct MethodCall {
     std::string method = {};  ///< "org.gpuprobe.Select"
     Value parameters = Value{Value::Object{}};
     bool wants_more = false;  ///< also wants the answers before the last one (Varlink's "more")
+    /// Candidates and their reasons are in every answer. If false, as on D-Bus, only in answers to
+    /// requests with "explain"; NoMatch is then an error only without it.
+    bool always_explains = true;
+    bool wants_value = false;  ///< answers have a value instead of a text
     uid_t uid = 0;
     /// All groups of the caller; nullopt if unknown.
     std::optional<std::vector<std::uint32_t>> groups = {};
@@ -50,35 +56,42 @@ struct MachineView {
     const Report& seen;
     /// `seen` as one line of JSON.
     std::function<const std::string&()> seen_json;
+    /// The doctor's findings in `seen`, for the fixes of reasons.
+    std::function<const std::vector<Finding>&()> findings;
 };
 
 /// An answer or an error.
 struct MethodAnswer {
     /// "org.gpuprobe.NoMatch", "org.varlink.service.MethodNotFound" …; empty if there is no error.
     std::string error = {};
-    std::string document = "{}";  ///< a JSON object on one line
+    std::string document = "{}";  ///< a JSON object on one line; not for calls that want a value
     bool continues = false;       ///< another answer follows
+    Value value = {};             ///< the object, for calls that want a value
+    std::string message = {};     ///< of an error, for people
 };
 /// Called with each answer of a method.
 using HearAnswer = std::function<void(const MethodAnswer&)>;
 
+/// How long a server may send the same answer again.
+enum class Keeping {
+    Never,
+    UntilReport,  ///< until the report changes, to all callers who see the same report
+    ASecond,      ///< for a second, to the same caller
+};
+
 /// How a server has to treat a method.
 struct MethodTraits {
-    /// Cacheable: the answer stays the same until the report changes, for all callers who see the
-    /// same report.
-    bool is_kept = false;
+    Keeping keeping = Keeping::Never;
     bool is_costly = false;          ///< writes to the disk or runs probes
     bool waits = false;              ///< for a reading of the GPUs' memory
+    bool reports_progress = false;   ///< answers with its progress before the last answer
     bool subscribes = false;         ///< answered at each change of the report; needs wants_more
     bool is_of_now = false;          ///< the server must call Engine::renew() first
     std::vector<Action> needs = {};  ///< the privileged actions that the caller performs
 };
-/// The traits of the called method; nullopt if it does not exist.
-std::optional<MethodTraits> traits_of(const MethodCall& call);
-
-/// The privileged actions of a method; nullopt if they depend on its parameters or if the method
-/// does not exist.
-std::optional<std::vector<Action>> needs_of(std::string_view method);
+/// The traits of the called method; nullopt if it does not exist. `seen`: the report as the caller
+/// may see it.
+std::optional<MethodTraits> traits_of(const MethodCall& call, const Report& seen);
 
 /// Runs `call` and passes its answers to `heard`: during this function, or later and possibly
 /// several times if drivers have to be probed. The server must have authorized the caller before.
@@ -90,10 +103,40 @@ std::string subscription_document(const Report& report);
 /// The answer for one of gpuprobe's own errors.
 MethodAnswer refusal_of(const Error& error);
 
+/// How a method is spelled on D-Bus. `in` and `out` are arguments: "application:s request:a{sv}".
+///
+/// An argument of `in` is the parameter of that name. If there is no such parameter, it is a
+/// dictionary of parameters; of one called "options", unknown keys are ignored.
+/// An argument of `out` is the member of that name in the answer. "json" is the whole answer as
+/// JSON, in a text or a sealed memory file, and "answer" the whole as a dictionary.
+struct BusForm {
+    std::string_view member = {};  ///< "SelectBackend"
+    std::string_view in = {};
+    std::string_view out = {};
+    /// Members of the answer that are left out when they are empty.
+    std::string_view optional = {};
+    /// Members of the answer that are left out unless the request has "explain".
+    std::string_view explained = {};
+    /// A method of a GPU's object, which is the parameter `gpu`.
+    bool is_of_gpu = false;
+};
+
+/// A method as D-Bus serves it.
+struct BusMethodRow {
+    std::string method = {};  ///< "org.gpuprobe.Select"
+    BusForm form = {};
+    std::vector<TypedMember> (*parameters)(TypeTable& types) = nullptr;
+    std::vector<TypedMember> (*result)(TypeTable& types) = nullptr;
+    Keeping keeping = Keeping::Never;
+    bool reports_progress = false;
+};
+std::vector<BusMethodRow> bus_methods();
+
 /// A method as its callers see it.
 struct MethodTypes {
     std::string_view name = {};
     std::string_view about = {};  ///< one or two sentences
+    std::vector<BusForm> bus = {};
     std::vector<TypedMember> parameters = {};
     std::vector<TypedMember> result = {};
 };
