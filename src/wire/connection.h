@@ -29,7 +29,6 @@ namespace gpuprobe::bus {
 constexpr const char* kBusName = GPUPROBE_BUS_NAME;
 constexpr const char* kRootPath = "/org/gpuprobe/GpuProbe1";
 constexpr const char* kGpuPath = "/org/gpuprobe/GpuProbe1/gpu/";
-constexpr const char* kJobPath = "/org/gpuprobe/GpuProbe1/job/";
 constexpr const char* kLogControlPath = "/org/freedesktop/LogControl1";
 
 /// The credentials of a process, as the bus recorded them when it connected. They may have changed
@@ -150,6 +149,7 @@ public:
     /// `patience`; NotAuthorized if the bus denies it. The text contains the name and the reason.
     Status own_name(const std::string& name, Duration patience = {});
     [[nodiscard]] sdbus::IConnection& bus() { return *bus_; }
+    [[nodiscard]] sd_bus* raw() { return raw_; }  ///< for functions of sd-bus
 
     /// Starts handling messages. If the connection is lost, calls `lost` once, from the loop;
     /// `lost` may destroy this object.

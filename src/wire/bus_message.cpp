@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wire/bus_message.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "wire/reply.h"
+
+namespace gpuprobe::bus {
+namespace {
+
+// Receiving -------------------------------------------------------------------------------------
+
+Error refused(std::string text) {
+    return {ErrorCode::InvalidRequest, std::move(text)};
+}
+
+/// Reads one argument and counts its values. Calls come from any user.
+class Reader {
+public:
+    explicit Reader(sd_bus_message* message) : message_{message} {}
+
+    /// The next value of the current container; nullopt at its end.
+    Result<std::optional<Value>> next(int depth);
+
+private:
+    template <class T>
+    Result<std::optional<Value>> number(char type) {
+        T read{};
+        if (sd_bus_message_read_basic(message_, type, &read) < 0)
+            return malformed();
+        if constexpr (std::is_floating_point_v<T>)
+            return std::optional{Value{read}};
+        else if constexpr (std::is_signed_v<T>)
+            return std::optional{Value{static_cast<long long>(read)}};
+        else
+            return std::optional{Value{static_cast<unsigned long long>(read)}};
+    }
+    Result<std::string> text(char type, int depth);
+    Result<std::optional<Value>> basic(char type, int depth);
+    Result<Value> array(std::string_view item, int depth);
+    Result<Value> members(int depth);
+    Result<Value> texts();
+    static Error malformed() { return refused("a malformed message"); }
+    static Status enter(int depth) {
+        if (depth >= kMaxReceivedDepth)
+            return refused("nested too deeply");
+        return Done{};
+    }
+    Status count() {
+        if (++count_ > kMaxReceived)
+            return refused("too many values");
+        return Done{};
+    }
+    Status open(char type, const char* contents) {
+        if (sd_bus_message_enter_container(message_, type, contents) < 0)
+            return malformed();
+        return Done{};
+    }
+    Status close() {
+        if (sd_bus_message_exit_container(message_) < 0)
+            return malformed();
+        return Done{};
+    }
+    /// Whether the current container has more items.
+    [[nodiscard]] bool has_more() const { return sd_bus_message_at_end(message_, 0) == 0; }
+
+    sd_bus_message* message_;
+    std::size_t count_ = 0;
+};
+
+Result<std::string> Reader::text(char type, int depth) {
+    const char* read = nullptr;
+    if (sd_bus_message_read_basic(message_, type, &read) < 0)
+        return malformed();
+    std::string_view content{read};
+    // An argument itself may be a whole manifest.
+    if (depth > 0 && content.size() > kMaxReceivedText.count)
+        return refused("a string is too long");
+    return std::string{content};
+}
+
+Result<std::optional<Value>> Reader::basic(char type, int depth) {
+    switch (type) {
+        case 'b': {
+            int flag = 0;
+            if (sd_bus_message_read_basic(message_, type, &flag) < 0)
+                return malformed();
+            return std::optional{Value{flag != 0}};
+        }
+        case 'y':
+            return number<std::uint8_t>(type);
+        case 'n':
+            return number<std::int16_t>(type);
+        case 'q':
+            return number<std::uint16_t>(type);
+        case 'i':
+            return number<std::int32_t>(type);
+        case 'u':
+            return number<std::uint32_t>(type);
+        case 'x':
+            return number<std::int64_t>(type);
+        case 't':
+            return number<std::uint64_t>(type);
+        case 'd':
+            return number<double>(type);
+        case 's':
+        case 'o':
+        case 'g':
+            return std::optional{Value{TRY(text(type, depth))}};
+        default:
+            return refused("unexpected type " + bus_text(std::string_view{&type, 1}));
+    }
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as kMaxReceivedDepth
+Result<std::optional<Value>> Reader::next(int depth) {
+    char type = 0;
+    const char* contents = nullptr;
+    const int found = sd_bus_message_peek_type(message_, &type, &contents);
+    if (found < 0)
+        return malformed();
+    if (found == 0)
+        return std::optional<Value>{};
+    if (type == SD_BUS_TYPE_VARIANT) {
+        TRY(enter(depth));
+        TRY(open(type, contents));
+        auto inner = TRY(next(depth + 1));
+        TRY(close());
+        return inner;
+    }
+    if (type == SD_BUS_TYPE_ARRAY)
+        return std::optional{TRY(array(contents, depth))};
+    return basic(type, depth);
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): as deep as kMaxReceivedDepth
+Result<Value> Reader::array(std::string_view item, int depth) {
+    constexpr std::string_view kPlain[] = {"s", "o", "v", "x", "t", "i", "u", "a{sv}"};
+    const bool is_dictionary = item == "{sv}" || item == "{ss}";
+    if (!is_dictionary && std::ranges::find(kPlain, item) == std::end(kPlain))
+        return refused("unexpected type " + bus_text("a" + std::string{item}, Bytes{64}));
+    TRY(enter(depth));
+    TRY(open(SD_BUS_TYPE_ARRAY, std::string{item}.c_str()));
+    if (is_dictionary) {
+        auto read = item == "{sv}" ? TRY(members(depth)) : TRY(texts());
+        TRY(close());
+        return read;
+    }
+    Value::Array items;
+    while (auto one = TRY(next(depth + 1))) {
+        TRY(count());
+        items.push_back(std::move(*one));
+    }
+    TRY(close());
+    return Value{std::move(items)};
+}
+
+/// The members of the a{sv} that was entered, in their order.
+// NOLINTNEXTLINE(misc-no-recursion): as deep as kMaxReceivedDepth
+Result<Value> Reader::members(int depth) {
+    Value::Object object;
+    while (has_more()) {
+        TRY(count());
+        TRY(open(SD_BUS_TYPE_DICT_ENTRY, "sv"));
+        const char* key = nullptr;
+        if (sd_bus_message_read_basic(message_, 's', &key) < 0)
+            return malformed();
+        // Keys are as untrusted as values.
+        if (std::string_view{key}.size() > kMaxReceivedText.count)
+            return refused("a key is too long");
+        std::string name{key};
+        TRY(open(SD_BUS_TYPE_VARIANT, nullptr));
+        auto value = next(depth + 1);
+        if (!value)
+            return std::move(value).error().in(name);
+        TRY(close());
+        TRY(close());
+        object.push_back(Value::Member{.key = std::move(name), .value = std::move(**value)});
+    }
+    return Value{std::move(object)};
+}
+
+/// The members of the a{ss} that was entered. They contain no other containers.
+Result<Value> Reader::texts() {
+    Value::Object object;
+    while (has_more()) {
+        TRY(count());
+        TRY(open(SD_BUS_TYPE_DICT_ENTRY, "ss"));
+        auto key = TRY(text('s', 1));
+        auto content = TRY(text('s', 1));
+        TRY(close());
+        object.push_back(Value::Member{.key = std::move(key), .value = Value{std::move(content)}});
+    }
+    return Value{std::move(object)};
+}
+
+// Sending ---------------------------------------------------------------------------------------
+
+void must(int result) {
+    if (result < 0)
+        throw std::system_error{-result, std::generic_category(), "a message for the bus"};
+}
+
+/// Whether the member with this key holds ids of GPUs.
+bool names_gpus(std::string_view key) {
+    return key == "gpu" || key == "gpus";
+}
+
+const Value& nothing() {
+    static const Value none;
+    return none;
+}
+
+const MemberType& json_type() {
+    static const MemberType type;
+    return type;
+}
+
+/// The D-Bus type of a JSON array. An empty one counts as texts; too deep in, only texts are kept.
+std::string array_signature(const Value::Array& items, int depth) {
+    if (depth >= kMaxDepth || std::ranges::all_of(items, &Value::is_string))
+        return "as";
+    if (std::ranges::all_of(items, &Value::is_object))
+        return "aa{sv}";
+    if (std::ranges::all_of(items, [](const Value& item) { return item.as_int().has_value(); }))
+        return "ax";
+    return "av";
+}
+
+/// The D-Bus type of a JSON value.
+std::string json_signature(const Value& value, int depth) {
+    if (value.is_null())
+        return "av";
+    if (value.as_bool())
+        return "b";
+    if (value.as_int())
+        return "x";
+    if (value.as_unsigned())
+        return "t";
+    if (value.as_double())
+        return "d";
+    if (value.is_string())
+        return "s";
+    const auto* items = value.as_array();
+    return items ? array_signature(*items, depth) : "a{sv}";
+}
+
+/// The type inside of Nullable.
+const MemberType& known(const MemberType& type) {
+    return type.kind == MemberType::Kind::Nullable ? type.item.front() : type;
+}
+
+}  // namespace
+
+Result<Value> read_argument(sd_bus_message* message) {
+    auto read = Reader{message}.next(0);
+    if (!read)
+        return read.error();
+    if (!*read)
+        return refused("an argument is missing");
+    return std::move(**read);
+}
+
+// "duration_usec" → "DurationUsec": each word gets a capital, and underscores disappear.
+std::string bus_key(std::string_view key) {
+    std::string camel;
+    bool starts_word = true;
+    for (const char c : key) {
+        if (c == '_') {
+            starts_word = true;
+            continue;
+        }
+        camel += starts_word && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+        starts_word = false;
+    }
+    return camel;
+}
+
+void MessageWriter::append(std::string_view signature, const Value& value, const MemberType& type) {
+    // A map of texts that is an argument itself has keys in the style of D-Bus, as a record has.
+    const bool is_map = signature == "a{ss}" && type.kind == MemberType::Kind::Map;
+    if (const auto* members = is_map ? value.as_object() : nullptr) {
+        Value spelled{Value::Object{}};
+        for (const auto& member : *members)
+            spelled.as_object()->push_back({.key = bus_key(member.key), .value = member.value});
+        return content(signature, spelled, type, 0);
+    }
+    content(signature, value, type, 0);
+}
+
+void MessageWriter::text(char type, std::string_view text) {
+    const auto valid = bus_text(text);
+    bytes_ += valid.size() + sizeof(std::uint32_t);
+    must(sd_bus_message_append_basic(message_, type, valid.c_str()));
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): the depth of records, and kMaxDepth in JSON values
+void MessageWriter::content(std::string_view signature,
+                            const Value& value,
+                            const MemberType& type,
+                            int depth) {
+    const char kind = signature.front();
+    const auto append = [this, kind](const auto& number) {
+        bytes_ += sizeof number;
+        must(sd_bus_message_append_basic(message_, kind, &number));
+    };
+    switch (kind) {
+        case 'a':
+            return signature[1] == '{' ? dictionary(signature, value, type, depth)
+                                       : list(signature, value, type, depth);
+        case 'v':
+            return variant({}, value, type, depth);
+        case 'b':
+            return append(static_cast<int>(value.as_bool().value_or(false)));
+        case 'd':
+            return append(value.as_double().value_or(0));
+        case 'x':
+            return append(std::int64_t{value.as_int().value_or(0)});
+        case 't':
+            return append(std::uint64_t{value.as_unsigned().value_or(0)});
+        case 'u':
+            return append(static_cast<std::uint32_t>(value.as_unsigned().value_or(0)));
+        case 'o': {
+            // A list of GPUs is a list of their paths. "/" means no object: D-Bus has no empty
+            // path.
+            const auto* id = value.is_object() ? value.at("id").as_string() : value.as_string();
+            return text(kind, id && path_of_ ? path_of_(*id) : std::string{"/"});
+        }
+        default: {
+            const auto* content = value.as_string();
+            return text(kind, content ? std::string_view{*content} : std::string_view{});
+        }
+    }
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): see content()
+void MessageWriter::dictionary(std::string_view signature,
+                               const Value& value,
+                               const MemberType& type,
+                               int depth) {
+    const auto entry = signature.substr(2, signature.size() - 3);  // "sv" of "a{sv}"
+    const auto item = entry.substr(1);
+    const std::string entry_type{entry};
+    const bool is_json = type.kind == MemberType::Kind::Json;
+    must(sd_bus_message_open_container(message_, 'a', std::string{signature.substr(1)}.c_str()));
+    std::size_t count = 0;
+    const auto* members = value.as_object();
+    // Content beyond the limits is left out, because a shortened answer is better than none.
+    if (members && !(is_json && depth >= kMaxDepth))
+        for (const auto& member : *members) {
+            const auto& member_type = type_of_member(type, member.key);
+            if ((!is_json && member.value.is_null()) || ++count > kMaxItems)
+                continue;
+            must(sd_bus_message_open_container(message_, 'e', entry_type.c_str()));
+            if (entry.front() == 'o')
+                text('o', path_of_(member.key));
+            else if (type.kind == MemberType::Kind::Record)
+                text('s', bus_key(member.key));
+            else
+                text('s', bus_text(member.key, Bytes{256}));
+            if (item == "v")
+                variant(type.kind == MemberType::Kind::Record ? member.key : std::string_view{},
+                        member.value, member_type, depth + 1);
+            else
+                content(item, member.value, known(member_type), depth + 1);
+            must(sd_bus_message_close_container(message_));
+        }
+    must(sd_bus_message_close_container(message_));
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): see content()
+void MessageWriter::list(std::string_view signature,
+                         const Value& value,
+                         const MemberType& type,
+                         int depth) {
+    const auto item = signature.substr(1);
+    must(sd_bus_message_open_container(message_, 'a', std::string{item}.c_str()));
+    const bool is_json = type.kind == MemberType::Kind::Json;
+    const auto& item_type = is_json || type.item.empty() ? json_type() : type.item.front();
+    std::size_t count = 0;
+    if (const auto* items = value.as_array())
+        for (const auto& one : *items)
+            if (++count <= kMaxItems || !is_json)
+                content(item, one, item_type, depth + 1);
+    must(sd_bus_message_close_container(message_));
+}
+
+// NOLINTNEXTLINE(misc-no-recursion): see content()
+void MessageWriter::variant(std::string_view key,
+                            const Value& value,
+                            const MemberType& type,
+                            int depth) {
+    const auto signature = signature_of(key, value, type, depth);
+    must(sd_bus_message_open_container(message_, 'v', signature.c_str()));
+    content(signature, value, known(type), depth);
+    must(sd_bus_message_close_container(message_));
+}
+
+std::string MessageWriter::signature_of(std::string_view key,
+                                        const Value& value,
+                                        const MemberType& given,
+                                        int depth) const {
+    using Kind = MemberType::Kind;
+    const auto& type = known(given);
+    switch (type.kind) {
+        case Kind::Bool:
+            return "b";
+        case Kind::Integer:
+            return {type.bus};
+        case Kind::Float:
+            return "d";
+        case Kind::Text:
+        case Kind::Words:
+            return names_gpus(key) ? "o" : "s";
+        case Kind::List:
+            return "a" + signature_of(key, nothing(), type.item.front(), depth);
+        case Kind::Map: {
+            const auto item = known(type.item.front()).kind;
+            return item == Kind::Text ? "a{ss}" : "a{sv}";
+        }
+        case Kind::Json:
+            return json_signature(value, depth);
+        default:
+            return "a{sv}";
+    }
+}
+
+/// The type of a member: of a record by its key, of a map the same for all.
+const MemberType& MessageWriter::type_of_member(const MemberType& type,
+                                                std::string_view key) const {
+    if (type.kind == MemberType::Kind::Map)
+        return type.item.front();
+    const auto* definition =
+        type.kind == MemberType::Kind::Record ? types_.find(type.name) : nullptr;
+    if (!definition)
+        return json_type();
+    const auto found = std::ranges::find(definition->members, key, &TypedMember::key);
+    return found == definition->members.end() ? json_type() : found->type;
+}
+
+}  // namespace gpuprobe::bus

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/record_type.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "base/value.h"
+#include "wire/sdbus.h"
+
+/// Values in the messages of D-Bus. An answer is written from the same value that its JSON is made
+/// of; its record's description (base/record_type.h) gives the D-Bus types.
+///
+/// D-Bus has no null. Members of records are left out when they are null. Data that is passed
+/// through keeps its nulls: each becomes an empty array of variants.
+
+namespace gpuprobe::bus {
+
+constexpr int kMaxDepth = 12;               ///< nested containers that we send
+constexpr int kMaxReceivedDepth = 4;        ///< nested containers that we accept; requests need 3
+constexpr std::size_t kMaxItems = 4096;     ///< items of a container that we send
+constexpr std::size_t kMaxReceived = 1024;  ///< total number of values in a dictionary or array
+constexpr Bytes kMaxReceivedText = kib(4);  ///< of a text inside a dictionary or array
+
+/// Reads the next argument of a call. Integers of all widths become integers, object paths and
+/// signatures become strings.
+///
+/// Errors: InvalidRequest for types that our interfaces do not use (structs, descriptors, maps with
+/// other keys), at the end of the message, and over a limit. A text that is an argument itself has
+/// no limit but the message's.
+Result<Value> read_argument(sd_bus_message* message);
+
+/// The key in the style of D-Bus: "duration_usec" → "DurationUsec".
+std::string bus_key(std::string_view key);
+
+/// Appends values to a message. Throws std::system_error if the message cannot be extended.
+class MessageWriter {
+public:
+    /// Maps a GPU's id to its object path.
+    using PathOf = std::function<std::string(const std::string& id)>;
+
+    /// `types` has the definitions that the written types refer to. All must outlive the writer.
+    MessageWriter(sd_bus_message* message, const TypeTable& types, const PathOf& path_of)
+        : message_{message}, types_{types}, path_of_{path_of} {}
+
+    /// Appends a value of `type` as the D-Bus type `signature`. Keys of records are written in the
+    /// style of D-Bus. Ids of GPUs, which are the members called `gpu` and `gpus`, become object
+    /// paths. A variant gets the D-Bus type that belongs to the member's type: text and
+    /// enumerations `s`, numbers as MemberType::bus says, lists `as`, `aa{sv}` and so on, maps of
+    /// text `a{ss}`, records and other maps `a{sv}`; JSON values as they are. A null is 0 or ""
+    /// where it can't be left out. The keys of a map of texts become D-Bus's too if it is an
+    /// argument itself.
+    void append(std::string_view signature, const Value& value, const MemberType& type);
+    /// Approximate number of bytes that were appended.
+    [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+private:
+    void content(std::string_view signature, const Value& value, const MemberType& type, int depth);
+    void dictionary(std::string_view signature,
+                    const Value& value,
+                    const MemberType& type,
+                    int depth);
+    void list(std::string_view signature, const Value& value, const MemberType& type, int depth);
+    void variant(std::string_view key, const Value& value, const MemberType& type, int depth);
+    void text(char type, std::string_view text);
+    [[nodiscard]] std::string signature_of(std::string_view key,
+                                           const Value& value,
+                                           const MemberType& type,
+                                           int depth) const;
+    [[nodiscard]] const MemberType& type_of_member(const MemberType& type,
+                                                   std::string_view key) const;
+
+    sd_bus_message* message_;
+    const TypeTable& types_;
+    const PathOf& path_of_;
+    std::size_t bytes_ = 0;
+};
+
+}  // namespace gpuprobe::bus

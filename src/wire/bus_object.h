@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "wire/sdbus.h"
+
+/// Objects whose methods and properties come from tables. They use sd-bus directly, because the
+/// adaptors of sdbus-c++ need a function for each method and property.
+
+namespace gpuprobe::bus {
+
+/// An argument of a method or signal, or a property.
+struct BusArgument {
+    std::string name = {};
+    std::string signature = {};
+};
+
+struct BusMethod {
+    std::string name = {};
+    std::vector<BusArgument> in = {};
+    std::vector<BusArgument> out = {};
+};
+
+struct BusProperty {
+    /// How clients learn of a new value. Source: D-Bus specification, EmitsChangedSignal.
+    enum class Change { Const, Signaled, Silent };
+    std::string name = {};
+    std::string signature = {};
+    Change change = Change::Signaled;
+};
+
+struct BusSignal {
+    std::string name = {};
+    std::vector<BusArgument> arguments = {};
+};
+
+/// The reply that a call waits for. It is sent exactly once. Destroying it unsent sends the error
+/// Cancelled. For the loop's thread only.
+class BusReply {
+public:
+    /// `sent` runs after the reply was handed to the connection.
+    BusReply(sd_bus_message* call, std::function<void()> sent);
+    ~BusReply();
+    BusReply(const BusReply&) = delete;
+    BusReply& operator=(const BusReply&) = delete;
+
+    /// Sends a reply that `write` fills. An exception of `write` becomes the error Internal.
+    /// Returns the sent message, whose contents can be sent again by repeat(); null after an error.
+    std::shared_ptr<sd_bus_message> send(const std::function<void(sd_bus_message*)>& write);
+    /// Sends the contents of an earlier reply.
+    void repeat(sd_bus_message* earlier);
+    void fail(const Error& error);
+    [[nodiscard]] bool is_open() const { return call_ != nullptr; }
+    [[nodiscard]] sd_bus_message* call() const { return call_.get(); }
+
+private:
+    std::shared_ptr<sd_bus_message> call_;
+    std::function<void()> sent_;
+};
+
+/// An interface in the form that sd-bus needs. It must outlive all objects that have it.
+class BusInterface {
+public:
+    BusInterface(std::string name,
+                 const std::vector<BusMethod>& methods,
+                 const std::vector<BusProperty>& properties,
+                 const std::vector<BusSignal>& signals = {});
+    BusInterface(const BusInterface&) = delete;
+    BusInterface& operator=(const BusInterface&) = delete;
+
+    [[nodiscard]] const std::string& name() const { return name_; }
+    [[nodiscard]] const sd_bus_vtable* rows() const { return rows_.data(); }
+
+private:
+    const char* keep(std::string text);
+
+    std::string name_;
+    std::deque<std::string> texts_ = {};  ///< rows_ points into these
+    std::vector<sd_bus_vtable> rows_ = {};
+};
+
+/// An object with one interface; exported while it exists. Derived classes answer calls and reads.
+class BusObject {
+public:
+    /// `bus` is the connection, and must outlive the object. Throws std::system_error.
+    BusObject(sd_bus* bus, std::string path, const BusInterface& interface);
+    virtual ~BusObject();
+    BusObject(const BusObject&) = delete;
+    BusObject& operator=(const BusObject&) = delete;
+
+    [[nodiscard]] const std::string& path() const { return path_; }
+    /// Emits InterfacesAdded, for clients that already have a list of objects.
+    void announce() const;
+    /// Emits InterfacesRemoved. To be called before the object is destroyed.
+    void retract() const;
+    /// Emits PropertiesChanged with the new values.
+    void signal_changes(const std::vector<std::string>& properties) const;
+
+private:
+    /// Answers a call, at once or later.
+    virtual void called(sd_bus_message* call) = 0;
+    /// Appends the value of a property to a message.
+    virtual void read(std::string_view property, sd_bus_message* reply) = 0;
+
+    friend struct BusObjectAccess;
+
+    sd_bus* bus_;
+    std::string path_;
+    const BusInterface& interface_;
+    std::shared_ptr<sd_bus_slot> slot_ = {};
+};
+
+}  // namespace gpuprobe::bus
