@@ -2,244 +2,197 @@
 #include "service/bus_objects.h"
 
 #include <algorithm>
-#include <utility>
 
+#include "base/text.h"
 #include "base/value.h"
-#include "calls/documents.h"
+#include "base/version.h"
 #include "calls/requests.h"
+#include "explain/reason_words.h"
+#include "explain/report_text.h"
+#include "policy/environment.h"
+#include "policy/gpu_selection.h"
+#include "report/access.h"
+#include "report/api_table.h"
 #include "report/compute_view.h"
-#include "service/answers.h"
-#include "wire/connection.h"
+#include "wire/bus_message.h"
 #include "wire/reply.h"
 
 namespace gpuprobe::inline service {
 namespace {
 
-/// The reply for a reading. Catches all exceptions, because the engine calls this and does not
-/// expect any.
-Result<bus::Dictionary> memory_answer(const engine::LiveMemory& memory) {
-    try {
-        return answer_from(memory);
-    } catch (const std::exception& problem) {
-        return Error{ErrorCode::Internal, problem.what()};
+using Change = bus::BusProperty::Change;
+
+constexpr std::size_t kMaxPathElement = 200;  // well below what any file or bus name allows
+
+/// The result of an API for a GPU, without its facts, because not all users may see all facts.
+struct ApiAnswer {
+    Outcome outcome = Outcome::Absent;
+    std::vector<Reason> reasons = {};
+};
+RECORD_MEMBERS(ApiAnswer, outcome, reasons)
+
+using BackendViews = std::map<std::string, BackendView>;
+using ApiAnswers = std::map<std::string, ApiAnswer>;
+using Partitions = std::map<std::string, Partition>;  // by id
+
+/// The text without control characters. D-Bus has no null: unknown is "".
+Value shown(const std::optional<std::string>& text) {
+    return Value{text ? scrubbed(*text) : std::string{}};
+}
+
+Value number(const std::optional<std::string>& hexadecimal) {
+    return Value{hexadecimal ? parse_hex<std::uint32_t>(*hexadecimal).value_or(0) : 0U};
+}
+
+Value apis_of(const Gpu& gpu) {
+    ApiAnswers answers;
+    for (const auto& [api, view] : gpu.apis)
+        answers.emplace(api, ApiAnswer{.outcome = view.outcome, .reasons = view.reasons});
+    return to_value(answers);
+}
+
+/// The variables that restrict a program to this GPU, by what all users may know.
+Value environment_of(const Gpu& gpu, const Report& open_to_all) {
+    const auto* seen = find_gpu(open_to_all, gpu.id);
+    return to_value(seen ? environment_for(open_to_all, *seen)
+                         : std::map<std::string, std::string>{});
+}
+
+/// The GPU's partitions without their free memory, which changes all the time and must not cause
+/// change signals.
+Value partitions_of(const Gpu& gpu, const Report& open_to_all) {
+    const auto* seen = find_gpu(open_to_all, gpu.id);
+    Partitions partitions;
+    for (auto partition : seen ? seen->partitions : std::vector<Partition>{}) {
+        if (partition.memory)
+            partition.memory->free.reset();
+        const auto id = gpu.id + "/" + partition.name;
+        partitions.emplace(id, std::move(partition));
     }
+    return to_value(partitions);
 }
 
-/// The id of the GPU, or of its partition if the options have a "partition". Errors: InvalidRequest
-/// if that is not a string.
-Result<std::string> asked_for(const std::string& gpu, const bus::Dictionary& options) {
-    const auto given = options.find("partition");
-    if (given == options.end())
-        return gpu;
-    const auto value = TRY(bus::value_from(given->second));
-    if (!value.is_string())
-        return Error{ErrorCode::InvalidRequest, "partition: expected a string"};
-    return gpu + "/" + *value.as_string();
-}
+/// A property of GPU objects, and how its value is made.
+struct GpuProperty {
+    bus::BusProperty property;
+    Value (*value)(const Gpu& gpu, const Report& open_to_all);
+};
 
-Error gone(const std::string& id) {
-    return Error{ErrorCode::UnknownDevice, id + ": no longer there"};
-}
-
-}  // namespace
-
-GpuObject::GpuObject(sdbus::IConnection& connection,
-                     const std::string& path,
-                     const Gpu& gpu,
-                     const Report& open_to_all,
-                     FindingsOf findings,
-                     const ServiceContext& context,
-                     const CallerAccess& access)
-    : AdaptorInterfaces{connection, sdbus::ObjectPath{path}},
-      id_{gpu.id},
-      properties_{properties_of(gpu, open_to_all)},
-      findings_{std::move(findings)},
-      context_{context},
-      access_{access},
-      self_{std::make_shared<GpuObject*>(this)} {
-    registerAdaptor();
-}
-
-void GpuObject::announce() {
-    (void)bus::attempt([this] { emitInterfacesAddedSignal(); });
-}
-
-GpuObject::~GpuObject() {
-    // The signal needs the object, so it comes first. Errors are ignored: the bus may be lost.
-    (void)bus::attempt([this] { emitInterfacesRemovedSignal(); });
-    (void)bus::attempt([this] { unregisterAdaptor(); });
-}
-
-void GpuObject::update(const Gpu& gpu, const Report& open_to_all, bool has_other_words) {
-    // Store the new values before the signal, which reads them.
-    auto now = properties_of(gpu, open_to_all);
-    const auto changed = changed_properties(properties_, now, has_other_words);
-    properties_ = std::move(now);
-    if (!changed.empty())
-        (void)bus::attempt([&] {
-            emitPropertiesChangedSignal(Gpu_adaptor::INTERFACE_NAME, bus::property_names(changed));
-        });
-}
-
-const Gpu& GpuObject::current() const {
-    const auto* gpu = find_gpu(context_.engine.report(), id_);
-    if (!gpu)
-        throw bus::sdbus_error(gone(id_));
-    return *gpu;
-}
-
-// Methods. Each replies later if the caller is not identified yet or other calls are waiting. The
-// object may be destroyed until then, so the callbacks check a weak pointer.
-
-void GpuObject::Describe(sdbus::Result<std::string>&& result) {
-    const auto sender = bus::current_sender(getObject());
-    for_caller(access_, sender, bus::Reply<std::string>{std::move(result)},
-               [weak = std::weak_ptr{self_}, sender](const Caller& caller, auto& reply) {
-                   if (const auto self = weak.lock())
-                       (*self)->describe_to(sender, caller, reply);
-                   else
-                       reply.fail(Error{ErrorCode::UnknownDevice, "no longer there"});
-               });
-}
-
-/// Replies with the GPU as the caller sees it, which may be without identifiers.
-void GpuObject::describe_to(const std::string& sender,
-                            const Caller& caller,
-                            bus::Reply<std::string>& reply) const {
-    const auto* gpu = find_gpu(*access_.views.report_for(caller).report, id_);
-    if (!gpu)
-        return reply.fail(gone(id_));
-    const auto json = bus::bus_text(json_line(to_value(*gpu)), kMaxReport);
-    if (const auto taken = context_.admission.text.take(sender, Bytes{json.size()}); !taken)
-        return reply.fail(taken.error());
-    reply.send(json);
-}
-
-void GpuObject::GetIdentifiers(sdbus::Result<Identifiers>&& result, bus::Dictionary /*options*/) {
-    const Requester who{.sender = bus::current_sender(getObject()),
-                        .may_be_asked = bus::allows_questions(bus::current_call(getObject()))};
-    for_caller(access_, who.sender, bus::Reply<Identifiers>{std::move(result)},
-               [weak = std::weak_ptr{self_}, who](const Caller& caller, auto& reply) {
-                   if (const auto self = weak.lock())
-                       (*self)->identify_to(who, caller, reply);
-                   else
-                       reply.fail(Error{ErrorCode::UnknownDevice, "no longer there"});
-               });
-}
-
-/// Callers who may open the GPU get the identifiers directly, because its driver would report them
-/// as well. All others need permission from polkit.
-void GpuObject::identify_to(const Requester& who,
-                            const Caller& caller,
-                            bus::Reply<Identifiers>& reply) const {
-    const auto* gpu = find_gpu(context_.engine.report(), id_);
-    if (!gpu)
-        return reply.fail(gone(id_));
-    const auto identifiers = identifiers_of(*gpu);
-    const auto* seen = find_gpu(*access_.views.report_for(caller).report, id_);
-    if (seen && !is_closed(*seen))
-        return reply.send(identifiers);
-    // The callback does not use `this`, because the object may be gone when polkit answers.
-    const auto pending = std::make_shared<bus::Reply<Identifiers>>(std::move(reply));
-    access_.authority.ask(who, Action::GetIdentifiers, [pending, identifiers](const Status& may) {
-        pending->give(may ? Result<Identifiers>{identifiers} : may.error());
-    });
-}
-
-void GpuObject::GetMemory(sdbus::Result<bus::Dictionary>&& result, bus::Dictionary options) {
-    auto id = asked_for(id_, options);
-    bus::Reply<bus::Dictionary> reply{std::move(result)};
-    if (!id)
-        return reply.fail(id.error());
-    for_caller(access_, bus::current_sender(getObject()), std::move(reply),
-               [weak = std::weak_ptr{self_}, id = std::move(id).value()](const Caller& caller,
-                                                                         auto& answer) {
-                   if (const auto self = weak.lock())
-                       (*self)->read_memory(id, caller, answer);
-                   else
-                       answer.fail(Error{ErrorCode::UnknownDevice, "no longer there"});
-               });
-}
-
-/// Replies when the engine has read the free memory of the GPU or partition `id`.
-void GpuObject::read_memory(const std::string& id,
-                            const Caller& caller,
-                            bus::Reply<bus::Dictionary>& reply) {
-    auto& admission = context_.admission;
-    const auto share =
-        admission.readings.claim(admission.payers.of(caller.uid), 1, kTooManyReadings);
-    if (!share)
-        return reply.fail(share.error());
-    // The callback holds the share, so it is given back when the engine drops the callback.
-    const auto answer = memory_replies_.hold(std::move(reply));
-    const auto heard = [answer, share = *share](const engine::LiveMemory& memory) {
-        answer(memory_answer(memory));
+const std::vector<GpuProperty>& gpu_rows() {
+    static const auto pci = [](const Gpu& gpu) { return gpu.pci.value_or(PciInfo{}); };
+    static const std::vector<GpuProperty> rows{
+        {{"Id", "s", Change::Const}, [](const Gpu& gpu, const Report&) { return shown(gpu.id); }},
+        {{"Kind", "s"}, [](const Gpu& gpu, const Report&) { return to_value(gpu.kind); }},
+        {{"Vendor", "s"}, [](const Gpu& gpu, const Report&) { return shown(gpu.vendor); }},
+        {{"Name", "s"}, [](const Gpu& gpu, const Report&) { return shown(gpu.name); }},
+        {{"Title", "s"}, [](const Gpu& gpu, const Report&) { return shown(gpu_title(gpu)); }},
+        {{"PciAddress", "s", Change::Const},
+         [](const Gpu& gpu, const Report&) {
+             const auto address = pci(gpu).address;
+             return Value{address ? text_of(*address) : std::string{}};
+         }},
+        {{"VendorId", "u"},
+         [](const Gpu& gpu, const Report&) { return number(pci(gpu).vendor_id); }},
+        {{"DeviceId", "u"},
+         [](const Gpu& gpu, const Report&) { return number(pci(gpu).device_id); }},
+        {{"Driver", "s"}, [](const Gpu& gpu, const Report&) { return shown(gpu.driver.name); }},
+        {{"MemoryTotal", "t"},
+         [](const Gpu& gpu, const Report&) {
+             return to_value(offered_memory(gpu.memory).value_or(Bytes{}));
+         }},
+        {{"Health", "s"}, [](const Gpu& gpu, const Report&) { return shown(gpu.health); }},
+        {{"Backends", "a{sa{sv}}"},
+         [](const Gpu& gpu, const Report&) { return to_value(gpu.backends); }},
+        {{"Apis", "a{sa{sv}}"}, [](const Gpu& gpu, const Report&) { return apis_of(gpu); }},
+        {{"Environment", "a{ss}"}, environment_of},
+        {{"Partitions", "a{oa{sv}}"}, partitions_of},
+        // Read from sysfs at each read, because it changes without an event.
+        {{"PowerState", "s", Change::Silent},
+         [](const Gpu&, const Report&) { return Value{std::string{}}; }},
     };
-    if (const auto asked = context_.engine.read_memory(id, false, heard); !asked)
-        answer(Result<bus::Dictionary>{asked.error()});  // `heard` will not be called
+    return rows;
 }
 
-// Properties. Backends and Apis include the doctor's fixes, which are computed only when read.
+/// The types of the properties that are dictionaries, by name.
+struct PropertyTypes {
+    PropertyTypes()
+        : backends{types.type_of(std::type_identity<BackendViews>{})},
+          apis{types.type_of(std::type_identity<ApiAnswers>{})},
+          partitions{types.type_of(std::type_identity<Partitions>{})} {}
 
-std::string GpuObject::Id() {
-    return properties_.id;
-}
-std::string GpuObject::Kind() {
-    return properties_.kind;
-}
-std::string GpuObject::Vendor() {
-    return properties_.vendor;
-}
-std::string GpuObject::Name() {
-    return properties_.name;
-}
-std::string GpuObject::Title() {
-    return properties_.title;
-}
-std::string GpuObject::PciAddress() {
-    return properties_.pci_address;
-}
-std::uint32_t GpuObject::VendorId() {
-    return properties_.vendor_id;
-}
-std::uint32_t GpuObject::DeviceId() {
-    return properties_.device_id;
-}
-std::string GpuObject::Driver() {
-    return properties_.driver;
-}
-std::uint64_t GpuObject::MemoryTotal() {
-    return properties_.memory_total;
-}
-std::string GpuObject::Health() {
-    return properties_.health;
-}
-std::map<std::string, bus::Dictionary> GpuObject::Backends() {
-    return bus::guard([this] { return backends_from(properties_.backends, id_, findings_()); });
-}
-std::map<std::string, bus::Dictionary> GpuObject::Apis() {
-    return bus::guard([this] { return apis_from(properties_.apis, id_, findings_()); });
-}
-std::map<std::string, std::string> GpuObject::Environment() {
-    return properties_.environment;
-}
-std::map<sdbus::ObjectPath, bus::Dictionary> GpuObject::Partitions() {
-    return bus::guard([this] {
-        std::map<sdbus::ObjectPath, bus::Dictionary> partitions;
-        for (const auto& partition : properties_.partitions)
-            partitions.emplace(partition_path(getObject().getObjectPath(), partition.name),
-                               bus::dictionary_of(partition));
-        return partitions;
-    });
-}
-/// Read from sysfs at each call, because it changes without an event.
-std::string GpuObject::PowerState() {
-    return bus::guard([this] {
-        return bus::bus_text(power_state(context_.files, current()).value_or(""), Bytes{64});
-    });
+    [[nodiscard]] MemberType of(std::string_view property) const {
+        return property == "Backends"     ? backends
+               : property == "Apis"       ? apis
+               : property == "Partitions" ? partitions
+                                          : MemberType{};
+    }
+
+    TypeTable types = {};
+    MemberType backends;
+    MemberType apis;
+    MemberType partitions;
+};
+
+const PropertyTypes& property_types() {
+    static const PropertyTypes types;
+    return types;
 }
 
-namespace {
+const bus::BusInterface& gpu_interface() {
+    static const bus::BusInterface interface {
+        kGpuInterface, bus_methods_of(true), gpu_properties()
+    };
+    return interface;
+}
+
+const std::vector<bus::BusProperty>& manager_properties() {
+    static const std::vector<bus::BusProperty> properties{{"Version", "s", Change::Const},
+                                                          {"Features", "as", Change::Const},
+                                                          {"Generation", "t"},
+                                                          {"State", "s"},
+                                                          {"DefaultGpu", "o"}};
+    return properties;
+}
+
+const bus::BusInterface& manager_interface() {
+    static const bus::BusInterface interface {
+        kManagerInterface, bus_methods_of(false), manager_properties(), {
+            {
+                "Progress", {
+                    {"method", "s"}, {
+                        "share", "d"
+                    }
+                }
+            }
+        }
+    };
+    return interface;
+}
+
+std::size_t place_of(const std::vector<bus::BusProperty>& properties, std::string_view name) {
+    const auto found = std::ranges::find(properties, name, &bus::BusProperty::name);
+    return static_cast<std::size_t>(found - properties.begin());
+}
+
+/// The names of the signaled properties whose values differ.
+std::vector<std::string> changed(const std::vector<bus::BusProperty>& properties,
+                                 const std::vector<Value>& before,
+                                 const std::vector<Value>& after) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < properties.size(); ++i)
+        if (properties[i].change == Change::Signaled && before[i] != after[i])
+            names.push_back(properties[i].name);
+    return names;
+}
+
+/// Adds words to the reasons of one entry of Backends or Apis.
+template <class T>
+Value worded(const Value& entry, const ReasonPlace& place) {
+    T record{};
+    (void)read_value(entry, record);  // it was written from such a record
+    ReasonWriter{place, {}}.add_to(record);
+    return to_value(record);
+}
 
 /// Whether the doctor's findings for this GPU have changed.
 bool differ(const std::vector<Finding>& before,
@@ -257,66 +210,157 @@ bool differ(const std::vector<Finding>& before,
 
 }  // namespace
 
+Report open_to_all(const Report& report) {
+    constexpr std::uint32_t kNobody = 65534;  // the usual uid and gid of the overflow user
+    return as_seen_by(report, {.uid = kNobody, .groups = std::vector<std::uint32_t>{kNobody}});
+}
+
+const std::vector<bus::BusProperty>& gpu_properties() {
+    static const auto properties = [] {
+        std::vector<bus::BusProperty> list;
+        for (const auto& row : gpu_rows())
+            list.push_back(row.property);
+        return list;
+    }();
+    return properties;
+}
+
+std::vector<Value> property_values(const Gpu& gpu, const Report& open_to_all) {
+    std::vector<Value> values;
+    for (const auto& row : gpu_rows())
+        values.push_back(row.value(gpu, open_to_all));
+    return values;
+}
+
+std::string path_element(std::string_view id) {
+    std::string element{id.substr(0, kMaxPathElement)};
+    const auto is_allowed = [](char c) {
+        return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    };
+    std::ranges::replace_if(element, std::not_fn(is_allowed), '_');
+    return element.empty() ? "_" : element;
+}
+
+std::string partition_path(const std::string& path, std::string_view name) {
+    return path + "/" + path_element(name);
+}
+
+GpuObject::GpuObject(sd_bus* bus,
+                     const std::string& path,
+                     std::string id,
+                     std::vector<Value> values,
+                     FindingsOf findings,
+                     const CallServer& server,
+                     BusCalls& calls)
+    : BusObject{bus, path, gpu_interface()},
+      id_{std::move(id)},
+      values_(std::move(values)),  // braces would make a list with one value
+      findings_{std::move(findings)},
+      server_{server},
+      calls_{calls} {}
+
+void GpuObject::update(std::vector<Value> values, bool has_other_words) {
+    auto names = changed(gpu_properties(), values_, values);
+    if (has_other_words)
+        for (const char* name : {"Backends", "Apis"})
+            add_once(names, name);
+    values_ = std::move(values);  // before the signal, which reads them
+    signal_changes(names);
+}
+
+/// The entries with the doctor's fixes, which are computed only when they are read.
+Value GpuObject::with_words(std::string_view property, const Value& value) const {
+    const bool are_backends = property == "Backends";
+    Value::Object entries;
+    for (const auto& [name, entry] : *value.as_object()) {
+        const ReasonPlace place{.findings = &findings_(),
+                                .gpu = id_,
+                                .api = are_backends ? std::string{api_below(name)} : name};
+        entries.push_back({.key = name,
+                           .value = are_backends ? worded<BackendView>(entry, place)
+                                                 : worded<ApiAnswer>(entry, place)});
+    }
+    return Value{std::move(entries)};
+}
+
+void GpuObject::read(std::string_view property, sd_bus_message* reply) {
+    const auto place = place_of(gpu_properties(), property);
+    const auto& types = property_types();
+    const bus::MessageWriter::PathOf path_of = [this](const std::string& id) {
+        return partition_path(path(), id.substr(std::min(id.size(), id_.size() + 1)));
+    };
+    auto value = values_[place];
+    if (property == "Backends" || property == "Apis")
+        value = with_words(property, value);
+    if (property == "PowerState") {
+        const auto* gpu = find_gpu(server_.engine().report(), id_);
+        if (!gpu)
+            throw bus::sdbus_error(Error{ErrorCode::UnknownDevice, id_ + ": no longer there"});
+        value = Value{bus::bus_text(power_state(server_.files(), *gpu).value_or(""), Bytes{64})};
+    }
+    bus::MessageWriter{reply, types.types, path_of}.append(gpu_properties()[place].signature, value,
+                                                           types.of(property));
+}
+
 const std::vector<Finding>& GpuObjects::findings() {
     if (!findings_)
-        findings_ = examine(context_.engine.report(), {});
+        findings_ = examine(server_.engine().report(), {});
     return *findings_;
 }
 
-void GpuObjects::update() {
-    const auto& gpus = context_.engine.report().gpus;
-    const auto seen = open_to_all(context_.engine.report());
-    const auto old_findings = std::exchange(findings_, std::nullopt);
-    // Remove GPUs that are not in the report any more, then update or add the others. Findings are
-    // compared only if a client has read the old ones.
+/// Removes the objects of GPUs that are not in the report any more.
+void GpuObjects::remove_all_but(const std::vector<Gpu>& gpus) {
     std::erase_if(by_path_, [&gpus](const auto& entry) {
-        return std::ranges::find(gpus, entry.second->id(), &Gpu::id) == gpus.end();
+        const bool is_gone = std::ranges::find(gpus, entry.second->id(), &Gpu::id) == gpus.end();
+        if (is_gone)
+            entry.second->retract();
+        return is_gone;
     });
-    for (const auto& gpu : gpus) {
+}
+
+void GpuObjects::update(BusCalls& calls) {
+    const auto& report = server_.engine().report();
+    const auto seen = open_to_all(report);
+    // Findings are compared only if a client has read the old ones.
+    const auto old_findings = std::exchange(findings_, std::nullopt);
+    remove_all_but(report.gpus);
+    for (const auto& gpu : report.gpus) {
+        auto values = property_values(gpu, seen);
         const auto known = std::ranges::find_if(
             by_path_, [&gpu](const auto& entry) { return entry.second->id() == gpu.id; });
         if (known != by_path_.end())
-            known->second->update(gpu, seen,
+            known->second->update(std::move(values),
                                   old_findings && differ(*old_findings, findings(), gpu.id));
         else
-            add(gpu, seen);
+            add(gpu, std::move(values), calls);
     }
 }
 
-void GpuObjects::add(const Gpu& gpu, const Report& open_to_all) {
+void GpuObjects::add(const Gpu& gpu, std::vector<Value> values, BusCalls& calls) {
     const auto path = free_path(gpu.id);
     auto object = std::make_unique<GpuObject>(
-        connection_.bus(), path, gpu, open_to_all, [this] { return findings(); }, context_,
-        access_);
+        connection_.raw(), path, gpu.id, std::move(values),
+        [this]() -> const std::vector<Finding>& { return findings(); }, server_, calls);
     // Before the first message, no client can have a list of objects that would be outdated.
     if (connection_.has_read())
         object->announce();
     by_path_.emplace(path, std::move(object));
 }
 
-std::vector<sdbus::ObjectPath> GpuObjects::paths() const {
-    std::vector<sdbus::ObjectPath> paths;
-    for (const auto& gpu : context_.engine.report().gpus)
-        paths.push_back(path_of(gpu.id));
-    return paths;
-}
-
-sdbus::ObjectPath GpuObjects::path_of(const std::string& id) const {
+std::string GpuObjects::path_of(const std::string& id) const {
     // A partition's id is the GPU's id with a suffix; partitions are not exported as objects.
     const auto whole = whole_id(id);
     const auto known = std::ranges::find_if(
         by_path_, [whole](const auto& entry) { return entry.second->id() == whole; });
     if (known == by_path_.end())
-        return sdbus::ObjectPath{"/"};
+        return "/";
     const bool is_partition = whole.size() < id.size();
-    return sdbus::ObjectPath{
-        is_partition ? partition_path(known->first, id.substr(whole.size() + 1)) : known->first};
+    return is_partition ? partition_path(known->first, id.substr(whole.size() + 1)) : known->first;
 }
 
-const Gpu* GpuObjects::at(const std::string& path) const {
+std::optional<std::string> GpuObjects::id_of(const std::string& path) const {
     const auto known = by_path_.find(path);
-    return known == by_path_.end() ? nullptr
-                                   : find_gpu(context_.engine.report(), known->second->id());
+    return known == by_path_.end() ? std::nullopt : std::optional{known->second->id()};
 }
 
 std::string GpuObjects::free_path(const std::string& id) const {
@@ -326,142 +370,45 @@ std::string GpuObjects::free_path(const std::string& id) const {
     return path;
 }
 
-JobObject::JobObject(sdbus::IConnection& connection,
-                     const std::string& path,
-                     uid_t started_by,
-                     SharedPool::Claim share,
-                     bus::Reply<bus::Dictionary> reply,
-                     OnCancel on_cancel)
-    : AdaptorInterfaces{connection, sdbus::ObjectPath{path}},
-      started_by_{started_by},
-      share_{std::move(share)},
-      reply_{std::move(reply)},
-      on_cancel_{std::move(on_cancel)} {
-    registerAdaptor();
-    (void)bus::attempt([this] { emitInterfacesAddedSignal(); });
+ManagerObject::ManagerObject(bus::Connection& connection,
+                             const CallServer& server,
+                             const GpuObjects& gpus,
+                             BusCalls& calls)
+    : BusObject{connection.raw(), bus::kRootPath, manager_interface()},
+      server_{server},
+      gpus_{gpus},
+      calls_{calls},
+      values_(current()) {}
+
+std::vector<Value> ManagerObject::current() const {
+    const auto& engine = server_.engine();
+    const auto& report = engine.report();
+    // The default GPU is the one that the application "default" would use.
+    const auto decision = server_.engine().select("default", Value{}, 0, report);
+    const auto* best = default_gpu(report, decision ? decision->gpus : std::vector<std::string>{});
+    // Clients look at these words before they use a method that an older daemon may not have.
+    std::vector<std::string> features{"select",      "recommend", "probe",   "verify",
+                                      "measure",     "override",  "outcome", "quarantine",
+                                      "describe-fd", "plan"};
+    if (engine.is_replayed())
+        features.emplace_back("replay");
+    return {Value{std::string{kVersion}}, to_value(features), to_value(report.generation),
+            to_value(report.state), Value{best ? best->id : std::string{}}};
 }
 
-JobObject::~JobObject() {
-    // In the order that clients expect: reply and Completed, then the removal of the object.
-    if (!ended_)
-        fail(Error{ErrorCode::Cancelled, "the operation was given up"});
-    (void)bus::attempt([this] { emitInterfacesRemovedSignal(); });
-    (void)bus::attempt([this] { unregisterAdaptor(); });
+void ManagerObject::update() {
+    // Replace the values before the signal, which reads them.
+    const auto before = std::exchange(values_, current());
+    signal_changes(changed(manager_properties(), before, values_));
 }
 
-void JobObject::set_progress(double part) {
-    constexpr double kStep = 0.01;  // smaller steps would wake listeners without use
-    part = std::clamp(part, 0.0, 1.0);
-    if (part < progress_ + kStep)  // progress never decreases
-        return;
-    progress_ = part;
-    (void)bus::attempt([this] {
-        emitPropertiesChangedSignal(Job_adaptor::INTERFACE_NAME, bus::property_names({"Progress"}));
-    });
-}
-
-void JobObject::succeed(const bus::Dictionary& answer) {
-    ended_ = true;
-    reply_.send(answer);
-    (void)bus::attempt([this] { emitCompleted(true, ""); });
-}
-
-void JobObject::fail(const Error& error) {
-    ended_ = true;
-    reply_.fail(error);
-    (void)bus::attempt([&] { emitCompleted(false, bus::error_name(error.code)); });
-}
-
-/// The handler answers, because it has to identify the caller first.
-void JobObject::Cancel(sdbus::Result<>&& result) {
-    bus::guard(
-        [&] { on_cancel_(bus::current_sender(getObject()), bus::Reply<>{std::move(result)}); });
-}
-
-Jobs::Jobs(bus::Connection& connection, const ServiceContext& context)
-    : connection_{connection},
-      context_{context},
-      self_{std::make_shared<Jobs*>(this)},
-      callers_{connection.bus()} {}
-
-Jobs::~Jobs() = default;
-
-void Jobs::probe(const std::string& sender,
-                 const ProbeRequest& request,
-                 bus::Reply<bus::Dictionary> reply) {
-    // The uid decides whose limits count, and who may cancel the job.
-    const auto pending = std::make_shared<bus::Reply<bus::Dictionary>>(std::move(reply));
-    callers_.uid_of(sender, [this, request, pending](const Result<uid_t>& uid) {
-        if (uid)
-            start(*uid, request, pending);
-        else
-            pending->fail(uid.error());
-    });
-}
-
-/// Charges the caller, exports the job object and starts the probes.
-void Jobs::start(uid_t uid, const ProbeRequest& request, const Pending& reply) {
-    auto& admission = context_.admission;
-    const auto payer = admission.payers.of(uid);
-    auto share = admission.probes.claim(payer, 1, kTooManyProbes);
-    if (!share)
-        return reply->fail(share.error());
-    if (const auto allowed = admission.calls.take(payer); !allowed)
-        return reply->fail(allowed.error());
-    const auto number = ++last_number_;
-    const auto on_cancel = [this, number](const std::string& sender, bus::Reply<> answer) {
-        cancel(number, sender, std::move(answer));
+void ManagerObject::read(std::string_view property, sd_bus_message* reply) {
+    const auto place = place_of(manager_properties(), property);
+    const bus::MessageWriter::PathOf path_of = [this](const std::string& id) {
+        return gpus_.path_of(id);
     };
-    jobs_.emplace(number, std::make_unique<JobObject>(
-                              connection_.bus(), bus::kJobPath + std::to_string(number), uid,
-                              std::move(share).value(), std::move(*reply), on_cancel));
-    run(number, request);
-}
-
-void Jobs::run(std::uint64_t number, const ProbeRequest& request) {
-    // A cancelled job is not in jobs_ any more, but its probes go on and still call these.
-    const std::weak_ptr<Jobs*> weak = self_;
-    const auto progress = [weak, number](double part) {
-        const auto self = weak.lock();
-        if (!self || !(*self)->jobs_.contains(number))
-            return;
-        (*self)->jobs_.at(number)->set_progress(part);
-        (*self)->connection_.update();
-    };
-    const auto done = [weak, number, request] {
-        const auto self = weak.lock();
-        if (!self || !(*self)->jobs_.contains(number))
-            return;
-        auto& jobs = **self;
-        (void)bus::attempt([&] {
-            jobs.jobs_.at(number)->succeed(probe_answer(jobs.context_.engine.report(), request));
-        });
-        jobs.jobs_.erase(number);
-        jobs.connection_.update();
-    };
-    const auto started = context_.engine.probe(request, progress, done);
-    if (started)
-        return;
-    // The engine refused the request, so it will not call back.
-    jobs_.at(number)->fail(started.error());
-    jobs_.erase(number);
-}
-
-void Jobs::cancel(std::uint64_t number, const std::string& sender, bus::Reply<> reply) {
-    const auto pending = std::make_shared<bus::Reply<>>(std::move(reply));
-    // The callback runs in a later iteration of the loop, when the job's own method has returned
-    // and the job may be destroyed.
-    callers_.uid_of(sender, [this, number, pending](const Result<uid_t>& uid) {
-        // The job may have ended in the meantime.
-        const auto job = jobs_.find(number);
-        if (job == jobs_.end())
-            return pending->fail(Error{ErrorCode::NotFound, "the job has ended"});
-        if (!uid || (*uid != 0 && *uid != job->second->started_by()))
-            return pending->fail(Error{ErrorCode::NotAuthorized, "someone else's job"});
-        job->second->fail(Error{ErrorCode::Cancelled, "cancelled"});
-        jobs_.erase(job);
-        pending->send();
-    });
+    bus::MessageWriter{reply, property_types().types, path_of}.append(
+        manager_properties()[place].signature, values_[place], {});
 }
 
 }  // namespace gpuprobe::inline service

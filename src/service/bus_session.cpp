@@ -69,31 +69,27 @@ Service::Root::Root(sdbus::IConnection& connection) {
 
 // The members are initialized in the order of their declaration: first the parts that decide who
 // may do what, then the objects that use them.
-Service::Service(bus::Connection& connection,
-                 EventLoop& loop,
-                 const ServiceContext& context,
-                 Log& log)
+Service::Service(bus::Connection& connection, EventLoop& loop, CallServer& server, Log& log)
     : connection_{connection},
-      admission_{context.admission},
+      admission_{server.admission()},
       root_{connection.bus()},
       callers_{connection.bus()},
-      views_{context.engine},
-      authority_{connection.bus(), context.admission},
+      authority_{connection.bus(), server.admission()},
       queue_{loop, [&connection] { connection.update(); },
              [&connection] { return connection.has_input(); },
              [&connection] { return connection.untaken(); }},
-      access_{.callers = callers_,
-              .views = views_,
-              .authority = authority_,
-              .queue = queue_,
-              .admission = context.admission,
-              .connection = connection},
-      gpus_{connection, context, access_},
-      jobs_{connection, context},
-      manager_{connection, context, gpus_, jobs_, access_},
+      access_{callers_, queue_, server.admission(), connection},
+      calls_{connection,
+             server,
+             access_,
+             authority_,
+             {.path_of = [this](const std::string& id) { return gpus_.path_of(id); },
+              .id_of = [this](const std::string& path) { return gpus_.id_of(path); }}},
+      gpus_{connection, server},
+      manager_{connection, server, gpus_, calls_},
       log_control_{connection.bus(), log},
       sleep_{connection.bus(),
-             [&engine = context.engine](bool is_about_to) { engine.sleeps(is_about_to); }} {
+             [&engine = server.engine()](bool is_about_to) { engine.sleeps(is_about_to); }} {
     // Hooks around reading, writing and sending; the destructor removes them.
     connection.admit_by([this](const std::string& sender) { return admit(sender); },
                         [this](Duration time) { queue_.spent(time); });
@@ -144,14 +140,14 @@ bool Service::decide_write(const bus::PropertyWrite& write, bus::Connection::Wri
 }
 
 void Service::update() {
-    gpus_.update();
+    gpus_.update(calls_);
     manager_.update();
     connection_.update();
 }
 
 BusSession::BusSession(
-    std::string where, std::string name, EventLoop& loop, const ServiceContext& context, Log& log)
-    : where_{std::move(where)}, name_{std::move(name)}, loop_{loop}, context_{context}, log_{log} {}
+    std::string where, std::string name, EventLoop& loop, CallServer& server, Log& log)
+    : where_{std::move(where)}, name_{std::move(name)}, loop_{loop}, server_{server}, log_{log} {}
 
 void BusSession::update() {
     if (service_)
@@ -176,7 +172,7 @@ Status BusSession::connect(Duration patience) {
 
 /// Exports the objects. Losing the bus during this is handled like losing it later.
 void BusSession::show() try {
-    service_ = std::make_unique<Service>(*connection_, loop_, context_, log_);
+    service_ = std::make_unique<Service>(*connection_, loop_, server_, log_);
     if (serves_switcheroo_)
         show_switcheroo(*connection_);
     connection_->on_use([this] {
@@ -191,7 +187,7 @@ void BusSession::show() try {
 /// Exports the switcheroo-control interface. The object comes before the name, so that clients that
 /// wait for the name find it. If switcheroo-control owns the name, the object is removed again.
 void BusSession::show_switcheroo(bus::Connection& connection) {
-    switcheroo_ = std::make_unique<SwitcherooObject>(connection.bus(), context_.engine);
+    switcheroo_ = std::make_unique<SwitcherooObject>(connection.bus(), server_.engine());
     if (const auto owned = connection.own_name(SwitcherooObject::kName); !owned) {
         switcheroo_.reset();
         log_.write(LogLevel::Warning, owned.error().text);

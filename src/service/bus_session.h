@@ -8,8 +8,8 @@
 #include <org.freedesktop.LogControl1.adaptor.h>
 
 #include "base/event_loop.h"
+#include "service/bus_objects.h"
 #include "service/daemon_process.h"
-#include "service/manager_object.h"
 #include "service/switcheroo_object.h"
 #include "wire/connection.h"
 #include "wire/sdbus.h"
@@ -54,7 +54,7 @@ private:
 /// All objects on one bus connection. A new connection gets a new Service; the engine stays.
 class Service {
 public:
-    Service(bus::Connection& connection, EventLoop& loop, const ServiceContext& context, Log& log);
+    Service(bus::Connection& connection, EventLoop& loop, CallServer& server, Log& log);
     ~Service();
     Service(const Service&) = delete;
     Service& operator=(const Service&) = delete;
@@ -88,12 +88,11 @@ private:
     Admission& admission_;
     Root root_;
     bus::Callers callers_;
-    ReportViews views_;
     Authority authority_;
     FairQueue queue_;
     CallerAccess access_;
+    BusCalls calls_;
     GpuObjects gpus_;
-    Jobs jobs_;
     ManagerObject manager_;
     LogControl log_control_;
     SleepWatch sleep_;
@@ -106,11 +105,7 @@ public:
     static constexpr Duration kFirstRetry = std::chrono::milliseconds{250};
     static constexpr Duration kLastRetry = std::chrono::seconds{2};
 
-    BusSession(std::string where,
-               std::string name,
-               EventLoop& loop,
-               const ServiceContext& context,
-               Log& log);
+    BusSession(std::string where, std::string name, EventLoop& loop, CallServer& server, Log& log);
 
     /// Sets the callback for some time after messages arrived. Call this before start().
     void on_use(std::function<void()> used) { used_ = std::move(used); }
@@ -137,7 +132,7 @@ private:
     std::string where_;
     std::string name_;
     EventLoop& loop_;
-    const ServiceContext& context_;
+    CallServer& server_;
     Log& log_;
     std::unique_ptr<bus::Connection> connection_ = {};
     std::unique_ptr<Service> service_ = {};  // after connection_, so that it is destroyed first

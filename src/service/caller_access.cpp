@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/caller_access.h"
 
-#include <algorithm>
+#include <exception>
 #include <map>
+#include <utility>
 
 #include <poll.h>
 #include <unistd.h>
@@ -13,54 +14,6 @@
 #include "wire/reply.h"
 
 namespace gpuprobe::inline service {
-
-/// Drops views of an older report. Compares the creation time as well, because a new report may
-/// have the same generation: a change of free memory does not count as one.
-void ReportViews::forget_older() {
-    const auto& report = engine_.report();
-    if (generation_ == report.generation && created_ == report.created)
-        return;
-    generation_ = report.generation;
-    created_ = report.created;
-    seen_.clear();
-}
-
-/// The cached view of the class `access`, created for `caller` if missing.
-ReportViews::Seen& ReportViews::seen_by(const std::string& access, const Caller& caller) {
-    const auto known = std::ranges::find(seen_, access, &Seen::access);
-    if (known != seen_.end()) {
-        seen_.splice(seen_.begin(), seen_, known);
-        return seen_.front();
-    }
-    if (seen_.size() >= kMaxViews)  // drop the least recently used
-        seen_.pop_back();
-    seen_.push_front({.access = access, .report = as_seen_by(engine_.report(), caller)});
-    return seen_.front();
-}
-
-View ReportViews::report_for(const Caller& caller) {
-    forget_older();
-    auto access = access_class(engine_.report(), caller);
-    // The empty class may open the same nodes as the prober, so it sees the report unchanged.
-    if (access.empty())
-        return {.report = &engine_.report()};
-    const auto& seen = seen_by(access, caller);
-    return {.access = std::move(access), .report = &seen.report};
-}
-
-View ReportViews::of(const Caller& caller) {
-    auto view = report_for(caller);
-    if (view.access.empty()) {
-        view.json = &engine_.report_json();
-        return view;
-    }
-    // Encode the report once for each class, on the first request for JSON.
-    auto& seen = seen_by(view.access, caller);
-    if (seen.json.empty())
-        seen.json = json_line(to_value(seen.report));
-    view.json = &seen.json;
-    return view;
-}
 
 namespace {
 
@@ -207,6 +160,66 @@ void Authority::ask_polkit(const Subject& who, Action action, const Answer& answ
     });
     if (!asked)
         answer(refusal(action, "the bus takes no question to polkit"));
+}
+
+namespace {
+
+/// The payer for calls whose sender is not identified yet: all such senders together.
+constexpr Payer kUnknownPayer{.id = static_cast<uid_t>(-1)};
+/// Calls up to this size are not charged before the sender is known; only their number is limited.
+constexpr Bytes kSmallCall = kib(4);
+
+void serve_caller(const bus::Credentials& credentials,
+                  bus::BusReply& reply,
+                  const CallerAccess::Use& use,
+                  const SharedPool::Claim& share) {
+    try {
+        use(credentials, share);
+    } catch (const std::exception& problem) {
+        reply.fail(Error{ErrorCode::Internal, problem.what()});
+    }
+}
+
+}  // namespace
+
+void CallerAccess::identify(const std::string& sender,
+                            const std::shared_ptr<bus::BusReply>& reply,
+                            const Use& use) {
+    const auto size = connection_.call_size();
+    const auto* known = callers_.known(sender);
+    if (known && size <= kSmallCall.count && queue_.is_free())
+        return serve_caller(bus::Credentials{*known}, *reply, use, {});
+    const auto held = std::make_shared<Held>(Held{.reply = reply, .use = use, .size = size});
+    if (known)
+        return wait(bus::Credentials{*known}, held);
+    if (held->size > kSmallCall.count) {
+        auto share = admission_.memory.claim(kUnknownPayer, held->size, kTooMuchWaits);
+        if (!share)
+            return reply->fail(share.error());
+        held->share = std::move(share).value();
+    }
+    callers_.credentials_of(sender, [this, held](const Result<bus::Credentials>& credentials) {
+        if (!credentials)
+            held->reply->fail(credentials.error());
+        else if (held->size <= kSmallCall.count && queue_.is_free())
+            serve_caller(*credentials, *held->reply, held->use, {});
+        else
+            wait(*credentials, held);
+    });
+}
+
+/// Charges a held call to its payer, instead of any earlier claim, and queues it.
+void CallerAccess::wait(const bus::Credentials& credentials, const std::shared_ptr<Held>& held) {
+    const auto payer = admission_.payers.of(credentials.uid);
+    held->share = {};
+    auto share = admission_.memory.claim(payer, held->size, kTooMuchWaits);
+    if (!share)
+        return held->reply->fail(share.error());
+    held->share = std::move(share).value();
+    queue_.wait(payer, [credentials, held] {
+        serve_caller(credentials, *held->reply, held->use,
+                     held->size > kSmallCall.count ? held->share : SharedPool::Claim{});
+    });
 }
 
 }  // namespace gpuprobe::inline service

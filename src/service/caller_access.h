@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <exception>
 #include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,49 +18,11 @@
 #include "report/access.h"
 #include "service/admission.h"
 #include "service/fair_queue.h"
+#include "wire/bus_object.h"
 #include "wire/connection.h"
-#include "wire/reply.h"
 #include "wire/sdbus.h"
 
 namespace gpuprobe::inline service {
-
-/// The report as one class of callers may see it. A class consists of all callers who may open the
-/// same device nodes.
-struct View {
-    std::string access = {};  ///< the class, from access_class()
-    const Report* report = nullptr;
-    const std::string* json = nullptr;  ///< the report as one line
-};
-
-/// Cached views of the engine's report. Most callers share one view. A view is created on first
-/// use.
-class ReportViews {
-public:
-    static constexpr std::size_t kMaxViews = 8;  ///< besides the report as the prober sees it
-
-    /// `engine` must outlive this object.
-    explicit ReportViews(const engine::Engine& engine) : engine_{engine} {}
-
-    /// The view for a caller. Valid until the next call of any function of this class.
-    [[nodiscard]] View of(const Caller& caller);
-    /// The same without JSON: View::json is null.
-    [[nodiscard]] View report_for(const Caller& caller);
-
-private:
-    struct Seen {
-        std::string access = {};
-        Report report = {};
-        std::string json = {};  ///< empty until first used
-    };
-    Seen& seen_by(const std::string& access, const Caller& caller);
-
-    void forget_older();
-
-    const engine::Engine& engine_;
-    std::uint64_t generation_ = 0;
-    std::optional<WallTime> created_ = {};
-    std::list<Seen> seen_ = {};  ///< views of that report, most recently used first
-};
 
 /// A bus caller who requests an action that needs permission.
 struct Requester {
@@ -135,91 +95,43 @@ private:
     std::unique_ptr<sdbus::IProxy> polkit_;
 };
 
-/// The parts of the service that identify the callers on one connection and decide what they may
-/// see and do.
-struct CallerAccess {
-    bus::Callers& callers;
-    ReportViews& views;
-    Authority& authority;
-    FairQueue& queue;
-    Admission& admission;
-    bus::Connection& connection;
-};
-
 inline Caller caller_from(const bus::Credentials& credentials) {
     return {.uid = credentials.uid, .groups = credentials.groups};
 }
 
-/// Runs `use(caller, reply)`. An exception from it becomes an error reply.
-template <class... Results, class Use>
-void serve_caller(const bus::Credentials& credentials, bus::Reply<Results...>& reply, Use& use) {
-    try {
-        use(caller_from(credentials), reply);
-    } catch (const std::exception& problem) {
-        reply.fail(Error{ErrorCode::Internal, problem.what()});
-    }
-}
+/// Identifies the callers on one connection, and lets their calls wait for their turn.
+class CallerAccess {
+public:
+    /// All must outlive this object.
+    CallerAccess(bus::Callers& callers,
+                 FairQueue& queue,
+                 Admission& admission,
+                 const bus::Connection& connection)
+        : callers_{callers}, queue_{queue}, admission_{admission}, connection_{connection} {}
 
-/// A call that is answered later, and its share of Admission::memory.
-template <class Use, class... Results>
-struct HeldCall {
-    HeldCall(bus::Reply<Results...> given, Use what)
-        : reply{std::move(given)}, use{std::move(what)} {}
-    /// Charges `size` bytes to the payer, instead of any earlier claim. Errors: TooManyRequests.
-    Status claim(Admission& admission, const Payer& payer, std::size_t size) {
-        share = {};
-        share = TRY(admission.memory.claim(payer, size, kTooMuchWaits));
-        return Done{};
-    }
-    bus::Reply<Results...> reply;
-    Use use;
-    SharedPool::Claim share = {};
+    /// `share`: what the call holds of Admission::memory; null for a small call.
+    using Use = std::function<void(const bus::Credentials& caller, const SharedPool::Claim& share)>;
+    /// Identifies the sender of `reply`'s call and then runs `use`: immediately if the sender is
+    /// known from an earlier call and no other call waits. An exception of `use` becomes an error
+    /// reply. A large call is charged to Admission::memory as long as `use` keeps its share.
+    void identify(const std::string& sender,
+                  const std::shared_ptr<bus::BusReply>& reply,
+                  const Use& use);
+
+private:
+    /// A call that is answered later.
+    struct Held {
+        std::shared_ptr<bus::BusReply> reply = {};
+        Use use = {};
+        std::size_t size = 0;
+        SharedPool::Claim share = {};  ///< of Admission::memory
+    };
+    void wait(const bus::Credentials& credentials, const std::shared_ptr<Held>& held);
+
+    bus::Callers& callers_;
+    FairQueue& queue_;
+    Admission& admission_;
+    const bus::Connection& connection_;
 };
-
-/// The payer for calls whose sender is not identified yet: all such senders together.
-inline constexpr Payer kUnknownPayer{.id = static_cast<uid_t>(-1)};
-/// Calls up to this size are not charged before the sender is known; only their number is limited.
-inline constexpr Bytes kSmallCall = kib(4);
-
-/// Charges a held call to its payer and queues it.
-template <class Held>
-void wait_for_turn(const CallerAccess& access,
-                   const bus::Credentials& credentials,
-                   const std::shared_ptr<Held>& held,
-                   std::size_t size) {
-    const auto payer = access.admission.payers.of(credentials.uid);
-    if (const auto claimed = held->claim(access.admission, payer, size); !claimed)
-        return held->reply.fail(claimed.error());
-    access.queue.wait(payer,
-                      [credentials, held] { serve_caller(credentials, held->reply, held->use); });
-}
-
-/// Identifies `sender` and then runs `use(caller, reply)`: immediately if the sender is known from
-/// an earlier call and no other call waits. An exception from `use` becomes an error reply.
-template <class... Results, class Use>
-void for_caller(const CallerAccess& access,
-                const std::string& sender,
-                bus::Reply<Results...> reply,
-                Use use) {
-    const auto* known = access.callers.known(sender);
-    if (known && access.queue.is_free())
-        return serve_caller(*known, reply, use);
-    const auto held = std::make_shared<HeldCall<Use, Results...>>(std::move(reply), std::move(use));
-    const auto size = access.connection.call_size();
-    if (known)
-        return wait_for_turn(access, *known, held, size);
-    if (size > kSmallCall.count)
-        if (const auto claimed = held->claim(access.admission, kUnknownPayer, size); !claimed)
-            return held->reply.fail(claimed.error());
-    access.callers.credentials_of(
-        sender, [&access, held, size](const Result<bus::Credentials>& credentials) {
-            if (!credentials)
-                held->reply.fail(credentials.error());
-            else if (access.queue.is_free())
-                serve_caller(*credentials, held->reply, held->use);
-            else
-                wait_for_turn(access, *credentials, held, size);
-        });
-}
 
 }  // namespace gpuprobe::inline service

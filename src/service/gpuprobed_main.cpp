@@ -364,8 +364,8 @@ Result<int> serve(const Settings& settings, Log& log) {
                                                engine_options(settings, cache, state, admission));
 
     // The interfaces: bus, report file and socket.
-    const ServiceContext context{.engine = *engine, .files = *files, .admission = admission};
-    BusSession session{settings.bus, bus::kBusName, *loop, context, log};
+    CallServer server{*loop, *engine, *files, admission};
+    BusSession session{settings.bus, bus::kBusName, *loop, server, log};
     engine->on_slow([&log](const std::string& line) { log.write(LogLevel::Warning, line); });
     std::optional<ReportFile> report_file;
     if (const auto path =
@@ -375,9 +375,10 @@ Result<int> serve(const Settings& settings, Log& log) {
     session.on_use([&idle_memory] { idle_memory.was_used(); });
     if (settings.serves_switcheroo)
         session.serve_switcheroo();
-    SocketServer socket{*loop, context, [&session] { return session.authority(); }};
+    SocketServer socket{*loop, server, [&session] { return session.authority(); }};
     socket.on_use([&idle_memory] { idle_memory.was_used(); });
     engine->on_change([&] {
+        server.update();
         session.update();
         socket.update();
         if (report_file)

@@ -11,18 +11,11 @@
 
 #include "base/event_loop.h"
 #include "base/files.h"
+#include "service/call_server.h"
 #include "wire/connection.h"
 #include "wire/varlink.h"
 
 namespace gpuprobe::inline service {
-
-/// Encoded bytes to send, possibly to several clients.
-struct Text {
-    std::string bytes = {};
-    /// Whether the memory is counted elsewhere, because the text is a cached answer.
-    mutable bool is_kept = false;
-};
-using SharedText = std::shared_ptr<const Text>;  // an answer may be cached and in transmission
 
 /// One client of the socket. Reads its calls one message at a time, and writes the answers as fast
 /// as the client reads them. Never blocks.

@@ -138,12 +138,11 @@ int visit(const sockaddr_un& address) {
 }  // namespace
 
 SocketServer::SocketServer(EventLoop& loop,
-                           const ServiceContext& context,
+                           CallServer& server,
                            std::function<Authority*()> authority)
     : loop_{loop},
-      context_{context},
+      server_{server},
       authority_{std::move(authority)},
-      views_{context.engine},
       queue_{loop, [] {}, [] { return false; }, [] { return std::size_t{0}; }},
       connections_{limits_of(allowed_connections())},
       self_{std::make_shared<SocketServer*>(this)} {}
@@ -245,7 +244,7 @@ bool SocketServer::accept_one() {
     auto peer = peer_of(socket.get());
     if (!peer || has_left(socket.get()))
         return true;
-    const auto payer = context_.admission.payers.of(peer->uid);
+    const auto payer = server_.admission().payers.of(peer->uid);
     if (!make_room_for(payer)) {
         const auto& refusal = too_many()->bytes;
         (void)::send(socket.get(), refusal.data(), refusal.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -300,7 +299,7 @@ bool SocketServer::close_idle_stranger() {
 /// Whether `payer` may use that much more memory. If necessary, closes the largest connection of
 /// the payer that uses the most, repeatedly.
 bool SocketServer::make_memory_for(const Payer& payer, std::size_t bytes) {
-    auto& memory = context_.admission.memory;
+    auto& memory = server_.admission().memory;
     const auto held = [this](std::uint64_t id) { return clients_.at(id).held; };
     for (;;) {
         const auto offer = memory.offer(payer, bytes);
@@ -316,7 +315,7 @@ bool SocketServer::make_memory_for(const Payer& payer, std::size_t bytes) {
 
 /// Charges the difference to the client's payer.
 void SocketServer::set_held(Client& client, std::size_t bytes) {
-    auto& memory = context_.admission.memory;
+    auto& memory = server_.admission().memory;
     holding_ += (bytes > 0 ? 1 : 0);
     holding_ -= (client.held > 0 ? 1 : 0);
     if (bytes > client.held)
@@ -388,30 +387,13 @@ void SocketServer::was_used() {
 
 // Calls ------------------------------------------------------------------------------------------
 //
-// called() → queue → serve() → polkit → run() → reply_to() → heard()
+// called() → queue → serve() → CallServer → heard()
 
-/// The cache key of a call: the class of callers who share the answer, and the message.
-std::string SocketServer::key_of(std::uint64_t client, std::string_view message) {
-    auto& asking = clients_.at(client);
-    // The class depends on the report, so compute it again for each new report.
-    if (std::exchange(asking.age, age_) != age_)
-        asking.access = access_class(context_.engine.report(), asking.caller);
-    std::string key;
-    key.reserve(asking.access.size() + 1 + message.size());
-    key.append(asking.access).append(1, '\0').append(message);
-    return key;
-}
-
-/// Clears the cache if there is a new report. Compares the creation time as well, because a new
-/// report may have the same generation: a change of free memory does not count as one.
-void SocketServer::forget_older() {
-    const auto& report = context_.engine.report();
-    if (generation_ == report.generation && created_ == report.created)
-        return;
-    generation_ = report.generation;
-    created_ = report.created;
-    ++age_;
-    answers_.clear();
+/// The caller's class. It depends on the report, so it is computed again for each new report.
+const std::string& SocketServer::access_of(Client& client, std::uint64_t age) const {
+    if (std::exchange(client.age, age) != age)
+        client.access = access_class(server_.engine().report(), client.caller);
+    return client.access;
 }
 
 /// Determines the caller's groups at its first call.
@@ -424,16 +406,12 @@ void SocketServer::know_caller(SocketConnection& connection) {
 }
 
 void SocketServer::called(SocketConnection& connection, std::string_view message) {
-    const auto uid = connection.peer().uid;
     was_used();
     know_caller(connection);
-    context_.engine.catch_up();
-    forget_older();
-    // Don't use the cache if this user has reported outcomes: they expire without a new generation.
-    if (message.size() <= answers_.kMaxQuestion.count && !context_.engine.has_experience(uid))
-        if (const auto* known = answers_.find(generation_, key_of(connection.id(), message)))
-            return connection.send(*known, true);
-    const auto& client = clients_.at(connection.id());
+    auto& client = clients_.at(connection.id());
+    const auto& access = access_of(client, server_.refresh());
+    if (const auto* known = server_.known(access, client.caller, message))
+        return connection.send(std::get<SharedText>(*known), true);
     queue_.wait(client.payer, [this, waiting = Waiting{.connection = client.connection,
                                                        .message = std::string{message}}] {
         try {
@@ -445,7 +423,7 @@ void SocketServer::called(SocketConnection& connection, std::string_view message
     });
 }
 
-/// Decodes a call and checks its permissions.
+/// Decodes a call and lets it be answered.
 void SocketServer::serve(const Waiting& waiting) {
     const auto connection = waiting.connection.lock();
     if (!connection || !connection->is_open())
@@ -454,152 +432,99 @@ void SocketServer::serve(const Waiting& waiting) {
     if (!call)
         return connection->end_with(
             text_of(refusal_of({ErrorCode::InvalidRequest, "no call: " + call.error().text})));
-    const auto asked =
-        std::make_shared<Asked>(Asked{.connection = connection,
-                                      .call = {.method = std::move(call->method),
-                                               .parameters = std::move(call->parameters),
-                                               .wants_more = call->more,
-                                               .uid = connection->peer().uid,
-                                               .groups = connection->peer().groups},
-                                      .wants_answer = !call->oneway,
-                                      .question = waiting.message});
-    asked->traits = traits_of(asked->call).value_or(MethodTraits{});
-    const auto& needs = asked->traits.needs;
-    if (needs.empty() || Authority::is_trusted(connection->peer()))
-        return run(asked);
+    const auto served = std::make_shared<ServedCall>();
+    served->call = {.method = std::move(call->method),
+                    .parameters = std::move(call->parameters),
+                    .wants_more = call->more,
+                    .uid = connection->peer().uid,
+                    .groups = connection->peer().groups};
+    served->question = waiting.message;
+    served->is_wanted = [weak = waiting.connection] {
+        const auto still = weak.lock();
+        return still && still->is_open();
+    };
+    const Asked asked{.connection = connection, .served = served, .wants_answer = !call->oneway};
+    served->heard = [weak = std::weak_ptr{self_}, asked](const MethodAnswer& answer,
+                                                         const std::string& key) {
+        if (const auto self = weak.lock())
+            (*self)->heard(asked, answer, key);
+    };
+    if (!Authority::is_trusted(connection->peer()))
+        served->ask = [this, weak = std::weak_ptr{self_},
+                       who = SocketRequester{.credentials = connection->peer(),
+                                             .process = process_of(connection->descriptor())}](
+                          const std::vector<Action>& needs,
+                          const std::function<void(const Status&)>& done) {
+            if (weak.lock())
+                ask(who, needs, done);
+        };
+    server_.serve(served);
+}
+
+/// Lets polkit decide about the process that connected.
+void SocketServer::ask(const SocketRequester& who,
+                       const std::vector<Action>& needs,
+                       const std::function<void(const Status&)>& done) {
     auto* const authority = authority_();
     if (!authority)
-        return heard(*asked, refusal_of(Authority::refused(needs.back()).error()), false);
-    // The method needs permission, so polkit decides about the process that connected.
-    const SocketRequester who{.credentials = connection->peer(),
-                              .process = process_of(connection->descriptor())};
+        return done(Authority::refused(needs.back()));
     // If the bus is lost meanwhile, the Authority drops the callback without calling it. The last
     // copy of is_decided is then destroyed undecided, and its deleter sends the error.
-    const auto lost = [weak = std::weak_ptr{self_}, asked](const bool* is_decided) {
-        const auto self = weak.lock();
-        if (self && !*is_decided)
-            (*self)->heard(*asked, refusal_of({ErrorCode::Unavailable, "the bus was lost"}), false);
+    const auto lost = [done](const bool* is_decided) {
+        if (!*is_decided)
+            done(Error{ErrorCode::Unavailable, "the bus was lost"});
         delete is_decided;
     };
     const std::shared_ptr<bool> is_decided{new bool{false}, lost};
-    authority->ask_for_all(who, needs,
-                           [weak = std::weak_ptr{self_}, asked, is_decided](const Status& may) {
-                               *is_decided = true;
-                               const auto self = weak.lock();
-                               if (self && may)
-                                   (*self)->run(asked);
-                               else if (self)
-                                   (*self)->heard(*asked, refusal_of(may.error()), false);
-                           });
-}
-
-/// Charges an expensive or waiting call to its payer. Errors: TooManyRequests.
-Status SocketServer::take_costs(Asked& asked) {
-    auto& admission = context_.admission;
-    if (!asked.traits.is_costly && !asked.traits.waits)
-        return Done{};
-    const auto payer = admission.payers.of(asked.call.uid);
-    if (asked.traits.waits) {
-        asked.share = TRY(admission.readings.claim(payer, 1, kTooManyReadings));
-        return Done{};
-    }
-    asked.share = TRY(admission.probes.claim(payer, 1, kTooManyProbes));
-    return admission.calls.take(payer);
-}
-
-/// Answers a permitted call, after a refresh of the report if the method needs current values.
-void SocketServer::run(const std::shared_ptr<Asked>& asked) {
-    const auto connection = asked->connection.lock();
-    if (!connection || !connection->is_open())
-        return;
-    if (const auto taken = take_costs(*asked); !taken)
-        return heard(*asked, refusal_of(taken.error()), false);
-    if (!asked->traits.is_of_now)
-        return reply_to(asked);
-    context_.engine.renew([weak = std::weak_ptr{self_}, asked] {
-        if (const auto self = weak.lock())
-            (*self)->reply_to(asked);
+    authority->ask_for_all(who, needs, [done, is_decided](const Status& may) {
+        *is_decided = true;
+        done(may);
     });
 }
 
-void SocketServer::reply_to(const std::shared_ptr<Asked>& asked) {
-    const auto connection = asked->connection.lock();
-    if (!connection || !connection->is_open())
-        return;
-    forget_older();
-    const auto& caller = clients_.at(connection->id()).caller;
-    const auto view = views_.report_for(caller);
-    const MachineView machine{
-        .engine = context_.engine,
-        .files = context_.files,
-        .seen = *view.report,
-        .seen_json = [this, &caller]() -> const std::string& { return *views_.of(caller).json; }};
-    // Only an answer that is given before answer() returns is certain to be based on this report,
-    // so only such an answer may be cached.
-    const auto is_within = std::make_shared<bool>(asked->traits.is_kept);
-    answer(asked->call, machine,
-           [weak = std::weak_ptr{self_}, asked, is_within](const MethodAnswer& answer) {
-               const auto self = weak.lock();
-               if (!self)
-                   return;
-               if (!answer.continues)
-                   asked->share.reset();
-               (*self)->heard(*asked, answer, *is_within);
-           });
-    *is_within = false;
-}
-
-/// Sends an answer of the engine, and caches it if possible.
-void SocketServer::heard(const Asked& asked, const MethodAnswer& answer, bool may_keep) {
+/// Sends an answer, and keeps it if possible.
+void SocketServer::heard(const Asked& asked, const MethodAnswer& answer, const std::string& key) {
     const auto connection = asked.connection.lock();
     if (!connection || !connection->is_open())
         return;
+    const auto served = asked.served.lock();
+    const bool subscribes = served && served->traits.subscribes;
     // A oneway call gets no answer, so a oneway subscription ends at once.
     if (!asked.wants_answer) {
-        if (!answer.continues || asked.traits.subscribes) {
+        if (!answer.continues || subscribes) {
             connection->finish();
             changed(*connection);
         }
         return;
     }
-    if (asked.traits.subscribes && answer.continues)
+    if (subscribes && answer.continues)
         subscribers_.insert(connection->id());
     const auto text = text_of(answer);
-    if (may_keep && text->bytes.size() <= kMaxKept.count &&
-        asked.question.size() <= answers_.kMaxQuestion.count &&
-        !context_.engine.has_experience(asked.call.uid)) {
-        auto key = key_of(connection->id(), asked.question);
-        if (!answers_.find(generation_, key))
-            keep(std::move(key), text);
+    if (!key.empty() && !answer.continues) {
+        // An answer that the cache drops is charged to the clients that are still receiving it.
+        // When many bytes were dropped, all connections are counted again.
+        constexpr std::size_t kMaxDropped = mib(4).count;
+        server_.keep(key, text, text->bytes.size());
+        if (server_.answers().dropped() > kMaxDropped)
+            count_again();
     }
     connection->send(text, !answer.continues);
     changed(*connection);
 }
 
-/// Caches an answer. An answer that the cache drops is charged to the clients that are still
-/// receiving it; when many bytes were dropped, all connections are counted again.
-void SocketServer::keep(std::string key, const SharedText& text) {
-    constexpr std::size_t kMaxDropped = mib(4).count;
-    text->is_kept = true;
-    answers_.keep(std::move(key), text);
-    if (dropped_ > kMaxDropped)
-        count_again();
-}
-
 void SocketServer::count_again() {
-    dropped_ = 0;
+    (void)server_.answers().take_dropped();
     for (const auto& [id, client] : clients_)  // changed() ignores closed ones
         changed(*client.connection);
 }
 
 void SocketServer::update() {
-    answers_.clear();
-    count_again();
+    count_again();  // cached answers were dropped
     if (subscribers_.empty())
         return;
     // All subscribers get the same text: the new generation and state.
     const auto text =
-        text_of({.document = subscription_document(context_.engine.report()), .continues = true});
+        text_of({.document = subscription_document(server_.engine().report()), .continues = true});
     const auto receivers = subscribers_;  // a copy: a client that can't receive it leaves the set
     for (const auto id : receivers) {
         const auto connection = clients_.at(id).connection;

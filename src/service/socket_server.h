@@ -12,7 +12,6 @@
 
 #include "calls/methods.h"
 #include "service/admission.h"
-#include "service/answers.h"
 #include "service/bus_objects.h"
 #include "service/caller_access.h"
 #include "service/fair_queue.h"
@@ -34,14 +33,11 @@ public:
     /// for this time is closed in favor of a new stranger.
     static constexpr Duration kIdle = std::chrono::seconds{1};
     static constexpr std::size_t kMaxGroups = 1024;  ///< for one caller; else groups are unknown
-    static constexpr Bytes kMaxKept = kib(256);      ///< larger answers are not cached
     static constexpr Duration kUse = std::chrono::seconds{2};  ///< delay of on_use()
 
     /// `authority`: returns the current polkit client; null without a bus. All must outlive this
     /// object.
-    SocketServer(EventLoop& loop,
-                 const ServiceContext& context,
-                 std::function<Authority*()> authority);
+    SocketServer(EventLoop& loop, CallServer& server, std::function<Authority*()> authority);
     ~SocketServer() override;
 
     /// Creates a socket at `path` and listens; replaces the socket of a daemon that has ended.
@@ -67,7 +63,7 @@ private:
         Payer payer = {};
         std::size_t held = 0;     ///< held_bytes() when it was last charged
         std::string access = {};  ///< the class, from access_class()
-        std::uint64_t age = 0;    ///< value of age_ when `access` was computed
+        std::uint64_t age = 0;    ///< the report's number when `access` was computed
     };
     /// A call in the queue.
     struct Waiting {
@@ -89,40 +85,27 @@ private:
     [[nodiscard]] bool make_memory_for(const Payer& payer, std::size_t bytes);
     void set_held(Client& client, std::size_t bytes);
     void know_caller(SocketConnection& connection);
-    void keep(std::string key, const SharedText& text);
     void count_again();
     void serve(const Waiting& waiting);
-    /// A decoded call that has not been answered yet.
+    /// How a call wants to be answered.
     struct Asked {
         std::weak_ptr<SocketConnection> connection;
-        MethodCall call = {};
-        MethodTraits traits = {};
+        std::weak_ptr<const ServedCall> served = {};
         bool wants_answer = true;
-        std::string question = {};     ///< the message, used as a cache key
-        SharedPool::Claim share = {};  ///< held until the last answer
     };
-    void run(const std::shared_ptr<Asked>& asked);
-    void reply_to(const std::shared_ptr<Asked>& asked);
-    void heard(const Asked& asked, const MethodAnswer& answer, bool may_keep);
-    [[nodiscard]] Status take_costs(Asked& asked);
-    void forget_older();
-    [[nodiscard]] std::string key_of(std::uint64_t client, std::string_view message);
+    void ask(const SocketRequester& who,
+             const std::vector<Action>& needs,
+             const std::function<void(const Status&)>& done);
+    void heard(const Asked& asked, const MethodAnswer& answer, const std::string& key);
+    [[nodiscard]] const std::string& access_of(Client& client, std::uint64_t age) const;
     void sweep();
     void was_used();
     void close_the_overdue();
 
     EventLoop& loop_;
-    const ServiceContext& context_;
+    CallServer& server_;
     std::function<Authority*()> authority_;
-    ReportViews views_;
     FairQueue queue_;
-    AnswerCache<SharedText> answers_{[this](const SharedText& text) {
-        text->is_kept = false;
-        dropped_ += text.use_count() > 1 ? text->bytes.size() : 0;
-    }};
-    std::uint64_t generation_ = 0;          ///< generation of the report behind answers_
-    std::optional<WallTime> created_ = {};  ///< creation time of that report
-    std::uint64_t age_ = 1;                 ///< incremented with each new report
     UniqueFd listening_ = {};
     EventHandle ready_ = {};
     EventHandle pause_ = {};
@@ -138,7 +121,6 @@ private:
     MonotonicTime looked_for_idle_ = {};
     std::vector<std::uint64_t> closed_ = {};  ///< ids of closed connections, erased by sweep()
     std::set<std::uint64_t> subscribers_ = {};
-    std::size_t dropped_ = 0;  ///< bytes dropped from the cache that may still be in transmission
     EventHandle sweep_ = {};
     EventHandle overdue_ = {};
     EventHandle use_ = {};

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "service/bus_calls.h"
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "base/text.h"
+#include "base/value.h"
+#include "service/daemon_process.h"
+#include "wire/reply.h"
+#include "wire/varlink.h"
+
+namespace gpuprobe::inline service {
+namespace {
+
+/// "application:s request:a{sv}" → two arguments.
+std::vector<bus::BusArgument> arguments_of(std::string_view spelling) {
+    std::vector<bus::BusArgument> arguments;
+    for (const auto word : split(spelling, ' '))
+        if (const auto colon = word.find(':'); colon != std::string_view::npos)
+            arguments.push_back({.name = std::string{word.substr(0, colon)},
+                                 .signature = std::string{word.substr(colon + 1)}});
+    return arguments;
+}
+
+/// Whether `words`, separated by spaces, contain this one.
+bool contains_word(std::string_view words, std::string_view word) {
+    const auto all = split(words, ' ');
+    return std::ranges::find(all, word) != all.end();
+}
+
+bool is_empty(const Value& value) {
+    const auto* items = value.as_array();
+    const auto* members = value.as_object();
+    return value.is_null() || (items && items->empty()) || (members && members->empty());
+}
+
+/// The error of an answer, as D-Bus names it. Errors of the Varlink service are about parameters.
+Error error_of(const MethodAnswer& answer) {
+    const auto name = answer.error.substr(answer.error.rfind('.') + 1);
+    const auto prefix = bus::error_name(ErrorCode::Internal);
+    const auto code = bus::error_code(prefix.substr(0, prefix.rfind('.') + 1) + name);
+    return {code.value_or(ErrorCode::InvalidRequest),
+            answer.message.empty() ? name : answer.message};
+}
+
+void must(int code) {
+    if (code < 0)
+        throw std::system_error{-code, std::generic_category(), "a message for the bus"};
+}
+
+/// The size of the text that a reply consists of.
+std::size_t text_size(sd_bus_message* reply) {
+    const char* text = nullptr;
+    (void)sd_bus_message_rewind(reply, 1);
+    return sd_bus_message_read_basic(reply, 's', &text) > 0 ? std::string_view{text}.size() : 0;
+}
+
+/// A large text makes a slow bus slower.
+constexpr std::size_t kLargeText = kib(32).count;
+
+}  // namespace
+
+std::vector<bus::BusMethod> bus_methods_of(bool is_of_gpu) {
+    std::vector<bus::BusMethod> methods;
+    for (const auto& row : bus_methods())
+        if (row.form.is_of_gpu == is_of_gpu)
+            methods.push_back({.name = std::string{row.form.member},
+                               .in = arguments_of(row.form.in),
+                               .out = arguments_of(row.form.out)});
+    return methods;
+}
+
+BusCalls::BusCalls(bus::Connection& connection,
+                   CallServer& server,
+                   CallerAccess& access,
+                   Authority& authority,
+                   GpuNames names)
+    : connection_{connection},
+      server_{server},
+      access_{access},
+      authority_{authority},
+      names_{std::move(names)},
+      self_{std::make_shared<BusCalls*>(this)} {}
+
+BusCalls::~BusCalls() {
+    self_.reset();
+    server_.answers().clear();  // kept replies belong to this connection
+    for (const auto& pending : pending_)
+        if (const auto reply = pending.lock())
+            reply->fail(Error{ErrorCode::Cancelled, "the operation was given up"});
+}
+
+/// The row of a method that objects were given, so it exists. Types are made at the first call:
+/// most daemons are asked a few methods only.
+const BusCalls::Row& BusCalls::row_of(const std::string& member, bool is_of_gpu) {
+    const auto is_meant = [&](const BusForm& form) {
+        return form.member == member && form.is_of_gpu == is_of_gpu;
+    };
+    const auto known =
+        std::ranges::find_if(rows_, [&](const auto& row) { return is_meant(row->method.form); });
+    if (known != rows_.end())
+        return **known;
+    auto row = std::make_unique<Row>();
+    for (auto& method : bus_methods())
+        if (is_meant(method.form))
+            row->method = std::move(method);
+    const auto& form = row->method.form;
+    row->parameters = row->method.parameters(row->types);
+    for (auto& [name, signature] : arguments_of(form.in)) {
+        const bool is_parameter =
+            std::ranges::find(row->parameters, name, &TypedMember::key) != row->parameters.end();
+        row->in.push_back({.name = std::move(name),
+                           .signature = std::move(signature),
+                           .is_parameter = is_parameter});
+    }
+    for (auto& [name, signature] : arguments_of(form.out))
+        row->out.push_back({.name = std::move(name), .signature = std::move(signature)});
+    // JSON is sent as it is, and needs no types.
+    if (std::ranges::find(row->out, "json", &Argument::name) == row->out.end())
+        row->answer = row->types.defined(MemberType::Kind::Record, "=" + member,
+                                         [&](TypeDefinition& definition) {
+                                             definition.members = row->method.result(row->types);
+                                         });
+    return *rows_.emplace_back(std::move(row));
+}
+
+/// The parameters of a call, in the form of the table. Errors: InvalidRequest.
+Result<Value> BusCalls::parameters_of(const Row& row,
+                                      sd_bus_message* call,
+                                      const std::string& gpu) const {
+    Value parameters{Value::Object{}};
+    for (const auto& argument : row.in) {
+        auto value = bus::read_argument(call);
+        if (!value)
+            return value.error();
+        if (argument.is_parameter) {
+            parameters[argument.name] = std::move(*value);
+            continue;
+        }
+        // Names of parameters have underscores; on D-Bus they may also have dashes.
+        for (const auto& member : *value->as_object()) {
+            auto name = member.key;
+            std::ranges::replace(name, '-', '_');
+            const bool is_known =
+                std::ranges::find(row.parameters, name, &TypedMember::key) != row.parameters.end();
+            if (is_known || argument.name != "options")
+                parameters[is_known ? name : member.key] = member.value;
+        }
+    }
+    name_by_id(parameters);
+    if (row.method.form.is_of_gpu)
+        parameters["gpu"] = Value{gpu};
+    return parameters;
+}
+
+/// Replaces object paths of GPUs by ids. An unknown path stays: the method then reports it.
+void BusCalls::name_by_id(Value& parameters) const {
+    const auto rename = [this](Value& name) {
+        const auto* path = name.as_string();
+        if (const auto id = path && path->starts_with('/') ? names_.id_of(*path) : std::nullopt)
+            name = Value{*id};
+    };
+    auto* members = parameters.as_object();
+    if (!members)
+        return;
+    for (auto& member : *members) {
+        auto* items = member.value.as_array();
+        if (member.key == "gpu")
+            rename(member.value);
+        else if (items && (member.key == "gpus" || member.key == "deny"))
+            std::ranges::for_each(*items, rename);
+        else if (member.key == "request" || member.key == "rule")
+            name_by_id(member.value);
+    }
+}
+
+void BusCalls::serve(sd_bus_message* call, const std::string& gpu) {
+    const char* member = sd_bus_message_get_member(call);
+    const char* sender = sd_bus_message_get_sender(call);
+    const auto& row = row_of(member, !gpu.empty());
+    const auto reply =
+        std::make_shared<bus::BusReply>(call, [&connection = connection_] { connection.update(); });
+    std::erase_if(pending_, [](const auto& pending) { return pending.expired(); });
+    pending_.push_back(reply);
+    (void)server_.refresh();
+    auto parameters = parameters_of(row, call, gpu);
+    if (!parameters)
+        return reply->fail(parameters.error());
+    Asked asked{.row = &row,
+                .reply = reply,
+                .sender = sender ? sender : "",
+                .explains = parameters->at("request").at("explain").as_bool() == true};
+    access_.identify(asked.sender, reply,
+                     [weak = std::weak_ptr{self_}, asked, parameters = std::move(*parameters)](
+                         const bus::Credentials& caller, const SharedPool::Claim& share) {
+                         auto held = asked;
+                         held.share = share;
+                         if (const auto self = weak.lock())
+                             (*self)->serve_caller(caller, parameters, std::move(held));
+                     });
+}
+
+void BusCalls::serve_caller(const bus::Credentials& credentials, Value parameters, Asked asked) {
+    const auto caller = caller_from(credentials);
+    const auto& row = *asked.row;
+    std::string question;
+    if (row.method.keeping != Keeping::Never && row.out.front().signature != "h") {
+        question.append(row.method.form.member).append(1, '\0').append(json_line(parameters));
+        const auto access = server_.views().report_for(caller).access;
+        if (const auto* known = server_.known(access, caller, question))
+            return repeat(asked, std::get<std::shared_ptr<sd_bus_message>>(*known).get());
+    }
+    const auto served = std::make_shared<ServedCall>();
+    served->question = std::move(question);
+    served->call = {.method = row.method.method,
+                    .parameters = std::move(parameters),
+                    .wants_more = row.method.reports_progress,
+                    .always_explains = false,
+                    .wants_value = row.answer.kind == MemberType::Kind::Record,
+                    .uid = caller.uid,
+                    .groups = caller.groups};
+    const Requester who{.sender = asked.sender,
+                        .may_be_asked = bus::allows_questions(asked.reply->call())};
+    served->ask = [&authority = authority_, who](const std::vector<Action>& needs,
+                                                 std::function<void(const Status&)> done) {
+        authority.ask_for_all(who, needs, std::move(done));
+    };
+    served->is_wanted = [reply = asked.reply] { return reply->is_open(); };
+    served->heard = [weak = std::weak_ptr{self_}, asked](const MethodAnswer& answer,
+                                                         const std::string& key) {
+        if (const auto self = weak.lock())
+            (*self)->heard(asked, answer, key);
+    };
+    server_.serve(served);
+}
+
+/// Charges a text to its receiver. Errors: TooLarge, TooManyRequests.
+Status BusCalls::check_text(const Asked& asked, std::size_t size) const {
+    if (size > kLargeText && connection_.congested())
+        return Error{ErrorCode::TooManyRequests,
+                     "the bus is slow: ask again later, or with DescribeFd"};
+    return server_.admission().text.take(asked.sender, Bytes{size});
+}
+
+void BusCalls::repeat(const Asked& asked, sd_bus_message* earlier) const {
+    if (asked.row->out.front().signature == "s")
+        if (const auto taken = check_text(asked, text_size(earlier)); !taken)
+            return asked.reply->fail(taken.error());
+    asked.reply->repeat(earlier);
+}
+
+/// Sends an answer. Exceptions end here, because the engine's callbacks must not throw.
+void BusCalls::heard(const Asked& asked, const MethodAnswer& answer, const std::string& key) {
+    if (answer.continues)
+        return send_progress(asked, answer);
+    if (!answer.error.empty())
+        return asked.reply->fail(error_of(answer));
+    send(asked, answer, key);
+}
+
+void BusCalls::send(const Asked& asked, const MethodAnswer& answer, const std::string& key) {
+    const auto& out = asked.row->out;
+    if (!out.empty() && out.front().signature == "s")
+        if (const auto taken = check_text(asked, answer.document.size()); !taken)
+            return asked.reply->fail(taken.error());
+    std::size_t bytes = 0;
+    auto sent =
+        asked.reply->send([&](sd_bus_message* reply) { write(asked, answer, reply, bytes); });
+    if (sent && !key.empty())
+        server_.keep(key, std::move(sent), bytes);
+}
+
+void BusCalls::write(const Asked& asked,
+                     const MethodAnswer& answer,
+                     sd_bus_message* reply,
+                     std::size_t& bytes) const {
+    const auto& row = *asked.row;
+    bus::MessageWriter writer{reply, row.types, names_.path_of};
+    for (const auto& [name, signature, is_parameter] : row.out) {
+        if (signature == "h") {
+            const auto file = sealed_file("gpuprobe-report", answer.document);
+            if (!file)
+                throw std::runtime_error{file.error().text};
+            const int descriptor = file->get();
+            must(sd_bus_message_append_basic(reply, 'h', &descriptor));
+        } else if (name == "json") {
+            writer.append(signature, Value{answer.document}, {});
+        } else if (name == "answer") {
+            Value shown{Value::Object{}};
+            for (const auto& member : *answer.value.as_object())
+                if (!(contains_word(row.method.form.optional, member.key) &&
+                      is_empty(member.value)) &&
+                    (asked.explains || !contains_word(row.method.form.explained, member.key)))
+                    shown.as_object()->push_back(member);
+            writer.append(signature, shown, row.answer);
+        } else {
+            const auto& members = row.types.find(row.answer.name)->members;
+            const auto type = std::ranges::find(members, name, &TypedMember::key);
+            writer.append(signature, answer.value.at(name), type->type);
+        }
+    }
+    bytes = writer.bytes();
+}
+
+/// Sends the signal Progress to the caller alone.
+void BusCalls::send_progress(const Asked& asked, const MethodAnswer& answer) const {
+    if (!asked.reply->is_open())
+        return;
+    sd_bus_message* created = nullptr;
+    auto* const bus = sd_bus_message_get_bus(asked.reply->call());
+    if (sd_bus_message_new_signal(bus, &created, bus::kRootPath, kManagerInterface, "Progress") < 0)
+        return;
+    const std::shared_ptr<sd_bus_message> signal{created, sd_bus_message_unref};
+    const std::string method{asked.row->method.form.member};
+    const double share = answer.value.at("progress").as_double().value_or(0);
+    (void)(sd_bus_message_set_destination(created, asked.sender.c_str()) >= 0 &&
+           sd_bus_message_append(created, "sd", method.c_str(), share) >= 0 &&
+           sd_bus_send(nullptr, created, nullptr) >= 0);
+    connection_.update();
+}
+
+}  // namespace gpuprobe::inline service

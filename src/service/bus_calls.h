@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "calls/methods.h"
+#include "service/call_server.h"
+#include "service/caller_access.h"
+#include "wire/bus_message.h"
+#include "wire/bus_object.h"
+#include "wire/connection.h"
+
+namespace gpuprobe::inline service {
+
+inline constexpr const char* kManagerInterface = "org.gpuprobe.GpuProbe1.Manager";
+inline constexpr const char* kGpuInterface = "org.gpuprobe.GpuProbe1.Gpu";
+
+/// The methods of the table in the form of D-Bus: for the GPU objects or for the manager.
+std::vector<bus::BusMethod> bus_methods_of(bool is_of_gpu);
+
+/// Names of GPUs on the bus.
+struct GpuNames {
+    bus::MessageWriter::PathOf path_of = {};
+    /// The id of the GPU with this object path; nullopt if there is none.
+    std::function<std::optional<std::string>(const std::string& path)> id_of = {};
+};
+
+/// Serves the methods of the table on one bus connection.
+class BusCalls {
+public:
+    /// All must outlive this object.
+    BusCalls(bus::Connection& connection,
+             CallServer& server,
+             CallerAccess& access,
+             Authority& authority,
+             GpuNames names);
+    /// Calls that wait for an answer get the error Cancelled.
+    ~BusCalls();
+
+    /// Answers a call, at once or later. `gpu`: the id of the GPU whose object was called; empty
+    /// for the manager.
+    void serve(sd_bus_message* call, const std::string& gpu);
+
+private:
+    struct Argument {
+        std::string name = {};
+        std::string signature = {};
+        bool is_parameter = false;
+    };
+    /// A method, and the types of its answer.
+    struct Row {
+        BusMethodRow method = {};
+        std::vector<Argument> in = {};
+        std::vector<Argument> out = {};
+        TypeTable types = {};
+        MemberType answer = {};
+        std::vector<TypedMember> parameters = {};
+    };
+    using Reply = std::shared_ptr<bus::BusReply>;
+    /// A call on its way to the answer.
+    struct Asked {
+        const Row* row = nullptr;
+        Reply reply = {};
+        std::string sender = {};
+        bool explains = false;         ///< the request has "explain"
+        SharedPool::Claim share = {};  ///< of Admission::memory, until the last answer
+    };
+
+    [[nodiscard]] const Row& row_of(const std::string& member, bool is_of_gpu);
+    [[nodiscard]] Result<Value> parameters_of(const Row& row,
+                                              sd_bus_message* call,
+                                              const std::string& gpu) const;
+    void name_by_id(Value& parameters) const;
+    void serve_caller(const bus::Credentials& caller, Value parameters, Asked asked);
+    void repeat(const Asked& asked, sd_bus_message* earlier) const;
+    void heard(const Asked& asked, const MethodAnswer& answer, const std::string& key);
+    void send(const Asked& asked, const MethodAnswer& answer, const std::string& key);
+    [[nodiscard]] Status check_text(const Asked& asked, std::size_t size) const;
+    void write(const Asked& asked,
+               const MethodAnswer& answer,
+               sd_bus_message* reply,
+               std::size_t& bytes) const;
+    void send_progress(const Asked& asked, const MethodAnswer& answer) const;
+
+    bus::Connection& connection_;
+    CallServer& server_;
+    CallerAccess& access_;
+    Authority& authority_;
+    GpuNames names_;
+    std::vector<std::unique_ptr<Row>> rows_ = {};  ///< those that were called
+    std::vector<std::weak_ptr<bus::BusReply>> pending_ = {};
+    /// Callbacks hold a weak pointer to this, because answers may come after the destruction.
+    std::shared_ptr<BusCalls*> self_;
+};
+
+}  // namespace gpuprobe::inline service

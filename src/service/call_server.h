@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "base/event_loop.h"
+#include "base/files.h"
+#include "calls/methods.h"
+#include "engine/engine.h"
+#include "report/access.h"
+#include "service/admission.h"
+#include "wire/sdbus.h"
+
+namespace gpuprobe::inline service {
+
+/// The report as one class of callers may see it. A class consists of all callers who may open the
+/// same device nodes.
+struct View {
+    std::string access = {};  ///< the class, from access_class()
+    const Report* report = nullptr;
+};
+
+/// Cached views of the engine's report. Most callers share one view. A view is created on first
+/// use.
+class ReportViews {
+public:
+    static constexpr std::size_t kMaxViews = 8;  ///< besides the report as the prober sees it
+
+    /// `engine` must outlive this object.
+    explicit ReportViews(const engine::Engine& engine) : engine_{engine} {}
+
+    /// The view for a caller. What these functions return is valid until the next call of any of
+    /// them for another class.
+    [[nodiscard]] View report_for(const Caller& caller);
+    /// The same as one line of JSON.
+    [[nodiscard]] const std::string& json_for(const Caller& caller);
+    /// The doctor's findings in it, for root or for other users.
+    [[nodiscard]] const std::vector<Finding>& findings_for(const Caller& caller);
+
+private:
+    struct Seen {
+        std::string access = {};
+        Report report = {};     ///< unused for the class "", which sees the engine's report
+        std::string json = {};  ///< empty until first used
+        std::optional<std::vector<Finding>> findings[2] = {};  ///< for others, and for root
+    };
+    Seen& seen_by(const std::string& access, const Caller& caller);
+    const Report& report_of(const Seen& seen) const;
+    void forget_older();
+
+    const engine::Engine& engine_;
+    std::uint64_t generation_ = 0;
+    std::optional<WallTime> created_ = {};
+    std::list<Seen> seen_ = {};  ///< views of that report, most recently used first
+};
+
+/// Encoded bytes to send, possibly to several clients.
+struct Text {
+    std::string bytes = {};
+    /// Whether the memory is counted elsewhere, because the text is a cached answer.
+    mutable bool is_kept = false;
+};
+using SharedText = std::shared_ptr<const Text>;  // an answer may be cached and in transmission
+
+/// A cache of encoded answers, for all interfaces. A question is the class of callers who share the
+/// answer, and the call as its interface received it.
+class AnswerCache {
+public:
+    static constexpr Bytes kMaxBytes = mib(4);     ///< of all questions and answers
+    static constexpr Bytes kMaxAnswer = mib(2);    ///< larger answers are not kept
+    static constexpr Bytes kMaxQuestion = kib(4);  ///< answers to longer questions are not kept
+
+    /// An answer as the socket or as D-Bus sends it.
+    using Answer = std::variant<SharedText, std::shared_ptr<sd_bus_message>>;
+
+    /// The cached answer; null if there is none, or if it is not valid any more at `now`.
+    [[nodiscard]] const Answer* find(const std::string& question, MonotonicTime now);
+    /// Adds an answer, unless it is too large. Drops the least recently used ones if necessary.
+    /// `until`: the end of its validity.
+    void keep(std::string question,
+              Answer answer,
+              std::size_t bytes,
+              std::optional<MonotonicTime> until = {});
+    void clear();
+    /// Bytes of answers on the socket that were dropped while a client was still receiving them,
+    /// since the last call of this function.
+    std::size_t take_dropped() { return std::exchange(dropped_, 0); }
+    [[nodiscard]] std::size_t dropped() const { return dropped_; }
+    [[nodiscard]] std::size_t size() const { return entries_.size(); }
+
+private:
+    struct Entry {
+        std::string question = {};
+        Answer answer = {};
+        std::size_t bytes = 0;  ///< of the question too
+        std::optional<MonotonicTime> until = {};
+    };
+    using Entries = std::list<Entry>;  ///< most recently used first
+    void drop(Entries::iterator entry);
+
+    Entries entries_ = {};
+    std::unordered_map<std::string_view, Entries::iterator> places_ = {};
+    std::size_t bytes_ = 0;
+    std::size_t dropped_ = 0;
+};
+
+/// A call that an interface has received, and how to answer it there.
+struct ServedCall {
+    MethodCall call = {};
+    /// The call as the interface received it, as a key of the cache; empty: the answer is not kept.
+    std::string question = {};
+    /// Checks permissions, at once or later. Unset: the caller may do everything.
+    std::function<void(const std::vector<Action>& needs, std::function<void(const Status&)> done)>
+        ask = {};
+    /// Whether the caller still waits.
+    std::function<bool()> is_wanted = {};
+    /// Sends an answer. If `key` is not empty, the encoded answer may be kept in
+    /// CallServer::keep().
+    std::function<void(const MethodAnswer& answer, const std::string& key)> heard = {};
+
+    MethodTraits traits = {};
+    SharedPool::Claim share = {};  ///< held until the last answer
+};
+
+/// Runs the calls of all interfaces: permission, cost, fresh facts, answer. Its cache and its views
+/// of the report serve all interfaces as well.
+class CallServer {
+public:
+    /// All must outlive this object.
+    CallServer(EventLoop& loop,
+               engine::Engine& engine,
+               const FileSystem& files,
+               Admission& admission);
+    ~CallServer();
+
+    [[nodiscard]] engine::Engine& engine() const { return engine_; }
+    [[nodiscard]] const FileSystem& files() const { return files_; }
+    [[nodiscard]] Admission& admission() const { return admission_; }
+    [[nodiscard]] ReportViews& views() { return views_; }
+    [[nodiscard]] AnswerCache& answers() { return answers_; }
+
+    /// Starts probes that had to wait, and drops what belongs to an older report. To be called
+    /// first for each call. Returns a number that changes with the report.
+    std::uint64_t refresh();
+    /// The cached answer for a caller; null if there is none. `access`: the caller's class.
+    [[nodiscard]] const AnswerCache::Answer* known(const std::string& access,
+                                                   const Caller& caller,
+                                                   std::string_view question);
+    /// Keeps an encoded answer under the key that ServedCall::heard was called with.
+    void keep(const std::string& key, AnswerCache::Answer answer, std::size_t bytes);
+    /// Runs a call. Its answers come during this function or later.
+    void serve(const std::shared_ptr<ServedCall>& served);
+    /// To be called when the report or the data behind decisions has changed.
+    void update();
+
+private:
+    void run(const std::shared_ptr<ServedCall>& served);
+    void answer_now(const std::shared_ptr<ServedCall>& served);
+    [[nodiscard]] Status take_costs(ServedCall& served);
+    [[nodiscard]] std::string key_of(const ServedCall& served, const Caller& caller);
+
+    EventLoop& loop_;
+    engine::Engine& engine_;
+    const FileSystem& files_;
+    Admission& admission_;
+    ReportViews views_;
+    AnswerCache answers_ = {};
+    std::uint64_t generation_ = 0;          ///< of the report behind answers_
+    std::optional<WallTime> created_ = {};  ///< creation time of that report
+    std::uint64_t age_ = 1;                 ///< incremented with each new report
+    bool keeps_personal_ = false;           ///< answers for one caller were kept
+    /// Callbacks hold a weak pointer to this, because the engine may answer after the destruction.
+    std::shared_ptr<CallServer*> self_;
+};
+
+}  // namespace gpuprobe::inline service
