@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <span>
@@ -28,6 +29,20 @@ struct MemberType {
     std::string pattern = {};               ///< of Text: an ECMAScript regular expression
     std::vector<MemberType> item = {};      ///< of Nullable, List and Map: one type
 };
+/// Enumerations and records have the same word, because their definitions show which they are.
+constexpr std::array<EnumName<MemberType::Kind>, 10> names_of(MemberType::Kind) {
+    using Kind = MemberType::Kind;
+    return {{{Kind::Bool, "bool"},
+             {Kind::Integer, "integer"},
+             {Kind::Float, "float"},
+             {Kind::Text, "text"},
+             {Kind::Json, "json"},
+             {Kind::Words, "named"},
+             {Kind::Record, "named"},
+             {Kind::Nullable, "nullable"},
+             {Kind::List, "list"},
+             {Kind::Map, "map"}}};
+}
 
 struct TypedMember {
     std::string key = {};

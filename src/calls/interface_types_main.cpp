@@ -13,36 +13,9 @@
 namespace gpuprobe {
 namespace {
 
-/// The word for a kind: "integer".
-constexpr std::string_view word_of(MemberType::Kind kind) {
-    using Kind = MemberType::Kind;
-    switch (kind) {
-        case Kind::Bool:
-            return "bool";
-        case Kind::Integer:
-            return "integer";
-        case Kind::Float:
-            return "float";
-        case Kind::Text:
-            return "text";
-        case Kind::Json:
-            return "json";
-        case Kind::Words:
-        case Kind::Record:
-            return "named";
-        case Kind::Nullable:
-            return "nullable";
-        case Kind::List:
-            return "list";
-        case Kind::Map:
-            return "map";
-    }
-    return "";
-}
-
 Value value_of(const MemberType& type) {
     Value value;
-    value["kind"] = word_of(type.kind);
+    value["kind"] = name_of(type.kind);
     if (!type.name.empty())
         value["name"] = type.name;
     if (type.minimum)
