@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuprobectl: a small program for the questions that other programs ask at every start. It answers
-// them through the daemon's socket and passes every other command line to gpuprobectl-whole.
-// Because it does not load the libraries for D-Bus and for examining the machine, it starts in two
-// thirds of the time.
+// them through the daemon's socket, prints the help, and passes every other command line to
+// gpuprobectl-whole. Because it does not load the libraries for D-Bus and for examining the
+// machine, it starts in two thirds of the time.
 #include <algorithm>
 #include <clocale>
 #include <exception>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,6 +16,8 @@
 
 #include "cli/arguments.h"
 #include "cli/context.h"
+#include "cli/help.h"
+#include "cli/help_pages.h"
 #include "cli/paths.h"
 #include "cli/socket_client.h"
 #include "cli/verb.h"
@@ -31,6 +34,30 @@ const std::vector<Verb>& verbs() {
 }
 
 namespace {
+
+/// The verb whose page of the help the words ask for, "" for the overview. nullopt if the words
+/// contain anything else, so that gpuprobectl-whole parses them.
+std::optional<std::string_view> help_topic(const std::vector<std::string>& words) {
+    const auto is_flag = [](const std::string& word) { return word == "--help" || word == "-h"; };
+    if (words.size() == 1 && (words[0] == "help" || is_flag(words[0])))
+        return "";
+    if (words.size() != 2)
+        return std::nullopt;
+    // The verb is the second word of "help VERB", and the first word of "VERB --help".
+    const bool is_second = words[0] == "help";
+    const std::string_view verb = is_second ? words[1] : words[0];
+    return !verb.empty() && (is_second || is_flag(words[1])) ? std::optional{verb} : std::nullopt;
+}
+
+/// Prints the page of the help and returns the exit code. nullopt if there is no such page.
+std::optional<int> printed_page(std::string_view topic) {
+    const auto pages = help_pages();
+    const auto page = std::ranges::find(pages, topic, &HelpPage::verb);
+    if (page == pages.end())
+        return std::nullopt;
+    print(narrowed(page->text, screen_of(STDOUT_FILENO, ColourMode::Never).columns));
+    return static_cast<int>(flushed(ExitCode::Answered));
+}
 
 /// Whether a word may be one of these verbs. If not, gpuprobectl-whole is run at once, without
 /// parsing.
@@ -56,6 +83,8 @@ bool is_for_people(const Arguments& arguments) {
 /// Answers the command line and returns the exit code. nullopt if gpuprobectl-whole has to do it;
 /// then nothing has been printed.
 std::optional<int> answered(const std::vector<std::string>& words) {
+    if (const auto topic = help_topic(words))
+        return printed_page(*topic);
     if (!may_be_answered(words))
         return std::nullopt;
     const auto parsed = parse_arguments(words, ::isatty(STDOUT_FILENO) == 1);

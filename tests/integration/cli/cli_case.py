@@ -46,11 +46,11 @@ def run(*words, **more):
     return subprocess.run([CTL, *words], env=environment(**more), capture_output=True, text=True, timeout=60, check=False)
 
 
-def run_in_terminal(columns, *words, **more):
+def run_in_terminal(columns, *words, program=CTL, **more):
     """Exit code and what a terminal of that width receives."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    child = subprocess.Popen([CTL, *words], env=environment(**more), stdin=slave, stdout=slave, stderr=slave)
+    child = subprocess.Popen([program, *words], env=environment(**more), stdin=slave, stdout=slave, stderr=slave)
     os.close(slave)
     output = b""
     while True:

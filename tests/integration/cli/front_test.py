@@ -2,11 +2,14 @@
 """`gpuprobectl` is two programs, and says what the whole one says."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
+
+from cli_case import environment, run_in_terminal
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "socket"))
 from socket_case import BIN, MACHINES, SocketCase  # noqa: E402
@@ -56,6 +59,54 @@ class Front(SocketCase):
         self.assertEqual((other.returncode, other.stdout), (1, ""))
         self.assertIn(f"gpuprobectl: there is no program at {folder}/gpuprobectl-whole, ", other.stderr)
         self.assertIn("install gpuprobe again", other.stderr)
+
+
+class FrontHelp(unittest.TestCase):
+    """The front program prints every page of the help although the whole one is not installed."""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="gpuprobe-front-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.alone = shutil.copy(BIN / "gpuprobectl", folder.name)
+        overview = cls.outcome(BIN / "gpuprobectl-whole", "help")[1]
+        cls.verbs = list(dict.fromkeys(re.findall(r"^  ([a-z][a-z-]+)", overview, re.M)))
+
+    @staticmethod
+    def outcome(program, *words):
+        done = subprocess.run([program, *words], env=environment(), capture_output=True, text=True, timeout=60, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def assert_same(self, *words):
+        with self.subTest(words):
+            page = self.outcome(self.alone, *words)
+            self.assertEqual(page, self.outcome(BIN / "gpuprobectl-whole", *words))
+            self.assertEqual((page[0], page[1][:6], page[2]), (0, "Usage:", ""))
+
+    def test_it_has_the_overview(self):
+        for word in ("help", "--help", "-h"):
+            self.assert_same(word)
+
+    def test_it_has_the_page_of_each_verb(self):
+        self.assertLessEqual({"status", "select", "version", "help"}, set(self.verbs))
+        for verb in self.verbs:
+            self.assert_same("help", verb)
+            self.assert_same(verb, "--help")
+        self.assert_same("status", "-h")
+
+    def test_a_terminal_gets_the_page_in_its_width(self):
+        for columns in (50, 80, 120):
+            for words in (("help",), ("select", "--help"), ("help", "run")):
+                with self.subTest(words, columns=columns):
+                    self.assertEqual(run_in_terminal(columns, *words, program=self.alone),
+                                     run_in_terminal(columns, *words, program=BIN / "gpuprobectl-whole"))
+
+    def test_other_words_are_left_to_the_whole_program(self):
+        for words in (("help", "nonsense"), ("help", "--help"), ("help", ""), ("", "--help"), ("list", "--nonsense", "--help"),
+                      ("help", "list", "show"), ("--direct", "list", "--help"), ("run", "--help", "--", "true")):
+            with self.subTest(words):
+                self.assertEqual(self.outcome(BIN / "gpuprobectl", *words), self.outcome(BIN / "gpuprobectl-whole", *words))
+                self.assertIn("there is no program at", self.outcome(self.alone, *words)[2])
 
 
 if __name__ == "__main__":
