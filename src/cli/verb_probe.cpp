@@ -112,15 +112,7 @@ void show(const Context& context, const Report& report, const std::vector<BenchR
 
 /// Verifies and measures, then prints everything that has a result.
 Result<ExitCode> run_bench(Context& context) {
-    const auto& arguments = context.arguments;
-    ProbeRequest order{.apis = arguments.apis,
-                       .allow_wake = arguments.allow_wake,
-                       .force = arguments.measures_in_use};
-    if (!arguments.gpus.empty()) {
-        const auto report = TRY(context.client.report());
-        for (const auto& selector : arguments.gpus)
-            order.gpus.push_back(TRY(pick_gpu(report, selector))->id);
-    }
+    const auto order = TRY(order_of(context));
     TRY(run_stage(context, order, kVerifyStage, "verifying"));
     TRY(run_stage(context, order, kMeasureStage, "measuring"));
     const auto report = TRY(context.client.report());
