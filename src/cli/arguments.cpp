@@ -30,7 +30,7 @@ CLI::Validator one_of(const Word& word) {
     for (const auto offer : words(word.offers))
         offers.emplace_back(offer);
     return {[offers = std::move(offers)](const std::string& given) {
-                if (std::ranges::find(offers, given) != offers.end())
+                if (contains(offers, given))
                     return std::string{};
                 return fmt::format("unknown value '{}'{}", scrubbed(given, 64),
                                    suggestion(given, offers));

@@ -143,13 +143,10 @@ void add_remarks(const BenchRow& row, std::string& lines) {
 
 std::vector<BenchRow> bench_rows(const Report& report, const std::vector<std::string>& gpus) {
     std::vector<BenchRow> rows;
-    const auto is_named = [&gpus](std::string_view id) {
-        return std::ranges::find(gpus, id) != gpus.end();
-    };
     // Divided GPUs are listed by partition. The id of a whole GPU selects all of its partitions.
     const ComputeView units{report};
     for (const auto& gpu : units.report().gpus) {
-        if (!gpus.empty() && !is_named(gpu.id) && !is_named(whole_id(gpu.id)))
+        if (!gpus.empty() && !contains(gpus, gpu.id) && !contains(gpus, whole_id(gpu.id)))
             continue;
         for (const auto& [backend, view] : gpu.backends)
             if (is_own_api(backend))

@@ -337,7 +337,7 @@ void FactList::add_members(const Value& object, const std::vector<std::string>& 
     if (!members)
         return;
     for (const auto& member : *members)
-        if (std::find(but.begin(), but.end(), member.key) == but.end())
+        if (!contains(but, member.key))
             add_member(member.key, member.value);
 }
 

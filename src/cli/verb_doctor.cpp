@@ -158,7 +158,7 @@ std::string doctor_text(const Report& report,
     for (const auto& [id, title] : titles(report)) {
         text += section(title, findings, {id}, screen);
         const auto is_about_it = [&id = id](const Finding& finding) {
-            return std::ranges::find(finding.gpus, id) != finding.gpus.end();
+            return contains(finding.gpus, id);
         };
         // A device without findings is listed too, as "ok".
         if (std::ranges::none_of(findings, is_about_it))

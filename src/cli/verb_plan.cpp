@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/record.h"
 #include "base/result.h"
+#include "base/text.h"
 #include "base/value.h"
 #include "calls/documents.h"
 #include "calls/requests.h"
@@ -192,7 +193,7 @@ Result<PlanRequest> request_of(const PlanArguments& arguments) {
 /// Updates the free memory of the GPUs in question.
 Status refresh(Context& context, const std::vector<std::string>& ids, Report& report) {
     for (auto& gpu : report.gpus)
-        if (ids.empty() || std::ranges::find(ids, gpu.id) != ids.end())
+        if (ids.empty() || contains(ids, gpu.id))
             TRY(context.client.refresh_memory(gpu));
     return Done{};
 }

@@ -217,8 +217,7 @@ std::vector<Attempt> ways_of(const Run& run) {
         // A candidate that the choice already includes is not tried again.
         const bool is_tried = std::ranges::any_of(ways, [&chosen](const Attempt& way) {
             const bool has_gpu =
-                chosen.gpus.empty() ||
-                std::ranges::find(way.chosen.gpus, chosen.gpus.front()) != way.chosen.gpus.end();
+                chosen.gpus.empty() || contains(way.chosen.gpus, chosen.gpus.front());
             return way.chosen.backend == chosen.backend && has_gpu;
         });
         if (candidate.verdict == Verdict::Accepted && !is_tried)

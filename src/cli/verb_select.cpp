@@ -154,7 +154,7 @@ Result<ExitCode> run_env(Context& context) {
     if (!context.arguments.select.names_application)
         return print_choice(context);
     const auto applications = TRY(context.client.applications());
-    const bool is_application = std::ranges::find(applications, word) != applications.end();
+    const bool is_application = contains(applications, word);
     if (is_application && has_options(context.arguments))
         return print_choice(context);
     const auto report = TRY(context.client.report());
