@@ -23,18 +23,12 @@ constexpr std::size_t kScreenIndent = 2;
 constexpr std::size_t kMaxRows = 8;
 
 /// Hints in the order of their causes on the screen, each once.
-class Hints {
-public:
-    void add(const std::vector<std::string>& hints) {
-        for (const auto& hint : hints)
-            if (std::find(hints_.begin(), hints_.end(), hint) == hints_.end())
-                hints_.push_back(hint);
-    }
-    [[nodiscard]] const std::vector<std::string>& all() const { return hints_; }
+using Hints = std::vector<std::string>;
 
-private:
-    std::vector<std::string> hints_ = {};
-};
+void add_hints(const std::vector<std::string>& more, Hints& hints) {
+    for (const auto& hint : more)
+        add_once(hints, hint);
+}
 
 std::string count_words(std::size_t gpus) {
     return gpus == 0 ? "No GPUs" : plural(gpus, "{number} GPU", "{number} GPUs");
@@ -189,7 +183,7 @@ std::string obstacle_section(const std::vector<Obstacle>& all, const Screen& scr
     std::vector<Obstacle> unusable;
     std::vector<Obstacle> unknown;
     for (const auto& obstacle : all) {
-        hints.add(obstacle.fixes);
+        add_hints(obstacle.fixes, hints);
         (obstacle.is_uncertain ? unknown : unusable).push_back(obstacle);
     }
     std::string text;
@@ -262,7 +256,7 @@ std::string machine_lines(const std::vector<Finding>& findings,
             continue;
         lines += problem_line(screen, finding.sentence);
         if (finding.fix)
-            hints.add({*finding.fix});
+            add_once(hints, *finding.fix);
     }
     return lines;
 }
@@ -281,20 +275,20 @@ std::string problem_section(const Report& report,
     }
     for (const auto& held : report.quarantine) {
         lines += problem_line(screen, quarantine_sentence(held));
-        hints.add({phrase("have it asked again: gpuprobectl quarantine clear {api}",
-                          {{"api", command_word(held.api)}})});
+        add_once(hints, phrase("have it asked again: gpuprobectl quarantine clear {api}",
+                               {{"api", command_word(held.api)}}));
     }
     for (const auto& gpu : report.gpus) {
         const auto findings =
             explained(unshown_findings(gpu, shown), {.findings = &found, .gpu = gpu.id});
         if (!findings.text.empty())
             lines += problem_line(screen, scrubbed(gpu.id) + ": " + findings.text);
-        hints.add(findings.fixes);
+        add_hints(findings.fixes, hints);
     }
     const auto notes = explained(report.notes);
     if (!notes.text.empty())
         lines += problem_line(screen, notes.text);
-    hints.add(notes.fixes);
+    add_hints(notes.fixes, hints);
     return lines.empty() ? "" : section(screen, "Problems") + lines;
 }
 
@@ -304,7 +298,7 @@ std::string hint_section(const Report& report,
                          const Screen& screen,
                          const Hints& hints) {
     std::string lines;
-    for (const auto& hint : hints.all())
+    for (const auto& hint : hints)
         lines += hanging_fix(screen, "  " + std::string{screen.bullet()} + " ", kScreenIndent + 2,
                              hint, command_in(hint));
     if (!lines.empty())
