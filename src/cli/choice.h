@@ -26,8 +26,10 @@ namespace gpuprobe::inline cli {
 Result<const Gpu*> pick_gpu(const Report& report, std::string_view selector);
 
 /// The same, and also partitions of a divided GPU: by id, by a selector for the GPU followed by a
-/// slash and the partition's name ("0/mig-1"), by UUID, or by the partition's own node.
+/// slash and the partition's name ("0/mig-1"), by UUID, or by the partition's own node. Borrows the
+/// view.
 Result<const Gpu*> pick_gpu(const ComputeView& view, std::string_view selector);
+Result<const Gpu*> pick_gpu(ComputeView&& view, std::string_view selector) = delete;
 
 /// All GPUs that match in the first of these ways that any GPU matches.
 std::vector<const Gpu*> gpus_meant(const Report& report, std::string_view selector);

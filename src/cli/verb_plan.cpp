@@ -223,8 +223,9 @@ Result<ExitCode> run_plan(Context& context) {
     auto request = TRY(request_of(arguments));
     auto report = TRY(context.client.report());
     // Selectors become ids, then the application's choice limits the GPUs.
+    const ComputeView view{report};
     for (auto& gpu : request.gpus)
-        gpu = TRY(pick_gpu(ComputeView{report}, gpu))->id;
+        gpu = TRY(pick_gpu(view, gpu))->id;
     if (request.application) {
         const auto decision = TRY(context.client.select(*request.application, question_for_gpus()));
         TRY(keep_accepted(decision, report, request));

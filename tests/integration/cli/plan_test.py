@@ -94,6 +94,11 @@ class PlanAnswers(unittest.TestCase):
         self.assertEqual([gpu["gpu"] for gpu in answer["gpus"]], ["pci:0000:00:07.0"])
         self.assertEqual(answer["together"], [])
 
+    def test_one_partition_of_a_gpu(self):
+        part = "pci:0000:1a:00.0/mig-5"
+        _, answer = document("nvidia-h100-mig-mixed", "--need-mib=1000", f"--gpus={part}")
+        self.assertEqual([gpu["gpu"] for gpu in answer["gpus"]], [part])
+
     def test_a_gpu_that_is_not_there(self):
         done = replay("nvidia-h200-2", "--need-mib=1000", "--gpus=7")
         self.assertEqual(done.returncode, 1)
