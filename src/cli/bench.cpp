@@ -16,16 +16,11 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// Whether the device was verified or measured. `Holder` is any part of the report with the members
-/// verification, measurement and score.
-template <class Holder>
-bool was_tried(const Holder& holder) {
-    return holder.verification || holder.measurement;
-}
-
+/// Adds the row if the device was verified or measured. `Holder` is any part of the report with the
+/// members verification, measurement and score.
 template <class Holder>
 void add(BenchRow row, const Holder& holder, std::vector<BenchRow>& rows) {
-    if (!was_tried(holder))
+    if (!holder.verification && !holder.measurement)
         return;
     row.verification = holder.verification;
     row.measurement = holder.measurement;

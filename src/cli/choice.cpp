@@ -343,12 +343,6 @@ Variables hiding_variables_here() {
     return found;
 }
 
-Value no_match_document(const Decision& decision) {
-    Value document{Value::Object{}};
-    document["error"] = to_value(no_match_of(decision));
-    return document;
-}
-
 /// The libraries that this machine's dynamic linker finds. Nothing is known about a captured
 /// machine's linker.
 LinkerPlaces linker_of(const Arguments& arguments) {
@@ -467,7 +461,9 @@ Result<Decision> choose(Context& context, bool explains) {
 
 ExitCode report_no_match(const Context& context, const Decision& decision) {
     if (context.wants_json()) {
-        print_json(context.arguments, no_match_document(decision));
+        Value document{Value::Object{}};
+        document["error"] = to_value(no_match_of(decision));
+        print_json(context.arguments, document);
         return ExitCode::NoMatch;
     }
     const auto code =

@@ -211,14 +211,11 @@ Value devices_document(const std::vector<DeviceUse>& devices, const Report& repo
 }
 
 Value apis_document(const std::set<Api>& apis) {
-    std::vector<std::string_view> words;
+    std::vector<std::string> words;
     for (const auto api : apis)
-        words.push_back(info_of(api).word);
+        words.emplace_back(info_of(api).word);
     std::ranges::sort(words);
-    Value document{Value::Array{}};
-    for (const auto word : words)
-        document.push_back(Value{word});
-    return document;
+    return to_value(words);
 }
 
 Value doubts_document(const std::set<Doubt>& doubts) {

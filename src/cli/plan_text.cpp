@@ -27,10 +27,6 @@ Tone tone_of(Fit fit) {
     }
 }
 
-Cell fit_cell(Fit fit) {
-    return {.text = std::string{name_of(fit)}, .tone = tone_of(fit)};
-}
-
 std::string layers_text(const std::optional<LayerCount>& layers, const Screen& screen) {
     return layers ? fmt::format("{}/{}", layers->offloaded, layers->total)
                   : std::string{screen.dash()};
@@ -112,7 +108,7 @@ std::string gpus_text(const PlanRequest& request, const Plan& plan, const Screen
                               {.text = size_or_dash(gpu.budget.available, screen)},
                               {.text = size_or_dash(gpu.budget.bytes, screen)},
                               {.text = size_text(gpu.need)},
-                              fit_cell(gpu.fit)};
+                              {.text = std::string{name_of(gpu.fit)}, .tone = tone_of(gpu.fit)}};
         if (request.model) {
             row.push_back({.text = layers_text(gpu.layers, screen)});
             row.push_back({.text = context_text(gpu.max_context, screen)});

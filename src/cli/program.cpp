@@ -71,11 +71,6 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
     ::_exit(EXIT_FAILURE);
 }
 
-/// The error for a program that could not be executed.
-Error not_run(const std::string& program, int problem) {
-    return errno_error(scrubbed(program), problem);
-}
-
 }  // namespace
 
 Program::Program(pid_t pid, UniqueFd signals, sigset_t before, Ended ended)
@@ -110,7 +105,7 @@ Result<std::unique_ptr<Program>> Program::start(EventLoop& loop,
     // Nothing was started: restore the mask, since no Program will.
     if (problem != 0) {
         ::sigprocmask(SIG_SETMASK, &before, nullptr);
-        return not_run(words.front(), problem);
+        return errno_error(scrubbed(words.front()), problem);
     }
     std::unique_ptr<Program> program{
         new Program{pid, std::move(signals), before, std::move(ended)}};

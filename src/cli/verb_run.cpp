@@ -59,10 +59,6 @@ struct Run {
     std::optional<std::string> not_reported = {};  ///< why reporting the outcome failed
 };
 
-Value text_or_null(const std::optional<int>& signal) {
-    return signal ? Value{signal_name(*signal)} : Value{};
-}
-
 /// An attempt in the report of --report and -j.
 Value document_of(const Attempt& attempt, const Report& report) {
     Value document;
@@ -70,7 +66,8 @@ Value document_of(const Attempt& attempt, const Report& report) {
     document["gpus"] = to_value(attempt.chosen.gpus);
     document["environment"] = to_value(attempt.environment);
     document["status"] = to_value(attempt.end.status);
-    document["signal"] = text_or_null(attempt.end.signal);
+    const auto& signal = attempt.end.signal;
+    document["signal"] = signal ? Value{signal_name(*signal)} : Value{};
     document["lasted_usec"] = to_value(attempt.lasted);
     document["took"] = devices_document(attempt.seen.devices, report);
     document["loaded"] = apis_document(attempt.seen.loaded);
@@ -273,9 +270,8 @@ void report(Run& run, Attempt& attempt) {
 Status write_report(const Run& run) {
     const auto& arguments = run.context.arguments.run;
     const auto document = document_of(run);
-    if (arguments.wants_json) {
+    if (arguments.wants_json)
         print_error(json_line(document) + "\n");
-    }
     if (arguments.report)
         return write_atomically(*arguments.report, json_pretty(document));
     return Done{};
