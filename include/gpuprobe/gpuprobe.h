@@ -101,6 +101,21 @@ GPUPROBE_PUBLIC int gpuprobe_call(gpuprobe_client* client,
                                   const char* parameters,
                                   char** json);
 
+/* Receives a reply that is not the last one of its call. json is valid until the function returns.
+ * The function must not use the client. */
+typedef void (*gpuprobe_listener)(void* context, const char* json);
+/* Like gpuprobe_call(), for a method that sends replies before the last one. Calls `hear` with
+ * `context` and each of them; those of "Probe" have a member "progress" from 0 to 1. Sets *json to
+ * the last one. The time limit applies to the whole call. Without a daemon there is only the last
+ * reply. If hear is NULL, this is gpuprobe_call(). For "Subscribe", use gpuprobe_watch(). Errors:
+ * as gpuprobe_call(). */
+GPUPROBE_PUBLIC int gpuprobe_call_more(gpuprobe_client* client,
+                                       const char* method,
+                                       const char* parameters,
+                                       gpuprobe_listener hear,
+                                       void* context,
+                                       char** json);
+
 /* Starts to follow the report. Returns a descriptor to poll for reading, which the client owns, or
  * a negative errno value. Calling it again starts over. Errors: -EINVAL if client is NULL;
  * -ECONNREFUSED without a daemon, because gpuprobectl cannot follow the report; -ECONNRESET,

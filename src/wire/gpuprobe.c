@@ -200,19 +200,26 @@ static int read_block(int descriptor, struct text* into) {
     return 1;
 }
 
-// Reads until a message is complete. Errors: -EPROTO if more data follows, because there was only
-// one call.
-static int receive(int descriptor, struct text* into, int64_t deadline) {
+// Reads until the first message is complete, and sets *end to its end.
+static int receive(int descriptor, struct text* into, int64_t deadline, const char** end) {
     for (;;) {
+        *end = end_of_message(into);
+        if (*end)
+            return 0;
         int got = await(descriptor, POLLIN, deadline);
         if (got == 0)
             got = read_block(descriptor, into);
         if (got < 0)
             return got;
-        const char* end = end_of_message(into);
-        if (end)
-            return end == into->bytes + into->size - 1 ? 0 : -EPROTO;
     }
+}
+
+// Removes the first message, which ends at `end`. Others may follow it.
+static void remove_first(struct text* text, const char* end) {
+    const size_t used = (size_t)(end - text->bytes) + 1;
+    memmove(text->bytes, text->bytes + used, text->size - used);
+    text->size -= used;
+    text->searched = 0;
 }
 
 // Answers -------------------------------------------------------------------------------------
@@ -454,6 +461,9 @@ static int is_absence(int code) {
     return code == -ENOENT || code == -ECONNREFUSED || code == -EACCES || code == -ENOTDIR;
 }
 
+// The member of a call that asks for several replies.
+static const char kMore[] = ",\"more\":true";
+
 // Writes a call as a Varlink message. `flags`: further members, or "".
 static int put_call(struct text* text,
                     const char* method,
@@ -468,23 +478,59 @@ static int put_call(struct text* text,
     return done < 0 ? done : append(text, "", 1);
 }
 
+// The function that gets the replies before the last one, and its context.
+struct listener {
+    gpuprobe_listener hear;  // NULL if there may be only one reply
+    void* context;
+    int has_heard;  // whether a reply was passed on
+};
+
+// Reads the replies of one call. Passes those before the last one on, and extracts the last one as
+// unpack() does. Errors: -EPROTO if data follows the last one, because there was only one call.
+static int take_replies(const gpuprobe_client* client,
+                        struct listener* listener,
+                        int64_t deadline,
+                        char** json) {
+    struct text replies = {0};
+    const char* end = NULL;
+    int continues = 0;
+    int code = 0;
+    do {
+        if (continues) {
+            listener->has_heard = 1;
+            listener->hear(listener->context, *json);
+            free(*json);
+            *json = NULL;
+            remove_first(&replies, end);
+        }
+        code = receive(client->call, &replies, deadline, &end);
+        if (code == 0)
+            code = unpack(replies.bytes, listener->hear ? &continues : NULL, json);
+    } while (code == 0 && continues);
+    // An error is always the last reply.
+    if (*json && (continues || end != replies.bytes + replies.size - 1)) {
+        free(*json);
+        *json = NULL;
+        code = -EPROTO;
+    }
+    drop(&replies);
+    return code;
+}
+
 // Makes one attempt on the current connection.
 static int exchange(gpuprobe_client* client,
                     const struct text* question,
+                    struct listener* listener,
                     int64_t deadline,
                     char** json) {
-    struct text reply = {0};
     int code = send_all(client->call, question->bytes, question->size, deadline);
     // If the daemon refuses a message, it replies before having read all of it. Sending then fails,
     // but the reply is there.
     if (code == 0 || code == -EPIPE)
-        code = receive(client->call, &reply, deadline);
-    if (code == 0)
-        code = unpack(reply.bytes, NULL, json);
+        code = take_replies(client, listener, deadline, json);
     // Keep the connection only after a complete, valid reply.
     if (code < 0 && !*json)
         close_at(&client->call);
-    drop(&reply);
     return code;
 }
 
@@ -499,14 +545,18 @@ static void drop_unfit(gpuprobe_client* client) {
         close_at(&client->call);
 }
 
-static int call_daemon(gpuprobe_client* client, const struct text* question, char** json) {
+static int call_daemon(gpuprobe_client* client,
+                       const struct text* question,
+                       struct listener* listener,
+                       char** json) {
     const int64_t deadline = deadline_of(client);
     drop_unfit(client);
     // If the connection was open before, the daemon may have restarted in the meantime: try once
-    // more.
+    // more, unless the listener has heard from this daemon.
     const int tries = client->call >= 0 ? 2 : 1;
     int code = -ECONNRESET;
-    for (int i = 0; i < tries && (code == -ECONNRESET || code == -EPIPE); ++i) {
+    for (int i = 0; i < tries && !listener->has_heard && (code == -ECONNRESET || code == -EPIPE);
+         ++i) {
         if (client->call < 0)
             client->call = connect_to(client, deadline);
         if (client->call < 0) {
@@ -514,7 +564,7 @@ static int call_daemon(gpuprobe_client* client, const struct text* question, cha
             client->call = -1;
             return is_absence(code) ? -ECONNREFUSED : code;
         }
-        code = exchange(client, question, deadline, json);
+        code = exchange(client, question, listener, deadline, json);
     }
     return code == -EPIPE ? -ECONNRESET : code;
 }
@@ -523,11 +573,12 @@ static int call_daemon(gpuprobe_client* client, const struct text* question, cha
 static int call_locked(gpuprobe_client* client,
                        const char* method,
                        const char* parameters,
+                       struct listener* listener,
                        char** json) {
     struct text question = {0};
-    int code = put_call(&question, method, parameters, "");
+    int code = put_call(&question, method, parameters, listener->hear ? kMore : "");
     if (code == 0)
-        code = call_daemon(client, &question, json);
+        code = call_daemon(client, &question, listener, json);
     drop(&question);
     const int may_run = (client->flags & GPUPROBE_DAEMON_ONLY) == 0;
     if (code == -ECONNREFUSED && !*json && may_run)
@@ -535,10 +586,13 @@ static int call_locked(gpuprobe_client* client,
     return code;
 }
 
-int gpuprobe_call(gpuprobe_client* client,
-                  const char* method,
-                  const char* parameters,
-                  char** json) {
+int gpuprobe_call_more(gpuprobe_client* client,
+                       const char* method,
+                       const char* parameters,
+                       gpuprobe_listener hear,
+                       void* context,
+                       char** json) {
+    struct listener listener = {.hear = hear, .context = context};
     char* answer = NULL;
     char name[128];
     if (json)
@@ -554,13 +608,20 @@ int gpuprobe_call(gpuprobe_client* client,
     if (!gpuprobe_json_object(given, &values))
         return -EINVAL;
     pthread_mutex_lock(&client->lock);
-    const int code = call_locked(client, name, given, &answer);
+    const int code = call_locked(client, name, given, &listener, &answer);
     pthread_mutex_unlock(&client->lock);
     if (json)
         *json = answer;
     else
         free(answer);
     return code;
+}
+
+int gpuprobe_call(gpuprobe_client* client,
+                  const char* method,
+                  const char* parameters,
+                  char** json) {
+    return gpuprobe_call_more(client, method, parameters, NULL, NULL, json);
 }
 
 // Makes a call with a name (if given) and a request (if given).
@@ -627,7 +688,7 @@ static int watch_locked(gpuprobe_client* client) {
     const int descriptor = connect_to(client, deadline);
     if (descriptor < 0)
         return is_absence(descriptor) ? -ECONNREFUSED : descriptor;
-    int code = put_call(&question, "org.gpuprobe.Subscribe", "{}", ",\"more\":true");
+    int code = put_call(&question, "org.gpuprobe.Subscribe", "{}", kMore);
     if (code == 0)
         code = send_all(descriptor, question.bytes, question.size, deadline);
     drop(&question);
@@ -664,11 +725,7 @@ static int next_locked(gpuprobe_client* client, char** json) {
     }
     int continues = 0;
     const int code = unpack(events->bytes, &continues, json);
-    const size_t used = (size_t)(end - events->bytes) + 1;
-    // Remove the message from the buffer; others may follow it.
-    memmove(events->bytes, events->bytes + used, events->size - used);
-    events->size -= used;
-    events->searched = 0;
+    remove_first(events, end);
     // The daemon has ended the subscription.
     if (!continues)
         close_at(&client->watch);

@@ -20,6 +20,7 @@ DAEMON_ONLY = 1
 SANITIZERS = os.environ.get("GPUPROBE_SANITIZE")
 # Errors that no program acts on: -EIO.
 OWN_FAULTS = {"Failed", "ProbeFailed", "Internal"}
+LISTENER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
 
 
 class Library:
@@ -43,6 +44,13 @@ class Library:
         given = None if parameters is None else json.dumps(parameters).encode()
         code = self.lib.gpuprobe_call(self.handle, method.encode(), given, ctypes.byref(text))
         return code, self.taken(text)
+
+    def ask_more(self, method):
+        """The code, the text or None, and the replies before."""
+        text, heard = ctypes.c_void_p(), []
+        listener = LISTENER(lambda _context, json: heard.append(json.decode()))
+        code = self.lib.gpuprobe_call_more(self.handle, method.encode(), None, listener, None, ctypes.byref(text))
+        return code, self.taken(text), heard
 
     def next_event(self):
         text = ctypes.c_void_p()
@@ -154,6 +162,31 @@ class ClientLibrary(SocketCase):
         returned = set(re.findall(r"(?<!== )-(E[A-Z0-9]+)", code))
         self.assertGreater(len(returned), 15)
         self.assertEqual(returned - listed, set())
+
+    def test_passes_on_the_replies_before_the_last_one(self):
+        half, whole = (f'{{"parameters":{{"progress":{share}}},"continues":true}}\0' for share in (0.5, 1))
+        done = '{"parameters":{"generation":2}}\0'
+        refused = '{"error":"org.gpuprobe.WouldWake"}\0'
+        progress = ['{"progress":0.5}', '{"progress":1}']
+        for answer, *wanted in ((half + whole + done, 0, '{"generation":2}', progress),
+                                (done, 0, '{"generation":2}', []),
+                                (half + whole + refused, -errno.EBUSY, '{"error":{"name":"org.gpuprobe.WouldWake"}}', progress),
+                                (half, -errno.ECONNRESET, None, progress[:1]),
+                                (half + "[]\0", -errno.EPROTO, None, progress[:1]),
+                                (half + done + done, -errno.EPROTO, None, progress[:1]),
+                                (refused[:-2] + ',"continues":true}\0', -errno.EPROTO, None, [])):
+            with self.subTest(answer), self.server(answer.encode()) as path:
+                self.assertEqual(self.library(path, DAEMON_ONLY).ask_more("Probe"), tuple(wanted))
+        with self.server((half + done).encode()) as path:
+            self.assertEqual(self.library(path, DAEMON_ONLY).ask("Probe"), (-errno.EPROTO, None))
+
+    def test_passes_on_the_progress_of_a_probe(self):
+        self.start()
+        code, answer, heard = self.library().ask_more("Probe")
+        self.assertEqual((code, set(json.loads(answer))), (0, {"generation", "probes"}))
+        shares = [json.loads(each)["progress"] for each in heard]
+        self.assertEqual(shares, sorted(shares))
+        self.assertEqual(self.library().ask("Probe")[0], 0)
 
     def test_gives_up_in_time(self):
         with self.server(b'{"parameters":', waits=True) as path:
