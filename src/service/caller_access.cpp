@@ -124,7 +124,8 @@ void Authority::ask(const SocketRequester& who,
                 .details = {{"pid", sdbus::Variant{static_cast<std::uint32_t>(*caller.pid)}},
                             {"start-time", sdbus::Variant{std::uint64_t{0}}},
                             {"uid", sdbus::Variant{static_cast<std::int32_t>(caller.uid)}}},
-                .uid = caller.uid},
+                .uid = caller.uid,
+                .may_be_asked = who.may_be_asked},
                action, checked);
 }
 

@@ -36,6 +36,7 @@ struct SocketRequester {
     /// A pidfd of the process that connected. polkit's decision counts only while that process
     /// lives, because process ids are reused. Null before Linux 6.5, which introduced this.
     std::shared_ptr<const UniqueFd> process = {};  // shared, to stay open until polkit answers
+    bool may_be_asked = false;                     ///< as in Requester
 };
 
 /// Decides whether a caller may do something. Root and the daemon's own user always may. For all

@@ -452,7 +452,8 @@ void SocketServer::serve(const Waiting& waiting) {
     if (!Authority::is_trusted(connection->peer()))
         served->ask = [this, weak = std::weak_ptr{self_},
                        who = SocketRequester{.credentials = connection->peer(),
-                                             .process = process_of(connection->descriptor())}](
+                                             .process = process_of(connection->descriptor()),
+                                             .may_be_asked = call->may_be_asked}](
                           const std::vector<Action>& needs,
                           const std::function<void(const Status&)>& done) {
             if (weak.lock())

@@ -82,6 +82,16 @@ bool holds_too_much(std::string_view message) {
 
 }  // namespace
 
+bool take_interactive(Value& parameters) {
+    auto* const members = parameters.as_object();
+    const auto* given = parameters.find(kInteractive);
+    const auto flag = given ? given->as_bool() : std::nullopt;
+    if (!members || !flag)
+        return false;
+    std::erase_if(*members, [](const Value::Member& member) { return member.key == kInteractive; });
+    return *flag;
+}
+
 Result<Call> call_from(std::string_view message) {
     if (holds_too_much(message))
         return Error{ErrorCode::Malformed, "over 4096 values in one call"};
@@ -94,6 +104,7 @@ Result<Call> call_from(std::string_view message) {
         call.parameters = std::move(members.parameters);
     else if (!members.parameters.is_null())
         return Error{ErrorCode::Malformed, "parameters: expected object"};
+    call.may_be_asked = take_interactive(call.parameters);
     return call;
 }
 

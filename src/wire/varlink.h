@@ -40,10 +40,20 @@ struct Call {
     Value parameters = Value{Value::Object{}};
     bool more = false;    ///< the caller accepts several replies
     bool oneway = false;  ///< the caller does not want a reply
+    /// polkit may ask the caller's user for a password; see take_interactive()
+    bool may_be_asked = false;
 };
 
-/// Parses a call. Ignores members that Varlink does not define. Errors: Malformed, with the reason;
-/// also for more than kMaxValues values.
+/// The parameter with which a caller allows polkit to ask for a password, as in systemd's services.
+/// Source: systemd, src/shared/bus-polkit.h, VARLINK_DISPATCH_POLKIT_FIELD.
+constexpr const char* kInteractive = "allowInteractiveAuthentication";
+/// Removes that parameter and returns its value. A value that is not a boolean stays: a method that
+/// reads its parameters strictly refuses it.
+bool take_interactive(Value& parameters);
+
+/// Parses a call. Ignores members that Varlink does not define. kInteractive is not among the
+/// parameters of the result. Errors: Malformed, with the reason; also for more than kMaxValues
+/// values.
 Result<Call> call_from(std::string_view message);
 
 /// Splits a stream of bytes into messages.

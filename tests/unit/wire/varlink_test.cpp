@@ -44,6 +44,21 @@ TEST(CallFrom, ReadsACall) {
     EXPECT_TRUE(call_from(R"({"method":"a.B","parameters":null})")->parameters.is_object());
 }
 
+TEST(CallFrom, TakesThePermissionToAskForAPasswordOutOfTheParameters) {
+    const auto call = [](const std::string& parameters) {
+        return call_from(R"({"method":"a.B","parameters":)" + parameters + "}").value();
+    };
+    const auto allowed = call(R"({"x":1,"allowInteractiveAuthentication":true,"y":2})");
+    EXPECT_TRUE(allowed.may_be_asked);
+    EXPECT_EQ(json_line(allowed.parameters), R"({"x":1,"y":2})");
+    const auto forbidden = call(R"({"allowInteractiveAuthentication":false})");
+    EXPECT_FALSE(forbidden.may_be_asked);
+    EXPECT_EQ(json_line(forbidden.parameters), "{}");
+    const auto invalid = call(R"({"allowInteractiveAuthentication":1})");
+    EXPECT_FALSE(invalid.may_be_asked);
+    EXPECT_EQ(json_line(invalid.parameters), R"({"allowInteractiveAuthentication":1})");
+}
+
 TEST(CallFrom, RefusesWhatIsNone) {
     for (const auto* text : {"", "1", "[]", "{}", R"({"method":1})", R"({"method":"a","more":1})",
                              R"({"method":"a","parameters":[]})", R"({"method":"a"} {})"})
