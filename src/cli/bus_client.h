@@ -1,33 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <sys/types.h>
-
 #include "base/event_loop.h"
 #include "cli/client.h"
+#include "cli/polkit_agent.h"
 #include "wire/daemon_client.h"
 
 namespace gpuprobe::inline cli {
-
-/// Asks for passwords on this terminal while polkit needs one, as systemctl does. It runs polkit's
-/// pkttyagent, if that is installed. --fallback leaves the job to another agent that the session
-/// has.
-class PolkitAgent {
-public:
-    /// Whether a password could be asked for and may be needed: standard input and standard error
-    /// are terminals, and the user is not root.
-    static bool somebody_is_there();
-
-    /// Starts the agent and waits until it is registered or has failed. Does nothing without a user
-    /// at the terminal.
-    PolkitAgent();
-    ~PolkitAgent();
-    PolkitAgent(const PolkitAgent&) = delete;
-    PolkitAgent& operator=(const PolkitAgent&) = delete;
-
-private:
-    pid_t pid_ = -1;
-};
 
 /// A client of the daemon on D-Bus.
 class BusClient final : public Client {
