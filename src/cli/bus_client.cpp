@@ -108,7 +108,7 @@ Status BusClient::capture(const std::string&, engine::Redaction*) {
     return Error{ErrorCode::InvalidRequest, "capture: only --direct can write one"};
 }
 
-Result<MethodAnswer> BusClient::call(const MethodCall&) {
+Result<MethodAnswer> BusClient::call(const MethodCall&, const HearAnswer&) {
     return Error{ErrorCode::InvalidRequest,
                  "call: a bus has methods of its own; this asks the socket, or --direct"};
 }

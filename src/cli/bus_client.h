@@ -34,7 +34,8 @@ public:
     Status refresh_memory(Gpu& gpu) override;
     Status watch(const std::function<void()>& changed) override;
     Status capture(const std::string& folder, engine::Redaction* mask) override;
-    [[nodiscard]] Result<MethodAnswer> call(const MethodCall& call) override;
+    [[nodiscard]] Result<MethodAnswer> call(const MethodCall& call,
+                                            const HearAnswer& heard_before) override;
     [[nodiscard]] ClientInfo info() override;
 
 private:

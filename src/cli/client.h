@@ -87,9 +87,12 @@ public:
     /// InvalidRequest if the folder is not empty or if this client is a daemon's; Io,
     /// PermissionDenied.
     virtual Status capture(const std::string& folder, engine::Redaction* mask) = 0;
-    /// Calls a method of org.gpuprobe and returns its last answer. An error reply is returned as an
-    /// answer. Errors: Unavailable; InvalidRequest if the client uses a bus.
-    [[nodiscard]] virtual Result<MethodAnswer> call(const MethodCall& call) = 0;
+    /// Calls a method of org.gpuprobe or org.varlink.service and returns its last answer. An error
+    /// reply is an answer too. `heard_before`: gets the answers before the last one, such as the
+    /// progress of Probe. Errors: Unavailable, TooLarge, Internal for a malformed reply, Cancelled
+    /// on an interrupt; InvalidRequest if the client uses a bus.
+    [[nodiscard]] virtual Result<MethodAnswer> call(const MethodCall& call,
+                                                    const HearAnswer& heard_before = {}) = 0;
     [[nodiscard]] virtual ClientInfo info() = 0;
 };
 

@@ -211,21 +211,25 @@ Status DirectClient::capture(const std::string& folder, engine::Redaction* mask)
     return engine_->capture(folder, mask);
 }
 
-Result<MethodAnswer> DirectClient::call(const MethodCall& call) {
+Result<MethodAnswer> DirectClient::call(const MethodCall& call, const HearAnswer& heard_before) {
     // Methods about the current moment need fresh facts first, as in the daemon.
     if (traits_of(call).value_or(MethodTraits{}).is_of_now)
         TRY(renew());
     // `seen_json` returns a reference, so the text must outlive the call.
     const std::string json = engine_->report_json();
+    auto asked = call;
+    asked.wants_more = static_cast<bool>(heard_before);
     std::optional<MethodAnswer> last;
-    answer(call,
+    answer(asked,
            {.engine = *engine_,
             .files = *files_,
             .seen = engine_->report(),
             .seen_json = [&json]() -> const std::string& { return json; }},
-           [&last](const MethodAnswer& answer) {
+           [&last, &heard_before](const MethodAnswer& answer) {
                if (!answer.continues)
                    last = answer;
+               else if (heard_before)
+                   heard_before(answer);
            });
     TRY(turn_until([&last] { return last.has_value(); }));
     return *last;

@@ -57,7 +57,8 @@ public:
     Result<std::uint32_t> clear_quarantine(const Value& filter) override;
     Status watch(const std::function<void()>& changed) override;
     Status capture(const std::string& folder, engine::Redaction* mask) override;
-    [[nodiscard]] Result<MethodAnswer> call(const MethodCall& call) override;
+    [[nodiscard]] Result<MethodAnswer> call(const MethodCall& call,
+                                            const HearAnswer& heard_before) override;
     [[nodiscard]] ClientInfo info() override;
 
 private:

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <exception>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -65,6 +66,13 @@ Result<T> record_in(const Value& document) {
     return of_answer(record_from<T>(document));
 }
 
+/// Passes an answer on to the HearAnswer at `context`. Called by the client library, which is
+/// written in C, so no exception may leave it: an answer that can't be shown is left out.
+void pass_on(void* context, const char* json) noexcept try {
+    (*static_cast<const HearAnswer*>(context))({.document = json, .continues = true});
+} catch (const std::exception&) {
+}
+
 /// Parameters with a single member.
 Value with(const char* key, Value value) {
     Value parameters{Value::Object{}};
@@ -85,10 +93,12 @@ Result<std::unique_ptr<Client>> SocketClient::open(const std::optional<std::stri
     return std::unique_ptr<Client>{new SocketClient{std::move(client)}};
 }
 
-Result<MethodAnswer> SocketClient::call(const MethodCall& call) {
+Result<MethodAnswer> SocketClient::call(const MethodCall& call, const HearAnswer& heard_before) {
     char* json = nullptr;
-    const int code = ::gpuprobe_call(client_.get(), call.method.c_str(),
-                                     json_line(call.parameters).c_str(), &json);
+    auto heard = heard_before;
+    const int code =
+        ::gpuprobe_call_more(client_.get(), call.method.c_str(), json_line(call.parameters).c_str(),
+                             heard ? pass_on : nullptr, &heard, &json);
     const Text text{json};
     if (!text)
         return failure_of_code(code);
@@ -100,8 +110,10 @@ Result<MethodAnswer> SocketClient::call(const MethodCall& call) {
     return MethodAnswer{.error = name ? *name : "", .document = json_line(failure.at("error"))};
 }
 
-Result<Value> SocketClient::ask(const char* method, const Value& parameters) {
-    const auto answer = TRY(call({.method = method, .parameters = parameters}));
+Result<Value> SocketClient::ask(const char* method,
+                                const Value& parameters,
+                                const HearAnswer& heard_before) {
+    const auto answer = TRY(call({.method = method, .parameters = parameters}, heard_before));
     auto document = TRY(answer_from(answer.document));
     if (!answer.error.empty())
         return error_from(document);
@@ -159,17 +171,21 @@ Result<std::vector<std::string>> SocketClient::manifests() {
     return TRY(record_in<ManifestList>(document)).manifests;
 }
 
-Status SocketClient::probe(const ProbeRequest& order, const std::function<void(double)>&) {
+Status SocketClient::probe(const ProbeRequest& order, const std::function<void(double)>& progress) {
     Value parameters{Value::Object{}};
     parameters["gpus"] = to_value(order.gpus);
     parameters["apis"] = to_value(order.apis);
     parameters["stage"] = order.stage;
     parameters["allow_wake"] = order.allow_wake;
     parameters["force"] = order.force;
-    // The client library passes no progress on.
     const std::chrono::milliseconds patience = kProbePatience;
     ::gpuprobe_set_timeout(client_.get(), static_cast<int>(patience.count()));
-    TRY(ask("Probe", parameters));
+    TRY(ask("Probe", parameters, [&progress](const MethodAnswer& answer) {
+        const auto document = parse_json(answer.document, kMaxReport);
+        const auto share = document ? document->at("progress").as_double() : std::nullopt;
+        if (share)
+            progress(*share);
+    }));
     return Done{};
 }
 

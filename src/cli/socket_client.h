@@ -35,14 +35,17 @@ public:
     Result<std::uint32_t> clear_quarantine(const Value& filter) override;
     Status watch(const std::function<void()>& changed) override;
     Status capture(const std::string& folder, engine::Redaction* mask) override;
-    [[nodiscard]] Result<MethodAnswer> call(const MethodCall& call) override;
+    [[nodiscard]] Result<MethodAnswer> call(const MethodCall& call,
+                                            const HearAnswer& heard_before) override;
     [[nodiscard]] ClientInfo info() override;
 
 private:
     using Handle = CHandle<::gpuprobe_client, ::gpuprobe_close>;
     explicit SocketClient(Handle client) : client_{std::move(client)} {}
     /// Calls a method and returns its document. An error reply becomes an Error.
-    Result<Value> ask(const char* method, const Value& parameters);
+    Result<Value> ask(const char* method,
+                      const Value& parameters,
+                      const HearAnswer& heard_before = {});
 
     Handle client_;
 };
