@@ -2,22 +2,30 @@
 #include "cli/socket_client.h"
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <exception>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <poll.h>
 
 #include "base/value.h"
 #include "calls/documents.h"
+#include "cli/polkit_agent.h"
 #include "engine/live_memory.h"
 #include "wire/varlink.h"
 
 namespace gpuprobe::inline cli {
 namespace {
 
+constexpr std::chrono::milliseconds kCallPatience = std::chrono::seconds{25};
 /// A probe takes much longer than other calls: several drivers, each with a timeout.
-constexpr auto kProbePatience = std::chrono::minutes{5};
+constexpr std::chrono::milliseconds kProbePatience = std::chrono::minutes{5};
+/// Longer than the time that the daemon gives polkit to get a password.
+constexpr std::chrono::milliseconds kPatienceWithPeople = std::chrono::minutes{3};
+constexpr std::string_view kProbe = "org.gpuprobe.Probe";
 
 using Text = CHandle<char, ::gpuprobe_free>;
 
@@ -66,6 +74,24 @@ Result<T> record_in(const Value& document) {
     return of_answer(record_from<T>(document));
 }
 
+/// Whether the daemon may have to ask polkit before it does this. Not from traits_of(): the small
+/// gpuprobectl does not link the methods.
+bool may_need_permission(const MethodCall& call) {
+    const auto has = [&call](const char* key) { return call.parameters.at(key).as_bool() == true; };
+    if (call.method == kProbe)
+        return has("allow_wake") || has("force");
+    return call.method == "org.gpuprobe.SetOverride" ||
+           call.method == "org.gpuprobe.ClearOverride" ||
+           call.method == "org.gpuprobe.ClearQuarantine";
+}
+
+/// How long to wait for the answer. `may_be_asked`: polkit may ask the user for a password first.
+std::chrono::milliseconds patience_for(const MethodCall& call, bool may_be_asked) {
+    if (call.method == kProbe)
+        return kProbePatience;
+    return may_be_asked ? kPatienceWithPeople : kCallPatience;
+}
+
 /// Passes an answer on to the HearAnswer at `context`. Called by the client library, which is
 /// written in C, so no exception may leave it: an answer that can't be shown is left out.
 void pass_on(void* context, const char* json) noexcept try {
@@ -94,10 +120,19 @@ Result<std::unique_ptr<Client>> SocketClient::open(const std::optional<std::stri
 }
 
 Result<MethodAnswer> SocketClient::call(const MethodCall& call, const HearAnswer& heard_before) {
+    auto parameters = call.parameters;
+    std::optional<PolkitAgent> agent;  // until the answer
+    const bool may_be_asked = may_need_permission(call) && PolkitAgent::somebody_is_there();
+    if (may_be_asked) {
+        parameters[varlink::kInteractive] = true;
+        agent.emplace();
+    }
+    const auto patience = patience_for(call, may_be_asked);
+    ::gpuprobe_set_timeout(client_.get(), static_cast<int>(patience.count()));
     char* json = nullptr;
     auto heard = heard_before;
     const int code =
-        ::gpuprobe_call_more(client_.get(), call.method.c_str(), json_line(call.parameters).c_str(),
+        ::gpuprobe_call_more(client_.get(), call.method.c_str(), json_line(parameters).c_str(),
                              heard ? pass_on : nullptr, &heard, &json);
     const Text text{json};
     if (!text)
@@ -113,7 +148,10 @@ Result<MethodAnswer> SocketClient::call(const MethodCall& call, const HearAnswer
 Result<Value> SocketClient::ask(const char* method,
                                 const Value& parameters,
                                 const HearAnswer& heard_before) {
-    const auto answer = TRY(call({.method = method, .parameters = parameters}, heard_before));
+    const bool has_interface = std::string_view{method}.find('.') != std::string_view::npos;
+    const MethodCall asked{.method = (has_interface ? "" : std::string{kInterface} + ".") + method,
+                           .parameters = parameters};
+    const auto answer = TRY(call(asked, heard_before));
     auto document = TRY(answer_from(answer.document));
     if (!answer.error.empty())
         return error_from(document);
@@ -140,7 +178,7 @@ Result<Report> SocketClient::gpus() {
 Result<Decision> SocketClient::select(const std::string& application, const Value& request) {
     auto parameters = with("application", application);
     parameters["request"] = request;
-    const auto answer = TRY(call({.method = "Select", .parameters = parameters}));
+    const auto answer = TRY(call({.method = "org.gpuprobe.Select", .parameters = parameters}, {}));
     auto document = TRY(answer_from(answer.document));
     if (answer.error.empty())
         return record_in<Decision>(document);
@@ -178,8 +216,6 @@ Status SocketClient::probe(const ProbeRequest& order, const std::function<void(d
     parameters["stage"] = order.stage;
     parameters["allow_wake"] = order.allow_wake;
     parameters["force"] = order.force;
-    const std::chrono::milliseconds patience = kProbePatience;
-    ::gpuprobe_set_timeout(client_.get(), static_cast<int>(patience.count()));
     TRY(ask("Probe", parameters, [&progress](const MethodAnswer& answer) {
         const auto document = parse_json(answer.document, kMaxReport);
         const auto share = document ? document->at("progress").as_double() : std::nullopt;

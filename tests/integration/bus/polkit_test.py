@@ -113,7 +113,7 @@ class Polkit(BusCase):
         master, slave = pty.openpty()
         os.fchown(slave, NOBODY, -1)
         done = subprocess.Popen(
-            [BIN / "gpuprobectl", f"--bus={self.bus.address}", "override", "set", "default", "--strict"],
+            [BIN / "gpuprobectl", f"--socket={self.folder}/org.gpuprobe", "override", "set", "default", "--strict"],
             stdin=slave if terminal else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=slave, text=True,
             user=NOBODY, group=NOBODY, extra_groups=[], env={"DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"})
         os.close(slave)
