@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of gpuprobectl share: a private bus with a fake daemon, runs with and without a terminal, golden files."""
+"""What the tests of gpuprobectl share: a fake daemon, runs with and without a terminal, golden files."""
 import fcntl
 import json
 import os
@@ -16,7 +16,6 @@ BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 DATA = SOURCE / "tests/data/cli"
 CTL = str(BIN / "gpuprobectl")
-NOWHERE = "unix:path=/nonexistent/bus"
 
 
 def environment(**more):
@@ -27,8 +26,6 @@ def environment(**more):
         "LANG": "C.UTF-8",
         "TZ": "UTC",
         "TERM": "xterm",
-        "DBUS_SYSTEM_BUS_ADDRESS": NOWHERE,
-        "DBUS_SESSION_BUS_ADDRESS": NOWHERE,
         "GPUPROBE_SOCKET": "/nonexistent/socket",
         "GPUPROBE_PAGER": "",
         **more,
@@ -65,51 +62,28 @@ def run_in_terminal(columns, *words, program=CTL, **more):
     return child.wait(timeout=60), output.decode().replace("\r\n", "\n")
 
 
-class Bus:
-    """A private bus; daemons are started on it by the tests."""
+class FakeDaemon:
+    """Answers on its socket with what these files say (fake_daemon.py)."""
 
-    def __init__(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="gpuprobe-cli-")
-        config = pathlib.Path(self.folder.name) / "bus.conf"
-        config.write_text(
-            '<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" '
-            '"http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd"><busconfig><type>session</type>'
-            f"<listen>unix:path={self.folder.name}/bus</listen><servicedir>{self.folder.name}</servicedir>"
-            '<policy context="default"><allow send_destination="*"/><allow receive_sender="*"/><allow own="*"/></policy></busconfig>',
-            encoding="utf-8",
-        )
-        self.daemon = subprocess.Popen(
-            ["dbus-daemon", f"--config-file={config}", "--nofork", "--print-address"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self.address = self.daemon.stdout.readline().strip()
-
-    def starts(self, command):
-        """From now on the bus starts the daemon by this command, as /usr/share/dbus-1/system-services would."""
-        service = f"[D-BUS Service]\nName=org.gpuprobe.GpuProbe1\nExec={command}\n"
-        pathlib.Path(self.folder.name, "org.gpuprobe.GpuProbe1.service").write_text(service, encoding="utf-8")
-        reload = [f"--address={self.address}", "call", "org.freedesktop.DBus", "/org/freedesktop/DBus"]
-        subprocess.run(["busctl", *reload, "org.freedesktop.DBus", "ReloadConfig"], check=True)
-
-    def start_fake(self, *files):
-        fake = subprocess.Popen(
+    def __init__(self, path, *files):
+        self.process = subprocess.Popen(
             ["/usr/bin/python3", str(pathlib.Path(__file__).with_name("fake_daemon.py")), *map(str, files)],
-            env={**os.environ, "FAKE_BUS": self.address},
+            env={**os.environ, "FAKE_SOCKET": path},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
-        if fake.stdout.readline() != "ready\n":
+        if self.process.stdout.readline() != "ready\n":
             raise RuntimeError("the fake daemon did not start")
-        return fake
 
-    def close(self):
-        self.daemon.terminate()
-        self.daemon.wait()
-        self.daemon.stdout.close()
-        self.folder.cleanup()
+    def tell(self, command):
+        self.process.stdin.write(f"{command}\n")
+        self.process.stdin.flush()
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=10)
+        self.process.stdout.close()
 
 
 class WithDaemon(unittest.TestCase):
@@ -121,22 +95,17 @@ class WithDaemon(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        cls.bus = Bus()
-        cls.addClassCleanup(cls.bus.close)
-        cls.fake = cls.bus.start_fake(DATA / f"{cls.report}.report.json", DATA / f"{cls.decision}.decision.json")
-        cls.addClassCleanup(cls.stop_fake)
-
-    @classmethod
-    def stop_fake(cls):
-        cls.fake.stdin.close()
-        cls.fake.wait(timeout=10)
-        cls.fake.stdout.close()
+        folder = tempfile.TemporaryDirectory(prefix="gpuprobe-cli-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.socket = f"{folder.name}/socket"
+        cls.fake = FakeDaemon(cls.socket, DATA / f"{cls.report}.report.json", DATA / f"{cls.decision}.decision.json")
+        cls.addClassCleanup(cls.fake.stop)
 
     def ask(self, *words, **more):
-        return run("--bus=" + self.bus.address, *words, **more)
+        return run("--socket=" + self.socket, *words, **more)
 
     def show(self, columns, *words, **more):
-        return run_in_terminal(columns, "--bus=" + self.bus.address, *words, **more)
+        return run_in_terminal(columns, "--socket=" + self.socket, *words, **more)
 
     def document(self, *words):
         done = self.ask("-j", *words)

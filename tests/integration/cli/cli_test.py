@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
-from cli_case import CTL, DATA, NOWHERE, SOURCE, Bus, WithDaemon, environment, run
+from cli_case import CTL, DATA, SOURCE, FakeDaemon, WithDaemon, environment, run
 
 
 class Texts(WithDaemon):
@@ -47,7 +47,7 @@ class Texts(WithDaemon):
 
     def test_version_names_both(self):
         done = self.ask("version")
-        self.assertRegex(done.stdout, r"^gpuprobectl [\d.]+\ngpuprobed 0\.1\.0 \(select, probe\)\n$")
+        self.assertRegex(done.stdout, r"^gpuprobectl [\d.]+\ngpuprobed 0\.1\.0\n$")
 
     def test_quiet_select_prints_the_backend_alone(self):
         self.assertEqual(self.ask("-q", "select").stdout, "cuda\n")
@@ -198,15 +198,13 @@ class EnvironmentOfAGpu(WithDaemon):
     def test_what_could_be_both_is_an_error_that_names_both(self):
         report = json.loads((DATA / "laptop.report.json").read_text())
         report["gpus"][0]["name"] = "The default card"
-        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            json.dump(report, file)
-            file.flush()
-            bus = Bus()
-            self.addCleanup(bus.close)
-            fake = bus.start_fake(file.name, DATA / "laptop.decision.json")
-            self.addCleanup(lambda: (fake.stdin.close(), fake.wait(), fake.stdout.close()))
-            both = run("--bus=" + bus.address, "env", "default")
-            application = run("--bus=" + bus.address, "env", "default", "--gpu=0")
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "report.json")
+            file.write_text(json.dumps(report), encoding="utf-8")
+            fake = FakeDaemon(f"{folder}/socket", file, DATA / "laptop.decision.json")
+            both = run(f"--socket={folder}/socket", "env", "default")
+            application = run(f"--socket={folder}/socket", "env", "default", "--gpu=0")
+            fake.stop()
         self.assertEqual((both.returncode, both.stdout), (2, ""))
         self.assertIn("'default' is an application and could mean pci:0000:01:00.0 (The default card)", both.stderr)
         self.assertEqual(application.returncode, 0, application.stderr)
@@ -278,35 +276,22 @@ class EmptyNames(unittest.TestCase):
 
 
 class NoDaemon(unittest.TestCase):
-    def test_named_bus_without_daemon_ends_with_4(self):
-        bus = Bus()
-        self.addCleanup(bus.close)
+    def test_a_named_socket_without_a_daemon_ends_with_4(self):
         for verb in ("status", "select", "version"):
-            done = run("--bus=" + bus.address, verb)
+            done = run("--socket=/nonexistent", verb)
             self.assertEqual((done.returncode, done.stdout), (4, ""), verb)
             self.assertIn("gpuprobectl: ", done.stderr)
-
-    def test_named_bus_that_is_not_there_ends_with_4(self):
-        done = run("-j", "--bus=" + NOWHERE)
+        done = run("-j", "--socket=/nonexistent")
         self.assertEqual(done.returncode, 4)
         self.assertEqual(json.loads(done.stdout)["error"]["name"].split(".")[-1], "Unavailable")
 
-    def test_without_a_bus_the_machine_is_asked_and_one_line_says_so(self):
+    def test_without_a_daemon_the_machine_is_asked_and_one_line_says_so(self):
         done = run("list", "--worker=/bin/false", "--no-cache")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(
             done.stderr.splitlines()[0],
             "gpuprobectl: no daemon answers on the system bus; asking the machine directly",
         )
-
-    def test_a_daemon_that_cannot_be_started_is_no_daemon(self):
-        for command in ("/bin/false", "/nonexistent/gpuprobed"):
-            bus = Bus()
-            self.addCleanup(bus.close)
-            bus.starts(command)
-            done = run("list", "--worker=/bin/false", "--no-cache", DBUS_SYSTEM_BUS_ADDRESS=bus.address)
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertIn("asking the machine directly", done.stderr, command)
 
     def test_quiet_keeps_the_remark_back(self):
         self.assertEqual(run("-q", "list", "--worker=/bin/false", "--no-cache").stderr, "")
@@ -399,34 +384,27 @@ class Pager(WithDaemon):
 
 class Monitor(WithDaemon):
     def test_waits_for_a_daemon_that_restarts(self):
-        bus = Bus()
-        self.addCleanup(bus.close)
-
-        def start(name):
-            fake = bus.start_fake(DATA / f"{name}.report.json", DATA / "laptop.decision.json")
-            self.addCleanup(fake.stdout.close)
-            self.addCleanup(fake.wait, timeout=10)
-            self.addCleanup(fake.stdin.close)
-            return fake
-        first = start("laptop")
-        watcher = subprocess.Popen([CTL, "--bus=" + bus.address, "monitor"], env=environment(), stdout=subprocess.PIPE,
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = f"{folder.name}/socket"
+        first = FakeDaemon(path, DATA / "laptop.report.json", DATA / "laptop.decision.json")
+        watcher = subprocess.Popen([CTL, "--socket=" + path, "monitor"], env=environment(), stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True)
         self.addCleanup(watcher.stdout.close)
         self.addCleanup(watcher.stderr.close)
         self.addCleanup(watcher.kill)
         self.assertIn("watching 2 GPUs", watcher.stderr.readline())
-        first.stdin.write("leave\n")
-        first.stdin.flush()
-        first.wait(timeout=10)
+        first.stop()
         self.assertIn("waiting for it to come back", watcher.stderr.readline())
-        start("undocked")
+        second = FakeDaemon(path, DATA / "undocked.report.json", DATA / "laptop.decision.json")
+        self.addCleanup(second.stop)
         self.assertIn("pci:0000:01:00.0", watcher.stdout.readline())
         watcher.send_signal(signal.SIGINT)
         watcher.wait(timeout=10)
 
     def test_tells_of_a_gpu_that_leaves_and_of_the_end(self):
         watcher = subprocess.Popen(
-            [CTL, "--bus=" + self.bus.address, "-j", "--patience=1", "monitor"],
+            [CTL, "--socket=" + self.socket, "-j", "--patience=1", "monitor"],
             env=environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -440,15 +418,13 @@ class Monitor(WithDaemon):
         for turn in range(100):
             name = "laptop" if changed else "undocked"
             changed = not changed
-            self.fake.stdin.write(f"{DATA}/{name}.report.json\n")
-            self.fake.stdin.flush()
+            self.fake.tell(f"{DATA}/{name}.report.json")
             if select.select([watcher.stdout], [], [], 0.2)[0]:
                 events.append(json.loads(watcher.stdout.readline()))
                 break
         self.assertIn(events[0]["event"], ("gpu-removed", "gpu-added"))
         self.assertEqual(events[0]["gpu"], "pci:0000:01:00.0")
-        self.fake.stdin.write("leave\n")
-        self.fake.stdin.flush()
+        self.fake.tell("leave")
         rest, _ = watcher.communicate(timeout=10)
         self.assertEqual(watcher.returncode, 4)
         last = json.loads(rest.splitlines()[-1])

@@ -30,11 +30,11 @@ def verbs_and_options():
 
 
 class Shell(WithDaemon):
-    """The built program is in the path, and its daemon on the system bus."""
+    """The built program is in the path, and its daemon on the usual socket."""
 
     def run_shell(self, shell, script, **more):
         settings = environment(
-            PATH=f"{BIN}:/usr/bin:/bin", DBUS_SYSTEM_BUS_ADDRESS=self.bus.address, HOME=self.home.name, **more
+            PATH=f"{BIN}:/usr/bin:/bin", GPUPROBE_SOCKET=self.socket, HOME=self.home.name, **more
         )
         done = subprocess.run([*shell, script], env=settings, capture_output=True, text=True, check=True, timeout=60)
         self.assertEqual(done.stderr, "")
@@ -80,7 +80,7 @@ class BashCompletion(Shell):
         self.assertIn("--explain", self.complete("select", "--ex"))
         self.assertEqual(self.complete("list", "--ex"), [])
         self.assertEqual(self.complete("--json", "=", "p"), ["pretty"])
-        self.assertEqual(self.complete("--bus", "=", "se"), ["session"])
+        self.assertEqual(self.complete("--color", "=", "al"), ["always"])
         self.assertEqual(self.complete("select", "tsuku", "--backend", "=", "vu"), ["vulkan"])
 
     def test_completes_files(self):
@@ -138,7 +138,7 @@ class TheProgramOffers(Shell):
     """Whatever the help names is offered in its place, and nowhere else."""
 
     def offered(self, *words):
-        done = run("complete", *words, DBUS_SYSTEM_BUS_ADDRESS=self.bus.address)
+        done = run("complete", *words, GPUPROBE_SOCKET=self.socket)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return [line.split("\t")[0] for line in done.stdout.splitlines()]
 
@@ -164,9 +164,9 @@ class TheProgramOffers(Shell):
     def test_waits_for_no_daemon_that_does_not_answer(self):
         with tempfile.TemporaryDirectory() as folder:
             silent = socket.socket(socket.AF_UNIX)
-            silent.bind(folder + "/bus")
+            silent.bind(folder + "/socket")
             silent.listen()
-            done = run("complete", "env", "ts", DBUS_SYSTEM_BUS_ADDRESS=f"unix:path={folder}/bus")
+            done = run("complete", "env", "ts", GPUPROBE_SOCKET=f"{folder}/socket")
             silent.close()
         self.assertEqual((done.returncode, done.stdout.split("\t")[0]), (0, "tsuku"))
 

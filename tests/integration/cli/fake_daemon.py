@@ -1,153 +1,122 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon whose answers a test decides: owns org.gpuprobe.GpuProbe1 on the bus of $FAKE_BUS.
+"""A daemon whose answers a test decides: it serves org.gpuprobe on the socket $FAKE_SOCKET.
 
 Usage: fake_daemon.py REPORT.json [DECISION.json]
 
-With $FAKE_FREE each GPU answers GetMemory with so many free bytes; without it there are no GPU objects.
+With $FAKE_FREE each GPU answers GetMemory with so many free bytes; without it there is no such GPU.
 
-It prints "ready" when it owns its name. On standard input it takes one command per line: the path of
-another report to serve from then on (with the signals that a daemon sends), or "leave".
+It prints "ready" when it listens. On standard input it takes one command per line: the path of another report to serve
+from then on, of which subscribers are told, or "leave".
 """
 import json
 import os
-import re
+import socket
 import sys
+import threading
 
-import dbus
-import dbus.mainloop.glib
-import dbus.service
-from gi.repository import GLib
-
-NAME = "org.gpuprobe.GpuProbe1"
-ROOT = "/org/gpuprobe/GpuProbe1"
-MANAGER = NAME + ".Manager"
-PROPERTIES = "org.freedesktop.DBus.Properties"
+NOTHING = {"application": "default", "backend": None, "gpus": [], "environment": {}, "decision": "", "candidates": []}
 
 
-def path_of(gpu_id):
-    return ROOT + "/gpu/" + re.sub("[^A-Za-z0-9]", "_", gpu_id)
+class Refusal(Exception):
+    def __init__(self, kind, message, **more):
+        super().__init__(message)
+        self.name = f"org.gpuprobe.{kind}"
+        self.document = {"name": f"org.gpuprobe.GpuProbe1.Error.{kind}", "message": message, "candidates": [], **more}
 
 
-def variants(members):
-    return dbus.Dictionary(members, signature="sv")
-
-
-class Refusal(dbus.DBusException):
-    def __init__(self, kind, message):
-        super().__init__(message, name=f"{NAME}.Error.{kind}")
-
-
-class Manager(dbus.service.Object):
-    def __init__(self, bus, report, decision):
-        super().__init__(bus, ROOT)
+class Daemon:
+    def __init__(self, path, report, decision):
         self.report = report
         self.decision = decision
+        self.subscribers = []
+        self.lock = threading.Lock()
+        if os.path.exists(path):
+            os.unlink(path)  # of one that has left
+        self.listening = socket.socket(socket.AF_UNIX)
+        self.listening.bind(path)
+        self.listening.listen()
+        threading.Thread(target=self.accept, daemon=True).start()
 
-    def properties(self):
-        return variants(
-            {
-                "Version": "0.1.0",
-                "Features": dbus.Array(["select", "probe"], signature="s"),
-                "Generation": dbus.UInt64(self.report["generation"]),
-                "State": self.report["state"],
-                "DefaultGpu": dbus.ObjectPath("/"),
-            }
-        )
+    def accept(self):
+        while True:
+            connection, _ = self.listening.accept()
+            threading.Thread(target=self.answer_all, args=(connection,), daemon=True).start()
 
-    @dbus.service.method(PROPERTIES, in_signature="s", out_signature="a{sv}")
-    def GetAll(self, _interface):
-        return self.properties()
+    def answer_all(self, connection):
+        received = b""
+        while block := connection.recv(65536):
+            *calls, received = (received + block).split(b"\0")
+            for call in calls:
+                self.answer(connection, json.loads(call))
 
-    @dbus.service.method("org.freedesktop.DBus.ObjectManager", out_signature="a{oa{sa{sv}}}")
-    def GetManagedObjects(self):
-        return dbus.Dictionary(
-            {path_of(gpu["id"]): {NAME + ".Gpu": variants({"Id": gpu["id"]})} for gpu in self.report["gpus"]},
-            signature="oa{sa{sv}}",
-        )
+    def send(self, connection, document, **members):
+        connection.sendall(json.dumps({"parameters": document, **members}).encode() + b"\0")
 
-    @dbus.service.method(MANAGER, out_signature="h")
-    def DescribeFd(self):
-        file = os.memfd_create("report", os.MFD_CLOEXEC)
-        os.write(file, json.dumps(self.report).encode())
-        descriptor = dbus.types.UnixFd(file)
-        os.close(file)
-        return descriptor
+    def answer(self, connection, call):
+        method = call["method"].rsplit(".", 1)[1]
+        if method == "Subscribe":
+            with self.lock:
+                self.subscribers.append(connection)
+                return self.send(connection, self.change(), continues=True)
+        if method == "Probe" and call.get("more"):
+            self.send(connection, {"progress": 0.5, "generation": None, "probes": None}, continues=True)
+        try:
+            return self.send(connection, getattr(self, method)(call.get("parameters", {})))
+        except Refusal as refusal:
+            return self.send(connection, refusal.document, error=refusal.name)
+        except AttributeError:
+            return self.send(connection, {"method": call["method"]}, error="org.varlink.service.MethodNotFound")
 
-    @dbus.service.method(MANAGER, out_signature="as")
-    def ListApplications(self):
-        return ["default", "tsuku"]
-
-    @dbus.service.method(MANAGER, in_signature="sa{sv}", out_signature="a{sv}")
-    def SelectBackend(self, application, request):
-        if application not in ("default", "tsuku"):
-            raise Refusal("UnknownApplication", f"no application '{application}'; did you mean 'default'?")
-        if "built" in request and "nonsense" in request["built"]:
-            raise Refusal("InvalidRequest", "request: built: nonsense: no such backend")
-        explains = request.get("explain", False)
-        if self.decision["backend"] is None and not explains:
-            raise Refusal("NoMatch", "nothing matches")
-        return self.answer(explains)
-
-    def answer(self, explains):
-        decision = self.decision
-        candidates = dbus.Array([self.candidate(each) for each in decision["candidates"]], signature="a{sv}")
-        return variants(
-            {
-                "Backend": decision["backend"] or "",
-                "Gpus": dbus.Array([path_of(gpu) for gpu in decision["gpus"]], signature="o"),
-                "Environment": dbus.Dictionary(decision["environment"], signature="ss"),
-                "Decision": decision["decision"],
-                "Generation": dbus.UInt64(self.report["generation"]),
-                **({"Candidates": candidates} if explains else {}),
-            }
-        )
-
-    def reason(self, reason):
-        detail = {key: dbus.Int64(fact) if isinstance(fact, int) else fact for key, fact in reason["detail"].items()}
-        return variants({"Code": reason["code"], "Text": reason["code"], "Detail": variants(detail)})
-
-    def candidate(self, candidate):
-        members = {
-            "Backend": candidate["backend"],
-            "Verdict": candidate["verdict"],
-            "Reasons": dbus.Array([self.reason(each) for each in candidate["reasons"]], signature="a{sv}"),
-        }
-        if candidate.get("environment"):
-            members["Environment"] = dbus.Dictionary(candidate["environment"], signature="ss")
-        if candidate["gpu"]:
-            members["Gpu"] = dbus.ObjectPath(path_of(candidate["gpu"]))
-        return variants(members)
-
-    @dbus.service.method(MANAGER, in_signature="aoasa{sv}", out_signature="a{sv}")
-    def Probe(self, gpus, apis, options):
-        if "level_zero_sysman" in apis:  # stands for what only an administrator may do
-            raise Refusal("NotAuthorized", "not for you")
-        return variants({"Generation": dbus.UInt64(self.report["generation"])})
-
-    @dbus.service.signal(PROPERTIES, signature="sa{sv}as")
-    def PropertiesChanged(self, interface, changed, invalidated):
-        pass
+    def change(self):
+        return {"generation": self.report["generation"], "state": self.report["state"]}
 
     def serve(self, report):
-        self.report = report
-        self.PropertiesChanged(MANAGER, variants({"Generation": dbus.UInt64(report["generation"])}), [])
+        with self.lock:
+            self.report = report
+            for connection in self.subscribers:
+                try:
+                    self.send(connection, self.change(), continues=True)
+                except OSError:
+                    pass  # it has left
 
+    # The methods, by their names -----------------------------------------------------------------------------------
 
-class Gpu(dbus.service.Object):
-    @dbus.service.method(NAME + ".Gpu", in_signature="a{sv}", out_signature="a{sv}")
-    def GetMemory(self, _options):
+    def GetInfo(self, _parameters):
+        return {"vendor": "gpuprobe", "product": "gpuprobe", "version": "0.1.0", "url": "", "interfaces": ["org.gpuprobe"]}
+
+    def Describe(self, _parameters):
+        return self.report
+
+    def ListGpus(self, _parameters):
+        return {key: self.report[key] for key in ("generation", "gpus", "accelerators")}
+
+    def ListApplications(self, _parameters):
+        return {"applications": ["default", "tsuku"]}
+
+    def Select(self, parameters):
+        application, request = parameters["application"], parameters["request"]
+        if application not in ("default", "tsuku"):
+            raise Refusal("UnknownApplication", f"no application '{application}'; did you mean 'default'?")
+        if "nonsense" in request.get("built", []):
+            raise Refusal("InvalidRequest", "request: built: nonsense: no such backend")
+        decision = {**self.decision, "application": application, "generation": self.report["generation"]}
+        if decision["backend"] is None:
+            raise Refusal("NoMatch", f"nothing on this machine satisfies '{application}'", **{
+                key: decision.get(key, {}) for key in ("application", "decision", "environment", "candidates")})
+        return decision
+
+    def Probe(self, parameters):
+        if "level_zero_sysman" in parameters["apis"]:  # stands for what only an administrator may do
+            raise Refusal("NotAuthorized", "not for you")
+        return {"generation": self.report["generation"], "probes": []}
+
+    def GetMemory(self, parameters):
+        if "FAKE_FREE" not in os.environ:
+            raise Refusal("NoSuchGpu", f"no GPU '{parameters['gpu']}'")
         free = int(os.environ["FAKE_FREE"])
-        reading = variants({"Source": "nvml", "What": "free", "Bytes": dbus.UInt64(free)})
-        return variants(
-            {
-                "Kind": "dedicated",
-                "Free": dbus.UInt64(free),
-                "FreeAtUsec": dbus.Int64(1700000000000000),
-                "Source": "nvml",
-                "Evidence": dbus.Array([reading], signature="a{sv}"),
-            }
-        )
+        return {"kind": "dedicated", "physical": None, "allocatable": None, "free": free, "free_at_usec": 1700000000000000,
+                "source": "nvml", "reasons": [], "evidence": [{"source": "nvml", "what": "free", "bytes": free}]}
 
 
 def load(path):
@@ -156,25 +125,12 @@ def load(path):
 
 
 def main():
-    dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
-    bus = dbus.bus.BusConnection(os.environ["FAKE_BUS"])
-    loop = GLib.MainLoop()
-    nothing = {"backend": None, "gpus": [], "environment": {}, "decision": "", "candidates": []}
-    manager = Manager(bus, load(sys.argv[1]), load(sys.argv[2]) if len(sys.argv) > 2 else nothing)
-    gpus = [Gpu(bus, path_of(gpu["id"])) for gpu in manager.report["gpus"]] if "FAKE_FREE" in os.environ else []
-    bus.request_name(NAME)
-
-    def command(source, _condition):
-        line = source.readline().strip()
-        if not line or line == "leave":
-            loop.quit()
-            return False
-        manager.serve(load(line))
-        return True
-
-    GLib.io_add_watch(sys.stdin, GLib.IO_IN | GLib.IO_HUP, command)
+    daemon = Daemon(os.environ["FAKE_SOCKET"], load(sys.argv[1]), load(sys.argv[2]) if len(sys.argv) > 2 else NOTHING)
     print("ready", flush=True)
-    loop.run()
+    for line in sys.stdin:
+        if line.strip() in ("", "leave"):
+            break
+        daemon.serve(load(line.strip()))
 
 
 if __name__ == "__main__":

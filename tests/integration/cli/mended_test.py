@@ -17,7 +17,7 @@ import subprocess
 import tempfile
 import unittest
 
-from cli_case import BIN, NOWHERE, SOURCE
+from cli_case import BIN, SOURCE
 
 MACHINES = SOURCE / "tests/data/machines"
 FAKES = pathlib.Path(os.environ.get("GPUPROBE_FAKES", "/nonexistent"))
@@ -94,7 +94,7 @@ class Machine:
         done = subprocess.run(
             ["unshare", "-m", "--propagation", "private", "sh", "-c",
              INSIDE.format(root=self.root, build=BIN.parent, words='"$@"'), "sh", *words],
-            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "HOME": "/nonexistent", "DBUS_SYSTEM_BUS_ADDRESS": NOWHERE,
+            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "HOME": "/nonexistent",
                  "GPUPROBE_SOCKET": "/nonexistent/socket", **environment},
             capture_output=True, text=True, timeout=60, check=False)
         if done.returncode == 77:

@@ -379,7 +379,7 @@ class PlanParts(unittest.TestCase):
         self.assertIn("one of 3 parts, which are found by names like model-00001-of-00002.gguf", done.stderr)
 
 
-class PlanOverTheBus(WithDaemon):
+class PlanOverTheSocket(WithDaemon):
     @classmethod
     def setUpClass(cls):
         os.environ["FAKE_FREE"] = str(3 << 30)
@@ -397,7 +397,7 @@ class PlanOverTheBus(WithDaemon):
         self.assertIn("3.0 GiB", self.ask("show", "0").stdout)
 
 
-class PlanOverTheBusOfASilentDaemon(WithDaemon):
+class PlanOverTheSocketOfASilentDaemon(WithDaemon):
     def test_the_report_stands_in(self):
         _, report = self.document("describe")
         _, answer = self.document("plan", "--need-mib=1", "--margin-mib=0")

@@ -11,7 +11,6 @@ import unittest
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
 CTL = str(BIN / "gpuprobectl")
-NOWHERE = "unix:path=/nonexistent/bus"
 SPY = """#!/bin/sh
 echo "$0 $*" >>{log}
 exec {program} "$@"
@@ -85,8 +84,7 @@ class ScenarioCase(unittest.TestCase):
             "PATH": "/usr/bin:/bin",
             "HOME": str(self.folder),
             "LANG": "C.UTF-8",
-            "DBUS_SYSTEM_BUS_ADDRESS": NOWHERE,
-            "DBUS_SESSION_BUS_ADDRESS": NOWHERE,
+            "GPUPROBE_SOCKET": "/nonexistent/socket",
             **more,
         }
 
