@@ -195,11 +195,37 @@ static void set_override(void) {
     char bus[1200];
     if (!victim("bus")[0])
         return;
-    (void)snprintf(bus, sizeof bus, "--bus=%s", victim("bus"));
-    const char* const override[] = {victim("gpuprobectl"), bus, "override", "set", "forged",
-                                    "--backend=none",      NULL};
+    (void)snprintf(bus, sizeof bus, "--address=%s", victim("bus"));
+    const char* const override[] = {"busctl",
+                                    bus,
+                                    "--timeout=1",
+                                    "call",
+                                    "org.gpuprobe.GpuProbe1",
+                                    "/org/gpuprobe/GpuProbe1",
+                                    "org.gpuprobe.GpuProbe1.Manager",
+                                    "SetOverride",
+                                    "sa{sv}",
+                                    "forged",
+                                    "1",
+                                    "backend",
+                                    "s",
+                                    "none",
+                                    NULL};
     see("override", run_program(override));
-    const char* const clear[] = {victim("gpuprobectl"), bus, "quarantine", "clear", NULL};
+    const char* const clear[] = {"busctl",
+                                 bus,
+                                 "--timeout=1",
+                                 "call",
+                                 "org.gpuprobe.GpuProbe1",
+                                 "/org/gpuprobe/GpuProbe1",
+                                 "org.gpuprobe.GpuProbe1.Manager",
+                                 "ClearQuarantine",
+                                 "a{sv}",
+                                 "1",
+                                 "all",
+                                 "b",
+                                 "true",
+                                 NULL};
     see("clear", run_program(clear));
     breach("connect", unix_connected(SOCK_STREAM, victim("bus") + strlen("unix:path=")));
 }

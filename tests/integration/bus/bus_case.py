@@ -176,6 +176,7 @@ class BusCase(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.bus = Bus(self.folder, self.POLICY, self.INCLUDES)
         self.addCleanup(self.bus.stop)
+        self.socket = f"{self.folder}/org.gpuprobe"  # of a daemon that is started with it, for gpuprobectl
         self.notify = Notify(self.folder)
         self.addCleanup(self.notify.close)
         self.daemon = None

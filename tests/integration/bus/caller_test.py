@@ -29,14 +29,14 @@ class Callers(BusCase):
             node.update(uid=0, gid=RENDER, group="gpuprobe-render", mode=0o660 if path == "/dev/nvidia0" else 0o666)
         with open(machine + "/nodes.json", "w", encoding="utf-8") as file:
             json.dump(nodes, file)
-        self.start("--replay", machine)
+        self.start("--replay", machine, f"--socket={self.socket}")
 
     def as_user(self, *command, uid=NOBODY, groups=()):
         return subprocess.run(command, user=uid, group=uid, extra_groups=groups, capture_output=True, text=True,
                               timeout=20, check=False, env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"})
 
     def ctl(self, *arguments, **who):
-        return self.as_user(str(BIN / "gpuprobectl"), f"--bus={self.bus.address}", *arguments, **who)
+        return self.as_user(str(BIN / "gpuprobectl"), f"--socket={self.socket}", *arguments, **who)
 
     def busctl(self, *arguments, **who):
         return self.as_user("busctl", f"--address={self.bus.address}", "--allow-interactive-authorization=no", "-j",

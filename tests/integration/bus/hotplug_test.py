@@ -38,7 +38,7 @@ class HotPlugCase(BusCase):
     def setUp(self):
         super().setUp()
         self.bed = UMockdev.Testbed.new()
-        self.start("--worker", str(self.worker()), f"--settle-ms={self.SETTLE_MS}")
+        self.start("--worker", str(self.worker()), f"--settle-ms={self.SETTLE_MS}", f"--socket={self.socket}")
         self.wait_until(lambda: self.property(ROOT, MANAGER, "State") != "probing", "the first probes")
         self.added = self.signals("org.freedesktop.DBus.ObjectManager", "InterfacesAdded")
         self.removed = self.signals("org.freedesktop.DBus.ObjectManager", "InterfacesRemoved")
@@ -125,7 +125,7 @@ class HotPlug(HotPlugCase):
         self.wait_until(lambda: self.gpus() == [PATH], "the GPU")
         self.wait_until(lambda: self.property(ROOT, MANAGER, "State") != "probing", "the probes")
         before = time.time_ns() // 1000 * 1000
-        done = subprocess.run([BIN / "gpuprobectl", f"--bus={self.bus.address}", "export", "otlp"], capture_output=True, text=True,
+        done = subprocess.run([BIN / "gpuprobectl", f"--socket={self.socket}", "export", "otlp"], capture_output=True, text=True,
                               timeout=20, check=True)
         scope, = json.loads(done.stdout)["resourceMetrics"][0]["scopeMetrics"]
         times = [int(point["timeUnixNano"]) for metric in scope["metrics"] for point in metric["sum"]["dataPoints"]]

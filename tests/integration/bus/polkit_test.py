@@ -57,7 +57,7 @@ class Polkit(BusCase):
         os.chmod(self.folder, 0o755)
         machine = self.capture()
         machine.add_gpu(ADDRESS, status="suspended")
-        self.start_on(machine, f"--socket={self.folder}/org.gpuprobe")
+        self.start_on(machine, f"--socket={self.socket}")
 
     def start_as(self, uid, *arguments, interactive=False):
         return subprocess.Popen(
@@ -113,9 +113,9 @@ class Polkit(BusCase):
         master, slave = pty.openpty()
         os.fchown(slave, NOBODY, -1)
         done = subprocess.Popen(
-            [BIN / "gpuprobectl", f"--socket={self.folder}/org.gpuprobe", "override", "set", "default", "--strict"],
+            [BIN / "gpuprobectl", f"--socket={self.socket}", "override", "set", "default", "--strict"],
             stdin=slave if terminal else subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=slave, text=True,
-            user=NOBODY, group=NOBODY, extra_groups=[], env={"DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"})
+            user=NOBODY, group=NOBODY, extra_groups=[], env={"DBUS_SYSTEM_BUS_ADDRESS": "unix:path=/nonexistent"})  # for pkttyagent
         os.close(slave)
         self.addCleanup(os.close, master)
         return self.end_of(done)
@@ -131,7 +131,7 @@ class Polkit(BusCase):
     def override_on_the_socket(self):
         """gpuprobectl's process id, exit code and words."""
         done = subprocess.Popen(
-            [BIN / "gpuprobectl", f"--socket={self.folder}/org.gpuprobe", "override", "set", "default", "--strict"],
+            [BIN / "gpuprobectl", f"--socket={self.socket}", "override", "set", "default", "--strict"],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, user=NOBODY, group=NOBODY, extra_groups=[])
         return done.pid, *self.end_of(done)
 

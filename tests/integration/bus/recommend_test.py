@@ -40,7 +40,7 @@ HOSTILE = {
 class RecommendOnTheBus(BusCase):
     def setUp(self):
         super().setUp()
-        self.start("--replay", str(H200))
+        self.start("--replay", str(H200), f"--socket={self.socket}")
 
     def recommend(self, application, text="", request=None):
         return self.call(ROOT, MANAGER, "RecommendVariant", GLib.Variant("(ssa{sv})", (application, text, request or {})))
@@ -74,7 +74,7 @@ class RecommendOnTheBus(BusCase):
         for path in sorted(MANIFESTS.glob("*.json")):
             with self.subTest(path.name):
                 answers = []
-                for where in (f"--bus={self.bus.address}", f"--replay={H200}"):
+                for where in (f"--socket={self.socket}", f"--replay={H200}"):
                     done = subprocess.run([BIN / "gpuprobectl", where, "-j", "recommend", "--manifest", path],
                                           env=self.environment(), capture_output=True, text=True)
                     self.assertIn(done.returncode, (0, 3), done.stderr)

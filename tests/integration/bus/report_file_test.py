@@ -15,10 +15,10 @@ class ReportFile(bus_case.BusCase):
     def test_is_what_export_prints_and_for_everybody(self):
         machine = bus_case.SOURCE / "tests/data/machines/nvidia-h200-1"
         file = pathlib.Path(self.folder) / "report.json"
-        self.start("--replay", str(machine), f"--report-file={file}")
+        self.start("--replay", str(machine), f"--report-file={file}", f"--socket={self.socket}")
         self.wait_until(file.exists, "the file")
         self.assertEqual(stat.S_IMODE(file.stat().st_mode), 0o644)
-        checked = subprocess.run([bus_case.BIN / "gpuprobectl", f"--bus={self.bus.address}", "export", "json",
+        checked = subprocess.run([bus_case.BIN / "gpuprobectl", f"--socket={self.socket}", "export", "json",
                                   f"--check={file}"], capture_output=True, text=True, timeout=20, check=False)
         self.assertEqual(checked.returncode, 0, checked.stderr)
         self.assertNotIn("GPU-", file.read_text())

@@ -25,11 +25,11 @@ class SameAnswers(BusCase):
 
     def test_of_what_makes_programs_use_a_gpu(self):
         for name in ("nvidia-h200-1", "nvidia-h200-2"):
-            self.start("--replay", str(SOURCE / "tests/data/machines" / name))
+            self.start("--replay", str(SOURCE / "tests/data/machines" / name), f"--socket={self.socket}")
             for path in self.gpus():
                 with self.subTest(f"{name}: {path}"):
                     gpu = self.property(path, GPU, "Id")
-                    done = subprocess.run([BIN / "gpuprobectl", f"--bus={self.bus.address}", "env", gpu],
+                    done = subprocess.run([BIN / "gpuprobectl", f"--socket={self.socket}", "env", gpu],
                                           env=self.environment(), capture_output=True, text=True, timeout=60)
                     told = dict(word.split("=", 1) for word in shlex.split(done.stdout))
                     self.assertTrue(told["CUDA_VISIBLE_DEVICES"].startswith("GPU-"))
@@ -38,18 +38,18 @@ class SameAnswers(BusCase):
             self.daemon.stderr.close()
 
     def test_of_names_and_of_words_that_are_none(self):
-        self.start("--replay", str(MACHINES[0]))
+        self.start("--replay", str(MACHINES[0]), f"--socket={self.socket}")
         for question in NAMES:
             with self.subTest(" ".join(question)):
-                told = self.asked(f"--bus={self.bus.address}", *question)
+                told = self.asked(f"--socket={self.socket}", *question)
                 self.assertEqual(told, self.asked(f"--replay={MACHINES[0]}", *question))
 
     def test_on_recorded_machines(self):
         for machine in MACHINES:
-            self.start("--replay", str(machine))
+            self.start("--replay", str(machine), f"--socket={self.socket}")
             for question in QUESTIONS:
                 with self.subTest(f"{machine.name}: {' '.join(question)}"):
-                    told = self.asked(f"--bus={self.bus.address}", *question)
+                    told = self.asked(f"--socket={self.socket}", *question)
                     self.assertIn(told[0], (0, 3), told)
                     self.assertEqual(told, self.asked(f"--replay={machine}", *question))
             self.terminate()

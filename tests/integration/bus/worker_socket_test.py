@@ -153,7 +153,7 @@ class Booted(unittest.TestCase):
     @unittest.skipUnless(pathlib.Path("/run/gpuprobe/worker.sock").exists(), "gpuprobe-worker.socket is not active")
     @unittest.skipUnless(shutil.which("gpuprobectl"), "gpuprobectl is not installed")
     def test_the_installed_daemon_answers(self):
-        answer = subprocess.run(["gpuprobectl", "--bus=system", "describe", "-j"], capture_output=True, text=True,
+        answer = subprocess.run(["gpuprobectl", "--socket=/run/gpuprobe/org.gpuprobe", "describe", "-j"], capture_output=True, text=True,
                                 timeout=60, check=True)
         probes = json.loads(answer.stdout)["probes"]
         self.assertTrue(probes)

@@ -66,12 +66,12 @@ class Console(unittest.TestCase):
                  f"--address=unix:path={cls.folder}/bus"], stdout=subprocess.PIPE, text=True)
             stack.callback(lambda: (bus.terminate(), bus.wait(), bus.stdout.close()))
             address = bus.stdout.readline().strip()
-            daemon = subprocess.Popen([BIN / "gpuprobed", f"--bus={address}", f"--replay={MACHINE}",
+            daemon = subprocess.Popen([BIN / "gpuprobed", f"--bus={address}", f"--socket={cls.folder}/socket", f"--replay={MACHINE}",
                                        f"--state-dir={cls.folder}/state", f"--cache-dir={cls.folder}/cache"])
             stack.callback(lambda: (daemon.terminate(), daemon.wait()))
             cls.environment = {
                 "PATH": f"{BIN}:/usr/bin:/bin", "HOME": cls.folder, "LANG": "C.UTF-8", "COLUMNS": "100",
-                "DBUS_SYSTEM_BUS_ADDRESS": address}
+                "DBUS_SYSTEM_BUS_ADDRESS": address, "GPUPROBE_SOCKET": f"{cls.folder}/socket"}
             while cls.run_command("busctl status org.gpuprobe.GpuProbe1 >/dev/null 2>&1").returncode:
                 if daemon.poll() is not None:
                     raise RuntimeError("gpuprobed ended")

@@ -28,13 +28,13 @@ UUID = "GPU-00000000-0000-4000-8000-000000000001"
 class ExampleCase(BusCase):
     def run_example(self, machine, *command, cwd=None, **more):
         if not self.daemon:
-            self.start("--replay", str(machine), f"--socket={self.folder}/org.gpuprobe")
+            self.start("--replay", str(machine), f"--socket={self.socket}")
         environment = {
             "PATH": PATH,
             "HOME": self.folder,
             "LANG": "C.UTF-8",
             "DBUS_SYSTEM_BUS_ADDRESS": self.bus.address,
-            "GPUPROBE_SOCKET": f"{self.folder}/org.gpuprobe",
+            "GPUPROBE_SOCKET": self.socket,
             "LD_LIBRARY_PATH": str(BIN),
             **more,
         }

@@ -73,7 +73,7 @@ class Installer(ExampleCase):
 
     def everyone(self):
         """Who may be asked, and how."""
-        return {"a daemon": f"--bus={self.bus.address}", "a capture": f"--replay={H200}"}
+        return {"a daemon": f"--socket={self.socket}", "a capture": f"--replay={H200}"}
 
     def test_installs_the_first_of_the_chain_and_says_why(self):
         self.add("cuda12", CUDA, 400)
@@ -134,7 +134,7 @@ class Installer(ExampleCase):
         self.add("fast", {}, 400, 'echo run >>"$HOME/runs"; echo illegal instruction; exit 1')
         self.add("slow", {}, 0)
         self.run_example(H200, "true")
-        for who in (f"--bus={self.bus.address}", "--direct"):
+        for who in (f"--socket={self.socket}", "--direct"):
             with self.subTest(who):
                 runs = pathlib.Path(self.folder, "runs")
                 runs.unlink(missing_ok=True)

@@ -13,8 +13,11 @@ MODEL = pathlib.Path(os.environ["GPUPROBE_SOURCE"]) / "tests/data/models/llama-3
 
 
 class ContextsOfADaemon(FaultCase):
+    def command(self, *arguments):
+        return super().command(f"--socket={self.socket}", *arguments)
+
     def ctl(self, *words):
-        done = subprocess.run([BIN / "gpuprobectl", f"--bus={self.bus.address}", *words], capture_output=True, text=True,
+        done = subprocess.run([BIN / "gpuprobectl", f"--socket={self.socket}", *words], capture_output=True, text=True,
                               timeout=60, check=True)
         return done.stdout
 
