@@ -192,10 +192,6 @@ Parsed finished(Arguments arguments, bool is_terminal) {
         arguments.json = is_terminal ? JsonMode::Pretty : JsonMode::Short;
     if (arguments.wants_version)
         arguments.verb = "version";
-    if (arguments.bus && (arguments.is_direct || arguments.replay))
-        return refused(
-            refusal("--bus asks a daemon and --direct or --replay does not: give one of them"),
-            arguments.verb);
     arguments.select.request = in_order(arguments.select.request, select_keys());
     arguments.recommend.request = in_order(arguments.recommend.request, recommend_keys());
     arguments.overriding.variants = in_order(arguments.overriding.variants, recommend_keys());

@@ -127,7 +127,6 @@ struct Arguments {
     bool has_legend = true;
     bool is_quiet = false;
 
-    std::optional<std::string> bus = {};     ///< "system", "session" or a D-Bus address
     std::optional<std::string> socket = {};  ///< a path
     bool is_direct = false;
     std::optional<std::string> replay = {};

@@ -24,7 +24,6 @@ namespace gpuprobe::inline cli {
 struct ClientInfo {
     std::string kind = {};  ///< "daemon", "direct" or "replay"
     std::optional<std::string> version = {};
-    std::vector<std::string> features = {};
 };
 
 /// The source of answers about the machine: a daemon, or the engine in this process. Verbs don't
@@ -90,7 +89,7 @@ public:
     /// Calls a method of org.gpuprobe or org.varlink.service and returns its last answer. An error
     /// reply is an answer too. `heard_before`: gets the answers before the last one, such as the
     /// progress of Probe. Errors: Unavailable, TooLarge, Internal for a malformed reply, Cancelled
-    /// on an interrupt; InvalidRequest if the client uses a bus.
+    /// on an interrupt.
     [[nodiscard]] virtual Result<MethodAnswer> call(const MethodCall& call,
                                                     const HearAnswer& heard_before = {}) = 0;
     [[nodiscard]] virtual ClientInfo info() = 0;

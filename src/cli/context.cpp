@@ -281,7 +281,7 @@ ExitCode report_failure(const Arguments& arguments,
     } else {
         print_error("gpuprobectl: " + scrubbed(error.text, kMaxMessage) + "\n");
     }
-    return exit_code_of(error.code, arguments.bus || arguments.socket);
+    return exit_code_of(error.code, arguments.socket.has_value());
 }
 
 }  // namespace gpuprobe::inline cli

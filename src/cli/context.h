@@ -106,8 +106,8 @@ void remark(const Arguments& arguments, std::string_view text);
 /// Prints each warning as a remark.
 void warn(const Arguments& arguments, const std::vector<Reason>& warnings);
 
-/// The exit code for an error. Unavailable is NoDaemon only if the user named a bus or a socket,
-/// because no daemon is needed otherwise.
+/// The exit code for an error. Unavailable is NoDaemon only if the user named a socket, because no
+/// daemon is needed otherwise.
 ExitCode exit_code_of(ErrorCode code, bool daemon_was_named);
 
 /// {"error":{"name","message","candidates"}}. The name is the error's D-Bus name, even if no daemon

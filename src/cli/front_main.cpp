@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpuprobectl: a small program for the questions that other programs ask at every start. It answers
 // them through the daemon's socket, prints the help, and passes every other command line to
-// gpuprobectl-whole. Because it does not load the libraries for D-Bus and for examining the
+// gpuprobectl-whole. Because it does not load the libraries for examining the
 // machine, it starts in two thirds of the time.
 #include <algorithm>
 #include <clocale>
@@ -68,8 +68,8 @@ bool may_be_answered(const std::vector<std::string>& words) {
 
 /// Whether the question is not for the daemon on its socket, or has an answer that needs no daemon.
 bool asks_elsewhere(const Arguments& arguments) {
-    if (!find_verb(arguments.verb) || arguments.bus || arguments.is_direct || arguments.replay ||
-        arguments.bundle || arguments.fleet.every || !arguments.profile_folders.empty())
+    if (!find_verb(arguments.verb) || arguments.is_direct || arguments.replay || arguments.bundle ||
+        arguments.fleet.every || !arguments.profile_folders.empty())
         return true;
     const auto request = select_request_from(arguments.select.request);
     return !request || request->platform || request->fake || is_switched_off(*request);

@@ -20,8 +20,8 @@ constexpr std::string_view kGpuNames = R"(
 A GPU is named by its id, its index in the list, its PCI address, a node such as
 /dev/dri/renderD128, the start of its id, or a part of its name.
 
-Exit status: 0 answered, 1 failed, 2 usage, 3 nothing matches, 4 no daemon (with --bus or
---socket), 5 not authorised, 6 the doctor found what keeps a GPU from being used.
+Exit status: 0 answered, 1 failed, 2 usage, 3 nothing matches, 4 no daemon (with --socket), 5 not
+authorised, 6 the doctor found what keeps a GPU from being used.
 )";
 
 /// The left column of an option: "-q, --quiet", "    --json=MODE". Long names are aligned whether

@@ -16,7 +16,6 @@
 
 #include "base/text.h"
 #include "cli/arguments.h"
-#include "cli/bus_client.h"
 #include "cli/client.h"
 #include "cli/context.h"
 #include "cli/direct_client.h"
@@ -41,7 +40,7 @@ constexpr Duration kUsualPatience = std::chrono::seconds{5};
 bool rests_on_profile_alone(const Arguments& arguments) {
     const bool selects = arguments.verb == "select" || arguments.verb == "env";
     const auto& select = arguments.select;
-    if (!selects || arguments.bus || arguments.socket || select.request.find("gpus"))
+    if (!selects || arguments.socket || select.request.find("gpus"))
         return false;
     const auto request = select_request_from(select.request);
     if (!request || !(request->platform || request->fake || is_switched_off(*request)))
@@ -97,37 +96,10 @@ Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool loo
          .slow = say_slow});
 }
 
-/// Whether the verb may need an administrator's password. Such verbs use the bus, on which polkit
-/// can ask for it.
-bool may_need_leave(const Arguments& arguments) {
-    return arguments.verb == "override" || arguments.verb == "quarantine" ||
-           arguments.verb == "probe" || arguments.verb == "bench";
-}
-
-/// Connects to a daemon: the one that the arguments name, or the usual socket, or the system bus.
-Result<std::unique_ptr<Client>> open_daemon(const Arguments& arguments) {
-    if (arguments.socket)
-        return SocketClient::open(arguments.socket);
-    if (arguments.bus)
-        return BusClient::open(*arguments.bus);
-    if (arguments.verb == "call")  // the bus has no such methods
-        return SocketClient::open({});
-    if (!may_need_leave(arguments))
-        if (auto daemon = SocketClient::open({}))
-            return daemon;
-    // A verb that may need a password uses the socket only if the bus has no daemon.
-    auto daemon = BusClient::open("system");
-    if (daemon || daemon.error().code != ErrorCode::Unavailable || !may_need_leave(arguments))
-        return daemon;
-    auto other = SocketClient::open({});
-    return other ? std::move(other) : std::move(daemon);
-}
-
 /// Opens the client that the arguments ask for: a capture, this process, or the daemon on the named
-/// socket or bus. If they name none, it is the daemon on its usual socket or on the system bus; if
-/// none answers, it is this process, with a remark. A selection that is the same on every machine
-/// is answered in this process unless a daemon is named; nothing is probed for it. Errors: as the
-/// clients' open().
+/// socket. If they name none, it is the daemon on its usual socket; if none answers, it is this
+/// process, with a remark. A selection that is the same on every machine is answered in this
+/// process unless a daemon is named; nothing is probed for it. Errors: as the clients' open().
 Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     const bool looks = !rests_on_profile_alone(arguments) && !asks_for_names(arguments);
     const bool has_own_profiles = asks_for_names(arguments) && !arguments.profile_folders.empty();
@@ -137,12 +109,11 @@ Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     // Texts about the daemon's answer come from data files too.
     knowledge::Library::use(
         engine::knowledge_in(engine::KnowledgeFolders::below(arguments.knowledge_root)).library);
-    auto daemon = open_daemon(arguments);
-    const bool may_ask_directly = !arguments.bus && !arguments.socket;
-    if (daemon || !may_ask_directly || daemon.error().code != ErrorCode::Unavailable)
+    auto daemon = SocketClient::open(arguments.socket);
+    if (daemon || arguments.socket)
         return daemon;
     if (looks)
-        remark(arguments, "no daemon answers on the system bus; asking the machine directly");
+        remark(arguments, "no daemon answers on its socket; asking the machine directly");
     return open_direct(arguments, looks);
 }
 
@@ -176,9 +147,9 @@ std::vector<Offer> offers_from(const std::vector<std::string>& names, std::strin
 /// The GPUs and partitions known to the daemon or to a captured machine. The machine itself is not
 /// probed, because that takes too long for a completion.
 std::vector<Offer> gpus(Arguments arguments) {
-    // Without a socket, name the bus: open_client() would otherwise fall back to probing.
-    if (!arguments.bus && !arguments.replay && !arguments.socket && !SocketClient::open({}))
-        arguments.bus = "system";
+    // Without a daemon, open_client() would fall back to probing.
+    if (!arguments.is_direct && !arguments.replay && !SocketClient::open(arguments.socket))
+        return {};
     arguments.is_quiet = true;
     const auto client = open_client(arguments);
     const auto report = client ? (*client)->report() : Result<Report>{client.error()};

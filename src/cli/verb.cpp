@@ -299,13 +299,9 @@ std::vector<Option> output_options() {
 /// Options about which daemon or machine answers.
 std::vector<Option> source_options() {
     return {
-        {.names = "--bus",
-         .value = {.name = "BUS", .offers = "system session"},
-         .help = "ask only on this bus: system, session or an address",
-         .take = put<&Arguments::bus>},
         {.names = "--socket",
          .value = {.name = "PATH", .names = kFiles},
-         .help = "the daemon's socket; without it the usual one, the bus and the machine are tried",
+         .help = "the daemon's socket; without it the usual one and the machine are tried",
          .take = put<&Arguments::socket>},
         {.names = "--direct",
          .help = "ask the machine from this process, without the daemon",

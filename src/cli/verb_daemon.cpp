@@ -13,7 +13,6 @@
 #include "base/units.h"
 #include "base/value.h"
 #include "base/version.h"
-#include "cli/bus_client.h"
 #include "cli/context.h"
 #include "cli/socket_client.h"
 #include "cli/verb.h"
@@ -138,20 +137,12 @@ void print_change(const Context& context, const Change& change) {
     std::fflush(stdout);
 }
 
-/// Connects to the named daemon, or to the socket, or to the system bus.
-Result<std::unique_ptr<Client>> open_any_daemon(const Arguments& arguments) {
-    if (arguments.bus)
-        return BusClient::open(*arguments.bus);
-    auto daemon = SocketClient::open(arguments.socket);
-    return daemon || arguments.socket ? std::move(daemon) : BusClient::open("system");
-}
-
 /// Waits for a daemon that has ended, for instance during an upgrade. Errors: Unavailable if it
 /// does not return in time, Cancelled on an interrupt.
 Result<std::unique_ptr<Client>> wait_for_daemon(const Arguments& arguments) {
     const auto patience = arguments.patience ? std::chrono::seconds{*arguments.patience} : kRestart;
     for (auto waited = std::chrono::milliseconds{0};; waited += kBetweenCalls) {
-        auto daemon = open_any_daemon(arguments);
+        auto daemon = SocketClient::open(arguments.socket);
         if (daemon || waited >= patience)
             return daemon;
         if (!sleep_for(kBetweenCalls))
@@ -307,48 +298,32 @@ object, or - to read one from standard input. With --direct or --replay the answ
 
 namespace {
 
-/// "gpuprobed 0.1.0 (feature, …)".
-std::string text_of_daemon(const ClientInfo& info) {
-    std::string features;
-    for (const auto& feature : info.features)
-        features += (features.empty() ? "" : ", ") + scrubbed(feature, 64);
-    return fmt::format("gpuprobed {}{}\n",
-                       scrubbed(info.version.value_or("of unknown version"), 64),
-                       features.empty() ? "" : " (" + features + ")");
-}
-
 Result<ExitCode> run_version(const Arguments& arguments) {
     const bool asks_daemon = !arguments.is_direct && !arguments.replay;
     std::optional<ClientInfo> daemon;
     if (asks_daemon) {
-        // The bus comes first, because only there the daemon lists its features.
-        auto client = arguments.socket ? SocketClient::open(arguments.socket)
-                                       : BusClient::open(arguments.bus.value_or("system"));
-        if (!client && !arguments.socket && !arguments.bus)
-            if (auto other = SocketClient::open({}))
-                client = std::move(other);
+        const auto client = SocketClient::open(arguments.socket);
         if (client)
             daemon = (*client)->info();
         // A daemon that the user named must answer; otherwise none is needed.
-        else if (arguments.bus || arguments.socket)
+        else if (arguments.socket)
             return client.error();
     }
     if (arguments.json != JsonMode::Off) {
         Value document{Value::Object{}};
         document["version"] = kVersion;
         document["daemon"] = Value{};
-        if (daemon) {
+        if (daemon)
             document["daemon"]["version"] = to_value(daemon->version);
-            document["daemon"]["features"] = to_value(daemon->features);
-        }
         print_json(arguments, document);
         return ExitCode::Answered;
     }
     print(fmt::format("gpuprobectl {}\n", kVersion));
     if (daemon)
-        print(text_of_daemon(*daemon));
+        print(fmt::format("gpuprobed {}\n",
+                          scrubbed(daemon->version.value_or("of unknown version"), 64)));
     else if (asks_daemon)
-        remark(arguments, "no daemon answers on the system bus");
+        remark(arguments, "no daemon answers on its socket");
     return ExitCode::Answered;
 }
 

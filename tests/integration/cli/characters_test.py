@@ -58,7 +58,7 @@ class OddArguments(TextCase):
                       ["call", "ODD"], ["call", "Select", "ODD"], ["capture", "/nonexistent/ODD"], ["knowledge", "verify", "/tmp/ODD"],
                       ["quarantine", "clear", "ODD"], ["override", "set", "ODD", "--backend=cpu"], ["probe", "ODD"], ["selector", "ODD"],
                       ["verify", "ODD", "/tmp/ODD"], ["complete", "select", "ODD"], ["list", "--replay=/tmp/ODD"],
-                      ["list", "--socket=/tmp/ODD"], ["list", "--bus=ODD"], ["doctor", "--report=/nonexistent/ODD"], ["watch", "ODD"],
+                      ["list", "--socket=/tmp/ODD"], ["doctor", "--report=/nonexistent/ODD"], ["watch", "ODD"],
                       ["report-outcome", "ODD", "--failed"], ["bench", "ODD"], ["completion", "ODD"]):
             for odd in (WORD, TOWER):
                 with self.subTest(words=words):

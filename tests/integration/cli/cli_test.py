@@ -290,7 +290,7 @@ class NoDaemon(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(
             done.stderr.splitlines()[0],
-            "gpuprobectl: no daemon answers on the system bus; asking the machine directly",
+            "gpuprobectl: no daemon answers on its socket; asking the machine directly",
         )
 
     def test_quiet_keeps_the_remark_back(self):

@@ -141,9 +141,6 @@ TEST(Arguments, MistakesAreNamedWithAHint) {
         {{"select", "--min-memory=lots"},
          "gpuprobectl: --min-memory: 'lots' is not a size\n"
          "Write it like 8GiB, 8192MiB, 8GB or a number of bytes.\n"},
-        {{"--bus=system", "--direct"},
-         "gpuprobectl: --bus asks a daemon and --direct or --replay does not: give one of them\n"
-         "See 'gpuprobectl help status'.\n"},
         {{"probe", "--stage=verfy"},
          "gpuprobectl: --stage: unknown value 'verfy'; did you mean 'verify'?\n"
          "See 'gpuprobectl help probe'.\n"},
@@ -156,7 +153,7 @@ TEST(Arguments, MistakesAreNamedWithAHint) {
         {{"bench", "--api"}, "gpuprobectl: --api takes a value\nSee 'gpuprobectl help bench'.\n"},
         {{"select", "--built"},
          "gpuprobectl: --built takes a value\nSee 'gpuprobectl help select'.\n"},
-        {{"--bus"}, "gpuprobectl: --bus takes a value\nSee 'gpuprobectl help'.\n"},
+        {{"--socket"}, "gpuprobectl: --socket takes a value\nSee 'gpuprobectl help'.\n"},
         {{"select", "--built=cuda", "--built=cpu"},
          "gpuprobectl: --built is given twice\nSee 'gpuprobectl help select'.\n"},
         {{"help", "statsu"}, "gpuprobectl: no help on 'statsu'\nDid you mean 'status'?\n"},
@@ -197,7 +194,7 @@ TEST(Arguments, ExpectsWhatProgramsComputeThrough) {
 TEST(Arguments, RefusesUnknownModes) {
     EXPECT_NE(refusal({"--json=yaml"}), "accepted");
     EXPECT_NE(refusal({"--color=sometimes"}), "accepted");
-    EXPECT_NE(refusal({"--bus"}), "accepted");
+    EXPECT_NE(refusal({"--socket"}), "accepted");
 }
 
 TEST(Arguments, EveryVerbHasHelp) {

@@ -64,7 +64,7 @@ TEST(Completion, NamesFollowThePlace) {
 }
 
 TEST(Completion, AsksWhomTheLineNames) {
-    EXPECT_EQ(completion_of({"--bus=session", "show", ""}).arguments.bus, "session");
+    EXPECT_EQ(completion_of({"--socket=there", "show", ""}).arguments.socket, "there");
     EXPECT_EQ(completion_of({"show", "--replay", "here", ""}).arguments.replay, "here");
     EXPECT_EQ(
         completion_of({"--profiles=a", "--profiles", "b", "select", ""}).arguments.profile_folders,
