@@ -45,7 +45,7 @@ set(GPUPROBE_UNIT_FILES 24)
 # options are their own.
 set(GPUPROBE_APART backends/cpu/cpu_kernels.cpp base/sha256.cpp base/value.cpp cli/verbs.cpp
                    engine/knowledge_update.cpp inventory/gpu_code.cpp inventory/installed_build.cpp
-                   inventory/object_file.cpp knowledge/bundle.cpp knowledge/signature.cpp)
+                   inventory/object_file.cpp knowledge/bundle.cpp knowledge/signature.cpp wire/varlink.cpp)
 function(gpuprobe_unite component sources)
   if(NOT GPUPROBE_UNITY)
     return()

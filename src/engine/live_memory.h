@@ -40,10 +40,8 @@ RECORD_MEMBERS(LiveMemory,
                reasons,
                evidence)
 
-/// Copies the current free memory into a report's memory. `now` is a LiveMemory, or its counterpart
-/// in the bus client.
-template <class Memory>
-void take_free(const Memory& now, GpuMemory& memory) {
+/// Copies the current free memory into a report's memory.
+inline void take_free(const LiveMemory& now, GpuMemory& memory) {
     memory.free = now.free;
     memory.free_at = now.free_at;
     memory.evidence = now.evidence;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -126,43 +125,6 @@ inline bool allows_questions(sd_bus_message* call) {
     return call != nullptr && sd_bus_message_get_allow_interactive_authorization(call) > 0;
 }
 
-/// Creates a method call. With `may_ask`, polkit may ask the user for a password.
-inline sdbus::MethodCall method_call(sdbus::IProxy& proxy,
-                                     const std::string& interface,
-                                     const std::string& method,
-                                     bool may_ask) {
-#ifdef GPUPROBE_SDBUS_2
-    auto call = proxy.createMethodCall(sdbus::InterfaceName{interface}, sdbus::MethodName{method});
-#else
-    auto call = proxy.createMethodCall(interface, method);
-#endif
-    sd_bus_message_set_allow_interactive_authorization(raw_message(call), may_ask ? 1 : 0);
-    return call;
-}
-
-/// Sends a call. `done` is called later, with nullptr on success.
-inline void call_later(sdbus::IProxy& proxy,
-                       const sdbus::MethodCall& call,
-                       std::chrono::microseconds patience,
-                       std::function<void(const sdbus::Error*)> done) {
-    const auto limit = static_cast<std::uint64_t>(patience.count());
-#ifdef GPUPROBE_SDBUS_2
-    proxy.callMethodAsync(
-        call,
-        [done = std::move(done)](const sdbus::MethodReply&, std::optional<sdbus::Error> problem) {
-            done(problem ? &*problem : nullptr);
-        },
-        limit);
-#else
-    proxy.callMethod(
-        call,
-        [done = std::move(done)](sdbus::MethodReply&, const sdbus::Error* problem) {
-            done(problem);
-        },
-        limit);
-#endif
-}
-
 /// A proxy on a connection that is driven elsewhere.
 inline std::unique_ptr<sdbus::IProxy> make_proxy(sdbus::IConnection& connection,
                                                  const std::string& service,
@@ -173,7 +135,12 @@ inline std::unique_ptr<sdbus::IProxy> make_proxy(sdbus::IConnection& connection,
 /// The sd-bus connection, for functions of sd-bus that sdbus-c++ does not offer.
 inline sd_bus* raw_connection(sdbus::IConnection& connection) {
     const auto proxy = make_proxy(connection, "org.freedesktop.DBus", "/org/freedesktop/DBus");
-    const auto call = method_call(*proxy, "org.freedesktop.DBus.Peer", "Ping", false);
+#ifdef GPUPROBE_SDBUS_2
+    const auto call = proxy->createMethodCall(sdbus::InterfaceName{"org.freedesktop.DBus.Peer"},
+                                              sdbus::MethodName{"Ping"});
+#else
+    const auto call = proxy->createMethodCall("org.freedesktop.DBus.Peer", "Ping");
+#endif
     return sd_bus_message_get_bus(raw_message(call));
 }
 

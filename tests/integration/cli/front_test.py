@@ -48,6 +48,8 @@ class Front(SocketCase):
         told = subprocess.run(["ldd", BIN / "gpuprobectl"], check=True, capture_output=True, text=True).stdout
         for library in ("libsdbus", "libsystemd", "libudev", "libhogweed"):
             self.assertNotIn(library, told)
+        whole = subprocess.run(["ldd", BIN / "gpuprobectl-whole"], check=True, capture_output=True, text=True).stdout
+        self.assertNotIn("libsdbus", whole)
 
     def test_alone_it_answers_what_it_can_and_says_what_is_missing(self):
         self.start()
