@@ -352,7 +352,7 @@ void list_quarantine(const Nothing&, const Asking& ask) {
 void clear_quarantine(const QuarantineParameters& in, const Asking& ask) {
     const auto cleared = ask.machine.engine.clear_quarantine(given(to_value(in)));
     // Probe the drivers that have just left the quarantine.
-    if (cleared)
+    if (cleared && !ask.machine.ends_after)
         ask.machine.engine.catch_up();
     cleared ? ask.send(QuarantineCleared{*cleared}) : ask.refuse(cleared.error());
 }

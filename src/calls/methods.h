@@ -58,6 +58,8 @@ struct MachineView {
     std::function<const std::string&()> seen_json;
     /// The doctor's findings in `seen`, for the fixes of reasons.
     std::function<const std::vector<Finding>&()> findings;
+    /// The process ends after the answer, so nothing is to be probed in the background.
+    bool ends_after = false;
 };
 
 /// An answer or an error.

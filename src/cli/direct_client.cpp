@@ -9,6 +9,7 @@
 #include "cli/paths.h"
 #include "engine/knowledge_base.h"
 #include "explain/phrase.h"
+#include "wire/varlink.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -52,6 +53,14 @@ Result<std::unique_ptr<Launcher>> launcher_for(const DirectOptions& options) {
     if (options.replay || !options.looks)
         return std::unique_ptr<Launcher>{std::make_unique<SpawnLauncher>("", "")};
     return own_workers(options.worker);
+}
+
+/// The verb that stores something with this method. Empty for the other methods. A capture is
+/// read-only, and a change would be lost at the end of this process.
+std::string_view verb_that_stores(std::string_view method) {
+    if (method == "org.gpuprobe.SetOverride" || method == "org.gpuprobe.ClearOverride")
+        return "override";
+    return method == "org.gpuprobe.ReportOutcome" ? "report-outcome" : "";
 }
 
 /// Shows the user which drivers did not answer in time.
@@ -131,26 +140,6 @@ Result<Decision> DirectClient::select(const std::string& application, const Valu
     return engine_->select(application, request, ::getuid());
 }
 
-Result<Recommendation> DirectClient::recommend(const std::string& application,
-                                               const std::string& manifest,
-                                               const Value& request) {
-    return engine_->recommend(application, manifest, request, ::getuid());
-}
-
-Result<std::vector<std::string>> DirectClient::applications() {
-    return engine_->applications();
-}
-
-Result<std::vector<std::string>> DirectClient::manifests() {
-    return engine_->manifests();
-}
-
-Status DirectClient::probe(const ProbeRequest& order, const std::function<void(double)>& progress) {
-    bool is_done = false;
-    TRY(engine_->probe(order, progress, [&is_done] { is_done = true; }));
-    return turn_until([&is_done] { return is_done; });
-}
-
 Status DirectClient::renew() {
     bool is_done = false;
     engine_->renew([&is_done] { is_done = true; });
@@ -160,46 +149,7 @@ Status DirectClient::renew() {
 Status DirectClient::refresh_memory(Gpu& gpu) {
     if (gpu.memory.free_at && clock_.wall() - *gpu.memory.free_at < kIsOfNow)
         return Done{};
-    std::optional<engine::LiveMemory> live;
-    const auto asked = engine_->read_memory(
-        gpu.id, false, [&live](const engine::LiveMemory& memory) { live = memory; });
-    if (!asked)
-        return Done{};  // the GPU has gone since the report was made: keep its values
-    TRY(turn_until([&live] { return live.has_value(); }));
-    engine::take_free(*live, gpu.memory);
-    return Done{};
-}
-
-/// A capture is read-only, and changes would be lost at the end of this process.
-Status DirectClient::keeps(std::string_view what) const {
-    if (!engine_->is_replayed())
-        return Done{};
-    return Error{ErrorCode::InvalidRequest,
-                 std::string{what} + ": a replayed machine keeps nothing"};
-}
-
-Status DirectClient::set_override(const std::string& application, const Value& rule) {
-    TRY(keeps("override"));
-    return engine_->set_override(application, rule, ::getuid());
-}
-
-Result<bool> DirectClient::clear_override(const std::string& application) {
-    TRY(keeps("override"));
-    return engine_->clear_override(application);
-}
-
-Result<Value> DirectClient::overrides() {
-    return to_value(engine_->overrides());
-}
-
-Status DirectClient::report_outcome(const Value& outcome) {
-    TRY(keeps("report-outcome"));
-    return engine_->report_outcome(outcome, ::getuid());
-}
-
-/// The released drivers are not probed here but by the next command.
-Result<std::uint32_t> DirectClient::clear_quarantine(const Value& filter) {
-    return engine_->clear_quarantine(filter);
+    return Client::refresh_memory(gpu);
 }
 
 Status DirectClient::watch(const std::function<void()>& changed) {
@@ -212,19 +162,22 @@ Status DirectClient::capture(const std::string& folder, engine::Redaction* mask)
 }
 
 Result<MethodAnswer> DirectClient::call(const MethodCall& call, const HearAnswer& heard_before) {
-    // Methods about the current moment need fresh facts first, as in the daemon.
-    if (traits_of(call).value_or(MethodTraits{}).is_of_now)
-        TRY(renew());
-    // `seen_json` returns a reference, so the text must outlive the call.
-    const std::string json = engine_->report_json();
+    if (const auto verb = verb_that_stores(call.method); !verb.empty() && engine_->is_replayed())
+        return refusal_of(
+            {ErrorCode::InvalidRequest, std::string{verb} + ": a replayed machine keeps nothing"});
     auto asked = call;
     asked.wants_more = static_cast<bool>(heard_before);
+    (void)varlink::take_interactive(asked.parameters);  // polkit is not needed here
+    // Methods about the current moment need fresh facts first, as in the daemon.
+    if (traits_of(asked).value_or(MethodTraits{}).is_of_now)
+        TRY(renew());
     std::optional<MethodAnswer> last;
     answer(asked,
            {.engine = *engine_,
             .files = *files_,
             .seen = engine_->report(),
-            .seen_json = [&json]() -> const std::string& { return json; }},
+            .seen_json = [this]() -> const std::string& { return engine_->report_json(); },
+            .ends_after = true},
            [&last, &heard_before](const MethodAnswer& answer) {
                if (!answer.continues)
                    last = answer;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/event_loop.h"
 #include "base/units.h"
@@ -38,36 +42,24 @@ public:
     /// Cancelled on an interrupt.
     static Result<std::unique_ptr<Client>> open(const DirectOptions& options);
 
+    /// Refuses changes of a captured machine: InvalidRequest.
+    [[nodiscard]] Result<MethodAnswer> call(const MethodCall& call,
+                                            const HearAnswer& heard_before) override;
+    Status watch(const std::function<void()>& changed) override;
+    Status capture(const std::string& folder, engine::Redaction* mask) override;
+    [[nodiscard]] ClientInfo info() override;
+
     [[nodiscard]] Result<Value> document() override;
     [[nodiscard]] Result<Report> report() override;
     [[nodiscard]] Result<Decision> select(const std::string& application,
                                           const Value& request) override;
-    [[nodiscard]] Result<Recommendation> recommend(const std::string& application,
-                                                   const std::string& manifest,
-                                                   const Value& request) override;
-    [[nodiscard]] Result<std::vector<std::string>> applications() override;
-    [[nodiscard]] Result<std::vector<std::string>> manifests() override;
-    Status probe(const ProbeRequest& order, const std::function<void(double)>& progress) override;
     Status renew() override;
     Status refresh_memory(Gpu& gpu) override;
-    Status set_override(const std::string& application, const Value& rule) override;
-    Result<bool> clear_override(const std::string& application) override;
-    Result<Value> overrides() override;
-    Status report_outcome(const Value& outcome) override;
-    Result<std::uint32_t> clear_quarantine(const Value& filter) override;
-    Status watch(const std::function<void()>& changed) override;
-    Status capture(const std::string& folder, engine::Redaction* mask) override;
-    [[nodiscard]] Result<MethodAnswer> call(const MethodCall& call,
-                                            const HearAnswer& heard_before) override;
-    [[nodiscard]] ClientInfo info() override;
 
 private:
     DirectClient(std::unique_ptr<SystemLoop> loop, std::unique_ptr<Launcher> launcher);
     /// Runs the loop until `done` returns true. Errors: Cancelled on SIGINT or SIGTERM.
     Status turn_until(const std::function<bool()>& done);
-    /// Checks that changes can be stored; `what` names the verb. Errors: InvalidRequest for a
-    /// captured machine.
-    [[nodiscard]] Status keeps(std::string_view what) const;
 
     // In this order, because later members use earlier ones.
     std::unique_ptr<SystemLoop> loop_;

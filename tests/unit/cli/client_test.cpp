@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/client.h"
+
+#include <gtest/gtest.h>
+
+#include "base/value.h"
+
+namespace gpuprobe {
+namespace client_test {
+
+/// Gives each call the same answers, and remembers the last call.
+class FakeTransport final : public Client {
+public:
+    explicit FakeTransport(MethodAnswer answer) : answer_{std::move(answer)} {}
+
+    Result<MethodAnswer> call(const MethodCall& call, const HearAnswer& heard_before) override {
+        asked = call.method + " " + json_line(call.parameters);
+        if (is_lost)
+            return Error{ErrorCode::Unavailable, "no daemon"};
+        for (const auto* share : {"0.5", "1"})
+            if (heard_before)
+                heard_before(
+                    {.document = std::string{R"({"progress":)"} + share + "}", .continues = true});
+        return answer_;
+    }
+    Status watch(const std::function<void()>&) override { return Done{}; }
+    Status capture(const std::string&, engine::Redaction*) override { return Done{}; }
+    ClientInfo info() override { return {.kind = "daemon"}; }
+
+    std::string asked = {};
+    bool is_lost = false;
+
+private:
+    MethodAnswer answer_;
+};
+
+MethodAnswer refusal(const char* name, const char* message) {
+    return {.error = std::string{"org.gpuprobe."} + name,
+            .document = std::string{R"({"name":"org.gpuprobe.GpuProbe1.Error.)"} + name +
+                        R"(","message":")" + message + R"(","candidates":[]})"};
+}
+
+TEST(Client, CallsMethodsWithTheirParameters) {
+    FakeTransport client{MethodAnswer{.document = R"({"cleared":true})"}};
+    EXPECT_EQ(client.clear_override("torch").value(), true);
+    EXPECT_EQ(client.asked, R"(org.gpuprobe.ClearOverride {"application":"torch"})");
+    Value rule;
+    rule["strict"] = true;
+    EXPECT_TRUE(client.set_override("torch", rule));
+    EXPECT_EQ(client.asked,
+              R"(org.gpuprobe.SetOverride {"application":"torch","rule":{"strict":true}})");
+}
+
+TEST(Client, TurnsErrorRepliesIntoErrors) {
+    FakeTransport client{refusal("NotAuthorized", "not for you")};
+    const auto refused = client.set_override("torch", Value{Value::Object{}});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::NotAuthorized);
+    EXPECT_EQ(refused.error().text, "not for you");
+    FakeTransport other{MethodAnswer{.error = "org.varlink.service.MethodNotFound",
+                                     .document = R"({"method":"org.gpuprobe.ListManifests"})"}};
+    EXPECT_EQ(other.manifests().error().code, ErrorCode::Internal);
+}
+
+TEST(Client, NamesTheMemberThatIsMalformed) {
+    FakeTransport client{MethodAnswer{.document = R"({"applications":1})"}};
+    EXPECT_EQ(client.applications().error().text,
+              "the answer on the daemon's socket: applications: expected array, found integer");
+}
+
+TEST(Client, ReturnsNoMatchAsADecision) {
+    FakeTransport client{MethodAnswer{
+        .error = "org.gpuprobe.NoMatch",
+        .document = R"({"name":"org.gpuprobe.GpuProbe1.Error.NoMatch","message":"nothing",)"
+                    R"("candidates":[{"backend":"cuda","gpu":null,"verdict":"rejected",)"
+                    R"("reasons":[],"environment":{}}],"application":"torch",)"
+                    R"("decision":"selected=none","environment":{},"answers":{},"messages":[]})"}};
+    const auto decision = client.select("torch", Value{Value::Object{}});
+    ASSERT_TRUE(decision) << decision.error().text;
+    EXPECT_EQ(decision->backend, std::nullopt);
+    ASSERT_EQ(decision->candidates.size(), 1U);
+    EXPECT_EQ(decision->candidates[0].backend, "cuda");
+}
+
+TEST(Client, PassesOnTheProgressOfAProbe) {
+    FakeTransport client{MethodAnswer{.document = R"({"generation":2,"probes":[]})"}};
+    std::vector<double> shares;
+    EXPECT_TRUE(client.probe({}, [&shares](double share) { shares.push_back(share); }));
+    EXPECT_EQ(shares, (std::vector<double>{0.5, 1}));
+}
+
+TEST(Client, KeepsTheMemoryThatCannotBeReadAgain) {
+    Gpu gpu{.id = "a"};
+    gpu.memory.free = gib(1);
+    FakeTransport refusing{refusal("NoSuchGpu", "no GPU 'a'")};
+    EXPECT_TRUE(refusing.refresh_memory(gpu));
+    FakeTransport lost{MethodAnswer{}};
+    lost.is_lost = true;
+    EXPECT_TRUE(lost.refresh_memory(gpu));
+    EXPECT_EQ(gpu.memory.free, gib(1));
+    FakeTransport reading{MethodAnswer{.document = R"({"free":1073741825,"source":"nvml"})"}};
+    EXPECT_TRUE(reading.refresh_memory(gpu));
+    EXPECT_EQ(gpu.memory.free, (Bytes{1073741825}));
+}
+
+}  // namespace client_test
+}  // namespace gpuprobe
