@@ -62,19 +62,41 @@ struct Asking {
     /// Adds words to the reasons of a record.
     template <Described T>
     T explained(T record) const {
-        ReasonWriter{{.host = &machine.seen.host, .is_root = call.uid == kRoot}, machine.findings}
-            .add_to(record);
+        const auto place = [this] {
+            return ReasonPlace{.findings = &machine.findings(),
+                               .host = &machine.seen.host,
+                               .is_root = call.uid == kRoot};
+        };
+        if (call.wants_words)
+            ReasonWriter{place}.add_to(record);
         return record;
     }
 };
 
 /// Adds words to the reasons of an answer that comes after the call. The caller's view of the
 /// machine is gone by then, so the fixes are the usual ones.
-template <Described T>
-T explained_later(T record, uid_t uid, const Report& report) {
-    ReasonWriter{{.host = &report.host, .is_root = uid == kRoot}, {}}.add_to(record);
-    return record;
-}
+class LaterWords {
+public:
+    explicit LaterWords(const Asking& ask)
+        : wants_words_{ask.call.wants_words},
+          is_root_{ask.call.uid == kRoot},
+          engine_{&ask.machine.engine} {}
+
+    template <Described T>
+    [[nodiscard]] T explained(T record) const {
+        const auto place = [this] {
+            return ReasonPlace{.host = &engine_->report().host, .is_root = is_root_};
+        };
+        if (wants_words_)
+            ReasonWriter{place}.add_to(record);
+        return record;
+    }
+
+private:
+    bool wants_words_;
+    bool is_root_;
+    const engine::Engine* engine_;
+};
 
 /// An error's name without its interface, such as "NoMatch". It is the same on D-Bus.
 std::string short_name(ErrorCode code) {
@@ -252,9 +274,8 @@ void plan_memory(const PlanParameters& in, const Asking& ask) {
     // `ask` refers to objects that may be gone when the memory has been read.
     const auto started =
         answer_plan(std::move(*request), ask.call.uid, ask.machine.seen, ask.machine.engine,
-                    [sender = ask.sender, uid = ask.call.uid,
-                     &engine = ask.machine.engine](const PlanAnswer& answer) {
-                        sender.send(explained_later(answer, uid, engine.report()));
+                    [sender = ask.sender, words = LaterWords{ask}](const PlanAnswer& answer) {
+                        sender.send(words.explained(answer));
                     });
     if (!started)
         ask.refuse(started.error());
@@ -276,9 +297,8 @@ void get_memory(const MemoryParameters& in, const Asking& ask) {
     const auto id = in.partition ? in.gpu + "/" + *in.partition : in.gpu;
     const auto asked = ask.machine.engine.read_memory(
         id, false,
-        [sender = ask.sender, uid = ask.call.uid,
-         &engine = ask.machine.engine](const engine::LiveMemory& memory) {
-            sender.send(explained_later(memory, uid, engine.report()));
+        [sender = ask.sender, words = LaterWords{ask}](const engine::LiveMemory& memory) {
+            sender.send(words.explained(memory));
         });
     if (!asked)
         ask.refuse(asked.error());

@@ -44,6 +44,7 @@ struct MethodCall {
     /// requests with "explain"; NoMatch is then an error only without it.
     bool always_explains = true;
     bool wants_value = false;  ///< answers have a value instead of a text
+    bool wants_words = true;   ///< reasons have words for people
     uid_t uid = 0;
     /// All groups of the caller; nullopt if unknown.
     std::optional<std::vector<std::uint32_t>> groups = {};

@@ -462,7 +462,7 @@ Result<Decision> choose(Context& context, bool explains) {
 ExitCode report_no_match(const Context& context, const Decision& decision) {
     if (context.wants_json()) {
         Value document{Value::Object{}};
-        document["error"] = to_value(no_match_of(decision));
+        document["error"] = to_value(context.worded(no_match_of(decision)));
         print_json(context.arguments, document);
         return ExitCode::NoMatch;
     }
@@ -472,10 +472,8 @@ ExitCode report_no_match(const Context& context, const Decision& decision) {
         return code;
     // The explanation is not an answer, so it goes to standard error.
     const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
-    const auto report = context.client.report();
-    const auto findings = report ? own_findings(*report) : std::vector<Finding>{};
-    const auto place = report ? own_place(*report, findings) : ReasonPlace{};
-    print_error(application_text(decision, screen) + candidates_text(decision, place, screen));
+    OwnPlace own{context.client};
+    print_error(application_text(decision, screen) + candidates_text(decision, own.get(), screen));
     return code;
 }
 

@@ -17,6 +17,7 @@ MethodCall call_of(std::string_view method, Value parameters) {
     const bool has_interface = method.find('.') != std::string_view::npos;
     return {.method = (has_interface ? "" : std::string{kInterface} + ".") + std::string{method},
             .parameters = std::move(parameters),
+            .wants_words = false,  // the verbs find words themselves
             .uid = ::getuid()};
 }
 

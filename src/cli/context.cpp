@@ -250,6 +250,15 @@ constexpr std::size_t kMaxMessage = 4096;
 
 }  // namespace
 
+ReasonPlace OwnPlace::get() {
+    if (!std::exchange(is_read_, true))
+        if (auto report = client_.report()) {
+            report_ = std::move(*report);
+            findings_ = own_findings(*report_);
+        }
+    return report_ ? own_place(*report_, findings_) : ReasonPlace{};
+}
+
 ExitCode exit_code_of(ErrorCode code, bool daemon_was_named) {
     switch (code) {
         case ErrorCode::InvalidRequest:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,9 +13,12 @@
 #include "base/value.h"
 #include "cli/arguments.h"
 #include "cli/client.h"
+#include "explain/doctor.h"
+#include "explain/reason_words.h"
 #include "explain/screen.h"
 #include "policy/decision.h"
 #include "report/outcome.h"
+#include "report/report.h"
 
 namespace gpuprobe::inline cli {
 
@@ -65,6 +69,22 @@ private:
     pid_t pid_ = -1;
 };
 
+/// What fixes depend on: the machine, the doctor's findings and this process's account. Read when
+/// it is first needed.
+class OwnPlace {
+public:
+    /// `client` must outlive this object.
+    explicit OwnPlace(Client& client) : client_{client} {}
+    /// Borrows from this object. Without a report, fixes are the usual ones.
+    ReasonPlace get();
+
+private:
+    Client& client_;
+    bool is_read_ = false;
+    std::optional<Report> report_ = {};
+    std::vector<Finding> findings_ = {};
+};
+
 /// Everything that a verb needs while it runs. The members are borrowed.
 struct Context {
     const Arguments& arguments;
@@ -72,6 +92,13 @@ struct Context {
     Client& client;
 
     [[nodiscard]] bool wants_json() const { return arguments.json != JsonMode::Off; }
+    /// The record with words for the reasons that have none.
+    template <Described T>
+    [[nodiscard]] T worded(T record) const {
+        OwnPlace place{client};
+        ReasonWriter{[&place] { return place.get(); }}.add_to(record);
+        return record;
+    }
 };
 
 /// Exit codes, as listed by `help`.

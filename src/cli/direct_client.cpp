@@ -169,14 +169,20 @@ Result<MethodAnswer> DirectClient::call(const MethodCall& call, const HearAnswer
     asked.wants_more = static_cast<bool>(heard_before);
     (void)varlink::take_interactive(asked.parameters);  // polkit is not needed here
     // Methods about the current moment need fresh facts first, as in the daemon.
-    if (traits_of(asked).value_or(MethodTraits{}).is_of_now)
+    if (traits_of(asked, engine_->report()).value_or(MethodTraits{}).is_of_now)
         TRY(renew());
+    std::optional<std::vector<Finding>> findings;
     std::optional<MethodAnswer> last;
     answer(asked,
            {.engine = *engine_,
             .files = *files_,
             .seen = engine_->report(),
             .seen_json = [this]() -> const std::string& { return engine_->report_json(); },
+            .findings = [this, &findings]() -> const std::vector<Finding>& {
+                if (!findings)
+                    findings = own_findings(engine_->report());
+                return *findings;
+            },
             .ends_after = true},
            [&last, &heard_before](const MethodAnswer& answer) {
                if (!answer.continues)

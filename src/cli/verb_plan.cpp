@@ -235,7 +235,8 @@ Result<ExitCode> run_plan(Context& context) {
     if (!arguments.format.empty())
         TRY(print_arguments(context, request, answer));
     else if (context.wants_json())
-        print_json(context.arguments, to_value(plan_answer(request, report, answer)));
+        print_json(context.arguments,
+                   to_value(context.worded(plan_answer(request, report, answer))));
     else
         print(plan_text(request, answer, context.screen));
     return answer.is_possible() ? ExitCode::Answered : ExitCode::NoMatch;

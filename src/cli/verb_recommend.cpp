@@ -204,7 +204,7 @@ Result<ExitCode> print_forced(Context& context,
     forced.fallback.clear();
     forced.candidates = {*candidate};
     if (context.wants_json()) {
-        auto document = to_value(forced);
+        auto document = to_value(context.worded(forced));
         document["forced"] = true;
         print_json(context.arguments, document);
         return ExitCode::Answered;
@@ -235,11 +235,9 @@ void print_names(const Recommendation& answer, bool all) {
 /// empty.
 void explain_nothing(const Context& context, const Recommendation& answer) {
     const auto screen = screen_of(STDERR_FILENO, context.arguments.colour);
-    const auto report = context.client.report();
-    const auto findings = report ? own_findings(*report) : std::vector<Finding>{};
-    const auto place = report ? own_place(*report, findings) : ReasonPlace{};
+    OwnPlace own{context.client};
     print_error("gpuprobectl: " + recommendation_text(answer, nullptr, screen) +
-                variants_text(answer, place, screen));
+                variants_text(answer, own.get(), screen));
 }
 
 }  // namespace
@@ -279,7 +277,7 @@ Result<ExitCode> run_recommend(Context& context) {
     if (arguments.recommend.force)
         return print_forced(context, answer, text);
     if (context.wants_json()) {
-        print_json(arguments, to_value(answer));
+        print_json(arguments, to_value(context.worded(answer)));
         return exit_code_of(answer);
     }
     const bool explains = arguments.recommend.request.at("explain").as_bool() == true;

@@ -27,7 +27,7 @@ Result<ExitCode> run_select(Context& context) {
     if (!decision.backend)
         return report_no_match(context, decision);
     if (context.wants_json()) {
-        print_json(context.arguments, to_value(decision));
+        print_json(context.arguments, to_value(context.worded(decision)));
         return ExitCode::Answered;
     }
     const bool explains = context.arguments.select.explains();
@@ -101,7 +101,7 @@ Result<ExitCode> print_choice(Context& context) {
         document["application"] = decision.application;
         document["backend"] = to_value(decision.backend);
         document["environment"] = to_value(decision.environment);
-        document["warnings"] = to_value(decision.warnings);
+        document["warnings"] = to_value(context.worded(decision).warnings);
         print_json(context.arguments, document);
         return ExitCode::Answered;
     }

@@ -38,14 +38,18 @@ void ReasonWriter::Visitor::note(std::string_view key, const std::optional<std::
         owner_.backend = member.value_or("");
 }
 
+const ReasonPlace& ReasonWriter::place() {
+    if (!place_)
+        place_ = place_of_();
+    return *place_;
+}
+
 std::shared_ptr<const ReasonWords> ReasonWriter::words_of(const Reason& reason,
                                                           const Owner& owner) {
     auto& known = known_[{Reason{.code = reason.code, .detail = reason.detail}, owner}];
     if (known)
         return known;
-    if (findings_ && !place_.findings)
-        place_.findings = &findings_();
-    auto place = place_;
+    auto place = this->place();
     // The backend of a decision is the chosen one, but its warnings may be about another one. So
     // the backend counts only together with a GPU.
     if (!owner.gpu.empty()) {

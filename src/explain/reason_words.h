@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/record.h"
@@ -17,26 +18,27 @@
 
 namespace gpuprobe::inline explain {
 
-/// Adds words to every reason of an answer, so that no client has to know the codes. Equal reasons
-/// share their words.
+/// Adds words to every reason of an answer that has none, so that no client has to know the codes.
+/// Equal reasons share their words.
 ///
 /// A fix depends on the GPU and the backend of the candidate that has the reason: the members `gpu`
 /// and `backend` of the record around it.
 class ReasonWriter {
 public:
-    /// Returns the doctor's findings for the machine; valid as long as this object. It is called
-    /// at the first reason only, because it may take a while.
-    using FindingsOf = std::function<const std::vector<Finding>&()>;
+    /// Returns what is known of the machine and the caller. What it borrows must outlive this
+    /// object. It is called at the first reason only, because finding out may take a while.
+    using PlaceOf = std::function<ReasonPlace()>;
 
-    /// `place` says what is known of the machine and the caller, apart from the findings.
-    ReasonWriter(const ReasonPlace& place, FindingsOf findings)
-        : place_{place}, findings_{std::move(findings)} {}
+    explicit ReasonWriter(PlaceOf place) : place_of_{std::move(place)} {}
 
-    /// Adds the words to the reasons in `record`.
+    /// Adds the words to the reasons in `record`, and to each candidate why it is one or not.
     template <Described T>
     void add_to(T& record) {
         Visitor visitor{*this};
         describe(visitor, record);
+        if constexpr (std::same_as<T, Candidate> || std::same_as<T, VariantCandidate>)
+            if (!record.why)
+                record.why = explained(record, place()).text;
     }
 
 private:
@@ -61,7 +63,10 @@ private:
 
     private:
         void note(std::string_view key, const std::optional<std::string>& member);
-        void visit(Reason& reason) const { reason.words = writer_.words_of(reason, owner_); }
+        void visit(Reason& reason) const {
+            if (!reason.words)
+                reason.words = writer_.words_of(reason, owner_);
+        }
         template <class T>
         void visit(std::optional<T>& maybe) const {
             if (maybe)
@@ -89,10 +94,11 @@ private:
         Owner owner_ = {};
     };
 
+    const ReasonPlace& place();
     std::shared_ptr<const ReasonWords> words_of(const Reason& reason, const Owner& owner);
 
-    ReasonPlace place_;
-    FindingsOf findings_;
+    PlaceOf place_of_;
+    std::optional<ReasonPlace> place_ = {};
     std::map<std::tuple<Reason, Owner>, std::shared_ptr<const ReasonWords>> known_ = {};
 };
 

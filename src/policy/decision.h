@@ -22,9 +22,11 @@ struct Candidate {
     std::vector<Reason> reasons = {};
     /// For an accepted candidate: the variables that make the application use only it.
     std::map<std::string, std::string> environment = {};
+    /// The reasons as one text for people, each sentence once (explain/reason_words.h).
+    std::optional<std::string> why = {};
     bool operator==(const Candidate&) const = default;
 };
-RECORD_MEMBERS(Candidate, backend, gpu, verdict, reasons, environment)
+RECORD_MEMBERS(Candidate, backend, gpu, verdict, reasons, environment, why)
 
 /// The answer to "which backend?". `backend` is null if no candidate satisfies the request. The
 /// candidates contain the reasons in either case.
@@ -66,10 +68,11 @@ struct VariantCandidate {
     std::vector<Reason> reasons = {};      ///< every predicate that isn't true; docs/reasons.md
     std::vector<Reason> warnings = {};     ///< the same for its recommended conditions
     std::optional<std::string> note = {};  ///< from the manifest
+    std::optional<std::string> why = {};   ///< as Candidate::why
     bool operator==(const VariantCandidate&) const = default;
 };
 RECORD_MEMBERS(
-    VariantCandidate, variant, family, tier, priority, verdict, gpus, reasons, warnings, note)
+    VariantCandidate, variant, family, tier, priority, verdict, gpus, reasons, warnings, note, why)
 
 enum class RecommendStatus {
     Ok,

@@ -190,7 +190,7 @@ template <class T>
 Value worded(const Value& entry, const ReasonPlace& place) {
     T record{};
     (void)read_value(entry, record);  // it was written from such a record
-    ReasonWriter{place, {}}.add_to(record);
+    ReasonWriter{[&place] { return place; }}.add_to(record);
     return to_value(record);
 }
 
