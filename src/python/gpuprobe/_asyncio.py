@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from typing import TYPE_CHECKING, Any, AsyncIterator, Mapping, Optional
 
-from ._client import _ENDED, _as_failures
+from ._client import _ENDED, _AsFailures
 from ._messages import (
+    TYPE_CHECKING,
     Answer,
     Failure,
     Messages,
@@ -25,6 +25,8 @@ from ._messages import (
 )
 
 if TYPE_CHECKING:
+    from typing import Any, AsyncIterator, Mapping, Optional
+
     from typing_extensions import Unpack
 
     from .interface import ProbeAnswer, ProbeParameters, SubscribeAnswer
@@ -185,13 +187,13 @@ class _Connection:
         return self._messages.is_empty()
 
     async def send(self, text: bytes) -> None:
-        with _as_failures():
+        with _AsFailures():
             await asyncio.get_running_loop().sock_sendall(self._socket, text)
 
     async def receive(self) -> bytes:
         message = self._messages.next()
         while message is None:
-            with _as_failures():
+            with _AsFailures():
                 block = await asyncio.get_running_loop().sock_recv(self._socket, 1 << 18)
             if not block:
                 raise ConnectionResetError

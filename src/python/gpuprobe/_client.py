@@ -2,15 +2,13 @@
 """The blocking client."""
 from __future__ import annotations
 
-import contextlib
 import json
 import socket
-import subprocess
-import threading
 import time
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Optional
+from _thread import allocate_lock
 
 from ._messages import (
+    TYPE_CHECKING,
     Answer,
     Failure,
     Messages,
@@ -27,6 +25,8 @@ from ._messages import (
 )
 
 if TYPE_CHECKING:
+    from typing import Any, Iterator, Mapping, Optional
+
     from typing_extensions import Unpack
 
     from .interface import ProbeAnswer, ProbeParameters, SubscribeAnswer
@@ -44,7 +44,7 @@ class Client(Questions):
         self._timeout = timeout
         self._daemon_only = daemon_only
         self._connection: Optional[_Connection] = None
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
 
     def __enter__(self) -> "Client":
         return self
@@ -143,6 +143,7 @@ class Client(Questions):
             raise
 
     def _run(self, method: str, parameters: Optional[Mapping[str, Any]]) -> Any:
+        import subprocess  # only clients without a daemon need it
         try:
             done = subprocess.run(program_words(method), input=json.dumps(dict(parameters or {})).encode(),
                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=self._timeout, check=False)
@@ -184,14 +185,14 @@ class _Connection:
 
     def send(self, text: bytes, deadline: Optional[float] = None) -> None:
         self._set_timeout(deadline)
-        with _as_failures():
+        with _AsFailures():
             self._socket.sendall(text)
 
     def receive(self, deadline: Optional[float] = None) -> bytes:
         message = self._messages.next()
         while message is None:
             self._set_timeout(deadline)
-            with _as_failures():
+            with _AsFailures():
                 block = self._socket.recv(1 << 18)
             if not block:
                 raise ConnectionResetError
@@ -218,13 +219,16 @@ class _Connection:
         self._socket.settimeout(left)
 
 
-@contextlib.contextmanager
-def _as_failures() -> Iterator[None]:
-    try:
-        yield
-    except _ENDED:
-        raise
-    except socket.timeout:
-        raise TimedOut("no answer in time") from None
-    except OSError as problem:
-        raise Unavailable(f"the daemon's socket: {problem.strerror or problem}") from problem
+class _AsFailures:
+    """A context in which an error of the socket becomes a Failure, except the end of the connection."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, problem: Optional[BaseException], _trace: object) -> None:
+        if isinstance(problem, _ENDED):
+            return
+        if isinstance(problem, socket.timeout):
+            raise TimedOut("no answer in time") from None
+        if isinstance(problem, OSError):
+            raise Unavailable(f"the daemon's socket: {problem.strerror or problem}") from problem

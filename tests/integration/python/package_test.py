@@ -183,6 +183,29 @@ class PythonPackage(SocketCase):
         self.assertIn("UnknownApplication", json.loads(done.stdout)["error"]["name"])
 
 
+    def test_loads_only_json_and_socket(self):
+        """Other modules of Python, such as typing and asyncio, take longer to load than a selection takes."""
+        self.start()
+        script = f"""
+import json, socket, sys
+before = set(sys.modules)
+import gpuprobe
+with gpuprobe.Client({self.path!r}) as client:
+    client.select("llama.cpp")
+print(*sorted(set(sys.modules) - before))
+"""
+        done = subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(PACKAGE)}, capture_output=True,
+                              text=True, check=True)
+        self.assertEqual(done.stdout.split(), ["__future__", "gpuprobe", "gpuprobe._client", "gpuprobe._messages"])
+
+    def test_loads_the_client_for_asyncio_when_it_is_used(self):
+        script = "import gpuprobe, sys; print('asyncio' in sys.modules); gpuprobe.AsyncClient; print('asyncio' in sys.modules)"
+        done = subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(PACKAGE)}, capture_output=True,
+                              text=True, check=True)
+        self.assertEqual(done.stdout.split(), ["False", "True"])
+        self.assertRaises(AttributeError, lambda: gpuprobe.Nothing)
+
+
 class PythonTypes(SocketCase):
     def assert_is(self, value, kind, place):
         """Whether the value has the type, member for member."""
