@@ -62,7 +62,7 @@ def use(address):
         for gpu in gpus:
             client.memory(gpu)
         client.describe()
-        client.diagnose()
+        client.doctor()
         client.plan(1 << 33)
         client.query("driver>=550")
         for method in ("ListHardwareDevices", "ListQuarantine", "ListOverrides"):

@@ -3,6 +3,9 @@
 
 Answers are the documents that `gpuprobectl -j` prints. The client asks the daemon on its socket. If no daemon answers,
 it runs `gpuprobectl --direct`, unless `daemon_only` is set.
+
+The functions select(), recommend(), plan(), doctor() and watch() are the methods of Client with the same name. Each call
+uses a client with the default options. Programs that ask several times should keep a Client.
 """
 from __future__ import annotations
 
@@ -23,11 +26,14 @@ from ._messages import (
 
 __all__ = [
     "SOCKET", "Answer", "AsyncClient", "Client", "Failure", "InvalidRequest", "NoMatch", "NotAuthorized", "Refused",
-    "TimedOut", "Unavailable", "UnknownName",
+    "TimedOut", "Unavailable", "UnknownName", "doctor", "plan", "recommend", "select", "watch",
 ]
 
 if TYPE_CHECKING:
     from ._asyncio import AsyncClient
+
+    select, recommend, plan = Client().select, Client().recommend, Client().plan
+    doctor, watch = Client().doctor, Client().watch
 else:
     def __getattr__(name):
         """Imports AsyncClient at its first use, because asyncio takes longer than everything else here."""
@@ -36,3 +42,15 @@ else:
         from ._asyncio import AsyncClient
         globals()[name] = AsyncClient
         return AsyncClient
+
+    def _function(method):
+        """A function that calls this method of a new client."""
+        def function(*words, **more):
+            with Client() as client:
+                return method(client, *words, **more)
+        function.__name__ = function.__qualname__ = method.__name__
+        function.__doc__ = method.__doc__
+        return function
+
+    select, recommend, plan = map(_function, (Client.select, Client.recommend, Client.plan))
+    doctor, watch = map(_function, (Client.doctor, Client.watch))

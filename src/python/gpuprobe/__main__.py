@@ -11,15 +11,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 -m gpuprobe", description="Prints what gpuprobe answers, as JSON.")
     parser.add_argument("--socket", help="where the daemon listens")
     parser.add_argument("question", nargs="?", default="select",
-                        help="select, recommend, describe, diagnose, gpus, or a method: org.gpuprobe.Query")
-    parser.add_argument("word", nargs="?", help="an application, an application, or the parameters of a method")
+                        help="select, recommend, doctor, describe, gpus, or a method: org.gpuprobe.Query")
+    parser.add_argument("word", nargs="?", help="an application, or the parameters of a method")
     arguments = parser.parse_args()
     question, word = arguments.question, arguments.word
     try:
         with Client(arguments.socket) as client:
             if "." in question:
                 answer = client.call(question, json.loads(word or "{}"))
-            elif question in ("select", "recommend", "describe", "diagnose", "gpus"):
+            elif question in ("select", "recommend", "doctor", "describe", "gpus"):
                 answer = getattr(client, question)(*([word] if word else []))
             else:
                 parser.error(f"no question '{question}'")

@@ -67,7 +67,7 @@ class AsyncClient(Questions):
 
     _ask = call
 
-    async def changes(self) -> AsyncIterator[SubscribeAnswer]:
+    async def watch(self) -> AsyncIterator[SubscribeAnswer]:
         """Yields {"generation", "state"} now and after each change of the report. Raises Unavailable when the daemon
         ends."""
         async for change in self._stream(await self._connect(), "Subscribe"):

@@ -68,7 +68,7 @@ class Client(Questions):
 
     _ask = call
 
-    def changes(self) -> Iterator[SubscribeAnswer]:
+    def watch(self) -> Iterator[SubscribeAnswer]:
         """Yields {"generation", "state"} now and after each change of the report. Raises Unavailable when the daemon
         ends."""
         yield from self._stream(self._connect(None), "Subscribe")

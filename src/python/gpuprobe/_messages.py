@@ -266,41 +266,48 @@ class Questions:
 
     @question
     def select(self, application: str = "default", **request: Unpack[SelectRequest]) -> SelectAnswer:
-        """Chooses the backend that the application should use here. Keys of the request are written with underscores:
-        min_memory. Raises NoMatch."""
+        """Selects the backend that the application should use here. Keys of the request are written with underscores;
+        min_memory is in bytes. Raises NoMatch, UnknownName, InvalidRequest."""
         return self._ask("Select", {"application": application, "request": request})
 
     @question
     def recommend(self, application: str, manifest: Optional[str] = None,
                   **request: Unpack[RecommendRequest]) -> RecommendAnswer:
-        """Chooses the variant of an application to install here. If none fits, the answer's status has the reason."""
+        """Recommends the variant of an application to install here. manifest: the text of a manifest to use instead of
+        the installed one; need_mib is in MiB. If no variant fits, the answer's status and candidates have the reasons.
+        Raises UnknownName, InvalidRequest."""
         return self._ask("Recommend", {"application": application, "manifest": manifest, "request": request})
 
     @question
     def plan(self, need: Optional[int] = None, *, margin: Optional[int] = None, gpus: Optional[List[str]] = None,
              request: Optional[PlanRequest] = None, model: Optional[str] = None) -> PlanAnswer:
-        """Whether a number of bytes or a model (the text of a gpuprobe.model/1) fits on each GPU and on several."""
+        """Plans the memory for a number of bytes, need, or for a model, the text of a gpuprobe.model/1 document: whether
+        it fits on each GPU and on several GPUs together. margin: bytes that stay free. Raises UnknownName,
+        InvalidRequest."""
         return self._ask("Plan", {"need": need, "margin": margin, "gpus": gpus, "request": request, "model": model})
 
     @question
-    def diagnose(self, environment: Optional[Mapping[str, str]] = None) -> DiagnoseAnswer:
-        """Why a GPU is not used, and how to fix it. The environment defaults to the one of this process."""
+    def doctor(self, environment: Optional[Mapping[str, str]] = None) -> DiagnoseAnswer:
+        """Finds out why GPUs are not used, and how to fix that. environment: the variables of the program that does not
+        use a GPU; the default is those of this process."""
         return self._ask("Diagnose", {"environment": dict(os.environ if environment is None else environment)})
 
     @question
     def query(self, *terms: str, gpus: Optional[List[str]] = None) -> QueryAnswer:
-        """Whether terms such as "driver>=550" are true for each GPU."""
+        """Returns for each term, such as "driver>=550", whether it is true for each GPU. gpus: only these ids. Raises
+        UnknownName, InvalidRequest."""
         return self._ask("Query", {"terms": list(terms), "gpus": gpus})
 
     @question
     def memory(self, gpu: str) -> GetMemoryAnswer:
-        """The memory of the GPU with that id, read at the time of the call."""
+        """Returns the memory of the GPU with that id in bytes, read at the time of the call. Raises UnknownName."""
         return self._ask("GetMemory", {"gpu": gpu})
 
     @question
     def report_outcome(self, application: str, outcome: str, *, backend: Optional[str] = None,
                        variant: Optional[str] = None, family: Optional[str] = None, gpu: Optional[str] = None,
                        detail: Optional[str] = None) -> ReportOutcomeAnswer:
-        """Reports how a choice worked out: "ok" or "failed"."""
+        """Reports how a choice worked out, "ok" or "failed", so that later answers consider it. Takes exactly one of
+        backend, variant and family. Raises InvalidRequest."""
         return self._ask("ReportOutcome", {"application": application, "outcome": outcome, "backend": backend,
                                            "variant": variant, "family": family, "gpu": gpu, "detail": detail})

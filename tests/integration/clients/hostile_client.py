@@ -37,7 +37,7 @@ def waiting(how, path):
     if how == "ask":
         with gpuprobe.Client(path, timeout=timeout(path), daemon_only=True) as client:
             return client.call("Describe")
-    for _ in itertools.islice(gpuprobe.Client(path, daemon_only=True).changes(), 1000):
+    for _ in itertools.islice(gpuprobe.Client(path, daemon_only=True).watch(), 1000):
         pass
     return {}
 
@@ -55,7 +55,7 @@ async def later(how, path):
         async with gpuprobe.AsyncClient(path, timeout=timeout(path), daemon_only=True) as client:
             return await client.call("Describe")
     left = 1000
-    async for _ in gpuprobe.AsyncClient(path, daemon_only=True).changes():
+    async for _ in gpuprobe.AsyncClient(path, daemon_only=True).watch():
         left -= 1
         if left == 0:
             break

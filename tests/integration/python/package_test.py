@@ -53,7 +53,7 @@ class PythonPackage(SocketCase):
         self.assertEqual(both(path, "select", onyl=[]), [gpuprobe.InvalidRequest] * 2)
         self.assertEqual(both(path, "call", "Nothing"), [gpuprobe.Refused] * 2)
         for name, words in (("describe", []), ("gpus", []), ("recommend", ["torch"]), ("plan", [1 << 33]),
-                            ("diagnose", []), ("query", ["driver>=550"])):
+                            ("doctor", []), ("query", ["driver>=550"])):
             one, other = both(path, name, *words)
             self.assertIsInstance(one, dict, name)
             self.assertEqual(set(one), set(other), name)
@@ -122,14 +122,14 @@ class PythonPackage(SocketCase):
     def test_follows_changes(self):
         self.start(f"--state-dir={self.folder}")
         client = gpuprobe.Client(self.path)
-        changes = client.changes()
+        changes = client.watch()
         first = next(changes)["generation"]
         self.call("SetOverride", {"application": "default", "rule": {"strict": True}})
         self.assertGreater(next(changes)["generation"], first)
         changes.close()
 
         async def follow():
-            async for change in gpuprobe.AsyncClient(self.path).changes():
+            async for change in gpuprobe.AsyncClient(self.path).watch():
                 return change
         self.assertEqual(asyncio.run(follow())["state"], "ready")
 
@@ -182,6 +182,18 @@ class PythonPackage(SocketCase):
         self.assertEqual(done.returncode, 1)
         self.assertIn("UnknownApplication", json.loads(done.stdout)["error"]["name"])
 
+    def test_has_functions_that_need_no_client(self):
+        self.start()
+        before = os.environ.get("GPUPROBE_SOCKET")
+        self.addCleanup(lambda: os.environ.update(GPUPROBE_SOCKET=before) if before else os.environ.pop("GPUPROBE_SOCKET"))
+        os.environ["GPUPROBE_SOCKET"] = self.path
+        self.assertEqual(gpuprobe.select("ollama", min_memory=1 << 30)["backend"], "cuda")
+        self.assertEqual(gpuprobe.recommend("torch", only=["cpu"])["variant"], "cpu")
+        self.assertEqual(gpuprobe.plan(1 << 33)["asked"], 1 << 33)
+        self.assertIn("findings", gpuprobe.doctor())
+        self.assertEqual(next(gpuprobe.watch())["state"], "ready")
+        self.assertRaises(gpuprobe.NoMatch, gpuprobe.select, only=["sycl"])
+        self.assertEqual(gpuprobe.plan.__doc__, gpuprobe.Client.plan.__doc__)
 
     def test_loads_only_json_and_socket(self):
         """Other modules of Python, such as typing and asyncio, take longer to load than a selection takes."""
@@ -262,6 +274,7 @@ class PythonTypes(SocketCase):
     def test_hold_for_a_program(self):
         right = """
 from typing import List
+import gpuprobe
 from gpuprobe import AsyncClient, Client, NoMatch
 from gpuprobe.interface import Gpu
 
@@ -272,9 +285,12 @@ def ask(client: Client) -> None:
     print(names(client.gpus()["gpus"]), client.select("ollama", min_memory=1)["gpus"][0].upper())
     for step in client.probe(apis=["cuda"]):
         print(round(step["progress"] or 0.0))
-    for change in client.changes():
+    for change in client.watch():
         if change["state"] == "ready":
             break
+    for finding in client.doctor()["findings"]:
+        print(finding["sentence"].upper(), " && ".join(finding["commands"]))
+    print(gpuprobe.select("ollama", min_memory=1)["decision"].upper(), gpuprobe.plan(1)["margin"] + 1)
     try:
         print(client.plan(1)["host"]["need"] + 1)
     except NoMatch as problem:
@@ -282,17 +298,17 @@ def ask(client: Client) -> None:
 
 async def ask_too(client: AsyncClient) -> None:
     print(names((await client.gpus())["gpus"]), (await client.recommend("torch", only=["cpu"]))["status"].upper())
-    async for change in client.changes():
+    async for change in client.watch():
         print(change["generation"] + 1)
 """
         self.assertEqual(self.check_program(right), [])
 
     @unittest.skipUnless(HAS_MYPY, "python3-mypy is not installed")
     def test_refuse_what_the_interface_does_not_have(self):
-        wrong = ['client.select("ollama", minimum_memory=1)', "client.select(1)", 'client.gpus()["gpus"][0]["nam"]', "client.nothing()",
+        wrong = ['client.select("ollama", minimum_memory=1)', "client.select(1)", 'client.gpus()["gpus"][0]["nam"]', "client.nothing()", "client.diagnose()",
                  'client.plan("much")', "client.plan(request={'need': 1})", 'client.select().backend', "len(later.select())",
-                 'client.describe()["gpus"] + 1', 'client.select()["backend"].upper()']
-        found = self.check_program("\n".join(["from gpuprobe import AsyncClient, Client", "client, later = Client(), AsyncClient()", *wrong]))
+                 'gpuprobe.select(1)', 'gpuprobe.recommend("torch")["candidates"][0]["nam"]', 'client.describe()["gpus"] + 1', 'client.select()["backend"].upper()']
+        found = self.check_program("\n".join(["import gpuprobe; from gpuprobe import AsyncClient, Client", "client, later = Client(), AsyncClient()", *wrong]))
         told = {int(line.split(":")[1]) for line in found if " error: " in line}
         self.assertEqual(told, set(range(3, 3 + len(wrong))), found)
 
