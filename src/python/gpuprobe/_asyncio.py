@@ -21,11 +21,12 @@ from ._messages import (
     call_text,
     is_fit,
     program_words,
+    progress_in,
     socket_path,
 )
 
 if TYPE_CHECKING:
-    from typing import Any, AsyncIterator, Mapping, Optional
+    from typing import Any, AsyncIterator, Callable, Mapping, Optional, Tuple
 
     from typing_extensions import Unpack
 
@@ -70,30 +71,38 @@ class AsyncClient(Questions):
     async def watch(self) -> AsyncIterator[SubscribeAnswer]:
         """Yields {"generation", "state"} now and after each change of the report. Raises Unavailable when the daemon
         ends."""
-        async for change in self._stream(await self._connect(), "Subscribe"):
+        async for change, _ in self._stream(await self._connect(), "Subscribe"):
             yield change
 
-    async def probe(self, **request: Unpack[ProbeParameters]) -> AsyncIterator[ProbeAnswer]:
-        """Probes the drivers again. Yields {"progress"} from 0 to 1, then {"generation", "probes"}; without a daemon,
-        only the latter."""
+    async def probe(self, *, on_progress: Optional[Callable[[float], object]] = None,
+                    **request: Unpack[ProbeParameters]) -> ProbeAnswer:
+        """Probes the drivers again, as Client.probe() does. on_progress is a plain function."""
         try:
             connection = await self._connect()
         except Unavailable:
             if self._daemon_only:
                 raise
-            yield await self._run("Probe", request)
-            return
-        async for step in self._stream(connection, "Probe", request):
-            yield step
+            return await self._run("Probe", request)
+        answer: Any = None
+        try:
+            async for answer, continues in self._stream(connection, "Probe", request):
+                if continues:
+                    progress = progress_in(answer)
+                    if on_progress:
+                        on_progress(progress)
+        finally:
+            connection.close()
+        return answer
 
     async def _stream(self, connection: "_Connection", method: str,
-                      parameters: Optional[Mapping[str, Any]] = None) -> AsyncIterator[Any]:
+                      parameters: Optional[Mapping[str, Any]] = None) -> AsyncIterator[Tuple[Any, bool]]:
+        """Yields all answers to a call, and whether another one follows."""
         try:
             await connection.send(call_text(method, parameters, more=True))
             continues = True
             while continues:
                 answer, continues = answer_from(await connection.receive(), takes_more=True)
-                yield answer
+                yield answer, continues
         except _ENDED:
             raise Unavailable("the daemon has left") from None
         finally:

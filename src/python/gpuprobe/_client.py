@@ -21,11 +21,12 @@ from ._messages import (
     call_text,
     is_fit,
     program_words,
+    progress_in,
     socket_path,
 )
 
 if TYPE_CHECKING:
-    from typing import Any, Iterator, Mapping, Optional
+    from typing import Any, Callable, Iterator, Mapping, Optional, Tuple
 
     from typing_extensions import Unpack
 
@@ -64,36 +65,45 @@ class Client(Questions):
             except Unavailable:
                 if self._daemon_only:
                     raise
-        return self._run(method, parameters)
+        return self._run(method, parameters, self._timeout)
 
     _ask = call
 
     def watch(self) -> Iterator[SubscribeAnswer]:
         """Yields {"generation", "state"} now and after each change of the report. Raises Unavailable when the daemon
         ends."""
-        yield from self._stream(self._connect(None), "Subscribe")
+        for change, _ in self._stream(self._connect(None), "Subscribe"):
+            yield change
 
-    def probe(self, **request: Unpack[ProbeParameters]) -> Iterator[ProbeAnswer]:
-        """Probes the drivers again. Yields {"progress"} from 0 to 1, then {"generation", "probes"}; without a daemon,
-        only the latter."""
+    def probe(self, *, on_progress: Optional[Callable[[float], object]] = None,
+              **request: Unpack[ProbeParameters]) -> ProbeAnswer:
+        """Probes the drivers again, and returns {"generation", "probes"}. Calls on_progress with the progress, from 0 to
+        1, as often as it changes; never without a daemon. There is no time limit, because a probe may take minutes.
+        Raises Refused, such as NotAuthorized."""
         try:
             connection = self._connect(None)
         except Unavailable:
             if self._daemon_only:
                 raise
-            yield self._run("Probe", request)
-            return
-        yield from self._stream(connection, "Probe", request)
+            return self._run("Probe", request, None)
+        answer: Any = None
+        for answer, continues in self._stream(connection, "Probe", request):
+            if continues:
+                progress = progress_in(answer)
+                if on_progress:
+                    on_progress(progress)
+        return answer
 
     def _stream(self, connection: "_Connection", method: str,
-                parameters: Optional[Mapping[str, Any]] = None) -> Iterator[Any]:
+                parameters: Optional[Mapping[str, Any]] = None) -> Iterator[Tuple[Any, bool]]:
+        """Yields all answers to a call, and whether another one follows."""
         with connection:
             try:
                 connection.send(call_text(method, parameters, more=True))
                 continues = True
                 while continues:
                     answer, continues = answer_from(connection.receive(), takes_more=True)
-                    yield answer
+                    yield answer, continues
             except _ENDED:
                 raise Unavailable("the daemon has left") from None
 
@@ -142,11 +152,11 @@ class Client(Questions):
             self._drop()
             raise
 
-    def _run(self, method: str, parameters: Optional[Mapping[str, Any]]) -> Any:
+    def _run(self, method: str, parameters: Optional[Mapping[str, Any]], timeout: Optional[float]) -> Any:
         import subprocess  # only clients without a daemon need it
         try:
             done = subprocess.run(program_words(method), input=json.dumps(dict(parameters or {})).encode(),
-                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=self._timeout, check=False)
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=timeout, check=False)
         except OSError as problem:
             raise Unavailable(f"no daemon answers, and gpuprobectl is not there: {problem.strerror}") from problem
         except subprocess.TimeoutExpired:

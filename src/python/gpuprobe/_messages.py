@@ -232,6 +232,14 @@ def answer_from(text: bytes, takes_more: bool = False) -> Tuple[Answer, bool]:
     return parameters, bool(continues)
 
 
+def progress_in(answer: Answer) -> float:
+    """The progress of a probe. Raises Failure for an invalid answer."""
+    progress = answer.get("progress")
+    if isinstance(progress, bool) or not isinstance(progress, (int, float)) or not 0 <= progress <= 1:
+        raise Failure("the answer is not valid: its progress is not a number from 0 to 1")
+    return progress
+
+
 def program_words(method: str) -> List[str]:
     return [PROGRAM, "--direct", "-j", "-q", "call", full_name(method), "-"]
 

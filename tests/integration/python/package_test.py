@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Python package asks a daemon, gpuprobectl where there is none, and says so where there is neither."""
 import asyncio
+import contextlib
 import importlib.util
 import json
 import os
@@ -79,11 +80,8 @@ class PythonPackage(SocketCase):
         self.addCleanup(os.environ.__setitem__, "PATH", before)
         os.environ["PATH"] = f"{self.folder}:{before}"
         with gpuprobe.Client(f"{self.folder}/nothing") as client:
-            self.assertEqual([step["generation"] for step in client.probe()], [7])
-
-        async def follow():
-            return [step["generation"] async for step in gpuprobe.AsyncClient(f"{self.folder}/nothing").probe()]
-        self.assertEqual(asyncio.run(follow()), [7])
+            self.assertEqual(client.probe()["generation"], 7)
+        self.assertEqual(both(f"{self.folder}/nothing", "probe"), [{"generation": 7}] * 2)
 
     def test_says_that_nobody_is_there(self):
         before = os.environ["PATH"]
@@ -133,23 +131,64 @@ class PythonPackage(SocketCase):
                 return change
         self.assertEqual(asyncio.run(follow())["state"], "ready")
 
-    def test_follows_a_probe(self):
+    def test_probes_drivers(self):
         self.start()
+        for answer in both(self.path, "probe", apis=["vulkan"]):
+            if isinstance(answer, type):  # a replayed machine has no drivers to probe
+                self.assertTrue(issubclass(answer, gpuprobe.Refused), answer)
+            else:
+                self.assertIsNotNone(answer["generation"])
+        with gpuprobe.Client(f"{self.folder}/nothing", daemon_only=True) as client:
+            self.assertRaises(gpuprobe.Unavailable, client.probe)
 
-        async def follow(path, **more):
-            async with gpuprobe.AsyncClient(path, **more) as client:
-                return [step async for step in client.probe(apis=["vulkan"])]
+    @contextlib.contextmanager
+    def server(self, *messages):
+        """Answers each call with these documents."""
+        path = f"{self.folder}/fake"
+        with socket.socket(socket.AF_UNIX) as server:
+            server.bind(path)
+            server.listen()
 
-        def wait(path, **more):
-            with gpuprobe.Client(path, **more) as client:
-                return list(client.probe(apis=["vulkan"]))
-        for ask in (wait, lambda *words, **more: asyncio.run(follow(*words, **more))):
+            def serve():
+                with contextlib.suppress(OSError):
+                    while True:
+                        connection, _ = server.accept()
+                        with connection, contextlib.suppress(OSError):
+                            self.heard.append(json.loads(connection.recv(1 << 16)[:-1]))
+                            connection.sendall(b"".join(json.dumps(message).encode() + b"\0" for message in messages))
+                            connection.recv(1)  # the end
+            thread = threading.Thread(target=serve)
+            self.heard = []
+            thread.start()
             try:
-                steps = ask(self.path)
-                self.assertIsNotNone(steps[-1]["generation"])
-            except gpuprobe.Refused as refused:  # a replayed machine has no drivers to ask
-                self.assertIn("Error.", refused.name)
-            self.assertRaises(gpuprobe.Unavailable, ask, f"{self.folder}/nothing", daemon_only=True)
+                yield path
+            finally:
+                server.shutdown(socket.SHUT_RDWR)
+                thread.join()
+        pathlib.Path(path).unlink()
+
+    def test_reports_the_progress_of_a_probe(self):
+        steps = [{"parameters": {"progress": progress}, "continues": True} for progress in (0, 0.5, 1.0)]
+        last = {"parameters": {"progress": None, "generation": 3, "probes": []}}
+        seen = []
+        with self.server(*steps, last) as path:
+            self.assertEqual(both(path, "probe", on_progress=seen.append, apis=["cuda"]), [last["parameters"]] * 2)
+            self.assertEqual(both(path, "probe"), [last["parameters"]] * 2)
+        self.assertEqual(seen, [0, 0.5, 1.0] * 2)
+        self.assertEqual(self.heard[0], {"method": "org.gpuprobe.Probe", "parameters": {"apis": ["cuda"]}, "more": True})
+
+    def test_refuses_progress_that_is_not_a_number(self):
+        for progress in (None, "0.5", True, [], {}, -1, 1.5):
+            with self.subTest(progress), self.server({"parameters": {"progress": progress}, "continues": True}) as path:
+                self.assertEqual(both(path, "probe", on_progress=self.fail), [gpuprobe.Failure] * 2)
+
+    def test_a_failing_callback_ends_the_probe(self):
+        def fail(progress):
+            raise ZeroDivisionError(progress)
+        with self.server({"parameters": {"progress": 0.5}, "continues": True}) as path:
+            with gpuprobe.Client(path) as client:
+                self.assertRaises(ZeroDivisionError, client.probe, on_progress=fail)
+            self.assertRaises(ZeroDivisionError, asyncio.run, awaited(path, "probe", on_progress=fail))
 
     def test_takes_no_endless_answer(self):
         path = f"{self.folder}/fake"
@@ -283,8 +322,7 @@ def names(gpus: List[Gpu]) -> List[str]:
 
 def ask(client: Client) -> None:
     print(names(client.gpus()["gpus"]), client.select("ollama", min_memory=1)["gpus"][0].upper())
-    for step in client.probe(apis=["cuda"]):
-        print(round(step["progress"] or 0.0))
+    print(client.probe(apis=["cuda"], on_progress=lambda share: print(round(share)))["probes"])
     for change in client.watch():
         if change["state"] == "ready":
             break
