@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from ._typing import question
     from .interface import (
+        Candidate,
         DescribeAnswer,
         DiagnoseAnswer,
         GetMemoryAnswer,
@@ -72,7 +73,15 @@ class Refused(Failure):
 
 
 class NoMatch(Refused):
-    """Nothing on this machine satisfies the request."""
+    """Nothing on this machine satisfies the request. The message names the candidate that comes closest.
+
+    candidates: all candidates, with the reasons against each. Every reason has a text, and a fix unless nothing helps."""
+
+    def __init__(self, name: str, details: Answer) -> None:
+        super().__init__(name, details)
+        self.candidates: List[Candidate] = details.get("candidates", [])
+        if not (isinstance(self.candidates, list) and all(isinstance(each, dict) for each in self.candidates)):
+            raise Failure("the answer is not valid: its candidates have the wrong type")
 
 
 class UnknownName(Refused):

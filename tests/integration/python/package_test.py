@@ -167,6 +167,22 @@ class PythonPackage(SocketCase):
                 thread.join()
         pathlib.Path(path).unlink()
 
+    def test_a_refusal_has_the_candidates(self):
+        reason = {"code": "no-permission", "text": "this user cannot open the device nodes", "fix": "add the user to the group render",
+                  "commands": ["sudo usermod -aG render me"], "subject": {"gpu": "pci:0", "api": None, "path": None}, "detail": {}}
+        candidates = [{"backend": "cuda", "gpu": "pci:0", "verdict": "rejected", "reasons": [reason], "environment": {}}]
+        refusal = {"error": "org.gpuprobe.NoMatch", "parameters": {"message": "no backend fits", "candidates": candidates}}
+        with self.server(refusal) as path, gpuprobe.Client(path) as client:
+            with self.assertRaises(gpuprobe.NoMatch) as refused:
+                client.select()
+        self.assertEqual((str(refused.exception), refused.exception.candidates), ("no backend fits", candidates))
+
+    def test_refuses_candidates_of_another_type(self):
+        for candidates in (None, 1, "x", {}, ["x"], [None], [[]]):
+            refusal = {"error": "org.gpuprobe.NoMatch", "parameters": {"message": "no", "candidates": candidates}}
+            with self.subTest(candidates), self.server(refusal) as path:
+                self.assertEqual(both(path, "select"), [gpuprobe.Failure] * 2)
+
     def test_reports_the_progress_of_a_probe(self):
         steps = [{"parameters": {"progress": progress}, "continues": True} for progress in (0, 0.5, 1.0)]
         last = {"parameters": {"progress": None, "generation": 3, "probes": []}}
@@ -332,7 +348,7 @@ def ask(client: Client) -> None:
     try:
         print(client.plan(1)["host"]["need"] + 1)
     except NoMatch as problem:
-        print(problem.details)
+        print(problem.details, [reason["code"].upper() for candidate in problem.candidates for reason in candidate["reasons"]])
 
 async def ask_too(client: AsyncClient) -> None:
     print(names((await client.gpus())["gpus"]), (await client.recommend("torch", only=["cpu"]))["status"].upper())
