@@ -55,18 +55,23 @@ export class Client {
   /** Yields all answers of a method with several answers, on a separate connection. */
   stream<Name extends keyof Methods>(method: Name, parameters?: Taken<Name>): Stream<Name>;
   /** Yields now and after each change of the report. Unavailable when the daemon ends. */
-  changes(): Stream<"Subscribe">;
+  watch(): Stream<"Subscribe">;
   /** Probes the drivers again. Yields the progress from 0 to 1, then the result; without a daemon, only the result. */
   probe(request?: Taken<"Probe">): Stream<"Probe">;
   describe(): Answered<"Describe">;
   gpus(): Answered<"ListGpus">;
+  /** Selects the backend that the application should use here. min_memory is in bytes. Rejects with NoMatch. */
   select(application?: string, request?: SelectRequest): Answered<"Select">;
+  /** Recommends the variant of an application to install here. manifest: the text of a manifest to use instead of the
+   *  installed one; need_mib is in MiB. If no variant fits, the answer's status and candidates have the reasons. */
   recommend(application: string, request?: RecommendRequest & { manifest?: string | null }): Answered<"Recommend">;
-  /** need and margin are in bytes; model is the text of a gpuprobe.model/1. */
+  /** Plans the memory for a number of bytes, or with null for a model. need and margin are in bytes; model is the text of a
+   *  gpuprobe.model/1 document. */
   plan(need: number | null, more?: Omit<Taken<"Plan">, "need">): Answered<"Plan">;
-  /** The environment defaults to the one of this process. */
-  diagnose(environment?: { [variable: string]: string | undefined }): Answered<"Diagnose">;
+  /** Finds out why GPUs are not used, and how to fix that. The environment defaults to the one of this process. */
+  doctor(environment?: { [variable: string]: string | undefined }): Answered<"Diagnose">;
   query(terms: string[], more?: { gpus?: string[] | null }): Answered<"Query">;
+  /** Returns the memory of one GPU in bytes, read at the time of the call. */
   memory(gpu: string): Answered<"GetMemory">;
   reportOutcome(
     application: string,

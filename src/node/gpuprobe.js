@@ -339,7 +339,7 @@ export class Client {
   }
 
   /** Yields {"generation", "state"} now and after each change of the report. Unavailable when the daemon ends. */
-  changes() {
+  watch() {
     return this.stream("Subscribe");
   }
 
@@ -359,32 +359,34 @@ export class Client {
     return this.call("ListGpus");
   }
 
-  /** Chooses the backend that the application should use here. Rejects with NoMatch. */
+  /** Selects the backend that the application should use here. Rejects with NoMatch, UnknownName, InvalidRequest. */
   select(application = "default", request = {}) {
     return this.call("Select", { application, request });
   }
 
-  /** Chooses the variant of an application to install here. If none fits, the answer's status has the reason. */
+  /** Recommends the variant of an application to install here. If no variant fits, the answer's status and candidates have
+   *  the reasons. Rejects with UnknownName, InvalidRequest. */
   recommend(application, { manifest = null, ...request } = {}) {
     return this.call("Recommend", { application, manifest, request });
   }
 
-  /** Whether a number of bytes, or with null a model, fits on each GPU, and on several together. */
+  /** Plans the memory for a number of bytes, or with null for a model: whether it fits on each GPU, and on several GPUs
+   *  together. Rejects with UnknownName, InvalidRequest. */
   plan(need, more = {}) {
     return this.call("Plan", { need, ...more });
   }
 
-  /** Why a GPU is not used, and how to fix it. The environment defaults to the one of this process. */
-  diagnose(environment = process.env) {
+  /** Finds out why GPUs are not used, and how to fix that. The environment defaults to the one of this process. */
+  doctor(environment = process.env) {
     return this.call("Diagnose", { environment });
   }
 
-  /** Whether terms such as "driver>=550" are true for each GPU. */
+  /** Returns for each term, such as "driver>=550", whether it is true for each GPU. */
   query(terms, { gpus = null } = {}) {
     return this.call("Query", { terms, gpus });
   }
 
-  /** The memory of the GPU with that id, read at the time of the call. */
+  /** Returns the memory of the GPU with that id in bytes, read at the time of the call. */
   memory(gpu) {
     return this.call("GetMemory", { gpu });
   }

@@ -7,10 +7,10 @@ import { Client, Failure, NoMatch, Refused } from "./gpuprobe.js";
 
 const USAGE = `Usage: gpuprobe [--socket PATH] [QUESTION [WORD]]
 
-Prints what gpuprobe answers, as JSON. QUESTION: select, recommend, describe, diagnose, gpus, or a method,
-org.gpuprobe.Query. WORD: an application, an application, or the parameters of a method. Exit status 3: nothing fits.
+Prints what gpuprobe answers, as JSON. QUESTION: select, recommend, doctor, describe, gpus, or a method,
+org.gpuprobe.Query. WORD: an application, or the parameters of a method. Exit status 3: nothing fits.
 `;
-const QUESTIONS = ["select", "recommend", "describe", "diagnose", "gpus"];
+const QUESTIONS = ["select", "recommend", "doctor", "describe", "gpus"];
 
 function wrong(problem) {
   process.stderr.write(`${USAGE}gpuprobe: ${problem}\n`);

@@ -13,7 +13,7 @@ async function ask(socket) {
 
 async function follow(socket) {
   let left = 1000;
-  for await (const _ of new Client({ socket, daemonOnly: true }).changes()) if (--left === 0) break;
+  for await (const _ of new Client({ socket, daemonOnly: true }).watch()) if (--left === 0) break;
   return "answers";
 }
 

@@ -44,7 +44,7 @@ told(await kind(client.select("nobody")));
 told(await kind(client.select("default", { onyl: [] })));
 told(await kind(client.call("Nothing")));
 told(await kind(client.plan("much")));
-const ask = [client.describe(), client.gpus(), client.recommend("torch"), client.plan(2 ** 33), client.diagnose(),
+const ask = [client.describe(), client.gpus(), client.recommend("torch"), client.plan(2 ** 33), client.doctor(),
              client.query(["driver>=550"])];
 told((await Promise.all(ask)).map((answer) => Object.keys(answer)[0]));
 told((await client.recommend("torch", { only: ["cpu"] })).variant);
@@ -73,7 +73,7 @@ class NodePackage(SocketCase):
         script = """
             told(await kind(client.select()));
             told(await kind(new gpuprobe.Client({ socket: path, daemonOnly: true }).describe()));
-            told(await kind(client.changes().next()));
+            told(await kind(client.watch().next()));
             told(await kind(client.probe().next()));"""
         self.assertEqual(node(script, f"{self.folder}/nothing", PATH=self.folder), ["Unavailable"] * 4)
 
@@ -124,7 +124,7 @@ class NodePackage(SocketCase):
         self.start(f"--state-dir={self.folder}")
         script = """
             const seen = [];
-            for await (const change of client.changes()) {
+            for await (const change of client.watch()) {
               seen.push(change.generation);
               if (seen.length === 1) await client.call("SetOverride", { application: "default", rule: { strict: true } });
               else break;
@@ -347,7 +347,7 @@ class NodeTypes(SocketCase):
             const names = (gpus: Gpu[]) => gpus.map((gpu) => gpu.name ?? "unknown");
             console.log(names((await client.gpus()).gpus), (await client.select("ollama", { min_memory: 1 })).backend);
             for await (const step of client.probe({ apis: ["cuda"] })) console.log(step.progress?.toFixed(2));
-            for await (const change of client.changes()) if (change.state === "ready") break;
+            for await (const change of client.watch()) if (change.state === "ready") break;
             try { await client.call("Plan", { need: 1 }); }
             catch (problem) { if (problem instanceof NoMatch) console.log(problem.details.message); }
             const info = await client.call("org.varlink.service.GetInfo");
