@@ -52,12 +52,13 @@ export class Client {
   /** Calls any method of org.gpuprobe, or of another interface by its full name. */
   call<Name extends keyof Methods>(method: Name, parameters?: Taken<Name>): Answered<Name>;
   call(method: `${string}.${string}`, parameters?: object): Promise<{ [member: string]: unknown }>;
-  /** Yields all answers of a method with several answers, on a separate connection. */
+  /** Yields all answers of a method with several answers, on a separate connection. Needs a daemon. */
   stream<Name extends keyof Methods>(method: Name, parameters?: Taken<Name>): Stream<Name>;
   /** Yields now and after each change of the report. Unavailable when the daemon ends. */
   watch(): Stream<"Subscribe">;
-  /** Probes the drivers again. Yields the progress from 0 to 1, then the result; without a daemon, only the result. */
-  probe(request?: Taken<"Probe">): Stream<"Probe">;
+  /** Probes the drivers again, and returns the generation and the probes. Calls onProgress with the progress, from 0 to 1,
+   *  as often as it changes; never without a daemon. There is no time limit, because a probe may take minutes. */
+  probe(request?: Taken<"Probe">, options?: { onProgress?: (progress: number) => void }): Answered<"Probe">;
   describe(): Answered<"Describe">;
   gpus(): Answered<"ListGpus">;
   /** Selects the backend that the application should use here. min_memory is in bytes. Rejects with NoMatch. */

@@ -130,6 +130,13 @@ function answerFrom(bytes, takesMore) {
   return { answer: parameters, continues };
 }
 
+/** The progress of a probe. Throws Failure for an invalid answer. */
+function progressIn({ progress }) {
+  if (typeof progress !== "number" || progress < 0 || progress > 1)
+    throw new Failure("the answer is not valid: its progress is not a number from 0 to 1");
+  return progress;
+}
+
 /** Splits a stream of blocks into messages that end with a NUL. */
 class Messages {
   #blocks = [];
@@ -313,23 +320,19 @@ export class Client {
     return answer;
   }
 
-  /** Yields all answers of a method with several answers, on a separate connection. */
+  /** Yields all answers of a method with several answers, on a separate connection. Unavailable without a daemon. */
   async *stream(method, parameters) {
-    let connection;
-    try {
-      connection = await Connection.open(this.#path);
-    } catch (problem) {
-      const isProbe = fullName(method) === "org.gpuprobe.Probe";
-      if (!(problem instanceof Unavailable) || this.#daemonOnly || !isProbe) throw problem;
-      yield answerFromProgram(method, parameters);
-      return;
-    }
+    for await (const reply of this.#replies(await Connection.open(this.#path), method, parameters)) yield reply.answer;
+  }
+
+  /** Yields all answers to a call, and whether another one follows. Closes the connection. */
+  async *#replies(connection, method, parameters) {
     try {
       connection.send(callText(method, parameters, true));
       for (let continues = true; continues; ) {
         const reply = answerFrom(await connection.receive(), true);
         continues = reply.continues;
-        yield reply.answer;
+        yield reply;
       }
     } catch (problem) {
       throw problem instanceof Ended ? new Unavailable("the daemon has left", { cause: problem }) : problem;
@@ -343,10 +346,25 @@ export class Client {
     return this.stream("Subscribe");
   }
 
-  /** Probes the drivers again. Yields {"progress"} from 0 to 1, then {"generation", "probes"}; without a daemon, only
-   *  the latter. */
-  probe(request = {}) {
-    return this.stream("Probe", request);
+  /** Probes the drivers again, and returns {"generation", "probes"}. Calls onProgress with the progress, from 0 to 1, as
+   *  often as it changes; never without a daemon. There is no time limit, because a probe may take minutes. Rejects with
+   *  Refused, such as NotAuthorized. */
+  async probe(request = {}, { onProgress } = {}) {
+    let connection;
+    try {
+      connection = await Connection.open(this.#path);
+    } catch (problem) {
+      if (!(problem instanceof Unavailable) || this.#daemonOnly) throw problem;
+      return answerFromProgram("Probe", request);
+    }
+    let last;
+    for await (const { answer, continues } of this.#replies(connection, "Probe", request)) {
+      last = answer;
+      if (!continues) break;
+      const progress = progressIn(answer);
+      onProgress?.(progress);
+    }
+    return last;
   }
 
   /** Returns the report about the machine. */

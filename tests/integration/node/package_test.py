@@ -74,7 +74,7 @@ class NodePackage(SocketCase):
             told(await kind(client.select()));
             told(await kind(new gpuprobe.Client({ socket: path, daemonOnly: true }).describe()));
             told(await kind(client.watch().next()));
-            told(await kind(client.probe().next()));"""
+            told(await kind(client.probe()));"""
         self.assertEqual(node(script, f"{self.folder}/nothing", PATH=self.folder), ["Unavailable"] * 4)
 
     def test_waits_for_gpuprobectl_no_longer_than_for_a_daemon(self):
@@ -133,21 +133,21 @@ class NodePackage(SocketCase):
         self.assertEqual(node(script, self.path), [True])
         self.wait_for_descriptors(self.descriptors())
 
-    def test_follows_a_probe(self):
+    def test_probes_drivers(self):
         self.start()
-        script = """
-            const heard = [];
-            try { for await (const step of client.probe({ apis: ["vulkan"] })) heard.push(step); }
-            catch (problem) { told(problem.refusal); }
-            told(heard.length);"""
+        script = """told(await client.probe({ apis: ["vulkan"] }).then(() => "an answer", (problem) => problem.refusal));"""
         told = node(script, self.path)
         with self.client() as plain:
             plain.send("Probe", {"apis": ["vulkan"]}, more=True)
             try:
                 self.assertIn("parameters", plain.receive())
-                self.assertGreater(told[-1], 0)
-            except Exception as refused:  # a replayed machine has no drivers to ask
-                self.assertEqual(told[0], refused.parameters["name"])
+                self.assertEqual(told, ["an answer"])
+            except Exception as refused:  # a replayed machine has no drivers to probe
+                self.assertEqual(told, [refused.parameters["name"]])
+
+    def test_a_probe_falls_back_too(self):
+        path = self.gpuprobectl_in_path("cat >/dev/null\necho '{\"generation\":7}'")
+        self.assertEqual(node("told(await client.probe());", f"{self.folder}/nothing", PATH=path), [{"generation": 7}])
 
     def test_is_a_program(self):
         self.start()
@@ -319,11 +319,39 @@ class NodeAgainstServers(SocketCase):
         script = """
             for (const _ of [1, 2]) {
               const steps = [];
-              const all = async () => { for await (const step of client.probe()) steps.push(step.progress); };
+              const all = async () => { for await (const step of client.stream("Probe")) steps.push(step.progress); };
               told(await kind(all()));
               told(steps);
             }"""
         self.assertEqual(node(script, Server(self, serve).path), ["an answer", [0.5, 1], "Unavailable", [0.5]])
+
+    def test_reports_the_progress_of_a_probe(self):
+        def serve(connection, _):
+            with connection:
+                asked = heard(connection)
+                self.assertEqual((asked["more"], asked["parameters"]), (True, {"apis": ["cuda"]}))
+                for progress in (0, 0.5, 1.0):
+                    connection.sendall(json.dumps({"parameters": {"progress": progress}, "continues": True}).encode() + b"\0")
+                connection.sendall(b'{"parameters":{"progress":null,"generation":3,"probes":[]}}\0')
+        script = """
+            const seen = [];
+            told(await client.probe({ apis: ["cuda"] }, { onProgress: (progress) => seen.push(progress) }));
+            told(seen);
+            told((await client.probe({ apis: ["cuda"] })).generation);"""
+        self.assertEqual(node(script, Server(self, serve).path), [{"progress": None, "generation": 3, "probes": []}, [0, 0.5, 1], 3])
+
+    def test_refuses_progress_that_is_not_a_number(self):
+        for progress in ("null", '"0.5"', "true", "[]", "{}", "-1", "1.5"):
+            with self.subTest(progress):
+                text = b'{"parameters":{"progress":%b},"continues":true}\0' % progress.encode()
+                self.assertEqual(node("told(await kind(client.probe()));", Server(self, answers(text)).path), ["Failure"])
+            self.doCleanups()
+            self.setUp()
+
+    def test_a_failing_callback_ends_the_probe(self):
+        text = b'{"parameters":{"progress":0.5},"continues":true}\0'
+        script = """told(await kind(client.probe({}, { onProgress: () => { throw new RangeError(); } })));"""
+        self.assertEqual(node(script, Server(self, answers(text)).path), ["RangeError"])
 
     def test_an_idle_client_does_not_keep_the_process(self):
         text = b'{"parameters":{}}\0'
@@ -346,8 +374,12 @@ class NodeTypes(SocketCase):
             const client = new Client({ socket: SOCKET, timeout: null });
             const names = (gpus: Gpu[]) => gpus.map((gpu) => gpu.name ?? "unknown");
             console.log(names((await client.gpus()).gpus), (await client.select("ollama", { min_memory: 1 })).backend);
-            for await (const step of client.probe({ apis: ["cuda"] })) console.log(step.progress?.toFixed(2));
+            const onProgress = (progress: number) => console.log(progress.toFixed(2));
+            console.log((await client.probe({ apis: ["cuda"] }, { onProgress })).probes?.length);
             for await (const change of client.watch()) if (change.state === "ready") break;
+            for (const finding of (await client.doctor()).findings) console.log(finding.sentence, finding.commands.join(" && "));
+            const plan = await client.plan(1, { margin: 1, gpus: [] });
+            console.log(plan.host.need + plan.gpus[0].budget.bytes!, (await client.recommend("torch", { manifest: "{}" })).fallback[0]);
             try { await client.call("Plan", { need: 1 }); }
             catch (problem) { if (problem instanceof NoMatch) console.log(problem.details.message); }
             const info = await client.call("org.varlink.service.GetInfo");
@@ -357,8 +389,9 @@ class NodeTypes(SocketCase):
 
     @unittest.skipUnless(shutil.which("tsc"), "tsc is not installed")
     def test_refuse_what_the_interface_does_not_have(self):
-        wrong = ['client.select("ollama", { minimum_memory: 1 })', 'client.call("Nothing")', "client.plan({})",
+        wrong = ['client.select("ollama", { minimum_memory: 1 })', 'client.call("Nothing")', "client.plan({})", "client.diagnose()",
                  '(await client.gpus()).gpus[0].nam', '(await client.describe()).state === "asleep"',
+                 "client.probe({}, { onProgress: 1 })", "for (const step of client.probe()) {}",
                  'client.call("Query", {})', "client.select(1)"]
         lines = ['import { Client } from "gpuprobe";', "const client = new Client();"]
         found = self.compile("\n".join([*lines, *(f"{text};" for text in wrong)]))
