@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The methods with their parameters and answers are in interface.d.ts, which is generated from the daemon's interface
 // description.
-import type { Methods, RecommendRequest, SelectRequest } from "./interface.js";
+import type { Candidate, Methods, RecommendRequest, SelectRequest } from "./interface.js";
 
 export * from "./interface.js";
 
@@ -22,8 +22,11 @@ export class Refused extends Failure {
   /** The whole error, including the candidates of a selection. */
   readonly details: { [member: string]: unknown; message?: string };
 }
-/** Nothing on this machine satisfies the request. */
-export class NoMatch extends Refused {}
+/** Nothing on this machine satisfies the request. The message names the candidate that comes closest. */
+export class NoMatch extends Refused {
+  /** All candidates, with the reasons against each. Every reason has a text, and a fix unless nothing helps. */
+  readonly candidates: Candidate[];
+}
 /** There is no application or GPU with that name. */
 export class UnknownName extends Refused {}
 /** A key or value of the request is invalid. */

@@ -34,8 +34,16 @@ export class Refused extends Failure {
   }
 }
 
-/** Nothing on this machine satisfies the request. */
-export class NoMatch extends Refused {}
+/** Nothing on this machine satisfies the request. The message names the candidate that comes closest; `candidates` has all
+ *  candidates, with the reasons against each. */
+export class NoMatch extends Refused {
+  constructor(name, details) {
+    super(name, details);
+    this.candidates = Object.hasOwn(details, "candidates") ? details.candidates : [];
+    if (!Array.isArray(this.candidates) || !this.candidates.every(isObject))
+      throw new Failure("the answer is not valid: its candidates have the wrong type");
+  }
+}
 
 /** There is no application or GPU with that name. */
 export class UnknownName extends Refused {}

@@ -325,6 +325,22 @@ class NodeAgainstServers(SocketCase):
             }"""
         self.assertEqual(node(script, Server(self, serve).path), ["an answer", [0.5, 1], "Unavailable", [0.5]])
 
+    def test_a_refusal_has_the_candidates(self):
+        reason = {"code": "no-permission", "text": "this user cannot open the device nodes", "fix": "add the user to the group render",
+                  "commands": ["sudo usermod -aG render me"], "subject": {"gpu": "pci:0", "api": None, "path": None}, "detail": {}}
+        candidates = [{"backend": "cuda", "gpu": "pci:0", "verdict": "rejected", "reasons": [reason], "environment": {}}]
+        refusal = {"error": "org.gpuprobe.NoMatch", "parameters": {"message": "no backend fits", "candidates": candidates}}
+        script = "await client.select().catch((problem) => { told(problem.message); told(problem.candidates); });"
+        self.assertEqual(node(script, Server(self, answers(json.dumps(refusal).encode() + b"\0")).path), ["no backend fits", candidates])
+
+    def test_refuses_candidates_of_another_type(self):
+        for candidates in ("null", "1", '"x"', "{}", '["x"]', "[null]", "[[]]"):
+            with self.subTest(candidates):
+                text = b'{"error":"org.gpuprobe.NoMatch","parameters":{"candidates":%b}}\0' % candidates.encode()
+                self.assertEqual(node(self.KIND, Server(self, answers(text)).path), ["Failure"])
+            self.doCleanups()
+            self.setUp()
+
     def test_reports_the_progress_of_a_probe(self):
         def serve(connection, _):
             with connection:
@@ -381,7 +397,7 @@ class NodeTypes(SocketCase):
             const plan = await client.plan(1, { margin: 1, gpus: [] });
             console.log(plan.host.need + plan.gpus[0].budget.bytes!, (await client.recommend("torch", { manifest: "{}" })).fallback[0]);
             try { await client.call("Plan", { need: 1 }); }
-            catch (problem) { if (problem instanceof NoMatch) console.log(problem.details.message); }
+            catch (problem) { if (problem instanceof NoMatch) console.log(problem.details.message, problem.candidates[0].reasons[0].code); }
             const info = await client.call("org.varlink.service.GetInfo");
             declare const console: { log(...words: unknown[]): void };
         """
