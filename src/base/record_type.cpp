@@ -21,6 +21,7 @@ void TypeTable::apply(std::span<TypedMember> members, const MemberForm& form) {
     const auto member = std::ranges::find(members, form.key, &TypedMember::key);
     if (member == members.end())
         return;
+    member->is_optional = form.is_optional;
     auto* type = &member->type;
     while (!type->item.empty())
         type = &type->item.front();

@@ -47,7 +47,8 @@ constexpr std::array<EnumName<MemberType::Kind>, 10> names_of(MemberType::Kind) 
 struct TypedMember {
     std::string key = {};
     MemberType type = {};
-    std::string about = {};  ///< meaning; only known for the keys of a request table
+    std::string about = {};    ///< meaning; only known for the keys of a request table
+    bool is_optional = false;  ///< may be missing in an answer
 };
 
 /// A named type: a record with members, or an enumeration with words.
@@ -57,14 +58,15 @@ struct TypeDefinition {
     std::vector<std::string_view> words = {};
 };
 
-/// A restriction on a member's values that its C++ type does not state. A struct that has some
-/// lists them in `constexpr auto forms_of(std::type_identity<T>)`, an array of MemberForm. For
-/// lists and maps a form applies to each item.
+/// A property of a member that its C++ type does not state, such as a restriction on its values. A
+/// struct that has some lists them in `constexpr auto forms_of(std::type_identity<T>)`, an array of
+/// MemberForm. For lists and maps a form applies to each item.
 struct MemberForm {
     std::string_view key = {};
     std::string_view pattern = {};  ///< of a text; empty: none
     bool is_positive = false;       ///< a number that is above zero; unknown is null
     std::string_view object = {};   ///< what a JSON value holds, or "object"
+    bool is_optional = false;       ///< a member that may be missing
 };
 
 /// The pattern of a text that is not empty.

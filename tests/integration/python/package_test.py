@@ -278,9 +278,10 @@ class PythonTypes(SocketCase):
         """Whether the value has the type, member for member."""
         origin, words = typing.get_origin(kind), typing.get_args(kind)
         if typing.is_typeddict(kind):
-            self.assertEqual(set(value), set(kind.__annotations__), place)
-            for name, inner in typing.get_type_hints(kind).items():
-                self.assert_is(value[name], inner, f"{place}/{name}")
+            hints = typing.get_type_hints(kind)
+            self.assertEqual((kind.__required_keys__ - set(value), set(value) - set(hints)), (set(), set()), place)
+            for name in value:
+                self.assert_is(value[name], hints[name], f"{place}/{name}")
         elif origin is typing.Union:
             if value is not None:
                 self.assert_is(value, words[0], place)

@@ -28,7 +28,8 @@ RECORD_MEMBERS(Tree, name, leaves, heights, any, weight)
 constexpr auto forms_of(std::type_identity<Tree>) {
     return std::to_array<MemberForm>({{.key = "name", .pattern = kNotEmpty},
                                       {.key = "heights", .is_positive = true},
-                                      {.key = "any", .object = "object"}});
+                                      {.key = "any", .object = "object"},
+                                      {.key = "weight", .is_optional = true}});
 }
 
 TEST(TypeTable, HasTheMembersUnderTheirKeys) {
@@ -64,7 +65,9 @@ TEST(TypeTable, AppliesTheFormsOfAStruct) {
     EXPECT_TRUE(height.excludes_minimum);
     EXPECT_EQ(members.at(3).type.kind, Kind::Json) << "JSON is null by itself";
     EXPECT_EQ(members.at(3).type.name, "object");
+    EXPECT_FALSE(members.at(3).is_optional);
     EXPECT_FALSE(members.at(4).type.minimum);
+    EXPECT_TRUE(members.at(4).is_optional);
 }
 
 }  // namespace record_type_test

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""tools/interface-files: the files that it makes from a small description."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+
+
+def member(name, kind, about="", **more):
+    return {"name": name, "type": kind if isinstance(kind, dict) else {"kind": kind}, "about": about, **more}
+
+
+def named(name):
+    return {"kind": "named", "name": name}
+
+
+def nullable(item):
+    return {"kind": "nullable", "item": item if isinstance(item, dict) else {"kind": item}}
+
+
+def listed(item):
+    return {"kind": "list", "item": item if isinstance(item, dict) else {"kind": item}}
+
+
+def record(name, *members):
+    return {"name": name, "members": list(members), "words": []}
+
+
+REPORT = [member("schema", "integer"), member("notes", listed(named("Note"))), member("mood", named("Mood"))]
+DESCRIPTION = {
+    "methods": [
+        {"name": "Describe", "about": "The report.", "parameters": [], "result": REPORT},
+        {"name": "Choose", "about": "The choice.", "parameters": [member("wish", nullable(named("Wish")))],
+         "result": [member("default", nullable("text")), member("notes", listed(named("Note"))), member("share", "float"),
+                    member("count", {"kind": "integer", "minimum": 0}), member("sizes", {"kind": "map", "item": {"kind": "integer"}})]},
+    ],
+    "definitions": [
+        record("Note", member("code", "text", "a stable code"), member("text", nullable("text"), "for people", optional=True),
+               member("commands", nullable(listed("text")), optional=True), member("detail", {"kind": "json", "name": "object"})),
+        record("Wish", member("prefer", nullable(listed("text"))), member("memory", nullable({"kind": "integer", "minimum": 0}), "in bytes")),
+        {"name": "Mood", "members": [], "words": ["good", "not-so-good"]},
+        record("Report", *REPORT),
+    ],
+    "common_facts": [], "device_facts": [],
+}
+
+
+class InterfaceFiles(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory(prefix="gpuprobe-interface-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+        (cls.folder / "types.json").write_text(json.dumps(DESCRIPTION), encoding="utf-8")
+        (cls.folder / "source").mkdir()
+        (cls.folder / "source/note.h").write_text("/// Why.\nstruct Note {\n};\n", encoding="utf-8")
+        subprocess.run([SOURCE / "tools/interface-files", cls.folder / "types.json", cls.folder / "source", cls.folder], check=True)
+
+    def text(self, name):
+        return (self.folder / name).read_text(encoding="utf-8")
+
+    def test_the_schema_does_not_require_an_optional_member(self):
+        note = json.loads(self.text("report.schema.json"))["$defs"]["Note"]
+        self.assertEqual(note["required"], ["code", "detail"])
+        self.assertEqual(note["properties"]["text"], {"type": ["string", "null"], "description": "for people"})
+        self.assertEqual(note["description"], "Why.")
+
+    def test_the_types_for_python_have_optional_members(self):
+        script = """
+from typing import get_type_hints
+import interface
+print(sorted(interface.Note.__required_keys__), sorted(interface.Note.__optional_keys__), interface.Note.__doc__)
+print(sorted(interface.Wish.__optional_keys__), get_type_hints(interface.Note)["text"])
+print(interface.ChooseAnswer.__annotations__["default"].__forward_arg__, sorted(interface.ChooseParameters.__optional_keys__))
+"""
+        done = subprocess.run([sys.executable, "-c", script], cwd=self.folder, capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout.splitlines(), ["['code', 'detail'] ['commands', 'text'] Why.", "['memory', 'prefer'] typing.Optional[str]",
+                                                    "Optional[str] ['wish']"])
+
+    def test_the_types_for_typescript_have_optional_members(self):
+        text = self.text("interface.d.ts")
+        for line in ("  code: string;", "  text?: string | null;", "  commands?: string[] | null;", "  memory?: number | null;",
+                     "  Choose: { parameters: {", "    default: string | null;", "    sizes: { [key: string]: number };",
+                     'export type Mood = "good" | "not-so-good";'):
+            self.assertIn(line, text.splitlines())
+
+
+if __name__ == "__main__":
+    unittest.main()
