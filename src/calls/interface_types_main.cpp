@@ -8,6 +8,7 @@
 #include "base/value.h"
 #include "calls/interface.h"
 #include "calls/methods.h"
+#include "policy/decision.h"
 #include "report/fact_table.h"
 
 namespace gpuprobe {
@@ -101,6 +102,7 @@ Value all_types() {
     for (const auto& method : methods_of(kInterface, types))
         methods.push_back(value_of(method));
     types.type_of(std::type_identity<Report>{});
+    types.type_of(std::type_identity<Artifact>{});
     const auto common = types.members<CommonFacts>();
     for (const auto& definition : types.definitions())
         definitions.push_back(value_of(definition));

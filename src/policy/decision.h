@@ -2,12 +2,15 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "base/record.h"
+#include "base/record_type.h"
 #include "policy/truth.h"
 #include "report/outcome.h"
 
@@ -87,6 +90,46 @@ constexpr std::array<EnumName<RecommendStatus>, 4> names_of(RecommendStatus) {
              {RecommendStatus::NoPlatform, "no-platform"}}};
 }
 
+/// The signature of an artifact. Every member may be missing.
+struct ArtifactSignature {
+    std::string type = {};  ///< "minisign", "sigstore-bundle" or "gpg"
+    std::string url = {};
+    std::string key_id = {};
+};
+RECORD_MEMBERS(ArtifactSignature, type, url, key_id)
+constexpr auto forms_of(std::type_identity<ArtifactSignature>) {
+    return std::to_array<MemberForm>({{.key = "type", .is_optional = true},
+                                      {.key = "url", .is_optional = true},
+                                      {.key = "key_id", .is_optional = true}});
+}
+
+// Answers contain the manifest's own object, which read_artifact() has checked. This is its type
+// for clients.
+
+/// The download of a variant. It has the members that the manifest sets.
+struct Artifact {
+    std::string type = {};               ///< "file", "oci", "index", "wheel", "dir", "package"
+    std::vector<std::string> urls = {};  ///< https or http
+    std::string sha256 = {};             ///< hash of the file, in hexadecimal
+    std::uint64_t size = 0;              ///< in bytes
+    std::string ref = {};                ///< reference of an OCI image
+    std::string digest = {};             ///< of an OCI image: "sha256:…"
+    std::string media_type = {};
+    std::vector<std::string> companions = {};  ///< variants that are downloaded with this one
+    ArtifactSignature signature = {};
+};
+RECORD_MEMBERS(Artifact, type, urls, sha256, size, ref, digest, media_type, companions, signature)
+constexpr auto forms_of(std::type_identity<Artifact>) {
+    return std::to_array<MemberForm>({{.key = "urls", .is_optional = true},
+                                      {.key = "sha256", .is_optional = true},
+                                      {.key = "size", .is_optional = true},
+                                      {.key = "ref", .is_optional = true},
+                                      {.key = "digest", .is_optional = true},
+                                      {.key = "media_type", .is_optional = true},
+                                      {.key = "companions", .is_optional = true},
+                                      {.key = "signature", .is_optional = true}});
+}
+
 /// The answer to "which download?".
 struct Recommendation {
     std::string application = {};
@@ -94,8 +137,8 @@ struct Recommendation {
     RecommendStatus status = RecommendStatus::None;
     std::optional<std::string> platform = {};
     std::optional<std::string> variant = {};
-    std::optional<Verdict> verdict = {};                  ///< the variant's: accepted or uncertain
-    Value artifact = {};                                  ///< the variant's, from the manifest
+    std::optional<Verdict> verdict = {};  ///< the variant's: accepted or uncertain
+    Value artifact = {};                  ///< the variant's Artifact, from the manifest
     std::map<std::string, std::string> environment = {};  ///< the variant's, from the manifest
     std::vector<std::string> gpus = {};                   ///< ids of the GPUs it runs on
     std::vector<std::string> fallback = {};               ///< variants to try next, best first
@@ -128,5 +171,8 @@ RECORD_MEMBERS(Recommendation,
                rules,
                generation)
 RECORD_DECLARE_CONVERSIONS(Recommendation)
+constexpr auto forms_of(std::type_identity<Recommendation>) {
+    return std::to_array<MemberForm>({{.key = "artifact", .object = "Artifact"}});
+}
 
 }  // namespace gpuprobe::inline policy

@@ -396,6 +396,8 @@ class NodeTypes(SocketCase):
             for (const finding of (await client.doctor()).findings) console.log(finding.sentence, finding.commands.join(" && "));
             const plan = await client.plan(1, { margin: 1, gpus: [] });
             console.log(plan.host.need + plan.gpus[0].budget.bytes!, (await client.recommend("torch", { manifest: "{}" })).fallback[0]);
+            const { artifact } = await client.recommend("torch");
+            console.log(artifact?.urls?.[0].length, (artifact?.size ?? 0) + 1);
             try { await client.call("Plan", { need: 1 }); }
             catch (problem) { if (problem instanceof NoMatch) console.log(problem.details.message, problem.candidates[0].reasons[0].code); }
             const info = await client.call("org.varlink.service.GetInfo");

@@ -353,6 +353,8 @@ def ask(client: Client) -> None:
 
 async def ask_too(client: AsyncClient) -> None:
     print(names((await client.gpus())["gpus"]), (await client.recommend("torch", only=["cpu"]))["status"].upper())
+    artifact = (await client.recommend("torch"))["artifact"]
+    print(artifact["urls"][0].upper(), artifact["size"] + 1) if artifact else None
     async for change in client.watch():
         print(change["generation"] + 1)
 """

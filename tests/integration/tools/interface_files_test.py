@@ -41,7 +41,7 @@ DESCRIPTION = {
     ],
     "definitions": [
         record("Note", member("code", "text", "a stable code"), member("text", nullable("text"), "for people", optional=True),
-               member("commands", nullable(listed("text")), optional=True), member("detail", {"kind": "json", "name": "object"})),
+               member("commands", nullable(listed("text")), optional=True), member("detail", {"kind": "json", "name": "object"}), member("origin", {"kind": "json", "name": "Wish"})),
         record("Wish", member("prefer", nullable(listed("text"))), member("memory", nullable({"kind": "integer", "minimum": 0}), "in bytes")),
         {"name": "Mood", "members": [], "words": ["good", "not-so-good"]},
         record("Report", *REPORT),
@@ -66,9 +66,15 @@ class InterfaceFiles(unittest.TestCase):
 
     def test_the_schema_does_not_require_an_optional_member(self):
         note = json.loads(self.text("report.schema.json"))["$defs"]["Note"]
-        self.assertEqual(note["required"], ["code", "detail"])
+        self.assertEqual(note["required"], ["code", "detail", "origin"])
         self.assertEqual(note["properties"]["text"], {"type": ["string", "null"], "description": "for people"})
         self.assertEqual(note["description"], "Why.")
+
+    def test_a_value_that_holds_a_record_has_its_type(self):
+        note = json.loads(self.text("report.schema.json"))["$defs"]["Note"]
+        self.assertEqual(note["properties"]["origin"], {"anyOf": [{"$ref": "#/$defs/Wish"}, {"type": "null"}]})
+        self.assertIn("    origin: Optional[Wish]", self.text("interface.py").splitlines())
+        self.assertIn("  origin: Wish | null;", self.text("interface.d.ts").splitlines())
 
     def test_the_types_for_python_have_optional_members(self):
         script = """
@@ -79,7 +85,7 @@ print(sorted(interface.Wish.__optional_keys__), get_type_hints(interface.Note)["
 print(interface.ChooseAnswer.__annotations__["default"].__forward_arg__, sorted(interface.ChooseParameters.__optional_keys__))
 """
         done = subprocess.run([sys.executable, "-c", script], cwd=self.folder, capture_output=True, text=True, check=True)
-        self.assertEqual(done.stdout.splitlines(), ["['code', 'detail'] ['commands', 'text'] Why.", "['memory', 'prefer'] typing.Optional[str]",
+        self.assertEqual(done.stdout.splitlines(), ["['code', 'detail', 'origin'] ['commands', 'text'] Why.", "['memory', 'prefer'] typing.Optional[str]",
                                                     "Optional[str] ['wish']"])
 
     def test_the_types_for_typescript_have_optional_members(self):

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "policy/decision.h"
 #include "support/case_name.h"
 
 namespace gpuprobe {
@@ -196,6 +197,20 @@ INSTANTIATE_TEST_SUITE_P(
         JsonRow{"Member", R"({"type":"package","color":"red"})", "color: unknown member"},
         JsonRow{"NoObject", "1", "expected object, found integer"}),
     support::case_name);
+
+TEST(ArtifactType, HasOnlyMembersThatAManifestMaySet) {
+    const policy::Artifact whole{.type = "file",
+                                 .urls = {"https://e/a"},
+                                 .sha256 = kHash,
+                                 .size = 12,
+                                 .ref = "e/a:1",
+                                 .digest = "sha256:" + std::string{kHash},
+                                 .media_type = "application/gzip",
+                                 .companions = {"x-cudart"},
+                                 .signature = {.type = "gpg", .url = "https://e/s", .key_id = "1"}};
+    Value out;
+    EXPECT_EQ(read_artifact(to_value(whole), out).text(), "");
+}
 
 // Variants ----------------------------------------------------------------------------------------
 
