@@ -47,8 +47,9 @@ constexpr std::array<EnumName<MemberType::Kind>, 10> names_of(MemberType::Kind) 
 struct TypedMember {
     std::string key = {};
     MemberType type = {};
-    std::string about = {};    ///< meaning; only known for the keys of a request table
-    bool is_optional = false;  ///< may be missing in an answer
+    std::string about = {};        ///< meaning; only known for the keys of a request table
+    bool is_optional = false;      ///< may be missing in an answer
+    std::string_view record = {};  ///< name of the struct; empty for the keys of a request table
 };
 
 /// A named type: a record with members, or an enumeration with words.
@@ -94,7 +95,7 @@ public:
     /// The members that describe() visits.
     template <class T>
     std::vector<TypedMember> members() {
-        Members visitor{*this};
+        Members visitor{*this, type_name<T>()};
         T record{};
         describe(visitor, record);
         if constexpr (requires { forms_of(std::type_identity<T>{}); })
@@ -176,12 +177,14 @@ public:
 private:
     struct Members {
         TypeTable& types;
+        std::string_view record = {};
         std::vector<TypedMember> found = {};
 
         template <class T>
         void operator()(std::string_view key, const T&) {
-            found.push_back(
-                {.key = std::string{key}, .type = types.type_of(std::type_identity<T>{})});
+            found.push_back({.key = std::string{key},
+                             .type = types.type_of(std::type_identity<T>{}),
+                             .record = record});
         }
     };
 

@@ -35,6 +35,8 @@ Value value_of(std::span<const TypedMember> members) {
         value["name"] = member.key;
         value["type"] = value_of(member.type);
         value["about"] = member.about;
+        if (!member.record.empty())
+            value["record"] = member.record;
         if (member.is_optional)
             value["optional"] = true;
         list.push_back(std::move(value));

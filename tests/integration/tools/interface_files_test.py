@@ -36,11 +36,11 @@ DESCRIPTION = {
     "methods": [
         {"name": "Describe", "about": "The report.", "parameters": [], "result": REPORT},
         {"name": "Choose", "about": "The choice.", "parameters": [member("wish", nullable(named("Wish")))],
-         "result": [member("default", nullable("text")), member("notes", listed(named("Note"))), member("share", "float"),
+         "result": [member("default", nullable("text"), record="Choice"), member("notes", listed(named("Note"))), member("share", "float", record="Choice"),
                     member("count", {"kind": "integer", "minimum": 0}), member("sizes", {"kind": "map", "item": {"kind": "integer"}})]},
     ],
     "definitions": [
-        record("Note", member("code", "text", "a stable code"), member("text", nullable("text"), "for people", optional=True),
+        record("Note", member("code", "text", record="Note"), member("text", nullable("text"), "for people", optional=True),
                member("commands", nullable(listed("text")), optional=True), member("detail", {"kind": "json", "name": "object"}), member("origin", {"kind": "json", "name": "Wish"})),
         record("Wish", member("prefer", nullable(listed("text"))), member("memory", nullable({"kind": "integer", "minimum": 0}), "in bytes")),
         {"name": "Mood", "members": [], "words": ["good", "not-so-good"]},
@@ -48,6 +48,29 @@ DESCRIPTION = {
     ],
     "common_facts": [], "device_facts": [],
 }
+
+
+SOURCE_TEXT = """
+/// Why.
+struct Note {
+    std::string code = {};  ///< a stable code
+};
+RECORD_MEMBERS(Note, code)
+
+struct Choice {
+    Plan plan = {};
+    std::optional<std::string> project_default = {};  ///< the project's own
+};
+template <class Visitor>
+void describe(Visitor& visit, Choice& choice) {
+    visit("default", choice.project_default);
+    describe(visit, choice.plan);
+}
+
+struct Plan {
+    double share = 0;  ///< from 0 to 1
+};
+"""
 
 
 class InterfaceFiles(unittest.TestCase):
@@ -58,7 +81,7 @@ class InterfaceFiles(unittest.TestCase):
         cls.folder = pathlib.Path(folder.name)
         (cls.folder / "types.json").write_text(json.dumps(DESCRIPTION), encoding="utf-8")
         (cls.folder / "source").mkdir()
-        (cls.folder / "source/note.h").write_text("/// Why.\nstruct Note {\n};\n", encoding="utf-8")
+        (cls.folder / "source/note.h").write_text(SOURCE_TEXT, encoding="utf-8")
         subprocess.run([SOURCE / "tools/interface-files", cls.folder / "types.json", cls.folder / "source", cls.folder], check=True)
 
     def text(self, name):
@@ -69,6 +92,11 @@ class InterfaceFiles(unittest.TestCase):
         self.assertEqual(note["required"], ["code", "detail", "origin"])
         self.assertEqual(note["properties"]["text"], {"type": ["string", "null"], "description": "for people"})
         self.assertEqual(note["description"], "Why.")
+
+    def test_members_of_answers_have_the_comments_of_their_record(self):
+        text = self.text("interface.d.ts")
+        self.assertIn("    /** the project's own */\n    default: string | null;\n", text)
+        self.assertIn("    /** from 0 to 1 */\n    share: number;\n", text)
 
     def test_a_value_that_holds_a_record_has_its_type(self):
         note = json.loads(self.text("report.schema.json"))["$defs"]["Note"]

@@ -37,6 +37,7 @@ TEST(TypeTable, HasTheMembersUnderTheirKeys) {
     const auto members = types.members<Leaf>();
     ASSERT_EQ(members.size(), 2U);
     EXPECT_EQ(members[0].key, "size_bytes");
+    EXPECT_EQ(members[0].record, "Leaf");
     ASSERT_EQ(members[0].type.kind, Kind::Nullable);
     EXPECT_EQ(members[0].type.item.at(0).kind, Kind::Integer);
     EXPECT_EQ(members[0].type.item.at(0).minimum, 0);
