@@ -1,12 +1,12 @@
 # What describes org.gpuprobe to others is made in each build from the records' own descriptions: the schema of the report,
-# and the types of the packages for Python and Node.
+# the types of the packages for Python and Node, and those of client.h.
 
 gpuprobe_program(gpuprobe-interface-types calls/interface_types_main.cpp gpuprobe_calls)
 set(folder ${PROJECT_BINARY_DIR}/generated/interface)
 file(MAKE_DIRECTORY ${folder})
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
 add_custom_command(
-  OUTPUT ${folder}/report.schema.json ${folder}/interface.py ${folder}/interface.d.ts
+  OUTPUT ${folder}/report.schema.json ${folder}/interface.py ${folder}/interface.d.ts ${folder}/gpuprobe/interface.hpp
   COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:gpuprobe-interface-types> > ${folder}/types.json
   COMMAND ${PROJECT_SOURCE_DIR}/tools/interface-files ${folder}/types.json ${CMAKE_CURRENT_SOURCE_DIR} ${folder}
   DEPENDS gpuprobe-interface-types ${headers} ${PROJECT_SOURCE_DIR}/tools/interface-files

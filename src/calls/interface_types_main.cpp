@@ -106,11 +106,13 @@ Value all_types() {
     types.type_of(std::type_identity<Report>{});
     types.type_of(std::type_identity<Artifact>{});
     const auto common = types.members<CommonFacts>();
+    const auto no_match = types.members<NoMatch>();
     for (const auto& definition : types.definitions())
         definitions.push_back(value_of(definition));
     Value value;
     value["methods"] = Value{std::move(methods)};
     value["definitions"] = Value{std::move(definitions)};
+    value["no_match"] = value_of(no_match);
     value["common_facts"] = value_of(common);
     value["device_facts"] = device_facts();
     return value;

@@ -41,6 +41,7 @@ EXPECTED = [
     "share/nodejs/gpuprobe/main.js",
     "include/gpuprobe/client.h",
     "include/gpuprobe/gpuprobe.h",
+    "include/gpuprobe/interface.hpp",
     "share/bash-completion/completions/gpuprobectl",
     "share/zsh/site-functions/_gpuprobectl",
     "share/fish/vendor_completions.d/gpuprobectl.fish",

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -46,7 +47,7 @@ DESCRIPTION = {
         {"name": "Mood", "members": [], "words": ["good", "not-so-good"]},
         record("Report", *REPORT),
     ],
-    "common_facts": [], "device_facts": [],
+    "common_facts": [], "device_facts": [], "no_match": [member("message", "text"), member("notes", listed(named("Note")))],
 }
 
 
@@ -122,6 +123,38 @@ print(interface.ChooseAnswer.__annotations__["default"].__forward_arg__, sorted(
                      "  Choose: { parameters: {", "    default: string | null;", "    sizes: { [key: string]: number };",
                      'export type Mood = "good" | "not-so-good";'):
             self.assertIn(line, text.splitlines())
+
+    def test_the_types_for_cpp_are_structs(self):
+        text = self.text("gpuprobe/interface.hpp")
+        for lines in ("/// Why.\nstruct Note {\n    /// a stable code\n    std::string code = {};\n    /// for people\n"
+                      "    std::optional<std::string> text = {};\n    std::vector<std::string> commands = {};\n    Json detail = {};\n"
+                      "    std::optional<Wish> origin = {};\n};\n",
+                      "struct Wish {\n    OptionalList prefer = {};\n    /// in bytes\n    std::optional<std::uint64_t> memory = {};\n};\n",
+                      '/// "good" or "not-so-good"\nusing Mood = std::string;\n',
+                      "    std::optional<std::string> default_ = {};\n", '    visit("default", record.default_);\n',
+                      "    double share = 0;\n", "    std::map<std::string, std::int64_t> sizes = {};\n",
+                      "struct ChooseParameters {\n    std::optional<Wish> wish = {};\n};\n", "struct NoMatchDetails {\n    std::string message = {};\n"):
+            self.assertIn(lines, text)
+
+    @unittest.skipUnless(shutil.which("c++"), "c++ is not installed")
+    def test_the_structs_compile(self):
+        program = """
+#include <gpuprobe/interface.hpp>
+using namespace gpuprobe::api;
+int main() {
+    Note note{.code = "a", .origin = Wish{.prefer = {"b", "c"}, .memory = 1}};
+    int members = 0;
+    const auto visit = [&members](const char*, auto&) { ++members; };
+    describe(visit, note);
+    const Wish unset{.prefer = {}}, empty{.prefer = std::vector<std::string>{}};
+    return members == 5 && note.origin->prefer->size() == 2 && !unset.prefer && empty.prefer && empty.prefer->empty() ? 0 : 1;
+}
+"""
+        (self.folder / "program.cpp").write_text(program, encoding="utf-8")
+        done = subprocess.run(["c++", "-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wpedantic", "-Werror", f"-I{self.folder}",
+                               "program.cpp", "-o", "program"], cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        subprocess.run([self.folder / "program"], check=True)
 
 
 if __name__ == "__main__":
