@@ -13,21 +13,19 @@ int main(int count, char** words) try {
     if (count < 3)
         return 2;
     gpuprobe::api::Client client;
-    const auto choice =
-        client.select(words[1], {.built = std::vector<std::string>{"cuda", "vulkan", "cpu"}});
-    if (!choice) {
-        std::fprintf(stderr, "no backend fits for %s\n", words[1]);
-        return 3;
-    }
-    for (const auto& message : choice->messages)
+    const auto choice = client.select(words[1], {.built = {"cuda", "vulkan", "cpu"}});
+    for (const auto& message : choice.messages)
         std::fprintf(stderr, "%s\n", message.c_str());
-    std::fprintf(stderr, "%s: %s\n", words[2], choice->summary.c_str());
-    ::setenv("GPU_BACKEND", choice->backend.c_str(), 1);
-    for (const auto& [name, value] : choice->environment)
+    std::fprintf(stderr, "%s: %s\n", words[2], choice.decision.c_str());
+    ::setenv("GPU_BACKEND", choice.backend->c_str(), 1);
+    for (const auto& [name, value] : choice.environment)
         ::setenv(name.c_str(), value.c_str(), 1);
     ::execvp(words[2], words + 2);
     std::perror(words[2]);
     return 127;
+} catch (const gpuprobe::api::NoMatch& none) {
+    std::fprintf(stderr, "no backend fits for %s: %s\n", words[1], none.what());
+    return 3;
 } catch (const gpuprobe::api::Failure& failure) {
     std::fprintf(stderr, "%s: %s\n", failure.name().c_str(), failure.what());
     return 1;

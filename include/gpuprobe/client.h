@@ -3,26 +3,40 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <climits>
+#include <concepts>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
+#include <locale>
 #include <map>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <gpuprobe/gpuprobe.h>
+#include <gpuprobe/interface.hpp>
 
 /// A C++ client of gpuprobe, based on the library of gpuprobe.h. Link with -lgpuprobe; the rest is
-/// in this header.
+/// in this header and in interface.hpp, which has the requests and the answers. A build of gpuprobe
+/// generates that file from the description of the interface. Needs C++20.
 namespace gpuprobe::api {
 
-/// An error: the request was refused, or there is no reply.
+// The answers under the names that the documentation uses.
+using Report = DescribeAnswer;
+using Decision = SelectAnswer;
+using Recommendation = RecommendAnswer;
+using Plan = PlanAnswer;
+using Diagnosis = DiagnoseAnswer;
+using Change = SubscribeAnswer;
+
+/// An error: the request was refused, or there is no valid reply.
 class [[gnu::visibility("default")]] Failure : public std::runtime_error {
 public:
     Failure(std::string name, const std::string& text)
@@ -36,143 +50,27 @@ private:
     std::string name_;
 };
 
-/// Information about the application for a selection. docs/applications.md, "The request", explains
-/// each key.
-struct Request {
-    /// backends compiled into the application; absent: any
-    std::optional<std::vector<std::string>> built = {};
-    std::vector<std::string> prefer = {};
-    std::vector<std::string> only = {};
-    std::vector<std::string> deny = {};
-    std::vector<std::string> gpus = {};     ///< ids of GPUs
-    std::vector<std::string> require = {};  ///< predicates: "vulkan>=1.2"
-    std::optional<std::string> backend = {};
-    std::optional<std::uint64_t> min_memory = {};  ///< bytes, on each GPU
-    std::optional<bool> strict = {};
-};
+/// Nothing on this machine satisfies the request. what() names the candidate that comes closest.
+class [[gnu::visibility("default")]] NoMatch : public Failure {
+public:
+    explicit NoMatch(NoMatchDetails details)
+        : Failure{details.name, details.message}, details_{std::move(details)} {}
+    /// All candidates, with the reasons against each of them.
+    [[nodiscard]] const std::vector<Candidate>& candidates() const {
+        return details_.candidates;
+    }
+    /// The whole error, with the application's own messages.
+    [[nodiscard]] const NoMatchDetails& details() const {
+        return details_;
+    }
 
-/// One backend on one GPU, or without a GPU, and the result of checking it.
-struct Candidate {
-    std::string backend = {};
-    std::optional<std::string> gpu = {};
-    std::string verdict = {};               ///< "accepted", "rejected" or "unknown"
-    std::vector<std::string> reasons = {};  ///< codes, see docs/reasons.md
-};
-
-/// The result of select(): the backend to use.
-struct Choice {
-    std::string backend = {};            ///< the application's name for it
-    std::vector<std::string> gpus = {};  ///< ids, best first; empty for the CPU
-    std::map<std::string, std::string> environment = {};
-    /// further values from the application's profile
-    std::map<std::string, std::string> answers = {};
-    std::vector<std::string> messages = {};  ///< the application's own texts
-    std::string summary = {};                ///< "requested=auto detected=[cuda,cpu] selected=cuda"
-    std::uint64_t generation = 0;
-    std::vector<Candidate> candidates = {};
-};
-
-/// Information about an installation for a recommendation. docs/variants.md explains each key.
-struct RecommendRequest {
-    std::vector<std::string> prefer = {};
-    std::vector<std::string> only = {};
-    /// patterns of variants to leave out, for example after a failure: "family:cuda"
-    std::vector<std::string> exclude = {};
-    std::optional<std::uint64_t> need_mib = {};  ///< MiB, on each GPU
-    std::optional<bool> require_verified = {};
-};
-
-/// The result of recommend(): the variant to install.
-struct Recommendation {
-    std::string status = {};  ///< explains a missing variant
-    std::optional<std::string> variant = {};
-    std::string verdict = {};                  ///< of the variant, as in Candidate
-    std::optional<std::string> artifact = {};  ///< the manifest's information about it, as JSON
-    std::map<std::string, std::string> environment = {};
-    std::vector<std::string> gpus = {};      ///< ids
-    std::vector<std::string> fallback = {};  ///< variants to try next, in this order
-    std::optional<std::string> hint = {};
-    std::uint64_t generation = 0;
-};
-
-/// A reason why a GPU is not used, and a remedy.
-struct Finding {
-    std::string id = {};
-    std::string severity = {};  ///< "ok", "info", "warning" or "error"
-    std::optional<std::string> gpu = {};
-    std::string sentence = {};
-    std::optional<std::string> fix = {};
-    std::vector<std::string> commands = {};  ///< commands that carry out the fix
-};
-
-/// The state of the report at one moment.
-struct Change {
-    std::uint64_t generation = 0;
-    std::string state = {};
+private:
+    NoMatchDetails details_;
 };
 
 namespace detail {
 
-/// A view of JSON text, read with the library's functions. Each function reads the text once,
-/// regardless of the number of items.
-class Json {
-public:
-    explicit Json(const char* text) : text_{text} {}
-
-    [[nodiscard]] std::optional<std::string> value(const std::string& pointer) const {
-        return taken(::gpuprobe_value(text_, pointer.c_str()));
-    }
-    [[nodiscard]] std::string word(const std::string& pointer) const {
-        return value(pointer).value_or("");
-    }
-    [[nodiscard]] std::uint64_t number(const std::string& pointer) const {
-        return std::strtoull(word(pointer).c_str(), nullptr, 10);
-    }
-    /// Calls `take` for each item of an array or member of an object, with the member's key.
-    template <class Take>
-    void each(const std::string& pointer, const Take& take) const {
-        const char* at = nullptr;
-        char* key = nullptr;
-        while (const char* item = ::gpuprobe_each(text_, pointer.c_str(), &at, &key)) {
-            const auto name = taken(key);
-            take(Json{item}, name);
-        }
-    }
-    [[nodiscard]] std::vector<std::string> words(const std::string& pointer,
-                                                 const std::string& member = "") const {
-        std::vector<std::string> words;
-        each(pointer, [&](const Json& item, const auto&) { words.push_back(item.word(member)); });
-        return words;
-    }
-    [[nodiscard]] std::map<std::string, std::string> map(const std::string& pointer) const {
-        std::map<std::string, std::string> map;
-        each(pointer, [&](const Json& item, const auto& key) {
-            if (key)
-                map.emplace(*key, item.word(""));
-        });
-        return map;
-    }
-
-private:
-    static std::optional<std::string> taken(char* text) {
-        const std::unique_ptr<char, void (*)(char*)> owner{text, ::gpuprobe_free};
-        return text ? std::optional<std::string>{text} : std::nullopt;
-    }
-
-    const char* text_;
-};
-
-/// A reply, which owns its text.
-class Document {
-public:
-    explicit Document(std::string text) : text_{std::move(text)} {}
-
-    [[nodiscard]] const std::string& text() const { return text_; }
-    [[nodiscard]] Json json() const { return Json{text_.c_str()}; }
-
-private:
-    std::string text_;
-};
+using CText = std::unique_ptr<char, void (*)(char*)>;
 
 inline std::string quoted(const std::string& text) {
     static const char* const digits = "0123456789abcdef";
@@ -187,88 +85,201 @@ inline std::string quoted(const std::string& text) {
     return json + "\"";
 }
 
-inline std::string json_of(const std::vector<std::string>& words) {
-    std::string json = "[";
-    for (const auto& word : words)
-        json.append(json.size() > 1 ? "," : "").append(quoted(word));
-    return json + "]";
+inline Failure invalid(const std::string& why) {
+    return {"org.gpuprobe.GpuProbe1.Error.Internal", "the answer is not valid: " + why};
 }
 
-inline std::string json_of(const std::string& word) {
-    return quoted(word);
-}
-
-inline std::string json_of(std::uint64_t number) {
-    return std::to_string(number);
-}
-
-inline std::string json_of(bool truth) {
-    return truth ? "true" : "false";
-}
-
-/// Builds a JSON object from the members that the caller has set.
-class Object {
+/// Reads a value of JSON. Members that a record does not have are ignored, and members that the
+/// JSON does not have keep their default. Throws Failure for a value of another type.
+class Reader {
 public:
-    template <class Value>
-    Object& add(const char* key, const std::optional<Value>& value) {
-        if (value)
-            json_.append(json_.size() > 1 ? "," : "")
-                .append(quoted(key))
-                .append(":")
-                .append(json_of(*value));
-        return *this;
+    /// `name`: the member that has the value, for the text of an error.
+    Reader(const char* json, const char* name)
+        : json_{json + std::strspn(json, " \t\r\n")}, name_{name} {}
+
+    void read(std::string& out) const {
+        expect("\"");
+        out = text();
     }
-    Object& add(const char* key, const std::vector<std::string>& words) {
-        return add(key, words.empty() ? std::nullopt : std::optional{words});
+    void read(bool& out) const {
+        expect("tf");
+        out = *json_ == 't';
     }
-    [[nodiscard]] std::string text() const { return json_ + "}"; }
+    void read(double& out) const {
+        expect("-0123456789");
+        std::istringstream number{text()};
+        number.imbue(std::locale::classic());
+        if (!(number >> out))
+            refuse();
+    }
+    template <std::integral Number>
+    void read(Number& out) const {
+        expect("-0123456789");
+        const auto number = text();
+        const char* const end = number.data() + number.size();
+        const auto done = std::from_chars(number.data(), end, out);
+        if (done.ec != std::errc{} || done.ptr != end)
+            refuse();
+    }
+    void read(Json& out) const {
+        out.text = *json_ == 'n' ? "null" : *json_ == '"' ? quoted(text()) : text();
+    }
+    template <class T>
+    void read(std::optional<T>& out) const {
+        out.reset();
+        if (*json_ != 'n')
+            read(out.emplace());
+    }
+    template <class T>
+    void read(std::vector<T>& out) const {
+        out.clear();
+        each("[", [&](const char*, const char* item) {
+            Reader{item, name_}.read(out.emplace_back());
+        });
+    }
+    template <class T>
+    void read(std::map<std::string, T>& out) const {
+        each("{", [&](const char* key, const char* value) {
+            if (key)
+                Reader{value, name_}.read(out[key]);
+        });
+    }
+    template <class Record>
+    void read(Record& out) const {
+        each("{", [&](const char* key, const char* value) {
+            const auto visit = [key, value](const char* name, auto& member) {
+                if (key && std::strcmp(key, name) == 0)
+                    Reader{value, name}.read(member);
+            };
+            describe(visit, out);
+        });
+    }
 
 private:
-    std::string json_ = "{";
+    /// Calls `take` with the key (null in an array) and the value of each member or item.
+    template <class Take>
+    void each(const char* open, const Take& take) const {
+        expect(open);
+        const char* at = nullptr;
+        char* key = nullptr;
+        while (const char* value = ::gpuprobe_each(json_, "", &at, &key)) {
+            const CText owner{key, ::gpuprobe_free};
+            take(key, value);
+        }
+    }
+    /// The text of a string, or another value as JSON.
+    [[nodiscard]] std::string text() const {
+        const CText value{::gpuprobe_value(json_, ""), ::gpuprobe_free};
+        if (!value)
+            refuse();
+        return value.get();
+    }
+    void expect(const char* first_characters) const {
+        if (*json_ == '\0' || !std::strchr(first_characters, *json_))
+            refuse();
+    }
+    [[noreturn]] void refuse() const {
+        throw invalid(std::string{"'"} + name_ + "' has the wrong type");
+    }
+
+    const char* json_;
+    const char* name_;
 };
 
-inline std::string json_of(const Request& request) {
-    return Object{}
-        .add("built", request.built)
-        .add("prefer", request.prefer)
-        .add("only", request.only)
-        .add("deny", request.deny)
-        .add("gpus", request.gpus)
-        .add("require", request.require)
-        .add("backend", request.backend)
-        .add("min-memory", request.min_memory)
-        .add("strict", request.strict)
-        .text();
+template <class Record>
+Record record_from(const std::string& json) {
+    Record record;
+    Reader{json.c_str(), "answer"}.read(record);
+    return record;
 }
 
-inline std::string json_of(const RecommendRequest& request) {
-    return Object{}
-        .add("prefer", request.prefer)
-        .add("only", request.only)
-        .add("exclude", request.exclude)
-        .add("need-mib", request.need_mib)
-        .add("require-verified", request.require_verified)
-        .text();
+/// Writes parameters as JSON. Members that are not set are left out.
+class Writer {
+public:
+    void put(const std::string& text) { json_ += quoted(text); }
+    void put(bool truth) { json_ += truth ? "true" : "false"; }
+    template <std::integral Number>
+    void put(const Number& number) {
+        json_ += std::to_string(number);
+    }
+    void put(const Json& value) { json_ += value.text; }
+    void put(const OptionalList& list) { put(*list); }
+    template <class T>
+    void put(const std::optional<T>& maybe) {
+        put(*maybe);
+    }
+    template <class T>
+    void put(const std::vector<T>& items) {
+        json_ += '[';
+        for (const auto& item : items) {
+            separate();
+            put(item);
+        }
+        json_ += ']';
+    }
+    template <class T>
+    void put(const std::map<std::string, T>& members) {
+        json_ += '{';
+        for (const auto& [key, member] : members)
+            put_member(key.c_str(), member);
+        json_ += '}';
+    }
+    template <class Record>
+    void put(const Record& record) {
+        json_ += '{';
+        auto copy = record;
+        const auto visit = [this](const char* key, const auto& member) {
+            if (is_set(member))
+                this->put_member(key, member);
+        };
+        describe(visit, copy);
+        json_ += '}';
+    }
+    [[nodiscard]] const std::string& json() const { return json_; }
+
+private:
+    template <class T>
+    static bool is_set(const T&) {
+        return true;
+    }
+    static bool is_set(const OptionalList& list) { return list.has_value(); }
+    template <class T>
+    static bool is_set(const std::optional<T>& maybe) {
+        return maybe.has_value();
+    }
+    template <class T>
+    void put_member(const char* key, const T& member) {
+        separate();
+        json_.append(quoted(key)).append(":");
+        put(member);
+    }
+    void separate() {
+        if (json_.back() != '{' && json_.back() != '[')
+            json_ += ',';
+    }
+
+    std::string json_ = {};
+};
+
+/// The reply to a call that nothing satisfies.
+struct NoMatchReply {
+    NoMatchDetails error = {};
+};
+template <class Visitor>
+void describe(Visitor& visit, NoMatchReply& reply) {
+    visit("error", reply.error);
 }
 
-inline std::vector<Candidate> candidates_in(const Json& json, const std::string& pointer) {
-    std::vector<Candidate> candidates;
-    json.each(pointer, [&](const Json& item, const auto&) {
-        candidates.push_back({.backend = item.word("/backend"),
-                              .gpu = item.value("/gpu"),
-                              .verdict = item.word("/verdict"),
-                              .reasons = item.words("/reasons", "/code")});
-    });
-    return candidates;
-}
-
-inline Failure failure_of(int code, const Document& document) {
-    const auto json = document.json();
-    const auto name = json.value("/error/name");
+/// Throws the failure of a call: `code` is what the library returned, and `reply` may be empty.
+[[noreturn]] inline void fail(int code, const std::string& reply) {
+    if (code == -ENODATA)
+        throw NoMatch{record_from<NoMatchReply>(reply).error};
+    const CText name{::gpuprobe_value(reply.c_str(), "/error/name"), ::gpuprobe_free};
+    const CText message{::gpuprobe_value(reply.c_str(), "/error/message"), ::gpuprobe_free};
     if (name)
-        return Failure{*name, json.word("/error/message")};
+        throw Failure{name.get(), message ? message.get() : ""};
     const bool is_absent = code == -ECONNREFUSED || code == -ECONNRESET || code == -ETIMEDOUT;
-    return Failure{
+    throw Failure{
         std::string{"org.gpuprobe.GpuProbe1.Error."} + (is_absent ? "Unavailable" : "Internal"),
         std::strerror(-code)};
 }
@@ -276,7 +287,8 @@ inline Failure failure_of(int code, const Document& document) {
 }  // namespace detail
 
 /// A client of the daemon. It reconnects if the daemon was restarted, and runs gpuprobectl if there
-/// is no daemon. Thread-safe.
+/// is no daemon. Thread-safe. Every function throws Failure if there is no valid reply; its name()
+/// ends with "Unavailable" if nothing replies.
 class [[gnu::visibility("default")]] Client {
 public:
     /// `where`: "system" for the default socket, or a path. `flags`: GPUPROBE_DAEMON_ONLY or 0.
@@ -287,87 +299,88 @@ public:
             ::gpuprobe_open(&opened, where == "system" ? nullptr : where.c_str(), flags);
         client_.reset(opened);
         if (code < 0)
-            throw detail::failure_of(code == -EINVAL ? -ECONNREFUSED : code, detail::Document{""});
+            detail::fail(code == -EINVAL ? -ECONNREFUSED : code, "");
     }
 
-    /// Returns the backend that the application `application` should use on this machine, or
-    /// nullopt if none is suitable. Throws Failure: UnknownApplication, InvalidRequest,
-    /// Unavailable.
-    std::optional<Choice> select(const std::string& application, const Request& request = {}) {
-        auto choice = explain(application, request);
-        if (choice.backend.empty())
-            return std::nullopt;
-        return choice;
+    /// Selects the backend that the application should use on this machine. The decision always has
+    /// a backend. Throws NoMatch; Failure: UnknownApplication, InvalidRequest, NoSuchGpu.
+    Decision select(const std::string& application = "default", const SelectRequest& request = {}) {
+        auto decision = ask<Decision>(
+            "Select", SelectParameters{.application = application, .request = request});
+        if (!decision.backend)
+            throw detail::invalid("it has no backend");
+        return decision;
     }
 
-    /// The same, with the result for each candidate, even if no backend is suitable (`backend` is
-    /// empty then). Throws Failure like select().
-    Choice explain(const std::string& application, const Request& request = {}) {
-        char* text = nullptr;
-        const int code = ::gpuprobe_select(client_.get(), application.c_str(),
-                                           detail::json_of(request).c_str(), &text);
-        const auto document = taken(text);
-        if (code < 0 && code != -ENODATA)
-            throw detail::failure_of(code, document);
-        const std::string root = code < 0 ? "/error" : "";
-        const auto json = document.json();
-        return {.backend = json.word(root + "/backend"),
-                .gpus = json.words(root + "/gpus"),
-                .environment = json.map(root + "/environment"),
-                .answers = json.map(root + "/answers"),
-                .messages = json.words(root + "/messages"),
-                .summary = json.word(root + "/decision"),
-                .generation = json.number(root + "/generation"),
-                .candidates = detail::candidates_in(json, root + "/candidates")};
+    /// Recommends the variant of an application to install on this machine. `manifest`: the text of
+    /// a manifest to use instead of the installed one. If there is no variant, `status` and the
+    /// reasons of `candidates` explain why. Throws Failure: NotFound, InvalidRequest,
+    /// MalformedManifest.
+    Recommendation recommend(const std::string& application, const RecommendRequest& request = {},
+                             const std::optional<std::string>& manifest = {}) {
+        return ask<Recommendation>(
+            "Recommend", RecommendParameters{
+                             .application = application, .manifest = manifest, .request = request});
     }
 
-    /// Returns the variant of an application to install on this machine. If there is no variant,
-    /// `status` explains why. Throws Failure: NotFound, InvalidRequest, Unavailable.
-    Recommendation recommend(const std::string& application, const RecommendRequest& request = {}) {
-        const auto document = answer([&](char** json) {
-            return ::gpuprobe_recommend(client_.get(), application.c_str(),
-                                        detail::json_of(request).c_str(), json);
-        });
-        const auto json = document.json();
-        return {.status = json.word("/status"),
-                .variant = json.value("/variant"),
-                .verdict = json.word("/verdict"),
-                .artifact = json.value("/artifact"),
-                .environment = json.map("/environment"),
-                .gpus = json.words("/gpus"),
-                .fallback = json.words("/fallback"),
-                .hint = json.value("/hint"),
-                .generation = json.number("/generation")};
+    /// Plans the memory for a model or for a number of bytes: plan({.need = 8ULL << 30U}). Throws
+    /// Failure: InvalidRequest, NoSuchGpu.
+    Plan plan(const PlanParameters& parameters) {
+        return ask<Plan>("Plan", parameters);
     }
 
-    /// Returns the findings of `gpuprobectl doctor`. Throws Failure.
-    std::vector<Finding> diagnose() {
-        const auto document =
-            answer([&](char** json) { return ::gpuprobe_diagnose(client_.get(), json); });
-        std::vector<Finding> findings;
-        document.json().each("/findings", [&](const detail::Json& finding, const auto&) {
-            findings.push_back({.id = finding.word("/id"),
-                                .severity = finding.word("/severity"),
-                                .gpu = finding.value("/gpu"),
-                                .sentence = finding.word("/sentence"),
-                                .fix = finding.value("/fix"),
-                                .commands = finding.words("/commands")});
-        });
-        return findings;
+    /// Finds out why GPUs are not used, and how to fix that. `environment`: the variables of the
+    /// program that does not use a GPU.
+    Diagnosis doctor(const std::optional<std::map<std::string, std::string>>& environment = {}) {
+        return ask<Diagnosis>("Diagnose", DiagnoseParameters{.environment = environment});
     }
 
-    /// Returns the report as JSON (share/gpuprobe/schema/report.schema.json). Throws Failure.
-    std::string describe() {
-        return answer([&](char** json) { return ::gpuprobe_describe(client_.get(), json); }).text();
+    /// Returns for each term, such as "driver>=550", whether it is true for each of the GPUs.
+    /// Throws Failure: InvalidRequest, NoSuchGpu.
+    QueryAnswer query(const std::vector<std::string>& terms, const OptionalList& gpus = {}) {
+        return ask<QueryAnswer>("Query", QueryParameters{.terms = terms, .gpus = gpus});
     }
 
-    /// Calls any method of the interface, such as "Plan", "ListGpus" or "Query". Parameters and
-    /// reply are JSON, which gpuprobe_value() can read. Throws Failure.
+    /// Returns the report about the machine.
+    Report describe() {
+        return ask<Report>("Describe", Nothing{});
+    }
+
+    /// Returns all GPUs, the default one first.
+    ListGpusAnswer gpus() {
+        return ask<ListGpusAnswer>("ListGpus", Nothing{});
+    }
+
+    /// Returns the memory of a GPU in bytes, read at the time of the call. Throws Failure:
+    /// NoSuchGpu.
+    GetMemoryAnswer memory(const std::string& gpu) {
+        return ask<GetMemoryAnswer>("GetMemory", GetMemoryParameters{.gpu = gpu});
+    }
+
+    /// Reports how a choice worked out, so that later answers consider it. Throws Failure:
+    /// InvalidRequest.
+    void report_outcome(const ReportOutcomeParameters& outcome) {
+        ask<ReportOutcomeAnswer>("ReportOutcome", outcome);
+    }
+
+    /// Calls any method of the interface, such as "ListManifests". `Answer` and `parameters` are
+    /// the records of interface.hpp. Throws Failure.
+    template <class Answer, class Parameters>
+    Answer ask(const std::string& method, const Parameters& parameters) {
+        detail::Writer writer;
+        writer.put(parameters);
+        return detail::record_from<Answer>(call(method, writer.json()));
+    }
+
+    /// The same with parameters and a reply in JSON, which gpuprobe_value() can read. Throws
+    /// Failure.
     std::string call(const std::string& method, const std::string& parameters = "{}") {
-        return answer([&](char** json) {
-                   return ::gpuprobe_call(client_.get(), method.c_str(), parameters.c_str(), json);
-               })
-            .text();
+        char* json = nullptr;
+        const int code = ::gpuprobe_call(client_.get(), method.c_str(), parameters.c_str(), &json);
+        auto reply = taken(json);
+        if (code < 0)
+            detail::fail(code, reply);
+        return reply;
     }
 
     /// Sets the time limit of a call. The default is 25 seconds; a negative value means no limit.
@@ -382,41 +395,32 @@ public:
     int watch() {
         const int descriptor = ::gpuprobe_watch(client_.get());
         if (descriptor < 0)
-            throw detail::failure_of(descriptor, detail::Document{""});
+            detail::fail(descriptor, "");
         return descriptor;
     }
 
     /// Returns the next change without waiting, starting with the current state. Call it until it
     /// returns nullopt. Throws Failure: Unavailable if the daemon has left.
     std::optional<Change> next_change() {
-        char* text = nullptr;
-        const int code = ::gpuprobe_watch_next(client_.get(), &text);
-        const auto document = taken(text);
+        char* json = nullptr;
+        const int code = ::gpuprobe_watch_next(client_.get(), &json);
+        const auto reply = taken(json);
         if (code < 0)
-            throw detail::failure_of(code, document);
-        if (code == 0)
-            return std::nullopt;
-        const auto json = document.json();
-        return Change{.generation = json.number("/generation"), .state = json.word("/state")};
+            detail::fail(code, reply);
+        return code == 0 ? std::nullopt : std::optional{detail::record_from<Change>(reply)};
     }
 
 private:
     struct Close {
         void operator()(::gpuprobe_client* client) const { ::gpuprobe_close(client); }
     };
-    /// Throws Failure if the call failed.
-    template <class Ask>
-    static detail::Document answer(const Ask& ask) {
-        char* json = nullptr;
-        const int code = ask(&json);
-        auto document = taken(json);
-        if (code < 0)
-            throw detail::failure_of(code, document);
-        return document;
-    }
-    static detail::Document taken(char* json) {
-        const std::unique_ptr<char, void (*)(char*)> owner{json, ::gpuprobe_free};
-        return detail::Document{json ? json : ""};
+    struct Nothing {
+        template <class Visitor>
+        friend void describe(Visitor&, Nothing&) {}
+    };
+    static std::string taken(char* json) {
+        const detail::CText owner{json, ::gpuprobe_free};
+        return json ? json : "";
     }
 
     std::unique_ptr<::gpuprobe_client, Close> client_ = {};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Asks each socket that is named with two calls of <gpuprobe/client.h>, and prints a line for each:
-// what became of them.
+// Asks each socket that is named with <gpuprobe/client.h>, and prints a line for each: what became
+// of the call. The first word names the call; "all" asks with each in turn, after "call".
+#include <cstdlib>
 #include <iostream>
 
 #include <gpuprobe/client.h>
@@ -9,10 +10,26 @@ namespace {
 
 using namespace gpuprobe::api;
 
-template <class Ask>
-void attempt(const Ask& ask) {
+struct Call {
+    const char* name;
+    void (*ask)(Client& client);
+};
+constexpr Call kCalls[] = {
+    {"call", [](Client& client) { (void)client.call("Query"); }},
+    {"select", [](Client& client) { (void)client.select(); }},
+    {"recommend", [](Client& client) { (void)client.recommend("torch"); }},
+    {"doctor", [](Client& client) { (void)client.doctor(); }},
+    {"plan", [](Client& client) { (void)client.plan({.need = 1}); }},
+    {"list", [](Client& client) { (void)client.gpus(); }},
+    {"describe", [](Client& client) { (void)client.describe(); }},
+};
+
+void attempt(const std::string& path, const Call& call) {
     try {
-        ask();
+        Client client{path, GPUPROBE_DAEMON_ONLY};
+        const bool is_late = path.find("/late-") != std::string::npos;
+        client.set_timeout(std::chrono::milliseconds{is_late ? 300 : 60000});
+        call.ask(client);
         std::cout << " answers";
     } catch (const Failure& failure) {
         std::cout << ' ' << failure.name();
@@ -24,23 +41,17 @@ void attempt(const Ask& ask) {
 }  // namespace
 
 int main(int count, char** words) {
-    for (int i = 1; i < count; ++i) {
+    const std::string chosen = words[1];
+    std::size_t turn = 0;
+    for (int i = 2; i < count; ++i) {
         std::cout << "called";
-        const auto with_client = [path = words[i]](const auto& ask) {
-            attempt([&] {
-                Client client{path, GPUPROBE_DAEMON_ONLY};
-                const bool is_late = std::string{path}.find("/late-") != std::string::npos;
-                client.set_timeout(std::chrono::milliseconds{is_late ? 300 : 60000});
-                ask(client);
-            });
-        };
-        with_client([](Client& client) { (void)client.explain("default"); });
-        if (i % 3 == 0)
-            with_client([](Client& client) { (void)client.recommend("torch"); });
-        else if (i % 3 == 1)
-            with_client([](Client& client) { (void)client.diagnose(); });
-        else
-            with_client([](Client& client) { (void)client.call("Query"); });
+        if (chosen == "all") {
+            attempt(words[i], kCalls[0]);
+            attempt(words[i], kCalls[1 + turn++ % (std::size(kCalls) - 1)]);
+        }
+        for (const auto& call : kCalls)
+            if (chosen == call.name)
+                attempt(words[i], call);
         std::cout << std::endl;
     }
 }

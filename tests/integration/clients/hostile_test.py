@@ -128,7 +128,8 @@ class CompiledCase(HostileCase):
         cls.addClassCleanup(folder.cleanup)
         cls.built = pathlib.Path(folder.name)
 
-    FLAGS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{SOURCE / 'include'}", f"-I{SOURCE / 'src'}")
+    FLAGS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", f"-I{SOURCE / 'include'}", f"-I{SOURCE / 'src'}",
+             f"-I{BIN.parent / 'generated/interface'}")
 
     @classmethod
     def compiled(cls, compiler, source, *words):
@@ -174,8 +175,8 @@ class CppClient(CompiledCase):
         super().setUpClass()
         cls.program = cls.compiled("c++", "hostile_client.cpp", "-std=c++20")
 
-    def outcomes(self, server):
-        lines, resident = self.run_client(self.program, *(server.path(row) for row in server.rows))
+    def outcomes(self, server, call="all"):
+        lines, resident = self.run_client(self.program, call, *(server.path(row) for row in server.rows))
         self.assertEqual(len(lines), len(server.rows))
         self.assertLess(resident, MAX_RESIDENT)
         for row, line in zip(server.rows, lines):
@@ -192,7 +193,54 @@ class CppClient(CompiledCase):
     def test_takes_any_type_of_any_member(self):
         for verb, rows in rows_of_other_types(100).items():
             with self.subTest(verb), Server(self.folder, rows) as server:
-                self.assertEqual([row.name for row, outcomes in self.outcomes(server) if "LEAKED" in outcomes], [])
+                self.assertEqual([row.name for row, outcomes in self.outcomes(server, verb) if "LEAKED" in outcomes], [])
+
+    def test_reads_the_answers_of_gpuprobe(self):
+        for call, document in typed_documents().items():
+            rows = [Row(call, ANSWERS, json.dumps({"parameters": document}).encode() + b"\0")]
+            with self.subTest(call), Server(self.folder, rows) as server:
+                self.assertEqual([outcomes for _, outcomes in self.outcomes(server, call)], [[ANSWERS]])
+
+    def test_reads_answers_of_other_versions(self):
+        """A newer daemon sends more members and words, and an older one fewer members."""
+        answers = {"select": ['{"backend":"x"}', '{"backend":"x","future":{"a":[1]},"candidates":[{"verdict":"a-new-word","x":1}]}',
+                              '{"backend":"x","gpus":[],"candidates":[{"reasons":[{"code":"c","detail":{"a":null}}]}],"generation":18446744073709551615}'],
+                   "recommend": ["{}", '{"status":"none","variant":null,"artifact":null,"default":null}',
+                                 '{"artifact":{"type":"a-new-type","x-y":[]},"candidates":[{"tier":-1}]}'],
+                   "doctor": ["{}", '{"findings":[{"evidence":"a text","fix":null}]}'], "plan": ["{}", '{"host":{"available":null}}'],
+                   "list": ["{}", '{"gpus":[{"pci":{"class":"0300"},"backends":{"cuda":{"score":1.5e3}}}]}'], "describe": ["{}"]}
+        for call, texts in answers.items():
+            rows = [Row(f"{call}-{at}", ANSWERS, b'{"parameters":%b}\0' % text.encode()) for at, text in enumerate(texts)]
+            with self.subTest(call), Server(self.folder, rows) as server:
+                self.assertEqual([row.message for row, outcomes in self.outcomes(server, call) if outcomes != [ANSWERS]], [])
+
+    def test_refuses_members_of_another_type(self):
+        members = {"select": {"application": "null 1 [] {}", "backend": '1 true ["cuda"] {} null', "gpus": 'null "x" {} [1] [null] [[]]',
+                              "environment": 'null [] "x" {"a":null} {"a":1}', "candidates": 'null {} "x" [1] [[]] [{"reasons":{}}] '
+                              '[{"reasons":[1]}] [{"reasons":[{"code":null}]}] [{"gpu":1}] [{"environment":[]}]', "decision": "null 1",
+                              "generation": 'null "1" -1 1.5 1e3 true [] 18446744073709551616', "warnings": "null {} [null]"},
+                   "recommend": {"status": "null 1", "variant": "1 []", "artifact": '"x" [] 1 {"type":1} {"urls":"x"} {"urls":[1]} {"size":-1} '
+                                 '{"size":"1"} {"signature":[]}', "fallback": "null {} [1]", "candidates": '[{"tier":"1"}] [{"tier":1.5}]',
+                                 "version": "1 {}"},
+                   "doctor": {"findings": 'null {} [1] [{"commands":"x"}] [{"safe":1}] [{"safe":"true"}] [{"safe":null}] [{"fix":1}]'},
+                   "plan": {"gpus": 'null {} [{"need":"1"}] [{"layers":[]}]', "together": '[{"shares":{}}]', "is_estimate": "null 1", "host": "null []"},
+                   "list": {"gpus": 'null [{"apis":[]}] [{"apis":{"cuda":1}}] [{"backends":{"cuda":{"score":"1"}}}] [{"memory":null}]'},
+                   "describe": {"host": "null [] 1", "notes": "{}", "runtimes": '[] {"cuda":[]}'}}
+        for call, of_call in members.items():
+            texts = [f'{{"{name}":{value}' for name, values in of_call.items() for value in values.split()]
+            texts = [text + ("}" if '"backend"' in text or call != "select" else ',"backend":"x"}') for text in texts]
+            rows = [Row(f"{call}-{at}", FAILS, b'{"parameters":%b}\0' % text.encode()) for at, text in enumerate(texts)]
+            with self.subTest(call), Server(self.folder, rows) as server:
+                self.assertEqual([(row.message, outcomes) for row, outcomes in self.outcomes(server, call)
+                                  if outcomes != ["org.gpuprobe.GpuProbe1.Error.Internal"]], [])
+
+    def test_refuses_a_refusal_with_members_of_another_type(self):
+        texts = {'{"candidates":[]}': "org.gpuprobe.NoMatch", "{}": "org.gpuprobe.NoMatch"}
+        texts |= dict.fromkeys(('{"candidates":1}', '{"candidates":[1]}', '{"candidates":[{"reasons":"x"}]}', '{"message":1}', '{"answers":[]}'),
+                               "org.gpuprobe.GpuProbe1.Error.Internal")
+        rows = [Row(f"refusal-{at}", REFUSED, b'{"error":"org.gpuprobe.NoMatch","parameters":%b}\0' % text.encode()) for at, text in enumerate(texts)]
+        with Server(self.folder, rows) as server:
+            self.assertEqual([outcomes for _, outcomes in self.outcomes(server, "select")], [[name] for name in texts.values()])
 
 
 def typed_documents():

@@ -66,7 +66,7 @@ class Programs(ExampleCase):
         folder = tempfile.TemporaryDirectory(prefix="gpuprobe-example-")
         cls.addClassCleanup(folder.cleanup)
         cls.sources = shutil.copytree(EXAMPLES, f"{folder.name}/examples")
-        environment = {"PATH": PATH, "HOME": folder.name, "CPATH": str(SOURCE / "include"), "LIBRARY_PATH": str(BIN),
+        environment = {"PATH": PATH, "HOME": folder.name, "CPATH": f"{SOURCE / 'include'}:{BIN.parent / 'generated/interface'}", "LIBRARY_PATH": str(BIN),
                        "LD_LIBRARY_PATH": str(BIN)}
         if SANITIZERS:  # which the library is built with
             environment["PATH"] = f"{folder.name}:{PATH}"

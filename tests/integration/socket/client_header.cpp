@@ -23,18 +23,56 @@ void print_failure(const std::string& name, const Ask& ask) {
     }
 }
 
+void print_selections(Client& client) {
+    const auto chosen = client.select("ollama", {.min_memory = 1U << 30U});
+    print("select", *chosen.backend + " " + chosen.gpus.at(0) + " " + chosen.decision + " " +
+                        std::to_string(chosen.candidates.size()));
+    try {
+        client.select("default", {.only = {"sycl"}});
+    } catch (const NoMatch& none) {
+        print("no match", none.what());
+        for (const auto& candidate : none.candidates())
+            for (const auto& reason : candidate.reasons)
+                print("reason", candidate.backend + "|" + reason.code + "|" + reason.detail.text);
+    }
+}
+
 void print_recommendations(Client& client) {
     const auto found = client.recommend("torch", {.exclude = {"cu132"}, .need_mib = 1024});
-    print("recommend", found.variant.value_or("none") + " " + found.verdict + " " +
-                           found.gpus.at(0) + " " + found.fallback.at(0));
-    print("artifact", found.artifact.value_or("none"));
+    print("recommend", found.variant.value_or("none") + " " + found.verdict.value_or("none") + " " +
+                           found.version.value_or("none") + " " + found.platform.value_or("none") +
+                           " " + found.gpus.at(0) + " " + found.fallback.at(0));
+    print("artifact", found.artifact->type + " " + found.artifact->urls.at(0));
+    for (const auto& candidate : found.candidates)
+        print("variant", candidate.variant + " " + candidate.verdict + " " +
+                             std::to_string(candidate.tier) + " " +
+                             std::to_string(candidate.reasons.size()));
     const auto none = client.recommend("torch", {.only = {"rocm7.1"}});
     print("none", none.variant.value_or("none") + " " + none.status);
+    print("manifest",
+          client
+              .recommend(
+                  "", {},
+                  R"({"schema":"gpuprobe.variants/1","name":"own",
+        "platforms":{"linux-x86_64":{"variants":{"plain":{"artifact":{"type":"file",
+        "urls":["https://example.org/a"],"size":12,"sha256":)"
+                  R"("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"}}}}}})")
+              .variant.value_or("none"));
     print_failure("unknown", [&] { client.recommend("nobody"); });
 }
 
+void print_plans(Client& client) {
+    const auto plan = client.plan({.need = 1U << 30U, .margin = 0, .gpus = {}});
+    print("plan", std::to_string(plan.asked.value_or(0)) + " " + std::to_string(plan.margin) + " " +
+                      plan.gpus.at(0).fit + " " + plan.host.fit);
+    print_failure("plan", [&] { client.plan({.need = 1, .gpus = {"pci:none"}}); });
+    print("terms", client.query({"driver>=1"}).terms.at(0).truth);
+    print("memory", std::to_string(client.memory(plan.gpus.at(0).gpu).physical.value_or(0)));
+    print("report", client.describe().gpus.at(0).id + " " + client.gpus().gpus.at(0).id);
+}
+
 void print_findings(Client& client) {
-    for (const auto& finding : client.diagnose())
+    for (const auto& finding : client.doctor().findings)
         print("finding", finding.id + "|" + finding.severity + "|" + finding.gpu.value_or("") +
                              "|" + finding.sentence + "|" + finding.fix.value_or("") + "|" +
                              (finding.commands.empty() ? "" : finding.commands.front()));
@@ -56,8 +94,9 @@ void print_change(Client& client, int descriptor) {
 int main(int, char** words) {
     Client client{words[1], GPUPROBE_DAEMON_ONLY};
     client.set_timeout(std::chrono::minutes{1});
-    print("select", client.select("ollama", {.min_memory = 1U << 30U})->backend);
+    print_selections(client);
     print_recommendations(client);
+    print_plans(client);
     print_findings(client);
     print("call", client.call("Plan", R"({"need":1073741824})"));
     print_failure("refused", [&] { client.call("Nothing"); });

@@ -277,22 +277,30 @@ class ClientHeader(SocketCase):
     def test_asks_all_that_the_library_can(self):
         program = f"{self.folder}/client_header"
         subprocess.run(["c++", *([f"-fsanitize={SANITIZERS}"] if SANITIZERS else []), "-std=c++20", "-Wall", "-Wextra", "-Wshadow",
-                        "-Wconversion", "-Werror", f"-I{SOURCE / 'include'}", pathlib.Path(__file__).with_name("client_header.cpp"),
-                        f"-L{BIN}", f"-Wl,-rpath,{BIN}", "-lgpuprobe", "-o", program], check=True, timeout=100)
+                        "-Wconversion", "-Werror", f"-I{SOURCE / 'include'}", f"-I{BIN.parent / 'generated/interface'}",
+                        pathlib.Path(__file__).with_name("client_header.cpp"), f"-L{BIN}", f"-Wl,-rpath,{BIN}", "-lgpuprobe", "-o", program], check=True, timeout=100)
         self.start(f"--state-dir={self.folder}")
         printed = {words: self.gpuprobectl(f"--socket={self.path}", "-j", *words).stdout.rstrip("\n")
-                   for words in (("recommend", "torch", "--exclude=cu132", "--need-mib=1024"), ("doctor",),
-                                 ("call", "Plan", '{"need":1073741824}'))}
-        found, doctor, plan = printed.values()
-        found, findings = json.loads(found), json.loads(doctor)["findings"]
+                   for words in (("recommend", "torch", "--exclude=cu132", "--need-mib=1024"), ("doctor",), ("list",),
+                                 ("select", "ollama"), ("select", "default", "--only=sycl"), ("call", "Plan", '{"need":1073741824}'))}
+        plan = list(printed.values())[-1]
+        found, doctor, listed, chosen, refusal, planned = map(json.loads, printed.values())
+        findings, gpu, candidates = doctor["findings"], listed["gpus"][0], refusal["error"]["candidates"]
         refused = "org.gpuprobe.GpuProbe1.Error."
         with subprocess.Popen([program, self.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as asking:
             def lines():
                 return list(iter(lambda: asking.stdout.readline().rstrip("\n"), "waits "))
             *answers, first = lines()
             self.assertEqual(answers, [
-                "select cuda", f"recommend {found['variant']} accepted {found['gpus'][0]} {found['fallback'][0]}",
-                "artifact " + json.dumps(found["artifact"], separators=(",", ":")), "none none none", f"unknown {refused}NotFound",
+                f"select cuda {gpu['id']} {chosen['decision']} {len(chosen['candidates'])}", f"no match {refusal['error']['message']}",
+                *(f"reason {each['backend']}|{reason['code']}|{json.dumps(reason['detail'], separators=(',', ':'))}"
+                  for each in candidates for reason in each["reasons"]),
+                f"recommend {found['variant']} accepted {found['version']} {found['platform']} {gpu['id']} {found['fallback'][0]}",
+                f"artifact {found['artifact']['type']} {found['artifact']['urls'][0]}",
+                *(f"variant {each['variant']} {each['verdict']} {each['tier']} {len(each['reasons'])}" for each in found["candidates"]),
+                "none none none", "manifest plain", f"unknown {refused}NotFound",
+                f"plan {1 << 30} 0 {planned['gpus'][0]['fit']} {planned['host']['fit']}", f"plan {refused}NoSuchGpu", "terms true",
+                f"memory {gpu['memory']['physical']}", f"report {gpu['id']} {gpu['id']}",
                 *("finding " + "|".join((each["id"], each["severity"], each["gpu"] or "", each["sentence"], each["fix"] or "",
                                          *each["commands"][:1])) for each in findings),
                 f"call {plan}", "refused org.varlink.service.MethodNotFound"])
