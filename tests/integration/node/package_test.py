@@ -386,7 +386,7 @@ class NodeTypes(SocketCase):
     @unittest.skipUnless(shutil.which("tsc"), "tsc is not installed")
     def test_hold_for_a_program(self):
         right = """
-            import { Client, NoMatch, SOCKET, type Gpu } from "gpuprobe";
+            import { Client, NoMatch, SOCKET, type Gpu, type SelectAnswer } from "gpuprobe";
             const client = new Client({ socket: SOCKET, timeout: null });
             const names = (gpus: Gpu[]) => gpus.map((gpu) => gpu.name ?? "unknown");
             console.log(names((await client.gpus()).gpus), (await client.select("ollama", { min_memory: 1 })).backend);
@@ -396,6 +396,8 @@ class NodeTypes(SocketCase):
             for (const finding of (await client.doctor()).findings) console.log(finding.sentence, finding.commands.join(" && "));
             const plan = await client.plan(1, { margin: 1, gpus: [] });
             console.log(plan.host.need + plan.gpus[0].budget.bytes!, (await client.recommend("torch", { manifest: "{}" })).fallback[0]);
+            const choice: SelectAnswer = await client.select();
+            console.log(choice.candidates[0].reasons[0].code, choice.warnings.length);
             const { artifact } = await client.recommend("torch");
             console.log(artifact?.urls?.[0].length, (artifact?.size ?? 0) + 1);
             try { await client.call("Plan", { need: 1 }); }

@@ -96,8 +96,8 @@ class InterfaceFiles(unittest.TestCase):
 
     def test_members_of_answers_have_the_comments_of_their_record(self):
         text = self.text("interface.d.ts")
-        self.assertIn("    /** the project's own */\n    default: string | null;\n", text)
-        self.assertIn("    /** from 0 to 1 */\n    share: number;\n", text)
+        self.assertIn("  /** the project's own */\n  default: string | null;\n", text)
+        self.assertIn("  /** from 0 to 1 */\n  share: number;\n", text)
 
     def test_a_value_that_holds_a_record_has_its_type(self):
         note = json.loads(self.text("report.schema.json"))["$defs"]["Note"]
@@ -120,7 +120,8 @@ print(interface.ChooseAnswer.__annotations__["default"].__forward_arg__, sorted(
     def test_the_types_for_typescript_have_optional_members(self):
         text = self.text("interface.d.ts")
         for line in ("  code: string;", "  text?: string | null;", "  commands?: string[] | null;", "  memory?: number | null;",
-                     "  Choose: { parameters: {", "    default: string | null;", "    sizes: { [key: string]: number };",
+                     "  Describe: { parameters: {}; answer: DescribeAnswer };", "  Choose: { parameters: ChooseParameters; answer: ChooseAnswer };",
+                     "export type ChooseAnswer = {", "  default: string | null;", "  sizes: { [key: string]: number };",
                      'export type Mood = "good" | "not-so-good";'):
             self.assertIn(line, text.splitlines())
 
