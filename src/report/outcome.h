@@ -127,7 +127,12 @@ void describe(Visitor& visit, Reason& reason) {
 }
 
 constexpr auto forms_of(std::type_identity<Reason>) {
+    // A report leaves out the members for people.
     return std::to_array<MemberForm>({{.key = "code", .pattern = "^[a-z0-9]+(-[a-z0-9]+)*$"},
+                                      {.key = "text", .is_optional = true},
+                                      {.key = "fix", .is_optional = true},
+                                      {.key = "commands", .is_optional = true},
+                                      {.key = "subject", .is_optional = true},
                                       {.key = "detail", .object = "object"}});
 }
 

@@ -41,7 +41,7 @@ DESCRIPTION = {
                     member("count", {"kind": "integer", "minimum": 0}), member("sizes", {"kind": "map", "item": {"kind": "integer"}})]},
     ],
     "definitions": [
-        record("Note", member("code", "text", record="Note"), member("text", nullable("text"), "for people", optional=True),
+        record("Note", member("code", "text", record="Note"), member("text", nullable("text"), record="Note", optional=True),
                member("commands", nullable(listed("text")), optional=True), member("detail", {"kind": "json", "name": "object"}), member("origin", {"kind": "json", "name": "Wish"})),
         record("Wish", member("prefer", nullable(listed("text"))), member("memory", nullable({"kind": "integer", "minimum": 0}), "in bytes")),
         {"name": "Mood", "members": [], "words": ["good", "not-so-good"]},
@@ -52,11 +52,21 @@ DESCRIPTION = {
 
 
 SOURCE_TEXT = """
+struct NoteWords {
+    std::string text = {};  ///< for people
+};
+RECORD_MEMBERS(NoteWords, text)
+
 /// Why.
 struct Note {
     std::string code = {};  ///< a stable code
 };
-RECORD_MEMBERS(Note, code)
+template <class Visitor>
+void describe(Visitor& visit, Note& note) {
+    visit("code", note.code);
+    if (note.words)
+        describe(visit, const_cast<NoteWords&>(*note.words));
+}
 
 struct Choice {
     Plan plan = {};
