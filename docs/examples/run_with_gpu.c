@@ -23,6 +23,28 @@ static void set_environment(const char* json) {
     }
 }
 
+// Prints the reasons against each candidate, and how to fix them.
+static void say_why(const char* json) {
+    const char* at = NULL;
+    const char* candidate;
+    while ((candidate = gpuprobe_each(json, "/error/candidates", &at, NULL)) != NULL) {
+        const char* at_reason = NULL;
+        const char* reason;
+        while ((reason = gpuprobe_each(candidate, "/reasons", &at_reason, NULL)) != NULL) {
+            char* backend = gpuprobe_value(candidate, "/backend");
+            char* text = gpuprobe_value(reason, "/text");
+            char* fix = gpuprobe_value(reason, "/fix");
+            if (backend && text)
+                fprintf(stderr, "  %s: %s\n", backend, text);
+            if (fix)
+                fprintf(stderr, "    fix: %s\n", fix);
+            gpuprobe_free(fix);
+            gpuprobe_free(text);
+            gpuprobe_free(backend);
+        }
+    }
+}
+
 static void say(const char* json, const char* pointer) {
     char* text = gpuprobe_value(json, pointer);
     if (text)
@@ -41,11 +63,12 @@ int main(int count, char** words) {
         gpuprobe_select(client, words[1], "{\"built\":[\"cuda\",\"vulkan\",\"cpu\"]}", &json);
     gpuprobe_close(client);
     if (code == -ENODATA)
-        fprintf(stderr, "no backend fits for %s\n", words[1]);
-    else if (code < 0)
+        fprintf(stderr, "no backend fits for %s: ", words[1]);
+    if (code < 0) {
         say(json, "/error/message");
-    if (code < 0)
+        say_why(json);
         return code == -ENODATA ? 3 : 1;
+    }
     say(json, "/messages/0");
     say(json, "/decision");
     char* backend = gpuprobe_value(json, "/backend");

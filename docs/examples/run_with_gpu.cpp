@@ -25,6 +25,13 @@ int main(int count, char** words) try {
     return 127;
 } catch (const gpuprobe::api::NoMatch& none) {
     std::fprintf(stderr, "no backend fits for %s: %s\n", words[1], none.what());
+    for (const auto& candidate : none.candidates())
+        for (const auto& reason : candidate.reasons) {
+            std::fprintf(stderr, "  %s: %s\n", candidate.backend.c_str(),
+                         reason.text.value_or(reason.code).c_str());
+            if (reason.fix)
+                std::fprintf(stderr, "    fix: %s\n", reason.fix->c_str());
+        }
     return 3;
 } catch (const gpuprobe::api::Failure& failure) {
     std::fprintf(stderr, "%s: %s\n", failure.name().c_str(), failure.what());

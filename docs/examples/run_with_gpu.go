@@ -16,12 +16,23 @@ import (
 	"syscall"
 )
 
+type reason struct {
+	Text string
+	Fix  string
+}
+
+type candidate struct {
+	Backend string
+	Reasons []reason
+}
+
 type choice struct {
 	Backend     string
 	Environment map[string]string
 	Messages    []string
 	Decision    string
 	Message     string // of a failure
+	Candidates  []candidate
 }
 
 type reply struct {
@@ -58,13 +69,26 @@ func selectBackend(application string) (reply, error) {
 	return answer, json.Unmarshal(text[:len(text)-1], &answer)
 }
 
+// Prints why no backend fits, and what fixes it.
+func sayWhy(application string, failure choice) {
+	fmt.Fprintf(os.Stderr, "no backend fits for %s: %s\n", application, failure.Message)
+	for _, candidate := range failure.Candidates {
+		for _, reason := range candidate.Reasons {
+			fmt.Fprintf(os.Stderr, "  %s: %s\n", candidate.Backend, reason.Text)
+			if reason.Fix != "" {
+				fmt.Fprintf(os.Stderr, "    fix: %s\n", reason.Fix)
+			}
+		}
+	}
+}
+
 func main() {
 	if len(os.Args) < 3 {
 		os.Exit(2)
 	}
 	answer, err := selectBackend(os.Args[1])
 	if err == nil && answer.Error == "org.gpuprobe.NoMatch" {
-		fmt.Fprintln(os.Stderr, "no backend fits for", os.Args[1])
+		sayWhy(os.Args[1], answer.Parameters)
 		os.Exit(3)
 	}
 	if err == nil && answer.Error != "" {

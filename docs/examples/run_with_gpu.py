@@ -31,6 +31,8 @@ def main():
         for candidate in answer["Candidates"]:
             for reason in candidate["Reasons"]:
                 print(f"  {candidate['Backend']}: {reason['Text']}", file=sys.stderr)
+                if "Fix" in reason:
+                    print(f"    fix: {reason['Fix']}", file=sys.stderr)
         return 3
     print(f"{command[0]}: {answer['Decision']}", file=sys.stderr)
     variables = {str(name): str(value) for name, value in answer["Environment"].items()}

@@ -66,7 +66,7 @@ fn main() {
         exit(1);
     });
     if answer.starts_with(r#"{"error":"org.gpuprobe.NoMatch""#) {
-        eprintln!("no backend fits for {}", words[1]);
+        eprintln!("no backend fits for {}: {}", words[1], text_at(&answer, "message"));
         exit(3);
     }
     if answer.starts_with(r#"{"error":"#) {

@@ -31,7 +31,12 @@ def main(words):
         return 2
     code, answer = select(words[0], {"built": ["cuda", "vulkan", "cpu"]})
     if code == -errno.ENODATA:
-        print(f"no backend fits for {words[0]}", file=sys.stderr)
+        print(f"no backend fits for {words[0]}: {answer['error']['message']}", file=sys.stderr)
+        for candidate in answer["error"]["candidates"]:
+            for reason in candidate["reasons"]:
+                print(f"  {candidate['backend']}: {reason['text']}", file=sys.stderr)
+                if reason["fix"]:
+                    print(f"    fix: {reason['fix']}", file=sys.stderr)
         return 3
     if code < 0:
         print(answer["error"]["message"], file=sys.stderr)

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The programs of docs/examples do what they say, against a daemon with a captured machine."""
 import configparser
+import contextlib
+import json
 import os
 import pathlib
 import re
 import shlex
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / room) for room in ("bus", "docs")]
@@ -55,6 +59,30 @@ def compiler_of(block):
 
 def is_missing(block):
     return compiler_of(block) and not shutil.which(compiler_of(block), path=PATH)
+
+
+@contextlib.contextmanager
+def refusing_daemon(path, answer):
+    """A socket on which each call gets that answer."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+        server.listen()
+
+        def serve():
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    with connection:
+                        while (block := connection.recv(1 << 16)) and not block.endswith(b"\0"):
+                            pass
+                        connection.sendall(answer)
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield path
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join()
 
 
 class Programs(ExampleCase):
@@ -107,6 +135,24 @@ class Programs(ExampleCase):
                 done = self.run_example(NOTHING, *example, "tsuku", *PROGRAM, cwd=self.sources)
                 self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
                 self.assertIn("no backend fits for tsuku", done.stderr)
+
+    def test_say_why_nothing_will_do(self):
+        """The programs that ask the socket, with a daemon that refuses with one reason."""
+        reason = {"code": "no-permission", "text": "this user cannot open the device nodes", "fix": "add the user to the group render",
+                  "commands": [], "subject": {"gpu": "pci:0", "api": None, "path": "/dev/dri/renderD128"}, "detail": {}}
+        candidate = {"backend": "cuda", "gpu": "pci:0", "verdict": "rejected", "reasons": [reason], "environment": {}}
+        refusal = {"error": "org.gpuprobe.NoMatch", "parameters": {"name": "org.gpuprobe.GpuProbe1.Error.NoMatch",
+                                                                   "message": "the closest is cuda", "candidates": [candidate]}}
+        text = json.dumps(refusal, separators=(",", ":")).encode() + b"\0"
+        with refusing_daemon(f"{self.folder}/refusing", text) as path:
+            for example in self.examples():
+                if example[-1] in ("run_with_gpu.py", "run-with-gpu.mjs"):  # over D-Bus
+                    continue
+                with self.subTest(example[-1]):
+                    done = self.run_example(NOTHING, *example, "tsuku", *PROGRAM, cwd=self.sources, GPUPROBE_SOCKET=path)
+                    why = ["  cuda: this user cannot open the device nodes", "    fix: add the user to the group render"]
+                    self.assertEqual((done.returncode, done.stderr.splitlines()), (3, ["no backend fits for tsuku: the closest is cuda",
+                                                                                   *([] if "_rs" in example[-1] else why)]))
 
     def test_fail_for_an_application_that_is_none(self):
         for example in self.examples():
