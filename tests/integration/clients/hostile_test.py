@@ -217,7 +217,9 @@ class CppClient(CompiledCase):
     def test_refuses_members_of_another_type(self):
         members = {"select": {"application": "null 1 [] {}", "backend": '1 true ["cuda"] {} null', "gpus": 'null "x" {} [1] [null] [[]]',
                               "environment": 'null [] "x" {"a":null} {"a":1}', "candidates": 'null {} "x" [1] [[]] [{"reasons":{}}] '
-                              '[{"reasons":[1]}] [{"reasons":[{"code":null}]}] [{"gpu":1}] [{"environment":[]}]', "decision": "null 1",
+                              '[{"reasons":[1]}] [{"reasons":[{"code":null}]}] [{"reasons":[{"text":1}]}] [{"reasons":[{"fix":[]}]}] '
+                              '[{"reasons":[{"commands":"x"}]}] [{"reasons":[{"commands":[1]}]}] [{"reasons":[{"subject":[]}]}] '
+                              '[{"reasons":[{"subject":{"gpu":1}}]}] [{"gpu":1}] [{"environment":[]}]', "decision": "null 1",
                               "generation": 'null "1" -1 1.5 1e3 true [] 18446744073709551616', "warnings": "null {} [null]"},
                    "recommend": {"status": "null 1", "variant": "1 []", "artifact": '"x" [] 1 {"type":1} {"urls":"x"} {"urls":[1]} {"size":-1} '
                                  '{"size":"1"} {"signature":[]}', "fallback": "null {} [1]", "candidates": '[{"tier":"1"}] [{"tier":1.5}]',

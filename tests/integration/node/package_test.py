@@ -401,7 +401,8 @@ class NodeTypes(SocketCase):
             const { artifact } = await client.recommend("torch");
             console.log(artifact?.urls?.[0].length, (artifact?.size ?? 0) + 1);
             try { await client.call("Plan", { need: 1 }); }
-            catch (problem) { if (problem instanceof NoMatch) console.log(problem.details.message, problem.candidates[0].reasons[0].code); }
+            catch (problem) { if (problem instanceof NoMatch) for (const { text, fix, commands, subject } of problem.candidates[0].reasons)
+              console.log(text?.length, fix?.length, commands?.join(" && "), subject?.gpu?.length, subject?.path); }
             const info = await client.call("org.varlink.service.GetInfo");
             declare const console: { log(...words: unknown[]): void };
         """

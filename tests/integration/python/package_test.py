@@ -349,7 +349,12 @@ def ask(client: Client) -> None:
     try:
         print(client.plan(1)["host"]["need"] + 1)
     except NoMatch as problem:
-        print(problem.details, [reason["code"].upper() for candidate in problem.candidates for reason in candidate["reasons"]])
+        print(problem.details)
+        for candidate in problem.candidates:
+            for reason in candidate["reasons"]:
+                print(reason["code"].upper(), (reason["text"] or "").upper(), " && ".join(reason["commands"] or []))
+                subject = reason["subject"]
+                print((subject["gpu"] or "").upper() if subject else None)
 
 async def ask_too(client: AsyncClient) -> None:
     print(names((await client.gpus())["gpus"]), (await client.recommend("torch", only=["cpu"]))["status"].upper())

@@ -33,7 +33,11 @@ void print_selections(Client& client) {
         print("no match", none.what());
         for (const auto& candidate : none.candidates())
             for (const auto& reason : candidate.reasons)
-                print("reason", candidate.backend + "|" + reason.code + "|" + reason.detail.text);
+                print("reason", candidate.backend + "|" + reason.code + "|" +
+                                    reason.text.value_or("") + "|" + reason.fix.value_or("") + "|" +
+                                    (reason.subject ? reason.subject->gpu.value_or("") : "") + "|" +
+                                    std::to_string(reason.commands.size()) + "|" +
+                                    reason.detail.text);
     }
 }
 

@@ -3,6 +3,7 @@
 import contextlib
 import ctypes
 import errno
+import itertools
 import json
 import os
 import pathlib
@@ -271,6 +272,13 @@ class ClientLibrary(SocketCase):
             self.assertEqual(library.value(document, pointer), value, pointer)
 
 
+def reason_line(reason):
+    """The members of a reason as client_header.cpp prints them."""
+    subject = reason.get("subject") or {}
+    return "|".join((reason["code"], reason.get("text") or "", reason.get("fix") or "", subject.get("gpu") or "",
+                     str(len(reason.get("commands") or [])), json.dumps(reason["detail"], ensure_ascii=False, separators=(",", ":"))))
+
+
 class ClientHeader(SocketCase):
     """The same library from C++."""
 
@@ -289,12 +297,11 @@ class ClientHeader(SocketCase):
         refused = "org.gpuprobe.GpuProbe1.Error."
         with subprocess.Popen([program, self.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as asking:
             def lines():
-                return list(iter(lambda: asking.stdout.readline().rstrip("\n"), "waits "))
+                return list(itertools.takewhile(lambda line: line != "waits ", (line.rstrip("\n") for line in iter(asking.stdout.readline, ""))))
             *answers, first = lines()
             self.assertEqual(answers, [
                 f"select cuda {gpu['id']} {chosen['decision']} {len(chosen['candidates'])}", f"no match {refusal['error']['message']}",
-                *(f"reason {each['backend']}|{reason['code']}|{json.dumps(reason['detail'], separators=(',', ':'))}"
-                  for each in candidates for reason in each["reasons"]),
+                *(f"reason {each['backend']}|{reason_line(reason)}" for each in candidates for reason in each["reasons"]),
                 f"recommend {found['variant']} accepted {found['version']} {found['platform']} {gpu['id']} {found['fallback'][0]}",
                 f"artifact {found['artifact']['type']} {found['artifact']['urls'][0]}",
                 *(f"variant {each['variant']} {each['verdict']} {each['tier']} {len(each['reasons'])}" for each in found["candidates"]),
