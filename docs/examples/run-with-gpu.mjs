@@ -19,22 +19,28 @@ function plain(value) {
   return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plain(each)]));
 }
 
-/** The answer of SelectBackend; null when nothing on this machine will do. */
+/** The answer of SelectBackend, with all candidates; its Backend is "" if no backend fits. */
 function select(application, built) {
-  const request = ["1", "built", "as", String(built.length), ...built];
+  const request = ["2", "built", "as", String(built.length), ...built, "explain", "b", "true"];
   const call = ["--system", "--json=short", "call", NAME, ROOT, `${NAME}.Manager`, "SelectBackend", "sa{sv}"];
   const told = spawnSync("busctl", [...call, application, ...request], { encoding: "utf8" });
   if (told.status === 0) return plain(JSON.parse(told.stdout).data[0]);
   process.stderr.write(told.stderr.split("\n")[0] + "\n");
-  // busctl prints the message of an error, not its name; this is how NoMatch begins.
-  if (told.stderr.includes("no backend fits")) return null;
   process.exit(1);
 }
 
 const [application, program, ...words] = process.argv.slice(2);
 const answer = select(application, ["cuda", "vulkan", "cpu"]);
-if (!answer) process.exit(3);
 for (const message of answer.Messages ?? []) console.error(message);
+if (!answer.Backend) {
+  console.error(`no backend fits for ${application}`);
+  for (const candidate of answer.Candidates)
+    for (const reason of candidate.Reasons) {
+      console.error(`  ${candidate.Backend}: ${reason.Text}`);
+      if (reason.Fix) console.error(`    fix: ${reason.Fix}`);
+    }
+  process.exit(3);
+}
 console.error(`${program}: ${answer.Decision}`);
 const env = { ...process.env, GPU_BACKEND: answer.Backend, ...answer.Environment };
 process.exit(spawnSync(program, words, { env, stdio: "inherit" }).status ?? 1);
