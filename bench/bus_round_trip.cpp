@@ -67,6 +67,12 @@ void bare_answer(benchmark::State& state) {
 void list_gpus(benchmark::State& state) {
     call(state, kManager, "ListGpus", "a{sv}", 0);
 }
+void recommend(benchmark::State& state) {
+    call(state, kManager, "RecommendVariant", "ssa{sv}", "llama.cpp", "", 0);
+}
+void recommend_explained(benchmark::State& state) {
+    call(state, kManager, "RecommendVariant", "ssa{sv}", "llama.cpp", "", 1, "explain", "b", 1);
+}
 
 int connected_socket() {
     sockaddr_un address{};
@@ -78,11 +84,9 @@ int connected_socket() {
     return descriptor;
 }
 
-void socket_select(benchmark::State& state) {
+void ask_socket(benchmark::State& state, const std::string& question) {
     static const int descriptor = connected_socket();
-    const std::string question =
-        R"({"method":"org.gpuprobe.Select","parameters":{"application":"default"}})";
-    std::array<char, 65536> answer{};
+    static std::array<char, 1 << 18> answer{};
     for (auto _ : state) {
         ssize_t got = ::send(descriptor, question.c_str(), question.size() + 1, 0);
         do
@@ -91,6 +95,20 @@ void socket_select(benchmark::State& state) {
         if (got <= 0)
             state.SkipWithError("no answer");
     }
+}
+
+void socket_select(benchmark::State& state) {
+    ask_socket(state, R"({"method":"org.gpuprobe.Select","parameters":{"application":"default"}})");
+}
+void socket_recommend(benchmark::State& state) {
+    ask_socket(state,
+               R"({"method":"org.gpuprobe.Recommend","parameters":{"application":"llama.cpp"}})");
+}
+void socket_list_gpus(benchmark::State& state) {
+    ask_socket(state, R"({"method":"org.gpuprobe.ListGpus"})");
+}
+void socket_diagnose(benchmark::State& state) {
+    ask_socket(state, R"({"method":"org.gpuprobe.Diagnose"})");
 }
 
 void library_select(benchmark::State& state) {
@@ -106,12 +124,17 @@ void library_select(benchmark::State& state) {
 }
 
 BENCHMARK(socket_select);
+BENCHMARK(socket_recommend);
+BENCHMARK(socket_list_gpus);
+BENCHMARK(socket_diagnose);
 BENCHMARK(library_select);
 BENCHMARK(ping);
 BENCHMARK(select_backend);
 BENCHMARK(select_backend_explained);
 BENCHMARK(bare_answer);
 BENCHMARK(list_gpus);
+BENCHMARK(recommend);
+BENCHMARK(recommend_explained);
 
 }  // namespace
 

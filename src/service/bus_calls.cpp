@@ -50,12 +50,8 @@ void must(int code) {
         throw std::system_error{-code, std::generic_category(), "a message for the bus"};
 }
 
-/// The size of the text that a reply consists of.
-std::size_t text_size(sd_bus_message* reply) {
-    const char* text = nullptr;
-    (void)sd_bus_message_rewind(reply, 1);
-    return sd_bus_message_read_basic(reply, 's', &text) > 0 ? std::string_view{text}.size() : 0;
-}
+/// Calls that were answered are forgotten when there are so many.
+constexpr std::size_t kManyPending = 64;
 
 /// A large text makes a slow bus slower.
 constexpr std::size_t kLargeText = kib(32).count;
@@ -86,7 +82,7 @@ BusCalls::BusCalls(bus::Connection& connection,
 
 BusCalls::~BusCalls() {
     self_.reset();
-    server_.answers().clear();  // kept replies belong to this connection
+    server_.answers().clear();  // kept answers have this connection's paths
     for (const auto& pending : pending_)
         if (const auto reply = pending.lock())
             reply->fail(Error{ErrorCode::Cancelled, "the operation was given up"});
@@ -182,7 +178,8 @@ void BusCalls::serve(sd_bus_message* call, const std::string& gpu) {
     const auto& row = row_of(member, !gpu.empty());
     const auto reply =
         std::make_shared<bus::BusReply>(call, [&connection = connection_] { connection.update(); });
-    std::erase_if(pending_, [](const auto& pending) { return pending.expired(); });
+    if (pending_.size() >= kManyPending)
+        std::erase_if(pending_, [](const auto& pending) { return pending.expired(); });
     pending_.push_back(reply);
     (void)server_.refresh();
     auto parameters = parameters_of(row, call, gpu);
@@ -210,7 +207,7 @@ void BusCalls::serve_caller(const bus::Credentials& credentials, Value parameter
         question.append(row.method.form.member).append(1, '\0').append(json_line(parameters));
         const auto access = server_.views().report_for(caller).access;
         if (const auto* known = server_.known(access, caller, question))
-            return repeat(asked, std::get<std::shared_ptr<sd_bus_message>>(*known).get());
+            return send(asked, *std::get<std::shared_ptr<const bus::MessageBody>>(*known));
     }
     const auto served = std::make_shared<ServedCall>();
     served->question = std::move(question);
@@ -236,19 +233,18 @@ void BusCalls::serve_caller(const bus::Credentials& credentials, Value parameter
     server_.serve(served);
 }
 
-/// Charges a text to its receiver. Errors: TooLarge, TooManyRequests.
-Status BusCalls::check_text(const Asked& asked, std::size_t size) const {
-    if (size > kLargeText && connection_.congested())
-        return Error{ErrorCode::TooManyRequests,
-                     "the bus is slow: ask again later, or with DescribeFd"};
-    return server_.admission().text.take(asked.sender, Bytes{size});
-}
-
-void BusCalls::repeat(const Asked& asked, sd_bus_message* earlier) const {
-    if (asked.row->out.front().signature == "s")
-        if (const auto taken = check_text(asked, text_size(earlier)); !taken)
+/// Sends an answer. Charges a text to its receiver.
+void BusCalls::send(const Asked& asked, const bus::MessageBody& body) const {
+    const auto& out = asked.row->out;
+    if (!out.empty() && out.front().signature == "s") {
+        if (body.bytes() > kLargeText && connection_.congested())
+            return asked.reply->fail({ErrorCode::TooManyRequests,
+                                      "the bus is slow: ask again later, or with DescribeFd"});
+        const auto taken = server_.admission().text.take(asked.sender, Bytes{body.bytes()});
+        if (!taken)
             return asked.reply->fail(taken.error());
-    asked.reply->repeat(earlier);
+    }
+    asked.reply->send(body);
 }
 
 /// Sends an answer. Exceptions end here, because the engine's callbacks must not throw.
@@ -257,35 +253,36 @@ void BusCalls::heard(const Asked& asked, const MethodAnswer& answer, const std::
         return send_progress(asked, answer);
     if (!answer.error.empty())
         return asked.reply->fail(error_of(answer));
-    send(asked, answer, key);
-}
-
-void BusCalls::send(const Asked& asked, const MethodAnswer& answer, const std::string& key) {
     const auto& out = asked.row->out;
-    if (!out.empty() && out.front().signature == "s")
-        if (const auto taken = check_text(asked, answer.document.size()); !taken)
-            return asked.reply->fail(taken.error());
-    std::size_t bytes = 0;
-    auto sent =
-        asked.reply->send([&](sd_bus_message* reply) { write(asked, answer, reply, bytes); });
-    if (sent && !key.empty())
-        server_.keep(key, std::move(sent), bytes);
+    if (!out.empty() && out.front().signature == "h")
+        return send_file(asked, answer.document);
+    try {
+        const auto body = std::make_shared<const bus::MessageBody>(body_of(asked, answer));
+        if (!key.empty())
+            server_.keep(key, body, body->bytes());
+        send(asked, *body);
+    } catch (const std::exception& problem) {
+        asked.reply->fail(Error{ErrorCode::Internal, problem.what()});
+    }
 }
 
-void BusCalls::write(const Asked& asked,
-                     const MethodAnswer& answer,
-                     sd_bus_message* reply,
-                     std::size_t& bytes) const {
+/// Sends a text in a sealed memory file.
+void BusCalls::send_file(const Asked& asked, const std::string& text) const {
+    const auto file = sealed_file("gpuprobe-report", text);
+    if (!file)
+        return asked.reply->fail(file.error());
+    asked.reply->send([&file](sd_bus_message* reply) {
+        const int descriptor = file->get();
+        must(sd_bus_message_append_basic(reply, 'h', &descriptor));
+    });
+}
+
+bus::MessageBody BusCalls::body_of(const Asked& asked, const MethodAnswer& answer) const {
     const auto& row = *asked.row;
-    bus::MessageWriter writer{reply, row.types, names_.path_of};
+    bus::MessageBody body;
+    bus::MessageWriter writer{body, row.types, names_.path_of};
     for (const auto& [name, signature, is_parameter] : row.out) {
-        if (signature == "h") {
-            const auto file = sealed_file("gpuprobe-report", answer.document);
-            if (!file)
-                throw std::runtime_error{file.error().text};
-            const int descriptor = file->get();
-            must(sd_bus_message_append_basic(reply, 'h', &descriptor));
-        } else if (name == "json") {
+        if (name == "json") {
             writer.append(signature, Value{answer.document}, {});
         } else if (name == "answer") {
             Value shown{Value::Object{}};
@@ -301,7 +298,7 @@ void BusCalls::write(const Asked& asked,
             writer.append(signature, answer.value.at(name), type->type);
         }
     }
-    bytes = writer.bytes();
+    return body;
 }
 
 /// Sends the signal Progress to the caller alone.

@@ -76,14 +76,10 @@ private:
                                               const std::string& gpu) const;
     void name_by_id(Value& parameters) const;
     void serve_caller(const bus::Credentials& caller, Value parameters, Asked asked);
-    void repeat(const Asked& asked, sd_bus_message* earlier) const;
+    void send(const Asked& asked, const bus::MessageBody& body) const;
     void heard(const Asked& asked, const MethodAnswer& answer, const std::string& key);
-    void send(const Asked& asked, const MethodAnswer& answer, const std::string& key);
-    [[nodiscard]] Status check_text(const Asked& asked, std::size_t size) const;
-    void write(const Asked& asked,
-               const MethodAnswer& answer,
-               sd_bus_message* reply,
-               std::size_t& bytes) const;
+    [[nodiscard]] bus::MessageBody body_of(const Asked& asked, const MethodAnswer& answer) const;
+    void send_file(const Asked& asked, const std::string& text) const;
     void send_progress(const Asked& asked, const MethodAnswer& answer) const;
 
     bus::Connection& connection_;

@@ -283,7 +283,7 @@ Value GpuObject::with_words(std::string_view property, const Value& value) const
     return Value{std::move(entries)};
 }
 
-void GpuObject::read(std::string_view property, sd_bus_message* reply) {
+bus::MessageBody GpuObject::read(std::string_view property) {
     const auto place = place_of(gpu_properties(), property);
     const auto& types = property_types();
     const bus::MessageWriter::PathOf path_of = [this](const std::string& id) {
@@ -298,8 +298,10 @@ void GpuObject::read(std::string_view property, sd_bus_message* reply) {
             throw bus::sdbus_error(Error{ErrorCode::UnknownDevice, id_ + ": no longer there"});
         value = Value{bus::bus_text(power_state(server_.files(), *gpu).value_or(""), Bytes{64})};
     }
-    bus::MessageWriter{reply, types.types, path_of}.append(gpu_properties()[place].signature, value,
-                                                           types.of(property));
+    bus::MessageBody body;
+    bus::MessageWriter{body, types.types, path_of}.append(gpu_properties()[place].signature, value,
+                                                          types.of(property));
+    return body;
 }
 
 const std::vector<Finding>& GpuObjects::findings() {
@@ -402,13 +404,15 @@ void ManagerObject::update() {
     signal_changes(changed(manager_properties(), before, values_));
 }
 
-void ManagerObject::read(std::string_view property, sd_bus_message* reply) {
+bus::MessageBody ManagerObject::read(std::string_view property) {
     const auto place = place_of(manager_properties(), property);
     const bus::MessageWriter::PathOf path_of = [this](const std::string& id) {
         return gpus_.path_of(id);
     };
-    bus::MessageWriter{reply, property_types().types, path_of}.append(
+    bus::MessageBody body;
+    bus::MessageWriter{body, property_types().types, path_of}.append(
         manager_properties()[place].signature, values_[place], {});
+    return body;
 }
 
 }  // namespace gpuprobe::inline service

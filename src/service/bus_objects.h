@@ -56,7 +56,7 @@ public:
 
 private:
     void called(sd_bus_message* call) override { calls_.serve(call, id_); }
-    void read(std::string_view property, sd_bus_message* reply) override;
+    bus::MessageBody read(std::string_view property) override;
     [[nodiscard]] Value with_words(std::string_view property, const Value& value) const;
 
     std::string id_;
@@ -108,7 +108,7 @@ public:
 
 private:
     void called(sd_bus_message* call) override { calls_.serve(call, {}); }
-    void read(std::string_view property, sd_bus_message* reply) override;
+    bus::MessageBody read(std::string_view property) override;
     [[nodiscard]] std::vector<Value> current() const;
 
     const CallServer& server_;

@@ -18,7 +18,7 @@
 #include "engine/engine.h"
 #include "report/access.h"
 #include "service/admission.h"
-#include "wire/sdbus.h"
+#include "wire/bus_message.h"
 
 namespace gpuprobe::inline service {
 
@@ -80,7 +80,7 @@ public:
     static constexpr Bytes kMaxQuestion = kib(4);  ///< answers to longer questions are not kept
 
     /// An answer as the socket or as D-Bus sends it.
-    using Answer = std::variant<SharedText, std::shared_ptr<sd_bus_message>>;
+    using Answer = std::variant<SharedText, std::shared_ptr<const bus::MessageBody>>;
 
     /// The cached answer; null if there is none, or if it is not valid any more at `now`.
     [[nodiscard]] const Answer* find(const std::string& question, MonotonicTime now);

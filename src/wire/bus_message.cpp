@@ -2,7 +2,7 @@
 #include "wire/bus_message.h"
 
 #include <algorithm>
-#include <cstdint>
+#include <bit>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -280,6 +280,50 @@ std::string bus_key(std::string_view key) {
     return camel;
 }
 
+void MessageBody::open(char type, std::string_view contents) {
+    add_text(type, contents);
+}
+
+void MessageBody::close() {
+    steps_.push_back({.kind = ')'});
+}
+
+void MessageBody::add_text(char type, std::string_view text) {
+    steps_.push_back({.kind = type, .value = texts_.size()});
+    texts_.append(text).append(1, '\0');
+}
+
+void MessageBody::add_number(char type, std::uint64_t bits) {
+    steps_.push_back({.kind = type, .value = bits});
+}
+
+void MessageBody::append_to(sd_bus_message* message) const {
+    for (const auto& [kind, value] : steps_) {
+        switch (kind) {
+            case ')':
+                must(sd_bus_message_close_container(message));
+                break;
+            case 'a':
+            case 'e':
+            case 'v':
+                must(sd_bus_message_open_container(message, kind, texts_.data() + value));
+                break;
+            case 's':
+            case 'o':
+                must(sd_bus_message_append_basic(message, kind, texts_.data() + value));
+                break;
+            case 'b':
+            case 'u': {
+                const auto number = static_cast<std::uint32_t>(value);
+                must(sd_bus_message_append_basic(message, kind, &number));
+                break;
+            }
+            default:
+                must(sd_bus_message_append_basic(message, kind, &value));
+        }
+    }
+}
+
 void MessageWriter::append(std::string_view signature, const Value& value, const MemberType& type) {
     // A map of texts that is an argument itself has keys in the style of D-Bus, as a record has.
     const bool is_map = signature == "a{ss}" && type.kind == MemberType::Kind::Map;
@@ -293,9 +337,7 @@ void MessageWriter::append(std::string_view signature, const Value& value, const
 }
 
 void MessageWriter::text(char type, std::string_view text) {
-    const auto valid = bus_text(text);
-    bytes_ += valid.size() + sizeof(std::uint32_t);
-    must(sd_bus_message_append_basic(message_, type, valid.c_str()));
+    body_.add_text(type, bus_text(text));
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): the depth of records, and kMaxDepth in JSON values
@@ -304,10 +346,6 @@ void MessageWriter::content(std::string_view signature,
                             const MemberType& type,
                             int depth) {
     const char kind = signature.front();
-    const auto append = [this, kind](const auto& number) {
-        bytes_ += sizeof number;
-        must(sd_bus_message_append_basic(message_, kind, &number));
-    };
     switch (kind) {
         case 'a':
             return signature[1] == '{' ? dictionary(signature, value, type, depth)
@@ -315,15 +353,14 @@ void MessageWriter::content(std::string_view signature,
         case 'v':
             return variant({}, value, type, depth);
         case 'b':
-            return append(static_cast<int>(value.as_bool().value_or(false)));
+            return body_.add_number(kind, value.as_bool().value_or(false) ? 1 : 0);
         case 'd':
-            return append(value.as_double().value_or(0));
+            return body_.add_number(kind, std::bit_cast<std::uint64_t>(value.as_double().value_or(0)));
         case 'x':
-            return append(std::int64_t{value.as_int().value_or(0)});
+            return body_.add_number(kind, static_cast<std::uint64_t>(value.as_int().value_or(0)));
         case 't':
-            return append(std::uint64_t{value.as_unsigned().value_or(0)});
         case 'u':
-            return append(static_cast<std::uint32_t>(value.as_unsigned().value_or(0)));
+            return body_.add_number(kind, value.as_unsigned().value_or(0));
         case 'o': {
             // A list of GPUs is a list of their paths. "/" means no object: D-Bus has no empty
             // path.
@@ -344,9 +381,8 @@ void MessageWriter::dictionary(std::string_view signature,
                                int depth) {
     const auto entry = signature.substr(2, signature.size() - 3);  // "sv" of "a{sv}"
     const auto item = entry.substr(1);
-    const std::string entry_type{entry};
     const bool is_json = type.kind == MemberType::Kind::Json;
-    must(sd_bus_message_open_container(message_, 'a', std::string{signature.substr(1)}.c_str()));
+    body_.open('a', signature.substr(1));
     std::size_t count = 0;
     const auto* members = value.as_object();
     // Content beyond the limits is left out, because a shortened answer is better than none.
@@ -355,7 +391,7 @@ void MessageWriter::dictionary(std::string_view signature,
             const auto& member_type = type_of_member(type, member.key);
             if ((!is_json && member.value.is_null()) || ++count > kMaxItems)
                 continue;
-            must(sd_bus_message_open_container(message_, 'e', entry_type.c_str()));
+            body_.open('e', entry);
             if (entry.front() == 'o')
                 text('o', path_of_(member.key));
             else if (type.kind == MemberType::Kind::Record)
@@ -367,9 +403,9 @@ void MessageWriter::dictionary(std::string_view signature,
                         member.value, member_type, depth + 1);
             else
                 content(item, member.value, known(member_type), depth + 1);
-            must(sd_bus_message_close_container(message_));
+            body_.close();
         }
-    must(sd_bus_message_close_container(message_));
+    body_.close();
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): see content()
@@ -378,7 +414,7 @@ void MessageWriter::list(std::string_view signature,
                          const MemberType& type,
                          int depth) {
     const auto item = signature.substr(1);
-    must(sd_bus_message_open_container(message_, 'a', std::string{item}.c_str()));
+    body_.open('a', item);
     const bool is_json = type.kind == MemberType::Kind::Json;
     const auto& item_type = is_json || type.item.empty() ? json_type() : type.item.front();
     std::size_t count = 0;
@@ -386,7 +422,7 @@ void MessageWriter::list(std::string_view signature,
         for (const auto& one : *items)
             if (++count <= kMaxItems || !is_json)
                 content(item, one, item_type, depth + 1);
-    must(sd_bus_message_close_container(message_));
+    body_.close();
 }
 
 // NOLINTNEXTLINE(misc-no-recursion): see content()
@@ -395,9 +431,9 @@ void MessageWriter::variant(std::string_view key,
                             const MemberType& type,
                             int depth) {
     const auto signature = signature_of(key, value, type, depth);
-    must(sd_bus_message_open_container(message_, 'v', signature.c_str()));
+    body_.open('v', signature);
     content(signature, value, known(type), depth);
-    must(sd_bus_message_close_container(message_));
+    body_.close();
 }
 
 std::string MessageWriter::signature_of(std::string_view key,

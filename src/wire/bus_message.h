@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/record_type.h"
 #include "base/result.h"
@@ -37,15 +39,42 @@ Result<Value> read_argument(sd_bus_message* message);
 /// The key in the style of D-Bus: "duration_usec" → "DurationUsec".
 std::string bus_key(std::string_view key);
 
-/// Appends values to a message. Throws std::system_error if the message cannot be extended.
+/// The contents of a message, which can be appended to any number of messages: as fast as with
+/// sd-bus alone, because nothing has to be converted any more.
+class MessageBody {
+public:
+    /// Opens an array ('a'), a variant ('v') or a dictionary entry ('e') with these contents.
+    void open(char type, std::string_view contents);
+    void close();
+    /// Adds a text of that type, which must be valid on the bus.
+    void add_text(char type, std::string_view text);
+    /// Adds a number or boolean of that type: the bits of a double, else the number.
+    void add_number(char type, std::uint64_t bits);
+    /// Throws std::system_error if the message cannot be extended.
+    void append_to(sd_bus_message* message) const;
+    /// Memory used, and approximately the size in a message.
+    [[nodiscard]] std::size_t bytes() const {
+        return texts_.size() + steps_.size() * sizeof(Step);
+    }
+
+private:
+    struct Step {
+        char kind = 0;            ///< the type; ')' closes a container
+        std::uint64_t value = 0;  ///< a number, or the position of a text in texts_
+    };
+    std::vector<Step> steps_ = {};
+    std::string texts_ = {};  ///< each with a NUL at its end
+};
+
+/// Appends values to the contents of a message.
 class MessageWriter {
 public:
     /// Maps a GPU's id to its object path.
     using PathOf = std::function<std::string(const std::string& id)>;
 
     /// `types` has the definitions that the written types refer to. All must outlive the writer.
-    MessageWriter(sd_bus_message* message, const TypeTable& types, const PathOf& path_of)
-        : message_{message}, types_{types}, path_of_{path_of} {}
+    MessageWriter(MessageBody& body, const TypeTable& types, const PathOf& path_of)
+        : body_{body}, types_{types}, path_of_{path_of} {}
 
     /// Appends a value of `type` as the D-Bus type `signature`. Keys of records are written in the
     /// style of D-Bus. Ids of GPUs, which are the members called `gpu` and `gpus`, become object
@@ -55,8 +84,6 @@ public:
     /// where it can't be left out. The keys of a map of texts become D-Bus's too if it is an
     /// argument itself.
     void append(std::string_view signature, const Value& value, const MemberType& type);
-    /// Approximate number of bytes that were appended.
-    [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
 private:
     void content(std::string_view signature, const Value& value, const MemberType& type, int depth);
@@ -74,10 +101,9 @@ private:
     [[nodiscard]] const MemberType& type_of_member(const MemberType& type,
                                                    std::string_view key) const;
 
-    sd_bus_message* message_;
+    MessageBody& body_;
     const TypeTable& types_;
     const PathOf& path_of_;
-    std::size_t bytes_ = 0;
 };
 
 }  // namespace gpuprobe::bus

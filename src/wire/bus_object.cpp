@@ -24,7 +24,7 @@ struct BusObjectAccess {
     }
     static int read(const char* name, sd_bus_message* reply, void* object, sd_bus_error* problem) {
         try {
-            static_cast<BusObject*>(object)->read(name, reply);
+            static_cast<BusObject*>(object)->read(name).append_to(reply);
             return 0;
         } catch (const sdbus::Error& error) {
             return sd_bus_error_set(problem, error.getName().c_str(), error.getMessage().c_str());
@@ -88,30 +88,17 @@ BusReply::~BusReply() {
     fail(Error{ErrorCode::Cancelled, "the operation was given up"});
 }
 
-std::shared_ptr<sd_bus_message> BusReply::send(const std::function<void(sd_bus_message*)>& write) {
+void BusReply::send(const std::function<void(sd_bus_message*)>& write) {
     if (!call_)
-        return nullptr;
+        return;
     sd_bus_message* created = nullptr;
     const int code = sd_bus_message_new_method_return(call_.get(), &created);
     const auto reply = owned(created);
-    if (code >= 0 && attempt([&] { write(created); }) &&
-        sd_bus_send(nullptr, created, nullptr) >= 0) {
-        call_.reset();
-        sent_();
-        return reply;
-    }
-    fail(Error{ErrorCode::Internal, "the answer could not be sent"});
-    return nullptr;
-}
-
-void BusReply::repeat(sd_bus_message* earlier) {
-    (void)send([earlier](sd_bus_message* reply) {
-        int code = sd_bus_message_rewind(earlier, 1);
-        if (code >= 0)
-            code = sd_bus_message_copy(reply, earlier, 1);
-        if (code < 0)
-            throw std::system_error{-code, std::generic_category()};
-    });
+    if (code < 0 || !attempt([&] { write(created); }) ||
+        sd_bus_send(nullptr, created, nullptr) < 0)
+        return fail(Error{ErrorCode::Internal, "the answer could not be sent"});
+    call_.reset();
+    sent_();
 }
 
 void BusReply::fail(const Error& error) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "wire/bus_message.h"
 #include "wire/sdbus.h"
 
 /// Objects whose methods and properties come from tables. They use sd-bus directly, because the
@@ -53,10 +54,10 @@ public:
     BusReply& operator=(const BusReply&) = delete;
 
     /// Sends a reply that `write` fills. An exception of `write` becomes the error Internal.
-    /// Returns the sent message, whose contents can be sent again by repeat(); null after an error.
-    std::shared_ptr<sd_bus_message> send(const std::function<void(sd_bus_message*)>& write);
-    /// Sends the contents of an earlier reply.
-    void repeat(sd_bus_message* earlier);
+    void send(const std::function<void(sd_bus_message*)>& write);
+    void send(const MessageBody& body) {
+        send([&body](sd_bus_message* reply) { body.append_to(reply); });
+    }
     void fail(const Error& error);
     [[nodiscard]] bool is_open() const { return call_ != nullptr; }
     [[nodiscard]] sd_bus_message* call() const { return call_.get(); }
@@ -107,8 +108,8 @@ public:
 private:
     /// Answers a call, at once or later.
     virtual void called(sd_bus_message* call) = 0;
-    /// Appends the value of a property to a message.
-    virtual void read(std::string_view property, sd_bus_message* reply) = 0;
+    /// The value of a property.
+    virtual MessageBody read(std::string_view property) = 0;
 
     friend struct BusObjectAccess;
 

@@ -349,6 +349,7 @@ void Connection::step() {
         });
     if (turn_)
         turn_();
+    is_stepping_ = true;
     try {
         // Limit the turn by messages and by time, because sources of higher priority may be
         // waiting.
@@ -356,8 +357,10 @@ void Connection::step() {
             if (!handle_one())
                 break;
     } catch (const std::exception& problem) {
+        is_stepping_ = false;
         return lose(problem.what());
     }
+    is_stepping_ = false;
     update();
 }
 
@@ -373,7 +376,7 @@ bool Connection::handle_one() {
 // Renews the watch and the timer after each change: sd-bus may want to write, or to be called at
 // another time.
 void Connection::update() {
-    if (!lost_ || loss_)
+    if (!lost_ || loss_ || is_stepping_)
         return;
     try {
         const auto wish = poll_wish(*bus_);

@@ -184,7 +184,7 @@ public:
     [[nodiscard]] std::size_t untaken() const;
     /// Whether there is a message to handle.
     [[nodiscard]] bool has_input() const;
-    /// Must be called after sending something outside of a bus handler.
+    /// Must be called after sending something outside of a bus handler; does nothing inside of one.
     void update();
     /// Approximate size in bytes of the call that is being handled: its strings, plus eight bytes
     /// for each other value.
@@ -218,6 +218,7 @@ private:
     std::function<void()> turn_ = {};
     bool was_congested_ = false;
     bool has_read_ = false;
+    bool is_stepping_ = false;  ///< step() runs, and calls update() at its end
     std::size_t call_size_ = 0;
     Refusals refusals_;
     /// A duplicate of the bus connection's socket. sd-bus closes its own descriptor when the
