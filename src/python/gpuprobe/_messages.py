@@ -195,10 +195,17 @@ def _refuse(word: str) -> NoReturn:
 
 _READER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_whole_number, parse_float=_fraction,
                            parse_constant=_refuse)
+_NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 
 
-def _check_levels(document: Answer) -> None:
-    level: List[Any] = [document]  # the objects and lists at this depth
+def _check_levels(text: bytes, document: Answer) -> None:
+    """Raises ValueError for too many levels of objects and lists."""
+    brackets = text.translate(None, _NO_BRACKETS)
+    for _ in range(MAX_LEVELS):  # one level each time, the innermost first
+        if not brackets:
+            return
+        brackets = brackets.replace(b"{}", b"").replace(b"[]", b"")
+    level: List[Any] = [document]  # a text of the document may have brackets too
     for _ in range(MAX_LEVELS):
         level = [inner for each in level for inner in (each.values() if isinstance(each, dict) else each)
                  if isinstance(inner, (dict, list))]
@@ -208,14 +215,14 @@ def _check_levels(document: Answer) -> None:
 
 def document_from(text: bytes) -> Answer:
     """Parses one JSON object. Every answer is read here. Raises Failure for other data and for too much of it."""
-    if sum(text.count(sign) for sign in (b",", b"[", b"{")) > MAX_VALUES:
+    if text.count(b",") + text.count(b"[") + text.count(b"{") > MAX_VALUES:
         raise Failure(f"the answer has more than {MAX_VALUES} values")
     try:
         document = _READER.decode(text.decode())
         if not isinstance(document, dict):
             raise ValueError("it is not an object")
-        _check_levels(document)
-        if b"\\ud" in text or b"\\uD" in text:
+        _check_levels(text, document)
+        if b"\\" in text and (b"\\ud" in text or b"\\uD" in text):
             json.dumps(document, ensure_ascii=False).encode()  # raises for an unpaired surrogate
     except (ValueError, RecursionError) as problem:
         reason = "it is nested too deeply" if isinstance(problem, RecursionError) else problem
