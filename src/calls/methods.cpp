@@ -512,7 +512,9 @@ std::vector<Method> questions() {
 /// The methods that probe drivers, change state for other callers, or keep a subscription open.
 std::vector<Method> orders() {
     const MethodTraits costly{.is_costly = true};
-    const MethodTraits slow{.is_costly = true, .reports_progress = true};
+    const MethodTraits slow{.is_costly = true,
+                            .reports_progress = true,
+                            .may_need = {Action::AllowWake, Action::MeasureInUse}};
     const MethodTraits for_overrides{.is_costly = true, .needs = {Action::SetOverride}};
     std::vector<Method> methods{
         method<ProbeParameters, ProbeProgress, probe_drivers>(
@@ -555,7 +557,7 @@ std::vector<Method> orders() {
             "GetIdentifiers",
             "What distinguishes a GPU from others of its model, in the form of each API. For "
             "callers who may open the GPU, and for others with permission.",
-            {},
+            {.may_need = {Action::GetIdentifiers}},
             {{.member = "GetIdentifiers",
               .in = "options:a{sv}",
               .out = "identifiers:a{ss}",
@@ -628,7 +630,8 @@ std::optional<MethodTraits> traits_of(const MethodCall& call, const Report& seen
         return std::nullopt;
     auto traits = method->traits;
     if (method->needs)
-        traits.needs = method->needs(call, seen);
+        for (const auto action : method->needs(call, seen))
+            traits.needs.push_back(action);
     return traits;
 }
 

@@ -91,6 +91,8 @@ struct MethodTraits {
     bool subscribes = false;         ///< answered at each change of the report; needs wants_more
     bool is_of_now = false;          ///< the server must call Engine::renew() first
     std::vector<Action> needs = {};  ///< the privileged actions that the caller performs
+    /// Further actions, which only some calls perform. traits_of() adds those of a call to `needs`.
+    std::vector<Action> may_need = {};
 };
 /// The traits of the called method; nullopt if it does not exist. `seen`: the report as the caller
 /// may see it.

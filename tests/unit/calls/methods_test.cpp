@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "calls/methods.h"
+
+#include <gtest/gtest.h>
+
+#include "base/value.h"
+#include "calls/interface.h"
+
+namespace gpuprobe {
+namespace methods_test {
+
+/// A machine with one GPU whose only node cannot be opened.
+Report closed_gpu() {
+    Report report;
+    report.gpus.emplace_back();
+    report.gpus.back().id = "pci:0000:03:00.0";
+    report.gpus.back().nodes.push_back(
+        {.path = "/dev/dri/renderD128", .accessible = false, .reason = "no-permission"});
+    return report;
+}
+
+std::optional<MethodTraits> traits(const char* method, const char* parameters) {
+    return traits_of({.method = std::string{"org.gpuprobe."} + method,
+                      .parameters = parse_json(parameters, kib(1)).value()},
+                     closed_gpu());
+}
+
+TEST(TraitsOf, NeedAllThatACallMayNeed) {
+    const auto probe = traits("Probe", R"({"allow_wake": true, "force": true})");
+    ASSERT_TRUE(probe);
+    EXPECT_EQ(probe->needs, (std::vector{Action::AllowWake, Action::MeasureInUse}));
+    EXPECT_EQ(probe->needs, probe->may_need);
+    const auto identifiers = traits("GetIdentifiers", R"({"gpu": "pci:0000:03:00.0"})");
+    ASSERT_TRUE(identifiers);
+    EXPECT_EQ(identifiers->needs, std::vector{Action::GetIdentifiers});
+    EXPECT_EQ(identifiers->needs, identifiers->may_need);
+}
+
+TEST(TraitsOf, NeedNothingForOtherParameters) {
+    EXPECT_EQ(traits("Probe", "{}").value().needs, std::vector<Action>{});
+    EXPECT_EQ(traits("Probe", R"({"allow_wake": "yes"})").value().needs, std::vector<Action>{});
+    EXPECT_EQ(traits("GetIdentifiers", R"({"gpu": "pci:none"})").value().needs,
+              std::vector<Action>{});
+}
+
+TEST(TraitsOf, AlwaysNeedTheActionsOfTheTable) {
+    for (const auto* method : {"SetOverride", "ClearOverride"})
+        EXPECT_EQ(traits(method, "{}").value().needs, std::vector{Action::SetOverride}) << method;
+    EXPECT_EQ(traits("ClearQuarantine", "{}").value().needs, std::vector{Action::ClearQuarantine});
+    EXPECT_EQ(traits("ReportOutcome", "{}").value().needs, std::vector<Action>{});
+    EXPECT_FALSE(traits("SetOverrides", "{}"));
+}
+
+}  // namespace methods_test
+}  // namespace gpuprobe
