@@ -401,6 +401,9 @@ struct Method {
     std::string_view about = {};
     MethodTraits traits = {};
     std::vector<BusForm> bus = {};
+    std::vector<ErrorCode> errors = {};
+    std::string_view parameter_record = {};
+    std::string_view result_record = {};
     std::vector<Action> (*needs)(const MethodCall& call, const Report& seen) = nullptr;
     std::vector<TypedMember> (*parameters)(TypeTable& types) = nullptr;
     std::vector<TypedMember> (*result)(TypeTable& types) = nullptr;
@@ -429,11 +432,15 @@ template <class In, class Out, void (*Run)(const In&, const Asking&)>
 Method method(std::string_view name,
               std::string_view about,
               MethodTraits traits = {},
-              std::vector<BusForm> bus = {}) {
+              std::vector<BusForm> bus = {},
+              std::vector<ErrorCode> errors = {}) {
     return {.name = name,
             .about = about,
             .traits = std::move(traits),
             .bus = std::move(bus),
+            .errors = std::move(errors),
+            .parameter_record = type_name<In>(),
+            .result_record = type_name<Out>(),
             .parameters = [](TypeTable& types) { return types.members<In>(); },
             .result = [](TypeTable& types) { return types.members<Out>(); },
             .run = read_and_run<In, Run>};
@@ -441,6 +448,7 @@ Method method(std::string_view name,
 
 /// The methods that answer from the report and change nothing.
 std::vector<Method> questions() {
+    using enum ErrorCode;
     const MethodTraits kept{.keeping = Keeping::UntilReport};
     const MethodTraits of_now{.keeping = Keeping::ASecond, .is_costly = true, .is_of_now = true};
     return {
@@ -452,7 +460,7 @@ std::vector<Method> questions() {
             {{.member = "ListGpus", .in = "options:a{sv}", .out = "gpus:ao"}}),
         method<GpuParameters, Gpu, get_gpu>(
             "GetGpu", "One GPU's part of the report, without what the caller may not see.", kept,
-            {{.member = "Describe", .out = "json:s", .is_of_gpu = true}}),
+            {{.member = "Describe", .out = "json:s", .is_of_gpu = true}}, {UnknownDevice}),
         method<Nothing, HardwareDeviceList, list_hardware_devices>(
             "ListHardwareDevices",
             "The CPU, GPUs and NPUs, described as ONNX Runtime's OrtHardwareDevice does.", kept),
@@ -471,7 +479,8 @@ std::vector<Method> questions() {
               .in = "application:s request:a{sv}",
               .out = "answer:a{sv}",
               .optional = "answers messages warnings",
-              .explained = "application candidates"}}),
+              .explained = "application candidates"}},
+            {UnknownApplication, UnknownDevice, InvalidRequest, NoMatch}),
         method<RecommendParameters, Recommendation, recommend_variant>(
             "Recommend",
             "Which variant of an application to install. 'manifest' is the text of a manifest to "
@@ -480,12 +489,14 @@ std::vector<Method> questions() {
             {{.member = "RecommendVariant",
               .in = "application:s manifest:s request:a{sv}",
               .out = "answer:a{sv}",
-              .explained = "candidates"}}),
+              .explained = "candidates"}},
+            {NotFound, Malformed, TooLarge, InvalidRequest}),
         method<PlanParameters, PlanAnswer, plan_memory>(
             "Plan",
             "Whether a model, or a number of bytes, fits on each GPU and on several GPUs together. "
             "'model' is the text of a gpuprobe.model/1 document.",
-            {.waits = true}, {{.member = "Plan", .in = "request:a{sv} model:s", .out = "json:s"}}),
+            {.waits = true}, {{.member = "Plan", .in = "request:a{sv} model:s", .out = "json:s"}},
+            {InvalidRequest, TooLarge, UnknownDevice, UnknownApplication, NoMatch}),
         method<DiagnoseParameters, Diagnosis, diagnose>(
             "Diagnose",
             "Why a GPU is not used, and how to fix that. 'environment' has the variables of the "
@@ -495,7 +506,7 @@ std::vector<Method> questions() {
             "Query",
             "Whether each term, such as 'driver>=550', is true for each of the GPUs; for all GPUs "
             "if 'gpus' is left out.",
-            kept),
+            kept, {}, {InvalidRequest, UnknownDevice}),
         method<MemoryParameters, engine::LiveMemory, get_memory>(
             "GetMemory",
             "The memory of one GPU or partition, read now, in bytes. Does not wake a GPU that "
@@ -505,12 +516,14 @@ std::vector<Method> questions() {
               .in = "options:a{sv}",
               .out = "answer:a{sv}",
               .optional = "reasons",
-              .is_of_gpu = true}}),
+              .is_of_gpu = true}},
+            {UnknownDevice}),
     };
 }
 
 /// The methods that probe drivers, change state for other callers, or keep a subscription open.
 std::vector<Method> orders() {
+    using enum ErrorCode;
     const MethodTraits costly{.is_costly = true};
     const MethodTraits slow{.is_costly = true,
                             .reports_progress = true,
@@ -522,12 +535,14 @@ std::vector<Method> orders() {
             "Probes the drivers again. If the call sets 'more', replies with the progress, from 0 "
             "to 1, come before the result.",
             slow,
-            {{.member = "Probe", .in = "gpus:ao apis:as options:a{sv}", .out = "answer:a{sv}"}}),
+            {{.member = "Probe", .in = "gpus:ao apis:as options:a{sv}", .out = "answer:a{sv}"}},
+            {InvalidRequest, UnknownDevice, WouldWake}),
         method<OutcomeParameters, OutcomeParameters, report_outcome>(
             "ReportOutcome",
             "Reports how a choice worked out: 'outcome' is 'ok' or 'failed'. Returns what was "
             "recorded.",
-            costly, {{.member = "ReportOutcome", .in = "outcome:a{sv}"}}),
+            costly, {{.member = "ReportOutcome", .in = "outcome:a{sv}"}},
+            {InvalidRequest, UnknownApplication, UnknownDevice, Io}),
         method<Nothing, ReportChange, subscribe>(
             "Subscribe",
             "The generation and the state of the report, now and after each change. The call has "
@@ -536,11 +551,12 @@ std::vector<Method> orders() {
         method<OverrideParameters, OverrideSet, set_override>(
             "SetOverride",
             "Fixes the choice for one application, for all users. Administrators only.",
-            for_overrides, {{.member = "SetOverride", .in = "application:s rule:a{sv}"}}),
+            for_overrides, {{.member = "SetOverride", .in = "application:s rule:a{sv}"}},
+            {UnknownApplication, UnknownDevice, InvalidRequest, TooLarge, Io}),
         method<ApplicationParameters, OverrideCleared, clear_override>(
             "ClearOverride", "Removes the override of one application. Administrators only.",
-            for_overrides,
-            {{.member = "ClearOverride", .in = "application:s", .out = "cleared:b"}}),
+            for_overrides, {{.member = "ClearOverride", .in = "application:s", .out = "cleared:b"}},
+            {Io}),
         method<Nothing, OverrideList, list_overrides>(
             "ListOverrides", "The overrides that administrators have set.", {},
             {{.member = "ListOverrides", .out = "overrides:a{sa{sv}}"}}),
@@ -552,7 +568,8 @@ std::vector<Method> orders() {
             "ClearQuarantine",
             "Lets one quarantined driver, or all, be probed again. Administrators only.",
             {.is_costly = true, .needs = {Action::ClearQuarantine}},
-            {{.member = "ClearQuarantine", .in = "filter:a{sv}", .out = "cleared:u"}}),
+            {{.member = "ClearQuarantine", .in = "filter:a{sv}", .out = "cleared:u"}},
+            {InvalidRequest, Io}),
         method<GpuParameters, IdentifierList, get_identifiers>(
             "GetIdentifiers",
             "What distinguishes a GPU from others of its model, in the form of each API. For "
@@ -561,7 +578,8 @@ std::vector<Method> orders() {
             {{.member = "GetIdentifiers",
               .in = "options:a{sv}",
               .out = "identifiers:a{ss}",
-              .is_of_gpu = true}}),
+              .is_of_gpu = true}},
+            {UnknownDevice}),
     };
     methods.front().needs = needs_of_probe;
     methods.back().needs = needs_of_identifiers;
@@ -683,7 +701,11 @@ std::vector<MethodTypes> methods_of(std::string_view interface, TypeTable& types
         if (method.interface == interface)
             all.push_back({.name = method.name,
                            .about = method.about,
+                           .traits = method.traits,
                            .bus = method.bus,
+                           .errors = method.errors,
+                           .parameter_record = method.parameter_record,
+                           .result_record = method.result_record,
                            .parameters = method.parameters(types),
                            .result = method.result(types)});
     return all;

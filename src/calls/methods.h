@@ -81,6 +81,11 @@ enum class Keeping {
     UntilReport,  ///< until the report changes, to all callers who see the same report
     ASecond,      ///< for a second, to the same caller
 };
+constexpr std::array<EnumName<Keeping>, 3> names_of(Keeping) {
+    return {{{Keeping::Never, "never"},
+             {Keeping::UntilReport, "until-report"},
+             {Keeping::ASecond, "a-second"}}};
+}
 
 /// How a server has to treat a method.
 struct MethodTraits {
@@ -141,7 +146,13 @@ std::vector<BusMethodRow> bus_methods();
 struct MethodTypes {
     std::string_view name = {};
     std::string_view about = {};  ///< one or two sentences
+    MethodTraits traits = {};
     std::vector<BusForm> bus = {};
+    /// Errors that are due to the method's purpose. Any method may also fail because of a limit, a
+    /// missing permission or malformed parameters.
+    std::vector<ErrorCode> errors = {};
+    std::string_view parameter_record = {};  ///< name of the struct
+    std::string_view result_record = {};     ///< name of the struct
     std::vector<TypedMember> parameters = {};
     std::vector<TypedMember> result = {};
 };

@@ -51,5 +51,22 @@ TEST(TraitsOf, AlwaysNeedTheActionsOfTheTable) {
     EXPECT_FALSE(traits("SetOverrides", "{}"));
 }
 
+MethodTypes described(std::string_view name) {
+    TypeTable types;
+    for (auto& method : methods_of(kInterface, types))
+        if (method.name == name)
+            return method;
+    return {};
+}
+
+TEST(MethodsOf, NameTheRecordsAndTheErrors) {
+    const auto select = described("Select");
+    EXPECT_EQ(select.parameter_record, "SelectParameters");
+    EXPECT_EQ(select.result_record, "Decision");
+    EXPECT_EQ(select.traits.keeping, Keeping::UntilReport);
+    EXPECT_EQ(described("GetMemory").result_record, "LiveMemory");
+    EXPECT_EQ(described("GetMemory").errors, std::vector{ErrorCode::UnknownDevice});
+}
+
 }  // namespace methods_test
 }  // namespace gpuprobe
