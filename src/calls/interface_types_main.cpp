@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs when the project is built: prints the types of org.gpuprobe and the table of facts as JSON.
-// tools/interface-files makes the schema of the report and the types for other languages from it.
+// Runs when the project is built: prints the methods and types of org.gpuprobe and the table of
+// facts as JSON. tools/interface-files makes the schema of the report, the types for other
+// languages and the reference in docs/ from it.
 
 #include <cstdio>
 #include <string>
@@ -10,6 +11,7 @@
 #include "calls/methods.h"
 #include "policy/decision.h"
 #include "report/fact_table.h"
+#include "wire/varlink.h"
 
 namespace gpuprobe {
 namespace {
@@ -55,11 +57,54 @@ Value value_of(const TypeDefinition& definition) {
     return value;
 }
 
+/// A method of D-Bus. Arguments are separated by spaces: "application:s request:a{sv}".
+Value value_of(const BusForm& form) {
+    Value value;
+    value["is_of_gpu"] = form.is_of_gpu;
+    value["member"] = form.member;
+    value["in"] = form.in;
+    value["out"] = form.out;
+    value["optional"] = form.optional;
+    value["explained"] = form.explained;
+    return value;
+}
+
+/// The names of polkit's actions.
+Value value_of(const std::vector<Action>& actions) {
+    Value::Array list;
+    for (const auto action : actions)
+        list.emplace_back(std::string{kInterface} + "." + std::string{name_of(action)});
+    return Value{std::move(list)};
+}
+
+/// How a server treats a method, as far as callers notice.
+Value value_of(const MethodTraits& traits) {
+    Value value;
+    value["keeping"] = name_of(traits.keeping);
+    value["is_costly"] = traits.is_costly;
+    value["waits"] = traits.waits;
+    value["reports_progress"] = traits.reports_progress;
+    value["subscribes"] = traits.subscribes;
+    value["needs"] = value_of(traits.needs);
+    value["may_need"] = value_of(traits.may_need);
+    return value;
+}
+
 Value value_of(const MethodTypes& method) {
+    Value::Array bus, errors;
+    for (const auto& form : method.bus)
+        bus.push_back(value_of(form));
+    for (const auto code : method.errors)
+        errors.emplace_back(bus::error_name(code));
     Value value;
     value["name"] = method.name;
     value["about"] = method.about;
+    value["traits"] = value_of(method.traits);
+    value["bus"] = Value{std::move(bus)};
+    value["errors"] = Value{std::move(errors)};
+    value["parameter_record"] = method.parameter_record;
     value["parameters"] = value_of(method.parameters);
+    value["result_record"] = method.result_record;
     value["result"] = value_of(method.result);
     return value;
 }
