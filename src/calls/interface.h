@@ -75,93 +75,98 @@ template <class Visitor>
 void describe(Visitor&, Nothing&) {}
 
 struct SelectParameters {
-    std::optional<std::string> application = {};
-    SelectRequestValue request = {};
+    std::optional<std::string> application = {};  ///< name of the application; "default" if omitted
+    SelectRequestValue request = {};              ///< what the caller knows about the application
 };
 RECORD_MEMBERS(SelectParameters, application, request)
 
 struct RecommendParameters {
-    std::optional<std::string> application = {};
-    /// The text of a manifest to use instead of the installed one.
-    std::optional<std::string> manifest = {};
-    RecommendRequestValue request = {};
+    std::optional<std::string> application = {};  ///< name; may be omitted if the manifest has one
+    std::optional<std::string> manifest = {};     ///< a text to use instead of the installed one
+    RecommendRequestValue request = {};           ///< what the caller knows about the installation
 };
 RECORD_MEMBERS(RecommendParameters, application, manifest, request)
 
 /// The question of `plan`: either a number of bytes or a model. Sizes are in bytes.
 struct PlanParameters {
-    std::optional<Bytes> need = {};
-    std::optional<Bytes> margin = {};
-    std::optional<std::vector<std::string>> gpus = {};
-    PlanRequestValue request = {};
-    /// The text of a gpuprobe.model/1.
-    std::optional<std::string> model = {};
+    std::optional<Bytes> need = {};    ///< the bytes that have to fit, instead of a model
+    std::optional<Bytes> margin = {};  ///< bytes that stay free on each GPU
+    std::optional<std::vector<std::string>> gpus = {};  ///< ids; all GPUs if omitted
+    PlanRequestValue request = {};                      ///< how the model is to be run
+    std::optional<std::string> model = {};              ///< the text of a gpuprobe.model/1 document
 };
 RECORD_MEMBERS(PlanParameters, need, margin, gpus, request, model)
 
 struct DiagnoseParameters {
+    /// environment variables of the program that does not use a GPU
     std::optional<std::map<std::string, std::string>> environment = {};
 };
 RECORD_MEMBERS(DiagnoseParameters, environment)
 
 struct QueryParameters {
-    std::vector<std::string> terms = {};
-    std::optional<std::vector<std::string>> gpus = {};
+    std::vector<std::string> terms = {};                ///< at most 32 terms, such as "driver>=550"
+    std::optional<std::vector<std::string>> gpus = {};  ///< ids; all GPUs if omitted
 };
 RECORD_MEMBERS(QueryParameters, terms, gpus)
 
 struct GpuParameters {
-    std::string gpu = {};
+    std::string gpu = {};  ///< id of the GPU
 };
 RECORD_MEMBERS(GpuParameters, gpu)
 
 struct MemoryParameters {
-    std::string gpu = {};
-    std::optional<std::string> partition = {};
+    std::string gpu = {};                       ///< id of the GPU or partition
+    std::optional<std::string> partition = {};  ///< name of a partition of the GPU: "mig-1"
 };
 RECORD_MEMBERS(MemoryParameters, gpu, partition)
 
 struct ProbeParameters {
-    std::optional<std::vector<std::string>> gpus = {};
-    std::optional<std::vector<std::string>> apis = {};
+    std::optional<std::vector<std::string>> gpus = {};  ///< ids; all GPUs if omitted
+    std::optional<std::vector<std::string>> apis = {};  ///< all APIs if omitted
+    /// "query" (the default): ask the drivers for their devices; "verify": also run a test
+    /// computation on each device; "measure": also measure bandwidth and arithmetic rate
     std::optional<std::string> stage = {};
-    std::optional<bool> allow_wake = {};
+    std::optional<bool> allow_wake = {};  ///< probe GPUs that sleep, which wakes them
+    /// also measure GPUs that are in use or short of memory, and while on battery
     std::optional<bool> force = {};
 };
 RECORD_MEMBERS(ProbeParameters, gpus, apis, stage, allow_wake, force)
 
 /// The outcome of a choice. Exactly one of backend, variant and family is given.
 struct OutcomeParameters {
-    std::string application = {};
-    std::string outcome = {};
-    std::optional<std::string> backend = {};
-    std::optional<std::string> variant = {};
-    std::optional<std::string> family = {};
-    std::optional<std::string> detail = {};
-    std::optional<std::string> gpu = {};
+    std::string application = {};             ///< name of the application
+    std::string outcome = {};                 ///< "ok" or "failed"
+    std::optional<std::string> backend = {};  ///< the backend that was used
+    std::optional<std::string> variant = {};  ///< the variant that was used
+    std::optional<std::string> family = {};   ///< a family of variants that work or fail together
+    std::optional<std::string> detail = {};   ///< a text for people, at most 512 bytes
+    std::optional<std::string> gpu = {};      ///< id; every GPU if omitted
 };
 RECORD_MEMBERS(OutcomeParameters, application, outcome, backend, variant, family, detail, gpu)
 
 struct OverrideParameters {
-    std::string application = {};
+    std::string application = {};  ///< name of the application
+    /// keys of a request of Select (`prefer`, `only`, `deny`, `backend`, `gpus`, `min-memory`,
+    /// `strict`), and `variants` with keys of a request of Recommend; they replace those of the
+    /// rule that is set, and an empty list removes one
     Value rule = {};
 };
 RECORD_MEMBERS(OverrideParameters, application, rule)
 
 struct ApplicationParameters {
-    std::string application = {};
+    std::string application = {};  ///< name of the application
 };
 RECORD_MEMBERS(ApplicationParameters, application)
 
 struct QuarantineParameters {
-    std::optional<std::string> api = {};
-    std::optional<std::string> driver = {};
-    std::optional<bool> all = {};
+    std::optional<std::string> api = {};     ///< only drivers of this API: "vulkan"
+    std::optional<std::string> driver = {};  ///< only this driver: the path of its manifest
+    std::optional<bool> all = {};            ///< all drivers; without the other parameters
 };
 RECORD_MEMBERS(QuarantineParameters, api, driver, all)
 
 struct InterfaceParameters {
-    std::string interface = {};
+    std::string interface = {};  ///< name of the interface: "org.gpuprobe"
 };
 RECORD_MEMBERS(InterfaceParameters, interface)
 
