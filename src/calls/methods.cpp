@@ -541,7 +541,7 @@ std::vector<Method> orders() {
             "ReportOutcome",
             "Reports how a choice worked out: 'outcome' is 'ok' or 'failed'. Returns what was "
             "recorded.",
-            costly, {{.member = "ReportOutcome", .in = "outcome:a{sv}"}},
+            costly, {{.member = "ReportOutcome", .in = "report:a{sv}"}},
             {InvalidRequest, UnknownApplication, UnknownDevice, Io}),
         method<Nothing, ReportChange, subscribe>(
             "Subscribe",

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "calls/methods.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "base/value.h"
 #include "calls/interface.h"
 
@@ -66,6 +69,40 @@ TEST(MethodsOf, NameTheRecordsAndTheErrors) {
     EXPECT_EQ(select.traits.keeping, Keeping::UntilReport);
     EXPECT_EQ(described("GetMemory").result_record, "LiveMemory");
     EXPECT_EQ(described("GetMemory").errors, std::vector{ErrorCode::UnknownDevice});
+}
+
+/// Whether an argument of D-Bus with this signature can hold a parameter of this type.
+bool holds(std::string_view signature, const MemberType& type) {
+    using Kind = MemberType::Kind;
+    switch (type.kind) {
+        case Kind::Nullable:
+            return holds(signature, type.item.front());
+        case Kind::Record:
+        case Kind::Json:
+            return signature == "a{sv}";
+        case Kind::List:
+            return signature == "as" || signature == "ao";
+        case Kind::Text:
+            return signature == "s";
+        default:
+            return false;
+    }
+}
+
+// An argument with the name of a parameter is that parameter. One that is a dictionary of all
+// parameters must therefore have another name.
+TEST(BusForms, ArgumentsHaveTheTypeOfTheirParameter) {
+    TypeTable types;
+    for (const auto& method : methods_of(kInterface, types))
+        for (const auto& form : method.bus)
+            for (const auto argument : split(form.in, ' ')) {
+                const auto colon = argument.find(':');
+                const auto parameter = std::ranges::find(
+                    method.parameters, argument.substr(0, colon), &TypedMember::key);
+                EXPECT_TRUE(parameter == method.parameters.end() ||
+                            holds(argument.substr(colon + 1), parameter->type))
+                    << form.member << ": " << argument;
+            }
 }
 
 }  // namespace methods_test
