@@ -23,9 +23,9 @@ struct LiveMemory {
     std::optional<Bytes> free = {};
     std::optional<WallTime> free_at = {};
     /// The source of `free`: "amdgpu-sysfs", "meminfo", or the API that was probed; "report" for
-    /// the last known value if it can't be read now.
+    /// the last known value if it cannot be read now.
     std::string source = "report";
-    /// Why it can't be read now: "asleep", or the reasons in the view of the API.
+    /// Why it cannot be read now: "asleep", or the reasons in the view of the API.
     std::vector<Reason> reasons = {};
     std::vector<MemoryReading> evidence = {};
     bool operator==(const LiveMemory&) const = default;

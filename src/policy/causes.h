@@ -98,7 +98,7 @@ enum class Severity {
     Ok,       ///< no finding
     Info,     ///< good to know; works as intended
     Warning,  ///< something that could work does not
-    Error,    ///< a GPU or its usual API can't be used
+    Error,    ///< a GPU or its usual API cannot be used
 };
 constexpr std::array<EnumName<Severity>, 4> names_of(Severity) {
     return {{{Severity::Ok, "ok"},

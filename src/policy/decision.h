@@ -68,7 +68,7 @@ struct VariantCandidate {
     int priority = 0;
     Verdict verdict = Verdict::Rejected;
     std::vector<std::string> gpus = {};    ///< ids of the GPUs it runs on
-    std::vector<Reason> reasons = {};      ///< every predicate that isn't true; docs/reasons.md
+    std::vector<Reason> reasons = {};      ///< every predicate that is not true; docs/reasons.md
     std::vector<Reason> warnings = {};     ///< the same for its recommended conditions
     std::optional<std::string> note = {};  ///< from the manifest
     std::optional<std::string> why = {};   ///< as Candidate::why

@@ -33,7 +33,7 @@ enum class Verdict {
     Accepted,
     Uncertain,  ///< a requirement is unknown and the variant accepts the risk
     Rejected,
-    Unknown,  ///< a requirement is unknown, so the candidate isn't chosen
+    Unknown,  ///< a requirement is unknown, so the candidate is not chosen
 };
 constexpr std::array<EnumName<Verdict>, 4> names_of(Verdict) {
     return {{{Verdict::Accepted, "accepted"},

@@ -168,7 +168,8 @@ constexpr std::array<EnumName<Harm>, 4> names_of(Harm) {
              {Harm::DaemonWentDown, "daemon-went-down"}}};
 }
 
-/// A driver that is not probed for a while because an earlier probe of it did harm.
+/// A driver that is not probed for a while, because it crashed or hung in an earlier probe or took
+/// down the daemon or the machine.
 struct QuarantinedProbe {
     std::string api = {};
     std::string driver = {};  ///< manifest, or "" for the API's only driver
