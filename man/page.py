@@ -107,7 +107,7 @@ def schema(path):
     for name, rule in document.get("$defs", {}).items():
         about = rule.get("description", "")
         page += f"## {name}\n\n{about}\n\n"
-        page += members(rule) if rule.get("properties") else ("" if about else kind(rule) + "\n\n")
+        page += members(rule) if rule.get("properties") else ("" if about and "enum" not in rule else kind(rule) + "\n\n")
     return page
 
 
