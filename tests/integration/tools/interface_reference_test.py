@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of tools/interface-files that write a reference of the methods."""
+import os
+import pathlib
+import sys
+import unittest
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+sys.path.insert(0, str(SOURCE / "tools"))
+from interface_reference import calls  # noqa: E402
+
+TEXT = {"kind": "text"}
+TRAITS = {"subscribes": False}
+
+
+def method(name, form=None, *parameters):
+    forms = [{"is_of_gpu": False, "member": name, "out": "", "optional": "", "explained": "", **form}] if form else []
+    return {"name": name, "about": f"{name} does it.", "traits": TRAITS, "bus": forms, "parameters": [{"name": each, "type": TEXT} for each in parameters]}
+
+
+class ReferenceCalls(unittest.TestCase):
+    def bus(self, form, parameters, *names):
+        command = calls.bus_command(method("Ask", form, *names), method("Ask", form)["bus"][0], parameters)
+        return command.partition(calls.BUS_NAME + " ")[2]
+
+    def test_on_dbus_a_parameter_is_an_argument(self):
+        self.assertEqual(self.bus({"in": "application:s request:a{sv}"}, {"application": "a b", "request": {"min_memory": 8, "strict": True, "only": ["x"]}},
+                                  "application", "request"),
+                         "/org/gpuprobe/GpuProbe1 org.gpuprobe.GpuProbe1.Manager Ask 'sa{sv}' 'a b' 3 min_memory t 8 strict b true only as 1 x")
+
+    def test_on_dbus_other_parameters_are_in_the_dictionary(self):
+        self.assertEqual(self.bus({"in": "gpus:ao options:a{sv}"}, {"gpus": ["pci:0000:00:06.0"], "stage": "verify"}, "gpus", "stage"),
+                         "/org/gpuprobe/GpuProbe1 org.gpuprobe.GpuProbe1.Manager Ask 'aoa{sv}' 1 /org/gpuprobe/GpuProbe1/gpu/pci_0000_00_06_0 1 stage s verify")
+        self.assertEqual(self.bus({"in": "", "is_of_gpu": True}, {"gpu": "pci:a"}, "gpu"), "/org/gpuprobe/GpuProbe1/gpu/pci_a org.gpuprobe.GpuProbe1.Gpu Ask")
+        self.assertEqual(self.bus({"in": "text:s rule:a{sv}"}, {"rule": {"variants": {"only": ["a"]}, "size": -1}}, "text", "rule"),
+                         "/org/gpuprobe/GpuProbe1 org.gpuprobe.GpuProbe1.Manager Ask 'sa{sv}' '' 2 variants 'a{sv}' 1 only as 1 a size x -1")
+
+    def test_languages_quote_what_they_have_to(self):
+        parameters = {"text": 'a "b"', "flag": True, "nothing": None, "list": [1, {"x-y": []}]}
+        found = {language: call(method("Ask"), parameters) for language, call in calls.LANGUAGES.items()}
+        self.assertEqual(found, {
+            "Python": 'client.call("Ask", {"text": "a \\"b\\"", "flag": True, "nothing": None, "list": [1, {"x-y": []}]})',
+            "Node": 'await client.call("Ask", { text: "a \\"b\\"", flag: true, nothing: null, list: [1, { "x-y": [] }] })',
+            "C": 'gpuprobe_call(client, "Ask", "{\\"text\\":\\"a \\\\\\"b\\\\\\"\\",\\"flag\\":true,\\"nothing\\":null,\\"list\\":[1,{\\"x-y\\":[]}]}", &json)',
+            "C++": 'client.call("Ask", R"({"text":"a \\"b\\"","flag":true,"nothing":null,"list":[1,{"x-y":[]}]})")'})
+
+    def test_functions_take_parameters_by_position_or_by_name(self):
+        terms = {"terms": ["a", "b"], "gpus": ["c"]}
+        self.assertEqual(calls.python_call(method("Query"), terms), 'client.query("a", "b", gpus=["c"])')
+        self.assertEqual(calls.node_call(method("Query"), terms), 'await client.query(["a", "b"], { gpus: ["c"] })')
+        choice = {"application": "a", "request": {"only": ["b"]}}
+        self.assertEqual(calls.c_call(method("Select"), choice), 'gpuprobe_select(client, "a", "{\\"only\\":[\\"b\\"]}", &json)')
+        self.assertEqual(calls.cpp_call(method("Select"), choice), 'client.select("a", {.only = {"b"}})')
+        self.assertEqual(calls.cpp_call(method("Plan"), choice), 'client.plan({.application = "a", .request = {{.only = {"b"}}}})')
+        self.assertEqual(calls.node_call(method("Plan"), {"request": {}}), "await client.plan(null, { request: {} })")
+
+
+if __name__ == "__main__":
+    unittest.main()
