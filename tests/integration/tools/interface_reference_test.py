@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of tools/interface-files that write a reference of the methods."""
+"""The parts of tools/interface-files that write docs/reference.md."""
 import os
 import pathlib
 import sys
@@ -7,7 +7,7 @@ import unittest
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 sys.path.insert(0, str(SOURCE / "tools"))
-from interface_reference import calls  # noqa: E402
+from interface_reference import calls, page  # noqa: E402
 
 TEXT = {"kind": "text"}
 TRAITS = {"subscribes": False}
@@ -53,6 +53,21 @@ class ReferenceCalls(unittest.TestCase):
         self.assertEqual(calls.cpp_call(method("Select"), choice), 'client.select("a", {.only = {"b"}})')
         self.assertEqual(calls.cpp_call(method("Plan"), choice), 'client.plan({.application = "a", .request = {{.only = {"b"}}}})')
         self.assertEqual(calls.node_call(method("Plan"), {"request": {}}), "await client.plan(null, { request: {} })")
+
+
+class ReferenceAnswers(unittest.TestCase):
+    def test_a_long_answer_is_cut_between_its_parts(self):
+        self.assertEqual(page.shortened({"a": [1, 2], "b": "x" * 90}, 40), '{"a": [1, 2], …}')
+        self.assertEqual(page.shortened(["x" * 20] * 9, 60), f'["{"x" * 20}", "{"x" * 20}", …]')
+        self.assertEqual(page.shortened("x" * 90, 40), '"' + "x" * 37 + '…"')
+
+    def test_values_of_the_moment_are_not_shown(self):
+        answer = {"generation": 7, "version": "1", "gpus": [{"free_at_usec": 9, "version": "2", "other_usec": None}]}
+        self.assertEqual(page.shown(answer), ['{"generation": …, "version": …, "gpus": [{"free_at_usec": …, "version": "2", "other_usec": null}]}'])
+
+    def test_a_large_answer_has_a_line_for_each_of_its_first_members(self):
+        lines = page.shown({f"member{number}": "x" * 20 for number in range(page.LINES + 1)})
+        self.assertEqual((lines[0], lines[1], lines[-2:], len(lines)), ("{", '  "member0": "xxxxxxxxxxxxxxxxxxxx",', ["  …", "}"], page.LINES + 3))
 
 
 if __name__ == "__main__":
