@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of tools/interface-files that write docs/reference.md."""
+import json
 import os
 import pathlib
+import shutil
+import subprocess
 import sys
+import tempfile
 import unittest
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+TYPES = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent / "generated/interface/types.json"
 sys.path.insert(0, str(SOURCE / "tools"))
 from interface_reference import calls, page  # noqa: E402
 
@@ -68,6 +73,47 @@ class ReferenceAnswers(unittest.TestCase):
     def test_a_large_answer_has_a_line_for_each_of_its_first_members(self):
         lines = page.shown({f"member{number}": "x" * 20 for number in range(page.LINES + 1)})
         self.assertEqual((lines[0], lines[1], lines[-2:], len(lines)), ("{", '  "member0": "xxxxxxxxxxxxxxxxxxxx",', ["  …", "}"], page.LINES + 3))
+
+
+@unittest.skipUnless(TYPES.exists(), "the types of the interface are not built")
+class ReferenceTool(unittest.TestCase):
+    """The tool in a copy of the files that it reads."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        for name in ("tools/interface_reference", "src"):
+            shutil.copytree(SOURCE / name, self.root / name)
+        (self.root / "docs").mkdir()
+        for name in ("tools/interface-files", "docs/reference.md", "docs/reference-examples.json"):
+            shutil.copy(SOURCE / name, self.root / name)
+
+    def run_tool(self, action, what):
+        return subprocess.run([self.root / "tools/interface-files", action, what, TYPES], capture_output=True, text=True, timeout=60, check=False)
+
+    def replace(self, name, text, other):
+        path = self.root / name
+        before = path.read_text(encoding="utf-8")
+        self.assertIn(text, before)
+        path.write_text(before.replace(text, other), encoding="utf-8")
+
+    def test_finds_and_mends_a_page_that_differs(self):
+        self.replace("docs/reference.md", "### GetGpu\n", "### GetGpus\n")
+        self.replace("docs/reference.md", "# Reference of the methods\n", "# Another title\n")
+        done = self.run_tool("--check", "reference")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("-### GetGpus\n+### GetGpu\n", done.stdout)
+        self.assertEqual(self.run_tool("--write", "reference").returncode, 0)
+        self.assertEqual(self.run_tool("--check", "reference").returncode, 0)
+        self.assertTrue((self.root / "docs/reference.md").read_text(encoding="utf-8").startswith("# Another title\n"))
+
+    def test_refuses_methods_without_an_example(self):
+        path = self.root / "docs/reference-examples.json"
+        data = json.loads(path.read_text(encoding="utf-8"))
+        del data["examples"]["Query"]
+        path.write_text(json.dumps(data), encoding="utf-8")
+        self.assertIn("docs/reference-examples.json", self.run_tool("--check", "reference").stderr)
 
 
 if __name__ == "__main__":
