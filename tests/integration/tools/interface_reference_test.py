@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The parts of tools/interface-files that write docs/reference.md."""
+"""The parts of tools/interface-files that write docs/reference.md and compare dbus/*.xml with the table of methods."""
 import json
 import os
 import pathlib
@@ -12,7 +12,7 @@ import unittest
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 TYPES = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent / "generated/interface/types.json"
 sys.path.insert(0, str(SOURCE / "tools"))
-from interface_reference import calls, page  # noqa: E402
+from interface_reference import bus_xml, calls, page  # noqa: E402
 
 TEXT = {"kind": "text"}
 TRAITS = {"subscribes": False}
@@ -75,6 +75,43 @@ class ReferenceAnswers(unittest.TestCase):
         self.assertEqual((lines[0], lines[1], lines[-2:], len(lines)), ("{", '  "member0": "xxxxxxxxxxxxxxxxxxxx",', ["  …", "}"], page.LINES + 3))
 
 
+XML = """<node>
+  <!-- About the interface. -->
+  <interface name="x">
+    <!-- Written by hand. -->
+    <method name="First">
+      <annotation name="a" value="b"/>
+      <arg name="old" type="s" direction="in"/>
+    </method>
+
+    <property name="P" type="s" access="read"/>
+  </interface>
+</node>
+"""
+
+
+class BusXml(unittest.TestCase):
+    WANTED = {"First": ("It is first.", [("new", "s", "in"), ("answer", "a{sv}", "out")]), "Second": ("It is second.", [])}
+
+    def test_names_each_difference(self):
+        self.assertEqual(list(bus_xml.differences(XML, self.WANTED)),
+                         ["First has old s in; the table has new s in, answer a{sv} out", "Second is missing"])
+        self.assertEqual(list(bus_xml.differences(XML, {})), ["First is not in the table"])
+
+    def test_writes_what_is_missing_and_leaves_the_rest(self):
+        made = bus_xml.with_arguments(bus_xml.with_missing(XML, self.WANTED), self.WANTED)
+        self.assertEqual(list(bus_xml.differences(made, self.WANTED)), [])
+        self.assertEqual(made, XML.replace('      <arg name="old" type="s" direction="in"/>\n    </method>\n', """\
+      <arg name="new" type="s" direction="in"/>
+      <arg name="answer" type="a{sv}" direction="out"/>
+    </method>
+
+    <!-- It is second. -->
+    <method name="Second">
+    </method>
+"""))
+
+
 @unittest.skipUnless(TYPES.exists(), "the types of the interface are not built")
 class ReferenceTool(unittest.TestCase):
     """The tool in a copy of the files that it reads."""
@@ -83,7 +120,7 @@ class ReferenceTool(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
-        for name in ("tools/interface_reference", "src"):
+        for name in ("tools/interface_reference", "src", "dbus"):
             shutil.copytree(SOURCE / name, self.root / name)
         (self.root / "docs").mkdir()
         for name in ("tools/interface-files", "docs/reference.md", "docs/reference-examples.json"):
@@ -107,6 +144,15 @@ class ReferenceTool(unittest.TestCase):
         self.assertEqual(self.run_tool("--write", "reference").returncode, 0)
         self.assertEqual(self.run_tool("--check", "reference").returncode, 0)
         self.assertTrue((self.root / "docs/reference.md").read_text(encoding="utf-8").startswith("# Another title\n"))
+
+    def test_finds_and_mends_an_interface_that_differs(self):
+        manager = "dbus/org.gpuprobe.GpuProbe1.Manager.xml"
+        self.replace(manager, '<arg name="cleared" type="b" direction="out"/>', '<arg name="cleared" type="u" direction="out"/>')
+        done = self.run_tool("--check", "dbus")
+        self.assertEqual((done.returncode, done.stdout),
+                         (1, f"{manager}: ClearOverride has application s in, cleared u out; the table has application s in, cleared b out\n"))
+        self.assertEqual(self.run_tool("--write", "dbus").returncode, 0)
+        self.assertEqual((self.root / manager).read_bytes(), (SOURCE / manager).read_bytes())
 
     def test_refuses_methods_without_an_example(self):
         path = self.root / "docs/reference-examples.json"
