@@ -446,11 +446,10 @@ Method method(std::string_view name,
             .run = read_and_run<In, Run>};
 }
 
-/// The methods that answer from the report and change nothing.
-std::vector<Method> questions() {
+/// The methods that return parts of the report, or names.
+std::vector<Method> lists() {
     using enum ErrorCode;
     const MethodTraits kept{.keeping = Keeping::UntilReport};
-    const MethodTraits of_now{.keeping = Keeping::ASecond, .is_costly = true, .is_of_now = true};
     return {
         method<Nothing, Report, describe_machine>(
             "Describe", "The capability report, without what the caller may not see.", kept,
@@ -470,6 +469,15 @@ std::vector<Method> questions() {
         method<Nothing, ManifestList, list_manifests>(
             "ListManifests", "The names of the applications that Recommend knows.", {},
             {{.member = "ListManifests", .out = "manifests:as"}}),
+    };
+}
+
+/// The methods that answer a question about the machine and change nothing.
+std::vector<Method> questions() {
+    using enum ErrorCode;
+    const MethodTraits kept{.keeping = Keeping::UntilReport};
+    const MethodTraits of_now{.keeping = Keeping::ASecond, .is_costly = true, .is_of_now = true};
+    return {
         method<SelectParameters, Decision, select_backend>(
             "Select",
             "The backend and the GPU that an application should use, and the verdict on every "
@@ -521,14 +529,12 @@ std::vector<Method> questions() {
     };
 }
 
-/// The methods that probe drivers, change state for other callers, or keep a subscription open.
+/// The methods that probe drivers, record an outcome, or keep a subscription open.
 std::vector<Method> orders() {
     using enum ErrorCode;
-    const MethodTraits costly{.is_costly = true};
     const MethodTraits slow{.is_costly = true,
                             .reports_progress = true,
                             .may_need = {Action::AllowWake, Action::MeasureInUse}};
-    const MethodTraits for_overrides{.is_costly = true, .needs = {Action::SetOverride}};
     std::vector<Method> methods{
         method<ProbeParameters, ProbeProgress, probe_drivers>(
             "Probe",
@@ -541,13 +547,23 @@ std::vector<Method> orders() {
             "ReportOutcome",
             "Reports how a choice worked out: 'outcome' is 'ok' or 'failed'. Returns what was "
             "recorded.",
-            costly, {{.member = "ReportOutcome", .in = "report:a{sv}"}},
+            {.is_costly = true}, {{.member = "ReportOutcome", .in = "report:a{sv}"}},
             {InvalidRequest, UnknownApplication, UnknownDevice, Io}),
         method<Nothing, ReportChange, subscribe>(
             "Subscribe",
             "The generation and the state of the report, now and after each change. The call has "
             "to set 'more'.",
             {.subscribes = true}),
+    };
+    methods.front().needs = needs_of_probe;
+    return methods;
+}
+
+/// The methods about overrides, the quarantine and identifiers. Most of them need a permission.
+std::vector<Method> administration() {
+    using enum ErrorCode;
+    const MethodTraits for_overrides{.is_costly = true, .needs = {Action::SetOverride}};
+    std::vector<Method> methods{
         method<OverrideParameters, OverrideSet, set_override>(
             "SetOverride",
             "Fixes the choice for one application, for all users. Administrators only.",
@@ -581,7 +597,6 @@ std::vector<Method> orders() {
               .is_of_gpu = true}},
             {UnknownDevice}),
     };
-    methods.front().needs = needs_of_probe;
     methods.back().needs = needs_of_identifiers;
     return methods;
 }
@@ -602,8 +617,8 @@ std::vector<Method> service_methods() {
 /// All methods, in the order of the interface description.
 const std::vector<Method>& methods() {
     static const auto table = [] {
-        auto all = questions();
-        for (auto& further : {orders(), service_methods()})
+        auto all = lists();
+        for (auto& further : {questions(), orders(), administration(), service_methods()})
             all.insert(all.end(), further.begin(), further.end());
         return all;
     }();
