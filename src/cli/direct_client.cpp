@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/version.h"
+#include "calls/surroundings.h"
 #include "cli/paths.h"
 #include "engine/knowledge_base.h"
 #include "explain/phrase.h"

@@ -249,13 +249,13 @@ GpuObject::GpuObject(sd_bus* bus,
                      const std::string& path,
                      std::string id,
                      std::vector<Value> values,
-                     FindingsOf findings,
+                     GpuObjects& all,
                      const CallServer& server,
                      BusCalls& calls)
     : BusObject{bus, path, gpu_interface()},
       id_{std::move(id)},
       values_(std::move(values)),  // braces would make a list with one value
-      findings_{std::move(findings)},
+      all_{all},
       server_{server},
       calls_{calls} {}
 
@@ -273,7 +273,7 @@ Value GpuObject::with_words(std::string_view property, const Value& value) const
     const bool are_backends = property == "Backends";
     Value::Object entries;
     for (const auto& [name, entry] : *value.as_object()) {
-        const ReasonPlace place{.findings = &findings_(),
+        const ReasonPlace place{.findings = &all_.findings(),
                                 .gpu = id_,
                                 .api = are_backends ? std::string{api_below(name)} : name};
         entries.push_back({.key = name,
@@ -287,7 +287,7 @@ bus::MessageBody GpuObject::read(std::string_view property) {
     const auto place = place_of(gpu_properties(), property);
     const auto& types = property_types();
     const bus::MessageWriter::PathOf path_of = [this](const std::string& id) {
-        return partition_path(path(), id.substr(std::min(id.size(), id_.size() + 1)));
+        return all_.path_of(id);
     };
     auto value = values_[place];
     if (property == "Backends" || property == "Apis")
@@ -340,9 +340,8 @@ void GpuObjects::update(BusCalls& calls) {
 
 void GpuObjects::add(const Gpu& gpu, std::vector<Value> values, BusCalls& calls) {
     const auto path = free_path(gpu.id);
-    auto object = std::make_unique<GpuObject>(
-        connection_.raw(), path, gpu.id, std::move(values),
-        [this]() -> const std::vector<Finding>& { return findings(); }, server_, calls);
+    auto object = std::make_unique<GpuObject>(connection_.raw(), path, gpu.id, std::move(values),
+                                              *this, server_, calls);
     // Before the first message, no client can have a list of objects that would be outdated.
     if (connection_.has_read())
         object->announce();

@@ -36,17 +36,17 @@ std::string path_element(std::string_view id);
 /// The path that identifies a partition of the GPU at `path`. No object is exported there.
 std::string partition_path(const std::string& path, std::string_view name);
 
+class GpuObjects;
+
 /// One GPU as an object on the bus; exported while this object exists.
 class GpuObject final : public bus::BusObject {
 public:
-    /// Returns the doctor's findings for the whole machine.
-    using FindingsOf = std::function<const std::vector<Finding>&()>;
-
+    /// `all` are the objects that this one belongs to.
     GpuObject(sd_bus* bus,
               const std::string& path,
               std::string id,
               std::vector<Value> values,
-              FindingsOf findings,
+              GpuObjects& all,
               const CallServer& server,
               BusCalls& calls);
 
@@ -61,7 +61,7 @@ private:
 
     std::string id_;
     std::vector<Value> values_;
-    FindingsOf findings_;
+    GpuObjects& all_;
     const CallServer& server_;
     BusCalls& calls_;
 };
@@ -80,12 +80,13 @@ public:
     [[nodiscard]] std::string path_of(const std::string& id) const;
     /// The id of the GPU with this object path; nullopt if there is no such GPU.
     [[nodiscard]] std::optional<std::string> id_of(const std::string& path) const;
+    /// The doctor's findings for the whole machine.
+    [[nodiscard]] const std::vector<Finding>& findings();
 
 private:
     [[nodiscard]] std::string free_path(const std::string& id) const;
     void add(const Gpu& gpu, std::vector<Value> values, BusCalls& calls);
     void remove_all_but(const std::vector<Gpu>& gpus);
-    [[nodiscard]] const std::vector<Finding>& findings();
 
     bus::Connection& connection_;
     const CallServer& server_;
