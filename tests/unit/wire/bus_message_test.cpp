@@ -2,12 +2,18 @@
 #include "wire/bus_message.h"
 
 #include <limits>
+#include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/value.h"
+#include "policy/decision.h"
+#include "report/report.h"
 #include "support/bus_pair.h"
 #include "support/case_name.h"
 
@@ -241,6 +247,347 @@ TEST(ReadArgument, ReadsOneArgumentAfterTheOther) {
     for (const char* want : {R"("a")", R"({"k":1})", "true"})
         EXPECT_EQ(json_line(read_argument(message.get()).value()), want);
     EXPECT_FALSE(read_argument(message.get()));
+}
+
+// Sending -----------------------------------------------------------------------------------------
+
+/// The object of each GPU has the GPU's id as its path.
+std::string path_of(const std::string& id) {
+    return "/" + id;
+}
+
+/// A message with a value in this D-Bus type.
+template <class T>
+Written message_of(const T& record, const char* signature = "a{sv}") {
+    return Written{[&](sd_bus_message* message) {
+        TypeTable types;
+        const auto type = types.type_of(std::type_identity<T>{});
+        const MessageWriter::PathOf paths = path_of;
+        MessageWriter{message, types, paths}.append(signature, to_value(record), type);
+    }};
+}
+
+/// A message with JSON as it is.
+Written message_of_json(const Value& value, const char* signature) {
+    return Written{[&](sd_bus_message* message) {
+        const TypeTable types;
+        const MessageWriter::PathOf paths = path_of;
+        MessageWriter{message, types, paths}.append(signature, value, {});
+    }};
+}
+
+std::string next_text(sd_bus_message* message, char type) {
+    const char* text = nullptr;
+    EXPECT_GT(sd_bus_message_read_basic(message, type, &text), 0);
+    return text ? text : "";
+}
+
+template <class T>
+T next_number(sd_bus_message* message, char type) {
+    T number{};
+    EXPECT_GT(sd_bus_message_read_basic(message, type, &number), 0);
+    return number;
+}
+
+Value next_value(sd_bus_message* message);
+
+/// The items of an array of this type.
+Value next_items(sd_bus_message* message, const std::string& item) {
+    EXPECT_GT(sd_bus_message_enter_container(message, 'a', item.c_str()), 0);
+    Value items = item.starts_with('{') ? Value{Value::Object{}} : Value{Value::Array{}};
+    while (sd_bus_message_at_end(message, 0) == 0) {
+        if (!item.starts_with('{')) {
+            items.push_back(next_value(message));
+            continue;
+        }
+        const auto entry = item.substr(1, item.size() - 2);
+        EXPECT_GT(sd_bus_message_enter_container(message, 'e', entry.c_str()), 0);
+        const auto key = next_text(message, entry.front());
+        items[key] = next_value(message);
+        EXPECT_GT(sd_bus_message_exit_container(message), 0);
+    }
+    EXPECT_GT(sd_bus_message_exit_container(message), 0);
+    return items;
+}
+
+/// The next value of a message, without the limits of read_argument().
+Value next_value(sd_bus_message* message) {
+    char type = 0;
+    const char* contents = nullptr;
+    EXPECT_GT(sd_bus_message_peek_type(message, &type, &contents), 0);
+    switch (type) {
+        case 'a':
+            return next_items(message, contents);
+        case 'v': {
+            EXPECT_GT(sd_bus_message_enter_container(message, 'v', contents), 0);
+            auto inner = next_value(message);
+            EXPECT_GT(sd_bus_message_exit_container(message), 0);
+            return inner;
+        }
+        case 'b':
+            return Value{next_number<int>(message, type) != 0};
+        case 'u':
+            return Value{next_number<std::uint32_t>(message, type)};
+        case 'x':
+            return Value{next_number<std::int64_t>(message, type)};
+        case 't':
+            return Value{next_number<std::uint64_t>(message, type)};
+        case 'd':
+            return Value{next_number<double>(message, type)};
+        default:
+            return Value{next_text(message, type)};
+    }
+}
+
+Value contents_of(const Written& message) {
+    return next_value(message.get());
+}
+
+using Types = std::map<std::string, std::string>;
+
+/// The D-Bus types in the dictionary, by key.
+Types types_in(const Written& dictionary) {
+    auto* const message = dictionary.get();
+    Types types;
+    EXPECT_GT(sd_bus_message_enter_container(message, 'a', "{sv}"), 0);
+    while (sd_bus_message_enter_container(message, 'e', "sv") > 0) {
+        const auto key = next_text(message, 's');
+        const char* contents = nullptr;
+        EXPECT_GT(sd_bus_message_peek_type(message, nullptr, &contents), 0);
+        types.emplace(key, contents);
+        EXPECT_GT(sd_bus_message_skip(message, "v"), 0);
+        EXPECT_GT(sd_bus_message_exit_container(message), 0);
+    }
+    EXPECT_GE(sd_bus_message_rewind(message, 1), 0);
+    return types;
+}
+
+Value parsed(const char* json) {
+    auto value = parse_json(json, kib(4));
+    EXPECT_TRUE(value) << json;
+    return value ? std::move(value).value() : Value{};
+}
+
+Decision some_decision() {
+    return {.application = "whisper",
+            .backend = "cuda",
+            .gpus = {"a", "b"},
+            .environment = {{"CUDA_VISIBLE_DEVICES", "0"}},
+            .summary = "requested=auto",
+            .candidates = {{.backend = "cuda", .gpu = "a", .verdict = Verdict::Accepted},
+                           {.backend = "cpu",
+                            .verdict = Verdict::Rejected,
+                            .reasons = {{.code = "driver-too-old",
+                                         .detail = parsed(R"({"need":"2","have":null})")}}}},
+            .generation = 7};
+}
+
+TEST(MessageWriter, WritesTheTypesOfTheInterface) {
+    EXPECT_EQ(types_in(message_of(some_decision())), (Types{{"Application", "s"},
+                                                            {"Backend", "s"},
+                                                            {"Gpus", "ao"},
+                                                            {"Environment", "a{ss}"},
+                                                            {"Answers", "a{ss}"},
+                                                            {"Messages", "as"},
+                                                            {"Candidates", "aa{sv}"},
+                                                            {"Warnings", "aa{sv}"},
+                                                            {"Decision", "s"},
+                                                            {"Generation", "t"}}));
+}
+
+TEST(MessageWriter, WritesNumbersBySignAndWidth) {
+    const auto entry =
+        types_in(message_of(QuarantinedProbe{.times = 3, .since = WallTime{Duration{5}}}));
+    EXPECT_EQ(entry.at("Times"), "u");
+    EXPECT_EQ(entry.at("SinceUsec"), "x");
+    EXPECT_EQ(entry.at("Why"), "s");
+    EXPECT_EQ(types_in(message_of(VariantCandidate{})).at("Tier"), "x");
+    EXPECT_EQ(types_in(message_of(BackendView{.score = 0.5})).at("Score"), "d");
+}
+
+TEST(MessageWriter, LeavesOutMembersThatAreNull) {
+    EXPECT_FALSE(types_in(message_of(QuarantinedProbe{})).contains("Note"));
+    const auto memory = types_in(message_of(GpuMemory{.free = Bytes{1}}));
+    EXPECT_EQ(memory.at("Free"), "t");
+    EXPECT_FALSE(memory.contains("Physical"));
+    const auto written = contents_of(message_of(some_decision()));
+    const auto& candidates = *written.at("Candidates").as_array();
+    EXPECT_NE(candidates.at(0).find("Gpu"), nullptr);
+    EXPECT_EQ(candidates.at(1).find("Gpu"), nullptr);
+}
+
+TEST(MessageWriter, WritesGpusAsTheirPaths) {
+    const auto written = contents_of(message_of(some_decision()));
+    EXPECT_EQ(json_line(written.at("Gpus")), R"(["/a","/b"])");
+    EXPECT_EQ(written.at("Candidates").as_array()->at(0).at("Gpu"), Value{"/a"});
+}
+
+TEST(MessageWriter, WritesAListOfGpusAsAListOfPaths) {
+    const std::vector<Gpu> gpus{{.id = "a"}, {.id = "b"}};
+    EXPECT_EQ(json_line(contents_of(message_of(gpus, "ao"))), R"(["/a","/b"])");
+    EXPECT_EQ(json_line(contents_of(message_of(std::string{"a"}, "o"))), R"("/a")");
+    const Written without_paths{[](sd_bus_message* message) {
+        const TypeTable types;
+        const MessageWriter::PathOf none;
+        MessageWriter{message, types, none}.append("o", Value{"a"}, {});
+    }};
+    EXPECT_EQ(json_line(contents_of(without_paths)), R"("/")");
+}
+
+TEST(MessageWriter, WritesTheWordsOfReasons) {
+    const Reason plain{.code = "strict", .detail = parsed(R"({"backend":"cpu"})")};
+    auto worded = plain;
+    worded.words = std::make_shared<const ReasonWords>(
+        ReasonWords{.text = "the CPU is not accepted", .subject = {.gpu = "a", .api = "vulkan"}});
+    EXPECT_EQ(json_line(contents_of(message_of(plain))),
+              R"({"Code":"strict","Detail":{"backend":"cpu"}})");
+    EXPECT_EQ(json_line(contents_of(message_of(worded))),
+              R"({"Code":"strict","Text":"the CPU is not accepted","Commands":[],)"
+              R"("Subject":{"Gpu":"/a","Api":"vulkan"},"Detail":{"backend":"cpu"}})");
+    EXPECT_EQ(types_in(message_of(worded)).at("Commands"), "as");
+}
+
+TEST(MessageWriter, WritesKeysInTheStyleOfDBus) {
+    // The keys of a map of texts are changed if it is an argument itself, as identifiers are.
+    using Texts = std::map<std::string, std::string>;
+    const Texts identifiers{{"nvidia_uuid", "GPU-1"}};
+    EXPECT_EQ(json_line(contents_of(message_of(identifiers, "a{ss}"))),
+              R"({"NvidiaUuid":"GPU-1"})");
+    const auto environment = contents_of(message_of(some_decision())).at("Environment");
+    EXPECT_EQ(json_line(environment), R"({"CUDA_VISIBLE_DEVICES":"0"})");
+    // The keys of other maps are names.
+    const std::map<std::string, QuarantinedProbe> by_name{{"a_b", {.api = "vulkan"}}};
+    const auto entries = contents_of(message_of(by_name, "a{sa{sv}}"));
+    EXPECT_EQ(entries.at("a_b").at("Api"), Value{"vulkan"});
+    const std::map<std::string, QuarantinedProbe> by_gpu{{"a", {}}};
+    EXPECT_NE(contents_of(message_of(by_gpu, "a{oa{sv}}")).find("/a"), nullptr);
+}
+
+TEST(MessageWriter, WritesOnlyTextThatTheBusAccepts) {
+    const Decision decision{.backend = "a\xff", .environment = {{"K\xff", "V\xff"}}};
+    const auto written = contents_of(message_of(decision));
+    EXPECT_EQ(written.at("Backend"), Value{"a\xEF\xBF\xBD"});
+    EXPECT_EQ(written.at("Environment").at("K\xEF\xBF\xBD"), Value{"V\xEF\xBF\xBD"});
+    EXPECT_EQ(contents_of(message_of(std::string{"GPU\xff\0", 5}, "s")),
+              Value{"GPU\xEF\xBF\xBD\xEF\xBF\xBD"});
+}
+
+TEST(MessageWriter, WritesNullAsTheZeroOfATypeThatHasNone) {
+    EXPECT_EQ(json_line(contents_of(message_of(std::optional<std::string>{}, "s"))), R"("")");
+    EXPECT_EQ(json_line(contents_of(message_of(std::optional<std::uint64_t>{}, "t"))), "0");
+    EXPECT_EQ(json_line(contents_of(message_of(std::optional<std::string>{}, "o"))), R"("/")");
+}
+
+TEST(MessageWriter, CountsTheBytes) {
+    const Written message{[](sd_bus_message* opened) {
+        const TypeTable types;
+        const MessageWriter::PathOf paths = path_of;
+        MessageWriter writer{opened, types, paths};
+        EXPECT_EQ(writer.bytes(), 0U);
+        writer.append("s", Value{std::string(1000, 'x')}, {});
+        EXPECT_GE(writer.bytes(), 1000U);
+        const auto before = writer.bytes();
+        writer.append("t", Value{1}, {});
+        EXPECT_EQ(writer.bytes(), before + sizeof(std::uint64_t));
+    }};
+}
+
+// JSON --------------------------------------------------------------------------------------------
+
+struct Json {
+    const char* name;
+    const char* json;
+    const char* signature;
+};
+class JsonValue : public ::testing::TestWithParam<Json> {};
+
+TEST_P(JsonValue, HasTheDocumentedType) {
+    const auto message = message_of_json(parsed(GetParam().json), "v");
+    const char* contents = nullptr;
+    ASSERT_GT(sd_bus_message_peek_type(message.get(), nullptr, &contents), 0);
+    EXPECT_STREQ(contents, GetParam().signature);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types,
+                         JsonValue,
+                         ::testing::Values(Json{"Null", "null", "av"},
+                                           Json{"Boolean", "false", "b"},
+                                           Json{"Zero", "0", "x"},
+                                           Json{"Negative", "-7", "x"},
+                                           Json{"Huge", "18446744073709551615", "t"},
+                                           Json{"Number", "1.5", "d"},
+                                           Json{"Text", R"("x")", "s"},
+                                           Json{"Object", R"({"k":1})", "a{sv}"},
+                                           Json{"EmptyObject", "{}", "a{sv}"},
+                                           Json{"EmptyArray", "[]", "as"},
+                                           Json{"Texts", R"(["a","b"])", "as"},
+                                           Json{"TextsAndNull", R"(["a",null])", "av"},
+                                           Json{"Integers", "[1,2]", "ax"},
+                                           Json{"Numbers", "[1,1.5]", "av"},
+                                           Json{"Objects", R"([{"k":1},{}])", "aa{sv}"},
+                                           Json{"Mixed", R"(["a",1])", "av"},
+                                           Json{"Lists", "[[1],[2]]", "av"}),
+                         support::case_name);
+
+TEST(JsonInAMessage, KeepsItsKeysAndTheirOrderAndHasAnEmptyListForNull) {
+    const auto message = message_of_json(
+        parsed(
+            R"({"z_z":null,"a":[1,2],"mixed":["x",null,1.5],"in":{"z":true,"gpu":"b"},"list":[{"k":1}]})"),
+        "a{sv}");
+    EXPECT_EQ(
+        json_line(contents_of(message)),
+        R"({"z_z":[],"a":[1,2],"mixed":["x",[],1.5],"in":{"z":true,"gpu":"b"},"list":[{"k":1}]})");
+}
+
+TEST(JsonInAMessage, IsPassedOnInsideARecord) {
+    const Recommendation recommendation{
+        .artifact =
+            parsed(R"({"type":"file","urls":["https://b","https://a"],"size":1,"x":null})")};
+    EXPECT_EQ(json_line(contents_of(message_of(recommendation)).at("Artifact")),
+              R"({"type":"file","urls":["https://b","https://a"],"size":1,"x":[]})");
+    // Null instead of an object is a member that is null.
+    EXPECT_FALSE(types_in(message_of(Recommendation{})).contains("Artifact"));
+}
+
+TEST(JsonInAMessage, IsCutOffBelowItsMaximumDepth) {
+    Value object{1};
+    Value list{1};
+    for (int level = 0; level < 100; ++level) {
+        Value outer;
+        outer["in"] = std::move(object);
+        object = std::move(outer);
+        list = Value{Value::Array{list, Value{"x"}}};
+    }
+    const auto message = message_of_json(object, "a{sv}");
+    int levels = 0;
+    while (sd_bus_message_enter_container(message.get(), 'a', "{sv}") > 0) {
+        ++levels;
+        if (sd_bus_message_enter_container(message.get(), 'e', "sv") <= 0)
+            break;
+        EXPECT_GT(sd_bus_message_skip(message.get(), "s"), 0);
+        EXPECT_GT(sd_bus_message_enter_container(message.get(), 'v', nullptr), 0);
+    }
+    EXPECT_EQ(levels, kMaxDepth + 1);
+    EXPECT_NO_THROW(message_of_json(list, "v"));
+}
+
+TEST(JsonInAMessage, IsCutOffAfterItsMaximumOfItems) {
+    Value::Array items(kMaxItems + 1, Value{1});
+    Value::Object members;
+    for (std::size_t i = 0; i < items.size(); ++i)
+        members.push_back({.key = std::to_string(i), .value = Value{1}});
+    const auto count_in = [](const Written& message, const char* contents, const char* item) {
+        std::size_t count = 0;
+        EXPECT_GT(sd_bus_message_enter_container(message.get(), 'a', contents), 0);
+        while (sd_bus_message_skip(message.get(), item) > 0)
+            ++count;
+        return count;
+    };
+    EXPECT_EQ(count_in(message_of_json(Value{items}, "ax"), "x", "x"), kMaxItems);
+    EXPECT_EQ(count_in(message_of_json(Value{members}, "a{sv}"), "{sv}", "{sv}"), kMaxItems);
+    // A record's list is as long as the daemon makes it.
+    const std::vector<std::string> texts(kMaxItems + 1, "x");
+    EXPECT_EQ(count_in(message_of(texts, "as"), "s", "s"), texts.size());
 }
 
 TEST(BusKey, HasACapitalForEachWord) {
