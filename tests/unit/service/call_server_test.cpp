@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/call_server.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "base/value.h"
+#include "support/served_machine.h"
+
 namespace gpuprobe {
 namespace call_server_test {
+
+using support::HandLoop;
+using support::ServedMachine;
 
 // AnswerCache -------------------------------------------------------------------------------------
 
@@ -118,6 +129,69 @@ TEST(AnswerCache, CountsDroppedTextsThatClientsStillReceive) {
     EXPECT_EQ(cache.dropped(), 100U);
     EXPECT_EQ(cache.take_dropped(), 100U);
     EXPECT_EQ(cache.dropped(), 0U);
+}
+
+// ReportViews -------------------------------------------------------------------------------------
+
+using Groups = std::vector<std::uint32_t>;
+const Caller kRootCaller{.uid = 0, .groups = Groups{0}};
+const Caller kAnna{.uid = 1000, .groups = Groups{1000}};
+const Caller kBert{.uid = 1001, .groups = Groups{1001}};
+const Caller kMember{.uid = 1002, .groups = Groups{1002, ServedMachine::kGroup}};
+
+class ReportViewsTest : public ::testing::Test {
+protected:
+    HandLoop loop = {};
+    ServedMachine machine{loop};
+    ReportViews views{*machine.engine};
+};
+
+TEST_F(ReportViewsTest, ShowTheReportItselfToCallersWhoMayOpenAllNodes) {
+    for (const auto& caller : {kRootCaller, kMember}) {
+        const auto view = views.report_for(caller);
+        EXPECT_EQ(view.access, "");
+        EXPECT_EQ(view.report, &machine.engine->report());
+        EXPECT_EQ(&views.json_for(caller), &machine.engine->report_json());
+    }
+}
+
+TEST_F(ReportViewsTest, AreSharedByCallersWhoMayOpenTheSameNodes) {
+    const auto annas = views.report_for(kAnna);
+    const auto berts = views.report_for(kBert);
+    EXPECT_EQ(annas.report, berts.report);
+    EXPECT_EQ(annas.access, berts.access);
+    EXPECT_NE(annas.access, "");
+}
+
+TEST_F(ReportViewsTest, HideIdentifiersFromCallersWhoMayNotOpenTheGpu) {
+    const auto uuid = machine.engine->report().gpus.at(0).identity.nvidia_uuid.value();
+    EXPECT_EQ(views.report_for(kAnna).report->gpus.at(0).identity.nvidia_uuid, std::nullopt);
+    EXPECT_EQ(views.json_for(kAnna).find(uuid), std::string::npos);
+    EXPECT_NE(views.json_for(kMember).find(uuid), std::string::npos);
+    EXPECT_EQ(views.json_for(kAnna), json_line(to_value(*views.report_for(kAnna).report)));
+}
+
+TEST_F(ReportViewsTest, HaveFindingsForRootAndForOthers) {
+    const auto has_finding = [](const std::vector<Finding>& findings, std::string_view id) {
+        return std::ranges::find(findings, id, &Finding::id) != findings.end();
+    };
+    EXPECT_TRUE(has_finding(views.findings_for(kAnna), "no-permission"));
+    EXPECT_FALSE(has_finding(views.findings_for(kMember), "no-permission"));
+    // Root and the member of the group see the same report, but root needs no sudo.
+    const auto fixes_with_sudo = [this](const Caller& caller) {
+        return std::ranges::count_if(views.findings_for(caller), [](const Finding& finding) {
+            return finding.fix.value_or("").find("sudo ") != std::string::npos;
+        });
+    };
+    EXPECT_GT(fixes_with_sudo(kMember), 0);
+    EXPECT_EQ(fixes_with_sudo(kRootCaller), 0);
+}
+
+TEST_F(ReportViewsTest, AreMadeAgainForANewReport) {
+    const auto before = views.report_for(kAnna).report->generation;
+    machine.engine->reload();
+    EXPECT_EQ(views.report_for(kAnna).report->generation, machine.engine->report().generation);
+    EXPECT_GT(machine.engine->report().generation, before);
 }
 
 }  // namespace call_server_test
