@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "base/value.h"
+#include "support/memory_files.h"
 #include "support/served_machine.h"
 
 namespace gpuprobe {
@@ -192,6 +194,244 @@ TEST_F(ReportViewsTest, AreMadeAgainForANewReport) {
     machine.engine->reload();
     EXPECT_EQ(views.report_for(kAnna).report->generation, machine.engine->report().generation);
     EXPECT_GT(machine.engine->report().generation, before);
+}
+
+// CallServer --------------------------------------------------------------------------------------
+
+class CallServerTest : public ::testing::Test {
+protected:
+    /// A call by a caller, with what was heard of it.
+    struct Call {
+        std::shared_ptr<ServedCall> served = std::make_shared<ServedCall>();
+        std::vector<MethodAnswer> answers = {};
+        std::string key = {};  ///< of the last answer
+        bool is_wanted = true;
+    };
+
+    /// A call that was not served yet. `parameters` is JSON, and the question is the method with
+    /// the parameters.
+    std::unique_ptr<Call> call_of(const std::string& method,
+                                  const std::string& parameters,
+                                  const Caller& caller) {
+        auto call = std::make_unique<Call>();
+        auto& served = *call->served;
+        served.call = {.method = "org.gpuprobe." + method,
+                       .parameters = parse_json(parameters, kib(4)).value(),
+                       .uid = caller.uid,
+                       .groups = caller.groups};
+        served.question = method + parameters;
+        served.is_wanted = [heard = call.get()] { return heard->is_wanted; };
+        served.heard = [heard = call.get()](const MethodAnswer& answer, const std::string& key) {
+            heard->answers.push_back(answer);
+            heard->key = key;
+        };
+        return call;
+    }
+    std::unique_ptr<Call> serve(const std::string& method,
+                                const std::string& parameters,
+                                const Caller& caller) {
+        auto call = call_of(method, parameters, caller);
+        server->serve(call->served);
+        return call;
+    }
+    /// Serves a call and keeps its answer, as an interface does.
+    void serve_and_keep(const std::string& method, const Caller& caller) {
+        const auto call = serve(method, "{}", caller);
+        ASSERT_EQ(call->answers.size(), 1U) << method;
+        ASSERT_NE(call->key, "") << method;
+        server->keep(call->key, text_of(call->answers[0].document), 1);
+    }
+    bool knows(const std::string& method, const Caller& caller) {
+        const auto access = server->views().report_for(caller).access;
+        return server->known(access, caller, method + "{}") != nullptr;
+    }
+
+    CallServerTest() {
+        own_files.write(
+            "/etc/passwd",
+            "anna:x:1000:1000::/home/anna:/bin/sh\nbert:x:1001:1001::/home/bert:/bin/sh\n");
+    }
+
+    support::MemoryFiles own_files = {};
+    SystemClock clock = {};
+    HandLoop loop = {};
+    Admission admission{own_files, clock};  // outlives the engine, whose callbacks hold claims
+    ServedMachine machine{loop};
+    std::unique_ptr<CallServer> server =
+        std::make_unique<CallServer>(loop, *machine.engine, *machine.files, admission);
+};
+
+TEST_F(CallServerTest, AnswersByWhatTheCallerMayOpen) {
+    const auto backend_for = [this](const Caller& caller) {
+        const auto call = serve("Select", R"({"application":"default"})", caller);
+        EXPECT_EQ(call->answers.size(), 1U);
+        EXPECT_EQ(call->answers.at(0).error, "");
+        return parse_json(call->answers.at(0).document, mib(1)).value().at("backend");
+    };
+    EXPECT_EQ(backend_for(kMember), Value{"cuda"});
+    EXPECT_EQ(backend_for(kAnna), Value{"cpu"});
+}
+
+TEST_F(CallServerTest, SharesAnswersBetweenCallersWhoMayOpenTheSameNodes) {
+    EXPECT_FALSE(knows("Describe", kAnna));
+    serve_and_keep("Describe", kAnna);
+    EXPECT_TRUE(knows("Describe", kAnna));
+    EXPECT_TRUE(knows("Describe", kBert));
+    EXPECT_FALSE(knows("Describe", kMember)) << "who may open the GPU";
+    EXPECT_FALSE(knows("ListGpus", kAnna)) << "another question";
+}
+
+/// Root and members of the group may open the same nodes, but fixes for root are without sudo.
+TEST_F(CallServerTest, SharesNoAnswersOfRootWithOthers) {
+    serve_and_keep("Describe", kMember);
+    EXPECT_FALSE(knows("Describe", kRootCaller));
+    serve_and_keep("Describe", kRootCaller);
+    EXPECT_TRUE(knows("Describe", kRootCaller));
+}
+
+/// A diagnosis depends on the caller's account, and on files that may change at any time.
+TEST_F(CallServerTest, KeepsADiagnosisForItsCallerAndForASecond) {
+    serve_and_keep("Diagnose", kAnna);
+    EXPECT_TRUE(knows("Diagnose", kAnna));
+    EXPECT_FALSE(knows("Diagnose", kBert));
+    EXPECT_FALSE(knows("Diagnose", {.uid = 1000, .groups = Groups{1000, 27}})) << "a newer login";
+    loop.time += std::chrono::milliseconds{999};
+    EXPECT_TRUE(knows("Diagnose", kAnna));
+    loop.time += std::chrono::milliseconds{1};
+    EXPECT_FALSE(knows("Diagnose", kAnna));
+}
+
+TEST_F(CallServerTest, KeepsOnlyTheAnswersThatItsTableAllows) {
+    for (const char* method : {"ListOverrides", "ListQuarantine", "ListApplications"})
+        EXPECT_EQ(serve(method, "{}", kAnna)->key, "") << method;
+    EXPECT_EQ(serve("ClearOverride", R"({"application":"torch"})", kAnna)->key, "");
+    EXPECT_EQ(serve("NoSuchMethod", "{}", kAnna)->key, "");
+}
+
+/// Reported failures expire without a new report.
+TEST_F(CallServerTest, KeepsNoAnswersForAUserWithReportedFailures) {
+    serve_and_keep("Describe", kAnna);
+    const auto outcome = serve(
+        "ReportOutcome", R"({"application":"default","backend":"cuda","outcome":"failed"})", kAnna);
+    ASSERT_EQ(outcome->answers.size(), 1U);
+    ASSERT_EQ(outcome->answers[0].error, "") << outcome->answers[0].document;
+    EXPECT_EQ(serve("Describe", "{}", kAnna)->key, "");
+    EXPECT_FALSE(knows("Describe", kAnna));
+    EXPECT_TRUE(knows("Describe", kBert));
+}
+
+TEST_F(CallServerTest, ForgetsAnswersWithTheReportOrTheData) {
+    const auto age = server->refresh();
+    EXPECT_EQ(server->refresh(), age);
+    serve_and_keep("Describe", kAnna);
+    server->update();
+    EXPECT_FALSE(knows("Describe", kAnna));
+    serve_and_keep("Describe", kAnna);
+    machine.engine->reload();
+    EXPECT_NE(server->refresh(), age);
+    EXPECT_FALSE(knows("Describe", kAnna));
+}
+
+TEST_F(CallServerTest, AsksForPermissionBeforeACallRuns) {
+    const auto call = call_of("SetOverride", R"({"application":"torch","rule":{}})", kAnna);
+    std::vector<Action> asked;
+    std::function<void(const Status&)> decide;
+    call->served->ask = [&](const std::vector<Action>& needs,
+                            std::function<void(const Status&)> done) {
+        asked = needs;
+        decide = std::move(done);
+    };
+    server->serve(call->served);
+    EXPECT_EQ(asked, std::vector{Action::SetOverride});
+    EXPECT_TRUE(call->answers.empty());
+    decide(Error{ErrorCode::NotAuthorized, "no"});
+    ASSERT_EQ(call->answers.size(), 1U);
+    EXPECT_EQ(call->answers[0].error, "org.gpuprobe.NotAuthorized");
+    EXPECT_EQ(call->answers[0].message, "no");
+    EXPECT_EQ(call->key, "");
+}
+
+TEST_F(CallServerTest, RunsACallThatIsPermitted) {
+    const auto call = call_of("GetIdentifiers", R"({"gpu":"pci:0000:00:06.0"})", kAnna);
+    call->served->ask = [](const std::vector<Action>& needs,
+                           const std::function<void(const Status&)>& done) {
+        EXPECT_EQ(needs, std::vector{Action::GetIdentifiers});
+        done(Done{});
+    };
+    server->serve(call->served);
+    ASSERT_EQ(call->answers.size(), 1U);
+    EXPECT_NE(call->answers[0].document.find("nvidia_uuid"), std::string::npos);
+}
+
+TEST_F(CallServerTest, AsksForNoPermissionThatACallDoesNotNeed) {
+    const auto ask = [](const std::vector<Action>&, const std::function<void(const Status&)>&) {
+        ADD_FAILURE() << "permission was asked for";
+    };
+    for (const auto& [method, parameters] :
+         {std::pair{"Select", "{}"},
+          std::pair{"GetIdentifiers", R"({"gpu":"pci:0000:00:06.0"})"}}) {
+        const auto call = call_of(method, parameters, kMember);
+        call->served->ask = ask;
+        server->serve(call->served);
+        EXPECT_EQ(call->answers.size(), 1U) << method;
+    }
+}
+
+TEST_F(CallServerTest, LetsATrustedCallerDoEverything) {
+    const auto call =
+        serve("SetOverride", R"({"application":"torch","rule":{"strict":true}})", kAnna);
+    ASSERT_EQ(call->answers.size(), 1U);
+    EXPECT_EQ(call->answers[0].error, "") << call->answers[0].document;
+}
+
+TEST_F(CallServerTest, DoesNotAnswerACallerWhoHasLeft) {
+    const auto call = call_of("Select", "{}", kAnna);
+    call->is_wanted = false;
+    server->serve(call->served);
+    EXPECT_TRUE(call->answers.empty());
+}
+
+TEST_F(CallServerTest, LimitsTheProbesThatOneUserWaitsFor) {
+    std::vector<std::unique_ptr<Call>> waiting;
+    for (int i = 0; i < 8; ++i)
+        waiting.push_back(serve("Probe", "{}", kAnna));
+    const auto refused = serve("Probe", "{}", kAnna);
+    ASSERT_EQ(refused->answers.size(), 1U);
+    EXPECT_EQ(refused->answers[0].error, "org.gpuprobe.TooManyRequests");
+    EXPECT_EQ(refused->answers[0].message, kTooManyProbes);
+    loop.run();
+    for (const auto& call : waiting) {
+        ASSERT_EQ(call->answers.size(), 1U);
+        EXPECT_EQ(call->answers[0].error, "");
+    }
+    // The claims end with the answers.
+    const auto next = serve("Probe", "{}", kAnna);
+    EXPECT_TRUE(next->answers.empty());
+}
+
+TEST_F(CallServerTest, LimitsExpensiveCallsPerMinute) {
+    for (unsigned i = 0; i < CallRate::kCalls; ++i)
+        EXPECT_EQ(serve("ClearOverride", R"({"application":"torch"})", kAnna)->answers.at(0).error,
+                  "");
+    const auto refused = serve("ClearOverride", R"({"application":"torch"})", kAnna);
+    EXPECT_EQ(refused->answers.at(0).error, "org.gpuprobe.TooManyRequests");
+    EXPECT_EQ(serve("Select", "{}", kAnna)->answers.at(0).error, "");
+}
+
+TEST_F(CallServerTest, RunsNothingAfterItsEnd) {
+    const auto call =
+        call_of("SetOverride", R"({"application":"torch","rule":{"strict":true}})", kAnna);
+    std::function<void(const Status&)> decide;
+    call->served->ask = [&](const std::vector<Action>&, std::function<void(const Status&)> done) {
+        decide = std::move(done);
+    };
+    server->serve(call->served);
+    const auto probe = serve("Probe", "{}", kBert);
+    server.reset();
+    decide(Done{});
+    loop.run();
+    EXPECT_TRUE(call->answers.empty());
+    EXPECT_TRUE(machine.engine->overrides().empty());
 }
 
 }  // namespace call_server_test
