@@ -47,5 +47,53 @@ TEST(Terms, AreNotTestedOnWhatIsNotThere) {
     EXPECT_EQ(answer.error().code, ErrorCode::UnknownDevice);
 }
 
+TEST(ProbeAnswer, HoldsTheProbesOfTheStageAndTheApis) {
+    Report report{.generation = 3};
+    report.probes = {{.api = "vulkan", .stage = "query"},
+                     {.api = "opencl", .stage = "query"},
+                     {.api = "opencl", .stage = "verify", .device = "index:0"}};
+    const auto count = [&report](const std::vector<std::string>& apis,
+                                 const char* stage = "query") {
+        return probe_answer_of(report, stage, apis).probes.size();
+    };
+    EXPECT_EQ(count({}), 2U);
+    EXPECT_EQ(count({"opencl"}), 1U);
+    EXPECT_EQ(count({"cuda"}), 0U);
+    EXPECT_EQ(count({}, "verify"), 1U);
+    EXPECT_EQ(count({"vulkan"}, "verify"), 0U);
+    EXPECT_EQ(probe_answer_of(report, "query", {}).generation, 3U);
+}
+
+Decision decision_for(const char* application) {
+    return {.application = application,
+            .summary = "requested=auto detected=[] selected=none",
+            .candidates = {{.backend = "cuda",
+                            .verdict = Verdict::Rejected,
+                            .reasons = {because("vendor-mismatch", {{"needs", "nvidia"}})}},
+                           {.backend = "rocm",
+                            .gpu = "pci:a",
+                            .verdict = Verdict::Rejected,
+                            .reasons = {because("no-permission", {{"node", "/dev/kfd"}})}}}};
+}
+
+TEST(NoMatch, NamesTheCandidateThatIsClosest) {
+    const auto no_match = no_match_of(decision_for("whisper"));
+    EXPECT_EQ(no_match.failure.message,
+              "nothing on this machine satisfies 'whisper'; the closest is rocm on pci:a: no "
+              "permission to open /dev/kfd");
+    EXPECT_EQ(no_match.failure.name, "org.gpuprobe.GpuProbe1.Error.NoMatch");
+    EXPECT_EQ(no_match.failure.candidates.size(), 2U);
+    EXPECT_EQ(no_match.decision, "requested=auto detected=[] selected=none");
+}
+
+TEST(NoMatch, IsOneShortLine) {
+    auto decision = decision_for("whisper\n\x1b[2J");
+    decision.application += std::string(10'000, 'x');
+    decision.candidates.clear();
+    const auto message = no_match_of(decision).failure.message;
+    EXPECT_LE(message.size(), 256U);
+    EXPECT_EQ(message.find_first_of("\n\x1b"), std::string::npos);
+}
+
 }  // namespace documents_test
 }  // namespace gpuprobe

@@ -68,14 +68,5 @@ TEST(ProbeCall, NeedsLeaveForWhatOthersFeel) {
               (std::vector{Action::AllowWake, Action::MeasureInUse}));
 }
 
-TEST(NeedsOfMethods, AreTheTables) {
-    EXPECT_EQ(needs_of("SetOverride"), std::vector{Action::SetOverride});
-    EXPECT_EQ(needs_of("ClearOverride"), std::vector{Action::SetOverride});
-    EXPECT_EQ(needs_of("ClearQuarantine"), std::vector{Action::ClearQuarantine});
-    EXPECT_EQ(needs_of("ReportOutcome"), std::vector<Action>{});
-    EXPECT_EQ(needs_of("Probe"), std::nullopt) << "which depends on what is asked for";
-    EXPECT_EQ(needs_of("SetOverrides"), std::nullopt);
-}
-
 }  // namespace probe_call_test
 }  // namespace gpuprobe
