@@ -21,7 +21,6 @@ NAME = "org.gpuprobe.GpuProbe1"
 ROOT = "/org/gpuprobe/GpuProbe1"
 MANAGER = NAME + ".Manager"
 GPU = NAME + ".Gpu"
-JOB = NAME + ".Job"
 LOG_CONTROL = "org.freedesktop.LogControl1"
 PROPERTIES = "org.freedesktop.DBus.Properties"
 
@@ -249,16 +248,20 @@ class BusCase(unittest.TestCase):
         self.call(ROOT, "org.freedesktop.DBus.Peer", "Ping")
         self.assertIsNone(self.daemon.poll(), "the daemon has ended")
 
-    def signals(self, interface, member):
+    def signals(self, interface, member, connection=None):
         """A list that grows with each such signal: (path, arguments)."""
         seen = []
-        self.connection.signal_subscribe(
+        (connection or self.connection).signal_subscribe(
             NAME, interface, member, None, None, Gio.DBusSignalFlags.NONE,
             lambda _bus, _from, path, _interface, _member, arguments: seen.append((path, arguments.unpack())),
         )
         # The subscription is in place once the bus has answered something that came after it.
-        self.call(ROOT, "org.freedesktop.DBus.Peer", "Ping")
+        self.ping(connection)
         return seen
+
+    def ping(self, connection=None):
+        """Returns when the daemon has read all earlier calls of this connection."""
+        self.call_raw(ROOT, "org.freedesktop.DBus.Peer", "Ping", None, connection)
 
     def wait_until(self, done, what):
         """Runs the main loop until `done`."""

@@ -5,7 +5,7 @@ import json
 import os
 import xml.etree.ElementTree as ElementTree
 
-from bus_case import GPU, JOB, LOG_CONTROL, MANAGER, NAME, PROPERTIES, ROOT, SOURCE, BusCase
+from bus_case import GPU, LOG_CONTROL, MANAGER, NAME, PROPERTIES, ROOT, SOURCE, BusCase
 from gi.repository import Gio, GLib
 
 ADDRESS = "0000:03:00.0"
@@ -231,10 +231,6 @@ class Interface(BusCase):
         put("LogTarget", "null")
         self.assertEqual(self.property(path, LOG_CONTROL, "LogTarget"), "null")
         self.assert_refused("org.freedesktop.DBus.Error.InvalidArgs", put, "LogLevel", "loud")
-
-    def test_a_job_is_not_there_when_nothing_runs(self):
-        objects = self.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
-        self.assertFalse([path for path, found in objects.items() if JOB in found])
 
 
 class Partitions(BusCase):

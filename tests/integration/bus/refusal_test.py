@@ -4,7 +4,7 @@
 import os
 import subprocess
 
-from bus_case import DEADLINE, GPU, JOB, MANAGER, NAME, PROPERTIES, ROOT, BusCase, Failure
+from bus_case import DEADLINE, GPU, MANAGER, NAME, PROPERTIES, ROOT, BusCase, Failure
 from gi.repository import Gio, GLib
 
 ERROR = NAME + ".Error."
@@ -79,10 +79,13 @@ class Refusals(BusCase):
 
     def test_options_may_be_unknown_but_not_of_a_wrong_type(self):
         self.probe(options={"colour": GLib.Variant("(ss)", ("a", "b"))})
-        for key, value in (("allow-wake", GLib.Variant("s", "yes")), ("stage", GLib.Variant("u", 1)),
-                           ("stage", GLib.Variant("s", "burn")), ("allow-wake", nested(30))):
+        for key, value, problem in (("allow-wake", GLib.Variant("s", "yes"), "expected boolean, found string"),
+                                    ("stage", GLib.Variant("u", 1), "stage: expected string, found integer"),
+                                    ("stage", GLib.Variant("s", "burn"), "burn"),
+                                    ("allow-wake", nested(30), "allow-wake: nested too deeply")):
             with self.subTest(key):
-                self.assert_refused(ERROR + "InvalidRequest", self.probe, [], [], {key: value})
+                message = self.assert_refused(ERROR + "InvalidRequest", self.probe, [], [], {key: value})
+                self.assertIn(problem, message)
         self.manager("ListGpus", GLib.Variant("(a{sv})", ({"colour": GLib.Variant("s", "red")},)))
         self.assert_same_daemon()
 
@@ -123,7 +126,7 @@ class Refusals(BusCase):
         self.assert_same_daemon()
 
 
-class Jobs(BusCase):
+class Probes(BusCase):
     """Probes of a live machine, by a worker that never answers."""
 
     def setUp(self):
@@ -136,6 +139,7 @@ class Jobs(BusCase):
         self.errors = []
 
     def probe(self, connection=None):
+        """Calls Probe; `errors` gets the name of its error, or None."""
         def done(bus, result):
             try:
                 bus.call_finish(result)
@@ -146,55 +150,42 @@ class Jobs(BusCase):
         (connection or self.connection).call(
             NAME, ROOT, MANAGER, "Probe", GLib.Variant("(aoasa{sv})", ([], [], {})), None,
             Gio.DBusCallFlags.NONE, DEADLINE * 1000, None, done)
-
-    def jobs(self):
-        objects = self.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
-        return {path: found[JOB] for path, found in objects.items() if JOB in found}
+        self.ping(connection)
 
     def test_apis_that_are_unknown_are_refused(self):
         self.assert_refused(ERROR + "InvalidRequest", self.manager, "Probe",
                             GLib.Variant("(aoasa{sv})", ([], ["vulcan"], {})))
-        self.assertEqual(self.jobs(), {})
 
-    def test_a_job_shows_itself_and_can_be_cancelled(self):
-        completed = self.signals(JOB, "Completed")
+    def test_a_probe_shows_in_the_state(self):
         self.probe()
-        self.wait_until(self.jobs, "a job")
-        (path, facts), = self.jobs().items()
-        self.assertEqual(facts["Operation"], "probe")
-        self.assertEqual(facts["StartedByUid"], os.geteuid())
         self.assertEqual(self.property(ROOT, MANAGER, "State"), "probing")
-        self.call(path, JOB, "Cancel")
-        self.wait_until(lambda: self.errors and completed, "the end of the job")
-        self.assertEqual(self.errors, [ERROR + "Cancelled"])
-        self.assertEqual(completed, [(path, (False, ERROR + "Cancelled"))])
-        self.assertEqual(self.jobs(), {})
-        self.assert_same_daemon()
+        objects = self.call(ROOT, "org.freedesktop.DBus.ObjectManager", "GetManagedObjects")
+        self.assertEqual([path for path, found in objects.items() if GPU not in found], [], "a probe is no object")
+        self.assertEqual(self.errors, [])
 
     def test_a_caller_that_leaves_costs_nothing(self):
         other = self.bus.connect()
         self.probe(other)
-        self.wait_until(self.jobs, "a job")
         other.close_sync(None)
-        (path, _), = self.jobs().items()
-        self.call(path, JOB, "Cancel")
-        self.assertEqual(self.jobs(), {})
+        self.probe()
+        self.select()
         self.assert_same_daemon()
+        self.assertEqual(self.terminate()[0], 0)
+        self.wait_until(lambda: len(self.errors) == 2, "the end of both calls")
 
     def test_one_user_waits_for_a_bounded_number(self):
         for _ in range(9):
             self.probe()
         self.wait_until(lambda: self.errors, "a refusal")
+        self.ping()
         self.assertEqual(self.errors, [ERROR + "TooManyRequests"])
-        self.assertEqual(len(self.jobs()), 8)
 
-    def test_the_end_of_the_daemon_ends_jobs_and_workers(self):
+    def test_the_end_of_the_daemon_ends_probes_and_workers(self):
         self.probe()
-        self.wait_until(self.jobs, "a job")
         code, seconds = self.terminate()
         self.assertEqual(code, 0)
         self.assertLess(seconds, 5)
         self.wait_until(lambda: self.errors, "an answer")
-        self.assertNotEqual(self.errors, [None])
+        self.assertEqual(self.errors, [ERROR + "Cancelled"])
         workers = subprocess.run(["pgrep", "-f", self.folder], stdout=subprocess.PIPE, check=False)
         self.assertNotIn(b"sleep", workers.stdout)

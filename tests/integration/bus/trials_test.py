@@ -3,7 +3,7 @@
 import pathlib
 
 import told_worker as told
-from bus_case import GPU, JOB, MANAGER, ROOT, BusCase
+from bus_case import GPU, MANAGER, ROOT, BusCase
 from gi.repository import GLib
 
 PATH = ROOT + "/gpu/pci_0000_c1_00_0"
@@ -46,11 +46,26 @@ class Trials(BusCase):
         self.assertEqual(self.cuda()["Measurement"]["MemoryRead"], 4_000_000_000_000)
         self.assertGreater(self.cuda()["Score"], 0)
 
-    def test_a_job_shows_progress(self):
+    def test_its_caller_and_nobody_else_gets_the_progress(self):
         self.serve(FAST)
-        changes = self.signals("org.freedesktop.DBus.Properties", "PropertiesChanged")
+        other = self.bus.connect()
+        received, of_others = self.signals(MANAGER, "Progress"), self.signals(MANAGER, "Progress", other)
         self.probe(stage="verify")
-        self.wait_until(lambda: [change for change in changes if change[1][0] == JOB], "progress was told")
+        self.wait_until(lambda: len(received) == 2, "the progress of two targets")
+        self.assertEqual(received, [(ROOT, ("Probe", 0.5)), (ROOT, ("Probe", 1.0))])
+        self.ping(other)  # what the bus has for it comes before the answer
+        while GLib.MainContext.default().iteration(False):
+            pass
+        self.assertEqual(of_others, [])
+
+    def test_a_probe_that_is_refused_has_no_progress(self):
+        self.serve(FAST)
+        received = self.signals(MANAGER, "Progress")
+        self.assert_refused(ERROR + "InvalidRequest", lambda: self.probe(stage="burn"))
+        self.ping()
+        while GLib.MainContext.default().iteration(False):
+            pass
+        self.assertEqual(received, [])
 
     def test_what_computes_wrong_is_not_usable(self):
         self.serve({**FAST, "cuda verify": told.verified(wrong=9)})
@@ -81,9 +96,10 @@ class Trials(BusCase):
 
     def test_what_is_no_stage_is_refused(self):
         self.serve(FAST)
-        self.assert_refused(ERROR + "InvalidRequest", lambda: self.probe(stage="burn"))
-        self.assert_refused(ERROR + "InvalidRequest", lambda: self.probe(stage=True))
-        self.assert_refused(ERROR + "InvalidRequest", lambda: self.probe(force="yes"))
+        for option, value, problem in (("stage", "burn", "burn"), ("stage", True, "stage: expected string, found boolean"),
+                                       ("force", "yes", "force: expected boolean, found string")):
+            message = self.assert_refused(ERROR + "InvalidRequest", lambda given={option: value}: self.probe(**given))
+            self.assertIn(problem, message)
 
     def test_the_daemon_verifies_by_itself_when_told_to(self):
         self.serve(FAST, "--verify")
