@@ -59,6 +59,10 @@ class Callers(BusCase):
                 cuda = next(entry for entry in decision["candidates"] if entry["backend"] == "cuda")
                 self.assertEqual((cuda["verdict"], cuda["reasons"][0]), (
                     "rejected", {"code": "no-permission",
+                                 "text": "no permission to open /dev/nvidia0, which belongs to the group gpuprobe-render",
+                                 "fix": 'join its group, then log in again: sudo usermod -aG gpuprobe-render "$USER"',
+                                 "commands": ['sudo usermod -aG gpuprobe-render "$USER"'],
+                                 "subject": {"gpu": "pci:0000:00:06.0", "api": "cuda", "path": "/dev/nvidia0"},
                                  "detail": {"node": "/dev/nvidia0", "group": "gpuprobe-render", "mode": "0660"}}))
         self.assertEqual(self.selected(groups=[RENDER])["backend"], "cuda", "one answer is not another's")
 

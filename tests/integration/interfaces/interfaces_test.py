@@ -7,8 +7,7 @@ of each kind on three. Prints a table of interfaces. The bytes are equal but whe
 
 - the Node package's answer is compared as JSON, since JavaScript writes 1 for 1.0 and sorts keys that look like numbers;
 - on D-Bus a record is a dictionary, without an order and without what is unknown; a GPU is an object path, and "/" for one that
-  is made up; reasons have words besides; and what satisfies nothing is an answer, with a generation. There the socket's document
-  is put into that form;
+  is made up; and what satisfies nothing is an answer, with a generation. There the socket's document is put into that form;
 - an error of Varlink itself has its name beside the document on the socket, and in it everywhere else;
 - generation, created_usec and free_at_usec are of the moment: a process of its own counts them anew.
 """
@@ -89,12 +88,14 @@ def path_of(gpu, paths):
     return paths[whole] + (f"/{re.sub('[^A-Za-z0-9]', '_', unit)}" if unit else "") if whole in paths else "/"
 
 
-def as_reason(reason):
-    return {"Code": reason["code"], **({"Detail": as_data(reason["detail"])} if reason["detail"] else {})}
+def as_reason(reason, path_of_gpu):
+    words = {key: value for key, value in reason.items() if key != "detail"}
+    words["subject"] = as_dictionary(reason["subject"], path_of_gpu)
+    return as_dictionary(words, path_of_gpu) | ({"Detail": as_data(reason["detail"])} if reason["detail"] else {})
 
 
 def as_data(value):
-    """What is passed on as it is: D-Bus has no null, an empty list stands for it (src/wire/dictionary.h)."""
+    """What is passed on as it is: D-Bus has no null, an empty list stands for it (src/wire/bus_message.h)."""
     if isinstance(value, dict):
         return {key: as_data(each) for key, each in value.items()}
     return [as_data(each) for each in value] if isinstance(value, list) else [] if value is None else value
@@ -108,22 +109,13 @@ def as_dictionary(record, path_of_gpu):
         if key in ("gpu", "gpus"):
             value = path_of_gpu(value) if key == "gpu" else [path_of_gpu(each) for each in value]
         elif key in ("reasons", "warnings"):
-            value = [as_reason(each) for each in value]
+            value = [as_reason(each, path_of_gpu) for each in value]
         elif key == "candidates":
             value = [as_dictionary(each, path_of_gpu) for each in value]
         elif key not in MAPS:
             value = as_data(value)
         found[camel(key)] = value
     return found
-
-
-def without_words(value):
-    """Reasons without what they say to people."""
-    if isinstance(value, list):
-        return [without_words(each) for each in value]
-    if isinstance(value, dict):
-        return {key: without_words(each) for key, each in value.items() if not ("Code" in value and key in ("Text", "Fix"))}
-    return value
 
 
 def variant(value):
@@ -170,7 +162,7 @@ class BusInterface:
         """A document where the bus gives one, a dictionary, or the message of an error."""
         try:
             if method in ("Select", "Recommend"):
-                return without_words(self.dictionary(method, parameters))
+                return self.dictionary(method, parameters)
             return self.plan(parameters) if method == "Plan" else self.call(method)
         except GLib.Error as problem:
             if method == "Describe" and (Gio.DBusError.get_remote_error(problem) or "").endswith(".TooLarge"):
