@@ -101,6 +101,21 @@ class RecommendOnTheBus(BusCase):
         answer = self.explain("p", text, {"only": GLib.Variant("as", ["v7"])})
         self.assertEqual((answer["Variant"], len(answer["Candidates"])), ("v7", 512))
 
+    def test_reasons_of_many_variants_lose_their_details(self):
+        variant = {"requires": {"host": {"glibc_min": "99", "kernel_min": "99", "cpu_features": ["none-such"]}}}
+
+        def reasons(count):
+            text = json.dumps({"schema": "gpuprobe.variants/1", "name": "p", "platforms": {
+                "linux-x86_64": {"variants": {f"v{i}": variant for i in range(count)}}}})
+            candidates = self.explain("p", text)["Candidates"]
+            return [reason for candidate in candidates for reason in candidate["Reasons"]]
+
+        few, many = reasons(341), reasons(342)  # 1,024 reasons have details
+        self.assertEqual((len(few), len(many)), (1023, 1026))
+        self.assertTrue(all(reason["Detail"] for reason in few))
+        self.assertFalse(any(reason.get("Detail") for reason in many))
+        self.assertEqual({reason["Text"] for reason in many}, {reason["Text"] for reason in few})
+
     def test_a_reported_failure_changes_the_answer(self):
         first = self.recommend("torch")["Variant"]
         outcome = {"application": GLib.Variant("s", "torch"), "variant": GLib.Variant("s", first),
