@@ -26,7 +26,7 @@ GOOD = [
     ("ListApplications", "", []),
 ]
 # Would change what others are answered, or end what they wait for.
-LEFT_OUT = {"SetOverride", "ClearOverride", "ReportOutcome", "Cancel", "ClearQuarantine", "Set"}
+LEFT_OUT = {"SetOverride", "ClearOverride", "ReportOutcome", "ClearQuarantine", "Set"}
 
 
 def steady(value):

@@ -10,7 +10,7 @@ KEYS = ["built", "only", "prefer", "deny", "backend", "gpus", "strict", "min-mem
         "api", "driver", "outcome", "application", "application", "choice", "gpu", "detail", "variants", "colour",
         "require-verified", ""]
 PATHS = ["/", "/org/gpuprobe/GpuProbe1", "/org/gpuprobe/GpuProbe1/gpu/pci_0000_00_06_0", "/a" * 100,
-         "/org/gpuprobe/GpuProbe1/job/1", "/org/freedesktop/LogControl1"]
+         "/org/gpuprobe/GpuProbe1/gpu/none", "/org/freedesktop/LogControl1"]
 KINDS = ["s", "b", "t", "x", "d", "as", "ao", "a{sv}", "av", "v", "(ss)", "ay", "aa{sv}", "a{ss}", "g", "y", "n", "q", "u"]
 # What the specification forbids: the bus ends the connection of who sends it, or we do.
 BAD_TEXTS = [b"\xff\xfe", b"a\0b", b"\xed\xa0\x80", b"\xf8\x88\x80\x80\x80", b"\xc0\x80"]

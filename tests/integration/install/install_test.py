@@ -30,7 +30,6 @@ EXPECTED = [
     "share/dbus-1/system-services/org.gpuprobe.GpuProbe1.service",
     "share/dbus-1/interfaces/org.gpuprobe.GpuProbe1.Manager.xml",
     "share/dbus-1/interfaces/org.gpuprobe.GpuProbe1.Gpu.xml",
-    "share/dbus-1/interfaces/org.gpuprobe.GpuProbe1.Job.xml",
     "share/polkit-1/actions/org.gpuprobe.policy",
     "share/gpuprobe/schema/report.schema.json",
     "share/gpuprobe/schema/application.schema.json",
