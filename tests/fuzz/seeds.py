@@ -100,7 +100,7 @@ def build():
             yield name, content
 
 
-def dictionary():
+def data():
     yield from files("tests/data/cli/*.decision.json")
     for name in ("expected.json",):
         for path in sorted(MACHINES.glob(f"nvidia-h200-1/{name}")):
@@ -169,7 +169,7 @@ SEEDS = {
     "json": lambda: [*files("tests/data/golden/report-*.json"), *files("data/knowledge/causes/*.json")],
     "bundle": bundles,
     "build": build, "capture": capture, "cache": cache, "frames": frames, "rules": rules, "replies": replies,
-    "sysfs": linker_cache, "dictionary": dictionary,
+    "sysfs": linker_cache, "bus_message": data,
     "gguf": lambda: files("tests/data/models/*.gguf"),
     "manifest": lambda: [*files("data/knowledge/applications/*.json"), *files("tests/data/variants/manifests/*.json")],
     "profile": profiles,

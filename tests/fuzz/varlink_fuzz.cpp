@@ -41,7 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             continue;
         if (!call->parameters.is_object())
             std::abort();
-        (void)traits_of({.method = call->method, .parameters = call->parameters});
+        (void)traits_of({.method = call->method, .parameters = call->parameters}, Report{});
         (void)with_table_keys(call->parameters, select_keys());
     }
     return 0;
