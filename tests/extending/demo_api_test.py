@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """docs/extending.md: an API that only this test has is built, asked, selected and exported; so is a predicate on what it tells,
-with the reason where that fails, and an export."""
+with the reason where that fails, an export, and a method."""
 import json
 import os
 import pathlib
@@ -51,7 +51,31 @@ EXPORT = (
     ("src/export/formats.cpp", '    {.name = "ray-labels",',
      '    {.name = "demo", .summary = "names of GPUs, a line each", .write = write_demo},\n'),
 )
-CHANGES = API + PREDICATE + REASON + EXPORT
+METHOD = (
+    ("src/calls/interface.h", "/// Identifiers by their names:",
+     "/// How many lanes a GPU has; null if that is not known.\n"
+     "struct LaneCount {\n    std::optional<std::uint64_t> lanes = {};\n};\nRECORD_MEMBERS(LaneCount, lanes)\n\n"),
+    ("src/calls/methods.cpp", "void get_info(const Nothing&, const Asking& ask) {",
+     "void get_lanes(const GpuParameters& in, const Asking& ask) {\n"
+     "    const ComputeView view{ask.machine.seen};\n"
+     "    const auto gpu = known_gpu(view, in.gpu);\n"
+     "    if (!gpu)\n        return ask.refuse(gpu.error());\n"
+     "    LaneCount count;\n"
+     '    if (const auto demo = (*gpu)->apis.find("demo"); demo != (*gpu)->apis.end())\n'
+     '        count.lanes = demo->second.device.at("lanes").as_unsigned();\n'
+     "    ask.send(count);\n}\n\n"),
+    ("src/calls/methods.cpp", "        method<QueryParameters, TermAnswer, query_terms>(",
+     "        method<GpuParameters, LaneCount, get_lanes>(\n"
+     '            "GetLanes", "How many lanes a GPU has.", kept,\n'
+     '            {{.member = "GetLanes", .in = "options:a{sv}", .out = "lanes:t", .is_of_gpu = true}}),\n'),
+    ("dbus/org.gpuprobe.GpuProbe1.Gpu.xml", '    <!-- As in the report: "pci:0000:00:06.0". -->',
+     "    <!-- How many lanes this GPU has; 0 if that is not known. No option is defined yet. -->\n"
+     '    <method name="GetLanes">\n'
+     '      <arg name="options" type="a{sv}" direction="in"/>\n'
+     '      <arg name="lanes" type="t" direction="out"/>\n'
+     "    </method>\n\n"),
+)
+CHANGES = API + PREDICATE + REASON + EXPORT + METHOD
 # What is new: where it is in the tree, and where it is here.
 NEW = {"src/backends/demo/demo.h": "demo.h", "src/backends/demo/demo.cpp": "demo.cpp", "src/export/demo.cpp": "export.cpp"}
 
@@ -147,7 +171,8 @@ class DemoApi(unittest.TestCase):
 
     def test_what_changes_is_what_the_page_names(self):
         sections = dict(part.split("\n", 1) for part in (SOURCE / "docs/extending.md").read_text(encoding="utf-8").split("\n## ")[1:])
-        for title, changes, files in (("An API", API, 3), ("A predicate", PREDICATE, 2), ("A reason", REASON, 2), ("An export", EXPORT, 2)):
+        for title, changes, files in (("An API", API, 3), ("A predicate", PREDICATE, 2), ("A reason", REASON, 2), ("An export", EXPORT, 2),
+                                      ("A method", METHOD, 3)):
             paths = {path for path, _, _ in changes}
             self.assertEqual(len(paths), files, title)
             self.assertEqual([path for path in paths if f"`{path}`" not in sections[title]], [], title)
@@ -201,6 +226,14 @@ class DemoApi(unittest.TestCase):
     def test_exports_it(self):
         self.assertIn('"demo": {', self.ask("export", "json"))
         self.assertEqual(self.ask("export", "demo"), "Demo accelerated graphics\n")
+
+    def test_serves_a_method(self):
+        asked = json.dumps({"gpu": f"pci:{ADDRESS}"})
+        self.assertEqual(json.loads(self.ask("call", "GetLanes", asked)), {"lanes": 64})
+        refused = json.loads(self.ask("-j", "call", "GetLanes", '{"gpu":"pci:none"}', status=1))["error"]
+        self.assertEqual(refused["name"], "org.gpuprobe.GpuProbe1.Error.NoSuchGpu")
+        described = json.loads(self.ask("call", "org.varlink.service.GetInterfaceDescription", '{"interface":"org.gpuprobe"}'))
+        self.assertIn("# How many lanes a GPU has.\nmethod GetLanes(gpu: string) -> (lanes: ?int)\n", described["description"])
 
     def test_shows_it(self):
         text = self.ask("show", f"pci:{ADDRESS}")
