@@ -164,6 +164,19 @@ class Interface(BusCase):
         self.assert_refused("org.gpuprobe.GpuProbe1.Error.InvalidRequest", self.select,
                             {"explain": GLib.Variant("s", "yes")})
 
+    def test_reasons_have_the_documented_form(self):
+        views = [*self.property(PATH, GPU, "Backends").values(), *self.property(PATH, GPU, "Apis").values(),
+                 *self.explain({"strict": GLib.Variant("b", True)})["Candidates"]]
+        reasons = [reason for view in views for reason in view["Reasons"]]
+        self.assertIn("strict", [reason["Code"] for reason in reasons])
+        for reason in reasons:
+            with self.subTest(reason["Code"]):
+                self.assertLessEqual({*reason}, {"Code", "Text", "Fix", "Commands", "Subject", "Detail"})
+                self.assertEqual([command for command in reason["Commands"] if command not in reason["Fix"]], [])
+                self.assertLessEqual({*reason["Subject"]}, {"Gpu", "Api", "Path"})
+                self.assertEqual(reason["Subject"].get("Gpu", PATH), PATH)
+                self.assertNotEqual(reason.get("Detail"), {}, "left out when there are none")
+
     def test_each_question_gets_its_own_answer_each_time(self):
         questions = [{}, {"deny": GLib.Variant("as", ["vulkan"])}, {"backend": GLib.Variant("s", "cpu")},
                      {"only": GLib.Variant("as", ["cpu"])}, {"include-rejected": GLib.Variant("b", False)}]

@@ -447,6 +447,10 @@ TEST(MessageWriter, WritesTheWordsOfReasons) {
     EXPECT_EQ(types_in(message_of(worded)).at("Commands"), "as");
 }
 
+TEST(MessageWriter, LeavesOutADetailWithoutFacts) {
+    EXPECT_EQ(json_line(contents_of(message_of(Reason{.code = "strict"}))), R"({"Code":"strict"})");
+}
+
 TEST(MessageWriter, WritesKeysInTheStyleOfDBus) {
     // The keys of a map of texts are changed if it is an argument itself, as identifiers are.
     using Texts = std::map<std::string, std::string>;
