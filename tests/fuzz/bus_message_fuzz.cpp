@@ -36,13 +36,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!value)
         return 0;
     for (const char* signature : {"v", "a{sv}"}) {
+        const TypeTable types;
+        const bus::MessageWriter::PathOf no_paths;
+        bus::MessageBody body;
+        bus::MessageWriter{body, types, no_paths}.append(signature, *value, {});
         sd_bus_message* created = nullptr;
         if (sd_bus_message_new_signal(connection(), &created, "/", "org.example.Fuzz", "Data") < 0)
             std::abort();
         const std::shared_ptr<sd_bus_message> message{created, sd_bus_message_unref};
-        const TypeTable types;
-        const bus::MessageWriter::PathOf no_paths;
-        bus::MessageWriter{created, types, no_paths}.append(signature, *value, {});
+        body.append_to(created);
         if (sd_bus_message_seal(created, 1, 0) < 0 || sd_bus_message_rewind(created, 1) < 0)
             std::abort();
         (void)bus::read_argument(created);

@@ -31,7 +31,7 @@ std::string method_called(std::string_view name, bool is_of_gpu) {
 TEST(BusMethodsOf, HasTheArgumentsOfEachMethod) {
     EXPECT_EQ(method_called("Plan", false), "Plan(request a{sv}, model s) -> json s");
     EXPECT_EQ(method_called("DescribeFd", false), "DescribeFd() -> json h");
-    EXPECT_EQ(method_called("ReportOutcome", false), "ReportOutcome(outcome a{sv}) -> ");
+    EXPECT_EQ(method_called("ReportOutcome", false), "ReportOutcome(report a{sv}) -> ");
     EXPECT_EQ(method_called("Probe", false),
               "Probe(gpus ao, apis as, options a{sv}) -> answer a{sv}");
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/bus_message.h"
 
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -256,24 +258,27 @@ std::string path_of(const std::string& id) {
     return "/" + id;
 }
 
-/// A message with a value in this D-Bus type.
+/// A message with a value of `type` as the D-Bus type `signature`.
+Written message_of_value(const Value& value,
+                         const MemberType& type,
+                         const TypeTable& types,
+                         const char* signature) {
+    const MessageWriter::PathOf paths = path_of;
+    MessageBody body;
+    MessageWriter{body, types, paths}.append(signature, value, type);
+    return Written{[&body](sd_bus_message* message) { body.append_to(message); }};
+}
+
 template <class T>
 Written message_of(const T& record, const char* signature = "a{sv}") {
-    return Written{[&](sd_bus_message* message) {
-        TypeTable types;
-        const auto type = types.type_of(std::type_identity<T>{});
-        const MessageWriter::PathOf paths = path_of;
-        MessageWriter{message, types, paths}.append(signature, to_value(record), type);
-    }};
+    TypeTable types;
+    const auto type = types.type_of(std::type_identity<T>{});
+    return message_of_value(to_value(record), type, types, signature);
 }
 
 /// A message with JSON as it is.
 Written message_of_json(const Value& value, const char* signature) {
-    return Written{[&](sd_bus_message* message) {
-        const TypeTable types;
-        const MessageWriter::PathOf paths = path_of;
-        MessageWriter{message, types, paths}.append(signature, value, {});
-    }};
+    return message_of_value(value, {}, {}, signature);
 }
 
 std::string next_text(sd_bus_message* message, char type) {
@@ -426,11 +431,11 @@ TEST(MessageWriter, WritesAListOfGpusAsAListOfPaths) {
     const std::vector<Gpu> gpus{{.id = "a"}, {.id = "b"}};
     EXPECT_EQ(json_line(contents_of(message_of(gpus, "ao"))), R"(["/a","/b"])");
     EXPECT_EQ(json_line(contents_of(message_of(std::string{"a"}, "o"))), R"("/a")");
-    const Written without_paths{[](sd_bus_message* message) {
-        const TypeTable types;
-        const MessageWriter::PathOf none;
-        MessageWriter{message, types, none}.append("o", Value{"a"}, {});
-    }};
+    MessageBody body;
+    const TypeTable types;
+    const MessageWriter::PathOf none;
+    MessageWriter{body, types, none}.append("o", Value{"a"}, {});
+    const Written without_paths{[&body](sd_bus_message* message) { body.append_to(message); }};
     EXPECT_EQ(json_line(contents_of(without_paths)), R"("/")");
 }
 
@@ -482,18 +487,57 @@ TEST(MessageWriter, WritesNullAsTheZeroOfATypeThatHasNone) {
     EXPECT_EQ(json_line(contents_of(message_of(std::optional<std::string>{}, "o"))), R"("/")");
 }
 
-TEST(MessageWriter, CountsTheBytes) {
-    const Written message{[](sd_bus_message* opened) {
-        const TypeTable types;
-        const MessageWriter::PathOf paths = path_of;
-        MessageWriter writer{opened, types, paths};
-        EXPECT_EQ(writer.bytes(), 0U);
-        writer.append("s", Value{std::string(1000, 'x')}, {});
-        EXPECT_GE(writer.bytes(), 1000U);
-        const auto before = writer.bytes();
-        writer.append("t", Value{1}, {});
-        EXPECT_EQ(writer.bytes(), before + sizeof(std::uint64_t));
-    }};
+// The body ----------------------------------------------------------------------------------------
+
+TEST(MessageBody, IsAppendedToAnyNumberOfMessages) {
+    TypeTable types;
+    const auto type = types.type_of(std::type_identity<Decision>{});
+    const MessageWriter::PathOf paths = path_of;
+    MessageBody body;
+    MessageWriter{body, types, paths}.append("a{sv}", to_value(some_decision()), type);
+    const auto first = contents_of(message_of(some_decision()));
+    for (int i = 0; i < 2; ++i) {
+        const Written message{[&body](sd_bus_message* opened) { body.append_to(opened); }};
+        EXPECT_EQ(contents_of(message), first);
+    }
+}
+
+TEST(MessageBody, HoldsTheSmallestAndTheLargestNumbers) {
+    MessageBody body;
+    body.add_number('b', 1);
+    body.add_number('u', std::numeric_limits<std::uint32_t>::max());
+    body.add_number('t', std::numeric_limits<std::uint64_t>::max());
+    const TypeTable types;
+    const MessageWriter::PathOf none;
+    MessageWriter writer{body, types, none};
+    writer.append("x", Value{std::numeric_limits<std::int64_t>::min()}, {});
+    writer.append("d", Value{-0.5}, {});
+    const Written message{[&body](sd_bus_message* opened) { body.append_to(opened); }};
+    for (const char* want :
+         {"true", "4294967295", "18446744073709551615", "-9223372036854775808", "-0.5"})
+        EXPECT_EQ(json_line(next_value(message.get())), want);
+}
+
+TEST(MessageBody, FailsIfItDoesNotFitIntoTheMessage) {
+    MessageBody array;
+    array.open('a', "s");
+    EXPECT_THROW(Written{[&array](sd_bus_message* message) {
+                     array.append_to(message);
+                     MessageBody other;
+                     other.add_number('t', 1);  // in an array of texts
+                     other.append_to(message);
+                 }},
+                 std::system_error);
+}
+
+TEST(MessageBody, CountsItsMemory) {
+    MessageBody body;
+    EXPECT_EQ(body.bytes(), 0U);
+    body.add_text('s', std::string(1000, 'x'));
+    const auto of_text = body.bytes();
+    EXPECT_GT(of_text, 1000U);
+    body.add_number('t', 1);
+    EXPECT_GT(body.bytes(), of_text);
 }
 
 // JSON --------------------------------------------------------------------------------------------
