@@ -131,7 +131,7 @@ class Outcomes(AdviceCase):
         code, said = self.call_as(NOBODY, "ReportOutcome", "a{sv}", "3", "application", "s", "default",
                                   "backend", "s", "cpu", "outcome", "s", "failed")
         self.assertEqual(code, 0, said)
-        self.assertIn("no backend fits", self.call_as(NOBODY, *ask)[1])
+        self.assertIn("nothing on this machine satisfies", self.call_as(NOBODY, *ask)[1])
         self.assertEqual(self.call_as(OTHER, *ask)[0], 0)
         self.assertEqual(self.select()["Backend"], "cpu")
 
