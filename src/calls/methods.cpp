@@ -44,6 +44,11 @@ struct Sender {
     static MethodAnswer named(const Error& error);
 };
 
+/// Whether root asks; unknown for a captured machine, where it does not matter who asks.
+std::optional<bool> is_root(uid_t uid, const Report& report) {
+    return report.source == ReportSource::Replay ? std::nullopt : std::optional{uid == kRoot};
+}
+
 /// A call that is being answered.
 struct Asking {
     const MethodCall& call;
@@ -65,7 +70,7 @@ struct Asking {
         const auto place = [this] {
             return ReasonPlace{.findings = &machine.findings(),
                                .host = &machine.seen.host,
-                               .is_root = call.uid == kRoot};
+                               .is_root = is_root(call.uid, machine.seen)};
         };
         if (call.wants_words)
             ReasonWriter{place}.add_to(record);
@@ -73,28 +78,36 @@ struct Asking {
     }
 };
 
-/// Adds words to the reasons of an answer that comes after the call. The caller's view of the
-/// machine is gone by then, so the fixes are the usual ones.
-class LaterWords {
+/// Sends an answer after the call, with words for its reasons. The caller's view of the machine is
+/// gone by then, so the fixes are the usual ones.
+class LaterAnswer {
 public:
-    explicit LaterWords(const Asking& ask)
-        : wants_words_{ask.call.wants_words},
-          is_root_{ask.call.uid == kRoot},
+    explicit LaterAnswer(const Asking& ask)
+        : sender_{ask.sender},
+          wants_words_{ask.call.wants_words},
+          uid_{ask.call.uid},
           engine_{&ask.machine.engine} {}
 
+    /// Exceptions end here, because the engine calls this.
     template <Described T>
-    [[nodiscard]] T explained(T record) const {
-        const auto place = [this] {
-            return ReasonPlace{.host = &engine_->report().host, .is_root = is_root_};
-        };
-        if (wants_words_)
-            ReasonWriter{place}.add_to(record);
-        return record;
+    void send(T record) const {
+        try {
+            const auto& report = engine_->report();
+            const auto place = [this, &report] {
+                return ReasonPlace{.host = &report.host, .is_root = is_root(uid_, report)};
+            };
+            if (wants_words_)
+                ReasonWriter{place}.add_to(record);
+            sender_.send(record);
+        } catch (const std::exception& problem) {
+            sender_.refuse({ErrorCode::Internal, problem.what()});
+        }
     }
 
 private:
+    Sender sender_;
     bool wants_words_;
-    bool is_root_;
+    uid_t uid_;
     const engine::Engine* engine_;
 };
 
@@ -203,10 +216,14 @@ void select_backend(const SelectParameters& in, const Asking& ask) {
         return ask.refuse(decision.error());
     if (!decision->backend && (always || !wants_candidates(request))) {
         // An error that still carries the candidates, where the interface's errors can.
-        const auto no_match = ask.explained(no_match_of(*decision));
+        auto no_match = no_match_of(*decision);
+        if (always)
+            no_match = ask.explained(std::move(no_match));
         return ask.sender.send(no_match,
                                Sender::named({ErrorCode::NoMatch, no_match.failure.message}));
     }
+    if (!always && !wants_candidates(request))
+        decision->candidates.clear();  // no words are needed for them
     // On D-Bus the member is always there: a backend "" is none.
     decision->backend = decision->backend.value_or("");
     ask.send(ask.explained(std::move(*decision)));
@@ -274,9 +291,7 @@ void plan_memory(const PlanParameters& in, const Asking& ask) {
     // `ask` refers to objects that may be gone when the memory has been read.
     const auto started =
         answer_plan(std::move(*request), ask.call.uid, ask.machine.seen, ask.machine.engine,
-                    [sender = ask.sender, words = LaterWords{ask}](const PlanAnswer& answer) {
-                        sender.send(words.explained(answer));
-                    });
+                    [later = LaterAnswer{ask}](const PlanAnswer& answer) { later.send(answer); });
     if (!started)
         ask.refuse(started.error());
 }
@@ -297,9 +312,7 @@ void get_memory(const MemoryParameters& in, const Asking& ask) {
     const auto id = in.partition ? in.gpu + "/" + *in.partition : in.gpu;
     const auto asked = ask.machine.engine.read_memory(
         id, false,
-        [sender = ask.sender, words = LaterWords{ask}](const engine::LiveMemory& memory) {
-            sender.send(words.explained(memory));
-        });
+        [later = LaterAnswer{ask}](const engine::LiveMemory& memory) { later.send(memory); });
     if (!asked)
         ask.refuse(asked.error());
 }
@@ -326,10 +339,17 @@ void probe_drivers(const ProbeParameters& in, const Asking& ask) {
     if (!meant)
         return ask.refuse(meant.error());
     const auto& request = *meant;
-    // Callers that did not ask for more get only the last answer.
-    const auto progress = [sender = ask.sender, wants_more = ask.call.wants_more](double share) {
-        if (wants_more)
-            sender.send(ProbeProgress{.progress = share}, {.continues = true});
+    // Callers that did not ask for more get only the last answer. Progress never goes back, also if
+    // more probes begin; smaller steps would wake the caller without use.
+    constexpr double kStep = 0.01;
+    const auto next = std::make_shared<double>(0);
+    const auto progress = [sender = ask.sender, wants_more = ask.call.wants_more,
+                           next](double share) {
+        share = std::clamp(share, 0.0, 1.0);
+        if (!wants_more || share < *next)
+            return;
+        *next = share + kStep;
+        sender.send(ProbeProgress{.progress = share}, {.continues = true});
     };
     const auto done = [sender = ask.sender, request, &engine = ask.machine.engine] {
         sender.send(probe_answer_of(engine.report(), request.stage, request.apis));

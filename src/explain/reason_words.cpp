@@ -8,11 +8,12 @@
 namespace gpuprobe::inline explain {
 namespace {
 
-/// The first member of the detail that is an absolute path.
+/// The first member of the detail that is an absolute path, and not a sentence about one.
 std::optional<std::string> path_in(const Value& detail) {
     if (const auto* members = detail.as_object())
         for (const auto& member : *members)
-            if (const auto* text = member.value.as_string(); text && text->starts_with('/'))
+            if (const auto* text = member.value.as_string();
+                text && text->starts_with('/') && text->find(' ') == std::string::npos)
                 return *text;
     return std::nullopt;
 }

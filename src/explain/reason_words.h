@@ -38,7 +38,8 @@ public:
         describe(visitor, record);
         if constexpr (std::same_as<T, Candidate> || std::same_as<T, VariantCandidate>)
             if (!record.why)
-                record.why = explained(record, place()).text;
+                record.why =
+                    explained(record, record.reasons.empty() ? ReasonPlace{} : place()).text;
     }
 
 private:

@@ -50,7 +50,6 @@ void must(int code) {
         throw std::system_error{-code, std::generic_category(), "a message for the bus"};
 }
 
-/// Calls that were answered are forgotten when there are so many.
 constexpr std::size_t kManyPending = 64;
 
 /// A large text makes a slow bus slower.
@@ -127,22 +126,29 @@ Result<Value> BusCalls::parameters_of(const Row& row,
                                       sd_bus_message* call,
                                       const std::string& gpu) const {
     Value parameters{Value::Object{}};
+    // Names of parameters have underscores; on D-Bus they may also have dashes.
+    const auto named = [&row](std::string_view key) -> std::optional<std::string> {
+        std::string name{key};
+        std::ranges::replace(name, '-', '_');
+        const auto known = std::ranges::find(row.parameters, name, &TypedMember::key);
+        return known == row.parameters.end() ? std::nullopt : std::optional{name};
+    };
     for (const auto& argument : row.in) {
-        auto value = bus::read_argument(call);
+        const bool are_options = argument.name == "options";
+        auto value = bus::read_argument(
+            call, are_options ? [&named](std::string_view key) { return named(key).has_value(); }
+                              : std::function<bool(std::string_view)>{});
         if (!value)
             return value.error();
         if (argument.is_parameter) {
             parameters[argument.name] = std::move(*value);
             continue;
         }
-        // Names of parameters have underscores; on D-Bus they may also have dashes.
         for (const auto& member : *value->as_object()) {
-            auto name = member.key;
-            std::ranges::replace(name, '-', '_');
-            const bool is_known =
-                std::ranges::find(row.parameters, name, &TypedMember::key) != row.parameters.end();
-            if (is_known || argument.name != "options")
-                parameters[is_known ? name : member.key] = member.value;
+            const auto name = named(member.key).value_or(member.key);
+            if (parameters.find(name))
+                return Error{ErrorCode::InvalidRequest, member.key + ": given twice"};
+            parameters[name] = member.value;
         }
     }
     name_by_id(parameters);
@@ -172,30 +178,48 @@ void BusCalls::name_by_id(Value& parameters) const {
     }
 }
 
-void BusCalls::serve(sd_bus_message* call, const std::string& gpu) {
+/// `gpu` is a copy, because its object may be destroyed meanwhile.
+void BusCalls::serve(sd_bus_message* call, std::string gpu) {
     const char* member = sd_bus_message_get_member(call);
     const char* sender = sd_bus_message_get_sender(call);
     const auto& row = row_of(member, !gpu.empty());
     const auto reply =
         std::make_shared<bus::BusReply>(call, [&connection = connection_] { connection.update(); });
-    if (pending_.size() >= kManyPending)
+    if (pending_.size() >= many_pending_) {
         std::erase_if(pending_, [](const auto& pending) { return pending.expired(); });
+        many_pending_ = std::max(kManyPending, 2 * pending_.size());
+    }
     pending_.push_back(reply);
+    try {
+        serve(row, gpu, reply, sender ? sender : "");
+    } catch (const std::exception& problem) {
+        reply->fail(Error{ErrorCode::Internal, problem.what()});
+    }
+}
+
+/// Reads the parameters, and identifies the caller.
+void BusCalls::serve(const Row& row,
+                     const std::string& gpu,
+                     const Reply& reply,
+                     const std::string& sender) {
     (void)server_.refresh();
-    auto parameters = parameters_of(row, call, gpu);
+    auto parameters = parameters_of(row, reply->call(), gpu);
     if (!parameters)
         return reply->fail(parameters.error());
-    Asked asked{.row = &row,
-                .reply = reply,
-                .sender = sender ? sender : "",
-                .explains = parameters->at("request").at("explain").as_bool() == true};
-    access_.identify(asked.sender, reply,
-                     [weak = std::weak_ptr{self_}, asked, parameters = std::move(*parameters)](
+    const Asked asked{.row = &row,
+                      .reply = reply,
+                      .sender = sender,
+                      .explains = parameters->at("request").at("explain").as_bool() == true,
+                      .is_small = connection_.call_size() <= AnswerCache::kMaxQuestion.count};
+    // Callbacks are copied, and the parameters may be large.
+    access_.identify(sender, reply,
+                     [weak = std::weak_ptr{self_}, asked,
+                      shared = std::make_shared<Value>(std::move(*parameters))](
                          const bus::Credentials& caller, const SharedPool::Claim& share) {
                          auto held = asked;
                          held.share = share;
                          if (const auto self = weak.lock())
-                             (*self)->serve_caller(caller, parameters, std::move(held));
+                             (*self)->serve_caller(caller, std::move(*shared), std::move(held));
                      });
 }
 
@@ -203,11 +227,14 @@ void BusCalls::serve_caller(const bus::Credentials& credentials, Value parameter
     const auto caller = caller_from(credentials);
     const auto& row = *asked.row;
     std::string question;
-    if (row.method.keeping != Keeping::Never && row.out.front().signature != "h") {
+    if (row.method.keeping != Keeping::Never && asked.is_small &&
+        row.out.front().signature != "h") {
         question.append(row.method.form.member).append(1, '\0').append(json_line(parameters));
         const auto access = server_.views().report_for(caller).access;
-        if (const auto* known = server_.known(access, caller, question))
-            return send(asked, *std::get<std::shared_ptr<const bus::MessageBody>>(*known));
+        if (const auto* known = server_.known(access, caller, question)) {
+            const auto& body = *std::get<std::shared_ptr<const bus::MessageBody>>(*known);
+            return send(asked, body, body.bytes());
+        }
     }
     const auto served = std::make_shared<ServedCall>();
     served->question = std::move(question);
@@ -233,14 +260,14 @@ void BusCalls::serve_caller(const bus::Credentials& credentials, Value parameter
     server_.serve(served);
 }
 
-/// Sends an answer. Charges a text to its receiver.
-void BusCalls::send(const Asked& asked, const bus::MessageBody& body) const {
+/// Sends an answer. Charges a text of that size to its receiver.
+void BusCalls::send(const Asked& asked, const bus::MessageBody& body, std::size_t size) const {
     const auto& out = asked.row->out;
     if (!out.empty() && out.front().signature == "s") {
-        if (body.bytes() > kLargeText && connection_.congested())
+        if (size > kLargeText && connection_.congested())
             return asked.reply->fail({ErrorCode::TooManyRequests,
                                       "the bus is slow: ask again later, or with DescribeFd"});
-        const auto taken = server_.admission().text.take(asked.sender, Bytes{body.bytes()});
+        const auto taken = server_.admission().text.take(asked.sender, Bytes{size});
         if (!taken)
             return asked.reply->fail(taken.error());
     }
@@ -258,9 +285,10 @@ void BusCalls::heard(const Asked& asked, const MethodAnswer& answer, const std::
         return send_file(asked, answer.document);
     try {
         const auto body = std::make_shared<const bus::MessageBody>(body_of(asked, answer));
-        if (!key.empty())
+        const bool is_whole = answer.document.size() <= InlineBudget::kMaxReply.count;
+        if (!key.empty() && is_whole)
             server_.keep(key, body, body->bytes());
-        send(asked, *body);
+        send(asked, *body, std::max(body->bytes(), answer.document.size()));
     } catch (const std::exception& problem) {
         asked.reply->fail(Error{ErrorCode::Internal, problem.what()});
     }
@@ -303,7 +331,7 @@ bus::MessageBody BusCalls::body_of(const Asked& asked, const MethodAnswer& answe
 
 /// Sends the signal Progress to the caller alone.
 void BusCalls::send_progress(const Asked& asked, const MethodAnswer& answer) const {
-    if (!asked.reply->is_open())
+    if (!asked.reply->is_open() || connection_.congested())
         return;
     sd_bus_message* created = nullptr;
     auto* const bus = sd_bus_message_get_bus(asked.reply->call());

@@ -43,7 +43,7 @@ public:
 
     /// Answers a call, at once or later. `gpu`: the id of the GPU whose object was called; empty
     /// for the manager.
-    void serve(sd_bus_message* call, const std::string& gpu);
+    void serve(sd_bus_message* call, std::string gpu);
 
 private:
     struct Argument {
@@ -67,6 +67,7 @@ private:
         Reply reply = {};
         std::string sender = {};
         bool explains = false;         ///< the request has "explain"
+        bool is_small = false;         ///< the call may be a key of the cache
         SharedPool::Claim share = {};  ///< of Admission::memory, until the last answer
     };
 
@@ -76,7 +77,11 @@ private:
                                               const std::string& gpu) const;
     void name_by_id(Value& parameters) const;
     void serve_caller(const bus::Credentials& caller, Value parameters, Asked asked);
-    void send(const Asked& asked, const bus::MessageBody& body) const;
+    void serve(const Row& row,
+               const std::string& gpu,
+               const Reply& reply,
+               const std::string& sender);
+    void send(const Asked& asked, const bus::MessageBody& body, std::size_t size) const;
     void heard(const Asked& asked, const MethodAnswer& answer, const std::string& key);
     [[nodiscard]] bus::MessageBody body_of(const Asked& asked, const MethodAnswer& answer) const;
     void send_file(const Asked& asked, const std::string& text) const;
@@ -89,6 +94,7 @@ private:
     GpuNames names_;
     std::vector<std::unique_ptr<Row>> rows_ = {};  ///< those that were called
     std::vector<std::weak_ptr<bus::BusReply>> pending_ = {};
+    std::size_t many_pending_ = 0;  ///< answered calls are forgotten when there are so many
     /// Callbacks hold a weak pointer to this, because answers may come after the destruction.
     std::shared_ptr<BusCalls*> self_;
 };

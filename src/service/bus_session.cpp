@@ -149,11 +149,13 @@ BusSession::BusSession(
     std::string where, std::string name, EventLoop& loop, CallServer& server, Log& log)
     : where_{std::move(where)}, name_{std::move(name)}, loop_{loop}, server_{server}, log_{log} {}
 
-void BusSession::update() {
+void BusSession::update() try {
     if (service_)
         service_->update();
     if (switcheroo_)
         switcheroo_->update();
+} catch (const std::exception& problem) {
+    lost(problem.what());
 }
 
 Status BusSession::start() {
@@ -180,8 +182,8 @@ void BusSession::show() try {
             used_();
     });
     connection_->start([this](const std::string& reason) { lost(reason); });
-} catch (const sdbus::Error& problem) {
-    lost(problem.getMessage());
+} catch (const std::exception& problem) {
+    lost(problem.what());
 }
 
 /// Exports the switcheroo-control interface. The object comes before the name, so that clients that

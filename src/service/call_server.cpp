@@ -64,8 +64,12 @@ const std::vector<Finding>& ReportViews::findings_for(const Caller& caller) {
     auto& seen = seen_by(access_class(engine_.report(), caller), caller);
     const bool is_root = caller.uid == kRoot;
     auto& findings = seen.findings[is_root ? 1 : 0];
+    const auto& report = report_of(seen);
+    // For a captured machine it does not matter who asks.
     if (!findings)
-        findings = examine(report_of(seen), {.is_root = is_root});
+        findings = examine(report, report.source == ReportSource::Replay
+                                       ? Surroundings{}
+                                       : Surroundings{.is_root = is_root});
     return *findings;
 }
 
@@ -90,7 +94,7 @@ void AnswerCache::keep(std::string question,
         return;
     if (const auto place = places_.find(question); place != places_.end())
         drop(place->second);
-    bytes += question.size();
+    bytes += question.size() + kOverhead;
     while (bytes_ + bytes > kMaxBytes.count)
         drop(std::prev(entries_.end()));
     if (const auto* text = std::get_if<SharedText>(&answer))
@@ -159,7 +163,7 @@ constexpr Duration kPersonalLasts = std::chrono::seconds{1};
 
 /// The class that has this caller alone.
 std::string personal_class(const Caller& caller) {
-    auto name = kPersonal + std::to_string(caller.uid);
+    auto name = kPersonal + std::to_string(caller.uid) + (caller.groups ? "" : "?");
     for (const auto group : caller.groups.value_or(std::vector<std::uint32_t>{}))
         name += "," + std::to_string(group);
     return name;
@@ -189,8 +193,9 @@ const AnswerCache::Answer* CallServer::known(const std::string& access,
 
 /// The key under which an answer is kept; empty if it must not be kept.
 std::string CallServer::key_of(const ServedCall& served, const Caller& caller) {
+    // An answer that needs permission must not be found by callers who do not have it.
     if (served.question.empty() || served.traits.keeping == Keeping::Never ||
-        engine_.has_experience(caller.uid))
+        !served.traits.needs.empty() || engine_.has_experience(caller.uid))
         return {};
     if (served.traits.keeping == Keeping::UntilReport)
         return joined_key(access_class(engine_.report(), caller), caller, served.question);
@@ -262,11 +267,16 @@ void CallServer::answer_now(const std::shared_ptr<ServedCall>& served) {
     // Only an answer that is given before answer() returns is certain to be based on this report,
     // so only such an answer may be kept.
     const auto key = std::make_shared<std::string>(key_of(*served, caller));
-    answer(served->call, machine, [served, key](const MethodAnswer& answer) {
+    const auto heard = [served, key](const MethodAnswer& answer) {
         if (!answer.continues)
             served->share.reset();
         served->heard(answer, *key);
-    });
+    };
+    try {
+        answer(served->call, machine, heard);
+    } catch (const std::exception& problem) {  // the engine may have called this
+        heard(refusal_of({ErrorCode::Internal, problem.what()}));
+    }
     key->clear();
 }
 

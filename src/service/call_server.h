@@ -78,6 +78,7 @@ public:
     static constexpr Bytes kMaxBytes = mib(4);     ///< of all questions and answers
     static constexpr Bytes kMaxAnswer = mib(2);    ///< larger answers are not kept
     static constexpr Bytes kMaxQuestion = kib(4);  ///< answers to longer questions are not kept
+    static constexpr std::size_t kOverhead = 768;  ///< bytes of an entry besides its contents
 
     /// An answer as the socket or as D-Bus sends it.
     using Answer = std::variant<SharedText, std::shared_ptr<const bus::MessageBody>>;

@@ -341,12 +341,11 @@ Result<std::unique_ptr<FolderWatch>> watch_knowledge(const Settings& settings,
 /// Creates all parts, runs the event loop and returns the exit code. The bus name is acquired
 /// before anything is probed, because D-Bus activation times out after 25 seconds.
 Result<int> serve(const Settings& settings, Log& log) {
-    // Input and folders. `claim` holds the state folder's lock until the end.
     auto source = TRY(machine(settings, log));
     const auto worker = TRY(worker_program(settings));
     const auto cache = cache_folder(settings);
     const auto state = state_folder(settings);
-    const auto claim = TRY(claim_of(state));
+    const auto claim = TRY(claim_of(state));  // the state folder's lock, until the end
     const auto files = source.files;
     const auto loop = TRY(SystemLoop::create());
     TRY(loop->stop_on_signals());

@@ -21,7 +21,9 @@ Error refused(std::string text) {
 /// Reads one argument and counts its values. Calls come from any user.
 class Reader {
 public:
-    explicit Reader(sd_bus_message* message) : message_{message} {}
+    using Wants = std::function<bool(std::string_view key)>;
+
+    Reader(sd_bus_message* message, const Wants& wants) : message_{message}, wants_{wants} {}
 
     /// The next value of the current container; nullopt at its end.
     Result<std::optional<Value>> next(int depth);
@@ -69,8 +71,18 @@ private:
     [[nodiscard]] bool has_more() const { return sd_bus_message_at_end(message_, 0) == 0; }
 
     sd_bus_message* message_;
+    const Wants& wants_;
     std::size_t count_ = 0;
 };
+
+/// Whether two members have the same key.
+bool has_a_key_twice(const Value::Object& members) {
+    std::vector<std::string_view> keys;
+    for (const auto& member : members)
+        keys.push_back(member.key);
+    std::ranges::sort(keys);
+    return std::ranges::adjacent_find(keys) != keys.end();
+}
 
 Result<std::string> Reader::text(char type, int depth) {
     const char* read = nullptr;
@@ -173,6 +185,12 @@ Result<Value> Reader::members(int depth) {
         if (std::string_view{key}.size() > kMaxReceivedText.count)
             return refused("a key is too long");
         std::string name{key};
+        if (depth == 0 && wants_ && !wants_(name)) {
+            if (sd_bus_message_skip(message_, "v") < 0)
+                return malformed();
+            TRY(close());
+            continue;
+        }
         TRY(open(SD_BUS_TYPE_VARIANT, nullptr));
         auto value = next(depth + 1);
         if (!value)
@@ -181,6 +199,8 @@ Result<Value> Reader::members(int depth) {
         TRY(close());
         object.push_back(Value::Member{.key = std::move(name), .value = std::move(**value)});
     }
+    if (has_a_key_twice(object))
+        return refused("a key appears twice");
     return Value{std::move(object)};
 }
 
@@ -249,6 +269,12 @@ std::string json_signature(const Value& value, int depth) {
     return items ? array_signature(*items, depth) : "a{sv}";
 }
 
+/// Whether a member of a record is left out: a null, and data without members.
+bool is_unknown(const Value& value, const MemberType& type) {
+    const auto* members = value.as_object();
+    return value.is_null() || (type.kind == MemberType::Kind::Json && members && members->empty());
+}
+
 /// The type inside of Nullable.
 const MemberType& known(const MemberType& type) {
     return type.kind == MemberType::Kind::Nullable ? type.item.front() : type;
@@ -256,8 +282,9 @@ const MemberType& known(const MemberType& type) {
 
 }  // namespace
 
-Result<Value> read_argument(sd_bus_message* message) {
-    auto read = Reader{message}.next(0);
+Result<Value> read_argument(sd_bus_message* message,
+                            const std::function<bool(std::string_view)>& wants) {
+    auto read = Reader{message, wants}.next(0);
     if (!read)
         return read.error();
     if (!*read)
@@ -355,7 +382,8 @@ void MessageWriter::content(std::string_view signature,
         case 'b':
             return body_.add_number(kind, value.as_bool().value_or(false) ? 1 : 0);
         case 'd':
-            return body_.add_number(kind, std::bit_cast<std::uint64_t>(value.as_double().value_or(0)));
+            return body_.add_number(kind,
+                                    std::bit_cast<std::uint64_t>(value.as_double().value_or(0)));
         case 'x':
             return body_.add_number(kind, static_cast<std::uint64_t>(value.as_int().value_or(0)));
         case 't':
@@ -389,7 +417,8 @@ void MessageWriter::dictionary(std::string_view signature,
     if (members && !(is_json && depth >= kMaxDepth))
         for (const auto& member : *members) {
             const auto& member_type = type_of_member(type, member.key);
-            if ((!is_json && member.value.is_null()) || ++count > kMaxItems)
+            const bool is_left_out = is_unknown(member.value, member_type);
+            if ((!is_json && is_left_out) || ++count > kMaxItems)
                 continue;
             body_.open('e', entry);
             if (entry.front() == 'o')

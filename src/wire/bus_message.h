@@ -33,8 +33,10 @@ constexpr Bytes kMaxReceivedText = kib(4);  ///< of a text inside a dictionary o
 ///
 /// Errors: InvalidRequest for types that our interfaces do not use (structs, descriptors, maps with
 /// other keys), at the end of the message, and over a limit. A text that is an argument itself has
-/// no limit but the message's.
-Result<Value> read_argument(sd_bus_message* message);
+/// no limit but the message's. `wants`: which members of an argument that is a dictionary to read;
+/// unset: all. The others may be anything.
+Result<Value> read_argument(sd_bus_message* message,
+                            const std::function<bool(std::string_view key)>& wants = {});
 
 /// The key in the style of D-Bus: "duration_usec" → "DurationUsec".
 std::string bus_key(std::string_view key);
@@ -53,9 +55,7 @@ public:
     /// Throws std::system_error if the message cannot be extended.
     void append_to(sd_bus_message* message) const;
     /// Memory used, and approximately the size in a message.
-    [[nodiscard]] std::size_t bytes() const {
-        return texts_.size() + steps_.size() * sizeof(Step);
-    }
+    [[nodiscard]] std::size_t bytes() const { return texts_.size() + steps_.size() * sizeof(Step); }
 
 private:
     struct Step {

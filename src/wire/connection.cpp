@@ -536,21 +536,4 @@ void Callers::answer_all(const std::string& sender, const Result<Credentials>& c
         (void)attempt([&] { answer(credentials); });
 }
 
-void Callers::uid_of(const std::string& sender, std::function<void(Result<uid_t>)> answer) {
-    const auto reply = [answer](ReplyError problem, std::uint32_t uid) {
-        if (problem)
-            answer(Error{ErrorCode::NotAuthorized, "the bus does not know the caller"});
-        else
-            answer(static_cast<uid_t>(uid));
-    };
-    const bool asked = attempt([&] {
-        bus_->callMethodAsync("GetConnectionUnixUser")
-            .onInterface(kDriver)
-            .withArguments(sender)
-            .uponReplyInvoke(reply);
-    });
-    if (!asked)
-        answer(Error{ErrorCode::Unavailable, "the bus does not answer"});
-}
-
 }  // namespace gpuprobe::bus

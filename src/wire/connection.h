@@ -67,8 +67,6 @@ public:
     /// Unavailable if the bus cannot be queried. If this object is destroyed first, `answer` is
     /// never called.
     void credentials_of(const std::string& sender, Answer answer);
-    /// The same for the user id only.
-    void uid_of(const std::string& sender, std::function<void(Result<uid_t>)> answer);
 
 private:
     struct Known {

@@ -28,25 +28,16 @@ using Dictionary = std::map<std::string, sdbus::Variant>;
 #ifdef GPUPROBE_SDBUS_2
 using ErrorName = sdbus::Error::Name;
 using ServiceName = sdbus::ServiceName;
-using PropertyName = sdbus::PropertyName;
 /// The first parameter of a proxy's reply handler, before the results.
 using ReplyError = std::optional<sdbus::Error>;
 #else
 using ErrorName = std::string;
 using ServiceName = std::string;
-using PropertyName = std::string;
 using ReplyError = const sdbus::Error*;
 #endif
 
 inline sdbus::Error make_error(const std::string& name, const std::string& text) {
     return sdbus::Error{ErrorName{name}, text};
-}
-
-inline std::vector<PropertyName> property_names(const std::vector<std::string>& names) {
-    std::vector<PropertyName> list;
-    for (const auto& name : names)
-        list.emplace_back(name);
-    return list;
 }
 
 inline void add_object_manager(sdbus::IConnection& connection, const std::string& path) {
@@ -88,18 +79,6 @@ inline bool process(sdbus::IConnection& connection) {
 #endif
 }
 
-/// The unique name of the current caller; "" outside of a call.
-inline std::string current_sender(const sdbus::IObject& object) {
-#ifdef GPUPROBE_SDBUS_2
-    const auto message = object.getCurrentlyProcessedMessage();
-    const char* sender = message.isValid() ? message.getSender() : nullptr;
-    return sender != nullptr ? sender : "";
-#else
-    const auto* message = object.getCurrentlyProcessedMessage();
-    return message != nullptr ? message->getSender() : std::string{};
-#endif
-}
-
 /// The sd-bus message inside a message of sdbus-c++, which has no accessor for it. The result is
 /// borrowed.
 inline sd_bus_message* raw_message(const sdbus::Message& message) {
@@ -107,17 +86,6 @@ inline sd_bus_message* raw_message(const sdbus::Message& message) {
         static void* of(const sdbus::Message& closed) { return closed.*(&Opened::msg_); }
     };
     return static_cast<sd_bus_message*>(Opened::of(message));
-}
-
-/// The call that is being handled; valid until it has been handled. nullptr outside of a call.
-inline sd_bus_message* current_call(const sdbus::IObject& object) {
-#ifdef GPUPROBE_SDBUS_2
-    const auto message = object.getCurrentlyProcessedMessage();
-    return message.isValid() ? raw_message(message) : nullptr;
-#else
-    const auto* message = object.getCurrentlyProcessedMessage();
-    return message != nullptr ? raw_message(*message) : nullptr;
-#endif
 }
 
 /// Whether the caller allows polkit to ask its user for a password.
