@@ -117,9 +117,10 @@ class Crowds(StrainCase):
             os.seteuid(0)
         other = self.connect()
         other.manager("ListManifests")
-        for peer in crowd:
-            for _ in range(30):
-                peer.ask(NAME, ROOT, MANAGER, "RecommendVariant", "ssa{sv}", ["torch", "", {}])
+        for place, peer in enumerate(crowd):
+            for number in range(30):  # no two are alike, so each is answered anew
+                request = {"need-mib": ("t", 100 * place + number), "explain": ("b", True)}
+                peer.ask(NAME, ROOT, MANAGER, "RecommendVariant", "ssa{sv}", ["torch", "", request])
         other.manager("RecommendVariant", "ssa{sv}", ["torch", "", {}])
         self.patient.process.send_signal(signal.SIGSTOP)
         waiting = sum(30 - self.arrived(peer) for peer in crowd)

@@ -76,8 +76,9 @@ class OfTheCaller(unittest.TestCase):
 
     def test_what_hides_a_gpu_is_a_reason(self):
         reason, = self.candidate(CUDA_VISIBLE_DEVICES="")["reasons"]
-        self.assertEqual(reason, {"code": "hidden-by-environment", "detail": {
-            "gpu": "pci:0000:00:06.0", "variable": "CUDA_VISIBLE_DEVICES", "value": "", "replaced": True}})
+        self.assertEqual((reason["code"], reason["detail"]), ("hidden-by-environment", {
+            "gpu": "pci:0000:00:06.0", "variable": "CUDA_VISIBLE_DEVICES", "value": "", "replaced": True}))
+        self.assertIn("CUDA_VISIBLE_DEVICES", reason["text"])
         self.assertEqual(self.candidate(CUDA_VISIBLE_DEVICES=FIRST)["reasons"], [])
         self.assertEqual(self.candidate(CUDA_VISIBLE_DEVICES="0", CUDA_DEVICE_ORDER="PCI_BUS_ID")["reasons"], [])
 

@@ -93,7 +93,8 @@ class FrontHelp(unittest.TestCase):
         self.assertLessEqual({"status", "select", "version", "help"}, set(self.verbs))
         for verb in self.verbs:
             self.assert_same("help", verb)
-            self.assert_same(verb, "--help")
+            if verb != "help":  # "help --help" is the page of help, which the whole program has
+                self.assert_same(verb, "--help")
         self.assert_same("status", "-h")
 
     def test_a_terminal_gets_the_page_in_its_width(self):

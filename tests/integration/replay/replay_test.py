@@ -71,7 +71,9 @@ class ReportSchema(unittest.TestCase):
     def test_requires_every_field_of_every_record(self):
         for place, record in closed_records(self.schema):
             with self.subTest(place):
-                self.assertEqual(sorted(record["required"]), sorted(record["properties"]))
+                # A reason has words only in the answers to questions, and not in a report.
+                words = {"text", "fix", "commands", "subject"} if place.endswith("/Reason") else set()
+                self.assertEqual({*record["required"]} | words, {*record["properties"]})
 
     def test_accepts_every_golden_report(self):
         paths = sorted(pathlib.Path(GOLDEN).glob("report-*.json"))

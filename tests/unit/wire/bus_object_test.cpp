@@ -33,6 +33,7 @@ const BusInterface& test_interface() {
         std::vector<BusMethod>{
             {.name = "Greet", .in = {{"name", "s"}}, .out = {{"greeting", "s"}, {"length", "u"}}},
             {.name = "Keep"},
+            {.name = "Hold", .out = {{"text", "s"}}},
             {.name = "Throw"}},
         std::vector<BusProperty>{{"Size", "t"},
                                  {"Kind", "s", Change::Const},
@@ -42,7 +43,7 @@ const BusInterface& test_interface() {
     return table;
 }
 
-/// An object that answers Greet, keeps the reply of Keep, and throws in Throw.
+/// An object that answers Greet, keeps the replies of Keep and Hold, and throws in Throw.
 class TestObject final : public BusObject {
 public:
     explicit TestObject(sd_bus* bus, const char* path = kPath)
@@ -56,7 +57,7 @@ private:
     void called(sd_bus_message* call) override {
         const std::string member = sd_bus_message_get_member(call);
         const auto reply = std::make_shared<BusReply>(call, [this] { ++sent; });
-        if (member == "Keep") {
+        if (member == "Keep" || member == "Hold") {
             kept = reply;
             return;
         }
@@ -271,7 +272,7 @@ TEST_F(BusObjectTest, SendsOneBodyToSeveralCalls) {
     MessageBody body;
     body.add_text('s', "hello");
     for (int i = 0; i < 2; ++i) {
-        const auto& reply = ask("Keep");
+        const auto& reply = ask("Hold");
         pair.run();
         object.kept->send(body);
         pair.run();
