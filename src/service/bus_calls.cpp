@@ -50,8 +50,6 @@ void must(int code) {
         throw std::system_error{-code, std::generic_category(), "a message for the bus"};
 }
 
-constexpr std::size_t kManyPending = 64;
-
 /// A large text makes a slow bus slower.
 constexpr std::size_t kLargeText = kib(32).count;
 
@@ -82,7 +80,7 @@ BusCalls::BusCalls(bus::Connection& connection,
 BusCalls::~BusCalls() {
     self_.reset();
     server_.answers().clear();  // kept answers have this connection's paths
-    for (const auto& pending : pending_)
+    for (const auto& [number, pending] : pending_)
         if (const auto reply = pending.lock())
             reply->fail(Error{ErrorCode::Cancelled, "the operation was given up"});
 }
@@ -183,13 +181,14 @@ void BusCalls::serve(sd_bus_message* call, std::string gpu) {
     const char* member = sd_bus_message_get_member(call);
     const char* sender = sd_bus_message_get_sender(call);
     const auto& row = row_of(member, !gpu.empty());
-    const auto reply =
-        std::make_shared<bus::BusReply>(call, [&connection = connection_] { connection.update(); });
-    if (pending_.size() >= many_pending_) {
-        std::erase_if(pending_, [](const auto& pending) { return pending.expired(); });
-        many_pending_ = std::max(kManyPending, 2 * pending_.size());
-    }
-    pending_.push_back(reply);
+    const auto number = ++last_call_;
+    const auto reply = std::make_shared<bus::BusReply>(call, [weak = std::weak_ptr{self_}, number] {
+        if (const auto self = weak.lock()) {
+            (*self)->pending_.erase(number);
+            (*self)->connection_.update();
+        }
+    });
+    pending_.emplace(number, reply);
     try {
         serve(row, gpu, reply, sender ? sender : "");
     } catch (const std::exception& problem) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "calls/methods.h"
@@ -93,8 +95,8 @@ private:
     Authority& authority_;
     GpuNames names_;
     std::vector<std::unique_ptr<Row>> rows_ = {};  ///< those that were called
-    std::vector<std::weak_ptr<bus::BusReply>> pending_ = {};
-    std::size_t many_pending_ = 0;  ///< answered calls are forgotten when there are so many
+    std::uint64_t last_call_ = 0;
+    std::unordered_map<std::uint64_t, std::weak_ptr<bus::BusReply>> pending_ = {};
     /// Callbacks hold a weak pointer to this, because answers may come after the destruction.
     std::shared_ptr<BusCalls*> self_;
 };
