@@ -418,10 +418,10 @@ bool is_driver_node(std::string_view name) {
     });
 }
 
-/// Whether drivers open this kind of file.
-bool is_file_or_node(const UniqueFd& file) {
+/// The type of an opened file, as in stat::st_mode; 0 if it is unknown.
+mode_t type_of(const UniqueFd& file) {
     struct stat info = {};
-    return ::fstat(file.get(), &info) == 0 && (S_ISREG(info.st_mode) || S_ISCHR(info.st_mode));
+    return ::fstat(file.get(), &info) == 0 ? info.st_mode & S_IFMT : 0;
 }
 
 bool add_rule(const UniqueFd& rules, const UniqueFd& file, std::uint64_t access) {
@@ -435,13 +435,17 @@ UniqueFd allow(const UniqueFd& rules, const std::string& path, std::uint64_t acc
     UniqueFd file{::open(path.c_str(), O_PATH | O_CLOEXEC)};
     if (!file)
         return {};
-    // Most paths are folders. The kernel rejects the rights of folders for other kinds of files.
+    // Most paths are folders. The kernel rejects the rights of folders for other kinds of files,
+    // and files that drivers don't open get no rule.
     constexpr std::uint64_t kForFiles = kReadFile | kWrite | kTruncate | kDeviceIoctl;
     if ((access & ~kForFiles) != 0 && add_rule(rules, file, access))
         return file;
-    if ((access & kForFiles) == 0 || !is_file_or_node(file))
+    const auto type = type_of(file);
+    const bool is_folder = type == S_IFDIR;
+    const auto rights = is_folder ? access : access & kForFiles;
+    if (rights == 0 || !(is_folder || type == S_IFREG || type == S_IFCHR))
         return {};
-    (void)add_rule(rules, file, access & kForFiles);
+    (void)add_rule(rules, file, rights);
     return file;
 }
 

@@ -7,9 +7,13 @@
 /// instance, enumerate and query.
 #include <csignal>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <string_view>
+
+#include <unistd.h>
 
 #include "../fault.h"
 
@@ -36,6 +40,13 @@ int shown() {
 
 bool shows_an_instance() {
     return kIsDivided && shown() != kWholeGpu;
+}
+
+/// The real driver names its threads in cuInit, by this file, and fails without it (580.159).
+bool can_name_threads() {
+    const auto file = "/proc/self/task/" + std::to_string(::gettid()) + "/comm";
+    std::FILE* const name = std::fopen(file.c_str(), "w");
+    return name && std::fclose(name) == 0;
 }
 }  // namespace
 
@@ -64,6 +75,8 @@ int cuInit(unsigned) __attribute__((ifunc("resolve_init")));
 #else
 int cuInit(unsigned) {
     fake::at("instance");
+    if (!can_name_threads())
+        return 304;  // CUDA_ERROR_OPERATING_SYSTEM
 #if defined(FAKE_VERSIONED)
     return fake_versioned();
 #else
