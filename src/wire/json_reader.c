@@ -122,7 +122,9 @@ static int read_character(const char* at, struct character* character) {
 // Values --------------------------------------------------------------------------------------
 
 const char* gpuprobe_json_start(const char* at) {
-    return at + strspn(at, " \t\r\n");
+    while (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n')
+        ++at;
+    return at;
 }
 
 // Skips characters that stand for themselves and need no check: ASCII without control characters,

@@ -107,7 +107,7 @@ class PageCase(BusCase):
         return MACHINES / self.MACHINE
 
     def serve(self, machine):
-        self.start("--replay", str(machine))
+        self.start("--replay", str(machine), f"--socket={self.socket}")
 
     def ask(self, action, **details):
         return self.browser.ask(action, **details)
@@ -120,7 +120,7 @@ class PageCase(BusCase):
             (data / "cockpit/gpuprobe").symlink_to(SOURCE / "cockpit")
         self.port = free_port()
         environment = {
-            **os.environ, "DBUS_SYSTEM_BUS_ADDRESS": self.bus.address, "XDG_DATA_HOME": str(data), "HOME": self.folder,
+            **os.environ, "DBUS_SYSTEM_BUS_ADDRESS": self.bus.address, "GPUPROBE_SOCKET": self.socket, "XDG_DATA_HOME": str(data), "HOME": self.folder,
             "XDG_CONFIG_DIRS": self.folder, "PATH": f"{BIN}:/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8"}
         server = subprocess.Popen(
             [WS, "--no-tls", f"--local-session={BRIDGE}", f"--port={self.port}", "--address=127.0.0.1"], env=environment,

@@ -152,7 +152,6 @@ class Rare(unittest.TestCase):
         ("choice.js", "cli/choice.cpp"): ("nothing matches", "candidates", "answers", "the application's words", "what helps"),
         ("choice.js", "policy/truth.h"): ('"rejected"', '"uncertain"', '"unknown"'),
         ("gpuprobe.js", "cli/verb_status.cpp"): ("no backend to choose", "nothing is known to work on"),
-        ("gpuprobe.js", "cli/run.cpp"): ("no daemon answers on the system bus",),
         ("gpus.js", "explain/wording_table.h"): ("the size of its memory is not known", "not for gpus from this vendor"),
         ("fit.js", "cli/plan_text.cpp"): ("no gpu that computes", "without a gpu: ", "no flash attention", "per gpu, at most", "together",
             "an estimate: the budgets leave ", "only the program", "that the machine has available"),
