@@ -308,7 +308,7 @@ void query_terms(const QueryParameters& in, const Asking& ask) {
 }
 
 void get_memory(const MemoryParameters& in, const Asking& ask) {
-    // On D-Bus the GPU is the object, and a partition is named beside it.
+    // On D-Bus the object is the GPU, and an option names the partition.
     const auto id = in.partition ? in.gpu + "/" + *in.partition : in.gpu;
     const auto asked = ask.machine.engine.read_memory(
         id, false,

@@ -25,8 +25,9 @@ namespace gpuprobe::inline explain {
 /// and `backend` of the record around it.
 class ReasonWriter {
 public:
-    /// Returns what is known of the machine and the caller. What it borrows must outlive this
-    /// object. It is called at the first reason only, because finding out may take a while.
+    /// Returns the known facts about the machine and the caller. The objects that they refer to
+    /// must outlive this object. It is called at the first reason only, because it may take a
+    /// while.
     using PlaceOf = std::function<ReasonPlace()>;
 
     explicit ReasonWriter(PlaceOf place) : place_of_{std::move(place)} {}

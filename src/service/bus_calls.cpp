@@ -328,7 +328,7 @@ bus::MessageBody BusCalls::body_of(const Asked& asked, const MethodAnswer& answe
     return body;
 }
 
-/// Sends the signal Progress to the caller alone.
+/// Sends the signal Progress, which only the caller gets.
 void BusCalls::send_progress(const Asked& asked, const MethodAnswer& answer) const {
     if (!asked.reply->is_open() || connection_.congested())
         return;

@@ -161,7 +161,7 @@ constexpr char kPersonal = '=';
 /// How long such an answer is valid.
 constexpr Duration kPersonalLasts = std::chrono::seconds{1};
 
-/// The class that has this caller alone.
+/// A class for this caller only.
 std::string personal_class(const Caller& caller) {
     auto name = kPersonal + std::to_string(caller.uid) + (caller.groups ? "" : "?");
     for (const auto group : caller.groups.value_or(std::vector<std::uint32_t>{}))

@@ -41,8 +41,8 @@ Result<Value> read_argument(sd_bus_message* message,
 /// The key in the style of D-Bus: "duration_usec" → "DurationUsec".
 std::string bus_key(std::string_view key);
 
-/// The contents of a message, which can be appended to any number of messages: as fast as with
-/// sd-bus alone, because nothing has to be converted any more.
+/// The contents of a message, which can be appended to any number of messages. Nothing has to be
+/// converted any more, so this takes only the time that sd-bus needs.
 class MessageBody {
 public:
     /// Opens an array ('a'), a variant ('v') or a dictionary entry ('e') with these contents.
