@@ -113,6 +113,22 @@ Truth is_usable(const Term& term, const Facts& facts) {
     return usable ? truth_of(*usable) : Truth::Unknown;
 }
 
+/// Whether NVIDIA's driver has at least this version. If its version is unknown, the CUDA version
+/// that it reported (cuDriverGetVersion) shows the branch that it is at least from.
+Truth driver_reaches(const Version& floor, const Facts& facts) {
+    const auto& driver = facts.version(FactId::Driver);
+    const auto& cuda = facts.version(FactId::Cuda).value;
+    // A cuda-compat package reports a newer CUDA than the kernel driver's, and the drivers of Tegra
+    // are numbered otherwise.
+    const bool is_tegra = facts.get<std::string>(FactId::Form).value == "tegra";
+    if (driver.is_probed || !cuda || is_tegra || facts.version(FactId::CudaCompat).value)
+        return when_known(driver, [&floor](const Version& have) { return have >= floor; });
+    const auto branch = facts.rules().branch_of_cuda(*cuda);
+    const bool is_first_of_branch =
+        branch == floor.major() && facts.rules().cuda_floor(*cuda) == floor;
+    return branch > floor.major() || is_first_of_branch ? Truth::True : Truth::Unknown;
+}
+
 /// Whether the driver supports the CUDA toolkit. A driver of another vendor never does, regardless
 /// of its version.
 Truth driver_runs(const CudaDriverNeed& need, const Facts& facts) {
@@ -126,8 +142,7 @@ Truth driver_runs(const CudaDriverNeed& need, const Facts& facts) {
         return Truth::True;
     const auto floor = need.min_driver ? need.min_driver : facts.rules().cuda_floor(need.toolkit);
     if (floor)
-        return when_known(facts.version(FactId::Driver),
-                          [&floor](const Version& have) { return have >= *floor; });
+        return driver_reaches(*floor, facts);
     // The table lacks this toolkit: accept a driver with the same CUDA major version or a later
     // one.
     return when_known(facts.version(FactId::Cuda), [&need](const Version& have) {
@@ -378,6 +393,8 @@ Truth holds(const Term& term, const Facts& facts) {
     // Usability takes its API from the term, so it has no fact to compare.
     if (term.fact == FactId::Usable)
         return is_usable(term, facts);
+    if (term.fact == FactId::Driver && term.relation == Relation::AtLeast)
+        return driver_reaches(std::get<Version>(term.need), facts);
     switch (term.relation) {
         case Relation::Never:
             return Truth::False;

@@ -144,8 +144,13 @@ INSTANTIATE_TEST_SUITE_P(
             [](Report& report) { report.gpus[0].kind = GpuKind::DisplayOnly; }},
         Row{"DriverExactly", nvidia, R"({"device":{"driver_min":"580.65.06"}})", Truth::True},
         Row{"DriverOneNewer", nvidia, R"({"device":{"driver_min":"580.65.07"}})", Truth::False},
-        Row{"DriverUnknown", nvidia, R"({"device":{"driver_min":"580"}})", Truth::Unknown,
+        Row{"DriverShownByItsCuda", nvidia, R"({"device":{"driver_min":"580"}})", Truth::True,
             [](Report& report) { report.gpus[0].driver = {}; }},
+        Row{"DriverUnknown", nvidia, R"({"device":{"driver_min":"580"}})", Truth::Unknown,
+            [](Report& report) {
+                report.gpus[0].driver = {};
+                report.runtimes.erase("cuda");
+            }},
         Row{"DriverOfAnotherVendor", nvidia, R"({"device":{"driver_min":"1"}})", Truth::False,
             [](Report& report) { report.gpus[0].driver = {.name = "nouveau", .version = "6.8"}; }},
         Row{"NoDriver", nvidia, R"({"device":{"driver_min":"1"}})", Truth::False,
