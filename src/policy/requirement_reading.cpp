@@ -244,6 +244,19 @@ ReadProblem read_kinds(const Value& value, Conjunction& out) {
     return read_one_of(value, "kinds", FactId::Form, kVariantForms, out);
 }
 
+/// Reads a list of PCI classes, each of four hexadecimal digits.
+ReadProblem read_class(const Value& value, Conjunction& out) {
+    std::vector<std::string> need;
+    if (auto problem = read_words(value, need); !problem.empty())
+        return problem;
+    for (std::size_t i = 0; i < need.size(); ++i)
+        if (need[i].size() != 4 ||
+            need[i].find_first_not_of("0123456789abcdef") != std::string::npos)
+            return ReadProblem{"not a PCI class such as 0300"}.in("[" + std::to_string(i) + "]");
+    add("class", FactId::Class, Relation::Is, std::move(need), out);
+    return {};
+}
+
 /// The members of the `cuda` predicate.
 struct CudaNeed {
     std::optional<Version> toolkit = {};
@@ -370,6 +383,7 @@ constexpr PredicateReader kDeviceReaders[] = {
     {"backend", read_backend},
     {"vendor", read_vendor},
     {"kinds", read_kinds},
+    {"class", read_class},
     {"driver_min",
      [](const Value& value, Conjunction& out) {
          return version_need<FactId::Driver>("driver_min", value, out);
@@ -406,8 +420,16 @@ ReadProblem read_device(const Value& value, Requirements& out) {
     auto problem = read_predicates(value, kDeviceReaders, "", predicates);
     if (!problem.empty())
         return problem;
-    // Without `kinds`, virtual GPUs are excluded by default.
-    if (std::ranges::find(predicates, FactId::Form, &Term::fact) == predicates.end())
+    if (has_advice || !out.advice.empty()) {
+        // Alternatives before this one had none.
+        out.advice.resize(out.devices.size());
+        out.advice.push_back(std::move(advice));
+    }
+    // Without `kinds` or `class`, virtual GPUs are excluded by default.
+    const auto is_of_kind = [](const Term& term) {
+        return term.fact == FactId::Form || term.fact == FactId::Class;
+    };
+    if (std::ranges::none_of(predicates, is_of_kind))
         add("kinds", FactId::Form, Relation::Is,
             std::vector<std::string>{"discrete", "integrated", "tegra"}, predicates);
     sort_terms(predicates);

@@ -108,8 +108,11 @@ inline Gpu gpu_from(const Value& device, const Value& drivers) {
             .kind = kind_from(device.at("kind")),
             .vendor = text(device.at("vendor"))};
     gpu.driver = driver_from(drivers, *gpu.vendor);
+    // A Tegra GPU is no PCI device; the table has no PCI classes, and most GPUs are VGA controllers.
     if (*device.at("kind").as_string() == "tegra")
         gpu.id = "platform:gpu.0";
+    else
+        gpu.pci = PciInfo{.pci_class = "0300"};
     gpu.architecture = {.cuda_compute_capability = text(device.at("cc")),
                         .gfx_target = text(device.at("gfx")),
                         .intel_ip = text(device.at("ip"))};
