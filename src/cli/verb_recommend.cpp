@@ -43,16 +43,23 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-/// The artifact's type and location: "file https://…", "oci ghcr.io/…".
-std::string artifact_words(const Value& artifact) {
-    std::string text;
-    if (const auto* type = artifact.at("type").as_string())
-        text = scrubbed(*type);
-    const auto* urls = artifact.at("urls").as_array();
+/// The first URL or the reference of an artifact or companion file; "" if it has neither.
+std::string location(const Value& file) {
+    const auto* urls = file.at("urls").as_array();
     if (urls && !urls->empty() && urls->front().is_string())
-        return text + " " + scrubbed(*urls->front().as_string(), 2048);
-    if (const auto* ref = artifact.at("ref").as_string())
-        return text + " " + scrubbed(*ref, 512);
+        return scrubbed(*urls->front().as_string(), 2048);
+    const auto* ref = file.at("ref").as_string();
+    return ref ? scrubbed(*ref, 512) : "";
+}
+
+/// The artifact's type and location, "file https://…", and a line for each companion file.
+std::string artifact_lines(const Value& artifact) {
+    const auto* type = artifact.at("type").as_string();
+    auto text = fmt::format("  {}{}{}\n", type ? scrubbed(*type) : "",
+                            location(artifact).empty() ? "" : " ", location(artifact));
+    if (const auto* files = artifact.at("companion_files").as_array())
+        for (const auto& file : *files)
+            text += fmt::format("  with {}\n", location(file));
     return text;
 }
 
@@ -106,7 +113,7 @@ std::string recommendation_text(const Recommendation& answer,
                                 const Screen& screen) {
     auto text = headline(answer, report, screen);
     if (!answer.artifact.is_null())
-        text += "  " + artifact_words(answer.artifact) + "\n";
+        text += artifact_lines(answer.artifact);
     for (const auto& [name, value] : answer.environment)
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
     if (!answer.fallback.empty())

@@ -303,7 +303,9 @@ ExplainedList explained(const Candidate& candidate, ReasonPlace place) {
 
 ExplainedList explained(const VariantCandidate& candidate, const ReasonPlace& place) {
     if (candidate.verdict == Verdict::Accepted)
-        return {.text = where_it_runs(candidate)};
+        return {.text = where_it_runs(candidate) +
+                        phrase("[ (installs version {version})]",
+                               {{"version", scrubbed(candidate.version.value_or(""))}})};
     auto why = explained(worth_showing(candidate.reasons), place);
     // The manifest's note comes after the fixes of the reasons.
     if (note_helps(candidate))

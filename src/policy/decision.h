@@ -74,8 +74,18 @@ struct VariantCandidate {
     std::optional<std::string> why = {};   ///< as Candidate::why
     bool operator==(const VariantCandidate&) const = default;
 };
-RECORD_MEMBERS(
-    VariantCandidate, variant, family, tier, priority, verdict, gpus, reasons, warnings, note, why)
+RECORD_MEMBERS(VariantCandidate,
+               variant,
+               family,
+               tier,
+               priority,
+               verdict,
+               gpus,
+               reasons,
+               warnings,
+               note,
+               why,
+               version)
 
 enum class RecommendStatus {
     Ok,
@@ -86,6 +96,8 @@ enum class RecommendStatus {
 constexpr std::array<EnumName<RecommendStatus>, 4> names_of(RecommendStatus) {
     return {{{RecommendStatus::Ok, "ok"},
              {RecommendStatus::None, "none"},
+    /// The version of the application that it installs, if that is not the manifest's.
+    std::optional<std::string> version = {};
              {RecommendStatus::DefaultUnverified, "default-unverified"},
              {RecommendStatus::NoPlatform, "no-platform"}}};
 }
@@ -117,8 +129,33 @@ struct Artifact {
     std::string media_type = {};
     std::vector<std::string> companions = {};  ///< variants that are downloaded with this one
     ArtifactSignature signature = {};
+/// A file or package that has to be installed next to an artifact. It has `urls` or `ref`.
+struct CompanionFile {
+    std::vector<std::string> urls = {};  ///< https or http
+    std::string sha256 = {};             ///< hash of the file, in hexadecimal
+    std::uint64_t size = 0;              ///< in bytes
+    std::string ref = {};                ///< name of a package
 };
-RECORD_MEMBERS(Artifact, type, urls, sha256, size, ref, digest, media_type, companions, signature)
+RECORD_MEMBERS(CompanionFile, urls, sha256, size, ref)
+constexpr auto forms_of(std::type_identity<CompanionFile>) {
+    return std::to_array<MemberForm>({{.key = "urls", .is_optional = true},
+                                      {.key = "sha256", .is_optional = true},
+                                      {.key = "size", .is_optional = true},
+                                      {.key = "ref", .is_optional = true}});
+}
+
+};
+RECORD_MEMBERS(Artifact,
+               type,
+               urls,
+               sha256,
+               size,
+               ref,
+               digest,
+               media_type,
+               companions,
+               companion_files,
+               signature)
 constexpr auto forms_of(std::type_identity<Artifact>) {
     return std::to_array<MemberForm>({{.key = "urls", .is_optional = true},
                                       {.key = "sha256", .is_optional = true},
@@ -130,10 +167,12 @@ constexpr auto forms_of(std::type_identity<Artifact>) {
                                       {.key = "signature", .is_optional = true}});
 }
 
+    /// Files and packages that have to be installed next to this one.
+    std::vector<CompanionFile> companion_files = {};
 /// The answer to "which download?".
 struct Recommendation {
     std::string application = {};
-    std::optional<std::string> version = {};
+    std::optional<std::string> version = {};  ///< the variant's, otherwise the manifest's
     RecommendStatus status = RecommendStatus::None;
     std::optional<std::string> platform = {};
     std::optional<std::string> variant = {};
@@ -141,6 +180,7 @@ struct Recommendation {
     Value artifact = {};                  ///< the variant's Artifact, from the manifest
     std::map<std::string, std::string> environment = {};  ///< the variant's, from the manifest
     std::vector<std::string> gpus = {};                   ///< ids of the GPUs it runs on
+                                      {.key = "companion_files", .is_optional = true},
     std::vector<std::string> fallback = {};               ///< variants to try next, best first
     std::optional<std::string> project_default = {};
     std::optional<std::string> hint = {};  ///< from the manifest, if no variant fits

@@ -73,6 +73,7 @@ struct Variant {
     std::string name = {};
     std::string family = {};  ///< from the manifest; defaults to the name
     int tier = 0;
+    std::optional<std::string> version = {};  ///< of the application, if not the manifest's
     int priority = 0;
     OnUnknown on_unknown = OnUnknown::Reject;
     Requirements needs = {};

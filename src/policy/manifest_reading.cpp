@@ -137,6 +137,37 @@ ReadProblem check_companions(const Value& value) {
     return read_list(value, names, kMaxList);
 }
 
+/// Checks a file with its URLs, or a package with its name.
+ReadProblem check_companion_file(const Value& value) {
+    auto problem = read_members(value, [](const std::string& key, const Value& member) -> ReadProblem {
+        if (key == "urls")
+            return check_urls(member);
+        if (key == "sha256")
+            return check_sha256(member);
+        if (key == "size")
+            return check_size(member);
+        return key == "ref" ? check_text(member, kMaxReference) : ReadProblem{"unknown member"};
+    });
+    if (!problem.empty() || value.find("ref"))
+        return problem;
+    return value.find("urls") ? problem : ReadProblem{"missing"}.in("urls");
+}
+
+ReadProblem check_companion_files(const Value& value) {
+    constexpr std::size_t kMaxFiles = 16;
+    const auto* items = value.as_array();
+    if (!items)
+        return wrong_type(value, "array");
+    if (items->size() > kMaxFiles)
+        return "more than 16 items";
+    for (std::size_t i = 0; i < items->size(); ++i) {
+        auto problem = check_companion_file((*items)[i]);
+        if (!problem.empty())
+            return std::move(problem).in("[" + std::to_string(i) + "]");
+    }
+    return {};
+}
+
 ReadProblem check_signature(const Value& value) {
     return read_members(value, [](const std::string& key, const Value& member) -> ReadProblem {
         if (key == "url")
@@ -172,6 +203,7 @@ constexpr ArtifactCheck kArtifactChecks[] = {
     {"digest", check_digest},
     {"media_type", [](const Value& value) { return check_text(value, kMaxReference); }},
     {"companions", check_companions},
+    {"companion_files", check_companion_files},
     {"signature", check_signature},
 };
 
@@ -267,6 +299,8 @@ constexpr MemberReader<Variant> kReaders[] = {
                    Variant& out) { return read_requirements(value, out.advice.emplace()); }},
     {"artifact", read_artifact_of},
     {"url", [](const Value&, Variant&) { return ReadProblem{}; }},     // read together, below
+    {"version", [](const Value& value,
+                   Variant& out) { return read_plain_text(value, out.version.emplace(), 64); }},
     {"sha256", [](const Value&, Variant&) { return ReadProblem{}; }},  // see `url`
     {"size", [](const Value&, Variant&) { return ReadProblem{}; }},    // see `url`
     {"env",

@@ -160,15 +160,21 @@ VariantCandidate candidate_from(const JudgedVariant& judged, const ExplanationCo
                                .verdict = judged.verdict,
                                .gpus = covered_ids(judged, context.machine),
                                .reasons = reasons_for(judged, context),
-                               .note = variant.note};
+                               .note = variant.note,
+                               .version = variant.version};
     if (judged.verdict != Verdict::Rejected)
         candidate.warnings = warnings_for(judged, context);
     return candidate;
 }
 
-/// Makes the variant the answer.
+/// Makes the variant the answer. `answer.version` is the manifest's until then.
 void take(const Variant& variant, Recommendation& answer) {
     answer.variant = variant.name;
+    if (variant.version && variant.version != answer.version) {
+        answer.warnings.push_back(because(
+            "other-version", {{"have", *variant.version}, {"want", to_value(answer.version)}}));
+        answer.version = variant.version;
+    }
     answer.artifact = variant.artifact;
     answer.environment = variant.environment;
 }

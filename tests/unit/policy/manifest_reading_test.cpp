@@ -195,6 +195,10 @@ INSTANTIATE_TEST_SUITE_P(
         JsonRow{"NegativeSize", file_artifact(R"(,"size":-1)"),
                 "size: expected non-negative integer, found integer"},
         JsonRow{"Member", R"({"type":"package","color":"red"})", "color: unknown member"},
+        JsonRow{"CompanionFile", R"({"type":"package","companion_files":[{"size":1}]})",
+                "companion_files[0].urls: missing"},
+        JsonRow{"CompanionFileMember", R"({"type":"package","companion_files":[{"url":"a"}]})",
+                "companion_files[0].url: unknown member"},
         JsonRow{"NoObject", "1", "expected object, found integer"}),
     support::case_name);
 
@@ -207,6 +211,10 @@ TEST(ArtifactType, HasOnlyMembersThatAManifestMaySet) {
                                  .digest = "sha256:" + std::string{kHash},
                                  .media_type = "application/gzip",
                                  .companions = {"x-cudart"},
+                                 .companion_files = {{.urls = {"https://e/b"},
+                                                      .sha256 = kHash,
+                                                      .size = 1,
+                                                      .ref = "p"}},
                                  .signature = {.type = "gpg", .url = "https://e/s", .key_id = "1"}};
     Value out;
     EXPECT_EQ(read_artifact(to_value(whole), out).text(), "");
