@@ -59,6 +59,8 @@ enum class OnNone { Error, Default };
 constexpr std::array<EnumName<OnNone>, 2> names_of(OnNone) {
     return {{{OnNone::Error, "error"}, {OnNone::Default, "default"}}};
 }
+    /// Recommended conditions of each alternative in `devices`; empty if none has any.
+    std::vector<Requirements> advice = {};
 
 /// Requirements of a variant, or its recommended conditions.
 struct Requirements {

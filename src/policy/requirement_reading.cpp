@@ -415,9 +415,30 @@ void sort_terms(Conjunction& terms) {
     });
 }
 
+/// Splits `advises` from the predicates of a device. It is about this alternative alone, so it
+/// cannot have alternatives of its own.
+ReadProblem read_advice(const Value& value, Value& predicates, Requirements& advice) {
+    const auto* own = value.find("advises");
+    if (!own)
+        return {};
+    predicates = value;
+    std::erase_if(*predicates.as_object(),
+                  [](const auto& member) { return member.key == "advises"; });
+    if (own->at("device").as_array() || !own->at("device").at("advises").is_null())
+        return ReadProblem{"no alternatives are possible here"}.in("device").in("advises");
+    auto problem = read_requirements(*own, advice);
+    return problem.empty() ? problem : std::move(problem).in("advises");
+}
+
 ReadProblem read_device(const Value& value, Requirements& out) {
     Conjunction predicates;
-    auto problem = read_predicates(value, kDeviceReaders, "", predicates);
+    Value without_advice;
+    Requirements advice;
+    if (auto problem = read_advice(value, without_advice, advice); !problem.empty())
+        return problem;
+    const bool has_advice = !without_advice.is_null();
+    auto problem =
+        read_predicates(has_advice ? without_advice : value, kDeviceReaders, "", predicates);
     if (!problem.empty())
         return problem;
     if (has_advice || !out.advice.empty()) {

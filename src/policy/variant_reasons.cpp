@@ -350,6 +350,29 @@ std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationCo
     explainer.explain_host();
     const auto vendors = vendors_of(needs);
     const auto& gpus = context.machine.gpus;
+/// The first alternative that holds on the GPU; nullopt if none is known to hold.
+std::optional<std::size_t> used_alternative(const Requirements& needs, const Facts& gpu) {
+    for (std::size_t i = 0; i < needs.devices.size(); ++i)
+        if (all_hold(needs.devices[i], gpu) == Truth::True)
+            return i;
+    return std::nullopt;
+}
+
+/// Adds the unmet conditions of the advice for the host and for these GPUs.
+void add_advice(const Requirements& advice,
+                const std::vector<const Facts*>& gpus,
+                const ExplanationContext& context,
+                std::vector<Reason>& warnings) {
+    Explainer explainer{advice, nullptr, context};
+    explainer.explain_manifest();
+    explainer.explain_host();
+    for (const auto* gpu : gpus)
+        explainer.explain_gpu(*gpu, true);
+    for (auto& reason : explainer.take())
+        if (std::ranges::find(warnings, reason) == warnings.end())
+            warnings.push_back(std::move(reason));
+}
+
     // If the host rules the variant out, reasons about GPUs would not help.
     const bool depends_on_gpus = !needs.devices.empty() && !explainer.is_for_other_hosts();
     for (std::size_t i = 0; i < gpus.size() && depends_on_gpus; ++i) {
@@ -368,15 +391,23 @@ std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationCo
 }
 
 std::vector<Reason> warnings_for(const JudgedVariant& judged, const ExplanationContext& context) {
-    if (!judged.variant->advice)
-        return {};
-    Explainer explainer{*judged.variant->advice, nullptr, context};
-    explainer.explain_manifest();
-    explainer.explain_host();
-    for (std::size_t i = 0; i < context.machine.gpus.size(); ++i)
-        if (is_covered(judged, i))
-            explainer.explain_gpu(context.machine.gpus[i], true);
-    return explainer.take();
+    std::vector<Reason> warnings;
+    const auto& variant = *judged.variant;
+    const auto& gpus = context.machine.gpus;
+    if (variant.advice) {
+        std::vector<const Facts*> covered;
+        for (std::size_t i = 0; i < gpus.size(); ++i)
+            if (is_covered(judged, i))
+                covered.push_back(&gpus[i]);
+        add_advice(*variant.advice, covered, context, warnings);
+    }
+    // The advice of an alternative is for the GPUs on which the variant uses that alternative.
+    for (std::size_t i = 0; i < gpus.size() && !variant.needs.advice.empty(); ++i)
+        if (const auto used = is_covered(judged, i) ? used_alternative(variant.needs, gpus[i])
+                                                    : std::nullopt;
+            used && *used < variant.needs.advice.size())
+            add_advice(variant.needs.advice[*used], {&gpus[i]}, context, warnings);
+    return warnings;
 }
 
 }  // namespace gpuprobe::inline policy

@@ -227,6 +227,49 @@ TEST(Uncertain, IsSaidOfTheVariantThatIsTakenWithItsGpu) {
     EXPECT_FALSE(answer.gpus.empty());
 }
 
+/// G02 is an RTX 4090 with CUDA 13: the first alternative is the one that it uses.
+TEST(Advice, OfAnAlternativeIsGivenWhereThatIsUsed) {
+    const auto manifest = of_variants(
+        R"("a":{"requires":{"device":[{"backend":"cuda","cuda_api":{"min":"13.0"},)"
+        R"("advises":{"host":{"libs":["libcudart.so.13"]}}},{"backend":"cuda",)"
+        R"("advises":{"host":{"libs":["libcudart.so.12"]}}}]}})");
+    auto report = machine("G02");
+    report.host.libraries.emplace();
+    const auto missing = [&report, &manifest] {
+        Names names;
+        for (const auto& warning : recommend(manifest, {}, report, rules()).warnings)
+            names.push_back(*warning.detail.at("missing").as_array()->front().as_string());
+        return names;
+    };
+    EXPECT_EQ(missing(), Names{"libcudart.so.13"});
+    report.runtimes["cuda"].version = "12.4";
+    EXPECT_EQ(missing(), Names{"libcudart.so.12"});
+}
+
+TEST(Version, IsTheVariantsWhereItInstallsAnother) {
+    const auto manifest = parse_manifest(
+        R"({"schema":"gpuprobe.variants/1","name":"p","version":"2.14","platforms":{"linux-x86_64":)"
+        R"({"variants":{"old":{"tier":1,"version":"2.11","requires":{"device":{"backend":"cuda"}}},)"
+        R"("new":{}}}}})");
+    const auto answer = recommend(manifest.value(), {}, machine("G02"), rules());
+    EXPECT_EQ(answer.variant, "old");
+    EXPECT_EQ(answer.version, "2.11");
+    ASSERT_EQ(answer.warnings.size(), 1U);
+    EXPECT_EQ(answer.warnings[0],
+              because("other-version", {{"have", "2.11"}, {"want", "2.14"}}));
+    EXPECT_EQ(candidate(answer, "old")->version, "2.11");
+    EXPECT_EQ(candidate(answer, "new")->version, std::nullopt);
+}
+
+TEST(PciClass, LimitsAVariantToIt) {
+    const auto manifest = of_variants(R"("a":{"requires":{"device":{"class":["0300"]}}},"b":{})");
+    auto report = machine("G02");
+    report.gpus[0].pci.emplace().pci_class = "0300";
+    EXPECT_EQ(recommend(manifest, {}, report, rules()).variant, "a");
+    report.gpus[0].pci->pci_class = "1200";
+    EXPECT_EQ(recommend(manifest, {}, report, rules()).variant, "b");
+}
+
 TEST(UnderRule, NarrowsBothWaysAndPrefersTheCallersFirst) {
     const auto manifest = of_variants(R"("a":{"tier":3},"b":{"tier":2},"c":{"tier":1})");
     const auto ask = [&manifest](RecommendRequest request, const RecommendRequest& rule) {
