@@ -69,7 +69,7 @@ Status keep_accepted(const Decision& decision, const Report& report, PlanRequest
     const ComputeView view{report};
     std::vector<std::string> kept;
     for (const auto& candidate : decision.candidates) {
-        if (!candidate.gpu || candidate.verdict != Verdict::Accepted ||
+        if (!candidate.gpu || !is_usable(candidate.verdict) ||
             !is_meant(request.gpus, *candidate.gpu))
             continue;
         // Several backends of one GPU are separate candidates.

@@ -217,7 +217,7 @@ std::vector<Attempt> ways_of(const Run& run) {
                 chosen.gpus.empty() || contains(way.chosen.gpus, chosen.gpus.front());
             return way.chosen.backend == chosen.backend && has_gpu;
         });
-        if (candidate.verdict == Verdict::Accepted && !is_tried)
+        if (is_usable(candidate.verdict) && !is_tried)
             ways.push_back({.chosen = std::move(chosen), .environment = candidate.environment});
     }
     return ways;

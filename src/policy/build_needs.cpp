@@ -299,9 +299,7 @@ std::vector<Api> apis_of(const Variant& variant, const Conjunction& alternative)
 
 /// Adds the alternatives of a variant.
 void add_variant(const Variant& variant, InstalledNeeds& out) {
-    BuildNeeds needs{.build = variant.name,
-                     .terms = variant.needs.host,
-                     .takes_doubt = variant.on_unknown == OnUnknown::Accept};
+    BuildNeeds needs{.build = variant.name, .terms = variant.needs.host};
     for (const auto& word : variant.needs.unsupported)
         needs.terms.push_back({.relation = Relation::Never, .name = word});
     if (variant.needs.devices.empty())

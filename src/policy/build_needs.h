@@ -68,8 +68,6 @@ std::string_view kernel_drivers_for(Api api);
 struct BuildNeeds {
     std::string build = {};  ///< name of the part or variant
     Conjunction terms = {};  ///< must all hold
-    /// Whether unknown terms are accepted.
-    bool takes_doubt = false;
     std::vector<std::string> unlisted = {};  ///< libraries that reports don't include
 };
 /// By our backend names, including "cpu".

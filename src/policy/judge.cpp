@@ -25,14 +25,24 @@ public:
         judged_.candidate.verdict = Verdict::Accepted;
     }
     void reject(Reason reason) { judged_.reject(std::move(reason)); }
-    /// Makes the verdict unknown unless the candidate is already rejected.
+    /// Makes the verdict unknown unless the candidate is already rejected: a requirement of the
+    /// profile, the request or the build is about an unknown fact and does not accept that.
     void doubt(Reason reason) {
-        if (judged_.candidate.verdict == Verdict::Accepted)
+        judged_.lacks_facts = true;
+        doubt_usability(std::move(reason));
+    }
+    /// Makes the verdict unknown unless the candidate is already rejected: no driver has shown yet
+    /// that the backend works.
+    void doubt_usability(Reason reason) {
+        if (is_accepted(judged_))
             judged_.candidate.verdict = Verdict::Unknown;
         judged_.candidate.reasons.push_back(std::move(reason));
     }
-    [[nodiscard]] bool is_rejected() const {
-        return judged_.candidate.verdict == Verdict::Rejected;
+    /// Makes an accepted candidate uncertain: a requirement accepts that its fact is unknown.
+    void accept_unknown(Reason reason) {
+        if (judged_.candidate.verdict == Verdict::Accepted)
+            judged_.candidate.verdict = Verdict::Uncertain;
+        accepted_.push_back(std::move(reason));
     }
     /// Adds a reason that does not change the verdict.
     void remark(Reason reason) { judged_.candidate.reasons.push_back(std::move(reason)); }
@@ -45,6 +55,7 @@ private:
 /// A set of backends under the application's names.
 Value words_of(const SelectQuestion& question, const std::set<std::string>& backends) {
     Value::Array words;
+    std::vector<Reason> accepted_ = {};  ///< about unknown facts that were accepted
     for (const auto& backend : backends)
         words.push_back(Value{question.word_for(backend)});
     return Value{std::move(words)};
@@ -90,7 +101,7 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Judgement&
         if (info && info->effect == ReasonEffect::Ends)
             judgement.reject(why);
         else if (info && info->effect == ReasonEffect::LeavesOpen && !is_of_libraries(why))
-            judgement.doubt(why);
+            judgement.doubt_usability(why);
         else
             judgement.remark(why);
     }
@@ -102,7 +113,7 @@ void try_kernel(const BackendView& view, Api api, const Facts& facts, Judgement&
     // The kernel driver must be one that the API's libraries can use.
     const auto drivers = kernel_drivers_for(api);
     if (!gpu.driver.name)
-        judgement.doubt(
+        judgement.doubt_usability(
             because("requirement-unknown",
                     {{"requirement", "kernel-driver=" + std::string{words(drivers).front()}}}));
     else if (!works_with(drivers, *gpu.driver.name))
@@ -134,7 +145,7 @@ void try_facts(const SelectQuestion& question,
     const auto& gpu = *facts.gpu();
     const auto found = gpu.backends.find(backend);
     if (found == gpu.backends.end())
-        return judgement.doubt(because("not-probed", {{"api", api_below(backend)}}));
+        return judgement.doubt_usability(because("not-probed", {{"api", api_below(backend)}}));
     const auto& view = found->second;
     const auto api = api_of_backend(backend);
     // The host's libraries don't matter if the application bundles its own.
@@ -146,12 +157,12 @@ void try_facts(const SelectQuestion& question,
         else if (view.usable == false)
             judgement.reject(why);
         else
-            judgement.doubt(why);
+            judgement.doubt_usability(why);
     // Every verdict other than accepted needs a reason.
     if (view.usable == false && view.reasons.empty())
         judgement.reject(because("not-usable"));
     if (!view.usable && view.reasons.empty())
-        judgement.doubt(because("not-probed", {{"api", api_below(backend)}}));
+        judgement.doubt_usability(because("not-probed", {{"api", api_below(backend)}}));
     if (view.usable != false && gpu.health != "ok")
         judgement.remark(because("unhealthy", {{"health", gpu.health}}));
 }
@@ -187,13 +198,17 @@ void try_vendor(const SelectQuestion& question,
 }
 
 /// Adds the result of a predicate. An unknown predicate makes the candidate unknown, so it is never
-/// chosen.
+/// chosen; one that accepts unknown facts makes it uncertain.
 void weigh(Tested tested, Judgement& judgement) {
     if (tested.truth == Truth::False)
-        judgement.reject(std::move(tested.why));
+        judgement.reject(*std::move(tested.why));
     else if (tested.truth == Truth::Unknown)
-        judgement.doubt(std::move(tested.why));
+        judgement.doubt(*std::move(tested.why));
+    else
+        judgement.accept_unknown(*std::move(tested.why));
 }
+    if (!tested.why)
+        return;
 
 /// The predicates for a backend; empty if none exist.
 const std::vector<std::string>& rules_for(
@@ -249,8 +264,8 @@ void weigh(const BuildNeeds& needs, const Facts& facts, Judgement& judgement) {
         reason.detail["build"] = needs.build;
         if (result == Truth::False)
             judgement.reject(std::move(reason));
-        else if (needs.takes_doubt)
-            judgement.remark(std::move(reason));
+        else if (term.accepts_unknown)
+            judgement.accept_unknown(std::move(reason));
         else
             judgement.doubt(std::move(reason));
     }
@@ -412,7 +427,11 @@ Judged judge_absence(const SelectQuestion& question,
 }  // namespace
 
 bool is_accepted(const Judged& judged) {
-    return judged.candidate.verdict == Verdict::Accepted;
+    return is_usable(judged.candidate.verdict);
+}
+
+bool may_be_chosen(const Judged& judged) {
+    return is_accepted(judged) && judged.is_in_variant;
 }
 
 void Judged::reject(Reason reason) {

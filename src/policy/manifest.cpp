@@ -87,8 +87,7 @@ public:
                                   .tier = variant.tier,
                                   .priority = variant.priority,
                                   .needs_all = needs.scope == VariantScope::All,
-                                  .is_supported = needs.unsupported.empty(),
-                                  .accepts_unknown = variant.on_unknown == OnUnknown::Accept});
+                                  .is_supported = needs.unsupported.empty()});
         add(needs.host);
         for (const auto& alternative : needs.devices) {
             index_.words.push_back(static_cast<std::uint32_t>(alternative.size()));

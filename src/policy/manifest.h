@@ -32,7 +32,6 @@ struct VariantIndex {
         int priority = 0;
         bool needs_all = false;    ///< whether the scope is All
         bool is_supported = true;  ///< false if a member next to host and device is unknown
-        bool accepts_unknown = false;
     };
     std::vector<Term> terms = {};           ///< each term once
     std::vector<std::uint32_t> words = {};  ///< indices into `terms`, and counts
@@ -48,19 +47,11 @@ constexpr std::array<EnumName<VariantScope>, 2> names_of(VariantScope) {
     return {{{VariantScope::Any, "any"}, {VariantScope::All, "all"}}};
 }
 
-/// The verdict if a requirement is unknown.
-enum class OnUnknown { Reject, Accept };
-constexpr std::array<EnumName<OnUnknown>, 2> names_of(OnUnknown) {
-    return {{{OnUnknown::Reject, "reject"}, {OnUnknown::Accept, "accept"}}};
-}
-
 /// The answer if no variant fits.
 enum class OnNone { Error, Default };
 constexpr std::array<EnumName<OnNone>, 2> names_of(OnNone) {
     return {{{OnNone::Error, "error"}, {OnNone::Default, "default"}}};
 }
-    /// Recommended conditions of each alternative in `devices`; empty if none has any.
-    std::vector<Requirements> advice = {};
 
 /// Requirements of a variant, or its recommended conditions.
 struct Requirements {
@@ -68,6 +59,8 @@ struct Requirements {
     std::vector<Conjunction> devices = {};      ///< alternatives; empty if no device is needed
     std::vector<std::string> unsupported = {};  ///< unknown members next to `host` and `device`
     VariantScope scope = VariantScope::Any;
+    /// Recommended conditions of each alternative in `devices`; empty if none has any.
+    std::vector<Requirements> advice = {};
 };
 
 /// One variant of an application.
@@ -75,13 +68,12 @@ struct Variant {
     std::string name = {};
     std::string family = {};  ///< from the manifest; defaults to the name
     int tier = 0;
-    std::optional<std::string> version = {};  ///< of the application, if not the manifest's
     int priority = 0;
-    OnUnknown on_unknown = OnUnknown::Reject;
     Requirements needs = {};
     std::optional<Requirements> advice = {};
     Value artifact = {};  ///< validated; null if absent
     std::map<std::string, std::string> environment = {};
+    std::optional<std::string> version = {};  ///< of the application, if not the manifest's
     std::optional<std::string> note = {};
 };
 

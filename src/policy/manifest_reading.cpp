@@ -288,26 +288,63 @@ constexpr MemberReader<Variant> kReaders[] = {
     {"tier",
      [](const Value& value, Variant& out) { return read_integer(value, out.tier, 0, kMaxTier); }},
     {"priority", [](const Value& value, Variant& out) { return read_value(value, out.priority); }},
-    {"on_unknown",
-     [](const Value& value, Variant& out) -> ReadProblem {
-         auto problem = read_value(value, out.on_unknown);
-         return problem.empty() ? problem : ReadProblem{"neither reject nor accept"};
-     }},
+    {"on_unknown", [](const Value&, Variant&) { return ReadProblem{}; }},  // needs `requires`
     {"requires",
      [](const Value& value, Variant& out) { return read_requirements(value, out.needs); }},
     {"advises", [](const Value& value,
                    Variant& out) { return read_requirements(value, out.advice.emplace()); }},
     {"artifact", read_artifact_of},
     {"url", [](const Value&, Variant&) { return ReadProblem{}; }},     // read together, below
-    {"version", [](const Value& value,
-                   Variant& out) { return read_plain_text(value, out.version.emplace(), 64); }},
     {"sha256", [](const Value&, Variant&) { return ReadProblem{}; }},  // see `url`
     {"size", [](const Value&, Variant&) { return ReadProblem{}; }},    // see `url`
     {"env",
      [](const Value& value, Variant& out) { return read_environment(value, out.environment); }},
+    {"version", [](const Value& value,
+                   Variant& out) { return read_plain_text(value, out.version.emplace(), 64); }},
     {"note", [](const Value& value,
                 Variant& out) { return read_plain_text(value, out.note.emplace(), kMaxNote); }},
 };
+
+/// Whether the name is the term's or the first part of it: "cuda" names "cuda.driver" as well.
+bool names_term(std::string_view name, const Term& term) {
+    const std::string_view own = term.name;
+    return own == name ||
+           (own.size() > name.size() && own.starts_with(name) && own[name.size()] == '.');
+}
+
+/// Lets the terms with that name, or all terms if there is no name, be met by unknown facts.
+/// Returns whether there is such a term.
+bool accept_unknown(const std::optional<std::string>& name, Requirements& needs) {
+    bool is_found = false;
+    const auto accept_in = [&](Conjunction& terms) {
+        for (auto& term : terms)
+            if (!name || names_term(*name, term))
+                is_found = term.accepts_unknown = true;
+    };
+    accept_in(needs.host);
+    std::ranges::for_each(needs.devices, accept_in);
+    return is_found;
+}
+
+/// Reads `on_unknown`: "reject", "accept", or the names of the requirements that unknown facts
+/// meet. Needs the variant's requirements.
+ReadProblem read_on_unknown(const Value& value, Variant& out) {
+    const ReadProblem neither{"neither reject, accept nor a list of requirements"};
+    if (const auto* word = value.as_string()) {
+        if (*word == "accept")
+            accept_unknown(std::nullopt, out.needs);
+        return *word == "accept" || *word == "reject" ? ReadProblem{} : neither;
+    }
+    std::vector<std::string> names;
+    if (!value.as_array())
+        return neither;
+    if (auto problem = read_list(value, names, kMaxList); !problem.empty())
+        return problem;
+    for (const auto& name : names)
+        if (!accept_unknown(name, out.needs))
+            return ReadProblem{path_part(name) + ": names no requirement"};
+    return {};
+}
 
 /// The API that a tsuku variant's name or family implies, or the CPU; null if it implies none.
 /// Names of our backends are recognized, and "hip" is accepted for ROCm.
@@ -374,6 +411,11 @@ ReadProblem read_variant(std::string name, const Value& value, Variant& out) {
     // Only variants without explicit requirements get the implied ones.
     if (!value.find("requires") && !value.find("tier"))
         imply(out);
+    if (const auto* unknown = value.find("on_unknown"); unknown && problem.empty()) {
+        problem = read_on_unknown(*unknown, out);
+        if (!problem.empty())
+            return std::move(problem).in("on_unknown");
+    }
     return problem;
 }
 

@@ -504,7 +504,7 @@ Tested test_predicate(std::string_view predicate, const Facts& facts) {
         auto tested = test_term(term, facts);
         if (tested.truth == Truth::True)
             return tested;
-        Route route{.is_open = tested.truth, .reasons = {std::move(tested.why)}};
+        Route route{.is_open = tested.truth, .reasons = {std::move(*tested.why)}};
         if (!nearest || is_nearer(route, *nearest))
             nearest = std::move(route);
         else if (!is_nearer(*nearest, route))
@@ -512,7 +512,7 @@ Tested test_predicate(std::string_view predicate, const Facts& facts) {
     }
     // "or unknown": accept if no alternative is known to hold.
     if (parsed->takes_doubt && nearest->is_open == Truth::Unknown)
-        return {.truth = Truth::True};
+        return {.truth = Truth::True, .why = std::move(nearest->reasons.front())};
     return {.truth = nearest->is_open, .why = std::move(nearest->reasons.front())};
 }
 

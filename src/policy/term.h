@@ -67,6 +67,7 @@ struct Term {
     TermNeed need = {};
     /// The spelling in answers: "driver>=550", "glibc_min", an unknown word.
     std::string name = {};
+    bool accepts_unknown = false;  ///< whether the term is met if its fact is unknown
     bool operator==(const Term&) const = default;
 };
 
@@ -141,7 +142,9 @@ bool is_about_host(std::string_view predicate);
 /// Whether a predicate holds, and the reason if it does not.
 struct Tested {
     Truth truth = Truth::Unknown;
-    Reason why = {};  ///< set unless the predicate holds
+    /// Set unless the predicate holds. If it holds only because it accepts an unknown fact: the
+    /// reason why that fact is unknown.
+    std::optional<Reason> why = {};
 };
 /// Tests a predicate. If every alternative fails or is unknown, the reason comes from the closest
 /// miss (policy/closest_miss.h) and also names the alternatives that miss by as much.

@@ -42,6 +42,11 @@ constexpr std::array<EnumName<Verdict>, 4> names_of(Verdict) {
              {Verdict::Unknown, "unknown"}}};
 }
 
+/// Whether a candidate with this verdict can be chosen.
+constexpr bool is_usable(Verdict verdict) {
+    return verdict == Verdict::Accepted || verdict == Verdict::Uncertain;
+}
+
 /// A fact about a machine in one of three states: unknown, known to be absent, or known.
 ///
 /// A term is unknown over an unknown fact and false over an absent one.

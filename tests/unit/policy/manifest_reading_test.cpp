@@ -269,14 +269,41 @@ TEST(VariantReading, RejectsOnlyTheVariantForAnUnknownTypeOfArtifact) {
     EXPECT_EQ(read.variant.needs.unsupported, std::vector<std::string>{"artifact.type=torrent"});
 }
 
+/// The names of the terms that an unknown fact meets.
+std::vector<std::string> accepting(const std::string& on_unknown) {
+    const auto read = variant_from(
+        "v", R"({"on_unknown":)" + on_unknown +
+                 R"(,"requires":{"host":{"glibc_min":"2.31"},"device":[)"
+                 R"({"backend":"cuda","cuda":{"toolkit":"12.8","sass":["8.0"]}},)"
+                 R"({"backend":"vulkan","vulkan":{"api_min":"1.2"}}]}})");
+    if (!read.problem.empty())
+        return {read.problem};
+    std::vector<std::string> names;
+    auto all = read.variant.needs.devices;
+    all.insert(all.begin(), read.variant.needs.host);
+    for (const auto& terms : all)
+        for (const auto& term : terms)
+            if (term.accepts_unknown)
+                names.push_back(term.name);
+    return names;
+}
+
+TEST(VariantReading, TakesWhichRequirementsAcceptUnknownFacts) {
+    using Names = std::vector<std::string>;
+    EXPECT_EQ(accepting(R"("reject")"), Names{});
+    EXPECT_EQ(accepting(R"(["glibc_min","vulkan"])"), (Names{"glibc_min", "vulkan"}));
+    EXPECT_EQ(accepting(R"(["cuda"])"), (Names{"cuda.driver", "cuda.code"}));
+    EXPECT_EQ(accepting(R"(["cuda.driver"])"), Names{"cuda.driver"});
+    EXPECT_EQ(accepting(R"("accept")").size(), 8U) << "kinds are required of each device";
+    EXPECT_EQ(accepting(R"("guess")"),
+              Names{"on_unknown: neither reject, accept nor a list of requirements"});
+    EXPECT_EQ(accepting(R"(["cud"])"), Names{"on_unknown: cud: names no requirement"});
+}
+
 TEST(VariantReading, HasRangesAndWords) {
     EXPECT_EQ(variant_from("v", R"({"tier":1000})").problem, "");
     EXPECT_EQ(variant_from("v", R"({"tier":1001})").problem, "tier: number out of range");
     EXPECT_EQ(variant_from("v", R"({"tier":-1})").problem, "tier: number out of range");
-    EXPECT_EQ(variant_from("v", R"({"on_unknown":"accept"})").variant.on_unknown,
-              OnUnknown::Accept);
-    EXPECT_EQ(variant_from("v", R"({"on_unknown":"guess"})").problem,
-              "on_unknown: neither reject nor accept");
     EXPECT_EQ(variant_from("v", R"({"color":1})").problem, "color: unknown member");
     EXPECT_EQ(variant_from("a b", "{}").problem, "not a label");
 }

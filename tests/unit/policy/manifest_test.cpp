@@ -125,7 +125,8 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"HugePriority", with_variant(R"({"priority":99999999999})"),
             "platforms.linux-x86_64.variants.v.priority: number out of range"},
         Bad{"OnUnknown", with_variant(R"({"on_unknown":"maybe"})"),
-            "platforms.linux-x86_64.variants.v.on_unknown: neither reject nor accept"},
+            "platforms.linux-x86_64.variants.v.on_unknown: "
+            "neither reject, accept nor a list of requirements"},
         Bad{"Variable", with_variant(R"({"env":{"A=B":"1"}})"),
             R"(platforms.linux-x86_64.variants.v.env["A=B"]: not the name of a variable)"},
         Bad{"VariableThatLoadsCode", with_variant(R"({"env":{"LD_PRELOAD":"/tmp/evil.so"}})"),
