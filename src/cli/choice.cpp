@@ -277,6 +277,12 @@ std::string decision_text(const Decision& decision, const Report* report, const 
                 "\n";
     for (const auto& [name, value] : decision.environment)
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
+    if (decision.assumes)
+        text += "  " +
+                phrase("for the published build {variant}[ of version {version}]",
+                       {{"variant", scrubbed(decision.assumes->variant)},
+                        {"version", scrubbed(decision.assumes->version.value_or(""))}}) +
+                "\n";
     text += warnings_text(decision.warnings, screen);
     if (!decision.summary.empty() && screen.has_legend)
         text += "  " + toned(screen, Tone::Faint, scrubbed(decision.summary, 1024)) + "\n";
@@ -448,6 +454,9 @@ Result<Decision> choose(Context& context, bool explains) {
     auto request = context.arguments.select.request;
     TRY(name_gpus_by_id(context, request));
     TRY(read_build(context, request));
+    // Flags to compile with are for a build of one's own.
+    if (context.arguments.select.for_build)
+        request["own-build"] = true;
     // The environment of this shell is the environment of the program that will be started.
     auto callers = hiding_variables_here();
     callers.merge(switches_here(context.arguments.select.application));

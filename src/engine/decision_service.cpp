@@ -246,22 +246,6 @@ std::vector<Reason> stale_of(const Manifest* manifest,
     return warnings;
 }
 
-/// Reported failures in the form that recommend() uses. A failed backend, by our name or the
-/// application's, applies to all variants that use it.
-std::vector<FailedVariant> failed_variants(const Experience& experience, const Profile* profile) {
-    std::vector<FailedVariant> failed;
-    for (const auto& failure : experience.failures) {
-        auto word = failure.backend;
-        if (word.find(':') == std::string::npos)
-            word = "backend:" + (profile ? backend_named(*profile, word).value_or(word) : word);
-        FailedVariant variant{.word = std::move(word), .gpu = failure.gpu};
-        variant.detail["detail"] = failure.detail;
-        variant.detail["at_usec"] = to_value(failure.at);
-        failed.push_back(std::move(variant));
-    }
-    return failed;
-}
-
 /// The error for an unknown name in an outcome, with the closest known name.
 Error no_such(std::string_view what,
               const std::string& word,
@@ -377,12 +361,17 @@ Result<Decision> DecisionService::select(const std::string& application,
                             applications());
     auto wanted = TRY(select_request_from(request));
     // The override narrows the request and adds its preferences after the caller's.
-    if (const auto rule = feedback_.rule_for(application))
+    const auto rule = feedback_.rule_for(application);
+    if (rule)
         wanted = under_rule(std::move(wanted), rule->request, *profile, caller.seen);
     const auto* manifest = documents_.applications.manifest(application);
+    RecommendRequest variants;
+    if (rule && !rule->variants.is_null())
+        variants = under_rule({}, TRY(recommend_request_from(rule->variants)));
     auto decision = TRY(gpuprobe::select(
         *profile, wanted, caller.seen,
-        feedback_.experience_of(caller.uid, application, caller.machine, caller.now), manifest));
+        feedback_.experience_of(caller.uid, application, caller.machine, caller.now), manifest,
+        &variants));
     for (auto& stale : stale_of(manifest, profile, caller))
         decision.warnings.push_back(std::move(stale));
     return decision;
@@ -426,7 +415,7 @@ Result<Recommendation> DecisionService::recommend(const std::string& application
     const bool is_applications_own = profile && manifest.empty();
     auto recommendation = gpuprobe::recommend(
         variants, wanted, caller.seen, documents_.rules, failed_variants(experience, profile),
-        is_applications_own ? selection_view(*profile, choice, caller.seen, experience, &variants)
+        is_applications_own ? selection_view(*profile, choice, caller.seen, experience)
                             : SelectionView{});
     for (auto& stale : stale_of(&variants, is_applications_own ? profile : nullptr, caller))
         recommendation.warnings.push_back(std::move(stale));

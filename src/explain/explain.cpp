@@ -295,9 +295,13 @@ ExplainedList explained(const Candidate& candidate, ReasonPlace place) {
     place.gpu = candidate.gpu.value_or("");
     place.api = api_below(candidate.backend);
     auto why = explained(worth_showing(candidate.reasons), place);
+    if (candidate.verdict == Verdict::Uncertain && !why.text.empty())
+        why.text = "can probably be used: " + why.text;
     if (why.text.empty())
-        why.text = candidate.verdict == Verdict::Accepted ? "can be used"
-                                                          : std::string{name_of(candidate.verdict)};
+        why.text = is_usable(candidate.verdict)
+                       ? phrase("can be used[ by the published build {variant}]",
+                                      {{"variant", scrubbed(candidate.variant.value_or(""))}})
+                             : std::string{name_of(candidate.verdict)};
     return why;
 }
 

@@ -161,6 +161,15 @@ inline constexpr Wording kWordings[] = {
      "start the program with the environment from this answer, or without {variable}"},
     {"gpu-unused", "{gpu} is left unused[ by {by}]: [{reasons:why}|there is nothing here for it]",
      "[{reasons:fix}]"},
+    {"better-if-built",
+     "{backend} would be preferred on {gpu}, but only a build of your own could use it[: "
+     "{reasons:why}]",
+     "[{reasons:fix}]"},
+    {"no-published-variant",
+     "no published build is known to fit this machine, so this answer is for a build of your own[: "
+     "{reasons:why}]"},
+    {"other-version", "this build installs version {have}[; the newest is {want}]"},
+    {"not-published", "no published build for this platform uses it"},
     {"not-told-apart", "the application cannot distinguish {gpu} from {gpus}"},
     {"platform-not-in-profile", "the application's profile does not know[ {platform}]"},
     {"arch-not-in-build",

@@ -153,7 +153,7 @@ bool is_cpu(const Judged& judged) {
 
 /// Whether a candidate on a GPU was accepted and measured.
 bool competes(const Judged& judged) {
-    return judged.gpu && is_accepted(judged) && judged.score;
+    return judged.gpu && may_be_chosen(judged) && judged.score;
 }
 
 /// Whether the scores count as equal or `score` is higher.
@@ -188,7 +188,7 @@ const Judged* first_on_an_unmeasured_gpu(const std::vector<Judged>& all) {
         if (judged.gpu && judged.score)
             measured.insert(judged.gpu);
     const auto found = std::ranges::find_if(all, [&](const Judged& judged) {
-        return judged.gpu && is_accepted(judged) && !measured.contains(judged.gpu);
+        return judged.gpu && may_be_chosen(judged) && !measured.contains(judged.gpu);
     });
     return found == all.end() ? nullptr : &*found;
 }
@@ -232,6 +232,77 @@ void mark_measured(std::vector<Judged>& all) {
     }
 }
 
+/// Whether another backend that may be chosen on the same GPU takes precedence by the profile's
+/// order for the GPU's vendor.
+bool is_outdone(const SelectQuestion& question,
+                const std::vector<Judged>& all,
+                const Judged& judged) {
+    const auto order = question.backends_for(judged.gpu->vendor);
+    const auto place = place_in(order, judged.candidate.backend);
+    return std::ranges::any_of(all, [&](const Judged& other) {
+        return other.gpu == judged.gpu && may_be_chosen(other) &&
+               place_in(order, other.candidate.backend) < place;
+    });
+}
+
+/// The choice; see Attempt::best().
+const Judged* best_of(const SelectQuestion& question, const std::vector<Judged>& all) {
+    if (const auto* fastest = question.ranks_by_measurement ? fastest_of(all) : nullptr)
+        return fastest;
+    for (const auto& judged : all)
+        if (may_be_chosen(judged) && (!judged.gpu || !is_outdone(question, all, judged)))
+            return &judged;
+    return nullptr;
+}
+
+/// The accepted and possible choices in groups: the choice itself, then candidates that aren't
+/// outdone by another backend on their GPU, then those that are, then integrated GPUs rejected in
+/// favor of a discrete one. Within a group the order of the candidates is kept.
+std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const std::vector<Judged>& all) {
+    const auto* best = best_of(question, all);
+    const auto rank = [&](const Judged& judged) {
+        if (&judged == best)
+            return 0;
+        if (judged.candidate.verdict == Verdict::Rejected)
+            return 3;
+        return is_outdone(question, all, judged) ? 2 : 1;
+    };
+    std::vector<const Judged*> on_gpus;
+    for (const auto& judged : all)
+        if (judged.gpu && (judged.candidate.verdict != Verdict::Rejected ||
+                           has_reason(judged.candidate.reasons, "discrete-preferred")))
+            on_gpus.push_back(&judged);
+    std::ranges::stable_sort(on_gpus, {}, [&rank](const Judged* judged) { return rank(*judged); });
+    std::vector<BackendOnGpu> order;
+    for (const auto* judged : on_gpus)
+        order.push_back({.backend = judged->candidate.backend,
+                         .gpu = judged->gpu->id,
+                         .is_bundled = is_accepted(*judged) &&
+                                       has_reason(judged->candidate.reasons, "bundled")});
+    return order;
+}
+
+/// The candidates as the judge of variants sees them: judged, but not yet compared.
+SelectionView view_of(const SelectQuestion& question, std::vector<Judged> all) {
+    SelectionView view;
+    for (const auto& judged : all) {
+        const auto& [backend, gpu, verdict, reasons, environment, why, variant] = judged.candidate;
+        // Without a GPU only the CPU matters; software devices run no variant.
+        if (!judged.gpu && backend != kCpu)
+            continue;
+        if (verdict == Verdict::Rejected || judged.lacks_facts)
+            view.refusals[backend].emplace(gpu.value_or(""), reasons);
+        else if (verdict == Verdict::Unknown)
+            view.unknown[backend].emplace(gpu.value_or(""), reasons);
+    }
+    // The order of the GPUs does not reject any of them.
+    prefer_discrete(question, all);
+    if (question.ranks_by_measurement)
+        mark_measured(all);
+    view.order = order_of(question, all);
+    return view;
+}
+
 /// Judges all candidates and then compares them.
 Attempt attempt(const SelectQuestion& question,
                 const SelectRequest& request,
@@ -242,8 +313,10 @@ Attempt attempt(const SelectQuestion& question,
     // `detected` lists the usable backends, so collect it before the request restricts them.
     made.detected = detected(question, made.all);
     keep_to_forced(question, made.all);
-    prefer_discrete(question, made.all);
     keep_cpu_out(question, made.all);
+    if (question.published)
+        keep_to_variants(question, report, view_of(question, made.all), made);
+    prefer_discrete(question, made.all);
     mark_unknown(made.all);
     if (question.ranks_by_measurement)
         mark_measured(made.all);
@@ -252,25 +325,8 @@ Attempt attempt(const SelectQuestion& question,
 
 }  // namespace
 
-bool is_outdone(const SelectQuestion& question,
-                const std::vector<Judged>& all,
-                const Judged& judged) {
-    // The profile's order of backends for the vendor decides.
-    const auto order = question.backends_for(judged.gpu->vendor);
-    const auto place = place_in(order, judged.candidate.backend);
-    return std::ranges::any_of(all, [&](const Judged& other) {
-        return other.gpu == judged.gpu && is_accepted(other) &&
-               place_in(order, other.candidate.backend) < place;
-    });
-}
-
 const Judged* Attempt::best(const SelectQuestion& question) const {
-    if (const auto* fastest = question.ranks_by_measurement ? fastest_of(all) : nullptr)
-        return fastest;
-    for (const auto& judged : all)
-        if (is_accepted(judged) && (!judged.gpu || !is_outdone(question, all, judged)))
-            return &judged;
-    return nullptr;
+    return best_of(question, all);
 }
 
 Attempt attempt_or_give_up(SelectQuestion& question,
@@ -287,6 +343,21 @@ Attempt attempt_or_give_up(SelectQuestion& question,
     made.was_given_up = true;
     question.forced = forced;  // for the messages
     return made;
+}
+
+SelectionView selection_view(const Profile& profile,
+                             const SelectRequest& request,
+                             const Report& report,
+                             const Experience& experience) {
+    const ComputeView view{report};
+    SelectionView seen;
+    if (const auto plain = question_from(profile, {.environment = request.environment}, view.report(), {}))
+        seen = view_of(*plain, judge_all(*plain, view.report()));
+    seen.order.clear();
+    if (auto question = question_from(profile, request, view.report(), experience))
+        seen.order =
+            order_of(*question, attempt_or_give_up(*question, request, view.report()).all);
+    return seen;
 }
 
 }  // namespace gpuprobe::inline policy

@@ -4,15 +4,27 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "policy/decision.h"
+#include "policy/recommend.h"
 #include "policy/select.h"
 #include "report/report.h"
 
 namespace gpuprobe::inline policy {
+
+struct MachineFacts;
+
+/// The published variants for this platform. Borrows everything for one decision.
+struct PublishedVariants {
+    const VariantPlatform& platform;
+    const MachineFacts& machine;
+    const RecommendRequest& request;  ///< what a rule or request says about variants
+    std::span<const FailedVariant> failed;
+};
 
 /// A profile and a request combined: every word is resolved to one of our backends or a GPU id.
 struct SelectQuestion {
@@ -34,8 +46,11 @@ struct SelectQuestion {
     bool requires_verified = false;
     bool is_simulated = false;  ///< the report's GPUs are simulated and have no facts
     std::vector<std::string> require = {};
-    /// Needs of the published variants, if the request does not describe the build.
-    InstalledNeeds published = {};
+    /// The published variants, from which the choice is made; null if the request describes the
+    /// build, or if none is published for this platform.
+    const PublishedVariants* published = nullptr;
+    /// The installed variant, if the request names exactly one.
+    std::optional<std::string> variant = {};
     /// Needs of the variants and the build that the request describes; each must be met.
     std::vector<InstalledNeeds> installed = {};
     bool strict = false;
@@ -77,6 +92,8 @@ struct Judged {
     const Gpu* gpu = nullptr;
     Candidate candidate = {};
     bool is_fallback = false;          ///< an integrated GPU, used only as a fallback
+    bool lacks_facts = false;          ///< a requirement is about an unknown fact
+    bool is_in_variant = true;         ///< the variant that the choice assumes can use it
     std::optional<double> score = {};  ///< measured (report/trial_results.h)
 
     /// Rejects the candidate and adds the reason.
@@ -84,6 +101,8 @@ struct Judged {
 };
 
 bool is_accepted(const Judged& judged);
+/// Whether it is accepted and belongs to the variant that the choice assumes, if there is one.
+bool may_be_chosen(const Judged& judged);
 
 /// Judges one backend on one GPU.
 Judged judge(const SelectQuestion& question,
@@ -111,6 +130,9 @@ struct Attempt {
     std::vector<Judged> all = {};            ///< in order of preference
     std::vector<std::string> detected = {};  ///< the application's names
     bool was_given_up = false;               ///< the requested backend isn't available
+    const Variant* assumed = nullptr;        ///< the published variant that the choice assumes
+    /// Why a published variant isn't the best or not possible.
+    std::optional<Reason> variant_warning = {};
 
     /// The choice: the fastest candidate if measurements count, otherwise the first accepted
     /// candidate that isn't outdone on its GPU, otherwise the CPU. Null if none exists.
@@ -123,10 +145,12 @@ Attempt attempt_or_give_up(SelectQuestion& question,
                            const SelectRequest& request,
                            const Report& report);
 
-/// Whether another accepted backend on the same GPU takes precedence by the profile's order for the
-/// GPU's vendor.
-bool is_outdone(const SelectQuestion& question,
-                const std::vector<Judged>& all,
-                const Judged& judged);
+/// Limits the choice to the best published variant, and rejects candidates that no usable variant
+/// can use. If no variant is usable, the candidates stay as they are and a warning says so. `view`:
+/// the candidates as they are.
+void keep_to_variants(const SelectQuestion& question,
+                      const Report& report,
+                      const SelectionView& view,
+                      Attempt& made);
 
 }  // namespace gpuprobe::inline policy

@@ -27,9 +27,21 @@ struct Candidate {
     std::map<std::string, std::string> environment = {};
     /// The reasons as one text for people, each sentence once (explain/reason_words.h).
     std::optional<std::string> why = {};
+    /// The best published variant that uses the backend on the GPU, if the request does not
+    /// describe the build.
+    std::optional<std::string> variant = {};
     bool operator==(const Candidate&) const = default;
 };
-RECORD_MEMBERS(Candidate, backend, gpu, verdict, reasons, environment, why)
+RECORD_MEMBERS(Candidate, backend, gpu, verdict, reasons, environment, why, variant)
+
+/// The published variant that a decision is for, because the request does not describe the build:
+/// the one that RecommendVariant names.
+struct AssumedVariant {
+    std::string variant = {};
+    std::optional<std::string> version = {};  ///< of the application, from the manifest
+    bool operator==(const AssumedVariant&) const = default;
+};
+RECORD_MEMBERS(AssumedVariant, variant, version)
 
 /// The answer to "which backend?". `backend` is null if no candidate satisfies the request. The
 /// candidates contain the reasons in either case.
@@ -38,6 +50,7 @@ struct Decision {
     std::optional<std::string> backend = {};
     std::vector<std::string> gpus = {};
     std::map<std::string, std::string> environment = {};
+    std::optional<AssumedVariant> assumes = {};
     std::string summary = {};  ///< "requested=auto detected=[vulkan,cpu] selected=vulkan"
     std::map<std::string, std::string> answers = {};  ///< further answers for the application
     std::vector<std::string> messages = {};           ///< the application's message texts
@@ -52,6 +65,7 @@ RECORD_MEMBERS(Decision,
                backend,
                gpus,
                environment,
+               assumes,
                answers,
                messages,
                candidates,
@@ -72,6 +86,8 @@ struct VariantCandidate {
     std::vector<Reason> warnings = {};     ///< the same for its recommended conditions
     std::optional<std::string> note = {};  ///< from the manifest
     std::optional<std::string> why = {};   ///< as Candidate::why
+    /// The version of the application that it installs, if that is not the manifest's.
+    std::optional<std::string> version = {};
     bool operator==(const VariantCandidate&) const = default;
 };
 RECORD_MEMBERS(VariantCandidate,
@@ -96,8 +112,6 @@ enum class RecommendStatus {
 constexpr std::array<EnumName<RecommendStatus>, 4> names_of(RecommendStatus) {
     return {{{RecommendStatus::Ok, "ok"},
              {RecommendStatus::None, "none"},
-    /// The version of the application that it installs, if that is not the manifest's.
-    std::optional<std::string> version = {};
              {RecommendStatus::DefaultUnverified, "default-unverified"},
              {RecommendStatus::NoPlatform, "no-platform"}}};
 }
@@ -115,20 +129,6 @@ constexpr auto forms_of(std::type_identity<ArtifactSignature>) {
                                       {.key = "key_id", .is_optional = true}});
 }
 
-// Answers contain the manifest's own object, which read_artifact() has checked. This is its type
-// for clients.
-
-/// The download of a variant. It has the members that the manifest sets.
-struct Artifact {
-    std::string type = {};               ///< "file", "oci", "index", "wheel", "dir", "package"
-    std::vector<std::string> urls = {};  ///< https or http
-    std::string sha256 = {};             ///< hash of the file, in hexadecimal
-    std::uint64_t size = 0;              ///< in bytes
-    std::string ref = {};                ///< reference of an OCI image
-    std::string digest = {};             ///< of an OCI image: "sha256:…"
-    std::string media_type = {};
-    std::vector<std::string> companions = {};  ///< variants that are downloaded with this one
-    ArtifactSignature signature = {};
 /// A file or package that has to be installed next to an artifact. It has `urls` or `ref`.
 struct CompanionFile {
     std::vector<std::string> urls = {};  ///< https or http
@@ -144,6 +144,22 @@ constexpr auto forms_of(std::type_identity<CompanionFile>) {
                                       {.key = "ref", .is_optional = true}});
 }
 
+// Answers contain the manifest's own object, which read_artifact() has checked. This is its type
+// for clients.
+
+/// The download of a variant. It has the members that the manifest sets.
+struct Artifact {
+    std::string type = {};               ///< "file", "oci", "index", "wheel", "dir", "package"
+    std::vector<std::string> urls = {};  ///< https or http
+    std::string sha256 = {};             ///< hash of the file, in hexadecimal
+    std::uint64_t size = 0;              ///< in bytes
+    std::string ref = {};                ///< reference of an OCI image
+    std::string digest = {};             ///< of an OCI image: "sha256:…"
+    std::string media_type = {};
+    std::vector<std::string> companions = {};  ///< variants that are downloaded with this one
+    /// Files and packages that have to be installed next to this one.
+    std::vector<CompanionFile> companion_files = {};
+    ArtifactSignature signature = {};
 };
 RECORD_MEMBERS(Artifact,
                type,
@@ -164,11 +180,10 @@ constexpr auto forms_of(std::type_identity<Artifact>) {
                                       {.key = "digest", .is_optional = true},
                                       {.key = "media_type", .is_optional = true},
                                       {.key = "companions", .is_optional = true},
+                                      {.key = "companion_files", .is_optional = true},
                                       {.key = "signature", .is_optional = true}});
 }
 
-    /// Files and packages that have to be installed next to this one.
-    std::vector<CompanionFile> companion_files = {};
 /// The answer to "which download?".
 struct Recommendation {
     std::string application = {};
@@ -180,7 +195,6 @@ struct Recommendation {
     Value artifact = {};                  ///< the variant's Artifact, from the manifest
     std::map<std::string, std::string> environment = {};  ///< the variant's, from the manifest
     std::vector<std::string> gpus = {};                   ///< ids of the GPUs it runs on
-                                      {.key = "companion_files", .is_optional = true},
     std::vector<std::string> fallback = {};               ///< variants to try next, best first
     std::optional<std::string> project_default = {};
     std::optional<std::string> hint = {};  ///< from the manifest, if no variant fits

@@ -17,7 +17,7 @@ static_assert(kMaxVariantGpus <= 64, "JudgedVariant::covered has a bit for each"
 /// The truth of a condition on each of up to 64 GPUs; bit n is about GPU n.
 struct GpuMask {
     std::uint64_t yes = 0;    ///< GPUs on which it is true
-    std::uint64_t maybe = 0;  ///< GPUs on which it is true or unknown; includes `yes`
+    std::uint64_t maybe = 0;  ///< GPUs on which it is true or may be true; includes `yes`
 
     /// Combines the two conditions with "and".
     void narrow(const GpuMask& other) {
@@ -111,8 +111,8 @@ std::uint64_t gpus_allowed(const RecommendRequest& request, const MachineFacts& 
     return allowed;
 }
 
-/// By API: the GPUs on which the selection refuses it.
-std::map<Api, std::uint64_t> refused_gpus(const Refusals& refusals, const MachineFacts& machine) {
+/// By API: the GPUs for which there are reasons about its backend.
+std::map<Api, std::uint64_t> gpus_in(const Refusals& refusals, const MachineFacts& machine) {
     std::map<Api, std::uint64_t> refused;
     for (const auto& [backend, gpus] : refusals)
         for (std::size_t i = 0; i < machine.gpus.size(); ++i)
@@ -182,11 +182,19 @@ public:
           answers_{answers_to(platform.index, machine, gpus_)},
           has_closed_nodes_{has_closed_nodes(machine.host.report())},
           allowed_{gpus_allowed(request, machine)},
-          refused_{refused_gpus(selection.refusals, machine)},
+          refused_{gpus_in(selection.refusals, machine)},
+          unknown_{gpus_in(selection.unknown, machine)},
+          is_cpu_refused_{selection.refusals.contains(kCpu)},
           places_{places_of(selection.order, machine)} {
         serve(served_gpus(selection.order, machine));
-        if (const auto added = added_term(request))
+        // From here on `maybe` means: true, or unknown where the term accepts that.
+        for (std::size_t i = 0; i < answers_.size(); ++i)
+            if (!platform.index.terms[i].accepts_unknown)
+                answers_[i].maybe = answers_[i].yes;
+        if (const auto added = added_term(request)) {
             added_ = gpus_.ask(*added);
+            added_->maybe = added_->yes;
+        }
     }
 
     /// The verdict and sort keys of the variant at an index.
@@ -198,9 +206,11 @@ public:
                              .preference = preference_of(variant),
                              .tier = entry.tier,
                              .priority = entry.priority};
-        const auto host = entry.is_supported ? host_holds(entry) : Truth::False;
+        const bool is_refused = entry.alternatives == 0 && is_cpu_refused_;
+        const auto host =
+            entry.is_supported && !is_refused ? host_holds(entry) : Truth::False;
         const auto devices = devices_hold(entry, judged);
-        judged.verdict = verdict_of(entry, both(host, devices));
+        judged.verdict = verdict_of(both(host, devices));
         // The variant would run on a GPU that the request excludes, so report that as the reason.
         if (host != Truth::False && devices == Truth::False && is_ruled_out(entry, variant))
             judged.exclusion = Exclusion::NotRequested;
@@ -320,13 +330,35 @@ private:
         return gpus;
     }
 
-    /// The GPUs on which the application refuses an API of the alternative.
-    [[nodiscard]] std::uint64_t refused(const Variant& variant, std::size_t alternative) const {
+    /// The GPUs in `by_api` for an API of the alternative.
+    static std::uint64_t any_of(const std::map<Api, std::uint64_t>& by_api,
+                                const Variant& variant,
+                                std::size_t alternative) {
         std::uint64_t gpus = 0;
         for (const auto api : apis_used(variant, variant.needs.devices[alternative]))
-            if (const auto found = refused_.find(api); found != refused_.end())
+            if (const auto found = by_api.find(api); found != by_api.end())
                 gpus |= found->second;
         return gpus;
+    }
+
+    /// Whether the alternative is met if it isn't known whether its API works.
+    static bool accepts_unknown_api(const Conjunction& alternative) {
+        return std::ranges::any_of(alternative, [](const Term& term) {
+            return term.fact == FactId::Usable && term.accepts_unknown;
+        });
+    }
+
+    /// The GPUs on which the application does not refuse an API of the alternative.
+    [[nodiscard]] GpuMask permitted(const Variant& variant,
+                                    std::size_t alternative,
+                                    std::uint64_t gpus) const {
+        if (!refused_.empty())
+            gpus &= ~any_of(refused_, variant, alternative);
+        if (unknown_.empty())
+            return {.yes = gpus, .maybe = gpus};
+        const auto known = gpus & ~any_of(unknown_, variant, alternative);
+        const bool is_accepted = accepts_unknown_api(variant.needs.devices[alternative]);
+        return {.yes = known, .maybe = is_accepted ? gpus : known};
     }
 
     /// Whether the variant may run on a GPU that the request does not permit.
@@ -347,9 +379,7 @@ private:
             auto gpus = allowed & (request_.require_verified ? verified(variant, i) : gpus_.all());
             if (has_closed_nodes_)
                 gpus &= open(variant, i);
-            if (!refused_.empty())
-                gpus &= ~refused(variant, i);
-            const auto mask = all_of(place + 1, count, {.yes = gpus, .maybe = gpus});
+            const auto mask = all_of(place + 1, count, permitted(variant, i, gpus));
             covered.yes |= mask.yes;
             covered.maybe |= mask.maybe;
             place += 1 + count;
@@ -387,12 +417,10 @@ private:
         return meant & allowed_;
     }
 
-    static Verdict verdict_of(const VariantIndex::Entry& entry, Truth truth) {
+    static Verdict verdict_of(Truth truth) {
         if (truth == Truth::True)
             return Verdict::Accepted;
-        if (truth == Truth::Unknown && entry.accepts_unknown)
-            return Verdict::Uncertain;
-        return Verdict::Rejected;
+        return truth == Truth::Unknown ? Verdict::Uncertain : Verdict::Rejected;
     }
 
     /// Computes the sort keys that depend on the covered GPUs.
@@ -417,6 +445,8 @@ private:
     bool has_closed_nodes_;
     std::uint64_t allowed_;  ///< GPUs that the request permits
     std::map<Api, std::uint64_t> refused_;
+    std::map<Api, std::uint64_t> unknown_;
+    bool is_cpu_refused_;
     Places places_;
 };
 

@@ -58,7 +58,7 @@ struct ExplanationContext {
     const MachineFacts& machine;
     const Report& report;
     std::span<const FailedVariant> failed;
-    const Refusals& refusals;
+    const SelectionView& selection;
 };
 
 /// The reasons for every predicate that isn't true. If all alternatives fail, only the reasons of
@@ -68,6 +68,9 @@ struct ExplanationContext {
 /// Detail: `where` ("host", "manifest", "request" or a GPU id), `predicate`, `result`, `want`,
 /// `have`, `missing` for lists of words, and `alternative`, counted from 0, if there are several.
 std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationContext& context);
+
+/// The reasons about that GPU, and those about the host.
+std::vector<Reason> reasons_on(const Gpu& gpu, const std::vector<Reason>& reasons);
 
 /// The same for the variant's recommended conditions, on the GPUs that it runs on.
 std::vector<Reason> warnings_for(const JudgedVariant& judged, const ExplanationContext& context);

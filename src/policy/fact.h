@@ -66,6 +66,7 @@ enum class FactId : std::uint8_t {
     CudaCompat = ApiVersion + kApiCount,
     // GPU as seen by one backend
     Backend,
+    Variant,
     Fp16,
     BFloat16,
     Int8,
@@ -133,6 +134,7 @@ public:
         const Gpu* gpu = nullptr;       // borrowed; null for the machine
         std::string_view backend = {};  ///< our backend name; empty if no backend is meant
         std::optional<std::string> backend_word = {};  ///< the application's name for the backend
+        std::optional<std::string> variant = {};       ///< the variant that is or will be installed
         /// Replaces the report's platform: "darwin-arm64".
         std::optional<std::string> platform = {};
         const Rules* rules = nullptr;  // borrowed; null means Rules::current()

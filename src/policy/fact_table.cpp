@@ -530,6 +530,11 @@ constexpr auto kOwnRows = std::to_array<FactRow>({
      .read = cuda_compat},
     {.id = FactId::Backend, .key = "backend", .type = FactForm::Word, .scope = kBackend,
      .read = [](F f) -> AnyFact { return word(f.subject().backend_word); }},
+    {.id = FactId::Variant, .key = "variant", .type = FactForm::Word, .scope = kBackend,
+     // Known to be absent for a build that is no published variant.
+     .read = [](F f) -> AnyFact {
+         return f.subject().variant ? word(f.subject().variant) : Word::absent();
+     }},
     {.id = FactId::Fp16, .key = "fp16", .type = FactForm::Flag, .scope = kBackend, .read = fp16},
     {.id = FactId::BFloat16, .key = "bfloat16", .type = FactForm::Flag, .scope = kBackend,
      .read = bfloat16},

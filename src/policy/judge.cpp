@@ -46,16 +46,21 @@ public:
     }
     /// Adds a reason that does not change the verdict.
     void remark(Reason reason) { judged_.candidate.reasons.push_back(std::move(reason)); }
-    [[nodiscard]] Judged end() && { return std::move(judged_); }
+    [[nodiscard]] Judged end() && {
+        // For a candidate that cannot be chosen, only the reasons against it matter.
+        if (judged_.candidate.verdict == Verdict::Uncertain)
+            std::ranges::move(accepted_, std::back_inserter(judged_.candidate.reasons));
+        return std::move(judged_);
+    }
 
 private:
     Judged judged_;
+    std::vector<Reason> accepted_ = {};  ///< about unknown facts that were accepted
 };
 
 /// A set of backends under the application's names.
 Value words_of(const SelectQuestion& question, const std::set<std::string>& backends) {
     Value::Array words;
-    std::vector<Reason> accepted_ = {};  ///< about unknown facts that were accepted
     for (const auto& backend : backends)
         words.push_back(Value{question.word_for(backend)});
     return Value{std::move(words)};
@@ -200,6 +205,8 @@ void try_vendor(const SelectQuestion& question,
 /// Adds the result of a predicate. An unknown predicate makes the candidate unknown, so it is never
 /// chosen; one that accepts unknown facts makes it uncertain.
 void weigh(Tested tested, Judgement& judgement) {
+    if (!tested.why)
+        return;
     if (tested.truth == Truth::False)
         judgement.reject(*std::move(tested.why));
     else if (tested.truth == Truth::Unknown)
@@ -207,8 +214,6 @@ void weigh(Tested tested, Judgement& judgement) {
     else
         judgement.accept_unknown(*std::move(tested.why));
 }
-    if (!tested.why)
-        return;
 
 /// The predicates for a backend; empty if none exist.
 const std::vector<std::string>& rules_for(
@@ -287,14 +292,12 @@ void try_build(const InstalledNeeds& build, const Facts& facts, Judgement& judge
     weigh(*nearest, facts, judgement);
 }
 
-/// Applies the installed builds, and the published ones only if the GPU isn't rejected anyway.
+/// Applies the installed builds.
 void try_builds(const SelectQuestion& question, const Facts& facts, Judgement& judgement) {
     if (question.is_simulated)
         return;
     for (const auto& installed : question.installed)
         try_build(installed, facts, judgement);
-    if (!judgement.is_rejected())
-        try_build(question.published, facts, judgement);
 }
 
 /// Whether the backend supports the GPU's vendor. If not, no further reason is worth adding.

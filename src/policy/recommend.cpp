@@ -214,8 +214,8 @@ std::vector<std::string> unknown_words(const Manifest& manifest, const Facts& ho
     return unknown;
 }
 
-/// The reason why no platform matches: the manifest's platforms and this host's,
-/// "linux-aarch64-musl".
+}  // namespace
+
 Reason other_platform(const Manifest& manifest, const Facts& host) {
     std::vector<std::string> offered;
     for (const auto& platform : manifest.platforms)
@@ -231,16 +231,38 @@ Reason other_platform(const Manifest& manifest, const Facts& host) {
     return because("platform-not-offered", {{"have", have}, {"want", to_value(offered)}});
 }
 
+const Variant* default_variant(const VariantPlatform& platform, const RecommendRequest& request) {
+    const auto* fallback = platform.on_none == OnNone::Default && platform.fallback
+                               ? find_variant(platform, *platform.fallback)
+                               : nullptr;
+    const bool is_unverified =
+        fallback && request.require_verified && !fallback->needs.devices.empty();
+    return is_unverified ? nullptr : fallback;
+}
+
+std::vector<FailedVariant> failed_variants(const Experience& experience, const Profile* profile) {
+    std::vector<FailedVariant> failed;
+    for (const auto& failure : experience.failures) {
+        auto word = failure.backend;
+        if (word.find(':') == std::string::npos)
+            word = "backend:" + (profile ? backend_named(*profile, word).value_or(word) : word);
+        FailedVariant variant{.word = std::move(word), .gpu = failure.gpu};
+        variant.detail["detail"] = failure.detail;
+        variant.detail["at_usec"] = to_value(failure.at);
+        failed.push_back(std::move(variant));
+    }
+    return failed;
+}
+
+namespace {
+
 /// Handles the case that no variant fits: takes the manifest's default if it has one, and its hint.
-/// A request for verified results never gets a default that computes on a GPU.
 void take_default(const VariantPlatform& platform,
                   const RecommendRequest& request,
                   Recommendation& answer) {
     answer.hint = platform.none_hint;
-    const auto* fallback = platform.on_none == OnNone::Default && platform.fallback
-                               ? find_variant(platform, *platform.fallback)
-                               : nullptr;
-    if (!fallback || (request.require_verified && !fallback->needs.devices.empty()))
+    const auto* fallback = default_variant(platform, request);
+    if (!fallback)
         return;
     take(*fallback, answer);
     answer.status = RecommendStatus::DefaultUnverified;
@@ -261,17 +283,6 @@ void add_candidates(const std::vector<JudgedVariant>& judged,
     answer.verdict = first.verdict;
     answer.gpus = first.gpus;
     answer.warnings.insert(answer.warnings.end(), first.warnings.begin(), first.warnings.end());
-}
-
-/// The reasons about that GPU, and those about the host.
-std::vector<Reason> reasons_on(const Gpu& gpu, const std::vector<Reason>& reasons) {
-    std::vector<Reason> kept;
-    std::ranges::copy_if(reasons, std::back_inserter(kept), [&gpu](const Reason& reason) {
-        const auto* where = reason.detail.at("where").as_string();
-        // A `where` with a colon is a GPU id.
-        return !where || where->find(':') == std::string::npos || *where == gpu.id;
-    });
-    return kept;
 }
 
 /// The closest miss among the variants of one family on a GPU.
@@ -415,7 +426,7 @@ Recommendation recommend(const Manifest& manifest,
     if (answer.status != RecommendStatus::Ok)
         take_default(*platform, request, answer);
     // Explanations are only needed from here on, since they don't affect the choice.
-    const ExplanationContext context{request, machine, view.report(), failed, selection.refusals};
+    const ExplanationContext context{request, machine, view.report(), failed, selection};
     add_candidates(judged, context, answer);
     const auto* taken = answer.variant ? find_variant(*platform, *answer.variant) : nullptr;
     // A variant without GPU was chosen on a machine that may have GPUs.

@@ -52,6 +52,17 @@ struct FailedVariant {
     Value detail = Value{Value::Object{}};
 };
 
+/// Reported failures as recommend() takes them. A failed backend, by our name or the application's,
+/// concerns all variants that use it.
+std::vector<FailedVariant> failed_variants(const Experience& experience, const Profile* profile);
+
+/// The variant that the platform's manifest names for the case that none fits; null if it names
+/// none. A request for verified results never gets one that computes on a GPU.
+const Variant* default_variant(const VariantPlatform& platform, const RecommendRequest& request);
+/// The reason why the manifest has no platform for this host: its platforms, and this host's
+/// ("linux-aarch64-musl").
+Reason other_platform(const Manifest& manifest, const Facts& host);
+
 /// Chooses a variant and the next ones to try, and gives a verdict on every variant. Deterministic:
 /// the same inputs give the same answer in any order. Meaning: docs/variants.md.
 ///

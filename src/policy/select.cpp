@@ -172,7 +172,7 @@ std::vector<const Gpu*> group_of(const SelectQuestion& question,
     std::vector<const Gpu*> gpus;
     for (const auto& judged : all)
         if (best.gpu && judged.gpu && is_accepted(judged) &&
-            judged.candidate.backend == best.candidate.backend &&
+            judged.candidate.backend == best.candidate.backend && judged.is_in_variant &&
             goes_with(*best.gpu, *judged.gpu, question.gpus.has_value()))
             gpus.push_back(judged.gpu);
     std::stable_partition(gpus.begin(), gpus.end(),
@@ -180,22 +180,23 @@ std::vector<const Gpu*> group_of(const SelectQuestion& question,
     return gpus;
 }
 
-/// The facts about the first selected GPU through the backend.
-Facts facts_on(const SelectQuestion& question,
-               const std::string& backend,
-               const Selection& selection) {
+/// The facts about the first selected GPU through the backend of a candidate; null for no choice.
+Facts facts_on(const SelectQuestion& question, const Candidate* candidate, const Selection& selection) {
+    const auto backend = candidate ? candidate->backend : std::string{kCpu};
     return Facts{{.report = selection.report,
                   .gpu = selection.gpus.empty() ? nullptr : selection.gpus.front(),
                   .backend = backend,
-                  .backend_word = question.word_for(backend)}};
+                  .backend_word = question.word_for(backend),
+                  .variant = candidate && candidate->variant ? candidate->variant
+                                                             : question.variant}};
 }
 
 /// The application's answers for that selection: for example, `--device=Vulkan1` also selects a
 /// GPU.
 Variables answers_on(const SelectQuestion& question,
-                     const std::string& backend,
+                     const Candidate* candidate,
                      const Selection& selection) {
-    return answers_of(question.profile, facts_on(question, backend, selection), selection);
+    return answers_of(question.profile, facts_on(question, candidate, selection), selection);
 }
 
 /// The variables that restrict the application to this selection, and those that enable integrated
@@ -205,7 +206,7 @@ Variables environment_on(const SelectQuestion& question,
                          const Selection& selection) {
     const auto& backend = judged.candidate.backend;
     auto environment = environment_of(question.profile, backend, selection,
-                                      answers_on(question, backend, selection));
+                                      answers_on(question, &judged.candidate, selection));
     if (judged.is_fallback)
         environment.insert(question.integrated_by.begin(), question.integrated_by.end());
     return environment;
@@ -239,7 +240,7 @@ SelectingValues values_on(const SelectQuestion& question,
     const auto& backend = judged.candidate.backend;
     return {.backend = backend,
             .environment = environment_on(question, judged, selection),
-            .answers = answers_on(question, backend, selection)};
+            .answers = answers_on(question, &judged.candidate, selection)};
 }
 
 /// Adds `not-told-apart` to accepted candidates whose variables and answers also select another
@@ -385,10 +386,11 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
         subject.gpu = best->gpu;
         subject.backend = best->candidate.backend;
         subject.backend_word = decision.backend;
+        subject.variant = best->candidate.variant ? best->candidate.variant : question.variant;
     } else {
         // Without a choice the environment hides every GPU.
         decision.environment = environment_of(question.profile, kCpu, selection,
-                                              answers_on(question, std::string{kCpu}, selection));
+                                              answers_on(question, nullptr, selection));
     }
     for (const auto* gpu : selection.gpus)
         decision.gpus.push_back(gpu->id);
@@ -402,19 +404,85 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
     return decision;
 }
 
+/// Whether the request says which build it is for.
+bool describes_build(const SelectRequest& request) {
+    return request.own_build || request.built || !request.variants.empty() || !(request.installed == DescribedBuild{});
+}
+
+/// The published variants of an application on one machine, with everything that their judge needs.
+class VariantsHere {
+public:
+    /// `request` is an administrator's rule about variants; null for none.
+    VariantsHere(const Profile& profile,
+                 const Manifest& manifest,
+                 const Report& report,
+                 const Experience& experience,
+                 const RecommendRequest* request)
+        : manifest_{manifest},
+          machine_{machine_facts(report, Rules::current())},
+          request_{request ? *request : RecommendRequest{}},
+          failed_{failed_variants(experience, &profile)} {
+        if (const auto* platform = platform_for(manifest, machine_.host))
+            here_.emplace(PublishedVariants{*platform, machine_, request_, failed_});
+    }
+
+    /// The variants for this platform; null if there are none.
+    [[nodiscard]] const PublishedVariants* here() const { return here_ ? &*here_ : nullptr; }
+
+    /// Adds to the decision which variant it is for, or why it is for none.
+    void note(const Attempt& made, Decision& decision) const {
+        if (made.assumed)
+            decision.assumes =
+                AssumedVariant{.variant = made.assumed->name,
+                               .version = made.assumed->version ? made.assumed->version
+                                                                : manifest_.version};
+        // The warning about an unused GPU has the same reasons.
+        const bool is_said = has_reason(decision.warnings, "gpu-unused") &&
+                             made.variant_warning &&
+                             made.variant_warning->is("better-if-built");
+        if (made.variant_warning && !is_said)
+            decision.warnings.push_back(*made.variant_warning);
+        if (!here_)
+            decision.warnings.push_back(because(
+                "no-published-variant",
+                {{"reasons", to_value(std::vector{other_platform(manifest_, machine_.host)})}}));
+    }
+
+private:
+    const Manifest& manifest_;
+    MachineFacts machine_;
+    RecommendRequest request_;
+    std::vector<FailedVariant> failed_;
+    std::optional<PublishedVariants> here_ = {};
+};
+
+/// What is known about an application besides its profile.
+struct Background {
+    const Experience& experience;
+    const Manifest* manifest = nullptr;
+    const RecommendRequest* variants = nullptr;  ///< an administrator's rule about variants
+};
+
 /// Decides for `report`, which is the machine's or a simulated one.
 Result<Decision> decided(const Profile& profile,
                          const SelectRequest& request,
                          const Report& report,
-                         const Experience& experience,
-                         const Manifest* manifest,
+                         const Background& known,
                          bool is_simulated) {
-    auto question = TRY(question_from(profile, request, report, experience, manifest));
+    auto question =
+        TRY(question_from(profile, request, report, known.experience, known.manifest));
     question.is_simulated = is_simulated;
+    std::optional<VariantsHere> variants;
+    if (known.manifest && !is_simulated && !describes_build(request) && !is_switched_off(request)) {
+        variants.emplace(profile, *known.manifest, report, known.experience, known.variants);
+        question.published = variants->here();
+    }
     auto made = attempt_or_give_up(question, request, report);
     // Environments come after the verdicts, because they depend on which candidates were accepted.
     add_environments(question, report, made.all);
     auto decision = decision_from(question, made, report);
+    if (variants)
+        variants->note(made, decision);
     decision.messages = messages_of({.question = question,
                                      .request = request,
                                      .report = report,
@@ -427,47 +495,25 @@ Result<Decision> decided(const Profile& profile,
     return decision;
 }
 
-/// The rejections under an otherwise empty request.
-Refusals refusals_of(const Profile& profile,
-                     const std::map<std::string, std::string>& callers,
-                     const Report& report) {
-    Refusals refusals;
-    const auto question = question_from(profile, {.environment = callers}, report, {});
-    if (!question)
-        return refusals;
-    for (const auto& backend : question->backends)
-        for (const auto& gpu : report.gpus)
-            if (auto judged = judge(*question, backend, gpu, report);
-                judged.candidate.verdict == Verdict::Rejected)
-                refusals[backend].emplace(gpu.id, std::move(judged.candidate.reasons));
-    return refusals;
-}
-
-/// The accepted and possible choices in groups: the choice itself, then candidates that aren't
-/// outdone by another backend on their GPU, then those that are, then integrated GPUs rejected in
-/// favor of a discrete one. Within a group the order of the candidates is kept.
-std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const Attempt& made) {
-    const auto* best = made.best(question);
-    const auto rank = [&](const Judged& judged) {
-        if (&judged == best)
-            return 0;
-        if (judged.candidate.verdict == Verdict::Rejected)
-            return 3;
-        return is_outdone(question, made.all, judged) ? 2 : 1;
-    };
-    std::vector<const Judged*> on_gpus;
-    for (const auto& judged : made.all)
-        if (judged.gpu && (judged.candidate.verdict != Verdict::Rejected ||
-                           has_reason(judged.candidate.reasons, "discrete-preferred")))
-            on_gpus.push_back(&judged);
-    std::ranges::stable_sort(on_gpus, {}, [&rank](const Judged* judged) { return rank(*judged); });
-    std::vector<BackendOnGpu> order;
-    for (const auto* judged : on_gpus)
-        order.push_back({.backend = judged->candidate.backend,
-                         .gpu = judged->gpu->id,
-                         .is_bundled = is_accepted(*judged) &&
-                                       has_reason(judged->candidate.reasons, "bundled")});
-    return order;
+/// The request with a variant's name in `backend` understood as the installed variant.
+SelectRequest with_named_variant(const Profile& profile,
+                                 SelectRequest request,
+                                 const Report& report,
+                                 const Manifest* manifest) {
+    if (!manifest || !request.backend || is_switched_off(request) || describes_build(request) ||
+        backend_named(profile, *request.backend))
+        return request;
+    const Facts host{{.report = report}};
+    const auto* platform = platform_for(*manifest, host);
+    if (!platform || (profile.requests && profile.requests->contains(*request.backend)))
+        return request;
+    for (const auto& variant : platform->variants)
+        if (lower_case(variant.name) == *request.backend) {
+            request.variants = {variant.name};
+            request.backend.reset();
+            break;
+        }
+    return request;
 }
 
 /// The error for a forbidden simulation, with the profile's message if it has one.
@@ -497,7 +543,8 @@ Result<Decision> select(const Profile& profile,
                         const SelectRequest& request,
                         const Report& report,
                         const Experience& experience,
-                        const Manifest* manifest) {
+                        const Manifest* manifest,
+                        const RecommendRequest* variants) {
     if (request.fake && request.forbid_fake)
         return fake_forbidden(profile);
     // Another platform can't be probed, so decide by the profile only.
@@ -506,25 +553,13 @@ Result<Decision> select(const Profile& profile,
         decision.generation = report.generation;
         return decision;
     }
+    const Background known{experience, manifest, variants};
     if (makes_gpus_up(profile, request))
-        return decided(profile, request, simulated_report(profile, *request.fake, report),
-                       experience, manifest, true);
+        return decided(profile, request, simulated_report(profile, *request.fake, report), known,
+                       true);
     // ComputeView replaces partitioned GPUs with their partitions.
-    return decided(profile, request, ComputeView{report}.report(), experience, manifest, false);
-}
-
-SelectionView selection_view(const Profile& profile,
-                             const SelectRequest& request,
-                             const Report& report,
-                             const Experience& experience,
-                             const Manifest* manifest) {
-    const ComputeView view{report};
-    SelectionView seen{.refusals = refusals_of(profile, request.environment, view.report())};
-    if (auto question = question_from(profile, request, view.report(), experience, manifest)) {
-        const auto made = attempt_or_give_up(question.value(), request, view.report());
-        seen.order = order_of(question.value(), made);
-    }
-    return seen;
+    return decided(profile, with_named_variant(profile, request, report, manifest),
+                   ComputeView{report}.report(), known, false);
 }
 
 }  // namespace gpuprobe::inline policy

@@ -14,6 +14,8 @@
 
 namespace gpuprobe::inline policy {
 
+struct RecommendRequest;
+
 /// A failure of a backend that an application reported.
 struct ReportedFailure {
     std::string backend = {};             ///< our name or the application's
@@ -36,6 +38,7 @@ struct SelectRequest {
     std::optional<std::vector<std::string>> built = {};  ///< backends compiled in; absent: any
     std::vector<std::string> variants = {};              ///< names of the installed variants
     DescribedBuild installed = {};                       ///< known facts about the installed build
+    bool own_build = false;  ///< the user makes the build, so no published variant is assumed
     std::vector<std::string> deny = {};       ///< backends or GPU ids that must not be used
     std::vector<std::string> require = {};    ///< predicates that must hold
     std::optional<std::string> backend = {};  ///< the only permitted backend; "auto" means absent
@@ -80,16 +83,20 @@ bool rests_on_profile_alone(const Profile& profile, const SelectRequest& request
 ///
 /// `manifest` describes the installable variants of the application, to which the request's variant
 /// names refer. InvalidRequest if the request names variants but there is no manifest, or the
-/// manifest has no such variant on this platform. If the request does not describe the build, a
-/// backend is rejected on a GPU if no variant in the manifest can use that backend there.
+/// manifest has no such variant on this platform.
+///
+/// If the request does not describe the build, the decision is for the variant that recommend()
+/// chooses under `variants` (an administrator's rule; null for none), and names it in `assumes`: a
+/// backend is rejected on a GPU if no usable variant can use it there. If no variant is usable, the
+/// decision is for a build that the user makes, with the warning `no-published-variant`.
 Result<Decision> select(const Profile& profile,
                         const SelectRequest& request,
                         const Report& report,
                         const Experience& experience = {},
-                        const Manifest* manifest = nullptr);
+                        const Manifest* manifest = nullptr,
+                        const RecommendRequest* variants = nullptr);
 
-/// The reasons why an application can't use a backend on a GPU with any build, by our backend name
-/// and the GPU's id. Unknown facts aren't a reason.
+/// Reasons about candidates, by our backend name and the GPU's id, which is empty for the CPU.
 using Refusals = std::map<std::string, std::map<std::string, std::vector<Reason>>, std::less<>>;
 
 /// A backend (our name) and a GPU id.
@@ -102,16 +109,18 @@ struct BackendOnGpu {
 
 /// The result of a selection as far as it matters for variants.
 struct SelectionView {
+    /// Why an application can't use a backend on a GPU with any build.
     Refusals refusals = {};
+    /// Why it isn't known whether a backend works on a GPU.
+    Refusals unknown = {};
     /// Choices, best first: each is what select() would choose if the previous ones were excluded.
     std::vector<BackendOnGpu> order = {};
 };
-/// Computes the view. `refusals` follow only from the profile and the caller's environment; `order`
-/// follows from the whole question and is empty if the question is invalid.
+/// Computes the view. `refusals` and `unknown` follow only from the profile and the caller's
+/// environment; `order` follows from the whole question and is empty if the question is invalid.
 SelectionView selection_view(const Profile& profile,
                              const SelectRequest& request,
                              const Report& report,
-                             const Experience& experience = {},
-                             const Manifest* manifest = nullptr);
+                             const Experience& experience = {});
 
 }  // namespace gpuprobe::inline policy

@@ -169,72 +169,7 @@ void note_built(const InstalledNeeds& needs, bool is_listed, SelectQuestion& que
         question.built->insert(backend);
 }
 
-/// The platform's key as terms: requirements of all its variants.
-Conjunction terms_of(const VariantPlatform& platform) {
-    Conjunction terms;
-    const auto add = [&terms](const std::string& predicate) {
-        terms.push_back(parse_predicate(predicate)->alternatives.front());
-    };
-    add("os=linux");
-    add("arch=" + platform.arch);
-    if (platform.libc)
-        add("libc=" + *platform.libc);
-    return terms;
-}
-
-/// Maps our GPU backends that the platform's variants compute with to the first such variant.
-std::map<std::string, std::string> builds_of(const VariantPlatform& platform) {
-    std::map<std::string, std::string> builds;
-    for (const auto& variant : platform.variants)
-        for (const auto& alternative : variant.needs.devices)
-            for (const auto api : apis_used(variant, alternative))
-                for (const auto& backend : gpu_backends())
-                    if (backend.api == api)
-                        builds.emplace(backend.name, variant.name);
-    return builds;
-}
-
-/// Adds the unmet platform terms for backends that have variants only for other platforms, and none
-/// for a platform that is or may be the machine's.
-void refuse_elsewhere(const Manifest& manifest, const Facts& host, InstalledNeeds& needs) {
-    InstalledNeeds elsewhere;
-    std::set<std::string> offered;
-    for (const auto& platform : manifest.platforms) {
-        auto terms = terms_of(platform);
-        const bool is_another = all_hold(terms, host) == Truth::False;
-        for (const auto& [backend, build] : builds_of(platform))
-            if (is_another)
-                elsewhere[backend].push_back({.build = build, .terms = terms});
-            else
-                offered.insert(backend);
-    }
-    std::erase_if(elsewhere, [&offered](const auto& each) { return offered.contains(each.first); });
-    needs.merge(elsewhere);
-}
-
-/// The needs of the published variants, one of which is assumed to be installed if the request does
-/// not describe the build. Unknown facts about the GPU and all terms about the host are ignored;
-/// recommend() checks the host. A backend without any published variant has no needs, since such a
-/// build is self-made. A backend that is published only for other platforms is refused.
-InstalledNeeds published_needs(const Manifest& manifest, const Report& report) {
-    const Facts host{{.report = report}};
-    std::vector<std::string> names;
-    if (const auto* platform = platform_for(manifest, host))
-        for (const auto& variant : platform->variants)
-            names.push_back(variant.name);
-    auto needs = needs_of(names, manifest, host).value_or({});
-    // The program runs on the CPU with any variant.
-    needs.erase(std::string{kCpu});
-    for (auto& [backend, routes] : needs)
-        for (auto& route : routes) {
-            route.takes_doubt = true;
-            std::erase_if(route.terms, [](const Term& term) { return is_about_host(term); });
-        }
-    refuse_elsewhere(manifest, host, needs);
-    return needs;
-}
-
-/// Collects the needs of the installed build or of the published variants.
+/// Collects the needs of the installed build.
 Status note_installed(const SelectRequest& request,
                       const Report& report,
                       const Manifest* manifest,
@@ -245,14 +180,14 @@ Status note_installed(const SelectRequest& request,
             return refused("variant", request.variants.front(), "no catalogue of this application");
         const Facts host{{.report = report}};
         question.installed.push_back(TRY(needs_of(request.variants, *manifest, host)));
+        if (request.variants.size() == 1)
+            question.variant = request.variants.front();
     }
     if (!(request.installed == DescribedBuild{}))
         question.installed.push_back(
             needs_of(request.installed, question.profile.bundles, Rules::current()));
     for (const auto& needs : question.installed)
         note_built(needs, is_listed, question);
-    if (manifest && !is_listed && question.installed.empty())
-        question.published = published_needs(*manifest, report);
     return Done{};
 }
 

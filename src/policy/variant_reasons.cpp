@@ -178,6 +178,14 @@ public:
             explain(term, context_.machine.host, {.where = "host"}, reasons_);
     }
 
+    /// Adds the reasons why the application does not run on the CPU.
+    void repeat_refusals_of_cpu() {
+        if (const auto found = context_.selection.refusals.find(kCpu);
+            found != context_.selection.refusals.end())
+            for (const auto& reason : found->second.at(""))
+                add_of_backend(reason, "host", reasons_);
+    }
+
     /// Whether the variant was built for other hosts, so that no change on a GPU would make it run.
     [[nodiscard]] bool is_for_other_hosts() const {
         return std::ranges::any_of(reasons_, [](const Reason& reason) {
@@ -216,8 +224,7 @@ private:
             for (auto& reason : closed_nodes(*variant_, alternative, gpu))
                 add_once(std::move(reason), route.reasons);
             if (may_run(alternative, gpu))
-                for (const auto api : apis_used(*variant_, alternative))
-                    repeat_refusal(info_of(api).backend, *gpu.gpu(), route.reasons);
+                repeat(context_.selection.refusals, alternative, *gpu.gpu(), route.reasons);
         }
         if (variant_ && context_.request.require_verified)
             std::ranges::move(unverified(*variant_, alternative, gpu),
@@ -225,6 +232,8 @@ private:
         // Obstacles apart from terms always rule the alternative out.
         if (route.reasons.size() > of_terms)
             route.is_open = Truth::False;
+        else if (variant_ && is_meant && route.is_open == Truth::True)
+            repeat(context_.selection.unknown, alternative, *gpu.gpu(), route.reasons);
         return route;
     }
 
@@ -254,19 +263,24 @@ private:
             add_of_backend(reason, gpu.id, reasons);
     }
 
-    /// Adds the application's refusals, unless the variant's own terms already gave a more detailed
-    /// reason.
-    void repeat_refusal(std::string_view backend,
-                        const Gpu& gpu,
-                        std::vector<Reason>& reasons) const {
-        const auto of_backend = context_.refusals.find(backend);
-        if (of_backend == context_.refusals.end())
-            return;
-        const auto refused = of_backend->second.find(gpu.id);
-        if (refused == of_backend->second.end())
-            return;
+    /// Adds the application's reasons about the backends of the alternative on the GPU.
+    void repeat(const Refusals& refusals,
+                const Conjunction& alternative,
+                const Gpu& gpu,
+                std::vector<Reason>& reasons) const {
+        const auto apis = apis_used(*variant_, alternative);
+        for (const auto& [backend, by_gpu] : refusals)
+            if (const auto api = api_of_backend(backend);
+                api && std::ranges::find(apis, *api) != apis.end() && by_gpu.contains(gpu.id))
+                repeat(by_gpu.at(gpu.id), gpu, reasons);
+    }
+
+    /// Adds the reasons, unless the variant's own terms already gave a more detailed one.
+    void repeat(const std::vector<Reason>& refused,
+                const Gpu& gpu,
+                std::vector<Reason>& reasons) const {
         const auto known = reasons;
-        for (const auto& reason : refused->second) {
+        for (const auto& reason : refused) {
             const auto covers_it = [&reason](const Reason& other) { return covers(other, reason); };
             const bool is_covered =
                 std::ranges::any_of(known, covers_it) ||
@@ -336,20 +350,6 @@ bool is_covered(const JudgedVariant& judged, std::size_t gpu) {
     return (judged.covered >> gpu & 1U) != 0;
 }
 
-}  // namespace
-
-Reason unmet(const Term& term, const Facts& facts, Truth result) {
-    return unmet(term, facts, {.where = facts.gpu() ? facts.gpu()->id : "host"}, result);
-}
-
-std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationContext& context) {
-    const auto& needs = judged.variant->needs;
-    auto reasons = exclusion_reasons(judged, context);
-    Explainer explainer{needs, judged.variant, context};
-    explainer.explain_manifest();
-    explainer.explain_host();
-    const auto vendors = vendors_of(needs);
-    const auto& gpus = context.machine.gpus;
 /// The first alternative that holds on the GPU; nullopt if none is known to hold.
 std::optional<std::size_t> used_alternative(const Requirements& needs, const Facts& gpu) {
     for (std::size_t i = 0; i < needs.devices.size(); ++i)
@@ -373,6 +373,20 @@ void add_advice(const Requirements& advice,
             warnings.push_back(std::move(reason));
 }
 
+}  // namespace
+
+Reason unmet(const Term& term, const Facts& facts, Truth result) {
+    return unmet(term, facts, {.where = facts.gpu() ? facts.gpu()->id : "host"}, result);
+}
+
+std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationContext& context) {
+    const auto& needs = judged.variant->needs;
+    auto reasons = exclusion_reasons(judged, context);
+    Explainer explainer{needs, judged.variant, context};
+    explainer.explain_manifest();
+    explainer.explain_host();
+    const auto vendors = vendors_of(needs);
+    const auto& gpus = context.machine.gpus;
     // If the host rules the variant out, reasons about GPUs would not help.
     const bool depends_on_gpus = !needs.devices.empty() && !explainer.is_for_other_hosts();
     for (std::size_t i = 0; i < gpus.size() && depends_on_gpus; ++i) {
@@ -386,8 +400,20 @@ void add_advice(const Requirements& advice,
     }
     if (gpus.empty() && depends_on_gpus)
         reasons.push_back(because("no-gpu", {{"where", "host"}}));
+    if (needs.devices.empty())
+        explainer.repeat_refusals_of_cpu();
     std::ranges::move(explainer.take(), std::back_inserter(reasons));
     return reasons;
+}
+
+std::vector<Reason> reasons_on(const Gpu& gpu, const std::vector<Reason>& reasons) {
+    std::vector<Reason> kept;
+    std::ranges::copy_if(reasons, std::back_inserter(kept), [&gpu](const Reason& reason) {
+        const auto* where = reason.detail.at("where").as_string();
+        // A `where` with a colon is a GPU id.
+        return !where || where->find(':') == std::string::npos || *where == gpu.id;
+    });
+    return kept;
 }
 
 std::vector<Reason> warnings_for(const JudgedVariant& judged, const ExplanationContext& context) {

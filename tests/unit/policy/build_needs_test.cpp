@@ -314,7 +314,7 @@ TEST(Bundles, MesaWhichNeedsTheKernelsDriverAlone) {
         const auto decision = select(ramalama, {}, report, {}, &application);
         EXPECT_EQ(decision->backend,
                   recommend(application, {}, report, Rules::current(), {},
-                            selection_view(ramalama, {}, report, {}, &application))
+                            selection_view(ramalama, {}, report))
                       .variant.value_or("none"))
             << "both say the same";
         return decision->backend;

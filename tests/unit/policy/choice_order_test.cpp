@@ -49,7 +49,7 @@ Recommendation recommended(const Application& application,
                            const SelectRequest& rule = {}) {
     return recommend(
         *application.manifest, {}, report, Rules::current(), {},
-        selection_view(*application.selection, rule, report, {}, &*application.manifest));
+        selection_view(*application.selection, rule, report));
 }
 
 using Words = std::vector<std::string>;

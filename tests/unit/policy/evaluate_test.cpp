@@ -124,10 +124,14 @@ TEST(Refusals, KeepABuildFromVendorsThatTheApplicationLeavesOut) {
     EXPECT_TRUE(candidate(answer, "gpu")->reasons[0].is("not-in-profile-for-vendor"));
 }
 
-TEST(Refusals, AreNoneOfWhatNobodyKnowsOrTheProfileDoesNotName) {
+/// The selection does not choose a backend that was never probed, so neither is its variant.
+TEST(Refusals, AreForABackendOfWhichNothingIsKnown) {
     auto report = crashing_machine();
     report.gpus[0].backends.erase("cuda");
-    EXPECT_EQ(for_application(with_cuda(), report).variant, "gpu");
+    EXPECT_EQ(for_application(with_cuda(), report).variant, "cpu");
+}
+
+TEST(Refusals, AreNoneForABackendThatTheProfileDoesNotName) {
     EXPECT_EQ(
         for_application(Profile{.name = "p", .backends = {"vulkan"}}, crashing_machine()).variant,
         "gpu");

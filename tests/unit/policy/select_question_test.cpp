@@ -52,23 +52,46 @@ const Reason* refusal(const Decision& decision) {
                : &found->reasons.back();
 }
 
-TEST(Published, ForAnotherProcessorAloneIsRefusedHere) {
-    const auto application = cuda_for_one();
-    EXPECT_EQ(choice(machine_with("x86_64"), application).backend, "cuda");
-    for (const auto* arch : {"aarch64", "ppc64le"}) {
-        const auto decision = choice(machine_with(arch), application);
-        EXPECT_EQ(decision.backend, "cpu") << arch;
-        const auto* why = refusal(decision);
-        ASSERT_TRUE(why) << arch;
-        EXPECT_TRUE(why->is("requirement-unmet"));
-        EXPECT_EQ(why->detail.at("have"), Value{arch});
-        EXPECT_EQ(why->detail.at("requirement"), Value{"arch=x86_64"});
-        EXPECT_EQ(why->detail.at("build"), Value{"gpu"});
-    }
+std::optional<std::string> assumed(const Decision& decision) {
+    return decision.assumes ? std::optional{decision.assumes->variant} : std::nullopt;
 }
 
-TEST(Published, IsHeldAgainstNoMachineWhoseProcessorIsNotKnown) {
-    EXPECT_EQ(choice(machine_with(std::nullopt), cuda_for_one()).backend, "cuda");
+const Reason* warning(const Decision& decision, ReasonCode code) {
+    const auto found = std::ranges::find_if(
+        decision.warnings, [code](const Reason& reason) { return reason.is(code); });
+    return found == decision.warnings.end() ? nullptr : &*found;
+}
+
+TEST(Published, VariantIsAssumed) {
+    const auto decision = choice(machine_with("x86_64"), cuda_for_one());
+    EXPECT_EQ(decision.backend, "cuda");
+    EXPECT_EQ(assumed(decision), "gpu");
+    EXPECT_EQ(decision.candidates.front().variant, "gpu");
+    EXPECT_EQ(decision.candidates.back().variant, "cpu");
+    EXPECT_TRUE(decision.warnings.empty());
+}
+
+/// A backend that is published for another processor can still be built for this one.
+TEST(Published, ForAnotherProcessorAloneIsNamedAsTheBetterBuild) {
+    const auto decision = choice(machine_with("aarch64"), cuda_for_one());
+    EXPECT_EQ(decision.backend, "cpu");
+    EXPECT_EQ(assumed(decision), "cpu");
+    ASSERT_TRUE(refusal(decision));
+    EXPECT_TRUE(refusal(decision)->is("not-published"));
+    const auto* unused = warning(decision, "gpu-unused");
+    ASSERT_TRUE(unused);
+    EXPECT_EQ(unused->detail.at("by"), Value{"cuda"});
+    EXPECT_FALSE(warning(decision, "better-if-built")) << "that has been said";
+}
+
+/// Without any variant for the platform, whoever runs the program has made the build.
+TEST(Published, ForNoVariantOfThePlatformIsForTheProfileToDecide) {
+    for (const auto& arch : {std::optional<std::string>{"ppc64le"}, std::optional<std::string>{}}) {
+        const auto decision = choice(machine_with(arch), cuda_for_one());
+        EXPECT_EQ(decision.backend, "cuda");
+        EXPECT_EQ(assumed(decision), std::nullopt);
+        EXPECT_TRUE(warning(decision, "no-published-variant"));
+    }
 }
 
 TEST(Published, IsNotAskedWhereTheCallerSaysWhatIsBuilt) {
@@ -78,37 +101,64 @@ TEST(Published, IsNotAskedWhereTheCallerSaysWhatIsBuilt) {
     EXPECT_EQ(choice(machine_with("aarch64"), cuda_for_one(), described).backend, "cuda");
 }
 
-/// Whoever has a backend that nobody publishes has made the build.
-TEST(Published, NowhereIsForTheProfileToSay) {
-    const auto application = published(std::string{R"("linux-x86_64":)"} + kCpuAlone);
-    EXPECT_EQ(choice(machine_with("x86_64"), application).backend, "cuda");
-    EXPECT_EQ(choice(machine_with("aarch64"), application).backend, "cuda");
-}
-
-/// Every build of the platform in question needs another GPU: that is told, not the other
-/// platform.
-TEST(Published, HereAndElsewhereIsAskedOfHereAlone) {
+/// Every variant of the platform needs another GPU.
+TEST(Published, ThatFitsNothingHereIsForABuildOfOnesOwn) {
     const auto application =
         published(std::string{R"("linux-x86_64":)"} + kCudaAndCpu +
                   R"(,"linux-aarch64":{"variants":{"gpu":{"requires":{"device":{"backend":"cuda",)"
                   R"("cuda":{"toolkit":"13.0","sass":["12.1"]}}}}}})");
     const auto decision = choice(machine_with("aarch64"), application);
-    EXPECT_EQ(decision.backend, "cpu");
-    ASSERT_TRUE(refusal(decision));
-    EXPECT_TRUE(refusal(decision)->is("arch-not-in-build"));
+    EXPECT_EQ(decision.backend, "cuda");
+    EXPECT_EQ(assumed(decision), std::nullopt);
+    const auto* none = warning(decision, "no-published-variant");
+    ASSERT_TRUE(none);
+    EXPECT_EQ(none->detail.at("reasons").as_array()->front().at("code"),
+              Value{"arch-not-in-build"});
 }
 
-TEST(Published, ForAnotherLibraryOfCIsRefusedHere) {
-    const auto application = published(std::string{R"("linux-x86_64-glibc":)"} + kCudaAndCpu);
+/// The archive for the GPU needs a newer host: the decision is for the build that can be installed,
+/// and names the better one.
+TEST(Published, HostRequirementsOfAVariantCount) {
+    const auto application =
+        published(R"("linux-x86_64":{"variants":{"gpu":{"requires":{"host":{"glibc_min":"2.39"},)"
+                  R"("device":{"backend":"cuda"}}},"cpu":{}}})");
     auto report = machine_with("x86_64");
-    report.host.libc = {.name = "musl"};
+    report.host.libc = {.name = "glibc", .version = "2.36"};
     const auto decision = choice(report, application);
     EXPECT_EQ(decision.backend, "cpu");
+    EXPECT_EQ(assumed(decision), "cpu");
     ASSERT_TRUE(refusal(decision));
-    EXPECT_TRUE(refusal(decision)->is("other-libc"));
-    EXPECT_EQ(refusal(decision)->detail.at("want"), Value{"glibc"});
-    report.host.libc = {};
-    EXPECT_EQ(choice(report, application).backend, "cuda");
+    EXPECT_TRUE(refusal(decision)->is("glibc-too-old"));
+    EXPECT_TRUE(warning(decision, "gpu-unused"));
+    const SelectRequest forced{.backend = "cuda"};
+    const auto own = choice(report, application, forced);
+    EXPECT_EQ(own.backend, "cuda") << "no variant has it, so the user builds it";
+    EXPECT_TRUE(warning(own, "no-published-variant"));
+}
+
+/// Another backend has a variant that fits.
+TEST(Published, BetterBackendIsNamedBesideAnotherOnTheSameGpu) {
+    const auto application =
+        published(R"("linux-x86_64":{"variants":{"gpu":{"requires":{"host":{"glibc_min":"2.39"},)"
+                  R"("device":{"backend":"cuda"}}},)"
+                  R"("other":{"requires":{"device":{"backend":"vulkan"}}}}})");
+    auto report = machine_with("x86_64");
+    report.host.libc = {.name = "glibc", .version = "2.36"};
+    const auto decision = choice(report, application, {}, {"cuda", "vulkan", "cpu"});
+    EXPECT_EQ(decision.backend, "vulkan");
+    EXPECT_EQ(assumed(decision), "other");
+    const auto* better = warning(decision, "better-if-built");
+    ASSERT_TRUE(better);
+    EXPECT_EQ(better->detail.at("backend"), Value{"cuda"});
+    EXPECT_EQ(better->detail.at("reasons").as_array()->front().at("code"), Value{"glibc-too-old"});
+}
+
+/// A request can name a variant where it could name a backend.
+TEST(Published, VariantCanBeRequestedByItsName) {
+    const auto decision =
+        choice(machine_with("x86_64"), cuda_for_one(), SelectRequest{.backend = "gpu"});
+    EXPECT_EQ(decision.backend, "cuda");
+    EXPECT_EQ(decision.candidates.front().verdict, Verdict::Accepted);
 }
 
 }  // namespace select_question_test

@@ -82,7 +82,7 @@ inline Recommendation advice(const Manifest& application,
     const auto* profile = profile_called(application.name);
     return recommend(
         application, request, report, Rules::current(), {},
-        profile ? selection_view(*profile, {}, report, {}, &application) : SelectionView{});
+        profile ? selection_view(*profile, {}, report) : SelectionView{});
 }
 
 template <class Tried>

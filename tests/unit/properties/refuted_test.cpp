@@ -28,7 +28,7 @@ TEST(Refuted, NoBackendIsChosenWhoseNodesAreShut) {
         const ComputeView view{report};
         for (const Profile& profile : profiles_for(fixture))
             for (const auto& candidate : choice(profile, report).candidates)
-                if (candidate.gpu && candidate.verdict == Verdict::Accepted) {
+                if (candidate.gpu && is_usable(candidate.verdict)) {
                     EXPECT_TRUE(shut_nodes(own_name(profile, candidate.backend), report.nodes,
                                            *gpu_called(view.report(), *candidate.gpu))
                                     .empty())

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
+#include "policy/build_needs.h"
+#include "policy/candidates.h"
+#include "policy/closest_miss.h"
+#include "policy/evaluate.h"
+#include "policy/fact.h"
+#include "policy/gpu_selection.h"
+
+/// The candidates of a selection beside the published variants: which variant uses a backend on a
+/// GPU, and why none does.
+
+namespace gpuprobe::inline policy {
+namespace {
+
+bool is_usable(const JudgedVariant& judged) {
+    return is_usable(judged.verdict);
+}
+
+/// Whether the terms hold, where unknown facts may meet a term if it accepts that.
+bool are_met(const Conjunction& terms, const Facts& gpu) {
+    return std::ranges::all_of(terms, [&gpu](const Term& term) {
+        const auto truth = holds(term, gpu);
+        return truth == Truth::True || (truth == Truth::Unknown && term.accepts_unknown);
+    });
+}
+
+bool uses(const Variant& variant, const Conjunction& alternative, Api api) {
+    const auto apis = apis_used(variant, alternative);
+    return std::ranges::find(apis, api) != apis.end();
+}
+
+/// Whether an alternative of the variant uses the API.
+bool uses(const Variant& variant, Api api) {
+    return std::ranges::any_of(variant.needs.devices, [&](const Conjunction& alternative) {
+        return uses(variant, alternative, api);
+    });
+}
+
+/// The judged variants of a platform, and the reasons against them where a candidate needs them.
+class VariantsOnGpus {
+public:
+    VariantsOnGpus(const PublishedVariants& published,
+                   const Report& report,
+                   const SelectionView& selection)
+        : published_{published},
+          context_{published.request, published.machine, report, published.failed, selection},
+          judged_{evaluate(published.platform, published.request, published.machine,
+                           published.failed, selection)} {}
+
+    /// The variant that recommend() chooses; null if there is none.
+    [[nodiscard]] const Variant* best() const {
+        if (!judged_.empty() && is_usable(judged_.front()))
+            return judged_.front().variant;
+        return default_variant(published_.platform, published_.request);
+    }
+
+    /// The best usable variant that uses the API on the GPU; null if there is none.
+    [[nodiscard]] const JudgedVariant* for_gpu(Api api, const Gpu& gpu) const {
+        const auto found = std::ranges::find_if(judged_, [&](const JudgedVariant& judged) {
+            return is_usable(judged) && covers(judged, api, gpu);
+        });
+        return found == judged_.end() ? nullptr : &*found;
+    }
+
+    /// The variant for the CPU: the assumed one if no usable variant is for the CPU alone, because
+    /// programs that use GPUs run on the CPU as well.
+    [[nodiscard]] const Variant& for_cpu(const Variant& assumed) const {
+        const auto found = std::ranges::find_if(judged_, [](const JudgedVariant& judged) {
+            return is_usable(judged) && judged.variant->needs.devices.empty();
+        });
+        return assumed.needs.devices.empty() || found == judged_.end() ? assumed : *found->variant;
+    }
+
+    /// The variant, if it is usable and uses the API on the GPU; otherwise null.
+    [[nodiscard]] const JudgedVariant* if_covers(const Variant& variant,
+                                                 Api api,
+                                                 const Gpu& gpu) const {
+        const auto found = std::ranges::find(judged_, &variant, &JudgedVariant::variant);
+        return found != judged_.end() && is_usable(*found) && covers(*found, api, gpu) ? &*found
+                                                                                       : nullptr;
+    }
+
+    /// Whether the variant is known to run on the GPU, with every fact that it needs.
+    [[nodiscard]] bool is_certain(const JudgedVariant& judged, const Gpu& gpu) const {
+        const auto place = place_of(gpu);
+        return place && judged.verdict == Verdict::Accepted && (judged.covered >> *place & 1U) != 0;
+    }
+
+    /// The reasons of the variant that most nearly uses the API on the GPU; empty if no variant
+    /// uses the API.
+    [[nodiscard]] std::vector<Reason> nearest_miss(Api api, const Gpu& gpu) {
+        std::optional<Route> nearest;
+        for (const auto& judged : judged_) {
+            if (!uses(*judged.variant, api))
+                continue;
+            auto route = route_on(judged, gpu);
+            if (!nearest || is_nearer(route, *nearest))
+                nearest = std::move(route);
+        }
+        return nearest ? std::move(nearest->reasons) : std::vector<Reason>{};
+    }
+
+    /// The reasons of the variant that most nearly fits the host and its best GPU.
+    [[nodiscard]] std::vector<Reason> nearest_miss() {
+        const auto* best = default_gpu(context_.report, {});
+        Route nearest;
+        for (const auto& judged : judged_) {
+            auto route = route_on(judged, best ? *best : Gpu{});
+            if (nearest.reasons.empty() || is_nearer(route, nearest))
+                nearest = std::move(route);
+        }
+        return std::move(nearest.reasons);
+    }
+
+private:
+    [[nodiscard]] std::optional<std::size_t> place_of(const Gpu& gpu) const {
+        const auto& gpus = published_.machine.gpus;
+        const auto found = std::ranges::find(
+            gpus, gpu.id, [](const Facts& facts) { return std::string_view{facts.gpu()->id}; });
+        return found == gpus.end() ? std::nullopt
+                                   : std::optional{static_cast<std::size_t>(found - gpus.begin())};
+    }
+
+    [[nodiscard]] bool covers(const JudgedVariant& judged, Api api, const Gpu& gpu) const {
+        const auto place = place_of(gpu);
+        if (!place || ((judged.covered | judged.possible) >> *place & 1U) == 0)
+            return false;
+        const auto& alternatives = judged.variant->needs.devices;
+        const auto is_of_api = [&](const Conjunction& alternative) {
+            return uses(*judged.variant, alternative, api);
+        };
+        // Without alternatives for other APIs, it covers the GPU by this one.
+        if (std::ranges::all_of(alternatives, is_of_api))
+            return true;
+        return std::ranges::any_of(alternatives, [&](const Conjunction& alternative) {
+            return is_of_api(alternative) && are_met(alternative, published_.machine.gpus[*place]);
+        });
+    }
+
+    /// The obstacles of a variant on the GPU, each with the variant's name.
+    [[nodiscard]] Route route_on(const JudgedVariant& judged, const Gpu& gpu) {
+        auto& reasons = reasons_[judged.variant];
+        if (reasons.empty())
+            reasons = reasons_for(judged, context_);
+        Route route{.reasons = reasons_on(gpu, reasons)};
+        route.is_open = has_end(route.reasons) ? Truth::False : Truth::Unknown;
+        for (auto& reason : route.reasons)
+            reason.detail["build"] = judged.variant->name;
+        return route;
+    }
+
+    const PublishedVariants& published_;
+    ExplanationContext context_;
+    std::vector<JudgedVariant> judged_;
+    std::map<const Variant*, std::vector<Reason>> reasons_ = {};
+};
+
+/// Gives the candidate its variant, or the reasons why no variant uses its backend on its GPU.
+void keep_to_variants(const SelectQuestion& question,
+                      const Variant& assumed,
+                      VariantsOnGpus& variants,
+                      Judged& judged) {
+    auto& candidate = judged.candidate;
+    const auto api = api_of_backend(candidate.backend);
+    const auto* variant = api ? variants.if_covers(assumed, *api, *judged.gpu) : nullptr;
+    judged.is_in_variant = variant != nullptr;
+    if (candidate.verdict == Verdict::Rejected || !api)
+        return;
+    if (!variant)
+        variant = variants.for_gpu(*api, *judged.gpu);
+    if (variant) {
+        candidate.variant = variant->variant->name;
+        if (!variants.is_certain(*variant, *judged.gpu))
+            candidate.verdict = Verdict::Uncertain;
+        return;
+    }
+    auto reasons = variants.nearest_miss(*api, *judged.gpu);
+    if (reasons.empty())
+        reasons.push_back(
+            because("not-published", {{"backend", question.word_for(candidate.backend)}}));
+    // Without a reason that ends the matter, a missing fact may still decide for the variant.
+    if (has_end(reasons))
+        candidate.verdict = Verdict::Rejected;
+    else
+        candidate.verdict = Verdict::Unknown;
+    for (auto& reason : reasons)
+        if (std::ranges::find(candidate.reasons, reason) == candidate.reasons.end())
+            add_obstacle(std::move(reason), candidate.reasons);
+}
+
+/// The index of the candidate that the order of the backends alone would choose; nullopt if that is
+/// not a GPU, or if measurements decide.
+std::optional<std::size_t> preferred_without_variants(const SelectQuestion& question,
+                                                      const SelectionView& selection,
+                                                      const std::vector<Judged>& all) {
+    if (selection.order.empty() || question.ranks_by_measurement)
+        return std::nullopt;
+    const auto& first = selection.order.front();
+    const auto found = std::ranges::find_if(all, [&first](const Judged& judged) {
+        return judged.candidate.gpu == first.gpu && judged.candidate.backend == first.backend;
+    });
+    if (found == all.end() || !is_accepted(*found))
+        return std::nullopt;
+    return static_cast<std::size_t>(found - all.begin());
+}
+
+/// The warning that the application prefers a backend that no published variant can use here.
+std::optional<Reason> better_if_built(const SelectQuestion& question, const Judged& preferred) {
+    const auto& candidate = preferred.candidate;
+    // An unknown candidate may still become usable with a published variant.
+    if (candidate.verdict != Verdict::Rejected)
+        return std::nullopt;
+    return because("better-if-built", {{"backend", question.word_for(candidate.backend)},
+                                       {"gpu", to_value(candidate.gpu)},
+                                       {"reasons", to_value(candidate.reasons)}});
+}
+
+}  // namespace
+
+void keep_to_variants(const SelectQuestion& question,
+                      const Report& report,
+                      const SelectionView& view,
+                      Attempt& made) {
+    VariantsOnGpus variants{*question.published, report, view};
+    made.assumed = variants.best();
+    if (!made.assumed) {
+        made.variant_warning =
+            because("no-published-variant", {{"reasons", to_value(variants.nearest_miss())}});
+        return;
+    }
+    const auto preferred = preferred_without_variants(question, view, made.all);
+    for (auto& judged : made.all)
+        if (judged.gpu)
+            keep_to_variants(question, *made.assumed, variants, judged);
+        else if (judged.candidate.backend == kCpu && is_accepted(judged))
+            judged.candidate.variant = variants.for_cpu(*made.assumed).name;
+    if (preferred)
+        made.variant_warning = better_if_built(question, made.all[*preferred]);
+}
+
+}  // namespace gpuprobe::inline policy
