@@ -164,6 +164,12 @@ Value to_value(const T& object) {
 struct ReadProblem {
     std::string reason = {};
     std::string path = {};
+    /// For an unknown word: the words that are known at its place, for suggestions.
+    std::vector<std::string> known = {};
+    /// The unknown word, unless it is the value at `path`.
+    std::string word = {};
+    /// Whether the word is a problem only because the reader was told to refuse unknown words.
+    bool may_be_newer = false;
 
     ReadProblem() = default;
     ReadProblem(std::string what) : reason{std::move(what)} {}
@@ -173,6 +179,20 @@ struct ReadProblem {
     [[nodiscard]] ReadProblem in(std::string_view key) &&;
     [[nodiscard]] std::string text() const { return path.empty() ? reason : path + ": " + reason; }
 };
+
+/// The problem with a word that is none of `known`.
+inline ReadProblem unknown_word(std::string reason, std::vector<std::string> known) {
+    ReadProblem problem{std::move(reason)};
+    problem.known = std::move(known);
+    return problem;
+}
+
+/// The problem with a member that is none of `known`.
+inline ReadProblem unknown_member(std::string_view key, std::vector<std::string> known) {
+    auto problem = unknown_word("unknown member", std::move(known));
+    problem.word = key;
+    return problem;
+}
 
 inline std::string wrong_type(const Value& value, std::string_view wanted) {
     return std::string{"expected "} + std::string{wanted} + ", found " +
@@ -214,8 +234,12 @@ ReadProblem read_value(const Value& value, E& out) {
     if (!text)
         return wrong_type(value, "string");
     const auto known = enum_from<E>(*text);
-    if (!known)
-        return "unknown word";
+    if (!known) {
+        auto problem = ReadProblem{"unknown word"};
+        for (const auto& entry : names_of(E{}))
+            problem.known.emplace_back(entry.name);
+        return problem;
+    }
     out = *known;
     return {};
 }
@@ -272,6 +296,10 @@ public:
     [[nodiscard]] const ReadProblem& problem() const { return problem_; }
     /// The first key of the document that no member claimed; empty if all are known.
     [[nodiscard]] std::string unknown_key() const;
+    /// The keys that the record has.
+    [[nodiscard]] std::vector<std::string> known_keys() const {
+        return {known_.begin(), known_.end()};
+    }
 
 private:
     const Value& value_;
@@ -340,18 +368,26 @@ Result<T> record_from(const Value& value) {
     return object;
 }
 
-/// The same, but also fails if the top level has a member that the record does not know.
+/// Reads a record, and also fails if the top level has a member that the record does not know.
+template <Described T>
+ReadProblem read_strictly(const Value& value, T& out) {
+    if (!value.is_object())
+        return wrong_type(value, "object");
+    RecordReader reader{value};
+    describe(reader, out);
+    if (!reader.problem().empty())
+        return reader.problem();
+    if (const auto unknown = reader.unknown_key(); !unknown.empty())
+        return unknown_member(unknown, reader.known_keys()).in(unknown);
+    return {};
+}
+
+/// The same, with the errors of record_from().
 template <Described T>
 Result<T> strict_record_from(const Value& value) {
-    if (!value.is_object())
-        return Error{ErrorCode::Malformed, wrong_type(value, "object")};
     T object{};
-    RecordReader reader{value};
-    describe(reader, object);
-    if (!reader.problem().empty())
-        return Error{ErrorCode::Malformed, reader.problem().text()};
-    if (auto unknown = reader.unknown_key(); !unknown.empty())
-        return Error{ErrorCode::Malformed, unknown + ": unknown member"};
+    if (const auto problem = read_strictly(value, object); !problem.empty())
+        return Error{ErrorCode::Malformed, problem.text()};
     return object;
 }
 

@@ -210,6 +210,7 @@ public:
 
     /// The version of the table: "2026.11.22".
     [[nodiscard]] const std::string& version() const { return version_; }
+    [[nodiscard]] const std::vector<Vendor>& vendors() const { return vendors_; }
     /// The vendor with a PCI vendor id of four hexadecimal digits; nullptr for vendors that make
     /// neither GPUs nor accelerators.
     [[nodiscard]] const Vendor* vendor_of_id(std::string_view vendor_id) const;

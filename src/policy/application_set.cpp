@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/value.h"
 #include "knowledge/library.h"
+#include "policy/manifest_reading.h"
 #include "policy/rules.h"
 
 namespace gpuprobe::inline policy {
@@ -25,24 +26,34 @@ Error malformed(std::string_view place, std::string_view problem) {
     return {ErrorCode::Malformed, std::string{place} + ": " + std::string{problem}};
 }
 
-/// A part of a data file as a complete data file. `shared` members come from the root.
-Result<Value> whole_of(const Value& root,
+/// Members of the root that a part must not repeat.
+constexpr std::string_view kSharedMembers[] = {"schema", "name", "description", "source"};
+
+/// Makes a part of a data file a complete data file. `shared` members come from the root.
+ReadProblem read_whole(const Value& root,
                        std::string_view part,
                        Value schema,
-                       std::initializer_list<std::string_view> shared) {
-    auto whole = root.at(part);
+                       std::initializer_list<std::string_view> shared,
+                       Value& whole) {
+    whole = root.at(part);
     if (!whole.is_object())
-        return malformed(part, "expected an object");
-    // The part must not repeat members of the root.
-    for (const auto member : {std::string_view{"schema"}, std::string_view{"name"},
-                              std::string_view{"description"}, std::string_view{"source"}})
+        return ReadProblem{"expected an object"}.in(part);
+    for (const auto member : kSharedMembers)
         if (whole.find(member))
-            return malformed(part, std::string{member} + ": unknown member");
+            return ReadProblem{"unknown member"}.in(member).in(part);
     whole["schema"] = std::move(schema);
     for (const auto member : shared)
         if (const auto* value = root.find(member))
             whole[member] = *value;
-    return whole;
+    return {};
+}
+
+/// A problem of a complete part, seen from the root, which has the shared members.
+ReadProblem in_root(ReadProblem problem, std::string_view part) {
+    const auto first = std::string_view{problem.path}.substr(0, problem.path.find_first_of(".["));
+    return std::ranges::find(kSharedMembers, first) != std::end(kSharedMembers) || problem.empty()
+               ? problem
+               : std::move(problem).in(part);
 }
 
 /// The lowest requirements among a manifest's variants. A minimum in the selection can refer to
@@ -58,7 +69,8 @@ public:
     }
 
     /// Replaces the word in a predicate: "driver>=manifest or unknown" gets the driver version.
-    [[nodiscard]] Result<std::string> in(std::string predicate) const {
+    /// nullopt if no variant has such a requirement.
+    [[nodiscard]] std::optional<std::string> in(std::string predicate) const {
         std::string gfx;
         for (const auto& [size, target] : gfx_)
             gfx += (gfx.empty() ? "" : "|") + target;
@@ -70,7 +82,7 @@ public:
             if (!predicate.starts_with(std::string{fact} + std::string{kManifestPart}))
                 continue;
             if (need.empty())
-                return malformed("floors", predicate + ": no build says it");
+                return std::nullopt;
             predicate.replace(fact.size(), kManifestPart.size(), need);
         }
         return predicate;
@@ -108,39 +120,65 @@ private:
 };
 
 /// Replaces the word "manifest" in the minimums of the selection.
-Status fill_floors(Value& selection, const Manifest& manifest) {
+ReadProblem fill_floors(Value& selection, const Manifest& manifest) {
     auto* floors = selection.find("floors");
     auto* backends = floors ? floors->as_object() : nullptr;
     if (!backends)
-        return Done{};
+        return {};
     const LeastNeeds least{manifest};
-    for (auto& backend : *backends)
-        if (auto* predicates = backend.value.as_array())
-            for (auto& predicate : *predicates)
-                if (const auto* text = predicate.as_string())
-                    predicate = Value{TRY(least.in(*text))};
-    return Done{};
+    for (auto& backend : *backends) {
+        auto* predicates = backend.value.as_array();
+        for (std::size_t at = 0; predicates && at < predicates->size(); ++at) {
+            const auto* text = (*predicates)[at].as_string();
+            if (!text)
+                continue;
+            auto filled = least.in(*text);
+            if (!filled)
+                return ReadProblem{scrubbed(*text) + ": no build says it"}
+                    .in("[" + std::to_string(at) + "]")
+                    .in(backend.key)
+                    .in("floors");
+            (*predicates)[at] = Value{std::move(*filled)};
+        }
+    }
+    return {};
 }
 
 /// Reads a data file that has both parts. The manifest comes first because minimums can refer to
 /// it.
-Result<Application> application_from(const Value& root) {
-    constexpr std::string_view kMembers[] = {"schema", "name",     "description",
-                                             "source", kSelection, kManifestPart};
+ReadProblem read_parts(const Value& root, Application& out, UnknownWords unknown) {
+    const std::vector<std::string> members{"schema", "name",      "description",
+                                           "source", "selection", "manifest"};
     for (const auto& [key, value] : *root.as_object())
-        if (std::ranges::find(kMembers, key) == std::end(kMembers))
-            return malformed(scrubbed(key, kMaxApplicationName), "unknown member");
-    Application application;
+        if (!contains(members, key))
+            return unknown_member(key, members).in(scrubbed(key, kMaxApplicationName));
+    Value part;
     if (root.find(kManifestPart)) {
-        const auto part = TRY(whole_of(root, kManifestPart, kManifestSchema, {"name", "source"}));
-        application.manifest = TRY(manifest_from(part));
+        auto problem = read_whole(root, kManifestPart, kManifestSchema, {"name", "source"}, part);
+        if (problem.empty())
+            problem = in_root(read_manifest(part, out.manifest.emplace(), unknown), kManifestPart);
+        if (!problem.empty())
+            return problem;
     }
-    if (root.find(kSelection)) {
-        auto part = TRY(whole_of(root, kSelection, 1, {"name", "description", "source"}));
-        TRY(fill_floors(part, application.manifest.value_or(Manifest{})));
-        application.selection = TRY(profile_from(part));
-    }
-    return application;
+    if (!root.find(kSelection))
+        return {};
+    auto problem = read_whole(root, kSelection, 1, {"name", "description", "source"}, part);
+    if (!problem.empty())
+        return problem;
+    problem = fill_floors(part, out.manifest.value_or(Manifest{}));
+    if (problem.empty())
+        problem = read_profile(part, out.selection.emplace(), unknown);
+    return in_root(std::move(problem), kSelection);
+}
+
+/// The format of a data file, which its schema names.
+enum class DataFormat { Application, Profile, Manifest };
+
+DataFormat format_of(const Value& root) {
+    if (root.at("schema") == Value{kApplicationSchema})
+        return DataFormat::Application;
+    // A profile has a number, and anything else is a manifest.
+    return root.at("schema").as_int() ? DataFormat::Profile : DataFormat::Manifest;
 }
 
 /// Parses a data file in any of its three formats; its parts may be missing.
@@ -149,14 +187,13 @@ Result<Application> application_in(std::string_view json, std::string_view place
     if (!root)
         return Error{root.error()}.in(place);
     Application application;
-    // `schema` is a text in the full format, a number in a profile, and anything else is a
-    // manifest.
-    if (root->at("schema") == Value{kApplicationSchema}) {
-        application = TRY(application_from(*root));
-    } else if (root->at("schema").as_int()) {
-        application.selection = TRY(profile_from(*root));
-    } else {
-        application.manifest = TRY(manifest_from(*root));
+    const auto problem = read_application(*root, application, UnknownWords::Lose);
+    if (!problem.empty()) {
+        const auto format = format_of(*root);
+        const std::string lead = format == DataFormat::Manifest  ? "manifest: "
+                                 : format == DataFormat::Profile ? "profile: "
+                                                                 : "";
+        return Error{ErrorCode::Malformed, lead + scrubbed(problem.text(), 512)};
     }
     if (application.manifest)
         application.manifest->sha256 = sha256_of(json);
@@ -164,6 +201,18 @@ Result<Application> application_in(std::string_view json, std::string_view place
 }
 
 }  // namespace
+
+ReadProblem read_application(const Value& root, Application& out, UnknownWords unknown) {
+    switch (format_of(root)) {
+        case DataFormat::Application:
+            return read_parts(root, out, unknown);
+        case DataFormat::Profile:
+            return read_profile(root, out.selection.emplace(), unknown);
+        case DataFormat::Manifest:
+            break;
+    }
+    return read_manifest(root, out.manifest.emplace(), unknown);
+}
 
 Result<Application> parse_application(std::string_view json) {
     auto application = TRY(application_in(json, "application"));

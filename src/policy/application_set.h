@@ -23,6 +23,10 @@ struct Application {
     std::optional<Manifest> manifest = {};
 };
 
+/// Reads the root of such a file, in any of its three formats, and returns the first problem with
+/// its path in the file. Either part may be missing.
+ReadProblem read_application(const Value& root, Application& out, UnknownWords unknown);
+
 /// Parses an application's data file (gpuprobe.application/1), or a file with only one part: a
 /// profile (schema 1) or a manifest with a name. Errors: TooLarge over kMaxManifest; as
 /// profile_from() and manifest_from(); Malformed if neither part is present.

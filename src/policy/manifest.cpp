@@ -152,7 +152,7 @@ bool read_platform_key(std::string_view key, VariantPlatform& out) {
 }
 
 /// Reads the variants of a platform.
-ReadProblem read_variants(const Value& value, std::vector<Variant>& out) {
+ReadProblem read_variants(const Value& value, std::vector<Variant>& out, UnknownWords unknown) {
     const auto* members = value.as_object();
     if (!members)
         return wrong_type(value, "object");
@@ -160,7 +160,7 @@ ReadProblem read_variants(const Value& value, std::vector<Variant>& out) {
         return ReadProblem{"needs 1 to " + std::to_string(kMaxVariants) + " variants"};
     out.reserve(members->size());
     for (const auto& member : *members) {
-        auto problem = read_variant(member.key, member.value, out.emplace_back());
+        auto problem = read_variant(member.key, member.value, out.emplace_back(), unknown);
         if (!problem.empty())
             return std::move(problem).in(path_part(member.key));
     }
@@ -186,23 +186,30 @@ ReadProblem check_companions(const VariantPlatform& platform) {
     return {};
 }
 
-ReadProblem read_platform_member(const std::string& key, const Value& value, VariantPlatform& out) {
+constexpr std::string_view kPlatformMembers = "default none_hint on_none variants";
+
+ReadProblem read_platform_member(const std::string& key,
+                                 const Value& value,
+                                 VariantPlatform& out,
+                                 UnknownWords unknown) {
     if (key == "variants")
-        return read_variants(value, out.variants);
+        return read_variants(value, out.variants, unknown);
     if (key == "default")
         return read_value(value, out.fallback.emplace());
     if (key == "none_hint")
         return read_plain_text(value, out.none_hint.emplace(), kMaxHint);
     if (key != "on_none")
-        return "unknown member";
-    const auto problem = read_value(value, out.on_none);
-    return problem.empty() ? problem : ReadProblem{"neither error nor default"};
+        return unknown_member(key, word_list(kPlatformMembers));
+    auto problem = read_value(value, out.on_none);
+    if (!problem.empty())
+        problem.reason = "neither error nor default";
+    return problem;
 }
 
 /// Reads a platform and checks the references between its variants.
-ReadProblem read_platform(const Value& value, VariantPlatform& out) {
+ReadProblem read_platform(const Value& value, VariantPlatform& out, UnknownWords unknown) {
     auto problem = read_members(value, [&](const std::string& key, const Value& member) {
-        return read_platform_member(key, member, out);
+        return read_platform_member(key, member, out, unknown);
     });
     if (!problem.empty())
         return problem;
@@ -214,9 +221,9 @@ ReadProblem read_platform(const Value& value, VariantPlatform& out) {
 }
 
 /// Reads tsuku's oldest format, in which the platform is its only variant.
-ReadProblem read_flat_platform(const Value& value, VariantPlatform& out) {
+ReadProblem read_flat_platform(const Value& value, VariantPlatform& out, UnknownWords unknown) {
     auto& variant = out.variants.emplace_back();
-    auto problem = read_variant("default", value, variant);
+    auto problem = read_variant("default", value, variant, unknown);
     if (problem.empty() && variant.artifact.is_null())
         return ReadProblem{"missing"}.in("url");
     out.fallback = variant.name;
@@ -227,10 +234,13 @@ bool is_same_platform(const VariantPlatform& left, const VariantPlatform& right)
     return left.arch == right.arch && left.libc == right.libc;
 }
 
+constexpr std::string_view kManifestMembers =
+    "schema name version issued expires rules source platforms";
+
 /// Reads a manifest. A root without `schema` is in tsuku's format.
 class ManifestReader {
 public:
-    explicit ManifestReader(Manifest& out) : out_{out} {}
+    ManifestReader(Manifest& out, UnknownWords unknown) : out_{out}, unknown_{unknown} {}
 
     ReadProblem read(const Value& root) {
         if (!root.is_object())
@@ -267,7 +277,8 @@ private:
         if (key == "source")
             return value.is_object() ? read_value(value, out_.source)
                                      : ReadProblem{wrong_type(value, "object")};
-        return key == "platforms" ? read_platforms(value) : ReadProblem{"unknown member"};
+        return key == "platforms" ? read_platforms(value)
+                                  : unknown_member(key, word_list(kManifestMembers));
     }
 
     ReadProblem read_name(const Value& value) {
@@ -307,8 +318,8 @@ private:
                        : ReadProblem{"not a platform such as linux-x86_64 or linux-arm64-musl"};
         // Without `variants`, tsuku's platform is a single artifact.
         const bool is_flat = is_tsuku_ && value.is_object() && !value.find("variants");
-        auto problem =
-            is_flat ? read_flat_platform(value, platform) : read_platform(value, platform);
+        auto problem = is_flat ? read_flat_platform(value, platform, unknown_)
+                               : read_platform(value, platform, unknown_);
         if (!problem.empty())
             return problem;
         // "linux-amd64" and "linux-x86_64" are the same platform.
@@ -321,6 +332,7 @@ private:
     }
 
     Manifest& out_;
+    UnknownWords unknown_;
     bool is_tsuku_ = false;
     bool has_platforms_ = false;
 };
@@ -377,11 +389,21 @@ std::optional<WallTime> instant_from(std::string_view text) {
                     std::chrono::seconds{number(17, 2)}};
 }
 
+std::vector<MemberPlace> manifest_members() {
+    auto places = variant_members();
+    places.push_back({.place = "platforms.PLATFORM", .members = word_list(kPlatformMembers)});
+    places.push_back({.place = "the manifest", .members = word_list(kManifestMembers)});
+    return places;
+}
+
+ReadProblem read_manifest(const Value& root, Manifest& out, UnknownWords unknown) {
+    auto problem = ManifestReader{out, unknown}.read(root);
+    return problem.empty() ? variables_problem(out) : problem;
+}
+
 Result<Manifest> manifest_from(const Value& root) {
     Manifest manifest;
-    auto problem = ManifestReader{manifest}.read(root);
-    if (problem.empty())
-        problem = variables_problem(manifest);
+    const auto problem = read_manifest(root, manifest, UnknownWords::Lose);
     if (!problem.empty())
         return Error{ErrorCode::Malformed, "manifest: " + problem.text()};
     return manifest;

@@ -81,6 +81,11 @@ ReadProblem check_url(const Value& value) {
     return {};
 }
 
+std::vector<std::string> word_list(std::string_view text) {
+    const auto pieces = words(text);
+    return {pieces.begin(), pieces.end()};
+}
+
 std::string path_part(std::string_view key) {
     constexpr std::size_t kMaxPart = 64;
     const bool is_plain =
@@ -175,13 +180,16 @@ ReadProblem check_signature(const Value& value) {
         if (key == "key_id")
             return check_text(member, kMaxReference);
         if (key != "type")
-            return "unknown member";
+            return unknown_member(key, {"url", "key_id", "type"});
+        const std::vector<std::string> known{"minisign", "sigstore-bundle", "gpg"};
         const auto* word = member.as_string();
-        const bool is_known =
-            word && (*word == "minisign" || *word == "sigstore-bundle" || *word == "gpg");
-        return is_known ? ReadProblem{} : ReadProblem{"none of minisign, sigstore-bundle and gpg"};
+        return word && contains(known, *word)
+                   ? ReadProblem{}
+                   : unknown_word("none of minisign, sigstore-bundle and gpg", known);
     });
 }
+
+constexpr const char* kNoArtifactType = "none of file, index, oci, dir, package and wheel";
 
 /// A member of an artifact and its check.
 struct ArtifactCheck {
@@ -192,9 +200,7 @@ constexpr ArtifactCheck kArtifactChecks[] = {
     {"type",
      [](const Value& value) -> ReadProblem {
          const auto* word = value.as_string();
-         return word && is_label(*word)
-                    ? ReadProblem{}
-                    : ReadProblem{"none of file, index, oci, dir, package and wheel"};
+         return word && is_label(*word) ? ReadProblem{} : ReadProblem{kNoArtifactType};
      }},
     {"urls", check_urls},
     {"sha256", check_sha256},
@@ -268,41 +274,67 @@ ReadProblem read_integer(const Value& value, int& out, int least, int most) {
     return problem;
 }
 
+constexpr auto kArtifactTypes =
+    std::to_array<std::string_view>({"file", "index", "oci", "dir", "package", "wheel"});
+
+/// A variant that is being read.
+struct VariantReading {
+    Variant& variant;
+    UnknownWords unknown = UnknownWords::Lose;
+};
+
 /// Reads an artifact. A variant with an unknown type of artifact is rejected, not an error.
-ReadProblem read_artifact_of(const Value& value, Variant& out) {
-    constexpr auto kTypes =
-        std::to_array<std::string_view>({"file", "index", "oci", "dir", "package", "wheel"});
-    auto problem = read_artifact(value, out.artifact);
+ReadProblem read_artifact_of(const Value& value, VariantReading& out) {
+    auto problem = read_artifact(value, out.variant.artifact);
     const auto* type = value.at("type").as_string();
-    if (problem.empty() && type && std::ranges::find(kTypes, *type) == kTypes.end())
-        out.needs.unsupported.push_back("artifact.type=" + *type);
+    if (!problem.empty() || !type ||
+        std::ranges::find(kArtifactTypes, *type) != kArtifactTypes.end())
+        return problem;
+    if (out.unknown == UnknownWords::Refuse) {
+        problem = unknown_word(kNoArtifactType, {kArtifactTypes.begin(), kArtifactTypes.end()});
+        problem.may_be_newer = true;
+        return std::move(problem).in("type");
+    }
+    out.variant.needs.unsupported.push_back("artifact.type=" + *type);
     return problem;
 }
 
-constexpr MemberReader<Variant> kReaders[] = {
+constexpr MemberReader<VariantReading> kReaders[] = {
     {"family",
-     [](const Value& value, Variant& out) -> ReadProblem {
-         auto problem = read_value(value, out.family);
-         return !problem.empty() || is_label(out.family) ? problem : ReadProblem{"not a label"};
+     [](const Value& value, VariantReading& out) -> ReadProblem {
+         auto& family = out.variant.family;
+         auto problem = read_value(value, family);
+         return !problem.empty() || is_label(family) ? problem : ReadProblem{"not a label"};
      }},
     {"tier",
-     [](const Value& value, Variant& out) { return read_integer(value, out.tier, 0, kMaxTier); }},
-    {"priority", [](const Value& value, Variant& out) { return read_value(value, out.priority); }},
-    {"on_unknown", [](const Value&, Variant&) { return ReadProblem{}; }},  // needs `requires`
+     [](const Value& value, VariantReading& out) {
+         return read_integer(value, out.variant.tier, 0, kMaxTier);
+     }},
+    {"priority", [](const Value& value,
+                    VariantReading& out) { return read_value(value, out.variant.priority); }},
+    {"on_unknown", [](const Value&, VariantReading&) { return ReadProblem{}; }},  // last, below
     {"requires",
-     [](const Value& value, Variant& out) { return read_requirements(value, out.needs); }},
-    {"advises", [](const Value& value,
-                   Variant& out) { return read_requirements(value, out.advice.emplace()); }},
+     [](const Value& value, VariantReading& out) {
+         return read_requirements(value, out.variant.needs, out.unknown);
+     }},
+    {"advises",
+     [](const Value& value, VariantReading& out) {
+         return read_requirements(value, out.variant.advice.emplace(), out.unknown);
+     }},
     {"artifact", read_artifact_of},
-    {"url", [](const Value&, Variant&) { return ReadProblem{}; }},     // read together, below
-    {"sha256", [](const Value&, Variant&) { return ReadProblem{}; }},  // see `url`
-    {"size", [](const Value&, Variant&) { return ReadProblem{}; }},    // see `url`
-    {"env",
-     [](const Value& value, Variant& out) { return read_environment(value, out.environment); }},
-    {"version", [](const Value& value,
-                   Variant& out) { return read_plain_text(value, out.version.emplace(), 64); }},
-    {"note", [](const Value& value,
-                Variant& out) { return read_plain_text(value, out.note.emplace(), kMaxNote); }},
+    {"url", [](const Value&, VariantReading&) { return ReadProblem{}; }},     // together, below
+    {"sha256", [](const Value&, VariantReading&) { return ReadProblem{}; }},  // see `url`
+    {"size", [](const Value&, VariantReading&) { return ReadProblem{}; }},    // see `url`
+    {"env", [](const Value& value,
+               VariantReading& out) { return read_environment(value, out.variant.environment); }},
+    {"version",
+     [](const Value& value, VariantReading& out) {
+         return read_plain_text(value, out.variant.version.emplace(), 64);
+     }},
+    {"note",
+     [](const Value& value, VariantReading& out) {
+         return read_plain_text(value, out.variant.note.emplace(), kMaxNote);
+     }},
 };
 
 /// Whether the name is the term's or the first part of it: "cuda" names "cuda.driver" as well.
@@ -382,7 +414,7 @@ ReadProblem read_artifact(const Value& value, Value& out) {
             for (const auto& row : kArtifactChecks)
                 if (row.key == key)
                     return row.check(member);
-            return "unknown member";
+            return unknown_member(key, keys_of(kArtifactChecks));
         });
     if (problem.empty())
         problem = check_whole(value);
@@ -391,11 +423,19 @@ ReadProblem read_artifact(const Value& value, Value& out) {
     return problem;
 }
 
-ReadProblem read_variant(std::string name, const Value& value, Variant& out) {
+std::vector<MemberPlace> variant_members() {
+    auto places = requirement_members();
+    places.push_back({.place = "variants.NAME", .members = keys_of(kReaders)});
+    places.push_back({.place = "artifact", .members = keys_of(kArtifactChecks)});
+    return places;
+}
+
+ReadProblem read_variant(std::string name, const Value& value, Variant& out, UnknownWords unknown) {
     out.name = std::move(name);
     if (!is_label(out.name))
         return "not a label";
-    auto problem = read_known(value, out, kReaders);
+    VariantReading reading{.variant = out, .unknown = unknown};
+    auto problem = read_known(value, reading, kReaders);
     if (!problem.empty())
         return problem;
     // tsuku's shorthand and an artifact exclude each other, and the shorthand needs a URL.

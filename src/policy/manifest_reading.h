@@ -7,6 +7,7 @@
 
 #include "base/record.h"
 #include "base/text.h"
+#include "policy/known_words.h"
 #include "policy/manifest.h"
 
 /// Functions that read parts of a manifest from their values. Each returns the problem, with the
@@ -14,10 +15,29 @@
 
 namespace gpuprobe::inline policy {
 
+/// Reads a whole manifest, as manifest_from() does.
+ReadProblem read_manifest(const Value& root, Manifest& out, UnknownWords unknown);
 /// Reads a variant.
-ReadProblem read_variant(std::string name, const Value& value, Variant& out);
+ReadProblem read_variant(std::string name,
+                         const Value& value,
+                         Variant& out,
+                         UnknownWords unknown = UnknownWords::Lose);
 /// Reads `requires` or `advises`.
-ReadProblem read_requirements(const Value& value, Requirements& out);
+ReadProblem read_requirements(const Value& value,
+                              Requirements& out,
+                              UnknownWords unknown = UnknownWords::Lose);
+
+/// The members that an object in a manifest may have.
+struct MemberPlace {
+    std::string_view place = {};  ///< the object, for messages: "requires.host"
+    std::vector<std::string> members = {};
+};
+std::vector<MemberPlace> requirement_members();
+/// The members of a variant and of the objects in it.
+std::vector<MemberPlace> variant_members();
+/// The members of a manifest and of the objects in it.
+std::vector<MemberPlace> manifest_members();
+
 /// Validates an artifact and copies it.
 ReadProblem read_artifact(const Value& value, Value& out);
 
@@ -57,6 +77,15 @@ struct MemberReader {
     ReadProblem (*read)(const Value& value, T& out);
 };
 
+/// The keys of a table of readers or checks.
+template <class Row, std::size_t N>
+std::vector<std::string> keys_of(const Row (&rows)[N]) {
+    std::vector<std::string> keys;
+    for (const auto& row : rows)
+        keys.emplace_back(row.key);
+    return keys;
+}
+
 /// Reads every member with its reader; a member without a reader is a problem.
 template <class T, std::size_t N>
 ReadProblem read_known(const Value& object, T& out, const MemberReader<T> (&readers)[N]) {
@@ -64,7 +93,7 @@ ReadProblem read_known(const Value& object, T& out, const MemberReader<T> (&read
         for (const auto& reader : readers)
             if (reader.key == key)
                 return reader.read(value, out);
-        return "unknown member";
+        return unknown_member(key, keys_of(readers));
     });
 }
 
@@ -79,5 +108,8 @@ ReadProblem read_list(const Value& value, std::vector<T>& out, std::size_t limit
     return read_value(value, out);
 }
 constexpr std::size_t kMaxList = 256;
+
+/// The words of a text, which are separated by spaces.
+std::vector<std::string> word_list(std::string_view text);
 
 }  // namespace gpuprobe::inline policy

@@ -10,6 +10,7 @@
 #include "knowledge/selectors.h"
 #include "policy/build_needs.h"
 #include "policy/environment.h"
+#include "policy/fact.h"
 #include "policy/gpu_selection.h"
 #include "policy/manifest.h"
 #include "policy/profile_texts.h"
@@ -67,17 +68,38 @@ bool is_printable(std::string_view text) {
     return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
+/// The names of all backends.
+std::vector<std::string> every_backend() {
+    std::vector<std::string> backends;
+    for (const auto& api : kApis)
+        if (!api.backend.empty())
+            backends.emplace_back(api.backend);
+    return backends;
+}
+
+/// The problem with a member that should be one of the profile's backends.
+ReadProblem no_backend_of(const Profile& profile, const std::string& member) {
+    auto problem = unknown_word("none of this profile's backends", profile.backends);
+    problem.word = member;
+    return std::move(problem).in(scrubbed(member, kMaxProfileWord));
+}
+
 /// The error in a list of backends: unknown, duplicate, or not in `allowed` (null: any).
 ReadProblem backends_problem(const std::vector<std::string>& words,
                              const std::vector<std::string>* allowed) {
     std::set<std::string_view> seen;
-    for (const auto& word : words) {
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        const auto& word = words[at];
+        ReadProblem problem;
         if (!api_of_backend(word))
-            return scrubbed(word, kMaxProfileWord) + ": no such backend";
-        if (allowed && (word == kCpu || !contains(*allowed, word)))
-            return word + ": none of this profile's GPU backends";
-        if (!seen.insert(word).second)
-            return word + ": named twice";
+            problem = unknown_word(scrubbed(word, kMaxProfileWord) + ": no such backend",
+                                   allowed ? *allowed : every_backend());
+        else if (allowed && (word == kCpu || !contains(*allowed, word)))
+            problem = word + ": none of this profile's GPU backends";
+        else if (!seen.insert(word).second)
+            problem = word + ": named twice";
+        if (!problem.empty())
+            return std::move(problem).in("[" + std::to_string(at) + "]");
     }
     return {};
 }
@@ -126,9 +148,7 @@ ReadProblem translate_problem(const Profile& profile) {
             words.insert(backend);
     for (const auto& [backend, word] : profile.translate) {
         if (!contains(profile.backends, backend))
-            return ReadProblem{scrubbed(backend, kMaxProfileWord) +
-                               ": none of this profile's backends"}
-                .in("translate");
+            return no_backend_of(profile, backend).in("translate");
         if (!is_word(word))
             return ReadProblem{"expected a lower-case word"}.in(backend).in("translate");
         if (!words.insert(word).second)
@@ -196,9 +216,7 @@ ReadProblem environment_problem(const Profile& profile) {
     const bool declares_variables = profile.reads || !profile.forwards.empty();
     for (const auto& [backend, rules] : profile.environment) {
         if (!contains(profile.backends, backend))
-            return ReadProblem{scrubbed(backend, kMaxProfileWord) +
-                               ": none of this profile's backends"}
-                .in("environment");
+            return no_backend_of(profile, backend).in("environment");
         if (rules.size() > kMaxProfileRules)
             return ReadProblem{"more than 16 rules"}.in(backend).in("environment");
         for (std::size_t at = 0; at < rules.size(); ++at)
@@ -216,9 +234,9 @@ ReadProblem environment_problem(const Profile& profile) {
 ReadProblem predicates_problem(const std::vector<std::string>& predicates) {
     if (predicates.size() > kMaxPredicates)
         return "more than 32 predicates";
-    for (const auto& predicate : predicates)
-        if (auto problem = predicate_problem(predicate))
-            return std::move(*problem);
+    for (std::size_t at = 0; at < predicates.size(); ++at)
+        if (auto problem = predicate_problem(predicates[at]))
+            return ReadProblem{std::move(*problem)}.in("[" + std::to_string(at) + "]");
     return {};
 }
 
@@ -227,7 +245,7 @@ ReadProblem rules_problem(const Profile& profile,
                           const std::map<std::string, std::vector<std::string>>& rules) {
     for (const auto& [backend, predicates] : rules) {
         if (backend != kAnyBackend && !contains(profile.backends, backend))
-            return scrubbed(backend, kMaxProfileWord) + ": none of this profile's backends";
+            return no_backend_of(profile, backend);
         if (auto problem = predicates_problem(predicates); !problem.empty())
             return std::move(problem).in(backend);
     }
@@ -287,10 +305,12 @@ ReadProblem requests_problem(const Profile& profile) {
         if (!is_word(word) || word == "auto" || word == "none" || word == "off")
             return ReadProblem{scrubbed(word, kMaxProfileWord) + ": expected a lower-case word"}.in(
                 "requests");
-        for (const auto& backend : backends)
-            if (!contains(profile.backends, backend) && backend != kCpu)
-                return ReadProblem{scrubbed(backend, kMaxProfileWord) +
-                                   ": none of this profile's backends"}
+        for (std::size_t at = 0; at < backends.size(); ++at)
+            if (!contains(profile.backends, backends[at]) && backends[at] != kCpu)
+                return unknown_word(scrubbed(backends[at], kMaxProfileWord) +
+                                        ": none of this profile's backends",
+                                    profile.backends)
+                    .in("[" + std::to_string(at) + "]")
                     .in(word)
                     .in("requests");
     }
@@ -322,7 +342,8 @@ ReadProblem answer_problem(const AnswerRule& rule) {
         return "expected at most 256 printable characters";
     if (auto problem = template_problem(text, is_answer_fact))
         return std::move(*problem);
-    return predicates_problem(predicates);
+    auto problem = predicates_problem(predicates);
+    return problem.empty() ? problem : std::move(problem).in(text);
 }
 
 ReadProblem answers_problem(const Profile& profile) {
@@ -375,6 +396,62 @@ ReadProblem profile_problem(const Profile& profile) {
     return {};
 }
 
+/// The first word in a predicate that is none of the known values of its fact.
+ReadProblem unlisted_word(const std::string& text) {
+    const auto predicate = parse_predicate(text);
+    if (!predicate)
+        return {};
+    for (const auto& term : predicate->alternatives)
+        if (const auto* words = std::get_if<std::vector<std::string>>(&term.need))
+            for (const auto& word : *words)
+                if (!is_known_word(term.fact, word)) {
+                    auto problem = unknown_word("unknown word", known_words(term.fact));
+                    problem.word = word;
+                    problem.may_be_newer = true;
+                    return problem;
+                }
+    return {};
+}
+
+ReadProblem unlisted_word(const std::vector<std::string>& predicates) {
+    for (std::size_t at = 0; at < predicates.size(); ++at)
+        if (auto problem = unlisted_word(predicates[at]); !problem.empty())
+            return std::move(problem).in("[" + std::to_string(at) + "]");
+    return {};
+}
+
+ReadProblem unlisted_vendor(const Profile& profile) {
+    for (const auto& [vendor, backends] : profile.vendors)
+        if (vendor != kAnyVendor && !is_known_word(FactId::Vendor, vendor)) {
+            auto problem = unknown_word("unknown vendor", known_words(FactId::Vendor));
+            problem.word = vendor;
+            problem.may_be_newer = true;
+            return std::move(problem).in(vendor).in("vendors");
+        }
+    return {};
+}
+
+/// The first word in a valid profile that a newer program may know.
+ReadProblem newer_word(const Profile& profile) {
+    if (auto problem = unlisted_vendor(profile); !problem.empty())
+        return problem;
+    for (const auto& [member, rules] :
+         {std::pair{"floors", &profile.floors}, std::pair{"as_discrete", &profile.as_discrete}})
+        for (const auto& [backend, predicates] : *rules)
+            if (auto problem = unlisted_word(predicates); !problem.empty())
+                return std::move(problem).in(backend).in(member);
+    for (const auto& [name, rules] : profile.answers)
+        for (std::size_t at = 0; at < rules.size(); ++at)
+            for (const auto& [value, predicates] : rules[at])
+                if (auto problem = unlisted_word(predicates); !problem.empty())
+                    return std::move(problem)
+                        .in(value)
+                        .in("[" + std::to_string(at) + "]")
+                        .in(name)
+                        .in("answers");
+    return {};
+}
+
 /// Backends that aren't in our API table. Source: the backend folders of ggml and the device names
 /// of PyTorch, ONNX Runtime and wgpu.
 constexpr std::string_view kForeign =
@@ -383,11 +460,19 @@ constexpr std::string_view kForeign =
 
 }  // namespace
 
+ReadProblem read_profile(const Value& root, Profile& out, UnknownWords unknown) {
+    auto problem = read_strictly(root, out);
+    if (problem.empty())
+        problem = profile_problem(out);
+    if (problem.empty() && unknown == UnknownWords::Refuse)
+        problem = newer_word(out);
+    return problem;
+}
+
 Result<Profile> profile_from(const Value& root) {
-    auto profile = strict_record_from<Profile>(root);
-    const auto problem = profile ? profile_problem(*profile).text() : profile.error().text;
-    if (!problem.empty())
-        return Error{ErrorCode::Malformed, "profile: " + scrubbed(problem)};
+    Profile profile;
+    if (const auto problem = read_profile(root, profile, UnknownWords::Lose); !problem.empty())
+        return Error{ErrorCode::Malformed, "profile: " + scrubbed(problem.text())};
     return profile;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/record.h"
+#include "policy/known_words.h"
 #include "report/api_table.h"
 
 namespace gpuprobe::inline policy {
@@ -147,6 +148,9 @@ RECORD_MEMBERS(Profile,
                answers,
                messages)
 
+/// Reads a profile and returns the first problem. With UnknownWords::Refuse, words that are none of
+/// the known values of a fact are problems too.
+ReadProblem read_profile(const Value& root, Profile& out, UnknownWords unknown);
 /// Reads a profile. Errors: Malformed with the member at fault, for an unknown member, backend or
 /// fact, for an exceeded limit of docs/applications.md, and for a contradiction.
 Result<Profile> profile_from(const Value& root);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/text.h"
 #include "policy/fact.h"
+#include "policy/known_words.h"
 #include "policy/manifest_reading.h"
 
 namespace gpuprobe::inline policy {
@@ -9,11 +11,42 @@ namespace {
 
 constexpr std::size_t kMaxWord = 128;
 constexpr std::uint64_t kMaxMib = 1ULL << 40;
+constexpr std::string_view kRequirementMembers = "host device scope";
+
+/// The same problem, about a word that may be from a newer manifest.
+ReadProblem newer_word(ReadProblem problem) {
+    problem.may_be_newer = true;
+    return problem;
+}
+
+/// The first word that is not in the list of known words for the fact, if there is a list. A report
+/// may still have it, so only authors are told.
+ReadProblem unlisted_word(FactId fact, const std::vector<std::string>& need) {
+    for (std::size_t i = 0; i < need.size(); ++i)
+        if (!is_known_word(fact, need[i]))
+            return newer_word(unknown_word("unknown word", known_words(fact)))
+                .in("[" + std::to_string(i) + "]");
+    return {};
+}
+
+/// The same for targets of AMD GPUs.
+ReadProblem unlisted_target(const std::vector<GfxTarget>& need) {
+    std::vector<std::string> targets;
+    for (const auto& target : need)
+        targets.push_back(target.processor);
+    return unlisted_word(FactId::GfxTarget, targets);
+}
+
+/// The terms that the predicates of an object become.
+struct Predicates {
+    Conjunction& terms;
+    UnknownWords unknown = UnknownWords::Lose;
+};
 
 /// A predicate's key and its reader, which adds terms to `out`.
 struct PredicateReader {
     std::string_view key;
-    ReadProblem (*read)(const Value& value, Conjunction& out);
+    ReadProblem (*read)(const Value& value, Predicates& out);
 };
 
 /// Replaces a general reason with a more specific one.
@@ -25,17 +58,32 @@ ReadProblem named(ReadProblem problem, const char* reason) {
 
 /// Adds a term that is always false for an unknown predicate. Ignoring it would accept variants of
 /// a newer manifest whose requirements aren't met.
-void add_unsupported(const std::string& name, Conjunction& out) {
-    out.push_back({.relation = Relation::Never, .name = scrubbed(name, kMaxWord)});
+void add_unsupported(const std::string& name, Predicates& out) {
+    out.terms.push_back({.relation = Relation::Never, .name = scrubbed(name, kMaxWord)});
 }
 
-/// Does the same for an unknown word of a predicate. A word that isn't a label is an error.
+/// Adds such a term for an unknown member, or refuses it. `known` has the members of the object.
+ReadProblem add_unknown_member(std::string_view object,
+                               const std::string& key,
+                               std::vector<std::string> known,
+                               Predicates& out) {
+    if (out.unknown == UnknownWords::Refuse)
+        return newer_word(unknown_member(key, std::move(known)));
+    add_unsupported(std::string{object} + key, out);
+    return {};
+}
+
+/// Does the same for an unknown word of a predicate. A word that isn't a label is an error. `rule`
+/// describes the known words.
 ReadProblem lose_for(std::string_view key,
                      const std::string& word,
-                     std::string_view known,
-                     Conjunction& out) {
+                     const std::string& rule,
+                     std::vector<std::string> known,
+                     Predicates& out) {
     if (!is_label(word))
-        return std::string{known};
+        return unknown_word(rule, std::move(known));
+    if (out.unknown == UnknownWords::Refuse)
+        return newer_word(unknown_word(rule, std::move(known)));
     add_unsupported(std::string{key} + "=" + word, out);
     return {};
 }
@@ -45,19 +93,18 @@ template <std::size_t N>
 ReadProblem read_predicates(const Value& object,
                             const PredicateReader (&readers)[N],
                             std::string_view prefix,
-                            Conjunction& out) {
+                            Predicates& out) {
     return read_members(object, [&](const std::string& key, const Value& value) -> ReadProblem {
         for (const auto& reader : readers)
             if (reader.key == key)
                 return reader.read(value, out);
-        add_unsupported(std::string{prefix} + key, out);
-        return {};
+        return add_unknown_member(prefix, key, keys_of(readers), out);
     });
 }
 
 /// Adds a term.
-void add(std::string_view name, FactId fact, Relation relation, TermNeed need, Conjunction& out) {
-    out.push_back(
+void add(std::string_view name, FactId fact, Relation relation, TermNeed need, Predicates& out) {
+    out.terms.push_back(
         {.fact = fact, .relation = relation, .need = std::move(need), .name = std::string{name}});
 }
 
@@ -94,7 +141,7 @@ ReadProblem read_mib(const Value& value, Bytes& out) {
 
 /// Reads a minimum version. The three templates below differ in the type of the need.
 template <FactId fact>
-ReadProblem version_need(const char* name, const Value& value, Conjunction& out) {
+ReadProblem version_need(const char* name, const Value& value, Predicates& out) {
     Version need;
     auto problem = read_version(value, need);
     add(name, fact, Relation::AtLeast, need, out);
@@ -102,15 +149,17 @@ ReadProblem version_need(const char* name, const Value& value, Conjunction& out)
 }
 
 template <FactId fact>
-ReadProblem words_need(const char* name, const Value& value, Conjunction& out) {
+ReadProblem words_need(const char* name, const Value& value, Predicates& out) {
     std::vector<std::string> need;
     auto problem = read_words(value, need);
+    if (problem.empty() && out.unknown == UnknownWords::Refuse)
+        problem = unlisted_word(fact, need);
     add(name, fact, Relation::HasAll, std::move(need), out);
     return problem;
 }
 
 template <FactId fact>
-ReadProblem mib_need(const char* name, const Value& value, Conjunction& out) {
+ReadProblem mib_need(const char* name, const Value& value, Predicates& out) {
     Bytes need;
     auto problem = read_mib(value, need);
     add(name, fact, Relation::AtLeast, need, out);
@@ -119,18 +168,19 @@ ReadProblem mib_need(const char* name, const Value& value, Conjunction& out) {
 
 // Predicates about the host -----------------------------------------------------------------------
 
-ReadProblem read_libc(const Value& value, Conjunction& out) {
+ReadProblem read_libc(const Value& value, Predicates& out) {
     std::string need;
     auto problem = read_value(value, need);
     if (problem.empty() && need != "glibc" && need != "musl" && need != "static")
-        return lose_for("libc", need, "none of glibc, musl and static", out);
+        return lose_for("libc", need, "none of glibc, musl and static", {"glibc", "musl", "static"},
+                        out);
     if (need != "static")  // runs with any C library
         add("libc", FactId::Libc, Relation::Is, std::vector{std::move(need)}, out);
     return problem;
 }
 
 /// Reads a level of x86-64, which is stored as the version 1 to 4.
-ReadProblem read_cpu_level(const Value& value, Conjunction& out) {
+ReadProblem read_cpu_level(const Value& value, Predicates& out) {
     constexpr std::string_view kPrefix = "x86-64-v";
     std::string need;
     auto problem = read_value(value, need);
@@ -139,14 +189,15 @@ ReadProblem read_cpu_level(const Value& value, Conjunction& out) {
     const bool is_level = need.size() == kPrefix.size() + 1 && need.starts_with(kPrefix) &&
                           need.back() >= '1' && need.back() <= '4';
     if (!is_level)
-        return lose_for("cpu_level_min", need, "none of x86-64-v1 to x86-64-v4", out);
+        return lose_for("cpu_level_min", need, "none of x86-64-v1 to x86-64-v4",
+                        {"x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4"}, out);
     add("cpu_level_min", FactId::CpuLevel, Relation::AtLeast,
         Version{{static_cast<std::uint32_t>(need.back() - '0')}}, out);
     return {};
 }
 
 /// Reads a release of NVIDIA's Linux for Tegra: "R36".
-ReadProblem read_l4t(const Value& value, Conjunction& out) {
+ReadProblem read_l4t(const Value& value, Predicates& out) {
     std::string need;
     auto problem = read_value(value, need);
     if (!problem.empty())
@@ -161,47 +212,48 @@ ReadProblem read_l4t(const Value& value, Conjunction& out) {
 constexpr PredicateReader kHostReaders[] = {
     {"libc", read_libc},
     {"glibc_min",
-     [](const Value& value, Conjunction& out) {
+     [](const Value& value, Predicates& out) {
          return version_need<FactId::Glibc>("glibc_min", value, out);
      }},
     {"kernel_min",
-     [](const Value& value, Conjunction& out) {
+     [](const Value& value, Predicates& out) {
          return version_need<FactId::Kernel>("kernel_min", value, out);
      }},
     {"cpu_level_min", read_cpu_level},
     {"cpu_features",
-     [](const Value& value, Conjunction& out) {
+     [](const Value& value, Predicates& out) {
          return words_need<FactId::CpuFeature>("cpu_features", value, out);
      }},
     {"libs", [](const Value& value,
-                Conjunction& out) { return words_need<FactId::Library>("libs", value, out); }},
+                Predicates& out) { return words_need<FactId::Library>("libs", value, out); }},
     {"l4t", read_l4t},
     {"memory_min_mib",
-     [](const Value& value, Conjunction& out) {
+     [](const Value& value, Predicates& out) {
          return mib_need<FactId::HostMemory>("memory_min_mib", value, out);
      }},
 };
 
 // Predicates about a device -----------------------------------------------------------------------
 
-/// The error text that lists the valid APIs.
-std::string none_of(const ApiOrder& apis) {
-    std::string text = "none of ";
-    for (const auto* api : apis)
-        text += (api == *apis.begin() ? "" : ", ") + std::string{api->word};
-    return text;
+/// The APIs that a device can be required to compute with.
+std::vector<std::string> backend_words() {
+    std::vector<std::string> words;
+    for (const auto* api : computing_apis())
+        words.emplace_back(api->word);
+    return words;
 }
 
-ReadProblem read_backend(const Value& value, Conjunction& out) {
+ReadProblem read_backend(const Value& value, Predicates& out) {
     std::string word;
     if (auto problem = read_value(value, word); !problem.empty())
         return problem;
     const auto* api = find_api(word);
+    const auto rule = "none of " + joined(backend_words(), ", ");
     if (!api)
-        return lose_for("backend", word, none_of(computing_apis()), out);
+        return lose_for("backend", word, rule, backend_words(), out);
     // A known API without compute backend is an error, not a word of a newer manifest.
     if (!computes(*api))
-        return none_of(computing_apis());
+        return unknown_word(rule, backend_words());
     add("backend", FactId::Usable, Relation::Is, api->id, out);
     return {};
 }
@@ -213,17 +265,22 @@ ReadProblem read_one_of(const Value& value,
                         const char* key,
                         FactId fact,
                         const std::array<std::string_view, N>& known,
-                        Conjunction& out) {
+                        Predicates& out) {
     std::vector<std::string> need;
     if (auto problem = read_words(value, need); !problem.empty())
         return problem;
     for (std::size_t i = 0; i < need.size(); ++i)
         if (!is_label(need[i]))
-            return ReadProblem{"unknown word"}.in("[" + std::to_string(i) + "]");
+            return unknown_word("unknown word", {known.begin(), known.end()})
+                .in("[" + std::to_string(i) + "]");
     std::string unknown;
     const auto is_unknown = [&known](const std::string& word) {
         return std::ranges::find(known, word) == known.end();
     };
+    const auto first = std::ranges::find_if(need, is_unknown);
+    if (first != need.end() && out.unknown == UnknownWords::Refuse)
+        return newer_word(unknown_word("unknown word", {known.begin(), known.end()}))
+            .in("[" + std::to_string(first - need.begin()) + "]");
     for (const auto& word : need)
         if (is_unknown(word))
             unknown += (unknown.empty() ? "" : ",") + word;
@@ -236,16 +293,16 @@ ReadProblem read_one_of(const Value& value,
     return {};
 }
 
-ReadProblem read_vendor(const Value& value, Conjunction& out) {
+ReadProblem read_vendor(const Value& value, Predicates& out) {
     return read_one_of(value, "vendor", FactId::Vendor, kVariantVendors, out);
 }
 
-ReadProblem read_kinds(const Value& value, Conjunction& out) {
+ReadProblem read_kinds(const Value& value, Predicates& out) {
     return read_one_of(value, "kinds", FactId::Form, kVariantForms, out);
 }
 
 /// Reads a list of PCI classes, each of four hexadecimal digits.
-ReadProblem read_class(const Value& value, Conjunction& out) {
+ReadProblem read_class(const Value& value, Predicates& out) {
     std::vector<std::string> need;
     if (auto problem = read_words(value, need); !problem.empty())
         return problem;
@@ -263,12 +320,15 @@ struct CudaNeed {
     CudaKernels code = {};
     std::optional<Version> min_driver = {};
     Conjunction others = {};  ///< unknown members
+    UnknownWords unknown = UnknownWords::Lose;
 };
 
 ReadProblem read_targets(const Value& value, std::optional<std::vector<KernelTarget>>& out) {
     out.emplace();
     return named(read_list(value, *out, kMaxList), "not a compute capability such as 9.0");
 }
+
+constexpr std::string_view kCudaMembers = "toolkit min_driver sass ptx exact";
 
 /// Reads one member of the `cuda` predicate.
 ReadProblem read_cuda_member(const std::string& key, const Value& value, CudaNeed& need) {
@@ -287,12 +347,12 @@ ReadProblem read_cuda_member(const std::string& key, const Value& value, CudaNee
         return read_targets(value, need.code.ptx);
     if (key == "exact")
         return read_value(value, need.code.exact);
-    add_unsupported("cuda." + key, need.others);
-    return {};
+    Predicates others{.terms = need.others, .unknown = need.unknown};
+    return add_unknown_member("cuda.", key, word_list(kCudaMembers), others);
 }
 
-ReadProblem read_cuda(const Value& value, Conjunction& out) {
-    CudaNeed need;
+ReadProblem read_cuda(const Value& value, Predicates& out) {
+    CudaNeed need{.unknown = out.unknown};
     auto problem = read_members(value, [&need](const std::string& key, const Value& member) {
         return read_cuda_member(key, member, need);
     });
@@ -305,7 +365,7 @@ ReadProblem read_cuda(const Value& value, Conjunction& out) {
     add("cuda.driver", FactId::Driver, Relation::DriverOf,
         CudaDriverNeed{.toolkit = *need.toolkit, .min_driver = need.min_driver}, out);
     add("cuda.code", FactId::ComputeCapability, Relation::Runs, std::move(need.code), out);
-    std::ranges::move(need.others, std::back_inserter(out));
+    std::ranges::move(need.others, std::back_inserter(out.terms));
     return {};
 }
 
@@ -315,54 +375,53 @@ ReadProblem read_range(const Value& value,
                        const std::string& upper_key,
                        std::optional<Version>& upper,
                        std::optional<Version>& min,
-                       Conjunction& out) {
+                       Predicates& out) {
     return read_members(value, [&](const std::string& key, const Value& member) -> ReadProblem {
         if (key == "min")
             return read_version(member, min.emplace());
         if (key == upper_key)
             return read_version(member, upper.emplace());
-        add_unsupported(name + "." + key, out);
-        return {};
+        return add_unknown_member(name + ".", key, {"min", upper_key}, out);
     });
 }
 
 // CUDA's upper bound is exclusive ("below"), and ROCm's is inclusive ("max").
-ReadProblem read_cuda_api(const Value& value, Conjunction& out) {
+ReadProblem read_cuda_api(const Value& value, Predicates& out) {
     VersionRange range;
     auto problem = read_range(value, "cuda_api", "below", range.below, range.min, out);
     add("cuda_api", FactId::Cuda, Relation::Within, range, out);
     return problem;
 }
 
-ReadProblem read_rocm(const Value& value, Conjunction& out) {
+ReadProblem read_rocm(const Value& value, Predicates& out) {
     VersionRange range;
     auto problem = read_range(value, "rocm", "max", range.max, range.min, out);
     add("rocm", FactId::Rocm, Relation::Within, range, out);
     return problem;
 }
 
-ReadProblem read_gfx(const Value& value, Conjunction& out) {
+ReadProblem read_gfx(const Value& value, Predicates& out) {
     std::vector<GfxTarget> need;
     auto problem = named(read_list(value, need, kMaxList), "not a target such as gfx1100");
+    if (problem.empty() && out.unknown == UnknownWords::Refuse)
+        problem = unlisted_target(need);
     add("gfx", FactId::GfxTarget, Relation::Runs, std::move(need), out);
     return problem;
 }
 
 constexpr PredicateReader kVulkanReaders[] = {
     {"instance_min",
-     [](const Value& value, Conjunction& out) {
+     [](const Value& value, Predicates& out) {
          return version_need<FactId::VulkanLoader>("vulkan", value, out);
      }},
-    {"api_min",
-     [](const Value& value, Conjunction& out) {
-         return version_need<FactId::Vulkan>("vulkan", value, out);
-     }},
+    {"api_min", [](const Value& value,
+                   Predicates& out) { return version_need<FactId::Vulkan>("vulkan", value, out); }},
     {"features",
-     [](const Value& value, Conjunction& out) {
+     [](const Value& value, Predicates& out) {
          return words_need<FactId::VulkanFeature>("vulkan", value, out);
      }},
     {"extensions",
-     [](const Value& value, Conjunction& out) {
+     [](const Value& value, Predicates& out) {
          return words_need<FactId::VulkanExtension>("vulkan", value, out);
      }},
 };
@@ -371,7 +430,7 @@ constexpr std::string_view kIntelApi = info_of(api_of_architecture("intel_ip")).
 
 constexpr PredicateReader kIntelReaders[] = {
     {"ip",
-     [](const Value& value, Conjunction& out) {
+     [](const Value& value, Predicates& out) {
          std::vector<Version> need;
          auto problem = named(read_list(value, need, kMaxList), "not a version such as 20.1.0");
          add(kIntelApi, FactId::IntelIp, Relation::Runs, std::move(need), out);
@@ -385,7 +444,7 @@ constexpr PredicateReader kDeviceReaders[] = {
     {"kinds", read_kinds},
     {"class", read_class},
     {"driver_min",
-     [](const Value& value, Conjunction& out) {
+     [](const Value& value, Predicates& out) {
          return version_need<FactId::Driver>("driver_min", value, out);
      }},
     {"cuda", read_cuda},
@@ -393,15 +452,15 @@ constexpr PredicateReader kDeviceReaders[] = {
     {"gfx", read_gfx},
     {"rocm", read_rocm},
     {"vulkan",
-     [](const Value& value, Conjunction& out) {
+     [](const Value& value, Predicates& out) {
          return read_predicates(value, kVulkanReaders, "vulkan.", out);
      }},
     {kIntelApi,
-     [](const Value& value, Conjunction& out) {
+     [](const Value& value, Predicates& out) {
          return read_predicates(value, kIntelReaders, std::string{kIntelApi} + ".", out);
      }},
     {"vram_min_mib",
-     [](const Value& value, Conjunction& out) {
+     [](const Value& value, Predicates& out) {
          return mib_need<FactId::Memory>("vram_min_mib", value, out);
      }},
 };
@@ -417,7 +476,10 @@ void sort_terms(Conjunction& terms) {
 
 /// Splits `advises` from the predicates of a device. It is about this alternative alone, so it
 /// cannot have alternatives of its own.
-ReadProblem read_advice(const Value& value, Value& predicates, Requirements& advice) {
+ReadProblem read_advice(const Value& value,
+                        Value& predicates,
+                        Requirements& advice,
+                        UnknownWords unknown) {
     const auto* own = value.find("advises");
     if (!own)
         return {};
@@ -426,17 +488,18 @@ ReadProblem read_advice(const Value& value, Value& predicates, Requirements& adv
                   [](const auto& member) { return member.key == "advises"; });
     if (own->at("device").as_array() || !own->at("device").at("advises").is_null())
         return ReadProblem{"no alternatives are possible here"}.in("device").in("advises");
-    auto problem = read_requirements(*own, advice);
+    auto problem = read_requirements(*own, advice, unknown);
     return problem.empty() ? problem : std::move(problem).in("advises");
 }
 
-ReadProblem read_device(const Value& value, Requirements& out) {
-    Conjunction predicates;
+ReadProblem read_device(const Value& value, Requirements& out, UnknownWords unknown) {
     Value without_advice;
     Requirements advice;
-    if (auto problem = read_advice(value, without_advice, advice); !problem.empty())
+    if (auto problem = read_advice(value, without_advice, advice, unknown); !problem.empty())
         return problem;
     const bool has_advice = !without_advice.is_null();
+    Conjunction terms;
+    Predicates predicates{.terms = terms, .unknown = unknown};
     auto problem =
         read_predicates(has_advice ? without_advice : value, kDeviceReaders, "", predicates);
     if (!problem.empty())
@@ -450,30 +513,30 @@ ReadProblem read_device(const Value& value, Requirements& out) {
     const auto is_of_kind = [](const Term& term) {
         return term.fact == FactId::Form || term.fact == FactId::Class;
     };
-    if (std::ranges::none_of(predicates, is_of_kind))
+    if (std::ranges::none_of(terms, is_of_kind))
         add("kinds", FactId::Form, Relation::Is,
             std::vector<std::string>{"discrete", "integrated", "tegra"}, predicates);
-    sort_terms(predicates);
-    out.devices.push_back(std::move(predicates));
+    sort_terms(terms);
+    out.devices.push_back(std::move(terms));
     return {};
 }
 
 /// Reads one device or a list of alternatives.
-ReadProblem read_devices(const Value& value, Requirements& out) {
+ReadProblem read_devices(const Value& value, Requirements& out, UnknownWords unknown) {
     const auto* items = value.as_array();
     if (!items)
-        return read_device(value, out);
+        return read_device(value, out, unknown);
     if (items->empty() || items->size() > kMaxAlternatives)
         return "needs 1 to 16 alternatives";
     for (const auto& item : *items) {
-        auto problem = read_device(item, out);
+        auto problem = read_device(item, out, unknown);
         if (!problem.empty())
             return std::move(problem).in("[" + std::to_string(out.devices.size()) + "]");
     }
     return {};
 }
 
-ReadProblem read_scope(const Value& value, Requirements& out) {
+ReadProblem read_scope(const Value& value, Requirements& out, UnknownWords unknown) {
     std::string word;
     if (auto problem = read_value(value, word); !problem.empty())
         return problem;
@@ -481,22 +544,27 @@ ReadProblem read_scope(const Value& value, Requirements& out) {
     if (read_value(value, out.scope).empty())
         return {};
     if (!is_label(word))
-        return "neither any nor all";
+        return unknown_word("neither any nor all", {"any", "all"});
+    if (unknown == UnknownWords::Refuse)
+        return newer_word(unknown_word("neither any nor all", {"any", "all"}));
     out.unsupported.push_back("scope=" + word);
     return {};
 }
 
 }  // namespace
 
-ReadProblem read_requirements(const Value& value, Requirements& out) {
+ReadProblem read_requirements(const Value& value, Requirements& out, UnknownWords unknown) {
+    Predicates host{.terms = out.host, .unknown = unknown};
     auto problem =
-        read_members(value, [&out](const std::string& key, const Value& member) -> ReadProblem {
+        read_members(value, [&](const std::string& key, const Value& member) -> ReadProblem {
             if (key == "host")
-                return read_predicates(member, kHostReaders, "", out.host);
+                return read_predicates(member, kHostReaders, "", host);
             if (key == "device")
-                return read_devices(member, out);
+                return read_devices(member, out, unknown);
             if (key == "scope")
-                return read_scope(member, out);
+                return read_scope(member, out, unknown);
+            if (unknown == UnknownWords::Refuse)
+                return newer_word(unknown_member(key, word_list(kRequirementMembers)));
             // An unknown member of a newer manifest rejects the variant.
             out.unsupported.push_back(scrubbed(key, kMaxWord));
             return {};
@@ -504,6 +572,14 @@ ReadProblem read_requirements(const Value& value, Requirements& out) {
     sort_terms(out.host);
     std::ranges::sort(out.unsupported);
     return problem;
+}
+
+std::vector<MemberPlace> requirement_members() {
+    return {{.place = "requires", .members = word_list(kRequirementMembers)},
+            {.place = "requires.host", .members = keys_of(kHostReaders)},
+            {.place = "requires.device", .members = keys_of(kDeviceReaders)},
+            {.place = "requires.device.cuda", .members = word_list(kCudaMembers)},
+            {.place = "requires.device.vulkan", .members = keys_of(kVulkanReaders)}};
 }
 
 }  // namespace gpuprobe::inline policy

@@ -158,6 +158,10 @@ public:
     [[nodiscard]] std::vector<Version> intel_ips_of(const Version& ip) const;
     /// The gfx families and their processors.
     [[nodiscard]] const GfxFamilies& gfx_families() const { return gfx_families_; }
+    /// Other spellings of processor features, and Linux's.
+    [[nodiscard]] const std::map<std::string, std::string, std::less<>>& cpu_aliases() const {
+        return cpu_aliases_;
+    }
     /// Linux's spelling of a processor feature.
     [[nodiscard]] std::string cpu_feature(std::string_view word) const;
 

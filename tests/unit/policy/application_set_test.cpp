@@ -117,10 +117,10 @@ TEST(ApplicationSet, KeepsWhatItHasWhenATextIsBroken) {
          "application: neither selection nor manifest"},
         {application_with(selection + R"(,"floors":{})"), "floors: unknown member"},
         {application_with(R"("selection":[])"), "selection: expected an object"},
-        {application_with(R"("selection":{"name":"a"})"), "selection: name: unknown member"},
-        {application_with(R"("manifest":{"schema":1})"), "manifest: schema: unknown member"},
-        {application_with(R"("manifest":{})"), "manifest: platforms: missing"},
-        {application_with(selection + R"(,"source":[])"), "profile: source: expected an object"},
+        {application_with(R"("selection":{"name":"a"})"), "selection.name: unknown member"},
+        {application_with(R"("manifest":{"schema":1})"), "manifest.schema: unknown member"},
+        {application_with(R"("manifest":{})"), "manifest.platforms: missing"},
+        {application_with(selection + R"(,"source":[])"), "source: expected an object"},
         {R"({"schema":"gpuprobe.application/2","name":"a"})", "manifest: schema: not"},
     };
     for (const auto& [text, problem] : kBroken) {
@@ -170,7 +170,7 @@ TEST(Floors, MayLeaveToTheProductWhatItsBuildsSay) {
 TEST(Floors, LeaveToAProductOnlyWhatItSays) {
     for (const auto* floor : {"gfx=manifest", "driver>=manifest", "compute-capability>=manifest"})
         EXPECT_EQ(with_floor(floor, R"("cpu":{})").error().text,
-                  "floors: " + std::string{floor} + ": no build says it");
+                  "selection.floors.cuda[0]: " + std::string{floor} + ": no build says it");
     const auto own =
         R"("new":{"requires":{"device":{"cuda":{"toolkit":"13.0","min_driver":"570"}}}})";
     EXPECT_EQ(with_floor("driver>=manifest", own)->selection->floors.at("cuda").front(),
