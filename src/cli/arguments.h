@@ -81,6 +81,12 @@ struct RecommendArguments {
     std::optional<std::string> variant = {};  ///< verify only
 };
 
+/// Arguments of check.
+struct CheckArguments {
+    std::optional<std::string> file = {};
+    std::vector<std::string> machines = {};  ///< folders of captures
+};
+
 /// Arguments of export and selector, in addition to RecommendArguments.
 struct FleetArguments {
     std::vector<std::string> applications = {};
@@ -157,6 +163,7 @@ struct Arguments {
     PlanArguments plan = {};
     RecommendArguments recommend = {};  ///< verbs about variants
     FleetArguments fleet = {};
+    CheckArguments check = {};
     CallArguments call = {};
     RunArguments run = {};
 };

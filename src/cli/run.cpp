@@ -56,6 +56,11 @@ bool asks_for_names(const Arguments& arguments) {
     return arguments.verb == "apps" || arguments.verb == "manifests";
 }
 
+/// Whether the verb checks a file for other machines than this one.
+bool asks_for_captures(const Arguments& arguments) {
+    return arguments.verb == "check" && !arguments.check.machines.empty();
+}
+
 /// How long to wait for a driver. Verbs that need an answer don't wait for a driver that hangs;
 /// verbs about the drivers themselves wait as long as the daemon would (nullopt).
 std::optional<Duration> patience_of(const Arguments& arguments) {
@@ -101,10 +106,11 @@ Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool loo
 /// process, with a remark. A selection that is the same on every machine is answered in this
 /// process unless a daemon is named; nothing is probed for it. Errors: as the clients' open().
 Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
-    const bool looks = !rests_on_profile_alone(arguments) && !asks_for_names(arguments);
+    const bool looks = !rests_on_profile_alone(arguments) && !asks_for_names(arguments) &&
+                       !asks_for_captures(arguments);
     const bool has_own_profiles = asks_for_names(arguments) && !arguments.profile_folders.empty();
-    if (rests_on_profile_alone(arguments) || has_own_profiles || arguments.is_direct ||
-        arguments.replay || arguments.capture_folder || arguments.bundle)
+    if (rests_on_profile_alone(arguments) || asks_for_captures(arguments) || has_own_profiles ||
+        arguments.is_direct || arguments.replay || arguments.capture_folder || arguments.bundle)
         return open_direct(arguments, looks);
     // Texts about the daemon's answer come from data files too.
     knowledge::Library::use(

@@ -166,6 +166,7 @@ Verb recommend_verb();
 Verb export_verb();
 Verb selector_verb();
 Verb verify_verb();
+Verb check_verb();
 Verb manifests_verb();
 Verb plan_verb();
 Verb probe_verb();

@@ -33,6 +33,16 @@
 #include "report/report.h"
 
 namespace gpuprobe::inline cli {
+
+Result<std::string> manifest_text(const std::string& path) {
+    // Not RootedFiles, which reads only regular files: a manifest may also come from a pipe.
+    const UniqueFd fd{path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
+                                  : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)};
+    if (!fd)
+        return errno_error(path, errno);
+    return read_to_end(fd, path, kMaxManifest);
+}
+
 namespace {
 
 /// The words separated by commas.
@@ -153,16 +163,6 @@ void warn_of_masks(const Arguments& arguments) {
     for (const auto name : hiding_variables())
         if (std::getenv(std::string{name}.c_str()))
             remark(arguments, fmt::format("{} is set here; the answer is for all GPUs", name));
-}
-
-/// The text of a manifest: a file, a pipe, or "-" for standard input. A pipe can be read only once.
-Result<std::string> manifest_text(const std::string& path) {
-    // Not RootedFiles, which reads only regular files: a manifest may also come from a pipe.
-    const UniqueFd fd{path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                                  : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY)};
-    if (!fd)
-        return errno_error(path, errno);
-    return read_to_end(fd, path, kMaxManifest);
 }
 
 /// The text of the manifest that the command line names; empty for the installed one.

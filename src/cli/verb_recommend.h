@@ -13,6 +13,10 @@ Result<Recommendation> recommended(Context& context);
 /// The recommendation for another installed application.
 Result<Recommendation> recommended(Context& context, const std::string& application);
 
+/// The text of a manifest: a file, a pipe, or "-" for standard input. A pipe can be read only once.
+/// Errors: Io, NotFound, PermissionDenied; TooLarge over kMaxManifest.
+Result<std::string> manifest_text(const std::string& path);
+
 /// The manifest that the command line names, or the installed manifest of its application. Errors:
 /// NotFound, with a suggestion; the errors of parse_manifest() and of reading the file, with its
 /// path.

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/choice.h"
+#include "cli/direct_client.h"
+#include "cli/verb.h"
+#include "cli/verb_recommend.h"
+#include "explain/phrase.h"
+#include "explain/screen.h"
+#include "policy/document_check.h"
+
+namespace gpuprobe::inline cli {
+namespace {
+
+/// The most captures that one command reads.
+constexpr std::size_t kMaxMachines = 1024;
+
+bool is_capture(const std::string& folder) {
+    return RootedFiles{folder}.exists("/capture.json");
+}
+
+/// The captures in a folder, or the folder itself. Errors: InvalidRequest over kMaxMachines.
+Result<std::vector<std::string>> captures_in(const std::string& folder) {
+    std::vector<std::string> captures;
+    if (!is_capture(folder))
+        for (const auto& name : RootedFiles{folder}.list("/").value_or({}))
+            if (const auto inside = folder + "/" + name; is_capture(inside))
+                captures.push_back(inside);
+    if (captures.size() > kMaxMachines)
+        return Error{ErrorCode::InvalidRequest, folder + ": more than 1024 captures"};
+    std::ranges::sort(captures);
+    // A folder that is not a capture is reported when it is opened.
+    return captures.empty() ? std::vector{folder} : captures;
+}
+
+/// The last part of a path.
+std::string name_of_capture(std::string_view path) {
+    while (path.size() > 1 && path.ends_with('/'))
+        path.remove_suffix(1);
+    return scrubbed(path.substr(path.find_last_of('/') + 1), 64);
+}
+
+/// What each machine gets: the captures that the command line names, or else this machine.
+Result<std::vector<MachineOutcome>> outcomes(Context& context, const Application& application) {
+    const auto& arguments = context.arguments;
+    std::vector<MachineOutcome> found;
+    if (arguments.check.machines.empty()) {
+        const auto name = arguments.replay ? name_of_capture(*arguments.replay) : "this machine";
+        const auto report = TRY(context.client.report());
+        found.push_back(outcome_on(application, name, report));
+        return found;
+    }
+    for (const auto& folder : arguments.check.machines) {
+        const auto captures = TRY(captures_in(folder));
+        for (const auto& capture : captures) {
+            const auto client = TRY(DirectClient::open({.replay = capture,
+                                                        .knowledge_root = arguments.knowledge_root,
+                                                        .has_cache = false}));
+            const auto report = TRY(client->report());
+            found.push_back(outcome_on(application, name_of_capture(capture), report));
+        }
+    }
+    return found;
+}
+
+/// The findings, one after the other, and whether there may be more.
+std::string findings_text(const DocumentCheck& check, const Screen& screen) {
+    std::string text;
+    for (const auto& finding : check.findings) {
+        const bool is_mistake = finding.grade == FindingGrade::Mistake;
+        text += hanging(
+            screen, verdict_sign(is_mistake ? Verdict::Rejected : Verdict::Unknown, screen) + " ",
+            2, text_of(finding));
+    }
+    if (!check.is_complete)
+        text += "There may be more: correct these, and check the file again.\n";
+    return text;
+}
+
+/// The variant and how sure it is, or why there is none.
+Cell variant_cell(const MachineOutcome& outcome, const Screen& screen) {
+    if (!outcome.status)
+        return {.text = std::string{screen.dash()}};
+    if (!outcome.variant)
+        return {.text = outcome.status == RecommendStatus::NoPlatform ? "nothing for its platform"
+                                                                      : "nothing fits",
+                .tone = Tone::Bad};
+    const bool is_sure =
+        outcome.status == RecommendStatus::Ok && outcome.verdict == Verdict::Accepted;
+    const auto doubt = is_sure                                                ? ""
+                       : outcome.status == RecommendStatus::DefaultUnverified ? ", by default"
+                                                                              : ", perhaps";
+    return {.text = scrubbed(*outcome.variant) + doubt,
+            .tone = is_sure ? Tone::Good : Tone::Unsure};
+}
+
+std::string machines_text(const std::vector<MachineOutcome>& machines, const Screen& screen) {
+    Table table{{{.title = "MACHINE", .may_shrink = true},
+                 {.title = "VARIANT"},
+                 {.title = "BACKEND"},
+                 {.title = "GPUS", .may_shrink = true, .may_go = true}}};
+    const std::string dash{screen.dash()};
+    for (const auto& outcome : machines)
+        table.add(
+            {{.text = outcome.machine, .tone = Tone::Strong},
+             variant_cell(outcome, screen),
+             {.text = scrubbed(outcome.backend.value_or(dash))},
+             {.text = outcome.gpus.empty() ? dash : scrubbed(base::joined(outcome.gpus, ", "))}});
+    return table.empty() ? "" : table.text(screen);
+}
+
+Value document_of(const std::string& file,
+                  const DocumentCheck& check,
+                  const std::vector<MachineOutcome>& machines) {
+    Value document{Value::Object{}};
+    document["file"] = scrubbed(file, 4096);
+    document["findings"] = to_value(check.findings);
+    document["complete"] = check.is_complete;
+    document["usable"] = check.application.has_value();
+    document["machines"] = to_value(machines);
+    return document;
+}
+
+Result<ExitCode> run_check(Context& context) {
+    const auto& arguments = context.arguments;
+    const auto& file = *arguments.check.file;
+    const auto check = check_document(TRY(manifest_text(file)));
+    const auto found = check.application ? TRY(outcomes(context, *check.application))
+                                         : std::vector<MachineOutcome>{};
+    const auto code = check.has_mistakes() ? ExitCode::Failed : ExitCode::Answered;
+    if (context.wants_json()) {
+        print_json(arguments, document_of(file, check, found));
+        return code;
+    }
+    print(findings_text(check, context.screen));
+    if (arguments.is_quiet)
+        return code;
+    if (check.findings.empty())
+        print("no mistakes\n");
+    if (!check.application)
+        remark(arguments, "programs refuse this file, so no machine gets anything from it");
+    else
+        print("\n" + machines_text(found, context.screen));
+    return code;
+}
+
+Status check_check(Arguments& arguments) {
+    if (!arguments.check.file)
+        return refusal("check: which file?");
+    return Done{};
+}
+
+}  // namespace
+
+Verb check_verb() {
+    return {.name = "check",
+            .overview = {{"check FILE", "what is wrong with a manifest or an application's file"}},
+            .usage = {"check FILE [--machine=DIR]… [OPTION…]"},
+            .about = R"(
+For authors of manifests and of applications' data files: every mistake with its place in FILE, the
+rule, and the word that was probably meant. A word that is unknown and resembles no known one is a
+warning, because a newer program may understand it. Then a table shows which variant each machine
+gets. FILE may be "-", standard input. Exit status 1 if there are mistakes.
+)",
+            .operands = {{.word = {.name = "FILE", .names = kFiles},
+                          .take = put<&Arguments::check, &CheckArguments::file>}},
+            .options = {{.names = "--machine",
+                         .value = {.name = "DIR", .names = kFolders},
+                         .help = "a capture, or a folder of captures, instead of this machine; may "
+                                 "be repeated",
+                         .take = [](Arguments& arguments, const std::string& word) -> Status {
+                             arguments.check.machines.push_back(word);
+                             return Done{};
+                         },
+                         .repeats = true}},
+            .check = check_check,
+            .run = run_check};
+}
+
+}  // namespace gpuprobe::inline cli

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/record.h"
+#include "policy/application_set.h"
+#include "policy/decision.h"
+#include "report/report.h"
+
+/// Checks an application's data file for its author: docs/variants.md, "Check a manifest". A
+/// program in the field accepts words that it does not know and loses only the variant, because the
+/// manifest may be newer than the program. An author is told about each of them.
+namespace gpuprobe::inline policy {
+
+/// A mistake makes a file useless or loses what it is in. A warning is about a word that this
+/// program does not know and that resembles no known word.
+enum class FindingGrade { Mistake, Warning };
+constexpr std::array<EnumName<FindingGrade>, 2> names_of(FindingGrade) {
+    return {{{FindingGrade::Mistake, "mistake"}, {FindingGrade::Warning, "warning"}}};
+}
+
+/// One finding about a data file. The texts come from the file in part, and are safe to print.
+struct DocumentFinding {
+    FindingGrade grade = FindingGrade::Mistake;
+    std::string path = {};                  ///< in the file; empty for the file as a whole
+    std::string problem = {};               ///< the rule that is broken
+    std::optional<std::string> word = {};   ///< the unknown word
+    std::optional<std::string> meant = {};  ///< the known word that is closest to it
+    std::optional<std::string> place = {};  ///< the object that `meant` belongs to, if another
+    bool operator==(const DocumentFinding&) const = default;
+};
+RECORD_MEMBERS(DocumentFinding, grade, path, problem, word, meant, place)
+
+/// The result of a check.
+struct DocumentCheck {
+    std::vector<DocumentFinding> findings = {};
+    /// False if there may be more findings than these: kMaxDocumentFindings was reached, or a
+    /// mistake hides what is behind it.
+    bool is_complete = true;
+    /// The data file as programs in the field read it. Absent if they refuse it.
+    std::optional<Application> application = {};
+
+    [[nodiscard]] bool has_mistakes() const;
+};
+
+constexpr std::size_t kMaxDocumentFindings = 64;
+
+/// Checks a data file in any of the three formats of parse_application(). The name may be missing
+/// in a manifest.
+DocumentCheck check_document(std::string_view json);
+
+/// The finding as a sentence: "PATH: unknown member; did you mean 'glibc_min'?".
+std::string text_of(const DocumentFinding& finding);
+
+/// What a machine gets from a data file. Members about a part that the file lacks are empty.
+struct MachineOutcome {
+    std::string machine = {};
+    std::optional<RecommendStatus> status = {};  ///< of the manifest
+    std::optional<std::string> variant = {};
+    std::optional<Verdict> verdict = {};      ///< of the variant
+    std::vector<std::string> gpus = {};       ///< ids of the GPUs that the variant uses
+    std::optional<std::string> backend = {};  ///< of the selection
+    std::vector<std::string> warnings = {};   ///< codes of reasons
+};
+RECORD_MEMBERS(MachineOutcome, machine, status, variant, verdict, gpus, backend, warnings)
+
+/// Evaluates the parts of a data file on a machine, as if the file were installed there.
+MachineOutcome outcome_on(const Application& application,
+                          std::string machine,
+                          const Report& report);
+
+}  // namespace gpuprobe::inline policy
