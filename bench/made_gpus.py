@@ -53,12 +53,13 @@ def use(address):
     with gpuprobe.Client(socket_beside(address), daemon_only=True) as client:
         gpus = [gpu["id"] for gpu in client.gpus()["gpus"]]
         for application in client.call("ListApplications")["applications"]:
-            try:
-                client.select(application, explain=True)
-            except gpuprobe.NoMatch:
-                pass
-        for application in client.call("ListManifests")["manifests"]:
-            client.recommend(application, explain=True)
+            if application["backends"]:
+                try:
+                    client.select(application["name"], explain=True)
+                except gpuprobe.NoMatch:
+                    pass
+            if application["variants"]:
+                client.recommend(application["name"], explain=True)
         for gpu in gpus:
             client.memory(gpu)
         client.describe()

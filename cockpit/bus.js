@@ -127,12 +127,9 @@ export function recommend(application) {
     return call(ROOT, MANAGER, "RecommendVariant", "ssa{sv}", [application, "", request({ explain: true })]);
 }
 
+/** The applications, each with its Name, its Backends and its Variants. */
 export function applications() {
     return call(ROOT, MANAGER, "ListApplications", "", []);
-}
-
-export function manifests() {
-    return call(ROOT, MANAGER, "ListManifests", "", []);
 }
 
 /**

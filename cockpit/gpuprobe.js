@@ -166,9 +166,10 @@ function tellChanges(before) {
 
 /** Once for each time that the daemon comes: what it knows by name. */
 async function drawQuestions() {
-    const [applications, manifests] = await Promise.all([bus.applications().catch(() => ["default"]), bus.manifests().catch(() => [])]);
-    refreshChoice = choiceSection(applications);
-    refreshInstall = installSection(manifests);
+    const applications = await bus.applications().catch(() => [{ Name: "default", Backends: ["cpu"], Variants: [] }]);
+    const namesWith = part => applications.filter(application => application[part].length).map(application => application.Name);
+    refreshChoice = choiceSection(namesWith("Backends"));
+    refreshInstall = installSection(namesWith("Variants"));
     refreshFit = fitSection();
 }
 

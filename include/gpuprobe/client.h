@@ -363,7 +363,7 @@ public:
         ask<ReportOutcomeAnswer>("ReportOutcome", outcome);
     }
 
-    /// Calls any method of the interface, such as "ListManifests". `Answer` and `parameters` are
+    /// Calls any method of the interface, such as "ListApplications". `Answer` and `parameters` are
     /// the records of interface.hpp. Throws Failure.
     template <class Answer, class Parameters>
     Answer ask(const std::string& method, const Parameters& parameters) {

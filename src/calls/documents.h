@@ -10,6 +10,7 @@
 #include "base/record.h"
 #include "explain/doctor.h"
 #include "plan/plan.h"
+#include "policy/application_set.h"
 #include "policy/decision.h"
 #include "policy/truth.h"
 #include "report/report.h"
@@ -27,17 +28,11 @@ struct GpuList {
 };
 RECORD_MEMBERS(GpuList, generation, gpus, accelerators)
 
-/// The names of the applications that Select knows.
+/// The answer of `apps`: the applications that Select and Recommend know.
 struct ApplicationList {
-    std::vector<std::string> applications = {};  ///< sorted
+    std::vector<ApplicationSummary> applications = {};  ///< sorted by name
 };
 RECORD_MEMBERS(ApplicationList, applications)
-
-/// The names of the applications that Recommend knows.
-struct ManifestList {
-    std::vector<std::string> manifests = {};  ///< sorted
-};
-RECORD_MEMBERS(ManifestList, manifests)
 
 /// The answer of `probe`: the results of one stage, for the requested APIs. While probes are
 /// running, only the progress is known (ProbeProgress in calls/interface.h).

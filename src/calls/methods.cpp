@@ -189,10 +189,6 @@ void list_applications(const Nothing&, const Asking& ask) {
     ask.send(ApplicationList{ask.machine.engine.applications()});
 }
 
-void list_manifests(const Nothing&, const Asking& ask) {
-    ask.send(ManifestList{ask.machine.engine.manifests()});
-}
-
 /// The request with "explain" set, because the documents always contain every candidate. A value of
 /// the wrong type is kept, so that reading the request reports it.
 Value with_candidates(Value request) {
@@ -484,11 +480,10 @@ std::vector<Method> lists() {
             "ListHardwareDevices",
             "The CPU, GPUs and NPUs, described as ONNX Runtime's OrtHardwareDevice does.", kept),
         method<Nothing, ApplicationList, list_applications>(
-            "ListApplications", "The names of the applications that Select knows.", {},
-            {{.member = "ListApplications", .out = "applications:as"}}),
-        method<Nothing, ManifestList, list_manifests>(
-            "ListManifests", "The names of the applications that Recommend knows.", {},
-            {{.member = "ListManifests", .out = "manifests:as"}}),
+            "ListApplications",
+            "The applications that Select and Recommend know: the backends from which Select "
+            "chooses, and the variants from which Recommend chooses.",
+            {}, {{.member = "ListApplications", .out = "applications:aa{sv}"}}),
     };
 }
 

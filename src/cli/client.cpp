@@ -116,12 +116,8 @@ Result<Recommendation> Client::recommend(const std::string& application,
     return record_in<Recommendation>(ask("Recommend", std::move(parameters)));
 }
 
-Result<std::vector<std::string>> Client::applications() {
+Result<std::vector<ApplicationSummary>> Client::applications() {
     return TRY(record_in<ApplicationList>(ask("ListApplications"))).applications;
-}
-
-Result<std::vector<std::string>> Client::manifests() {
-    return TRY(record_in<ManifestList>(ask("ListManifests"))).manifests;
 }
 
 Status Client::probe(const ProbeRequest& order, const Progress& progress) {

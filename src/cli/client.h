@@ -79,10 +79,8 @@ public:
     [[nodiscard]] Result<Recommendation> recommend(const std::string& application,
                                                    const std::string& manifest,
                                                    const Value& request);
-    /// The sorted names of the applications that select() knows.
-    [[nodiscard]] Result<std::vector<std::string>> applications();
-    /// The sorted names of the applications that recommend() knows.
-    [[nodiscard]] Result<std::vector<std::string>> manifests();
+    /// The applications that select() and recommend() know, sorted by name.
+    [[nodiscard]] Result<std::vector<ApplicationSummary>> applications();
     /// Probes the drivers again and returns when the report contains the results. `progress` is
     /// called with a share from 0 to 1. Errors: InvalidRequest, UnknownDevice, WouldWake,
     /// NotAuthorized, TooManyRequests.

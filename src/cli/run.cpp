@@ -53,7 +53,7 @@ bool rests_on_profile_alone(const Arguments& arguments) {
 
 /// Whether the verb lists names, which needs no look at the machine.
 bool asks_for_names(const Arguments& arguments) {
-    return arguments.verb == "apps" || arguments.verb == "manifests";
+    return arguments.verb == "apps";
 }
 
 /// Whether the verb checks a file for other machines than this one.

@@ -167,7 +167,6 @@ Verb export_verb();
 Verb selector_verb();
 Verb verify_verb();
 Verb check_verb();
-Verb manifests_verb();
 Verb plan_verb();
 Verb probe_verb();
 Verb bench_verb();

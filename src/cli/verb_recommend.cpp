@@ -257,8 +257,7 @@ Result<Manifest> wanted_manifest(const RecommendArguments& arguments) {
     const auto known = engine::applications_in(engine::application_folders());
     if (const auto* application = known.manifest(arguments.application))
         return *application;
-    return unknown_name(ErrorCode::NotFound, "no application", arguments.application,
-                        known.manifests());
+    return known.no_manifest(arguments.application);
 }
 
 Result<Recommendation> recommended(Context& context, const std::string& application) {
@@ -313,7 +312,7 @@ Status check_recommend(Arguments& arguments) {
     const auto& recommend = arguments.recommend;
     if (recommend.application.empty() && !recommend.manifest)
         return refusal(
-            "recommend: which application? 'gpuprobectl manifests' lists those that are known");
+            "recommend: which application? 'gpuprobectl apps' lists those that are known");
     if (recommend.chain && arguments.json == JsonMode::Off &&
         recommend.request.at("explain").as_bool() == true)
         return refusal("recommend: --chain prints only names: leave --explain out");

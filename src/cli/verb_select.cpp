@@ -153,7 +153,9 @@ Result<ExitCode> run_env(Context& context) {
     const auto& word = context.arguments.select.application;
     if (!context.arguments.select.names_application)
         return print_choice(context);
-    const auto applications = TRY(context.client.applications());
+    std::vector<std::string> applications;
+    for (const auto& application : TRY(context.client.applications()))
+        applications.push_back(application.name);
     const bool is_application = contains(applications, word);
     if (is_application && has_options(context.arguments))
         return print_choice(context);
@@ -414,49 +416,42 @@ changes or you report that it works. What root reports counts for everybody.
 
 namespace {
 
-/// Prints names, one per line or as a JSON object with one member.
-ExitCode list(const Context& context, const char* what, const std::vector<std::string>& names) {
+Result<ExitCode> list_applications(Context& context) {
+    const auto applications = TRY(context.client.applications());
     if (context.wants_json()) {
-        Value document{Value::Object{}};
-        document[what] = to_value(names);
-        print_json(context.arguments, document);
+        print_json(context.arguments, to_value(ApplicationList{applications}));
         return ExitCode::Answered;
     }
-    for (const auto& name : names)
-        print(name + "\n");
+    Table table{{{.title = "APPLICATION"},
+                 {.title = "BACKENDS", .may_shrink = true},
+                 {.title = "VARIANTS", .may_shrink = true}}};
+    const std::string dash{context.screen.dash()};
+    const auto cell = [&dash](const std::vector<std::string>& words) {
+        return Cell{.text = words.empty() ? dash : scrubbed(base::joined(words, " "), 1024)};
+    };
+    for (const auto& application : applications) {
+        if (context.arguments.is_quiet)
+            print(scrubbed(application.name) + "\n");
+        table.add({{.text = scrubbed(application.name), .tone = Tone::Strong},
+                   cell(application.backends),
+                   cell(application.variants)});
+    }
+    if (!context.arguments.is_quiet && !table.empty())
+        print(table.text(context.screen));
     return ExitCode::Answered;
-}
-
-Result<ExitCode> list_applications(Context& context) {
-    return list(context, "applications", TRY(context.client.applications()));
-}
-
-Result<ExitCode> list_manifests(Context& context) {
-    return list(context, "manifests", TRY(context.client.manifests()));
 }
 
 }  // namespace
 
-/// Lists the applications of select and env.
 Verb applications_verb() {
     return {.name = "apps",
-            .overview = {{"apps", "the names that select and env know"}},
+            .overview = {{"apps", "the applications, with their backends and variants"}},
             .usage = {"apps [OPTION…]"},
             .about = R"(
-The application profiles that select and env know.
+The applications that are known: the backends from which select and env choose, and the variants from
+which recommend chooses. --quiet prints only the names.
 )",
             .run = list_applications};
-}
-
-/// Lists the applications of recommend.
-Verb manifests_verb() {
-    return {.name = "manifests",
-            .overview = {{"manifests", "the names that recommend knows"}},
-            .usage = {"manifests [OPTION…]"},
-            .about = R"(
-The applications that recommend knows without a manifest.
-)",
-            .run = list_manifests};
 }
 
 }  // namespace gpuprobe::inline cli

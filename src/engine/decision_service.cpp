@@ -318,7 +318,7 @@ Status DecisionService::check_name(const std::string& application, bool may_be_f
         (may_be_foreign && !closest(application, known)))
         return Done{};
     return unknown_name(ErrorCode::UnknownApplication, "no application", application,
-                        applications());
+                        documents_.applications.applications());
 }
 
 Status DecisionService::set_override(const std::string& application,
@@ -357,8 +357,7 @@ Result<Decision> DecisionService::select(const std::string& application,
                                          const CallerContext& caller) const {
     const auto* profile = documents_.applications.selection(application);
     if (!profile)
-        return unknown_name(ErrorCode::UnknownApplication, "no application", application,
-                            applications());
+        return documents_.applications.no_selection(application);
     auto wanted = TRY(select_request_from(request));
     // The override narrows the request and adds its preferences after the caller's.
     const auto rule = feedback_.rule_for(application);
@@ -372,6 +371,7 @@ Result<Decision> DecisionService::select(const std::string& application,
         *profile, wanted, caller.seen,
         feedback_.experience_of(caller.uid, application, caller.machine, caller.now), manifest,
         &variants));
+    decision.application = application;  // the selection may be another application's
     for (auto& stale : stale_of(manifest, profile, caller))
         decision.warnings.push_back(std::move(stale));
     return decision;
@@ -385,7 +385,7 @@ Result<Manifest> DecisionService::manifest_of(const std::string& application,
     if (manifest.empty()) {
         if (const auto* found = documents_.applications.manifest(application))
             return *found;
-        return unknown_name(ErrorCode::NotFound, "no application", application, manifests());
+        return documents_.applications.no_manifest(application);
     }
     auto found = TRY(parse_manifest(manifest));
     if (found.name.empty())

@@ -98,11 +98,8 @@ public:
 
     /// A note for each file that was ignored or set aside.
     [[nodiscard]] std::vector<Reason> notes() const;
-    [[nodiscard]] std::vector<std::string> applications() const {
-        return documents_.applications.applications();
-    }
-    [[nodiscard]] std::vector<std::string> manifests() const {
-        return documents_.applications.manifests();
+    [[nodiscard]] std::vector<ApplicationSummary> applications() const {
+        return documents_.applications.summaries();
     }
     [[nodiscard]] Feedback& feedback() { return feedback_; }
     [[nodiscard]] const Feedback& feedback() const { return feedback_; }

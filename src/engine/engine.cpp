@@ -387,11 +387,7 @@ Result<Recommendation> Engine::recommend(const std::string& application,
     return impl_->decisions.recommend(application, manifest, request, impl_->caller(uid, seen));
 }
 
-std::vector<std::string> Engine::manifests() const {
-    return impl_->decisions.manifests();
-}
-
-std::vector<std::string> Engine::applications() const {
+std::vector<ApplicationSummary> Engine::applications() const {
     return impl_->decisions.applications();
 }
 

@@ -114,8 +114,6 @@ public:
                                                    const Value& request,
                                                    uid_t uid,
                                                    const Report& seen) const;
-    /// The applications that have an installed manifest, sorted.
-    [[nodiscard]] std::vector<std::string> manifests() const;
     /// Whether reported failures may make this user's decisions differ from other users' decisions.
     [[nodiscard]] bool has_experience(uid_t uid) const;
 
@@ -130,7 +128,7 @@ public:
     /// Records whether a choice worked (engine/decision_service.h). Errors: InvalidRequest,
     /// UnknownDevice, TooManyRequests, Io.
     Status report_outcome(const Value& outcome, uid_t by);
-    [[nodiscard]] std::vector<std::string> applications() const;
+    [[nodiscard]] std::vector<ApplicationSummary> applications() const;
 
     /// Releases drivers from quarantine (store/probe_history.h), so that they are probed at the
     /// next opportunity. Returns how many were released. `filter` has `api` or `driver` or both, or

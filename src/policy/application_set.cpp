@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::string_view kApplicationSchema = "gpuprobe.application/1";
 constexpr std::string_view kSelection = "selection";
+constexpr std::string_view kSelectionOf = "selection_of";
 constexpr std::string_view kManifestPart = "manifest";
 constexpr std::size_t kMaxApplicationName = 64;
 
@@ -147,8 +148,8 @@ ReadProblem fill_floors(Value& selection, const Manifest& manifest) {
 /// Reads a data file that has both parts. The manifest comes first because minimums can refer to
 /// it.
 ReadProblem read_parts(const Value& root, Application& out, UnknownWords unknown) {
-    const std::vector<std::string> members{"schema", "name",      "description",
-                                           "source", "selection", "manifest"};
+    const std::vector<std::string> members{"schema",    "name",         "description", "source",
+                                           "selection", "selection_of", "manifest"};
     for (const auto& [key, value] : *root.as_object())
         if (!contains(members, key))
             return unknown_member(key, members).in(scrubbed(key, kMaxApplicationName));
@@ -159,6 +160,15 @@ ReadProblem read_parts(const Value& root, Application& out, UnknownWords unknown
             problem = in_root(read_manifest(part, out.manifest.emplace(), unknown), kManifestPart);
         if (!problem.empty())
             return problem;
+    }
+    if (const auto* other = root.find(kSelectionOf)) {
+        auto problem = read_value(*other, out.selection_of.emplace());
+        if (problem.empty() && !is_label(*out.selection_of))
+            problem = "not a label";
+        if (problem.empty() && root.find(kSelection))
+            problem = "beside a selection";
+        if (!problem.empty())
+            return std::move(problem).in(kSelectionOf);
     }
     if (!root.find(kSelection))
         return {};
@@ -237,10 +247,8 @@ Error unknown_name(ErrorCode code,
                    std::string_view name,
                    const std::vector<std::string>& known) {
     const auto question = did_you_mean(name, known);
-    const auto* list = code == ErrorCode::NotFound ? "manifests" : "apps";
     return {code, std::string{what} + " '" + scrubbed(name, kMaxApplicationName) + "'; " +
-                      (!question.empty() ? question
-                                         : "'gpuprobectl " + std::string{list} + "' lists them")};
+                      (!question.empty() ? question : "'gpuprobectl apps' lists them")};
 }
 
 ApplicationSet ApplicationSet::with_builtins() {
@@ -261,8 +269,11 @@ Status ApplicationSet::add(std::string_view json, std::string_view origin) {
         return Error{ErrorCode::TooLarge, std::string{origin} + ": more than " +
                                               std::to_string(kMaxApplications) + " applications"};
     auto& entry = entries_[application->name];
-    if (application->selection) {
+    for (auto& [name, other] : entries_)
+        other.summary.reset();  // it may have the backends of this application
+    if (application->selection || application->selection_of) {
         entry.application.selection = std::move(application->selection);
+        entry.application.selection_of = std::move(application->selection_of);
         entry.has_selection = true;
     }
     if (application->manifest) {
@@ -278,8 +289,27 @@ void ApplicationSet::see_parts(Entry& entry) {
         return;
     entry.has_been_seen = true;
     const auto root = parse_json(entry.unread, kMaxManifest).value_or({});
-    entry.has_selection = entry.has_selection || root.find(kSelection);
+    entry.has_selection = entry.has_selection || root.find(kSelection) || root.find(kSelectionOf);
     entry.has_manifest = entry.has_manifest || root.find(kManifestPart);
+}
+
+/// The application with its unparsed text. Parts that were added take precedence.
+Application ApplicationSet::whole(std::string_view name, const Entry& entry) {
+    auto application = entry.application;
+    if (entry.unread.empty())
+        return application;
+    // Tests check that each file is valid and has the name of its application.
+    auto read = parse_application(entry.unread);
+    if (!read)  // the file may come from a package for another version
+        read = parse_application(knowledge::compiled_in_text("applications/" + std::string{name}));
+    auto builtin = std::move(read).value_or({});
+    if (!application.selection && !application.selection_of) {
+        application.selection = std::move(builtin.selection);
+        application.selection_of = std::move(builtin.selection_of);
+    }
+    if (!application.manifest)
+        application.manifest = std::move(builtin.manifest);
+    return application;
 }
 
 const Application* ApplicationSet::find(std::string_view name) const {
@@ -289,29 +319,81 @@ const Application* ApplicationSet::find(std::string_view name) const {
     auto& entry = found->second;
     if (!entry.unread.empty()) {
         see_parts(entry);
-        // Tests check that each file is valid and has the name of its application.
-        auto read = parse_application(std::exchange(entry.unread, {}));
-        if (!read)  // the file may come from a package for another version
-            read =
-                parse_application(knowledge::compiled_in_text("applications/" + std::string{name}));
-        auto builtin = std::move(read).value_or({});
-        // Parts that were added before take precedence.
-        if (!entry.application.selection)
-            entry.application.selection = std::move(builtin.selection);
-        if (!entry.application.manifest)
-            entry.application.manifest = std::move(builtin.manifest);
+        entry.application = whole(name, entry);
+        entry.unread = {};
     }
     return &entry.application;
 }
 
+const Profile* ApplicationSet::profile_of(const Application& application) const {
+    if (application.selection)
+        return &*application.selection;
+    const auto* other = application.selection_of ? find(*application.selection_of) : nullptr;
+    return other && other->selection ? &*other->selection : nullptr;
+}
+
 const Profile* ApplicationSet::selection(std::string_view name) const {
     const auto* application = find(name);
-    return application && application->selection ? &*application->selection : nullptr;
+    return application ? profile_of(*application) : nullptr;
 }
 
 const Manifest* ApplicationSet::manifest(std::string_view name) const {
     const auto* application = find(name);
     return application && application->manifest ? &*application->manifest : nullptr;
+}
+
+namespace {
+
+ApplicationSummary summary_of(std::string name, const Profile* profile, const Manifest* manifest) {
+    ApplicationSummary summary{.name = std::move(name)};
+    if (profile) {
+        if (!profile->description.empty())
+            summary.description = profile->description;
+        for (const auto& backend : profile->backends) {
+            const auto own = profile->translate.find(backend);
+            summary.backends.push_back(own == profile->translate.end() ? backend : own->second);
+        }
+    }
+    std::set<std::string> variants;
+    if (manifest)
+        for (const auto& platform : manifest->platforms)
+            for (const auto& variant : platform.variants)
+                variants.insert(variant.name);
+    summary.variants.assign(variants.begin(), variants.end());
+    return summary;
+}
+
+}  // namespace
+
+std::vector<ApplicationSummary> ApplicationSet::summaries() const {
+    std::vector<ApplicationSummary> summaries;
+    for (auto& [name, entry] : entries_) {
+        if (!entry.summary) {
+            const auto application = whole(name, entry);
+            entry.summary = summary_of(name, profile_of(application),
+                                       application.manifest ? &*application.manifest : nullptr);
+        }
+        summaries.push_back(*entry.summary);
+    }
+    return summaries;
+}
+
+Error ApplicationSet::no_selection(std::string_view name) const {
+    if (!manifest(name))
+        return unknown_name(ErrorCode::UnknownApplication, "no application", name, applications());
+    const std::string text{name};
+    return {ErrorCode::UnknownApplication,
+            text + " has variants, but no rules for choosing a backend; 'gpuprobectl recommend " +
+                text + "' names the variant to install"};
+}
+
+Error ApplicationSet::no_manifest(std::string_view name) const {
+    if (!selection(name))
+        return unknown_name(ErrorCode::NotFound, "no application", name, manifests());
+    const std::string text{name};
+    return {ErrorCode::NotFound,
+            text + " has backends, but no variants to install; 'gpuprobectl select " + text +
+                "' chooses the backend"};
 }
 
 std::vector<std::string> ApplicationSet::names_with(bool Entry::*part) const {

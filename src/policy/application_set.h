@@ -20,8 +20,20 @@ namespace gpuprobe::inline policy {
 struct Application {
     std::string name = {};
     std::optional<Profile> selection = {};
+    /// The application whose selection counts for this one, too. Only without a selection.
+    std::optional<std::string> selection_of = {};
     std::optional<Manifest> manifest = {};
 };
+
+/// What is known about an application, for lists.
+struct ApplicationSummary {
+    std::string name = {};
+    std::optional<std::string> description = {};
+    /// In the order of preference, under the application's names. Empty without a selection.
+    std::vector<std::string> backends = {};
+    std::vector<std::string> variants = {};  ///< of all platforms, sorted; empty without a manifest
+};
+RECORD_MEMBERS(ApplicationSummary, name, description, backends, variants)
 
 /// Reads the root of such a file, in any of its three formats, and returns the first problem with
 /// its path in the file. Either part may be missing.
@@ -57,6 +69,13 @@ public:
     [[nodiscard]] std::vector<std::string> names() const;
     [[nodiscard]] std::vector<std::string> applications() const;
     [[nodiscard]] std::vector<std::string> manifests() const;
+    /// All applications, sorted by name. Data files that are in no other use are not kept parsed.
+    [[nodiscard]] std::vector<ApplicationSummary> summaries() const;
+
+    /// The error for a name without a selection or without a manifest. If the application has the
+    /// other part, the text says so and names the command for it.
+    [[nodiscard]] Error no_selection(std::string_view name) const;
+    [[nodiscard]] Error no_manifest(std::string_view name) const;
 
 private:
     /// Added parts take precedence over parts from the knowledge base.
@@ -66,9 +85,13 @@ private:
         bool has_selection = false;
         bool has_manifest = false;
         Application application = {};
+        std::optional<ApplicationSummary> summary = {};  ///< made on first use
     };
     static void see_parts(Entry& entry);
+    static Application whole(std::string_view name, const Entry& entry);
     [[nodiscard]] const Application* find(std::string_view name) const;
+    /// The profile of an application, or of the application that its file refers to.
+    [[nodiscard]] const Profile* profile_of(const Application& application) const;
     [[nodiscard]] std::vector<std::string> names_with(bool Entry::*part) const;
 
     std::shared_ptr<const knowledge::Library> library_ = {};  ///< owns the unparsed texts

@@ -451,8 +451,8 @@ ReadProblem read_variant(std::string name, const Value& value, Variant& out, Unk
     // Only variants without explicit requirements get the implied ones.
     if (!value.find("requires") && !value.find("tier"))
         imply(out);
-    if (const auto* unknown = value.find("on_unknown"); unknown && problem.empty()) {
-        problem = read_on_unknown(*unknown, out);
+    if (const auto* accepted = value.find("on_unknown"); accepted && problem.empty()) {
+        problem = read_on_unknown(*accepted, out);
         if (!problem.empty())
             return std::move(problem).in("on_unknown");
     }

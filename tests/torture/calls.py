@@ -22,7 +22,6 @@ GOOD = [
     ("SelectBackend", "sa{sv}", ["llama.cpp", {"deny": ("as", ["cuda"]), "include-rejected": ("b", True)}]),
     ("RecommendVariant", "ssa{sv}", ["llama.cpp", "", {}]),
     ("ListGpus", "a{sv}", [{}]),
-    ("ListManifests", "", []),
     ("ListApplications", "", []),
 ]
 # Would change what others are answered, or end what they wait for.

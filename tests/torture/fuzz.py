@@ -147,7 +147,7 @@ class Damage:
         """Whether a whole call is still answered; after damage, it may have to come back first."""
         for _ in range(2):
             try:
-                data, serial = self.bus.call(ROOT, MANAGER, "ListManifests")
+                data, serial = self.bus.call(ROOT, MANAGER, "ListApplications")
                 self.bus.send(data)
                 late = time.monotonic() + 2
                 while time.monotonic() < late:

@@ -217,8 +217,11 @@ class Interface(BusCase):
 
     def test_names_are_listed_and_suggested(self):
         applications = self.manager("ListApplications")
-        self.assertEqual(applications, sorted(applications))
-        self.assertIn("default", applications)
+        names = [application["Name"] for application in applications]
+        self.assertEqual(names, sorted(names))
+        self.assertIn("default", names)
+        (shimmy,) = [application for application in applications if application["Name"] == "shimmy"]
+        self.assertEqual((shimmy["Backends"], shimmy["Variants"]), (["webgpu", "cpu"], ["cpu", "legacy", "webgpu"]))
         error = "org.gpuprobe.GpuProbe1.Error."
         said = self.assert_refused(error + "UnknownApplication", self.select, {}, "defualt")
         self.assertTrue(said.endswith(": no application 'defualt'; did you mean 'default'?"), said)

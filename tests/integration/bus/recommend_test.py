@@ -49,7 +49,7 @@ class RecommendOnTheBus(BusCase):
         return self.recommend(application, text, {**(request or {}), "explain": GLib.Variant("b", True)})
 
     def test_answers_for_an_installed_product(self):
-        self.assertIn("torch", self.call(ROOT, MANAGER, "ListManifests"))
+        self.assertIn("torch", [one["Name"] for one in self.call(ROOT, MANAGER, "ListApplications")])
         self.assertNotIn("Candidates", self.recommend("torch"))
         answer = self.explain("torch")
         self.assertEqual(answer["Status"], "ok")

@@ -14,7 +14,7 @@ QUESTIONS = (
     ("select", "default", "--only=sycl"),
     ("recommend", "torch"),
 )
-NAMES = (("apps",), ("manifests",), ("select", "defualt"), ("recommend", "torhc"))
+NAMES = (("apps",), ("apps", "-q"), ("select", "defualt"), ("recommend", "torhc"))
 
 
 class SameAnswers(BusCase):

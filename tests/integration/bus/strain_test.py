@@ -116,7 +116,7 @@ class Crowds(StrainCase):
         finally:
             os.seteuid(0)
         other = self.connect()
-        other.manager("ListManifests")
+        other.manager("ListApplications")
         for place, peer in enumerate(crowd):
             for number in range(30):  # no two are alike, so each is answered anew
                 request = {"need-mib": ("t", 100 * place + number), "explain": ("b", True)}

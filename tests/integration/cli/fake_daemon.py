@@ -92,7 +92,8 @@ class Daemon:
         return {key: self.report[key] for key in ("generation", "gpus", "accelerators")}
 
     def ListApplications(self, _parameters):
-        return {"applications": ["default", "tsuku"]}
+        return {"applications": [{"name": name, "description": None, "backends": ["cuda", "cpu"], "variants": []}
+                                 for name in ("default", "tsuku")]}
 
     def Select(self, parameters):
         application, request = parameters["application"], parameters["request"]

@@ -129,8 +129,21 @@ class Recommend(unittest.TestCase):
         done = ask("recommend", "torhc")
         self.assertEqual(done.returncode, 1)
         self.assertIn("did you mean 'torch'?", done.stderr)
-        self.assertEqual(run("manifests").stdout.split(), NAMES)
-        self.assertEqual(json.loads(run("-j", "manifests").stdout), {"manifests": NAMES})
+        applications = json.loads(run("-j", "apps").stdout)["applications"]
+        self.assertEqual([one["name"] for one in applications if one["variants"]], NAMES)
+        self.assertEqual(run("-q", "apps").stdout.split(), [one["name"] for one in applications])
+
+    def test_names_the_command_for_the_half_that_an_application_has(self):
+        done = ask("recommend", "default")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("'gpuprobectl select default' chooses the backend", done.stderr)
+        done = ask("select", "tsuku-llm")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("'gpuprobectl recommend tsuku-llm' names the variant", done.stderr)
+
+    def test_shimmy_has_a_backend_and_a_variant(self):
+        self.assertEqual(ask("recommend", "shimmy", "-q").returncode, 0)
+        self.assertEqual(json.loads(ask("select", "shimmy", "-j").stdout)["application"], "shimmy")
 
 
 class Export(unittest.TestCase):

@@ -139,7 +139,7 @@ class BusInterface:
     def asks(self, method, parameters):
         if method == "Plan":  # in bytes the socket alone can be asked
             return not {"need", "margin", "gpus"} & parameters.keys()
-        return method in ("Describe", "Diagnose", "ListApplications", "ListManifests", "Select", "Recommend")
+        return method in ("Describe", "Diagnose", "ListApplications", "Select", "Recommend")
 
     def plan(self, parameters):
         request = {key: variant(value) for key, value in parameters["request"].items()}
@@ -176,8 +176,8 @@ class BusInterface:
 def wanted_of_bus(method, text, paths):
     """The socket's answer in the bus's form."""
     document = json.loads(text)
-    if method in ("ListApplications", "ListManifests"):
-        return document["applications" if method == "ListApplications" else "manifests"]
+    if method == "ListApplications":
+        return [{key.capitalize(): value for key, value in one.items() if value is not None} for one in document["applications"]]
     if method not in ("Select", "Recommend", "Plan"):
         return text
     no_match = document.get("name", "").endswith(".NoMatch") and method == "Select"

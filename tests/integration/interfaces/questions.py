@@ -61,7 +61,7 @@ def first(gpus):
     gpu = gpus[0] if gpus else NO_GPU
     return [
         ("Describe", {}, ["describe"]), ("ListGpus", {}, ["list"]), ("Diagnose", {}, ["doctor"]),
-        ("ListApplications", {}, ["apps"]), ("ListManifests", {}, ["manifests"]), ("ListHardwareDevices", {}, None),
+        ("ListApplications", {}, ["apps"]), ("ListHardwareDevices", {}, None),
         ("ListQuarantine", {}, ["quarantine"]), ("ListOverrides", {}, ["override"]),
         ("Plan", {"need": 8 << 30}, ["plan", "--need-mib=8192"]), ("Query", {"terms": TERMS}, None), ("Query", {"terms": TERMS, "gpus": []}, None),
         ("Query", {"terms": TERMS, "gpus": [gpu]}, None), ("GetMemory", {"gpu": gpu}, None),

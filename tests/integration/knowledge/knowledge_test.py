@@ -223,7 +223,7 @@ class BesideADaemon(KnowledgeCase):
         self.start()
         mine = b'{"schema":"gpuprobe.application/1","name":"mine","description":"","selection":' \
                b'{"backends":["opencl","cpu"],"cpu":"last","integrated":"always","strict":false}}'
-        has_mine = lambda: "mine" in self.ask("ListApplications")["applications"]
+        has_mine = lambda: "mine" in [one["name"] for one in self.ask("ListApplications")["applications"]]
         before = self.generation()
         self.assertFalse(has_mine())
         self.assertEqual(self.ctl("knowledge", "update", str(self.bundle("2030.1.1", applications__mine=mine))).stderr, "")

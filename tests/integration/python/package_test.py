@@ -301,7 +301,7 @@ class PythonTypes(SocketCase):
     def test_are_those_of_answers(self):
         asked = {"Describe": {}, "ListGpus": {}, "Select": {"application": "ollama"}, "Recommend": {"application": "torch"},
                  "Plan": {"need": 1 << 33}, "Diagnose": {}, "Query": {"terms": ["driver>=550", "vulkan>=1.2"]}, "ListQuarantine": {},
-                 "ListOverrides": {}, "ListHardwareDevices": {}, "ListApplications": {}, "ListManifests": {}}
+                 "ListOverrides": {}, "ListHardwareDevices": {}, "ListApplications": {}}
         for machine in ("nvidia-h200-1", "nvidia-h100-mig-mixed", "accel-gaudi2x8", "lact-amd-rx6600", "tsuku-none"):
             self.start(machine=MACHINES / machine)
             for method, parameters in asked.items():

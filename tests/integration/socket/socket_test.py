@@ -32,7 +32,7 @@ class Answers(SocketCase):
         text = self.call("org.varlink.service.GetInterfaceDescription", {"interface": "org.gpuprobe"})["description"]
         interface = parse_description(text)
         gpu = self.call("ListGpus")["gpus"][0]["id"]
-        calls = {"Describe": {}, "ListGpus": {}, "ListApplications": {}, "ListManifests": {}, "Diagnose": {},
+        calls = {"Describe": {}, "ListGpus": {}, "ListApplications": {}, "Diagnose": {},
                  "Select": {"application": "ollama"}, "Recommend": {"application": "torch"}, "Plan": {"need": 1 << 33},
                  "Query": {"terms": ["driver>=550", "glibc>=2.17"]}, "GetMemory": {"gpu": gpu},
                  "ListOverrides": {}, "ListQuarantine": {}, "Probe": {}}
@@ -248,7 +248,6 @@ class SameAnswers(SocketCase):
         (("list",), "ListGpus", {}),
         (("describe",), "Describe", {}),
         (("apps",), "ListApplications", {}),
-        (("manifests",), "ListManifests", {}),
         (("plan", "--need-mib=8192"), "Plan", {"need": 8192 << 20}),
         (("quarantine",), "ListQuarantine", {}),
         (("override",), "ListOverrides", {}),

@@ -238,7 +238,7 @@ held = []
 def is_answered(connection):
     text = b""
     try:
-        connection.sendall(b'{"method":"org.gpuprobe.ListManifests"}' + bytes(1))
+        connection.sendall(b'{"method":"org.gpuprobe.ListApplications"}' + bytes(1))
         while not text.endswith(bytes(1)):
             text += connection.recv(1 << 16) or bytes(1)
     except OSError:
@@ -276,7 +276,7 @@ for line in sys.stdin:
         self.assertEqual(first(10), 43, "who has most takes nothing from others")
         self.assertEqual(fourth(64), 32)
         self.assertEqual([user(0) for user in (first, second, third)], [32] * 3)
-        self.assertIn("torch", self.call("ListManifests")["manifests"], "root has a place besides")
+        self.assertTrue(self.call("ListApplications")["applications"], "root has a place besides")
 
 
 @unittest.skipIf(os.environ.get("GPUPROBE_SANITIZE"), "a sanitizer keeps memory")
@@ -284,7 +284,7 @@ class Rest(SocketCase):
     """Memory that is not needed is given back. Pages of the program and its libraries are not counted: they are page cache."""
 
     QUESTIONS = (("Select", {}), ("Select", {"application": "ollama"}), ("Diagnose", {}), ("Recommend", {"application": "torch"}),
-                 ("Describe", {}), ("ListManifests", {}))
+                 ("Describe", {}), ("ListApplications", {}))
 
     def allocated(self):
         with open(f"/proc/{self.daemon.pid}/statm", encoding="ascii") as statm:

@@ -58,8 +58,8 @@ TEST(Client, TurnsErrorRepliesIntoErrors) {
     EXPECT_EQ(refused.error().code, ErrorCode::NotAuthorized);
     EXPECT_EQ(refused.error().text, "not for you");
     FakeTransport other{MethodAnswer{.error = "org.varlink.service.MethodNotFound",
-                                     .document = R"({"method":"org.gpuprobe.ListManifests"})"}};
-    EXPECT_EQ(other.manifests().error().code, ErrorCode::Internal);
+                                     .document = R"({"method":"org.gpuprobe.ListApplications"})"}};
+    EXPECT_EQ(other.applications().error().code, ErrorCode::Internal);
 }
 
 TEST(Client, NamesTheMemberThatIsMalformed) {

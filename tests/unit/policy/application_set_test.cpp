@@ -40,7 +40,8 @@ TEST(BuiltinApplications, AreReadAndCalledAsTheirFiles) {
         ASSERT_TRUE(application) << document.name << ": " << application.error().text;
         EXPECT_EQ(application->name, document.name);
         EXPECT_TRUE(!application->manifest || application->manifest->expires) << document.name;
-        EXPECT_EQ(set.selection(document.name) != nullptr, application->selection.has_value());
+        EXPECT_EQ(set.selection(document.name) != nullptr,
+                  application->selection || application->selection_of);
         EXPECT_EQ(set.manifest(document.name) != nullptr, application->manifest.has_value());
     }
 }
@@ -73,7 +74,52 @@ TEST(ApplicationSet, HasNothingUnderANameThatNobodyHas) {
     EXPECT_EQ(set.selection("nobody"), nullptr);
     EXPECT_EQ(set.manifest("nobody"), nullptr);
     EXPECT_EQ(set.manifest("default"), nullptr);
-    EXPECT_EQ(set.selection("shimmy"), nullptr);
+    EXPECT_EQ(set.selection("tsuku-llm"), nullptr);
+}
+
+TEST(ApplicationSet, SharesTheSelectionOfAnotherApplication) {
+    const auto set = ApplicationSet::with_builtins();
+    ASSERT_NE(set.selection("shimmy"), nullptr);
+    EXPECT_EQ(set.selection("shimmy"), set.selection("shimmy-v2"));
+    ApplicationSet mine;
+    const auto alias = std::string{R"("selection_of":"b","manifest":)"} + kManifest;
+    ASSERT_TRUE(mine.add(application_with(alias), "alias"));
+    EXPECT_EQ(mine.selection("mine"), nullptr) << "there is no b";
+    ASSERT_TRUE(mine.add(profile_named("b"), "profile"));
+    EXPECT_EQ(mine.selection("mine"), mine.selection("b"));
+    EXPECT_EQ(mine.applications(), (std::vector<std::string>{"b", "mine"}));
+}
+
+TEST(ApplicationSet, SummarizesWhatEachApplicationHas) {
+    ApplicationSet set;
+    const auto both = std::string{R"("selection":)"} + kSelection + R"(,"manifest":)" + kManifest;
+    ASSERT_TRUE(set.add(application_with(both), "whole"));
+    ASSERT_TRUE(set.add(profile_named("b"), "profile"));
+    ASSERT_TRUE(set.add(manifest_of("a"), "manifest"));
+    const auto summaries = set.summaries();
+    ASSERT_EQ(summaries.size(), 3U);
+    EXPECT_EQ(summaries[0].name, "a");
+    EXPECT_TRUE(summaries[0].backends.empty());
+    EXPECT_FALSE(summaries[0].description);
+    EXPECT_EQ(summaries[0].variants, (std::vector<std::string>{"mine"}));
+    EXPECT_FALSE(summaries[1].backends.empty());
+    EXPECT_TRUE(summaries[1].variants.empty());
+    EXPECT_FALSE(summaries[2].backends.empty());
+    EXPECT_FALSE(summaries[2].variants.empty());
+    for (const auto& summary : ApplicationSet::with_builtins().summaries())
+        EXPECT_FALSE(summary.backends.empty() && summary.variants.empty()) << summary.name;
+}
+
+TEST(ApplicationSet, NamesTheCommandForThePartThatAnApplicationHas) {
+    const auto set = ApplicationSet::with_builtins();
+    const auto no_manifest = set.no_manifest("default");
+    EXPECT_EQ(no_manifest.code, ErrorCode::NotFound);
+    EXPECT_NE(no_manifest.text.find("'gpuprobectl select default'"), std::string::npos);
+    const auto no_selection = set.no_selection("tsuku-llm");
+    EXPECT_EQ(no_selection.code, ErrorCode::UnknownApplication);
+    EXPECT_NE(no_selection.text.find("'gpuprobectl recommend tsuku-llm'"), std::string::npos);
+    EXPECT_NE(set.no_selection("torhc").text.find("did you mean 'torch'"), std::string::npos);
+    EXPECT_NE(set.no_manifest("torhc").text.find("did you mean 'torch'"), std::string::npos);
 }
 
 TEST(ApplicationSet, ReadsAllThreeForms) {
