@@ -501,7 +501,7 @@ std::vector<Method> questions() {
             {{.member = "SelectBackend",
               .in = "application:s request:a{sv}",
               .out = "answer:a{sv}",
-              .optional = "answers messages warnings",
+              .optional = "answers messages warnings assumed",
               .explained = "application candidates"}},
             {UnknownApplication, UnknownDevice, InvalidRequest, NoMatch}),
         method<RecommendParameters, Recommendation, recommend_variant>(
@@ -512,6 +512,7 @@ std::vector<Method> questions() {
             {{.member = "RecommendVariant",
               .in = "application:s manifest:s request:a{sv}",
               .out = "answer:a{sv}",
+              .optional = "assumed",
               .explained = "candidates"}},
             {NotFound, Malformed, TooLarge, InvalidRequest}),
         method<PlanParameters, PlanAnswer, plan_memory>(

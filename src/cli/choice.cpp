@@ -269,6 +269,15 @@ std::string warnings_text(const std::vector<Reason>& warnings, const Screen& scr
     return text;
 }
 
+std::string assumed_text(const std::map<std::string, std::string>& assumed, const Screen& screen) {
+    std::string text;
+    for (const auto& [fact, value] : assumed)
+        text += (text.empty() ? "assumed, because it is not known here: " : ", ") +
+                scrubbed(fact, 64) + "=" + scrubbed(value, 128);
+    return text.empty() ? text
+                        : hanging(screen, "  " + toned(screen, Tone::Unsure, "?") + " ", 4, text);
+}
+
 std::string decision_text(const Decision& decision, const Report* report, const Screen& screen) {
     auto text = phrase("{backend}[ on {gpus}]",
                        {{"backend", toned(screen, Tone::Good,
@@ -283,7 +292,7 @@ std::string decision_text(const Decision& decision, const Report* report, const 
                        {{"variant", scrubbed(decision.assumes->variant)},
                         {"version", scrubbed(decision.assumes->version.value_or(""))}}) +
                 "\n";
-    text += warnings_text(decision.warnings, screen);
+    text += assumed_text(decision.assumed, screen) + warnings_text(decision.warnings, screen);
     if (!decision.summary.empty() && screen.has_legend)
         text += "  " + toned(screen, Tone::Faint, scrubbed(decision.summary, 1024)) + "\n";
     return text;

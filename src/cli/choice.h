@@ -56,6 +56,9 @@ Value identity_card(const Gpu& gpu, const std::vector<GpuSelector>& selectors);
 /// the names of GPUs; without it (null) their ids are printed. Pure.
 std::string decision_text(const Decision& decision, const Report* report, const Screen& screen);
 
+/// The facts that the answer assumes, in one line; "" without any. Pure.
+std::string assumed_text(const std::map<std::string, std::string>& assumed, const Screen& screen);
+
 /// One line for each warning. Pure.
 std::string warnings_text(const std::vector<Reason>& warnings, const Screen& screen);
 

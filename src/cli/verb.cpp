@@ -111,8 +111,15 @@ Status Option::accept(Arguments& arguments, const std::string& word) const {
     // An option without a request key stores its word itself.
     if (!key)
         return take(arguments, word);
-    if (auto meant = TRY(value_of(*key, word)))
-        request(arguments)[key->key] = std::move(*meant);
+    if (auto meant = TRY(value_of(*key, word))) {
+        auto& given = request(arguments)[key->key];
+        const auto* more = meant->as_array();
+        // A list that is given in parts.
+        if (repeats && more && given.as_array())
+            given.as_array()->insert(given.as_array()->end(), more->begin(), more->end());
+        else
+            given = std::move(*meant);
+    }
     return Done{};
 }
 
@@ -149,6 +156,7 @@ Option option_of(const RequestKey& key, Value& (*request)(Arguments&)) {
                       .takes_others = key.takes_others,
                       .is_list = key.type == RequestType::Names},
             .help = key.meaning,
+            .repeats = key.repeats,
             .key = &key,
             .request = request};
 }

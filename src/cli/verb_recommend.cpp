@@ -133,7 +133,7 @@ std::string recommendation_text(const Recommendation& answer,
         text += hanging(screen, "  ", 2, note);
     if (answer.hint)
         text += hanging(screen, "  ", 2, scrubbed(*answer.hint, 400));
-    return text + warnings_text(answer.warnings, screen);
+    return text + assumed_text(answer.assumed, screen) + warnings_text(answer.warnings, screen);
 }
 
 /// Every variant with a sentence, then the fixes that help at `place`. Pure.

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "base/value.h"
 #include "engine/knowledge_base.h"
+#include "policy/assumptions.h"
 #include "policy/candidates.h"
 #include "policy/evaluate.h"
 #include "policy/profile.h"
@@ -359,6 +360,10 @@ Result<Decision> DecisionService::select(const std::string& application,
     if (!profile)
         return documents_.applications.no_selection(application);
     auto wanted = TRY(select_request_from(request));
+    if (!wanted.assume.empty() && caller.seen.assumed.empty()) {
+        const auto report = TRY(assuming(caller.seen, wanted.assume));
+        return select(application, request, {caller.uid, caller.machine, report, caller.now});
+    }
     // The override narrows the request and adds its preferences after the caller's.
     const auto rule = feedback_.rule_for(application);
     if (rule)
@@ -372,6 +377,7 @@ Result<Decision> DecisionService::select(const std::string& application,
         feedback_.experience_of(caller.uid, application, caller.machine, caller.now), manifest,
         &variants));
     decision.application = application;  // the selection may be another application's
+    decision.assumed = assumed_values(wanted.assume);
     for (auto& stale : stale_of(manifest, profile, caller))
         decision.warnings.push_back(std::move(stale));
     return decision;
@@ -401,6 +407,11 @@ Result<Recommendation> DecisionService::recommend(const std::string& application
     // Override and failures are looked up by `application`, or else by the manifest's name.
     const auto& name = application.empty() ? variants.name : application;
     auto wanted = TRY(recommend_request_from(request));
+    if (!wanted.assume.empty() && caller.seen.assumed.empty()) {
+        const auto report = TRY(assuming(caller.seen, wanted.assume));
+        return recommend(application, manifest, request,
+                         {caller.uid, caller.machine, report, caller.now});
+    }
     if (const auto rule = feedback_.rule_for(name); rule && !rule->variants.is_null())
         wanted = under_rule(std::move(wanted), TRY(recommend_request_from(rule->variants)));
     // An override of the backend limits the variants as well.
@@ -417,6 +428,7 @@ Result<Recommendation> DecisionService::recommend(const std::string& application
         variants, wanted, caller.seen, documents_.rules, failed_variants(experience, profile),
         is_applications_own ? selection_view(*profile, choice, caller.seen, experience)
                             : SelectionView{});
+    recommendation.assumed = assumed_values(wanted.assume);
     for (auto& stale : stale_of(&variants, is_applications_own ? profile : nullptr, caller))
         recommendation.warnings.push_back(std::move(stale));
     return recommendation;

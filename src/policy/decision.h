@@ -57,6 +57,7 @@ struct Decision {
     std::vector<Candidate> candidates = {};
     /// Reasons why the choice may not be used, and outdated data.
     std::vector<Reason> warnings = {};
+    std::map<std::string, std::string> assumed = {};  ///< facts that the request assumes
     std::uint64_t generation = 0;
     bool operator==(const Decision&) const = default;
 };
@@ -70,6 +71,7 @@ RECORD_MEMBERS(Decision,
                messages,
                candidates,
                warnings,
+               assumed,
                ("decision", summary),
                generation)
 RECORD_DECLARE_CONVERSIONS(Decision)
@@ -199,6 +201,7 @@ struct Recommendation {
     std::optional<std::string> project_default = {};
     std::optional<std::string> hint = {};  ///< from the manifest, if no variant fits
     std::vector<Reason> warnings = {};     ///< about the variant and about the whole answer
+    std::map<std::string, std::string> assumed = {};  ///< facts that the request assumes
     /// First the usable ones in order, then the others.
     std::vector<VariantCandidate> candidates = {};
     std::string manifest_sha256 = {};
@@ -220,6 +223,7 @@ RECORD_MEMBERS(Recommendation,
                ("default", project_default),
                hint,
                warnings,
+               assumed,
                candidates,
                manifest_sha256,
                rules,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "policy/assumptions.h"
 
 namespace gpuprobe::inline policy {
 namespace {
@@ -58,8 +59,12 @@ const Rules& Facts::rules() const {
 const AnyFact& Facts::at(FactId id) const {
     // Reading a fact can search the report, so keep the result.
     auto& fact = known_[static_cast<std::size_t>(id)];
-    if (!fact)
+    if (!fact) {
         fact = row_of(id).read(*this);
+        if (!report().assumed.empty() && !is_probed(*fact))
+            if (auto assumed = assumed_fact(report(), row_of(id)))
+                fact = std::move(*assumed);
+    }
     return *fact;
 }
 

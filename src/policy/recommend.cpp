@@ -99,6 +99,7 @@ constexpr ReadableKey<RecommendRequest> kRecommendKeys[] = {
       .meaning = "of a GPU only what was verified: probe --stage=verify",
       .option = "--require-verified"},
      [](const Value& v, RecommendRequest& r) { return read_value(v, r.require_verified); }},
+    {kAssumeKey, [](const Value& v, RecommendRequest& r) { return read_assumptions(v, r.assume); }},
     {{.key = "environment",
       .type = RequestType::Pairs,
       .meaning = "the caller's own variables, of which some let the program use more GPUs"},

@@ -29,7 +29,8 @@ struct RecommendRequest {
     std::vector<std::string> denied_gpus = {};          ///< ids
     /// Memory on every GPU that a variant uses; whole MiB in requests.
     std::optional<Bytes> need = {};
-    bool require_verified = false;  ///< only GPUs with a checked, correct result
+    bool require_verified = false;         ///< only GPUs with a checked, correct result
+    std::vector<std::string> assume = {};  ///< facts that hold if they are unknown: "glibc=2.39"
     std::map<std::string, std::string> environment = {};  ///< the caller's variables
     bool include_rejected = true;                         ///< in the candidates
     bool explain = false;                                 ///< return the candidates on the bus

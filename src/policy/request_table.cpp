@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "policy/assumptions.h"
 #include "policy/select.h"
 #include "policy/term.h"
 
@@ -41,6 +42,18 @@ ReadProblem add_predicate(std::string_view text, std::vector<std::string>& out) 
     if (auto why = predicate_problem(out.back()))
         return std::move(*why);
     return {};
+}
+
+/// Adds an assumption. A later one about the same fact would contradict it.
+ReadProblem add_assumption(std::string_view text, std::vector<std::string>& out) {
+    auto problem = add_as_it_is(text, out);
+    if (!problem.empty())
+        return problem;
+    if (auto why = assumption_problem(out.back()))
+        return std::move(*why);
+    return assumed_values(out).size() == out.size()
+               ? ReadProblem{}
+               : ReadProblem{scrubbed(out.back(), 64) + ": the same fact twice"};
 }
 
 /// Adds a word about a build if `problem` finds no error in it.
@@ -260,6 +273,7 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
       .placeholder = "LIST",
       .offers = "fp16 bfloat16 int8 verified"},
      [](const Value& v, SelectRequest& r) { return read_list(v, r.require, add_predicate); }},
+    {kAssumeKey, [](const Value& v, SelectRequest& r) { return read_assumptions(v, r.assume); }},
     {{.key = "require-verified",
       .type = RequestType::Flag,
       .meaning = "only what was verified: probe --stage=verify",
@@ -306,6 +320,10 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
 };
 
 }  // namespace
+
+ReadProblem read_assumptions(const Value& value, std::vector<std::string>& out) {
+    return read_list(value, out, add_assumption);
+}
 
 ReadProblem read_variables(const Value& value, std::map<std::string, std::string>& out) {
     if (auto problem = read_value(value, out); !problem.empty())

@@ -57,6 +57,7 @@ struct RequestKey {
     bool takes_others = true;            ///< accepts words that aren't in `offers`
     bool keeps_empty = false;            ///< an empty list differs from an absent one
     bool option_sets = true;             ///< the value that a flag's option sets
+    bool repeats = false;                ///< the option of a list may be given several times
     std::string_view rule_option = {};   ///< option of `override set`; empty: not allowed in a rule
     std::string_view rule_meaning = {};  ///< replaces `meaning` for rules, unless empty
 };
@@ -66,6 +67,15 @@ std::span<const RequestKey> select_keys();
 /// The keys of recommend (docs/variants.md, "The request").
 std::span<const RequestKey> recommend_keys();
 // The keys of plan are in plan/plan_request.h.
+
+/// The key `assume` without its reader, and the reader.
+inline constexpr RequestKey kAssumeKey = {
+    .key = "assume",
+    .meaning = "facts to assume if they are not known: glibc=2.39,driver=550",
+    .option = "--assume",
+    .placeholder = "KEY=VALUE",
+    .repeats = true};
+ReadProblem read_assumptions(const Value& value, std::vector<std::string>& out);
 
 /// Reads the caller's environment variables.
 ReadProblem read_variables(const Value& value, std::map<std::string, std::string>& out);

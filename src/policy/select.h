@@ -49,7 +49,8 @@ struct SelectRequest {
     std::optional<std::vector<std::string>> gpus = {};  ///< ids; absent: any
     /// The caller's environment variables. Only those that select or hide GPUs matter.
     std::map<std::string, std::string> environment = {};
-    bool any_vendor = false;  ///< the profile's vendor rules only determine the order
+    std::vector<std::string> assume = {};  ///< facts that hold if they are unknown: "glibc=2.39"
+    bool any_vendor = false;               ///< the profile's vendor rules only determine the order
     std::optional<std::string> platform = {};  ///< another machine's platform: "darwin-arm64"
     std::optional<std::vector<std::string>> fake = {};  ///< backends of GPUs to simulate
     std::optional<Rank> rank = {};                      ///< absent: the profile's value

@@ -406,6 +406,8 @@ struct Report {
     std::optional<std::vector<std::string>> confinement = {};
     std::vector<QuarantinedProbe> quarantine = {};  ///< drivers that are not probed for now
     std::vector<Reason> notes = {};
+    /// Facts that one request assumes (policy/assumptions.h). Not a part of the document.
+    std::map<std::string, std::string> assumed = {};
     bool operator==(const Report&) const = default;
 };
 RECORD_MEMBERS(Report,
