@@ -290,7 +290,9 @@ std::string decision_text(const Decision& decision, const Report* report, const 
         text += "  " +
                 phrase("for the published build {variant}[ of version {version}]",
                        {{"variant", scrubbed(decision.assumes->variant)},
-                        {"version", scrubbed(decision.assumes->version.value_or(""))}}) +
+                        {"version", decision.assumes->version
+                                        ? std::optional{scrubbed(*decision.assumes->version)}
+                                        : std::nullopt}}) +
                 "\n";
     text += assumed_text(decision.assumed, screen) + warnings_text(decision.warnings, screen);
     if (!decision.summary.empty() && screen.has_legend)

@@ -101,6 +101,7 @@ Result<ExitCode> print_choice(Context& context) {
         document["application"] = decision.application;
         document["backend"] = to_value(decision.backend);
         document["environment"] = to_value(decision.environment);
+        document["assumes"] = to_value(decision.assumes);
         document["warnings"] = to_value(context.worded(decision).warnings);
         print_json(context.arguments, document);
         return ExitCode::Answered;

@@ -290,6 +290,14 @@ ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& p
     return all;
 }
 
+namespace {
+
+std::optional<std::string> scrubbed_or_none(const std::optional<std::string>& text) {
+    return text ? std::optional{scrubbed(*text)} : std::nullopt;
+}
+
+}  // namespace
+
 ExplainedList explained(const Candidate& candidate, ReasonPlace place) {
     // Fixes are looked up for the GPU and API of the candidate.
     place.gpu = candidate.gpu.value_or("");
@@ -300,7 +308,7 @@ ExplainedList explained(const Candidate& candidate, ReasonPlace place) {
     if (why.text.empty())
         why.text = is_usable(candidate.verdict)
                        ? phrase("can be used[ by the published build {variant}]",
-                                      {{"variant", scrubbed(candidate.variant.value_or(""))}})
+                                      {{"variant", scrubbed_or_none(candidate.variant)}})
                              : std::string{name_of(candidate.verdict)};
     return why;
 }
@@ -309,7 +317,7 @@ ExplainedList explained(const VariantCandidate& candidate, const ReasonPlace& pl
     if (candidate.verdict == Verdict::Accepted)
         return {.text = where_it_runs(candidate) +
                         phrase("[ (installs version {version})]",
-                               {{"version", scrubbed(candidate.version.value_or(""))}})};
+                               {{"version", scrubbed_or_none(candidate.version)}})};
     auto why = explained(worth_showing(candidate.reasons), place);
     // The manifest's note comes after the fixes of the reasons.
     if (note_helps(candidate))

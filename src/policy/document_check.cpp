@@ -456,7 +456,7 @@ MachineOutcome outcome_on(const Application& application,
         return outcome;
     const auto answer =
         recommend(*manifest, {}, report, Rules::current(), {},
-                  profile ? selection_view(*profile, {}, report, {}, manifest) : SelectionView{});
+                  profile ? selection_view(*profile, {}, report) : SelectionView{});
     outcome.status = answer.status;
     outcome.variant = answer.variant;
     outcome.verdict = answer.verdict;

@@ -256,13 +256,13 @@ TEST_F(MachineKnowledge, OfAnApplicationReachesWhoeverAsks) {
         R"({"schema":"gpuprobe.application/1","name":"mine","description":"","selection":)"
         R"({"backends":["vulkan","cpu"],"cpu":"last","integrated":"always","strict":false}})";
     DecisionService service{{.knowledge = folders()}};
-    EXPECT_EQ(std::ranges::count(service.applications(), "mine"), 0);
+    EXPECT_EQ(std::ranges::count(service.applications(), "mine", &ApplicationSummary::name), 0);
     ASSERT_TRUE(update(signed_by(1, bundle_message({{"applications/mine", mine}}))));
     service.reload();
-    EXPECT_EQ(std::ranges::count(service.applications(), "mine"), 1);
+    EXPECT_EQ(std::ranges::count(service.applications(), "mine", &ApplicationSummary::name), 1);
     ASSERT_TRUE(roll_back(folders()));
     service.reload();
-    EXPECT_EQ(std::ranges::count(service.applications(), "mine"), 0);
+    EXPECT_EQ(std::ranges::count(service.applications(), "mine", &ApplicationSummary::name), 0);
 }
 
 TEST_F(MachineKnowledge, ThatHasExpiredIsAWarningOfEveryAnswer) {
