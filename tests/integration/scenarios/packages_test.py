@@ -229,7 +229,7 @@ class LlamaCppArchives(ScenarioCase):
 
     def test_its_cuda_archive_names_that_of_the_libraries(self):
         artifact = self.recommend(Machine(libc_version="2.39").nvidia(), "llama.cpp").artifact
-        self.assertTrue(artifact["x-cudart"]["url"].endswith("/cudart-llama-b11146-bin-ubuntu-cuda-13.4-x64.tar.gz"))
+        self.assertTrue(artifact["x-cudart"]["url"].endswith("/cudart-llama-b11429-bin-ubuntu-cuda-13.4-x64.tar.gz"))
 
     def test_kepler_takes_vulkan(self):
         machine = Machine(libc_version="2.39").nvidia(capability="3.7", driver="470.256.02")

@@ -106,14 +106,10 @@ class Shimmy(ScenarioCase):
             self.assertEqual(self.select_anywhere("shimmy-v1", f"--platform={platform}").backend, backend)
 
     def test_S12_each_asset_is_chosen_by_what_the_catalogue_says_it_contains(self):
-        for platform, arch, asset, chosen in (
-            ("linux-x86_64-glibc", "x86_64", "shimmy-linux-x86_64", "webgpu"),
-            ("linux-aarch64-glibc", "aarch64", "shimmy-linux-aarch64", "cpu"),
-        ):
-            for variant in self.manifest("shimmy", platform).values():
-                self.assertEqual(variant["artifact"]["ref"], asset)
-                built = ",".join(variant["artifact"]["x-contains"])
-                self.assertEqual(self.select(Machine(arch=arch).amd(), "shimmy-v2", f"--built={built}").backend, chosen)
+        for variant in self.manifest("shimmy", "linux-x86_64-glibc").values():
+            self.assertEqual(variant["artifact"]["ref"], "shimmy-linux-x86_64")
+            built = ",".join(variant["artifact"]["x-contains"])
+            self.assertEqual(self.select(Machine().amd(), "shimmy-v2", f"--built={built}").backend, "webgpu")
 
     def test_S13_the_vendor_is_known_for_metrics_intel_included(self):
         for machine, detected, vendor in (

@@ -37,6 +37,7 @@ const std::map<std::string, std::string> kManifests = {{"torch-2.13", "torch"},
 /// by features; torch and llama.cpp are newer than their samples.
 const std::map<std::string, std::string> kNames = {{"llama.app/cpu/haswell", "cpu/ylkkk"},
                                                    {"llama.cpp/G13", "ubuntu-cuda-13.4-x64"},
+                                                   {"torch/G03", "cu118"},
                                                    {"torch/cu130", "cu132"},
                                                    {"torch/rocm7.2", "rocm7.14"}};
 
@@ -177,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
             [] {
                 return with(on_glibc("G01", "2.39"), [](Report& r) { r.host.arch = "aarch64"; });
             },
-            "cpu"},
+            ""},
         Row{"LlamaCppOnArm", "llama.cpp",
             [] {
                 return with(on_glibc("G01", "2.39"), [](Report& r) { r.host.arch = "aarch64"; });
