@@ -54,6 +54,8 @@ class RefreshCase(unittest.TestCase):
         self.lists, self.applications = (pathlib.Path(folder.name) / each for each in ("lists", "applications"))
         self.lists.mkdir()
         self.applications.mkdir()
+        self.rules = pathlib.Path(folder.name) / "rules.json"
+        self.rules.write_text(json.dumps({"libraries": {}, "rules": [], "by_hand": []}), encoding="utf-8")
 
     def has(self, document):
         (self.applications / f"{document['name']}.json").write_text(json.dumps(document), encoding="utf-8")
@@ -64,7 +66,7 @@ class RefreshCase(unittest.TestCase):
         place.write_text(text if isinstance(text, str) else json.dumps(text), encoding="utf-8")
 
     def run_tool(self, *more):
-        return subprocess.run([TOOL, self.lists, f"--applications={self.applications}", "--day=2026-11-22", *more], text=True,
+        return subprocess.run([TOOL, self.lists, f"--applications={self.applications}", f"--rules={self.rules}", "--day=2026-11-22", *more], text=True,
                               capture_output=True, env={**os.environ, "GPUPROBECTL": CTL}, timeout=60, check=False)
 
     def written(self, name):
@@ -340,6 +342,52 @@ class Refusals(RefreshCase):
     def test_other_files_are_named(self):
         self.listed("pytorch/readme.txt", "text")
         self.assertIn("not an index: ", self.run_tool().stderr)
+
+
+class ByRules(RefreshCase):
+    FACT = {"of": "the kernels", "repo": "o/n", "commit": "0123456", "path": "build.sh"}
+
+    def setUp(self):
+        super().setUp()
+        document = application("app", {"gpu": {"family": "rocm", "requires": {"device": {"backend": "hip", "gfx": ["gfx900", "gfx908"]}},
+                                              "artifact": {"type": "index", "urls": ["https://example.org"]}}})
+        document["source"]["facts"] = [self.FACT]
+        self.has(document)
+        rule = {"applications": ["app"], "fact": "the kernels", "read": {"shell": {"variable": "T", "known": {}}}, "as": "gfx", "within": ["lib"],
+                "is": ["manifest/platforms/*/variants/gpu/requires/device/gfx"]}
+        self.rules.write_text(json.dumps({"libraries": {"lib": {"gfx": ["gfx908", "gfx90a"]}}, "rules": [rule], "by_hand": []}), encoding="utf-8")
+
+    def upstream(self, text):
+        path = self.lists / "files/o+n/build.sh"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def test_takes_the_kernels_that_the_build_and_its_library_have(self):
+        self.upstream('T="gfx900;gfx908;gfx90a:xnack+"\n')
+        document, remarks, difference = self.written("app")
+        self.assertEqual(self.variants(document)["gpu"]["requires"]["device"]["gfx"], ["gfx908", "gfx90a"])
+        self.assertEqual(remarks, ["refresh: app: the kernels: changed: ['gfx900', 'gfx908'] → ['gfx908', 'gfx90a']"])
+        self.assertEqual(document["manifest"]["issued"], "2026-11-22T00:00:00Z")
+        self.assertIn("gfx90a", difference)
+
+    def test_what_a_rule_cannot_read_is_an_error(self):
+        self.upstream("T=$(cat list)\n")
+        done = self.run_tool()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the kernels: unreadable: a line that cannot be read: T=$(cat list)", done.stderr)
+
+    def test_check_prints_a_table_and_changes_nothing(self):
+        before = (self.applications / "app.json").read_text(encoding="utf-8")
+        self.upstream("T=gfx908")
+        done = self.run_tool("--check", "--write")
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertEqual(done.stdout.splitlines(), ["Facts on 2026-11-22: 1 changed",
+                                                    "changed    app                  the kernels: ['gfx900', 'gfx908'] → ['gfx908']"])
+        self.assertEqual((self.applications / "app.json").read_text(encoding="utf-8"), before)
+
+    def test_a_folder_without_the_file_changes_nothing(self):
+        self.assertEqual(self.run_tool("--check").stdout.splitlines()[0], "Facts on 2026-11-22: 1 no file")
+        self.assertEqual(self.run_tool().stdout, "")
 
 
 class Dates(unittest.TestCase):

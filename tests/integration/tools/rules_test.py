@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of facts: readers of other projects' files, the table, and whether a change of a file is noticed."""
+import hashlib
+import json
+import os
+import pathlib
+import random
+import re
+import sys
+import tempfile
+import unittest
+
+import upstream_files
+
+SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
+sys.path.insert(0, str(SOURCE / "tools/knowledge"))
+from manifest_import.documents import Refusal  # noqa: E402
+from upstream import cmake, expressions, rules, shell, texts, workflow  # noqa: E402
+
+TABLE = json.loads((SOURCE / "tools/knowledge/rules.json").read_text(encoding="utf-8"))
+DOCUMENTS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (SOURCE / "data/knowledge/applications").glob("*.json")}
+OUR_OWN = {"default", "measured"}
+SEED = 43
+CHANGES = 200
+ENOUGH = 195
+
+
+class WorkflowExpressions(unittest.TestCase):
+    def test_values(self):
+        known = {"matrix.os": "Ubuntu-24.04", "inputs.n": "130", "matrix.on": True}
+        for text, value in (("matrix.os == 'ubuntu-24.04'", True), ("contains(matrix.os, '24.04') && 'a' || 'b'", "a"), ("!matrix.on", False),
+                            ("fromJSON(inputs.n) >= 130 && fromJSON(inputs.n) < 140", True), ("startsWith(matrix.os, 'win') || matrix.on", True),
+                            ("(matrix.on && 'x') != 'y'", True), ("'it''s'", "it's"), ("null", None)):
+            self.assertEqual(expressions.evaluate(text, known), value, text)
+
+    def test_what_it_cannot_read_is_refused(self):
+        for text in ("matrix.gone == 'a'", "hashFiles('a')", "'a' < 1", "(1", "1 2", "", "fromJSON('x')", "contains('a')", "§"):
+            with self.subTest(text), self.assertRaises(Refusal):
+                expressions.evaluate(text, {})
+
+    def test_fills_a_text(self):
+        self.assertEqual(expressions.filled("a-${{ matrix.n }}-${{ 2 > 1 && 'c' }}", {"matrix.n": "b"}), "a-b-c")
+
+
+class Workflows(unittest.TestCase):
+    MATRIX = b"""
+jobs:
+  a:
+    strategy:
+      matrix:
+        os: [x, y]
+        v: ["1", "2"]
+        exclude: [{os: y, v: "1"}]
+        include: [{os: x, extra: e}, {os: z, v: "3"}]
+  b: {strategy: {matrix: "${{ fromJSON(x) }}"}}
+"""
+
+    def test_matrix_with_include_and_exclude(self):
+        self.assertEqual(workflow.matrix_entries(self.MATRIX, "a"),
+                         [{"os": "x", "v": "1", "extra": "e"}, {"os": "x", "v": "2", "extra": "e"}, {"os": "y", "v": "2"}, {"os": "z", "v": "3"}])
+        self.assertEqual(workflow.values_in_matrix(self.MATRIX, "a", "v", "matrix.os == 'x'"), ["1", "2"])
+
+    def test_refuses_a_matrix_that_is_computed_and_a_job_that_is_gone(self):
+        for job, key in (("b", "v"), ("c", "v"), ("a", "gone")):
+            with self.subTest(job), self.assertRaises(Refusal):
+                workflow.values_in_matrix(self.MATRIX, job, key, None)
+
+    def environment(self, condition, line):
+        text = f"env: {{A: \"1\"}}\njobs:\n  j:\n    steps:\n    - if: {condition}\n      run: |\n        {line}\n"
+        return workflow.environment_value(text.encode(), "j", "A", {"inputs.k": "c"})
+
+    def test_a_step_changes_the_environment_if_its_condition_holds(self):
+        line = 'echo "A=$A 2" >> $GITHUB_ENV'
+        self.assertEqual(self.environment("inputs.k == 'c'", line), "1 2")
+        self.assertEqual(self.environment("inputs.k != 'c'", line), "1")
+        for condition, bad in (("matrix.x == 'c'", line), ("true", 'echo "A=$B" >> $GITHUB_ENV'), ("true", "A=3 make")):
+            with self.subTest(bad), self.assertRaises(Refusal):
+                self.environment(condition, bad)
+
+
+class CMake(unittest.TestCase):
+    def test_conditions(self):
+        for condition, holds in (('V VERSION_LESS "13"', True), ("V VERSION_GREATER_EQUAL 12.8.0", True), ("NOT DEFINED GONE", True), ("ON AND OFF", False),
+                                 ('(OFF OR T) AND NAME STREQUAL "x"', True), ('NAME MATCHES "^y"', False), ("${V} VERSION_EQUAL 12.8", True)):
+            text = f"if({condition})\n set(WANTED a b)\nelse()\n set(WANTED c)\nendif()"
+            known = {"V": "12.8", "GONE": None, "T": "TRUE", "NAME": "x"}
+            self.assertEqual(cmake.variable_in(text, "WANTED", known), "a;b" if holds else "c", condition)
+
+    def test_elseif_stops_at_the_first(self):
+        text = 'if(V VERSION_LESS 1)\nset(W 1)\nelseif(V VERSION_LESS 3)\nset(W 2)\nelseif(V VERSION_LESS 4)\nset(W 3)\nendif()'
+        self.assertEqual(cmake.variable_in(text, "W", {"V": "2"}), "2")
+
+    def test_other_branches_are_not_read(self):
+        self.assertEqual(cmake.variable_in("if(UNKNOWN_THING)\n foo(x)\nendif()\nset(W a)", "W", {}), "a")
+
+    def test_what_it_cannot_read_is_refused(self):
+        for text in ("if(UNKNOWN)\nset(W a)\nendif()", "set(W ${GONE})", "set(W a)\nlist(REMOVE_ITEM W a)", "", "set(W", "if(V IN_LIST X)\nset(W a)\nendif()",
+                     "if(V)\nset(W a)"):
+            with self.subTest(text), self.assertRaises(Refusal):
+                cmake.variable_in(text, "W", {"V": "1"})
+
+
+class Shell(unittest.TestCase):
+    def test_conditions(self):
+        for condition, holds in (('[[ "$A" == x* ]]', True), ('[ -n "$B" ]', False), ("[[ $A != xy ]]", False), ('[[ -z "$B" && "$A" == "xy" ]]', True)):
+            text = f"if {condition}; then\n W=1\nelse\n W=2\nfi\n"
+            self.assertEqual(shell.variable_in(text, "W", {"A": "xy", "B": ""}), "1" if holds else "2", condition)
+
+    def test_parameters_and_continued_lines(self):
+        self.assertEqual(shell.variable_in('W="${A:-b}"\nW+=" c \\\n   d"', "W", {"A": ""}), "b c    d")
+
+    def test_what_it_cannot_read_is_refused(self):
+        for text in ("W=$(date)", "W=$GONE", "if [[ $A =~ x ]]; then\nW=1\nfi", "for a in b; do\nW=$a\ndone", "case $A in\nb)\nW=1\n;;\nesac", "read W", "",
+                     "if true; then\nW=1"):
+            with self.subTest(text), self.assertRaises(Refusal):
+                shell.variable_in(text, "W", {"A": "x"})
+
+
+class OtherTexts(unittest.TestCase):
+    def test_values(self):
+        self.assertEqual(texts.python_value("A: dict = {'x': {'y': (1, 2)}}", "A", ["x", "y"]), (1, 2))
+        self.assertEqual(texts.docker_argument("ARG V=1.2\nARG B=img:${V}\n", "B"), "img:1.2")
+        self.assertEqual(texts.matched("a=1\na=1\n", r"^a=(.)"), "1")
+        self.assertEqual(texts.json_value(b'{"a": {"b": "c"}}', ["a", "b"]), "c")
+
+    def test_what_it_cannot_read_is_refused(self):
+        for read in (lambda: texts.python_value("A = f()", "A"), lambda: texts.python_value("A = 1\nA = 2", "A"), lambda: texts.python_value("A = {}", "A", ["x"]),
+                     lambda: texts.python_value("(", "A"), lambda: texts.matched("a=1\na=2\n", r"^a=(.)"), lambda: texts.docker_argument("ARG V", "V"),
+                     lambda: texts.json_value(b"{}", ["a"]), lambda: texts.bazel_option("", "c", "V")):
+            with self.assertRaises(Refusal):
+                read()
+
+    def test_capabilities_in_each_notation(self):
+        for value, sass, ptx in (("sm_80,compute_120", ["8.0"], ["12.0"]), ("7.5;8.0+PTX", ["7.5", "8.0"], ["8.0"]), ("86-real;90-virtual;120a-real", ["8.6", "12.0"], ["9.0"]),
+                                 ("75;80", ["7.5", "8.0"], ["7.5", "8.0"])):
+            self.assertEqual((rules.capabilities(value, "sass"), rules.capabilities(value, "ptx")), (sass, ptx))
+        for wrong in ("native", "sm_", "8.0.1", "gfx900"):
+            with self.assertRaises(Refusal):
+                rules.capabilities(wrong, "sass")
+
+
+class FactTable(unittest.TestCase):
+    def test_each_fact_has_a_rule_or_was_checked_by_a_person(self):
+        for name, document in DOCUMENTS.items():
+            if name not in OUR_OWN:
+                self.assertEqual(rules.facts_without_rule(TABLE, document), [], name)
+
+    def test_each_entry_is_about_one_fact(self):
+        for entry in TABLE["rules"] + TABLE["by_hand"]:
+            for name in entry["applications"]:
+                rules.fact_of(DOCUMENTS[name], entry["fact"])
+
+    def test_each_rule_can_be_read(self):
+        for rule in TABLE["rules"]:
+            self.assertEqual(len(rule["read"]), 1)
+            self.assertIn(next(iter(rule["read"])), rules.READERS)
+            self.assertIn(rule["as"], rules.CONVERSIONS)
+            self.assertEqual(sum(key in rule for key in ("is", "expect")), 1, rule)
+            self.assertLessEqual(set(rule.get("within", [])), set(TABLE["libraries"]))
+
+    def test_each_entry_by_hand_has_a_date_and_a_reason(self):
+        for entry in TABLE["by_hand"]:
+            self.assertRegex(entry["date"], r"^20[0-9]{2}-[0-9]{2}-[0-9]{2}$")
+            self.assertTrue(entry["reason"])
+            self.assertEqual("sha256" in entry, "lines" in entry)
+
+    def test_cited_lines_are_found_wherever_they_moved(self):
+        digest = hashlib.sha256(b"b\nc\n").hexdigest()
+        self.assertTrue(rules.has_block(b"new\na\nb\nc\nd\n", 2, digest))
+        self.assertFalse(rules.has_block(b"a\nb\nd\n", 2, digest))
+
+
+def plain(text):
+    return re.sub("[«»]", "", text)
+
+
+class UpstreamCase(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="gpuprobe-rules-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def entries(self, application, start):
+        wanted = rules.fact_of(DOCUMENTS[application], start)
+        return [rule for rule in TABLE["rules"] if application in rule["applications"] and rules.fact_of(DOCUMENTS[application], rule["fact"]) is wanted]
+
+    def place(self, application, start):
+        fact = rules.fact_of(DOCUMENTS[application], start)
+        is_pinned = any(rule.get("pinned") for rule in self.entries(application, start))
+        name = fact["repo"].replace("/", "+") + (f"@{fact['commit']}" if is_pinned else "")
+        return self.folder / "files" / name / fact["path"]
+
+    def states(self, application, start, text):
+        path = self.place(application, start)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return [rules.apply_rule(rule, DOCUMENTS[application], self.folder, TABLE["libraries"], False) for rule in self.entries(application, start)]
+
+
+class Mutation(UpstreamCase):
+    def test_the_small_files_say_what_the_documents_say(self):
+        for application, start, text in upstream_files.FILES:
+            with self.subTest(application, fact=start):
+                results = self.states(application, start, plain(text))
+                self.assertTrue(results)
+                self.assertEqual([(each.state, each.detail) for each in results], [("same", "")] * len(results))
+
+    def changed(self, generator, text):
+        """The text with one of its marked words changed, and what was done."""
+        words = list(re.finditer("«(.*?)»", text))
+        word = generator.choice(words)
+        if generator.random() < 0.25:
+            new = ""
+        else:
+            digits = [place for place, letter in enumerate(word[1]) if letter.isdigit()]
+            place = generator.choice(digits) if digits else len(word[1]) - 1
+            new = word[1][:place] + ("x" if not digits else str((int(word[1][place]) + generator.randint(1, 8)) % 10)) + word[1][place + 1:]
+        return plain(text[:word.start()]) + new + plain(text[word.end():]), f"{word[1]} → {new or 'nothing'}"
+
+    def test_a_change_is_noticed(self):
+        generator, unnoticed = random.Random(SEED), []
+        for _ in range(CHANGES):
+            application, start, text = generator.choice(upstream_files.FILES)
+            changed, what = self.changed(generator, text)
+            if all(each.state == "same" for each in self.states(application, start, changed)):
+                unnoticed.append(f"{application}: {start}: {what}")
+        print(f"{CHANGES - len(unnoticed)} of {CHANGES} changes noticed; not: {unnoticed}")
+        self.assertGreaterEqual(CHANGES - len(unnoticed), ENOUGH, unnoticed)
+
+    def test_a_file_that_moved_is_noticed(self):
+        self.states("jax", "version 0.11", "")
+        path = self.place("jax", "kernels of the CUDA plugins")
+        self.assertFalse(path.exists())
+        result = rules.apply_rule(self.entries("jax", "kernels of the CUDA plugins")[0], DOCUMENTS["jax"], self.folder, TABLE["libraries"], False)
+        self.assertEqual((result.state, result.detail), ("unreadable", ".bazelrc is no longer there"))
+
+    def test_writes_what_the_file_has(self):
+        document = json.loads(json.dumps(DOCUMENTS["jax"]))
+        path = self.place("jax", "version 0.11")
+        path.parent.mkdir(parents=True)
+        path.write_text('_version = "0.12.0"\n', encoding="utf-8")
+        result = rules.apply_rule(self.entries("jax", "version 0.11")[0], document, self.folder, TABLE["libraries"], True)
+        self.assertEqual((result.state, result.detail, document["manifest"]["version"]), ("changed", "0.11.1 → 0.12.0", "0.12.0"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of rules (tools/knowledge/rules.json): which reader finds a fact in the file that a document cites, and where the document has its value.
+
+FOLDER/files/OWNER+NAME/PATH is the file as it is now, FOLDER/files/OWNER+NAME@COMMIT/PATH as it was at the commit that is cited.
+A fact about the past ("pinned") is only compared with the latter.
+"""
+
+import dataclasses
+import hashlib
+import re
+
+from manifest_import.documents import MAX_LIST, Refusal, decoded, read_file, scrubbed
+from manifest_import.indexes import ollama_presets
+
+from . import cmake, shell, texts, workflow
+
+READERS = {
+    "bazel": lambda data, text, a: texts.bazel_option(text, a["config"], a["variable"]),
+    "cmake": lambda data, text, a: cmake.variable_in(text, a["variable"], a["known"], a.get("before")),
+    "shell": lambda data, text, a: shell.variable_in(text, a["variable"], a["known"]),
+    "docker": lambda data, text, a: texts.docker_argument(text, a["variable"]),
+    "make": lambda data, text, a: texts.make_variable(text, a["condition"], a["variable"]),
+    "python": lambda data, text, a: texts.python_value(text, a["name"], a.get("path", [])),
+    "json": lambda data, text, a: texts.json_value(data, a["path"]),
+    "match": lambda data, text, a: texts.matched(text, a["pattern"]),
+    "each": lambda data, text, a: re.findall(a["pattern"], text, re.MULTILINE) or refuse("nothing found"),
+    "matrix": lambda data, text, a: workflow.values_in_matrix(data, a["job"], a["key"], a.get("where")),
+    "environment": lambda data, text, a: workflow.environment_value(data, a["job"], a["variable"], a["known"]),
+    "preset": lambda data, text, a: vars(ollama_presets(data).get(a["folder"]) or refuse(f"no folder {a['folder']}"))[a["part"]],
+}
+CAPABILITY = re.compile(r"(?:(?P<kind>sm|compute)_)?(?P<major>[0-9]{1,2})(?P<dot>\.)?(?P<minor>[0-9])(?P<letter>[af])?"
+                        r"(?P<suffix>-real|-virtual|\+PTX)?")
+
+
+def refuse(why):
+    raise Refusal(scrubbed(why))
+
+
+def words_of(value):
+    """A list of texts, from a list or from a text with separators."""
+    items = sorted(value) if isinstance(value, (set, frozenset)) else value if isinstance(value, (list, tuple)) else [value]
+    return list(dict.fromkeys(word for item in items for word in re.split(r"[;,\s]+", str(item).strip()) if word))
+
+
+def capabilities(value, part):
+    """Compute capabilities with machine code ("sass") or PTX ("ptx") in the notations of nvcc, CMake, PyTorch and Bazel."""
+    found = []
+    for word in words_of(value):
+        match = CAPABILITY.fullmatch(word) or refuse(f"not a compute capability: {word}")
+        suffix, kind = match["suffix"], match["kind"]
+        has_ptx = suffix in ("-virtual", "+PTX") or kind == "compute" or not (suffix or kind or match["dot"])
+        has_sass = suffix != "-virtual" and kind != "compute"
+        if has_sass if part == "sass" else has_ptx:
+            found.append(f"{match['major']}.{match['minor']}")
+    return list(dict.fromkeys(found))
+
+
+def gfx_targets(value):
+    words = [word.split(":")[0].lower() for word in words_of(value)]
+    if wrong := [word for word in words if not re.fullmatch("gfx[0-9a-f]{3,4}", word)]:
+        refuse(f"not a gfx target: {wrong[0]}")
+    return list(dict.fromkeys(words))
+
+
+CONVERSIONS = {
+    "sass": lambda value: capabilities(value, "sass"),
+    "ptx": lambda value: capabilities(value, "ptx"),
+    "all code": lambda value: list(dict.fromkeys(capabilities(value, "sass") + capabilities(value, "ptx"))),
+    "gfx": gfx_targets,
+    "words": words_of,
+    "text": lambda value: value if isinstance(value, str) else refuse("not a text"),
+    "value": lambda value: value,
+    "major.minor": lambda value: ".".join(str(value).split(".")[:2]),
+}
+
+
+@dataclasses.dataclass
+class Result:
+    application: str
+    fact: str
+    state: str  # same, changed, unreadable, no file, by hand
+    detail: str = ""
+
+
+def extracted(rule, data, libraries):
+    (reader, arguments), = rule["read"].items()
+    value = CONVERSIONS[rule["as"]](READERS[reader](data, decoded(data, "text"), arguments))
+    if isinstance(value, list):
+        for name in rule.get("within", []):
+            value = [word for word in value if word in libraries[name]["gfx"]]
+        value = [word for word in value if word not in rule.get("without", {})]
+    return rule["form"].format(value) if "form" in rule else value
+
+
+def places(node, path):
+    """(container, key) of each value at that path, in which * is every member or item."""
+    key, _, rest = path.partition("/")
+    keys = (range(len(node)) if isinstance(node, list) else list(node)) if key == "*" else [int(key) if isinstance(node, list) else key]
+    for each in keys:
+        if isinstance(node, dict) and each not in node or isinstance(node, list) and each >= len(node):
+            continue
+        if not rest:
+            yield node, each
+        elif isinstance(node[each], (dict, list)):
+            yield from places(node[each], rest)
+
+
+def is_same(one, other):
+    both = [sorted(map(str, value)) if isinstance(value, list) else value for value in (one, other)]
+    return both[0] == both[1]
+
+
+def values_at(document, rule):
+    """The values of the document that the rule is about; one list where a build has several alternatives ("joined")."""
+    found = [(container, key) for path in rule["is"] for container, key in places(document, path)]
+    if not found:
+        refuse(f"the document has no {', '.join(rule['is'])}")
+    if rule.get("joined"):
+        return [(None, list(dict.fromkeys(word for container, key in found for word in container[key])))]
+    return [((container, key), container[key]) for container, key in found]
+
+
+def compare(rule, document, value):
+    """(old value, place) of each that differs. A joined list has no place, because a person has to divide it."""
+    if "expect" in rule:
+        return [] if is_same(rule["expect"], value) else [(rule["expect"], None)]
+    return [(old, place) for place, old in values_at(document, rule) if not is_same(old, value)]
+
+
+def facts_of(document, start):
+    """The facts with this text; if there are none, those that begin with it."""
+    facts = document["source"]["facts"]
+    return [fact for fact in facts if fact["of"] == start] or [fact for fact in facts if fact["of"].startswith(start)]
+
+
+def fact_of(document, start):
+    found = facts_of(document, start)
+    return found[0] if len({tuple(sorted(fact.items())) for fact in found}) == 1 else refuse(f"{document['name']}: {len(found)} facts begin with: {start}")
+
+
+def file_of(folder, fact, is_pinned):
+    name = fact["repo"].replace("/", "+")
+    for owner in ([] if is_pinned else [name]) + [f"{name}@{fact['commit']}"]:
+        path = folder / "files" / owner / fact["path"]
+        if path.is_file():
+            return read_file(path, MAX_LIST)
+        if (folder / "files" / owner).is_dir() and not is_pinned:
+            refuse(f"{fact['path']} is no longer there")
+    return None
+
+
+def has_block(data, count, digest):
+    """Whether that many lines in a row have this SHA-256."""
+    lines = data.splitlines(keepends=True)
+    return any(hashlib.sha256(b"".join(lines[start:start + count])).hexdigest() == digest for start in range(len(lines) - count + 1))
+
+
+def check_by_hand(entry, document, folder):
+    try:
+        fact = fact_of(document, entry["fact"])
+    except Refusal as problem:
+        return Result(document["name"], entry["fact"], "unreadable", str(problem))
+    data = file_of(folder, fact, entry.get("pinned", False)) if "path" in fact and "sha256" in entry else None
+    if data is None:
+        return Result(document["name"], fact["of"], "by hand", f"{entry['date']}: {entry['reason']}")
+    if has_block(data, entry["lines"], entry["sha256"]):
+        return Result(document["name"], fact["of"], "same", "the cited lines are unchanged")
+    return Result(document["name"], fact["of"], "changed", "the cited lines are different; read them again")
+
+
+def apply_rule(rule, document, folder, libraries, write):
+    result = Result(document["name"], rule["fact"], "no file")
+    try:
+        fact = fact_of(document, rule["fact"])
+        result.fact = fact["of"]
+        data = file_of(folder, fact, rule.get("pinned", False))
+        if data is None:
+            return result
+        value = extracted(rule, data, libraries)
+        changes = compare(rule, document, value)
+    except Refusal as problem:
+        return dataclasses.replace(result, state="unreadable", detail=str(problem))
+    if not changes:
+        return dataclasses.replace(result, state="same")
+    for _, place in changes:
+        if write and place:
+            place[0][place[1]] = value
+    return dataclasses.replace(result, state="changed", detail=f"{changes[0][0]} → {value}")
+
+
+def facts_without_rule(table, document):
+    """Those that neither a rule nor an entry of `by_hand` is about: a list without any is complete."""
+    entries = [entry for entry in table["rules"] + table["by_hand"] if document["name"] in entry["applications"]]
+    covered = [fact["of"] for entry in entries for fact in facts_of(document, entry["fact"])]
+    return [fact["of"] for fact in document.get("source", {}).get("facts", []) if fact["of"] not in covered]
+
+
+def check_all(table, documents, folder, write=False):
+    """The results of all rules and of all facts checked by hand. `documents` has each document by its name."""
+    results = [apply_rule(rule, documents[name], folder, table["libraries"], write)
+               for rule in table["rules"] for name in rule["applications"] if name in documents]
+    return results + [check_by_hand(entry, documents[name], folder)
+                      for entry in table["by_hand"] for name in entry["applications"] if name in documents]
