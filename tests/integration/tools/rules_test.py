@@ -86,6 +86,9 @@ class CMake(unittest.TestCase):
             known = {"V": "12.8", "GONE": None, "T": "TRUE", "NAME": "x"}
             self.assertEqual(cmake.variable_in(text, "WANTED", known), "a;b" if holds else "c", condition)
 
+    def test_items_that_are_removed(self):
+        self.assertEqual(cmake.variable_in("set(W a b c)\nlist(REMOVE_ITEM W b d)", "W", {}), "a;c")
+
     def test_elseif_stops_at_the_first(self):
         text = 'if(V VERSION_LESS 1)\nset(W 1)\nelseif(V VERSION_LESS 3)\nset(W 2)\nelseif(V VERSION_LESS 4)\nset(W 3)\nendif()'
         self.assertEqual(cmake.variable_in(text, "W", {"V": "2"}), "2")
@@ -94,7 +97,7 @@ class CMake(unittest.TestCase):
         self.assertEqual(cmake.variable_in("if(UNKNOWN_THING)\n foo(x)\nendif()\nset(W a)", "W", {}), "a")
 
     def test_what_it_cannot_read_is_refused(self):
-        for text in ("if(UNKNOWN)\nset(W a)\nendif()", "set(W ${GONE})", "set(W a)\nlist(REMOVE_ITEM W a)", "", "set(W", "if(V IN_LIST X)\nset(W a)\nendif()",
+        for text in ("if(UNKNOWN)\nset(W a)\nendif()", "set(W ${GONE})", "set(W a)\nlist(FILTER W EXCLUDE REGEX a)", "set(W a)\nlist(REMOVE_ITEM W a)", "", "set(W", "if(V IN_LIST X)\nset(W a)\nendif()",
                      "if(V)\nset(W a)"):
             with self.subTest(text), self.assertRaises(Refusal):
                 cmake.variable_in(text, "W", {"V": "1"})

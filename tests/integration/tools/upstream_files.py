@@ -199,6 +199,27 @@ jobs:
           - torch-version: "2.8.0"
             cuda-version: "13.0.1"
 """
+GGML_VULKAN = """\
+        if (!vk11_features.«storageBuffer16BitAccess») {
+            return;
+        }
+    if (api_version < VK_API_VERSION_«1_2») {
+"""
+GGML_ORDER = "".join(f"        register_backend(ggml_backend_{each}_reg());\n" for each in ("«cuda»", "metal", "«sycl»", "«vk»", "«opencl»", "«cpu»"))
+NODE_LLAMA = """\
+if (NLC_CI_MODE AND GGML_CUDA AND NOT DEFINED CMAKE_CUDA_ARCHITECTURES AND NOT NLC_GGML_NATIVE)
+    find_package(CUDAToolkit)
+    if (CUDAToolkit_VERSION VERSION_LESS "13")
+        list(APPEND CMAKE_CUDA_ARCHITECTURES «50-virtual» «61-virtual» «70-virtual» «75-virtual» «80-virtual» «86-real»)
+        if (CUDAToolkit_VERSION VERSION_GREATER_EQUAL "11.8")
+            list(APPEND CMAKE_CUDA_ARCHITECTURES 89-real 90-virtual)
+        endif()
+        list(REMOVE_ITEM CMAKE_CUDA_ARCHITECTURES «89-real»)
+        list(REMOVE_ITEM CMAKE_CUDA_ARCHITECTURES «90-virtual»)
+    endif()
+endif()
+add_subdirectory("llama.cpp")
+"""
 ROCBLAS_63 = "gfx900 gfx906:xnack- gfx908:xnack- gfx90a:xnack+ gfx90a:xnack- gfx940 gfx941 gfx942 gfx1030 gfx1100 gfx1101 gfx1102 gfx1200 gfx1201"
 FILES = [
     ("jax", "kernels of the CUDA plugins", JAX_BAZEL),
@@ -226,5 +247,10 @@ FILES = [
     ("localai", "AMD's architectures of its image", LOCALAI),
     ("shimmy", "assets (Linux", SHIMMY),
     ("tsuku", "vendors by PCI class", TSUKU),
+    ("llama.cpp", "what the Vulkan backend needs", GGML_VULKAN),
+    ("llama.cpp", "order in which backends", GGML_ORDER),
+    ("node-llama-cpp", "code of both", NODE_LLAMA),
+    ("lemonade", "versions of its", '{"llamacpp": {"cuda": "«b10397»", "rocm-stable": "«b10470»"}}'),
+    ("tsuku-llm", "8 000 000 000", "const MINIMUM_VRAM_GB: f64 = «8.0»;\n"),
     ("flash-attn", "toolkits 12.9 and", FLASH),
 ]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Variables of a CMake file: set(), list(APPEND) and if() with the conditions that the rules need.
+"""Variables of a CMake file: set(), list(APPEND), list(REMOVE_ITEM) and if() with the conditions that the rules need.
 
 Other commands are passed over, unless they name the variable that is asked for. Source: cmake-language(7), if() and list() of cmake-commands(7)
 """
@@ -168,6 +168,9 @@ class Run:
         elif name == "list" and words[:1] == ["APPEND"] and words[1] == self.wanted:
             before = self.variables.values.get(self.wanted)
             self.variables.values[self.wanted] = ";".join([*([before] if before else []), *map(self.variables.filled, words[2:])])
+        elif name == "list" and words[:1] == ["REMOVE_ITEM"] and words[1] == self.wanted and words[1] in self.variables.values:
+            removed = [self.variables.filled(word) for word in words[2:]]
+            self.variables.values[self.wanted] = ";".join(word for word in (self.variables.values[self.wanted] or "").split(";") if word not in removed)
         elif name in ("list", "unset", "string") and self.wanted in words[:3]:
             raise Refusal(f"{name}() changes {self.wanted} in a way that cannot be read")
 

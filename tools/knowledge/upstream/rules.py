@@ -105,8 +105,8 @@ def places(node, path):
             yield from places(node[each], rest)
 
 
-def is_same(one, other):
-    both = [sorted(map(str, value)) if isinstance(value, list) else value for value in (one, other)]
+def is_same(one, other, is_ordered=False):
+    both = [sorted(map(str, value)) if isinstance(value, list) and not is_ordered else value for value in (one, other)]
     return both[0] == both[1]
 
 
@@ -123,7 +123,7 @@ def values_at(document, rule):
 def compare(rule, document, value):
     """(old value, place) of each that differs. A joined list has no place, because a person has to divide it."""
     if "expect" in rule:
-        return [] if is_same(rule["expect"], value) else [(rule["expect"], None)]
+        return [] if is_same(rule["expect"], value, rule.get("ordered")) else [(rule["expect"], None)]
     return [(old, place) for place, old in values_at(document, rule) if not is_same(old, value)]
 
 
