@@ -21,8 +21,13 @@ constexpr const char* kCommandLine = "/proc/cmdline";
 constexpr const char* kNvidiaParameters = "/proc/driver/nvidia/params";
 constexpr const char* kSecurityLabel = "/proc/self/attr/current";
 constexpr std::string_view kSnap = "snap.";
-constexpr std::array<std::string_view, 4> kReleaseKeys = {"ID", "ID_LIKE", "VERSION_ID",
-                                                          "VARIANT_ID"};
+constexpr std::array<std::string_view, 7> kReleaseKeys = {"ID",
+                                                          "ID_LIKE",
+                                                          "VERSION_ID",
+                                                          "VARIANT_ID",
+                                                          "VERSION_CODENAME",
+                                                          "UBUNTU_CODENAME",
+                                                          "DEBIAN_CODENAME"};
 
 using knowledge::SetupWords;
 using Words = std::vector<std::string>;
@@ -244,9 +249,22 @@ std::string unquoted(std::string_view text) {
     return scrubbed(is_quoted ? text.substr(1, text.size() - 2) : text, kMaxText);
 }
 
+bool is_release_key(std::string_view key) {
+    return std::ranges::find(kReleaseKeys, key) != kReleaseKeys.end();
+}
+
+/// Adds a codename. A distribution and its parent may give the same one.
+void add_codename(const std::string& name, Words& codenames) {
+    if (std::ranges::find(codenames, name) == codenames.end())
+        codenames.push_back(name);
+}
+
 }  // namespace
 
 std::optional<OsRelease> os_release_of(const FileSystem& files) {
+    // Synology's DSM has no os-release.
+    if (files.exists("/etc.defaults/VERSION"))
+        return OsRelease{.id = "synology-dsm"};
     auto text = files.read("/etc/os-release", kMaxFile);
     if (!text)
         text = files.read("/usr/lib/os-release", kMaxFile);
@@ -267,6 +285,8 @@ std::optional<OsRelease> os_release_of(const FileSystem& files) {
             release.version_id = value;
         else if (key == "VARIANT_ID")
             release.variant_id = lower_case(value);
+        else if (key.ends_with("_CODENAME") && is_release_key(key))
+            add_codename(lower_case(value), release.codenames);
         else if (key == "ID_LIKE" && release.id_like.empty())
             for (const auto word : words(value))
                 if (release.id_like.size() < kMaxReleaseWords)
@@ -274,7 +294,10 @@ std::optional<OsRelease> os_release_of(const FileSystem& files) {
     }
     // The 64-bit Raspberry Pi OS, see setup.h.
     if (release.id == "debian" && files.exists("/etc/rpi-issue"))
-        return OsRelease{.id = "raspbian", .id_like = {"debian"}, .version_id = release.version_id};
+        release = {.id = "raspbian",
+                   .id_like = {"debian"},
+                   .version_id = release.version_id,
+                   .codenames = release.codenames};
     return release;
 }
 

@@ -11,9 +11,10 @@
 namespace gpuprobe::inline inventory {
 
 /// The distribution, from /etc/os-release, else /usr/lib/os-release (os-release(5)); nullopt if
-/// neither can be read. The 64-bit Raspberry Pi OS calls itself Debian there and is recognized by
-/// /etc/rpi-issue; it is reported as "raspbian", as the 32-bit version calls itself. Source:
-/// RPi-Distro/pi-gen a46065d9, export-image/05-finalise/01-run.sh.
+/// neither can be read. Synology's DSM is recognized by /etc.defaults/VERSION. The 64-bit Raspberry
+/// Pi OS calls itself Debian there and is recognized by /etc/rpi-issue; it is reported as
+/// "raspbian", as the 32-bit version calls itself. Source: RPi-Distro/pi-gen a46065d9,
+/// export-image/05-finalise/01-run.sh.
 std::optional<OsRelease> os_release_of(const FileSystem& files);
 
 /// The application sandbox of this process: "flatpak", "snap" or "toolbox" (also distrobox, which

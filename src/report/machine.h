@@ -54,9 +54,11 @@ struct OsRelease {
     std::vector<std::string> id_like = {};
     std::optional<std::string> version_id = {};  ///< "12"
     std::optional<std::string> variant_id = {};  ///< "silverblue"
+    /// Codenames of this release and of the releases that it derives from: "wilma", "noble".
+    std::vector<std::string> codenames = {};
     bool operator==(const OsRelease&) const = default;
 };
-RECORD_MEMBERS(OsRelease, id, id_like, version_id, variant_id)
+RECORD_MEMBERS(OsRelease, id, id_like, version_id, variant_id, codenames)
 
 /// Kernel boot parameters and module state that affect graphics drivers. Each member is null if it
 /// cannot be read.

@@ -45,6 +45,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         check_printable(release->id_like);
         check_printable(release->version_id);
         check_printable(release->variant_id);
+        check_printable(release->codenames);
     }
     check_printable(sandbox_of(files));
     const auto setup = kernel_setup(files, "6.1");

@@ -22,6 +22,23 @@ TEST(OsRelease, IsReadWithAndWithoutQuotes) {
               (OsRelease{.id = "linuxmint", .id_like = {"ubuntu", "debian"}, .version_id = "22"}));
 }
 
+TEST(OsRelease, HasTheCodenamesOfItsOwnReleaseAndOfThoseItDerivesFrom) {
+    MemoryFiles files;
+    files.write("/etc/os-release",
+                "ID=linuxmint\nVERSION_CODENAME=wilma\nUBUNTU_CODENAME=noble\nX_CODENAME=x\n");
+    EXPECT_EQ(os_release_of(files)->codenames, (Words{"wilma", "noble"}));
+    files.write("/etc/os-release", "ID=ubuntu\nVERSION_CODENAME=noble\nUBUNTU_CODENAME=noble\n");
+    EXPECT_EQ(os_release_of(files)->codenames, Words{"noble"});
+    files.write("/etc/os-release", "ID=linuxmint\nDEBIAN_CODENAME=bookworm\n");
+    EXPECT_EQ(os_release_of(files)->codenames, Words{"bookworm"});
+}
+
+TEST(OsRelease, KnowsSynologysSystemWhichHasNone) {
+    MemoryFiles files;
+    files.write("/etc.defaults/VERSION", "majorversion=\"7\"\n");
+    EXPECT_EQ(os_release_of(files)->id, "synology-dsm");
+}
+
 TEST(OsRelease, IsInUsrLibWhereEtcHasNone) {
     MemoryFiles files;
     files.write("/usr/lib/os-release", "ID=fedora\nVARIANT_ID=silverblue\n");
