@@ -39,19 +39,22 @@ bool is_auxiliary(const Function& function, const std::vector<Function>& all) {
     });
 }
 
-/// True for the unusual classes of some accelerators: communication controller (Kunlunxin), system
-/// peripheral (Coral, Inferentia), signal processor (AMD's NPU), and unclassified devices.
-bool has_odd_class(std::string_view pci_class) {
-    constexpr std::array kOdd =
-        std::to_array<std::string_view>({"0000", "0780", "0880", "1180", "ff00"});
-    return std::ranges::find(kOdd, pci_class.substr(0, 4)) != kOdd.end();
+/// True for the classes of most functions, none of which computes: storage, network, sound, USB and
+/// the usual bridges. Checking their ids would read two more files of each.
+bool is_something_else(std::string_view pci_class) {
+    constexpr std::array kBases = std::to_array<std::string_view>({"01", "02", "04", "0c"});
+    constexpr std::array kBridges = std::to_array<std::string_view>({"0600", "0601", "0604"});
+    return std::ranges::find(kBases, pci_class.substr(0, 2)) != kBases.end() ||
+           std::ranges::find(kBridges, pci_class.substr(0, 4)) != kBridges.end();
 }
 
-/// True if the class is a candidate, or is unusual and the table of chips lists the device's ids.
+/// True if the class is a candidate, or if the table of chips lists the device's ids: accelerators
+/// have many classes, such as bridge (Hygon), communication controller (Kunlunxin), system
+/// peripheral (Coral) and signal processor (AMD's NPU).
 bool may_be_device(const Sysfs& sysfs, const std::string& path, std::string_view pci_class) {
     if (is_candidate_class(pci_class))
         return true;
-    if (!has_odd_class(pci_class))
+    if (is_something_else(pci_class))
         return false;
     const auto vendor = hex_digits(sysfs.text(path + "/vendor").value_or(""), 4);
     const auto device = hex_digits(sysfs.text(path + "/device").value_or(""), 4);

@@ -61,6 +61,15 @@ TEST(PciFunctions, LeavesOutOtherClasses) {
     EXPECT_EQ(ids_of(scanned(machine)), Ids{});
 }
 
+/// gpustack/gpustack#5170: two K100_AI, of which the class says "bridge".
+TEST(PciFunctions, TakesAKnownDeviceWhateverItsClass) {
+    const FakeMachine machine;
+    machine.pci("0000:06:00.0", "1d94", "6210", "068000", "hydcu");
+    machine.pci("0000:07:00.0", "1d94", "6210", "ff0000");
+    machine.pci("0000:08:00.0", "1d94", "1450", "068000");
+    EXPECT_EQ(ids_of(scanned(machine)), (Ids{"pci:0000:06:00.0", "pci:0000:07:00.0"}));
+}
+
 TEST(PciFunctions, TakesAnyClassThatHasAnAccelNode) {
     const FakeMachine machine;
     const auto path = machine.pci("0000:c5:00.1", "1022", "1502", "118000", "amdxdna");
