@@ -2,7 +2,12 @@
 #include "knowledge/places.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
+#include <fnmatch.h>
+
+#include "base/version.h"
 #include "knowledge/library.h"
 
 namespace gpuprobe::knowledge {
@@ -34,6 +39,33 @@ bool fits(const Distribution& row,
            (!row.variant || *row.variant == variant);
 }
 
+/// The number of a release, for comparisons: 24.04.
+double number_of(std::string_view version) {
+    const auto parsed = leading_version(version);
+    return parsed ? parsed->parts[0] + parsed->parts[1] / 100.0 : 0;
+}
+
+/// How far the row's release is from the machine's: 0 if the row is about it, or about all
+/// releases. A release without a number is nearest to the newest one.
+double distance_to(const Distribution& row, const PlaceQuery& query) {
+    const auto& release = row.version ? row.version : row.release;
+    if (!release || is_version(*release, query.version) ||
+        (row.codename &&
+         std::ranges::find(query.codenames, *row.codename) != query.codenames.end()))
+        return 0;
+    const auto wanted = number_of(query.version);
+    const auto distance = wanted - number_of(*release);
+    return wanted > 0 ? std::max(std::abs(distance), 0.001) : 1000 - number_of(*release);
+}
+
+/// Whether the first row fits the machine better: by its variant, then by its release.
+bool is_closer(const Distribution& row, const Distribution& other, const PlaceQuery& query) {
+    if (row.variant.has_value() != other.variant.has_value())
+        return row.variant.has_value();
+    const auto distance = distance_to(row, query) - distance_to(other, query);
+    return distance < 0 || (distance == 0 && row.version && !other.version);
+}
+
 /// Rank of a row: one for a variant beats one for a version, which beats one for the whole
 /// distribution.
 int precision(const Distribution& row) {
@@ -50,6 +82,9 @@ void describe(Visitor& visit, PackageRole& role) {
     visit("on_host", is_for_host);
     role.is_for_host = is_for_host.value_or(false);
     visit("machine", role.machine);
+    visit("driver", role.driver);
+    visit("branch", role.branch);
+    visit("flavour", role.flavour);
 }
 
 RECORD_MEMBERS(Distribution,
@@ -57,6 +92,9 @@ RECORD_MEMBERS(Distribution,
                name,
                version,
                variant,
+               release,
+               codename,
+               kernel,
                like,
                ("same_versions", has_same_versions),
                commands,
@@ -96,6 +134,64 @@ const Distribution* Places::find(std::string_view id,
         if (fits(row, id, version, variant) && (!best || precision(row) > precision(*best)))
             best = &row;
     return best;
+}
+
+const Distribution* Places::appliance(std::string_view kernel) const {
+    const auto found = std::ranges::find_if(distributions_, [kernel](const Distribution& row) {
+        return row.kernel &&
+               fnmatch(row.kernel->c_str(), std::string{kernel}.c_str(), FNM_CASEFOLD) == 0;
+    });
+    return found == distributions_.end() ? nullptr : &*found;
+}
+
+PlaceMatch Places::find(const PlaceQuery& query) const {
+    const Distribution* best = nullptr;
+    for (const auto& row : distributions_)
+        if (row.id == query.id && (!row.variant || *row.variant == query.variant) &&
+            (!best || is_closer(row, *best, query)))
+            best = &row;
+    return {.row = best, .is_other_release = best && distance_to(*best, query) > 0};
+}
+
+PlaceMatch Places::find_kin(PlaceQuery query, const std::vector<std::string>& kin) const {
+    PlaceMatch nearest;
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& id : kin) {
+        query.id = id;
+        const auto match = find(query);
+        if (!match.row)
+            continue;
+        const auto distance = distance_to(*match.row, query);
+        if (!nearest.row || distance < least) {
+            nearest = match;
+            least = distance;
+        }
+    }
+    return nearest;
+}
+
+bool Places::has_releases(const Distribution& row) const {
+    return std::ranges::any_of(distributions_, [&row](const Distribution& other) {
+        return other.id == row.id && other.version;
+    });
+}
+
+std::vector<std::string> Places::entries_of_releases(
+    const Distribution& row,
+    std::map<std::string, std::string> Distribution::*what,
+    const std::string& key) const {
+    std::vector<std::string> found;
+    const auto add = [&](const Distribution& release) {
+        const auto* entry = entry_of(release, what, key, release.version.value_or(""));
+        auto text = entry ? *entry : std::string{};
+        if (std::ranges::find(found, text) == found.end())
+            found.push_back(std::move(text));
+    };
+    add(row);
+    for (const auto& other : distributions_)
+        if (other.id == row.id && other.variant == row.variant)
+            add(other);
+    return found;
 }
 
 const Engine* Places::engine(std::string_view kind, std::string_view kernel) const {

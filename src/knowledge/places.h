@@ -19,6 +19,11 @@ struct PackageRole {
     bool is_for_host = false;  ///< belongs to the kernel and is never installed in a container
     /// The only processor architecture that it exists for, as in `uname -m`; missing: all of them.
     std::optional<std::string> machine = {};
+    /// For packages of a kernel driver (knowledge/drivers.h): the driver, its branch or "newest",
+    /// and the flavour of its kernel module; missing: whichever the distribution chooses.
+    std::optional<std::string> driver = {};
+    std::optional<std::string> branch = {};
+    std::optional<std::string> flavour = {};
 };
 
 /// A row for a distribution, or for one version or variant of it.
@@ -27,6 +32,13 @@ struct Distribution {
     std::string name = {};  ///< display name
     std::optional<std::string> version = {};  ///< VERSION_ID or its first part; missing: any
     std::optional<std::string> variant = {};  ///< VARIANT_ID; missing: any
+    /// For a row without `version`: the VERSION_ID of the release that its packages are from, if
+    /// they differ between releases.
+    std::optional<std::string> release = {};
+    std::optional<std::string> codename = {};  ///< of `version` or `release`: "noble"
+    /// For an appliance whose os-release is another distribution's: a pattern of its kernel
+    /// release.
+    std::optional<std::string> kernel = {};
     /// the row to continue with if this one lacks something
     std::optional<std::string> like = {};
     /// True if VERSION_ID is the same as the other distribution's (see `like`), so that its row for
@@ -55,6 +67,21 @@ struct Engine {
     std::map<std::string, std::string> commands = {};  ///< "nvidia", "node", "group", "mig" …
 };
 
+/// The row for a machine.
+struct PlaceMatch {
+    const Distribution* row = nullptr;  ///< borrowed from Places; null if there is none
+    /// The row is for another release: the nearest one that is known.
+    bool is_other_release = false;
+};
+
+/// What os-release(5) and the kernel tell about a machine's distribution.
+struct PlaceQuery {
+    std::string_view id = {};
+    std::string_view version = {};
+    std::string_view variant = {};
+    const std::vector<std::string>& codenames;  ///< borrowed
+};
+
 class Places {
 public:
     /// The table of the knowledge base in use; valid until another one is put in use.
@@ -66,6 +93,21 @@ public:
     [[nodiscard]] const Distribution* find(std::string_view id,
                                            std::string_view version,
                                            std::string_view variant) const;
+    /// The row for an appliance with that kernel release, or nullptr.
+    [[nodiscard]] const Distribution* appliance(std::string_view kernel) const;
+    /// The row for a distribution's release, by its version or else by a codename.
+    [[nodiscard]] PlaceMatch find(const PlaceQuery& query) const;
+    /// The row for a distribution that none is about, from those that it derives from, closest
+    /// first: the one of the same release, or else of the nearest.
+    [[nodiscard]] PlaceMatch find_kin(PlaceQuery query, const std::vector<std::string>& kin) const;
+    /// True if releases of the row's distribution have rows of their own.
+    [[nodiscard]] bool has_releases(const Distribution& row) const;
+    /// The entries `key` of the map `what` in all releases of the row's distribution, without
+    /// duplicates, the given row's first. An empty text: one of them has no such entry.
+    [[nodiscard]] std::vector<std::string> entries_of_releases(
+        const Distribution& row,
+        std::map<std::string, std::string> Distribution::*what,
+        const std::string& key) const;
     /// The row for a kind of container or sandbox under a kernel release, or nullptr.
     [[nodiscard]] const Engine* engine(std::string_view kind, std::string_view kernel) const;
     [[nodiscard]] const PackageRole* role(std::string_view id) const;
