@@ -5,6 +5,10 @@
 #include <functional>
 #include <utility>
 
+#include <fnmatch.h>
+
+#include "base/text.h"
+#include "base/version.h"
 #include "knowledge/library.h"
 
 namespace gpuprobe::knowledge {
@@ -15,6 +19,7 @@ constexpr std::string_view kDriversSchema = "gpuprobe.drivers/1";
 struct DriversDocument {
     std::string schema = {};
     std::vector<DriverFiles> drivers = {};
+    std::vector<DriverSupport> support = {};
 };
 
 /// Whether the row is about the driver. A row name that ends with "*" is a prefix.
@@ -43,9 +48,11 @@ RECORD_MEMBERS(DriverFiles,
                thermal_zone,
                part_of)
 
+RECORD_MEMBERS(DriverSupport, driver, chips, since, first, last, cuda, flavour)
+
 namespace {
 
-RECORD_MEMBERS(DriversDocument, schema, drivers)
+RECORD_MEMBERS(DriversDocument, schema, drivers, support)
 
 }  // namespace
 
@@ -63,6 +70,7 @@ Result<Drivers> Drivers::from(std::string_view json) {
                              (row.memory_unit == 0U ? ": memory_unit: 0" : ": power_unit: 0")};
     Drivers drivers;
     drivers.rows_ = std::move(document.drivers);
+    drivers.support_ = std::move(document.support);
     return drivers;
 }
 
@@ -71,6 +79,29 @@ const DriverFiles* Drivers::find(std::string_view driver) const {
     const auto row = std::ranges::find_if(
         rows_, [driver](const DriverFiles& files) { return is_about(files, driver); });
     return row == rows_.end() ? nullptr : &*row;
+}
+
+const DriverSupport* Drivers::support(std::string_view driver,
+                                      const std::string& chip,
+                                      std::string_view compute_capability) const {
+    const auto capability = leading_version(compute_capability);
+    const DriverSupport* by_chip = nullptr;
+    const DriverSupport* by_capability = nullptr;
+    for (const auto& row : support_) {
+        if (row.driver != driver)
+            continue;
+        const auto patterns = words(row.chips);
+        const bool has_chip = std::ranges::any_of(patterns, [&chip](std::string_view pattern) {
+            return fnmatch(std::string{pattern}.c_str(), chip.c_str(), 0) == 0;
+        });
+        if (has_chip && !by_chip)
+            by_chip = &row;
+        // The rows are in ascending order, so the last one that fits is the closest.
+        if (capability && row.since && leading_version(*row.since) <= capability)
+            by_capability = &row;
+    }
+    // A driver has reported the capability, or it is the chip's.
+    return by_capability ? by_capability : by_chip;
 }
 
 namespace {

@@ -43,6 +43,19 @@ struct DriverFiles {
     std::optional<std::string> part_of = {};
 };
 
+/// The branches of a vendor's driver that serve a family of chips. A branch is the first part of
+/// the driver's version.
+struct DriverSupport {
+    std::string driver = {};  ///< the vendor's driver: "nvidia", or "l4t" for NVIDIA's Jetson Linux
+    std::string chips = {};   ///< patterns of names in chips.json, separated by spaces
+    /// The lowest compute capability of the family, for GPUs whose chip is unknown.
+    std::optional<std::string> since = {};
+    std::optional<std::string> first = {};    ///< the first branch; missing: older than all in use
+    std::optional<std::string> last = {};     ///< the last branch; missing: still supported
+    std::optional<std::string> cuda = {};     ///< the newest CUDA version of the last branch
+    std::optional<std::string> flavour = {};  ///< the only flavour of the kernel module that works
+};
+
 class Drivers {
 public:
     /// The table of the knowledge base in use; valid until another one is put in use.
@@ -51,9 +64,15 @@ public:
     static Result<Drivers> from(std::string_view json);
     /// The row for a driver; nullptr if the driver shows nothing special.
     [[nodiscard]] const DriverFiles* find(std::string_view driver) const;
+    /// What a vendor's driver supports of the GPUs with a compute capability, or else of a chip;
+    /// nullptr if that is unknown. Both texts may be empty.
+    [[nodiscard]] const DriverSupport* support(std::string_view driver,
+                                               const std::string& chip,
+                                               std::string_view compute_capability) const;
 
 private:
     std::vector<DriverFiles> rows_ = {};
+    std::vector<DriverSupport> support_ = {};
 };
 
 // The parts of the kernel's configuration that a report includes: data/knowledge/setup.json.

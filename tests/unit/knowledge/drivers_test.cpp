@@ -63,5 +63,25 @@ TEST(Contexts, OfADocumentOfOnesOwnLeaveTheOthersAsTheyAre) {
     EXPECT_EQ(Contexts::current().find("cuda")->context(), mib(523));
 }
 
+TEST(Drivers, KnowWhichBranchesServeAChip) {
+    const auto& drivers = knowledge::Drivers::current();
+    const auto last = [&drivers](const char* chip, const char* capability) -> std::string {
+        const auto* support = drivers.support("nvidia", chip, capability);
+        return support ? support->last.value_or("none") : "unknown";
+    };
+    EXPECT_EQ(last("gk208b", ""), "470");
+    EXPECT_EQ(last("gf100", "2.0"), "390");
+    EXPECT_EQ(last("g80", "1.0"), "340");
+    EXPECT_EQ(last("gv100", ""), "580");
+    EXPECT_EQ(last("tu106", ""), "none");
+    EXPECT_EQ(last("", "6.1"), "580") << "by the compute capability";
+    EXPECT_EQ(last("", "3.7"), "470");
+    EXPECT_EQ(last("", "12.0"), "none");
+    EXPECT_EQ(last("", ""), "unknown");
+    EXPECT_EQ(drivers.support("nvidia", "gb202", "")->flavour, "open");
+    EXPECT_EQ(drivers.support("l4t", "gv11b", "7.2")->last, "35");
+    EXPECT_EQ(drivers.support("amdgpu", "navi21", ""), nullptr);
+}
+
 }  // namespace drivers_test
 }  // namespace gpuprobe::test
