@@ -11,6 +11,7 @@
 
 #include <gpuprobe/gpuprobe.h>
 #include <sys/klog.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/accounts.h"
@@ -254,6 +255,9 @@ Surroundings own_surroundings(const FileSystem& files) {
     auto here =
         surroundings_here(files, [](const char* name) -> const char* { return std::getenv(name); });
     here.is_root = ::geteuid() == 0;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        here.memlock = Bytes{limit.rlim_cur};
     add_own_groups(files, here);
     if (const auto label = files.line("/proc/self/attr/current"))
         here.security_label = scrubbed(*label, kMaxText);

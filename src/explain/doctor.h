@@ -67,6 +67,8 @@ struct Surroundings {
     std::optional<WallTime> at = {};
     /// The process's label of SELinux or AppArmor: "system_u:system_r:container_t:s0:c1,c2".
     std::optional<std::string> security_label = {};
+    /// How much memory the process may lock (RLIMIT_MEMLOCK); nullopt if there is no limit.
+    std::optional<Bytes> memlock = {};
     /// Lines of the kernel log about graphics drivers; empty if it can't be read.
     std::vector<std::string> kernel_log = {};
 };
@@ -81,6 +83,7 @@ RECORD_MEMBERS(Surroundings,
                new_groups,
                ("no_group", has_no_group),
                security_label,
+               memlock,
                kernel_log)
 
 /// All findings: first about the machine, then by device in the report's order. Equal findings of
