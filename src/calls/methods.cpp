@@ -69,7 +69,7 @@ struct Asking {
     T explained(T record) const {
         const auto place = [this] {
             return ReasonPlace{.findings = &machine.findings(),
-                               .host = &machine.seen.host,
+                               .machine = &machine.seen,
                                .is_root = is_root(call.uid, machine.seen)};
         };
         if (call.wants_words)
@@ -94,7 +94,7 @@ public:
         try {
             const auto& report = engine_->report();
             const auto place = [this, &report] {
-                return ReasonPlace{.host = &report.host, .is_root = is_root(uid_, report)};
+                return ReasonPlace{.machine = &report, .is_root = is_root(uid_, report)};
             };
             if (wants_words_)
                 ReasonWriter{place}.add_to(record);

@@ -265,7 +265,7 @@ Surroundings own_surroundings(const FileSystem& files) {
 }
 
 ReasonPlace own_place(const Report& report, const std::vector<Finding>& findings) {
-    ReasonPlace place{.findings = &findings, .host = &report.host};
+    ReasonPlace place{.findings = &findings, .machine = &report};
     if (report.source != ReportSource::Replay)
         place.is_root = ::geteuid() == 0;
     return place;

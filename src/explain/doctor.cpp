@@ -8,9 +8,9 @@
 #include <string>
 #include <utility>
 
+#include "explain/driver_choice.h"
 #include "explain/explain.h"
 #include "explain/place.h"
-#include "knowledge/chips.h"
 #include "policy/causes.h"
 #include "policy/fact.h"
 #include "policy/text_template.h"
@@ -54,15 +54,6 @@ Value api_reasons_of(const Gpu& gpu, const Value& value) {
             add(api_below(backend),
                 value.at("backends").at(backend).at("verification").at("reasons"));
     return all;
-}
-
-/// The chip's name in chips.json, under any driver.
-Value chip_of(const Gpu& gpu) {
-    if (!gpu.pci || !gpu.pci->vendor_id || !gpu.pci->device_id)
-        return {};
-    const auto* chip =
-        knowledge::Chips::current().find(*gpu.pci->vendor_id, *gpu.pci->device_id, "");
-    return chip && chip->chip ? Value{*chip->chip} : Value{};
 }
 
 /// Adds an APU's limit of host memory (GTT): its share in percent, whether it is larger than the
@@ -119,7 +110,8 @@ Value examined(const Report& report, const Surroundings& surroundings, const Pla
     for (std::size_t i = 0; i < report.gpus.size(); ++i) {
         auto& gpu = (*gpus.as_array())[i];
         gpu["said"] = api_reasons_of(report.gpus[i], gpu);
-        gpu["chip"] = chip_of(report.gpus[i]);
+        if (const auto chip = chip_name(report.gpus[i]); !chip.empty())
+            gpu["chip"] = Value{chip};
         add_shared_memory(report.gpus[i], report.host, gpu);
         if (now)
             forget_the_past(report.gpus[i].power, *now, gpu);
@@ -191,18 +183,27 @@ std::optional<Fix> fix_in(const Finding& finding) {
 class Examination {
 public:
     Examination(const Report& report, const Surroundings& surroundings)
+        : Examination{report, report, surroundings} {}
+    /// Examines `report`, whose fixes are for the GPUs of `machine`: usual fixes depend on few
+    /// facts, and making the values for the terms of a whole report takes long.
+    Examination(const Report& report, const Report& machine, const Surroundings& surroundings)
         : report_{report},
-          place_{report, surroundings},
+          place_{machine, surroundings},
           roots_{examined(report, surroundings, place_)} {}
     Examination(const Report& report, const Surroundings&& surroundings) = delete;
 
-    /// The fix of a cause for given evidence on a device of which nothing else is known.
-    [[nodiscard]] std::optional<Fix> fix_of(const Cause& cause, const Value& evidence) const {
+    /// The fix of a cause for given evidence on a GPU of which nothing but the id is known, "" for
+    /// any GPU.
+    [[nodiscard]] std::optional<Fix> fix_of(const Cause& cause,
+                                            const Value& evidence,
+                                            const std::string& gpu) const {
         const Facts facts{{.report = report_}};
         // The scene has no device: conditions can only use the roots and the evidence.
         const TermContext context{.roots = &roots_, .facts = &facts, .evidence = &evidence};
-        return all_hold(cause.when, context) ? fix_in(finding_for(cause, evidence, {}, context))
-                                             : std::nullopt;
+        if (!all_hold(cause.when, context))
+            return std::nullopt;
+        const auto id = gpu.empty() ? std::nullopt : std::optional{gpu};
+        return fix_in(finding_for(cause, evidence, {.id = id}, context));
     }
 
     /// Evaluates the causes for the machine, then each GPU, then each accelerator.
@@ -333,17 +334,27 @@ private:
             if (all_hold(conditions, context))
                 finding.severity = std::min(finding.severity,
                                             enum_from<Severity>(at_most).value_or(cause.severity));
-        // The first fix whose conditions hold. It may also have its own sentence.
-        const auto remedy = std::ranges::find_if(
-            cause.fixes, [&](const Remedy& each) { return all_hold(each.when, context); });
+        // The first fix whose conditions hold and that is possible, or for which there is other
+        // advice. It may also have its own sentence.
+        const auto id = device.id.value_or("");
+        const auto is_possible = [&](const Remedy& each) {
+            return place_.is_possible(each, *context.evidence, id);
+        };
+        const auto remedy = std::ranges::find_if(cause.fixes, [&](const Remedy& each) {
+            return all_hold(each.when, context) &&
+                   (is_possible(each) || place_.instead_of(each, id));
+        });
         const bool is_helped = remedy != cause.fixes.end();
+        const bool has_other_advice = is_helped && !is_possible(*remedy);
         if (is_helped && remedy->case_name)
             evidence["case"] = *remedy->case_name;
         finding.evidence = std::move(evidence);
         // The fix's sentence has precedence over the cause's, and that over the reason's.
         const auto& own = is_helped && remedy->text ? remedy->text : cause.text;
         finding.sentence = place_.sentence(own ? *own : sentence_of(cause.id), finding.evidence);
-        if (is_helped)
+        if (has_other_advice)
+            finding.fix = place_.instead_of(*remedy, id);
+        else if (is_helped)
             add_fix(*remedy, finding);
         return finding;
     }
@@ -351,11 +362,12 @@ private:
     /// Fills the fix and its commands. A command with an unknown value becomes part of the text
     /// only, and the finding's commands are then incomplete: not safe for a script.
     void add_fix(const Remedy& remedy, Finding& finding) const {
-        auto fix = place_.fix(remedy.fix.value_or(""), finding.evidence);
+        const auto gpu = finding.gpu.value_or("");
+        auto fix = place_.fix(remedy.fix.value_or(""), finding.evidence, gpu);
         std::string_view between = fix.empty() ? "" : ": ";
         for (const auto& pattern : remedy.run) {
-            auto shell = place_.command(pattern, finding.evidence);
-            const auto words = shell ? *shell : place_.fix(pattern, finding.evidence);
+            auto shell = place_.command(pattern, finding.evidence, gpu);
+            const auto words = shell ? *shell : place_.fix(pattern, finding.evidence, gpu);
             // Skip a command whose values are all unknown.
             if (words == kNothingKnown)
                 continue;
@@ -382,11 +394,19 @@ private:
 
 }  // namespace
 
-std::optional<Fix> found_fix(const Reason& reason, const ReasonPlace& place) {
-    // A reason may name the GPU, or a partition, in `where`.
-    const auto causes = Causes::current().resting_on(reason.code);
+namespace {
+
+/// The id of the GPU that a reason is about. A reason may name the GPU, or a partition, in `where`.
+std::string gpu_of(const Reason& reason, const ReasonPlace& place) {
     const auto* where = reason.detail.at("where").as_string();
-    const std::string gpu{whole_id(place.gpu.empty() && where ? *where : place.gpu)};
+    return std::string{whole_id(place.gpu.empty() && where ? *where : place.gpu)};
+}
+
+}  // namespace
+
+std::optional<Fix> found_fix(const Reason& reason, const ReasonPlace& place) {
+    const auto causes = Causes::current().resting_on(reason.code);
+    const auto gpu = gpu_of(reason, place);
     const auto& named = reason.detail.at("node");
     const auto is_about = [&](const Finding& finding) {
         const auto* api = finding.evidence.at("api").as_string();
@@ -422,14 +442,14 @@ std::optional<Fix> usual_fix(const Reason& reason, const ReasonPlace& place) {
     if (causes.empty())
         return std::nullopt;
     Report report;
-    if (place.host)
-        report.host = *place.host;
+    if (place.machine)
+        report.host = place.machine->host;
     else if (const auto* container = reason.detail.at("container").as_string())
         report.host.container = *container;
     const Surroundings here{.is_root = place.is_root};
-    const Examination examination{report, here};
+    const Examination examination{report, place.machine ? *place.machine : report, here};
     for (const auto* cause : causes)
-        if (auto fix = examination.fix_of(*cause, reason.detail))
+        if (auto fix = examination.fix_of(*cause, reason.detail, gpu_of(reason, place)))
             return fix;
     return std::nullopt;
 }

@@ -23,7 +23,7 @@ struct Finding;
 struct ReasonPlace {
     /// The doctor's findings on this machine, borrowed; null if the machine is unknown.
     const std::vector<Finding>* findings = nullptr;
-    const Host* host = nullptr;  ///< the machine, borrowed; null if unknown
+    const Report* machine = nullptr;  ///< borrowed; null if unknown
     std::optional<bool> is_root = {};
     std::string gpu = {};  ///< a GPU's id; empty: the one that the reason names, or any
     std::string api = {};  ///< empty: any
@@ -48,6 +48,10 @@ struct Explained {
 /// of kind kOfAReason. If the doctor did not find the other causes that are based on the reason,
 /// another reason is more specific, and this one has no fix. Without findings, it is the usual fix.
 Explained explained(const Reason& reason, const ReasonPlace& place = {});
+
+/// False if another of a candidate's reasons is final for the same GPU, such as a build without
+/// kernels for it: a fix for the lesser reason would not help.
+bool is_worth_a_fix(const Reason& reason, const std::vector<Reason>& all);
 
 /// Several reasons as one text, and their fixes without duplicates.
 struct ExplainedList {

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "explain/explain.h"
 #include "explain/phrase.h"
+#include "policy/causes.h"
 #include "policy/text_template.h"
 
 namespace gpuprobe::inline explain {
@@ -36,19 +38,25 @@ std::string version_of(const Host& host) {
     return host.os_release ? host.os_release->version_id.value_or("") : "";
 }
 
+/// The names with the distribution's name of the host's processor; nullopt if there is none.
+std::optional<std::string> with_machine(const std::string& names,
+                                        const Distribution& row,
+                                        const Host& host) {
+    if (names.find(kMachine) == std::string::npos)
+        return names;
+    // Distributions name processors differently: "amd64" in Debian, "x86_64" in Fedora.
+    const auto* machine = Places::current().entry_of(
+        row, &Distribution::machines, host.arch.value_or(kUsualMachine), version_of(host));
+    return machine ? std::optional{replaced(names, kMachine, *machine)} : std::nullopt;
+}
+
 /// The names of the packages in a distribution's row for the host's processor (Place::package).
 std::optional<std::string> package_of(const Distribution& row,
                                       const std::string& role,
                                       const Host& host) {
-    const auto& places = Places::current();
-    const auto version = version_of(host);
-    const auto* names = places.entry_of(row, &Distribution::packages, role, version);
-    if (!names || names->find(kMachine) == std::string::npos)
-        return names ? std::optional{*names} : std::nullopt;
-    // Distributions name processors differently: "amd64" in Debian, "x86_64" in Fedora.
-    const auto* machine =
-        places.entry_of(row, &Distribution::machines, host.arch.value_or(kUsualMachine), version);
-    return machine ? std::optional{replaced(*names, kMachine, *machine)} : std::nullopt;
+    const auto* names =
+        Places::current().entry_of(row, &Distribution::packages, role, version_of(host));
+    return names ? with_machine(*names, row, host) : std::nullopt;
 }
 
 /// True for a kernel parameter that needs no quotes, even if it contains "!":
@@ -58,30 +66,53 @@ bool is_kernel_word(std::string text) {
     return command_word(text) == text;
 }
 
-/// The distribution's row: L4T first, then the ID of os-release, then each ID_LIKE.
-const Distribution* row_of(const Host& host) {
+/// The distribution's row: L4T first, then an appliance by its kernel, then the ID of os-release,
+/// then the distributions of ID_LIKE. A container has the host's kernel.
+knowledge::PlaceMatch row_of(const Host& host) {
     const auto& places = Places::current();
     if (host.l4t)
-        return places.find("jetson", *host.l4t, "");
-    if (!host.os_release)
-        return nullptr;
+        return {.row = places.find("jetson", *host.l4t, "")};
+    const auto* appliance =
+        host.kernel && !host.container && !host.sandbox ? places.appliance(*host.kernel) : nullptr;
+    if (appliance || !host.os_release)
+        return {.row = appliance};
     const auto& release = *host.os_release;
-    const auto version = release.version_id.value_or("");
+    const auto id = release.id.value_or("");
+    const auto version = version_of(host);
     const auto variant = release.variant_id.value_or("");
-    if (release.id)
-        if (const auto* own = places.find(*release.id, version, variant))
-            return own;
-    for (const auto& like : release.id_like)
-        if (const auto* kin = places.find(like, "", variant))
-            return kin;
-    return nullptr;
+    const knowledge::PlaceQuery query{
+        .id = id, .version = version, .variant = variant, .codenames = release.codenames};
+    const auto own = places.find(query);
+    return own.row ? own : places.find_kin(query, release.id_like);
 }
+
+/// The word after "NAME " in a text that starts with it, without what ends a command.
+std::string_view word_after(std::string_view text, std::string_view name) {
+    text.remove_prefix(std::min(name.size(), text.size()));
+    return text.substr(0, text.find_first_of(" ,;)"));
+}
+
+/// The members "need" and "want" of "driver-update:need|want", or the first one that is known.
+std::optional<std::string> first_known(const Value& evidence, std::string_view members) {
+    for (const auto name : split(members, '|'))
+        if (const auto word = word_of(evidence.at(name)); !word.empty())
+            return command_word(word);
+    return std::nullopt;
+}
+
+constexpr std::string_view kInstall = "install:";
+constexpr std::string_view kUpdate = "driver-update";
+constexpr std::string_view kForCuda = "driver-for-cuda";
+constexpr std::string_view kNvidiaDriver = "nvidia-driver";
 
 }  // namespace
 
 Place::Place(const Report& report, const Surroundings& surroundings)
-    : host_{report.host}, surroundings_{surroundings}, row_{row_of(report.host)} {
+    : host_{report.host}, surroundings_{surroundings}, drivers_{report} {
     const auto& places = Places::current();
+    const auto match = row_of(host_);
+    row_ = match.row;
+    is_other_release_ = match.is_other_release;
     const auto kernel = host_.kernel.value_or("");
     // A sandbox has precedence over the container that it may be in.
     if (host_.sandbox)
@@ -118,6 +149,36 @@ std::optional<std::string> Place::package(const std::string& role) const {
     return row_ ? package_of(*row_, role, host_) : std::nullopt;
 }
 
+std::optional<std::string> Place::suitable_role(const std::string& role,
+                                                std::string_view gpu) const {
+    if (role == kNvidiaDriver)
+        return drivers_.role_for(gpu);
+    const auto* known = Places::current().role(role);
+    const bool is_possible = !known || !known->driver || drivers_.may_install(*known, gpu);
+    return is_possible ? std::optional{role} : std::nullopt;
+}
+
+bool Place::may_have_other_names(const std::string& role) const {
+    // The packages of a driver's branch come and go.
+    const auto& places = Places::current();
+    const auto* known = places.role(role);
+    const bool is_of_branch =
+        known && known->branch && *known->branch != "newest" && row_ && places.has_releases(*row_);
+    return is_other_release_ &&
+           (is_of_branch ||
+            places.entries_of_releases(*row_, &Distribution::packages, role).size() > 1);
+}
+
+std::string Place::example_names(const std::string& role) const {
+    // The names of a distribution that is not known are unlikely to be the same.
+    const auto& places = Places::current();
+    const auto* row = row_ ? row_ : places.find(kExample, "", "");
+    for (const auto& names : places.entries_of_releases(*row, &Distribution::packages, role))
+        if (!names.empty())
+            return with_machine(names, *row, host_).value_or("");
+    return {};
+}
+
 std::optional<std::string> Place::own_command(const std::string& name,
                                               std::string_view object) const {
     const auto* pattern = entry_of(&Distribution::commands, name);
@@ -131,7 +192,7 @@ std::optional<std::string> Place::install_command(const std::string& role) const
     if (!known || !packages || packages->empty() || is_elsewhere(*known) || !is_made_for(*known))
         return std::nullopt;
     // An image and most sandboxes can't install packages while they run.
-    if (row_->image || (host_.sandbox && *host_.sandbox != "toolbox"))
+    if (may_have_other_names(role) || row_->image || (host_.sandbox && *host_.sandbox != "toolbox"))
         return std::nullopt;
     // Some roles have a special command.
     const auto own = "install:" + role;
@@ -140,8 +201,7 @@ std::optional<std::string> Place::install_command(const std::string& role) const
 }
 
 std::string Place::install_words(const std::string& role) const {
-    const auto& places = Places::current();
-    const auto* known = places.role(role);
+    const auto* known = Places::current().role(role);
     const auto name = known ? known->name : role;
     // From the most to the least specific advice.
     if (known && !is_made_for(*known))
@@ -165,17 +225,16 @@ std::string Place::install_words(const std::string& role) const {
         return noted(with(*row_->image, packages && !packages->empty() ? *packages : name));
     if (const auto command = install_command(role))
         return noted(*command);
-    if (packages)
-        // The distribution is known, but does not have the package.
+    // The distribution is known, but does not have the package.
+    if (packages && !is_other_release_)
         return phrase("{distribution} has no package of {package}[: {note}]",
                       {{"distribution", row_->name}, {"package", name}, {"note", note}});
-    // The last resort: no row for this distribution.
-    const auto* example = row_ ? nullptr : places.find(kExample, "", "");
-    auto names = example ? package_of(*example, role, {.arch = host_.arch}) : std::nullopt;
-    if (names && names->empty())
-        names.reset();
-    return phrase("install {package}[ (in Debian: {names})]",
-                  {{"package", name}, {"names", names}});
+    // The distribution or its release is not known.
+    const auto example = example_names(role);
+    const auto names = example.empty() ? std::nullopt : std::optional{example};
+    return phrase(row_ ? "install {package}[, such as {names}| ({note})]"
+                       : "install {package}[ (in Debian: {names})]",
+                  {{"package", name}, {"names", names}, {"note", packages ? note : std::nullopt}});
 }
 
 std::optional<std::string> Place::engine(const std::string& name, std::string_view object) const {
@@ -186,8 +245,85 @@ std::optional<std::string> Place::engine(const std::string& name, std::string_vi
                                             : std::optional{with(found->second, object)};
 }
 
+std::string Place::update_words(std::string_view gpu,
+                                const std::optional<std::string>& version,
+                                const std::optional<std::string>& cuda) const {
+    // Other vendors' drivers for a container are in it, except for the kernel's.
+    const bool is_of_host = drivers_.is_about(gpu) || version || cuda;
+    const std::string_view where = host_.wsl                   ? "in Windows, "
+                                   : is_inside() && is_of_host ? "on the host, "
+                                                               : "";
+    if (drivers_.is_of_l4t(gpu))
+        return phrase("{where}install a newer release of Jetson Linux (JetPack)",
+                      {{"where", std::string{where}}});
+    return phrase(
+        "{where}update the GPU's driver[ to {version} or later][ to one for CUDA {cuda} or "
+        "later][, but not beyond branch {last}, the last one that supports this GPU]",
+        {{"where", std::string{where}},
+         {"version", version},
+         {"cuda", cuda},
+         {"last", drivers_.last_branch(gpu)}});
+}
+
+bool Place::is_possible(std::string_view placeholder,
+                        const Value& evidence,
+                        std::string_view gpu) const {
+    const auto colon = std::min(placeholder.find(':') + 1, placeholder.size());
+    const auto of = placeholder.substr(colon);
+    if (placeholder.starts_with(kInstall))
+        return suitable_role(std::string{of}, gpu).has_value();
+    if (placeholder.starts_with(kUpdate))
+        return drivers_.may_update_to(gpu, first_known(evidence, of).value_or(""));
+    if (placeholder.starts_with(kForCuda))
+        return drivers_.may_support_cuda(gpu, first_known(evidence, of).value_or(""));
+    return true;
+}
+
+bool Place::loads_again(std::string_view text) const {
+    constexpr std::string_view kLoad = "modprobe ";
+    const auto& setup = host_.setup;
+    if (!setup || !setup->loaded)
+        return false;
+    for (auto at = text.find(kLoad); at != std::string_view::npos; at = text.find(kLoad, at + 1)) {
+        const auto module = word_after(text.substr(at), kLoad);
+        // Unless a command before it removes the module.
+        const auto before = text.substr(0, at);
+        const bool is_removed = before.find("rmmod") != std::string_view::npos ||
+                                before.find("modprobe -r") != std::string_view::npos;
+        if (!is_removed && std::ranges::count(*setup->loaded, module) > 0)
+            return true;
+    }
+    return false;
+}
+
+bool Place::is_possible(const Remedy& remedy, const Value& evidence, std::string_view gpu) const {
+    auto patterns = remedy.run;
+    patterns.insert(patterns.begin(), remedy.fix.value_or(""));
+    std::string text;
+    bool is_all_possible = true;
+    for (const auto& pattern : patterns)
+        text += filled_sentence(pattern,
+                                [&](std::string_view placeholder) {
+                                    is_all_possible =
+                                        is_all_possible && is_possible(placeholder, evidence, gpu);
+                                    return word(placeholder, evidence, gpu, ValueForm::CommandWord);
+                                }) +
+                "; ";
+    return is_all_possible && !loads_again(text);
+}
+
+std::optional<std::string> Place::instead_of(const Remedy& remedy, std::string_view gpu) const {
+    const auto installs = [](const std::string& pattern) {
+        return pattern.find("{install:nvidia-driver}") != std::string::npos;
+    };
+    if (!installs(remedy.fix.value_or("")) && std::ranges::none_of(remedy.run, installs))
+        return std::nullopt;
+    return drivers_.without_role(gpu);
+}
+
 std::optional<std::string> Place::word(std::string_view placeholder,
                                        const Value& evidence,
+                                       std::string_view gpu,
                                        ValueForm form) const {
     const auto colon = std::min(placeholder.find(':'), placeholder.size());
     const std::string name{placeholder.substr(0, colon)};
@@ -195,8 +331,18 @@ std::optional<std::string> Place::word(std::string_view placeholder,
     const std::string of{placeholder.substr(std::min(colon + 1, placeholder.size()))};
     // The tables use the object as a word of a command, even in sentences.
     const auto object = [&] { return detail_word(evidence, of, {}, ValueForm::CommandWord); };
-    if (name == "install")
-        return install_words(of);
+    if (name == "install" || name == "package") {
+        const auto role = suitable_role(of, gpu);
+        if (name == "install" || !role)
+            return role ? std::optional{install_words(*role)} : std::nullopt;
+        // Without a command, the words of "install" have the name.
+        const auto* known = Places::current().role(*role);
+        return known && install_command(*role) ? std::optional{known->name} : std::nullopt;
+    }
+    if (name == kUpdate)
+        return update_words(gpu, first_known(evidence, of), std::nullopt);
+    if (name == kForCuda)
+        return update_words(gpu, std::nullopt, first_known(evidence, of));
     if (name == "engine")
         return engine(
             of, detail_word(evidence, "node", {}, ValueForm::CommandWord).value_or("/dev/dri"));
@@ -220,24 +366,30 @@ std::optional<std::string> Place::word(std::string_view placeholder,
 
 std::string Place::sentence(std::string_view pattern, const Value& evidence) const {
     return filled_sentence(pattern, [&](std::string_view placeholder) {
-        return word(placeholder, evidence, ValueForm::Prose);
+        return word(placeholder, evidence, "", ValueForm::Prose);
     });
 }
 
-std::string Place::fix(std::string_view pattern, const Value& evidence) const {
+std::string Place::fix(std::string_view pattern,
+                       const Value& evidence,
+                       std::string_view gpu) const {
     return filled_sentence(pattern, [&](std::string_view placeholder) {
-        return word(placeholder, evidence, ValueForm::CommandWord);
+        return word(placeholder, evidence, gpu, ValueForm::CommandWord);
     });
 }
 
-std::optional<std::string> Place::command(std::string_view pattern, const Value& evidence) const {
-    constexpr std::string_view kInstall = "install:";
+std::optional<std::string> Place::command(std::string_view pattern,
+                                          const Value& evidence,
+                                          std::string_view gpu) const {
     // A command with an unknown value must not be run.
     bool is_whole = true;
     auto text = filled_sentence(pattern, [&](std::string_view placeholder) {
-        auto found = placeholder.starts_with(kInstall)
-                         ? install_command(std::string{placeholder.substr(kInstall.size())})
-                         : word(placeholder, evidence, ValueForm::CommandWord);
+        std::optional<std::string> found;
+        if (!placeholder.starts_with(kInstall))
+            found = word(placeholder, evidence, gpu, ValueForm::CommandWord);
+        else if (const auto role =
+                     suitable_role(std::string{placeholder.substr(kInstall.size())}, gpu))
+            found = install_command(*role);
         is_whole = is_whole && found;
         return found;
     });

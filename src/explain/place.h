@@ -7,11 +7,15 @@
 
 #include "base/value.h"
 #include "explain/doctor.h"
+#include "explain/driver_choice.h"
 #include "knowledge/places.h"
 
 namespace gpuprobe::inline explain {
 
-/// The place of a report, as far as fixes depend on it: distribution, container, sandbox.
+/// The place of a report, as far as fixes depend on it: distribution, container, sandbox, and the
+/// drivers that are possible for its GPUs.
+///
+/// Fixes are for the GPU with the id `gpu`, or for the whole machine if it is empty.
 class Place {
 public:
     /// `report` and `surroundings` are borrowed and must outlive this object.
@@ -21,15 +25,27 @@ public:
     /// An object for the terms of causes: distribution, image, inside, engine.
     [[nodiscard]] Value facts() const;
 
+    /// True if a fix can be done here: a driver that it installs or updates to serves the GPU and
+    /// takes no other GPU away, and no module that it loads is loaded already.
+    [[nodiscard]] bool is_possible(const Remedy& remedy,
+                                   const Value& evidence,
+                                   std::string_view gpu = {}) const;
+    /// The advice to give instead of an impossible fix; nullopt if nothing helps.
+    [[nodiscard]] std::optional<std::string> instead_of(const Remedy& remedy,
+                                                        std::string_view gpu) const;
+
     /// Fills the placeholders of a sentence (docs/extending.md). Unknown parts are left out or
     /// shown as "?".
     [[nodiscard]] std::string sentence(std::string_view pattern, const Value& evidence) const;
     /// The same for the text of a fix, which may contain commands: each value is quoted as a word
     /// of a command.
-    [[nodiscard]] std::string fix(std::string_view pattern, const Value& evidence) const;
+    [[nodiscard]] std::string fix(std::string_view pattern,
+                                  const Value& evidence,
+                                  std::string_view gpu = {}) const;
     /// A shell command; nullopt if one of its values is unknown.
     [[nodiscard]] std::optional<std::string> command(std::string_view pattern,
-                                                     const Value& evidence) const;
+                                                     const Value& evidence,
+                                                     std::string_view gpu = {}) const;
     /// The command, without "sudo" if the caller is root.
     [[nodiscard]] std::string as_caller(std::string command) const;
 
@@ -40,9 +56,18 @@ private:
     [[nodiscard]] bool is_elsewhere(const knowledge::PackageRole& role) const;
     /// True if the package exists for this machine's processor.
     [[nodiscard]] bool is_made_for(const knowledge::PackageRole& role) const;
+    /// The role of the packages that a cause names: for NVIDIA's driver, the one that suits the
+    /// GPU; nullopt if there is none.
+    [[nodiscard]] std::optional<std::string> suitable_role(const std::string& role,
+                                                           std::string_view gpu) const;
     /// The names of the packages with that role for this machine's processor. Empty if the
     /// distribution has no such package; nullopt if that is unknown.
     [[nodiscard]] std::optional<std::string> package(const std::string& role) const;
+    /// True if packages of that role have other names in other releases of the distribution, and
+    /// this machine's release is not known.
+    [[nodiscard]] bool may_have_other_names(const std::string& role) const;
+    /// An example of such names, from the nearest release that has any; "" if none has.
+    [[nodiscard]] std::string example_names(const std::string& role) const;
     /// The command that installs a role's packages here; nullopt if no command does.
     [[nodiscard]] std::optional<std::string> install_command(const std::string& role) const;
     /// The same in words, also for places where no command does it.
@@ -57,14 +82,27 @@ private:
     [[nodiscard]] const std::string* entry_of(
         std::map<std::string, std::string> knowledge::Distribution::*what,
         const std::string& key) const;
+    /// The advice to use a newer driver, from a version or for a version of CUDA on.
+    [[nodiscard]] std::string update_words(std::string_view gpu,
+                                           const std::optional<std::string>& version,
+                                           const std::optional<std::string>& cuda) const;
+    /// False if a placeholder stands for something that is impossible for the GPU.
+    [[nodiscard]] bool is_possible(std::string_view placeholder,
+                                   const Value& evidence,
+                                   std::string_view gpu) const;
+    /// True if a command in the text loads a kernel module that is loaded already.
+    [[nodiscard]] bool loads_again(std::string_view text) const;
     /// The value of a placeholder: a member of the evidence, or a property of this place.
     [[nodiscard]] std::optional<std::string> word(std::string_view placeholder,
                                                   const Value& evidence,
+                                                  std::string_view gpu,
                                                   ValueForm form) const;
 
     const Host& host_;
     const Surroundings& surroundings_;
+    DriverChoice drivers_;
     const knowledge::Distribution* row_ = nullptr;  // borrowed from Places::current()
+    bool is_other_release_ = false;                 // row_ is for another release
     const knowledge::Engine* engine_ = nullptr;     // likewise
 };
 

@@ -131,7 +131,8 @@ TEST(Wording, TakesTheFixThatTheDoctorHasForThisPlace) {
 TEST(Wording, TakesTheFixOfAReasonThatFitsThePlace) {
     const std::vector<Finding> none;
     const auto fix = [&none](const Host& host, const Reason& reason, bool is_root = false) {
-        return explained(reason, {.findings = &none, .host = &host, .is_root = is_root})
+        const Report machine{.host = host};
+        return explained(reason, {.findings = &none, .machine = &machine, .is_root = is_root})
             .fix.value_or("");
     };
     const auto old = because("driver-too-old", {{"have", "535.54"}, {"need", "580"}});
@@ -299,7 +300,7 @@ TEST(Explain, SaysNoUnknownFactBesideWhatEndsTheQuestion) {
     EXPECT_EQ(rejected_text({unknown("pci:1", "cuda.driver"), at("pci:1", because("asleep"))}),
               "asking would wake a sleeping GPU");
     EXPECT_EQ(rejected_text({at("pci:1", because("no-driver")), unknown("pci:2", "gfx")}),
-              "no kernel driver is bound to it; not known: gfx");
+              "pci:1: no kernel driver is bound to it; pci:2: not known: gfx");
     EXPECT_EQ(rejected_text({at("pci:1", because("joined-weakly")), unknown("pci:1", "gfx")}),
               "matched to this GPU only by vendor and model; not known: gfx");
     EXPECT_EQ(rejected_text({unknown("pci:1", "gfx")}), "not known: gfx");

@@ -128,7 +128,7 @@ std::set<std::string> pastes_with(std::string_view value) {
         for (const auto& wording : kWordings) {
             const Reason reason{.code = std::string{wording.code},
                                 .detail = evidence_for(wording.fix, value)};
-            texts.insert(explained(reason, {.host = &where.host}).fix.value_or(""));
+            texts.insert(explained(reason, {.machine = &report}).fix.value_or(""));
         }
     }
     std::set<std::string> pastes;

@@ -29,6 +29,14 @@ inline void add_inside(const Value& engines, const Host& host, std::vector<Where
     }
 }
 
+/// A kernel release that matches the pattern of an appliance.
+inline std::string kernel_like(const std::string& pattern) {
+    std::string release;
+    for (const char character : pattern)
+        release += character == '*' ? std::string{"6.8.12"} : std::string{character};
+    return release;
+}
+
 /// Each distribution bare, and two of them in each kind of container.
 inline std::vector<Where> all_places() {
     std::vector<Where> found;
@@ -40,12 +48,15 @@ inline std::vector<Where> all_places() {
     }();
     for (const auto& row : *document.at("distributions").as_array()) {
         Host host;
-        host.os_release =
-            record_from<OsRelease>(Value{Value::Object{{"id", row.at("id")},
-                                                       {"version_id", row.at("version")},
-                                                       {"variant_id", row.at("variant")}}})
-                .value();
         const auto* version = row.at("version").as_string();
+        host.os_release =
+            record_from<OsRelease>(
+                Value{Value::Object{{"id", row.at("id")},
+                                    {"version_id", version ? row.at("version") : row.at("release")},
+                                    {"variant_id", row.at("variant")}}})
+                .value();
+        if (const auto* kernel = row.at("kernel").as_string())
+            host.kernel = kernel_like(*kernel);
         found.push_back(
             {*row.at("name").as_string() + (version ? " " + *version : std::string{}), host});
         if (row.at("version").is_null() &&
