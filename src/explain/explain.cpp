@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -130,20 +131,34 @@ std::vector<Reason> worth_showing(const std::vector<Reason>& reasons) {
     return kept.empty() ? reasons : kept;
 }
 
-/// True if a fix can make the variant usable. No fix changes a GPU's vendor.
-bool can_be_helped(const VariantCandidate& candidate) {
-    const auto of_others = gpus_of_others(candidate.reasons);
-    return of_others.empty() ||
-           std::ranges::any_of(candidate.reasons, [&of_others](const Reason& reason) {
-               return where_of(reason).find(':') != std::string::npos &&
-                      !of_others.contains(where_of(reason));
-           });
+/// True for a reason that no fix on this machine removes: the build or the request excludes the GPU
+/// or the host.
+bool is_final(const Reason& reason) {
+    return ends(reason) &&
+           (reason.is("not-built") || has_trait(reason.code, ReasonTraits::ByNature) ||
+            has_trait(reason.code, ReasonTraits::ByBuild) ||
+            has_trait(reason.code, ReasonTraits::Wished));
+}
+
+/// True if a final reason rules out every GPU that the reasons name.
+bool is_final_for_all_gpus(const std::vector<Reason>& reasons) {
+    std::set<std::string> open;
+    std::set<std::string> closed;
+    for (const auto& reason : reasons)
+        if (const auto gpu = where_of(reason); gpu.find(':') != std::string::npos)
+            (is_final(reason) ? closed : open).insert(gpu);
+    for (const auto& gpu : closed)
+        open.erase(gpu);
+    return open.empty() && !closed.empty();
 }
 
 /// True if the manifest's note should be shown: it is a better advice on missing libraries than a
 /// list of sonames.
 bool note_helps(const VariantCandidate& candidate) {
-    return candidate.note && has_reason(candidate.reasons, "library-missing");
+    return candidate.note &&
+           std::ranges::any_of(candidate.reasons, [&candidate](const Reason& reason) {
+               return reason.is("library-missing") && is_worth_a_fix(reason, candidate.reasons);
+           });
 }
 
 /// The text for an accepted variant.
@@ -252,6 +267,16 @@ std::string_view sentence_of(std::string_view code) {
     return wording ? wording->sentence : std::string_view{};
 }
 
+bool is_worth_a_fix(const Reason& reason, const std::vector<Reason>& all) {
+    if (is_final(reason))
+        return true;
+    const bool is_closed = std::ranges::any_of(all, [&reason](const Reason& other) {
+        return is_final(other) && is_about_the_same(other, reason);
+    });
+    return !is_closed &&
+           !(where_of(reason).find(':') == std::string::npos && is_final_for_all_gpus(all));
+}
+
 Explained explained(const Reason& reason, const ReasonPlace& place) {
     const auto* wording = find_wording(reason.code);
     // Codes of newer data files and daemons have no wording in this version.
@@ -278,14 +303,27 @@ Explained explained(const Reason& reason, const ReasonPlace& place) {
 
 ExplainedList explained(const std::vector<Reason>& reasons, const ReasonPlace& place) {
     ExplainedList all;
+    // Several GPUs often have the same reason, and several reasons the same fix.
     std::vector<std::string> texts;
+    std::map<std::string, std::set<std::string>> gpus_of;
+    std::set<std::string> gpus;
     for (const auto& reason : reasons) {
         const auto one = explained(reason, place);
-        // Several GPUs often have the same reason, and several reasons the same fix.
         add_once(texts, one.text);
-        if (one.fix)
+        if (const auto gpu = where_of(reason); gpu.find(':') != std::string::npos) {
+            gpus_of[one.text].insert(gpu);
+            gpus.insert(gpu);
+        }
+        if (one.fix && is_worth_a_fix(reason, reasons))
             add_once(all.fixes, *one.fix);
     }
+    // A text about only some of the GPUs names them.
+    for (auto& text : texts)
+        if (const auto& named = gpus_of[text]; !named.empty() && named.size() < gpus.size())
+            text = phrase(
+                "{gpus}: {text}",
+                {{"gpus", joined(std::vector<std::string>{named.begin(), named.end()}, ", ")},
+                 {"text", text}});
     all.text = joined(texts, "; ");
     return all;
 }
@@ -322,9 +360,6 @@ ExplainedList explained(const VariantCandidate& candidate, const ReasonPlace& pl
     // The manifest's note comes after the fixes of the reasons.
     if (note_helps(candidate))
         add_once(why.fixes, scrubbed(*candidate.note, 1024));
-    // Don't suggest fixes if the variant is for GPUs that this machine does not have.
-    if (!can_be_helped(candidate))
-        why.fixes.clear();
     if (why.text.empty())
         why.text = candidate.verdict == Verdict::Rejected ? "rejected" : where_it_runs(candidate);
     return why;

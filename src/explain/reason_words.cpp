@@ -39,6 +39,16 @@ void ReasonWriter::Visitor::note(std::string_view key, const std::optional<std::
         owner_.backend = member.value_or("");
 }
 
+void ReasonWriter::drop_useless_fixes(std::vector<Reason>& reasons) {
+    for (auto& reason : reasons)
+        if (reason.words && reason.words->fix && !is_worth_a_fix(reason, reasons)) {
+            auto words = *reason.words;
+            words.fix.reset();
+            words.commands.clear();
+            reason.words = std::make_shared<const ReasonWords>(std::move(words));
+        }
+}
+
 const ReasonPlace& ReasonWriter::place() {
     if (!place_)
         place_ = place_of_();

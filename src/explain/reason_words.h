@@ -37,10 +37,12 @@ public:
     void add_to(T& record) {
         Visitor visitor{*this};
         describe(visitor, record);
-        if constexpr (std::same_as<T, Candidate> || std::same_as<T, VariantCandidate>)
+        if constexpr (std::same_as<T, Candidate> || std::same_as<T, VariantCandidate>) {
+            drop_useless_fixes(record.reasons);
             if (!record.why)
                 record.why =
                     explained(record, record.reasons.empty() ? ReasonPlace{} : place()).text;
+        }
     }
 
 private:
@@ -96,6 +98,7 @@ private:
         Owner owner_ = {};
     };
 
+    static void drop_useless_fixes(std::vector<Reason>& reasons);
     const ReasonPlace& place();
     std::shared_ptr<const ReasonWords> words_of(const Reason& reason, const Owner& owner);
 
