@@ -246,6 +246,11 @@ std::string candidate_lines(const Candidate& candidate,
     return hanging(screen, lead + rest, 3 + display_width(rest), sentence);
 }
 
+bool is_chosen(const Candidate& candidate, const Decision& decision) {
+    return candidate.backend == decision.backend &&
+           (!candidate.gpu || std::ranges::count(decision.gpus, *candidate.gpu) > 0);
+}
+
 }  // namespace
 
 std::string verdict_sign(Verdict verdict, const Screen& screen) {
@@ -323,11 +328,15 @@ std::string candidates_text(const Decision& decision,
     std::string text = "\n" + toned(screen, Tone::Strong, "Candidates") + "\n";
     if (decision.candidates.empty())
         text += "  none\n";
+    // Only a better candidate than the chosen one is worth a fix.
+    bool is_better = true;
     for (const auto& candidate : decision.candidates) {
         const auto why = explained(candidate, place);
         text += candidate_lines(candidate, widths, why.text, screen);
+        is_better = is_better && !is_chosen(candidate, decision);
         for (const auto& fix : why.fixes)
-            add_once(fixes, fix);
+            if (is_better)
+                add_once(fixes, fix);
     }
     return text + fixes_text(fixes, screen);
 }

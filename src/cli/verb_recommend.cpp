@@ -147,13 +147,17 @@ std::string variants_text(const Recommendation& answer,
     std::string text = "\n" + toned(screen, Tone::Strong, "Variants") + "\n";
     if (answer.candidates.empty())
         text += "  none\n";
+    // Only a better variant than the chosen one is worth a fix.
+    bool is_better = true;
     for (const auto& candidate : answer.candidates) {
         const auto rest = "  " + padded_right(scrubbed(candidate.variant), width) + "  ";
         const auto lead = "  " + verdict_sign(candidate.verdict, screen);
         const auto why = explained(candidate, place);
         text += hanging(screen, lead + rest, 3 + display_width(rest), why.text);
+        is_better = is_better && candidate.variant != answer.variant;
         for (const auto& fix : why.fixes)
-            add_once(fixes, fix);
+            if (is_better)
+                add_once(fixes, fix);
     }
     return text + fixes_text(fixes, screen);
 }
