@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "base/version.h"
+#include "explain/doctor.h"
+#include "unit/properties/each_machine.h"
+#include "unit/properties/hosts.h"
+
+/// Every printed fix can be done on the machine: on all recorded and mixed machines, in all places.
+namespace gpuprobe::testing_properties {
+namespace possible_fixes_test {
+
+/// The limits of NVIDIA's driver by compute capability, independent of drivers.json.
+struct Limits {
+    std::uint32_t last = 0;  ///< the last branch; 0: none
+    bool needs_open = false;
+    bool needs_proprietary = false;
+};
+
+Limits limits_of(const Gpu& gpu) {
+    const auto text = gpu.architecture.cuda_compute_capability;
+    const auto capability = text ? leading_version(*text) : std::nullopt;
+    if (!capability || gpu.id.starts_with("platform:"))
+        return {};
+    const auto number = capability->parts[0] * 10 + capability->parts[1];
+    if (number < 20)
+        return {.last = 340, .needs_proprietary = true};
+    if (number < 30)
+        return {.last = 390, .needs_proprietary = true};
+    if (number < 50)
+        return {.last = 470, .needs_proprietary = true};
+    if (number < 75)
+        return {.last = 580, .needs_proprietary = true};
+    return {.needs_open = number >= 100};
+}
+
+bool is_nvidia(const Gpu& gpu) {
+    return gpu.vendor == "nvidia";
+}
+
+/// Whether the fix changes the driver of a GPU that NVIDIA's driver serves in a way that it does
+/// not support.
+bool takes_away(const std::string& fix, const Gpu& gpu) {
+    const auto limits = limits_of(gpu);
+    const auto says = [&fix](const char* words) { return fix.find(words) != std::string::npos; };
+    static const std::regex kVersion{R"(driver to (\d+)[\d.]* or later)"};
+    std::smatch match;
+    const bool is_beyond = std::regex_search(fix, match, kVersion) && limits.last != 0 &&
+                           std::stoul(match[1].str()) > limits.last;
+    const bool is_newest_only = says("open kernel module, 570 or later") && limits.last != 0;
+    const bool is_proprietary = says("branch 580 with the proprietary") || says("of branch 470");
+    const bool is_kepler_only = says("of branch 580 with") && limits.last != 0 && limits.last < 580;
+    return is_beyond || is_newest_only || is_kepler_only || (is_proprietary && limits.needs_open);
+}
+
+/// The GPUs that a finding is about, and those that NVIDIA's driver serves now.
+void expect_possible_driver(const Finding& finding, const Report& report) {
+    const auto fix = finding.fix.value_or("");
+    for (const auto& gpu : report.gpus) {
+        const bool is_meant = std::ranges::count(finding.gpus, gpu.id) > 0;
+        const bool works = std::ranges::any_of(gpu.backends, [](const auto& entry) {
+            return entry.first == "cuda" && entry.second.usable == true;
+        });
+        if (is_nvidia(gpu) && (is_meant || works)) {
+            EXPECT_FALSE(takes_away(fix, gpu))
+                << finding.id << " against " << gpu.id << ": " << fix;
+        }
+    }
+}
+
+TEST(PossibleFixes, NoDriverIsBeyondWhatAGpuSupportsNorAgainstAnother) {
+    on_every_machine([](const MachineFixture& fixture) {
+        auto report = report_of(fixture);
+        for (const auto& finding : examine(report, {}))
+            expect_possible_driver(finding, report);
+        // The same with each NVIDIA GPU without a driver in turn.
+        for (auto& gpu : report.gpus) {
+            if (!is_nvidia(gpu) || has_reason(gpu.findings, "passthrough"))
+                continue;
+            const auto whole = gpu;
+            gpu.findings.push_back(because("no-driver"));
+            gpu.driver = {};
+            gpu.backends.clear();
+            gpu.apis.clear();
+            for (const auto& finding : examine(report, {}))
+                expect_possible_driver(finding, report);
+            gpu = whole;
+        }
+    });
+}
+
+TEST(PossibleFixes, NoCandidateIsToldToUpdateBeyondTheLastBranchOfItsGpu) {
+    constexpr auto kWanted =
+        std::to_array<const char*>({"450.80.02", "525.60.13", "570.26", "580", "595"});
+    on_every_machine([&](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
+        const auto findings = examine(report, {});
+        for (const auto& gpu : report.gpus)
+            for (const auto* wanted : kWanted) {
+                const auto reason =
+                    because("driver-too-old", {{"where", gpu.id}, {"want", wanted}});
+                const auto fix = explained(reason, {.findings = &findings, .machine = &report}).fix;
+                if (!is_nvidia(gpu) || !fix)
+                    continue;
+                EXPECT_FALSE(takes_away(*fix, gpu)) << gpu.id << ": " << *fix;
+                // The numbers of Jetson Linux and of kernels are others.
+                EXPECT_TRUE(!gpu.id.starts_with("platform:") ||
+                            fix->find(wanted) == std::string::npos)
+                    << *fix;
+            }
+    });
+}
+
+TEST(PossibleFixes, NoModuleIsLoadedThatIsLoadedAlready) {
+    static const std::regex kLoads{R"(modprobe ([a-z0-9_]+))"};
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
+        const auto& setup = report.host.setup;
+        if (!setup || !setup->loaded)
+            return;
+        for (const auto& finding : examine(report, {})) {
+            const auto fix = finding.fix.value_or("");
+            std::smatch match;
+            if (!std::regex_search(fix, match, kLoads) || fix.find("rmmod") != std::string::npos ||
+                fix.find("modprobe -r") != std::string::npos)
+                continue;
+            EXPECT_EQ(std::ranges::count(*setup->loaded, match[1].str()), 0)
+                << finding.id << ": " << fix;
+        }
+    });
+}
+
+bool has_node(const Report& report, const std::string& path) {
+    const auto is_it = [&path](const DeviceNode& node) { return node.path == path; };
+    return std::ranges::any_of(report.nodes, is_it) ||
+           std::ranges::any_of(
+               report.gpus,
+               [&](const Gpu& gpu) { return std::ranges::any_of(gpu.nodes, is_it); }) ||
+           std::ranges::any_of(report.accelerators, [&](const Accelerator& one) {
+               return std::ranges::any_of(one.nodes, is_it);
+           });
+}
+
+/// What a command changes: a node that is missing is made by no such command.
+TEST(PossibleFixes, NoPermissionIsChangedOfANodeThatIsNotThere) {
+    static const std::regex kChanges{
+        R"((?:chmod|chgrp|chown|setfacl) [^&;]*?(/dev/[-A-Za-z0-9/_]+))"};
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
+        if (report.host.container || report.host.sandbox)
+            return;
+        for (const auto& finding : examine(report, {})) {
+            const auto fix = finding.fix.value_or("");
+            std::smatch match;
+            // A node that a reason names was there.
+            const auto named = word_of(finding.evidence.at("node"));
+            if (std::regex_search(fix, match, kChanges) && match[1].str() != named) {
+                EXPECT_TRUE(has_node(report, match[1].str())) << finding.id << ": " << fix;
+            }
+        }
+    });
+}
+
+// Places ------------------------------------------------------------------------------------------
+
+OsRelease release(const char* id,
+                  std::vector<std::string> like,
+                  const char* version,
+                  std::vector<std::string> codenames) {
+    return {.id = id,
+            .id_like = std::move(like),
+            .version_id = *version ? std::optional<std::string>{version} : std::nullopt,
+            .codenames = std::move(codenames)};
+}
+
+struct Derivative {
+    OsRelease own = {};
+    OsRelease parent = {};
+};
+
+/// Distributions that no row is about, and the release whose packages they have.
+std::vector<Derivative> derivatives() {
+    const auto ubuntu = [](const char* version) {
+        return release("ubuntu", {"debian"}, version, {});
+    };
+    const auto debian = [](const char* version) { return release("debian", {}, version, {}); };
+    return {
+        {release("linuxmint", {"ubuntu", "debian"}, "22.1", {"xia", "noble"}), ubuntu("24.04")},
+        {release("linuxmint", {"ubuntu", "debian"}, "21.3", {"virginia", "jammy"}),
+         ubuntu("22.04")},
+        {release("linuxmint", {"debian"}, "6", {"faye", "bookworm"}), debian("12")},
+        {release("pop", {"ubuntu", "debian"}, "22.04", {"jammy"}), ubuntu("22.04")},
+        {release("zorin", {"ubuntu", "debian"}, "17", {"jammy"}), ubuntu("22.04")},
+        {release("elementary", {"ubuntu", "debian"}, "8", {"circe", "noble"}), ubuntu("24.04")},
+        {release("neon", {"ubuntu", "debian"}, "24.04", {"noble"}), ubuntu("24.04")},
+        {release("tuxedo", {"ubuntu", "debian"}, "24.04", {"noble"}), ubuntu("24.04")},
+        {release("mx", {"debian"}, "23", {"bookworm"}), debian("12")},
+        {release("nobara", {"rhel", "centos", "fedora"}, "42", {}),
+         release("fedora", {}, "42", {})},
+        {release("eurolinux", {"rhel", "fedora", "centos"}, "9.4", {}),
+         release("rhel", {}, "9.4", {})},
+        {release("cachyos", {"arch"}, "", {}), release("arch", {}, "", {})},
+    };
+}
+
+std::vector<std::string> fixes_in(Report report, const OsRelease& place) {
+    report.host.os_release = place;
+    report.host.kernel = "6.8.0-45-generic";
+    std::vector<std::string> fixes;
+    for (const auto& finding : examine(report, {}))
+        fixes.push_back(finding.id + ": " + finding.fix.value_or(""));
+    return fixes;
+}
+
+TEST(PossibleFixes, ADerivativeHasThePackagesOfItsParentsRelease) {
+    for (const auto& recorded : recorded_machines()) {
+        const auto report = report_of(scene_of(recorded));
+        for (const auto& [own, parent] : derivatives())
+            EXPECT_EQ(fixes_in(report, own), fixes_in(report, parent))
+                << recorded.name << " with " << *own.id << " " << own.version_id.value_or("");
+    }
+}
+
+/// Releases that no row is about.
+std::vector<OsRelease> unknown_releases() {
+    return {release("ubuntu", {"debian"}, "20.04", {"focal"}),
+            release("ubuntu", {"debian"}, "25.10", {"questing"}),
+            release("ubuntu", {"debian"}, "28.04", {}),
+            release("debian", {}, "10", {"buster"}),
+            release("debian", {}, "", {"forky"}),
+            release("kali", {"debian"}, "2026.3", {"kali-rolling"}),
+            release("rhel", {"fedora"}, "8.10", {})};
+}
+
+TEST(PossibleFixes, NothingIsMissingFromAReleaseThatIsNotKnown) {
+    for (const auto& recorded : recorded_machines()) {
+        const auto report = report_of(scene_of(recorded));
+        for (const auto& place : unknown_releases())
+            for (const auto& fix : fixes_in(report, place))
+                EXPECT_EQ(fix.find("has no package"), std::string::npos)
+                    << recorded.name << " with " << *place.id << ": " << fix;
+    }
+}
+
+TEST(PossibleFixes, NoPackageManagerIsUsedOnAnImage) {
+    struct Image {
+        const char* id;
+        const char* variant;
+        const char* kernel;
+    };
+    constexpr auto kImages =
+        std::to_array<Image>({{"debian", "", "6.12.105-production+truenas"},
+                              {"slackware", "", "6.1.106-Unraid"},
+                              {"synology-dsm", "", "4.4.302+"},
+                              {"bazzite", "", "6.14.6-109.bazzite.fc42.x86_64"},
+                              {"fedora", "silverblue", "6.14.0"},
+                              {"fedora", "kinoite", "6.14.0"},
+                              {"nixos", "", "6.12.30"},
+                              {"steamos", "", "6.11.11-valve19-1-neptune"},
+                              {"haos", "", "6.12.20-haos"},
+                              {"rhcos", "", "5.14.0-427.el9"},
+                              {"talos", "", "6.12.18-talos"}});
+    constexpr auto kManagers = std::to_array<const char*>(
+        {"apt ", "dnf ", "pacman", "zypper", "ubuntu-drivers", "emerge"});
+    for (const auto& recorded : recorded_machines()) {
+        auto report = report_of(scene_of(recorded));
+        if (report.host.container || report.host.sandbox || report.host.l4t || report.host.wsl)
+            continue;
+        for (const auto& image : kImages) {
+            report.host.kernel = image.kernel;
+            report.host.os_release = OsRelease{.id = image.id, .variant_id = image.variant};
+            for (const auto& finding : examine(report, {}))
+                for (const auto* manager : kManagers)
+                    EXPECT_EQ(finding.fix.value_or("").find(manager), std::string::npos)
+                        << recorded.name << " with " << image.kernel << ": " << *finding.fix;
+        }
+    }
+}
+
+}  // namespace possible_fixes_test
+}  // namespace gpuprobe::testing_properties
