@@ -221,7 +221,7 @@ class Interface(BusCase):
         self.assertEqual(names, sorted(names))
         self.assertIn("default", names)
         (shimmy,) = [application for application in applications if application["Name"] == "shimmy"]
-        self.assertEqual((shimmy["Backends"], shimmy["Variants"]), (["webgpu", "cpu"], ["cpu", "legacy", "webgpu"]))
+        self.assertEqual((shimmy["Backends"], shimmy["Variants"]), (["webgpu", "cpu"], ["legacy", "webgpu"]))
         error = "org.gpuprobe.GpuProbe1.Error."
         said = self.assert_refused(error + "UnknownApplication", self.select, {}, "defualt")
         self.assertTrue(said.endswith(": no application 'defualt'; did you mean 'default'?"), said)

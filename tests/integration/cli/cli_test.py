@@ -153,7 +153,7 @@ class Documents(WithDaemon):
 
     def test_version_and_applications(self):
         self.assertEqual(self.document("version")[1]["daemon"]["version"], "0.1.0")
-        self.assertIn("default", self.document("apps")[1]["applications"])
+        self.assertIn("default", [application["name"] for application in self.document("apps")[1]["applications"]])
 
 
 class Environment(WithDaemon):

@@ -329,7 +329,7 @@ class MendedFiles(MendedCase):
 
         # The library is the fake of a machine with other cards, whose NVML tells of a limit, heat, faulty memory and a licence.
         self.mended(machine, "cuda-library-missing", install,
-                    may_come=("joined-weakly", "lost", "unlisted", "power-limited", "slowed-by-heat", "remap-pending", "vgpu-unlicensed"))
+                    may_come=("joined-weakly", "lost", "unlisted", "not-given", "power-limited", "slowed-by-heat", "remap-pending", "vgpu-unlicensed"))
 
     def test_a_stale_manifest_is_removed(self):
         machine = self.machine(AMD, amd)

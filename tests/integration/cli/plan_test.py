@@ -161,7 +161,7 @@ class PlanFormats(unittest.TestCase):
 
     def unlike(self, folder, kind):
         """Two GPUs of 12 and 24 GB in the order of the driver, and of an application's choice the other way round."""
-        machine = Machine(libraries=ONEAPI)
+        machine = Machine(libraries=ONEAPI, libc_version="2.39")
         for number, (address, memory) in enumerate((("0000:01:00.0", 12 * GB), ("0000:02:00.0", 24 * GB))):
             if kind == "cuda":
                 machine.nvidia(address, memory=memory, number=number, device=("2684", "2204")[number], capability=("8.9", "8.6")[number])
