@@ -64,10 +64,14 @@ class Machine:
             probe = self.probes[key] = {"api": api, "driver": folder.format(driver) if driver else "", "outcome": "answered", "devices": [], "runtime": runtime}
         probe["devices"].append({"index": len(probe["devices"]), **device})
 
+    def brings(self, *libraries):
+        self.host["libraries"] = sorted({*self.host["libraries"], *libraries})
+
     def fails(self, api, outcome, **more):
         self.probes[api] = {"outcome": outcome, **more}
 
     def vulkan(self, manifest, name, vendor, device, address, kind, memory, driver_id, webgpu="core", **more):
+        self.brings("libvulkan.so.1")
         self.said(
             "vulkan",
             {
@@ -128,7 +132,9 @@ class Machine:
         about = {"name": f"AMD GPU {device}", "vendor_id": "1002", "device_id": device, "pci": address, "type": kind,
                  "memory": {"total": memory, "free": memory}}
         if hip:
-            self.said("hip", {**about, "uuid": f"GPU-{unique_id}", "gfx_target": gfx}, loader="libhsa-runtime64.so.1", version="1.14")
+            self.said("hip", {**about, "uuid": f"GPU-{unique_id}", "gfx_target": gfx}, loader="libhsa-runtime64.so.1", version="1.14",
+                      rocm_version="7.2.0")
+            self.brings("libamdhip64.so.7", "libhipblas.so.3", "librocblas.so.5")
         if vulkan:
             self.vulkan("radeon_icd.x86_64", about["name"], "1002", device, address, kind, memory, "mesa-radv")
         return self
