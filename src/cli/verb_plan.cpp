@@ -204,11 +204,17 @@ Status print_arguments(Context& context, const PlanRequest& request, const Plan&
     const auto& program = context.arguments.plan.format;
     const auto arguments = TRY(plan_arguments_for(program, request, answer));
     print(arguments.text);
-    if (!arguments.gpus.empty() && answer.gpus.size() > 1)
-        remark(context.arguments,
-               fmt::format("with the variables of: gpuprobectl env {} --gpu={}{}", program,
-                           fmt::join(arguments.gpus, ","),
-                           arguments.gpus.size() > 1 ? " (the parts are in that order)" : ""));
+    if (arguments.gpus.empty() || answer.gpus.size() < 2)
+        return Done{};
+    Value request_for_gpus;
+    request_for_gpus["gpus"] = to_value(arguments.gpus);
+    // If no published build uses these GPUs, the variables are those for a build of one's own.
+    const auto choice = context.client.select(program, request_for_gpus);
+    const bool is_own_build = choice && choice->gpus.empty();
+    remark(context.arguments,
+           fmt::format("with the variables of: gpuprobectl env {} --gpu={}{}{}", program,
+                       fmt::join(arguments.gpus, ","), is_own_build ? " --own-build" : "",
+                       arguments.gpus.size() > 1 ? " (the parts are in that order)" : ""));
     return Done{};
 }
 

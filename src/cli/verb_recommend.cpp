@@ -147,16 +147,21 @@ std::string variants_text(const Recommendation& answer,
     std::string text = "\n" + toned(screen, Tone::Strong, "Variants") + "\n";
     if (answer.candidates.empty())
         text += "  none\n";
-    // Only a better variant than the chosen one is worth a fix.
-    bool is_better = true;
+    const auto chosen =
+        std::ranges::find(answer.candidates, answer.variant,
+                          [](const VariantCandidate& each) { return std::optional{each.variant}; });
+    // Only a variant that the project prefers to the chosen one is worth a fix.
+    const auto is_preferred = [&](const VariantCandidate& candidate) {
+        return chosen == answer.candidates.end() || std::pair{candidate.tier, candidate.priority} >
+                                                        std::pair{chosen->tier, chosen->priority};
+    };
     for (const auto& candidate : answer.candidates) {
         const auto rest = "  " + padded_right(scrubbed(candidate.variant), width) + "  ";
         const auto lead = "  " + verdict_sign(candidate.verdict, screen);
         const auto why = explained(candidate, place);
         text += hanging(screen, lead + rest, 3 + display_width(rest), why.text);
-        is_better = is_better && candidate.variant != answer.variant;
-        for (const auto& fix : why.fixes)
-            if (is_better)
+        if (is_preferred(candidate))
+            for (const auto& fix : why.fixes)
                 add_once(fixes, fix);
     }
     return text + fixes_text(fixes, screen);

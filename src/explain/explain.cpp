@@ -346,8 +346,8 @@ ExplainedList explained(const Candidate& candidate, ReasonPlace place) {
     if (why.text.empty())
         why.text = is_usable(candidate.verdict)
                        ? phrase("can be used[ by the published build {variant}]",
-                                      {{"variant", scrubbed_or_none(candidate.variant)}})
-                             : std::string{name_of(candidate.verdict)};
+                                {{"variant", scrubbed_or_none(candidate.variant)}})
+                       : std::string{name_of(candidate.verdict)};
     return why;
 }
 

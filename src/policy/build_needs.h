@@ -66,8 +66,8 @@ std::string_view kernel_drivers_for(Api api);
 
 /// One of the alternatives in which a build can use a backend.
 struct BuildNeeds {
-    std::string build = {};  ///< name of the part or variant
-    Conjunction terms = {};  ///< must all hold
+    std::string build = {};                  ///< name of the part or variant
+    Conjunction terms = {};                  ///< must all hold
     std::vector<std::string> unlisted = {};  ///< libraries that reports don't include
 };
 /// By our backend names, including "cpu".

@@ -47,8 +47,11 @@ public:
                    const SelectionView& selection)
         : published_{published},
           context_{published.request, published.machine, report, published.failed, selection},
-          judged_{evaluate(published.platform, published.request, published.machine,
-                           published.failed, selection)} {}
+          judged_{evaluate(published.platform,
+                           published.request,
+                           published.machine,
+                           published.failed,
+                           selection)} {}
 
     /// The variant that recommend() chooses; null if there is none.
     [[nodiscard]] const Variant* best() const {

@@ -351,12 +351,12 @@ SelectionView selection_view(const Profile& profile,
                              const Experience& experience) {
     const ComputeView view{report};
     SelectionView seen;
-    if (const auto plain = question_from(profile, {.environment = request.environment}, view.report(), {}))
+    if (const auto plain =
+            question_from(profile, {.environment = request.environment}, view.report(), {}))
         seen = view_of(*plain, judge_all(*plain, view.report()));
     seen.order.clear();
     if (auto question = question_from(profile, request, view.report(), experience))
-        seen.order =
-            order_of(*question, attempt_or_give_up(*question, request, view.report()).all);
+        seen.order = order_of(*question, attempt_or_give_up(*question, request, view.report()).all);
     return seen;
 }
 

@@ -454,9 +454,8 @@ MachineOutcome outcome_on(const Application& application,
             outcome.backend = decision->backend;
     if (!manifest)
         return outcome;
-    const auto answer =
-        recommend(*manifest, {}, report, Rules::current(), {},
-                  profile ? selection_view(*profile, {}, report) : SelectionView{});
+    const auto answer = recommend(*manifest, {}, report, Rules::current(), {},
+                                  profile ? selection_view(*profile, {}, report) : SelectionView{});
     outcome.status = answer.status;
     outcome.variant = answer.variant;
     outcome.verdict = answer.verdict;

@@ -207,8 +207,7 @@ public:
                              .tier = entry.tier,
                              .priority = entry.priority};
         const bool is_refused = entry.alternatives == 0 && is_cpu_refused_;
-        const auto host =
-            entry.is_supported && !is_refused ? host_holds(entry) : Truth::False;
+        const auto host = entry.is_supported && !is_refused ? host_holds(entry) : Truth::False;
         const auto devices = devices_hold(entry, judged);
         judged.verdict = verdict_of(both(host, devices));
         // The variant would run on a GPU that the request excludes, so report that as the reason.

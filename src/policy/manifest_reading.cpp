@@ -144,15 +144,16 @@ ReadProblem check_companions(const Value& value) {
 
 /// Checks a file with its URLs, or a package with its name.
 ReadProblem check_companion_file(const Value& value) {
-    auto problem = read_members(value, [](const std::string& key, const Value& member) -> ReadProblem {
-        if (key == "urls")
-            return check_urls(member);
-        if (key == "sha256")
-            return check_sha256(member);
-        if (key == "size")
-            return check_size(member);
-        return key == "ref" ? check_text(member, kMaxReference) : ReadProblem{"unknown member"};
-    });
+    auto problem =
+        read_members(value, [](const std::string& key, const Value& member) -> ReadProblem {
+            if (key == "urls")
+                return check_urls(member);
+            if (key == "sha256")
+                return check_sha256(member);
+            if (key == "size")
+                return check_size(member);
+            return key == "ref" ? check_text(member, kMaxReference) : ReadProblem{"unknown member"};
+        });
     if (!problem.empty() || value.find("ref"))
         return problem;
     return value.find("urls") ? problem : ReadProblem{"missing"}.in("urls");

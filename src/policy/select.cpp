@@ -181,14 +181,16 @@ std::vector<const Gpu*> group_of(const SelectQuestion& question,
 }
 
 /// The facts about the first selected GPU through the backend of a candidate; null for no choice.
-Facts facts_on(const SelectQuestion& question, const Candidate* candidate, const Selection& selection) {
+Facts facts_on(const SelectQuestion& question,
+               const Candidate* candidate,
+               const Selection& selection) {
     const auto backend = candidate ? candidate->backend : std::string{kCpu};
-    return Facts{{.report = selection.report,
-                  .gpu = selection.gpus.empty() ? nullptr : selection.gpus.front(),
-                  .backend = backend,
-                  .backend_word = question.word_for(backend),
-                  .variant = candidate && candidate->variant ? candidate->variant
-                                                             : question.variant}};
+    return Facts{
+        {.report = selection.report,
+         .gpu = selection.gpus.empty() ? nullptr : selection.gpus.front(),
+         .backend = backend,
+         .backend_word = question.word_for(backend),
+         .variant = candidate && candidate->variant ? candidate->variant : question.variant}};
 }
 
 /// The application's answers for that selection: for example, `--device=Vulkan1` also selects a
@@ -406,7 +408,8 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
 
 /// Whether the request says which build it is for.
 bool describes_build(const SelectRequest& request) {
-    return request.own_build || request.built || !request.variants.empty() || !(request.installed == DescribedBuild{});
+    return request.own_build || request.built || !request.variants.empty() ||
+           !(request.installed == DescribedBuild{});
 }
 
 /// The published variants of an application on one machine, with everything that their judge needs.
@@ -432,13 +435,11 @@ public:
     /// Adds to the decision which variant it is for, or why it is for none.
     void note(const Attempt& made, Decision& decision) const {
         if (made.assumed)
-            decision.assumes =
-                AssumedVariant{.variant = made.assumed->name,
-                               .version = made.assumed->version ? made.assumed->version
-                                                                : manifest_.version};
+            decision.assumes = AssumedVariant{
+                .variant = made.assumed->name,
+                .version = made.assumed->version ? made.assumed->version : manifest_.version};
         // The warning about an unused GPU has the same reasons.
-        const bool is_said = has_reason(decision.warnings, "gpu-unused") &&
-                             made.variant_warning &&
+        const bool is_said = has_reason(decision.warnings, "gpu-unused") && made.variant_warning &&
                              made.variant_warning->is("better-if-built");
         if (made.variant_warning && !is_said)
             decision.warnings.push_back(*made.variant_warning);
@@ -469,8 +470,7 @@ Result<Decision> decided(const Profile& profile,
                          const Report& report,
                          const Background& known,
                          bool is_simulated) {
-    auto question =
-        TRY(question_from(profile, request, report, known.experience, known.manifest));
+    auto question = TRY(question_from(profile, request, report, known.experience, known.manifest));
     question.is_simulated = is_simulated;
     std::optional<VariantsHere> variants;
     if (known.manifest && !is_simulated && !describes_build(request) && !is_switched_off(request)) {

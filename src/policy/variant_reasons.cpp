@@ -429,8 +429,8 @@ std::vector<Reason> warnings_for(const JudgedVariant& judged, const ExplanationC
     }
     // The advice of an alternative is for the GPUs on which the variant uses that alternative.
     for (std::size_t i = 0; i < gpus.size() && !variant.needs.advice.empty(); ++i)
-        if (const auto used = is_covered(judged, i) ? used_alternative(variant.needs, gpus[i])
-                                                    : std::nullopt;
+        if (const auto used =
+                is_covered(judged, i) ? used_alternative(variant.needs, gpus[i]) : std::nullopt;
             used && *used < variant.needs.advice.size())
             add_advice(variant.needs.advice[*used], {&gpus[i]}, context, warnings);
     return warnings;

@@ -287,7 +287,8 @@ inline constexpr ReasonInfo kRows[] = {
      "a device node that the backend opens is closed to whoever asks", "node, group, mode, device",
      Cause | ViewCause, 30},
     {"no-published-variant", Policy, Remarks, OnRecommendation,
-     "no published variant is known to fit this machine, so the answer is for a build that the user "
+     "no published variant is known to fit this machine, so the answer is for a build that the "
+     "user "
      "makes",
      "reasons"},
     {"no-such-variant", Request, Remarks, OnRecommendation,

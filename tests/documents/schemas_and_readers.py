@@ -33,9 +33,9 @@ ABOUT_VARIABLES = ["a data file may not name this variable", "this variable load
 ABOUT_PROFILES = [*ABOUT_VARIABLES, "no such fact", "expected a version", "neither a reader nor a variable", "nor in \"forwards\"$",
                   "neither a backend nor a GPU library"]
 BEYOND_SCHEMA = {
-    "application": [*ABOUT_PROFILES, "default: names no variant", "no build says it$"],
+    "application": [*ABOUT_PROFILES, "default: names no variant", "names no requirement$", "no build says it$"],
     "profile": ABOUT_PROFILES,
-    "variants": [*ABOUT_VARIABLES, "default: names no variant"],
+    "variants": [*ABOUT_VARIABLES, "default: names no variant", "names no requirement$"],
     "report": ["expected (non-negative )?integer, found number"],  # of more than 64 bits
     "causes": ["no such fact$", "a path begins with nothing of that name$", "a bracket is not closed$"],
     "distributions": [],

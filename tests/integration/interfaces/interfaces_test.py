@@ -148,7 +148,10 @@ class BusInterface:
     def dictionary(self, method, parameters):
         request = {key: variant(value) for key, value in parameters["request"].items()} | {"explain": GLib.Variant("b", True)}
         if method == "Select":
-            return self.call("SelectBackend", GLib.Variant("(sa{sv})", (parameters["application"], request)))
+            answer = self.call("SelectBackend", GLib.Variant("(sa{sv})", (parameters["application"], request)))
+            if not answer["Backend"]:
+                answer.pop("Warnings", None)  # the socket's error NoMatch has none
+            return answer
         return self.call("RecommendVariant", GLib.Variant("(ssa{sv})", (parameters["application"], "", request)))
 
     def large_report(self):
@@ -189,10 +192,11 @@ def wanted_of_bus(method, text, paths):
         document = {key: value for key, value in document.items() if key not in ("name", "message")}
         document |= {"backend": "", "gpus": []}
     wanted = as_dictionary(document, lambda gpu: path_of(gpu, paths))
-    if method == "Select":
-        for key in ("Answers", "Messages", "Warnings"):
-            if not wanted.get(key):
-                wanted.pop(key, None)
+    if wanted.get("Assumes"):
+        wanted["Assumes"] = {key.capitalize(): value for key, value in wanted["Assumes"].items() if value is not None}
+    for key in ("Answers", "Messages", "Warnings", "Assumed") if method == "Select" else ("Assumed",):
+        if not wanted.get(key):
+            wanted.pop(key, None)
     return wanted
 
 

@@ -308,7 +308,7 @@ class PythonTypes(SocketCase):
                 self.assert_is(self.call(method, parameters), getattr(interface, f"{method}Answer"), f"{machine}: {method}")
             self.end_daemon()
         with self.assertRaises(AssertionError):
-            self.assert_is({"applications": [1]}, interface.ListApplicationsAnswer, "")
+            self.assert_is({"applications": [{"name": 1}]}, interface.ListApplicationsAnswer, "")
 
     def check(self, *words):
         """What mypy says."""

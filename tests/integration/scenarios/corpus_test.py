@@ -115,7 +115,7 @@ class Corpus(ScenarioCase):
     # Selection ---------------------------------------------------------------
 
     def localai_machine(self, vendor, gib=8, driver="580.65.06"):
-        machine = Machine()
+        machine = Machine(libc_version="2.39")
         if vendor == "nvidia":
             machine.nvidia(memory=gib * GIB, driver=driver)
         if vendor == "amd":

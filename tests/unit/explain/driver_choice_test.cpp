@@ -108,7 +108,8 @@ TEST(DriverChoice, SaysWhatToDoWithoutADriver) {
     EXPECT_NE(DriverChoice{report}.without_role("pci:1").find("take it off the blacklist"),
               std::string::npos);
     report.gpus = {gpu("pci:1", kPascal), gpu("pci:2", kBlackwell, "570.1", "open")};
-    EXPECT_NE(DriverChoice{report}.without_role("pci:1").find("leave this GPU or pci:2 to the open driver"),
+    EXPECT_NE(DriverChoice{report}.without_role("pci:1").find(
+                  "leave this GPU or pci:2 to the open driver"),
               std::string::npos);
 }
 

@@ -312,10 +312,9 @@ TEST(Bundles, MesaWhichNeedsTheKernelsDriverAlone) {
     const auto& application = *applications.manifest("ramalama");
     const auto chosen_on = [&](const Report& report) {
         const auto decision = select(ramalama, {}, report, {}, &application);
-        EXPECT_EQ(decision->backend,
-                  recommend(application, {}, report, Rules::current(), {},
-                            selection_view(ramalama, {}, report))
-                      .variant.value_or("none"))
+        EXPECT_EQ(decision->backend, recommend(application, {}, report, Rules::current(), {},
+                                               selection_view(ramalama, {}, report))
+                                         .variant.value_or("none"))
             << "both say the same";
         return decision->backend;
     };

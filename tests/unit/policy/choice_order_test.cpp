@@ -47,9 +47,8 @@ Decision chosen(const Application& application,
 Recommendation recommended(const Application& application,
                            const Report& report,
                            const SelectRequest& rule = {}) {
-    return recommend(
-        *application.manifest, {}, report, Rules::current(), {},
-        selection_view(*application.selection, rule, report));
+    return recommend(*application.manifest, {}, report, Rules::current(), {},
+                     selection_view(*application.selection, rule, report));
 }
 
 using Words = std::vector<std::string>;

@@ -203,19 +203,17 @@ INSTANTIATE_TEST_SUITE_P(
     support::case_name);
 
 TEST(ArtifactType, HasOnlyMembersThatAManifestMaySet) {
-    const policy::Artifact whole{.type = "file",
-                                 .urls = {"https://e/a"},
-                                 .sha256 = kHash,
-                                 .size = 12,
-                                 .ref = "e/a:1",
-                                 .digest = "sha256:" + std::string{kHash},
-                                 .media_type = "application/gzip",
-                                 .companions = {"x-cudart"},
-                                 .companion_files = {{.urls = {"https://e/b"},
-                                                      .sha256 = kHash,
-                                                      .size = 1,
-                                                      .ref = "p"}},
-                                 .signature = {.type = "gpg", .url = "https://e/s", .key_id = "1"}};
+    const policy::Artifact whole{
+        .type = "file",
+        .urls = {"https://e/a"},
+        .sha256 = kHash,
+        .size = 12,
+        .ref = "e/a:1",
+        .digest = "sha256:" + std::string{kHash},
+        .media_type = "application/gzip",
+        .companions = {"x-cudart"},
+        .companion_files = {{.urls = {"https://e/b"}, .sha256 = kHash, .size = 1, .ref = "p"}},
+        .signature = {.type = "gpg", .url = "https://e/s", .key_id = "1"}};
     Value out;
     EXPECT_EQ(read_artifact(to_value(whole), out).text(), "");
 }
@@ -271,11 +269,11 @@ TEST(VariantReading, RejectsOnlyTheVariantForAnUnknownTypeOfArtifact) {
 
 /// The names of the terms that an unknown fact meets.
 std::vector<std::string> accepting(const std::string& on_unknown) {
-    const auto read = variant_from(
-        "v", R"({"on_unknown":)" + on_unknown +
-                 R"(,"requires":{"host":{"glibc_min":"2.31"},"device":[)"
-                 R"({"backend":"cuda","cuda":{"toolkit":"12.8","sass":["8.0"]}},)"
-                 R"({"backend":"vulkan","vulkan":{"api_min":"1.2"}}]}})");
+    const auto read =
+        variant_from("v", R"({"on_unknown":)" + on_unknown +
+                              R"(,"requires":{"host":{"glibc_min":"2.31"},"device":[)"
+                              R"({"backend":"cuda","cuda":{"toolkit":"12.8","sass":["8.0"]}},)"
+                              R"({"backend":"vulkan","vulkan":{"api_min":"1.2"}}]}})");
     if (!read.problem.empty())
         return {read.problem};
     std::vector<std::string> names;

@@ -229,10 +229,10 @@ TEST(Uncertain, IsSaidOfTheVariantThatIsTakenWithItsGpu) {
 
 /// G02 is an RTX 4090 with CUDA 13: the first alternative is the one that it uses.
 TEST(Advice, OfAnAlternativeIsGivenWhereThatIsUsed) {
-    const auto manifest = of_variants(
-        R"("a":{"requires":{"device":[{"backend":"cuda","cuda_api":{"min":"13.0"},)"
-        R"("advises":{"host":{"libs":["libcudart.so.13"]}}},{"backend":"cuda",)"
-        R"("advises":{"host":{"libs":["libcudart.so.12"]}}}]}})");
+    const auto manifest =
+        of_variants(R"("a":{"requires":{"device":[{"backend":"cuda","cuda_api":{"min":"13.0"},)"
+                    R"("advises":{"host":{"libs":["libcudart.so.13"]}}},{"backend":"cuda",)"
+                    R"("advises":{"host":{"libs":["libcudart.so.12"]}}}]}})");
     auto report = machine("G02");
     report.host.libraries.emplace();
     const auto missing = [&report, &manifest] {
@@ -255,8 +255,7 @@ TEST(Version, IsTheVariantsWhereItInstallsAnother) {
     EXPECT_EQ(answer.variant, "old");
     EXPECT_EQ(answer.version, "2.11");
     ASSERT_EQ(answer.warnings.size(), 1U);
-    EXPECT_EQ(answer.warnings[0],
-              because("other-version", {{"have", "2.11"}, {"want", "2.14"}}));
+    EXPECT_EQ(answer.warnings[0], because("other-version", {{"have", "2.11"}, {"want", "2.14"}}));
     EXPECT_EQ(candidate(answer, "old")->version, "2.11");
     EXPECT_EQ(candidate(answer, "new")->version, std::nullopt);
 }

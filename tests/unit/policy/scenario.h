@@ -108,7 +108,8 @@ inline Gpu gpu_from(const Value& device, const Value& drivers) {
             .kind = kind_from(device.at("kind")),
             .vendor = text(device.at("vendor"))};
     gpu.driver = driver_from(drivers, *gpu.vendor);
-    // A Tegra GPU is no PCI device; the table has no PCI classes, and most GPUs are VGA controllers.
+    // A Tegra GPU is no PCI device; the table has no PCI classes, and most GPUs are VGA
+    // controllers.
     if (*device.at("kind").as_string() == "tegra")
         gpu.id = "platform:gpu.0";
     else

@@ -80,9 +80,8 @@ inline Recommendation advice(const Manifest& application,
                              const Report& report,
                              const RecommendRequest& request = {}) {
     const auto* profile = profile_called(application.name);
-    return recommend(
-        application, request, report, Rules::current(), {},
-        profile ? selection_view(*profile, {}, report) : SelectionView{});
+    return recommend(application, request, report, Rules::current(), {},
+                     profile ? selection_view(*profile, {}, report) : SelectionView{});
 }
 
 template <class Tried>

@@ -22,7 +22,7 @@ struct Row {
     int machines = 0;
     int same = 0;      ///< select is for the variant that recommend names, or there are none
     int no_build = 0;  ///< no variant is known to fit, so select is for a build of one's own
-    int gpus = 0;          ///< answers with a GPU, whose environment and plan were looked at
+    int gpus = 0;      ///< answers with a GPU, whose environment and plan were looked at
 };
 using Table = std::map<std::string, Row>;
 
@@ -160,8 +160,7 @@ TEST(Matrix, OfApplicationsAndRecordedMachinesHasNothingUnexplained) {
         add_machine(recorded, table);
     print(table);
     for (const auto& [name, row] : table)
-        EXPECT_EQ(row.same + row.no_build, row.machines)
-            << name;
+        EXPECT_EQ(row.same + row.no_build, row.machines) << name;
 }
 
 }  // namespace matrix_test

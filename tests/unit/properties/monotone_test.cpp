@@ -107,9 +107,8 @@ void expect_no_worse(const std::string& what, const Recipe& less, const Recipe& 
         if (was_own_build(old, now))
             continue;
         for (const auto& candidate : old.candidates) {
-            const auto* same = is_usable(candidate.verdict) && candidate.gpu
-                                   ? same_of(candidate, now)
-                                   : nullptr;
+            const auto* same =
+                is_usable(candidate.verdict) && candidate.gpu ? same_of(candidate, now) : nullptr;
             EXPECT_TRUE(!same || same->verdict != Verdict::Rejected || is_refusal(*same) ||
                         gives_way(*same) || was_open(candidate, before, after))
                 << candidate.backend << " on " << *candidate.gpu << ": "

@@ -67,10 +67,11 @@ void expect_start_of(const Variant& variant,
             << answer.application << ": " << variant.name << " on " << chosen;
         return;
     }
-    EXPECT_TRUE(std::ranges::any_of(backends, [&chosen](const std::string& backend) {
-        return api_of_backend(backend) == api_of_backend(chosen);
-    })) << answer.application << ": "
-        << variant.name << " with " << chosen;
+    EXPECT_TRUE(std::ranges::any_of(backends,
+                                    [&chosen](const std::string& backend) {
+                                        return api_of_backend(backend) == api_of_backend(chosen);
+                                    }))
+        << answer.application << ": " << variant.name << " with " << chosen;
     for (const auto& gpu : decision.gpus)
         EXPECT_TRUE(std::ranges::find(answer.gpus, gpu) != answer.gpus.end())
             << answer.application << ": " << variant.name << " is not for " << gpu;
@@ -87,8 +88,8 @@ TEST(OneAnswer, SelectIsForTheVariantThatIsRecommended) {
                 continue;
             const auto answer = advice(application, report);
             const auto decision = choice(*profile, report);
-            EXPECT_EQ(answer.variant, decision.assumes ? std::optional{decision.assumes->variant}
-                                                       : std::nullopt)
+            EXPECT_EQ(answer.variant,
+                      decision.assumes ? std::optional{decision.assumes->variant} : std::nullopt)
                 << application.name;
             EXPECT_EQ(answer.variant.has_value(),
                       !has_reason(decision.warnings, "no-published-variant"))

@@ -12,7 +12,8 @@ namespace unused_gpu_test {
 
 using Codes = std::set<std::string_view>;
 const Codes kForOthers{"vendor-mismatch", "not-in-profile-for-vendor", "display-only"};
-const Codes kOtherBuild{"not-published", "arch-not-in-build",
+const Codes kOtherBuild{"not-published",
+                        "arch-not-in-build",
                         "cpu-feature-missing",
                         "cpu-too-old",
                         "other-kind",
