@@ -98,7 +98,8 @@ class Answers(SocketCase):
         client = self.client()
         for byte in b'{"method":"org.gpuprobe.ListApplications"}\0':
             client.send_raw(bytes([byte]))
-        self.assertIn("default", client.receive()["parameters"]["applications"])
+        names = [application["name"] for application in client.receive()["parameters"]["applications"]]
+        self.assertIn("default", names)
 
     def test_answers_one_who_says_that_this_was_all(self):
         self.start()
