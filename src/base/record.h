@@ -180,14 +180,14 @@ struct ReadProblem {
     [[nodiscard]] std::string text() const { return path.empty() ? reason : path + ": " + reason; }
 };
 
-/// The problem with a word that is none of `known`.
+/// The problem with a word that is not in `known`.
 inline ReadProblem unknown_word(std::string reason, std::vector<std::string> known) {
     ReadProblem problem{std::move(reason)};
     problem.known = std::move(known);
     return problem;
 }
 
-/// The problem with a member that is none of `known`.
+/// The problem with a member that is not in `known`.
 inline ReadProblem unknown_member(std::string_view key, std::vector<std::string> known) {
     auto problem = unknown_word("unknown member", std::move(known));
     problem.word = key;

@@ -9,8 +9,8 @@
 #include "policy/fact.h"
 #include "policy/gpu_selection.h"
 
-/// The candidates of a selection beside the published variants: which variant uses a backend on a
-/// GPU, and why none does.
+/// Compares the candidates of a selection with the published variants: finds the variant that uses
+/// a backend on a GPU, or the reasons why no variant does.
 
 namespace gpuprobe::inline policy {
 namespace {
@@ -68,8 +68,8 @@ public:
         return found == judged_.end() ? nullptr : &*found;
     }
 
-    /// The variant for the CPU: the assumed one if no usable variant is for the CPU alone, because
-    /// programs that use GPUs run on the CPU as well.
+    /// The variant for the CPU: the first usable one that needs no GPU. If there is none, the
+    /// assumed one, because programs that use GPUs also run on the CPU.
     [[nodiscard]] const Variant& for_cpu(const Variant& assumed) const {
         const auto found = std::ranges::find_if(judged_, [](const JudgedVariant& judged) {
             return is_usable(judged) && judged.variant->needs.devices.empty();
@@ -194,8 +194,8 @@ void keep_to_variants(const SelectQuestion& question,
             add_obstacle(std::move(reason), candidate.reasons);
 }
 
-/// The index of the candidate that the order of the backends alone would choose; nullopt if that is
-/// not a GPU, or if measurements decide.
+/// The index of the candidate that would be chosen without regard to variants; nullopt if that
+/// candidate has no GPU, or if measurements decide.
 std::optional<std::size_t> preferred_without_variants(const SelectQuestion& question,
                                                       const SelectionView& selection,
                                                       const std::vector<Judged>& all) {

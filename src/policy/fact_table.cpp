@@ -531,7 +531,7 @@ constexpr auto kOwnRows = std::to_array<FactRow>({
     {.id = FactId::Backend, .key = "backend", .type = FactForm::Word, .scope = kBackend,
      .read = [](F f) -> AnyFact { return word(f.subject().backend_word); }},
     {.id = FactId::Variant, .key = "variant", .type = FactForm::Word, .scope = kBackend,
-     // Known to be absent for a build that is no published variant.
+     // Known to be absent if the build is not a published variant.
      .read = [](F f) -> AnyFact {
          return f.subject().variant ? word(f.subject().variant) : Word::absent();
      }},

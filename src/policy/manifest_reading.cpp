@@ -345,8 +345,8 @@ bool names_term(std::string_view name, const Term& term) {
            (own.size() > name.size() && own.starts_with(name) && own[name.size()] == '.');
 }
 
-/// Lets the terms with that name, or all terms if there is no name, be met by unknown facts.
-/// Returns whether there is such a term.
+/// Marks the terms with that name, or all terms if it is nullopt, as met by unknown facts. Returns
+/// whether there is such a term.
 bool accept_unknown(const std::optional<std::string>& name, Requirements& needs) {
     bool is_found = false;
     const auto accept_in = [&](Conjunction& terms) {

@@ -396,7 +396,7 @@ ReadProblem profile_problem(const Profile& profile) {
     return {};
 }
 
-/// The first word in a predicate that is none of the known values of its fact.
+/// The first word in a predicate that is not a known value of its fact.
 ReadProblem unlisted_word(const std::string& text) {
     const auto predicate = parse_predicate(text);
     if (!predicate)
