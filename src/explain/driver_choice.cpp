@@ -163,9 +163,10 @@ std::string DriverChoice::without_role(std::string_view gpu) const {
 bool DriverChoice::may_update_to(std::string_view gpu, std::string_view version) const {
     const auto wanted = leading_version(version);
     const auto targets = selected(gpu);
-    // GPUs of other vendors, and GPUs of which nothing is known.
+    // No driver of this machine works on a GPU that is passed through. Of GPUs of other vendors,
+    // nothing is known.
     if (targets.empty())
-        return true;
+        return !is_passed_through(gpu);
     return std::ranges::any_of(targets, [&](const Served& one) {
         if (is_jetson(*one.gpu))
             return !one.support || !one.support->last ||
@@ -186,6 +187,12 @@ bool DriverChoice::may_support_cuda(std::string_view gpu, std::string_view versi
         return true;
     return std::ranges::any_of(targets, [&](const Served& one) {
         return !one.support || !one.support->cuda || *wanted <= leading_version(*one.support->cuda);
+    });
+}
+
+bool DriverChoice::is_passed_through(std::string_view gpu) const {
+    return std::ranges::any_of(machine_.gpus, [gpu](const Gpu& one) {
+        return one.id == gpu && has_reason(one.findings, "passthrough");
     });
 }
 

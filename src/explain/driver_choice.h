@@ -43,6 +43,8 @@ public:
     [[nodiscard]] bool is_about(std::string_view gpu) const;
     /// The last driver branch for the GPU, if that is known and there is one.
     [[nodiscard]] std::optional<std::string> last_branch(std::string_view gpu) const;
+    /// True if the GPU is reserved for virtual machines: no driver of this machine works on it.
+    [[nodiscard]] bool is_passed_through(std::string_view gpu) const;
     /// True if the GPU's driver is part of NVIDIA's Jetson Linux, which has its own versions.
     [[nodiscard]] bool is_of_l4t(std::string_view gpu) const;
 

@@ -90,7 +90,7 @@ class FourAlike(PageCase):
     def test_are_what_a_build_is_recommended_for(self):
         self.show()
         answer = self.text("#install-answer")
-        for words in ("✓ cu132 on NVIDIA H200 × 4", "https://download.pytorch.org/whl/cu132", "Then cu130, cu126, cu129, cu128, cpu, if that fails.",
+        for words in ("✓ cu132 on NVIDIA H200 × 4", "https://download.pytorch.org/whl/cu132", "Then cu130, cu126, cu129, cu128, cu118, cpu, if that fails.",
                       "rocm7.2\trocm\t✗ rejected\tnot for NVIDIA GPUs"):
             self.assertIn(words, answer)
         self.take_picture("install", "#install")
