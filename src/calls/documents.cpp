@@ -171,7 +171,8 @@ NoMatch no_match_of(const Decision& decision) {
             .decision = decision.summary,
             .environment = decision.environment,
             .answers = decision.answers,
-            .messages = decision.messages};
+            .messages = decision.messages,
+            .warnings = decision.warnings};
 }
 
 Error nothing_satisfies(const std::string& application) {

@@ -135,6 +135,7 @@ struct NoMatch {
     std::map<std::string, std::string> environment = {};
     std::map<std::string, std::string> answers = {};
     std::vector<std::string> messages = {};
+    std::vector<Reason> warnings = {};
 };
 template <class Visitor>
 void describe(Visitor& visit, NoMatch& no_match) {
@@ -144,6 +145,7 @@ void describe(Visitor& visit, NoMatch& no_match) {
     visit("environment", no_match.environment);
     visit("answers", no_match.answers);
     visit("messages", no_match.messages);
+    visit("warnings", no_match.warnings);
 }
 NoMatch no_match_of(const Decision& decision);
 

@@ -148,10 +148,7 @@ class BusInterface:
     def dictionary(self, method, parameters):
         request = {key: variant(value) for key, value in parameters["request"].items()} | {"explain": GLib.Variant("b", True)}
         if method == "Select":
-            answer = self.call("SelectBackend", GLib.Variant("(sa{sv})", (parameters["application"], request)))
-            if not answer["Backend"]:
-                answer.pop("Warnings", None)  # the socket's error NoMatch has none
-            return answer
+            return self.call("SelectBackend", GLib.Variant("(sa{sv})", (parameters["application"], request)))
         return self.call("RecommendVariant", GLib.Variant("(ssa{sv})", (parameters["application"], "", request)))
 
     def large_report(self):

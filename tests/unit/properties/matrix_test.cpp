@@ -130,9 +130,12 @@ void expect_builds_for(const std::string& arch, const Manifest& application, con
     const auto all = published(application, std::nullopt);
     const auto here = published(application, arch);
     const auto decision = choice(*profile, report);
-    // Without any variant for the processor, the answer is for a build of one's own.
-    if (has_reason(decision.warnings, "no-published-variant"))
+    // If no variant fits the machine, the answer is for a build of one's own.
+    if (has_reason(decision.warnings, "no-published-variant")) {
+        EXPECT_FALSE(decision.assumes);
+        EXPECT_FALSE(advice(application, report).variant);
         return;
+    }
     for (const auto& candidate : decision.candidates) {
         const auto backend = own_name(*profile, candidate.backend);
         EXPECT_FALSE(candidate.gpu && candidate.verdict != Verdict::Rejected &&
