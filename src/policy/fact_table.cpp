@@ -319,8 +319,23 @@ KnownWords words_at(const Gpu& gpu, std::string_view key) {
     return KnownWords::known(WordSet{std::move(found)});
 }
 
-/// Vulkan's features: either the complete list of supported ones, or an object of flags in which
-/// null means unknown.
+/// A Vulkan feature by its name in the specification, and the device property that says the same.
+struct VulkanFeature {
+    std::string_view name = {};
+    std::string_view property = {};
+};
+constexpr auto kFeatureProperties = std::to_array<VulkanFeature>({
+    {"shaderFloat16", "shader_float16"},
+    {"shaderBFloat16Type", "shader_bfloat16"},
+    {"shaderInt8", "shader_int8"},
+    {"storageBuffer16BitAccess", "storage_buffer_16bit"},
+    {"storageBuffer8BitAccess", "storage_buffer_8bit"},
+    {"shaderIntegerDotProduct", "integer_dot_product"},
+    {"cooperativeMatrix", "cooperative_matrix"},
+});
+
+/// Vulkan's features: the complete list of supported ones; or an object of flags in which null
+/// means unknown, with the properties that say the same.
 KnownWords vulkan_features(const Gpu& gpu) {
     if (auto listed = words_at(gpu, "features"); listed.value)
         return listed;
@@ -329,9 +344,15 @@ KnownWords vulkan_features(const Gpu& gpu) {
     // An object names only the features that were probed, so the set is incomplete.
     WordSet features;
     features.is_complete = false;
+    const auto add = [&features](std::string_view name, const Value& flag) {
+        if (const auto is_supported = flag.as_bool())
+            (*is_supported ? features.yes : features.no).emplace_back(name);
+    };
     for (std::size_t i = 0; flags && i < flags->size(); ++i)
-        if (const auto flag = (*flags)[i].value.as_bool())
-            (*flag ? features.yes : features.no).push_back((*flags)[i].key);
+        add((*flags)[i].key, (*flags)[i].value);
+    for (const auto& [name, property] : kFeatureProperties)
+        if (device && device->at("features").at(name).is_null())
+            add(name, device->at(property));
     std::ranges::sort(features.yes);
     std::ranges::sort(features.no);
     return KnownWords::known(std::move(features));
@@ -360,8 +381,19 @@ Fact<bool> device_flag(const Facts& facts, std::string_view api, std::string_vie
     return Fact<bool>::from(device.view->device.at(key).as_bool());
 }
 
-/// A data type that programs compute in: the compute capability that introduced it, Vulkan's name
-/// of its property, and the name that other APIs use.
+/// A Vulkan feature by its name in the specification; absent if Vulkan does not serve the GPU.
+Fact<bool> vulkan_feature(const Facts& facts, std::string_view name) {
+    const auto device = device_in(facts, info_of(Api::Vulkan).word);
+    if (!device.view)
+        return device.is_known ? Fact<bool>::absent() : Fact<bool>::unknown();
+    const auto features = vulkan_features(*facts.gpu());
+    const auto truth = features.value ? features.value->holds(name) : Truth::Unknown;
+    return truth == Truth::Unknown ? Fact<bool>::unknown()
+                                   : Fact<bool>::known(truth == Truth::True);
+}
+
+/// A data type that programs compute in: the compute capability that introduced it, its feature in
+/// Vulkan, and the name that other APIs use.
 struct DataType {
     Version cuda_since = {};
     std::string_view in_vulkan = {};
@@ -375,22 +407,23 @@ Fact<bool> computes_in(const Facts& facts, const DataType& type) {
     const auto api = api_of_backend(facts.subject().backend);
     if (api == Api::Cuda)
         return cuda_has(facts, type.cuda_since);
-    return device_flag(facts, api_below(facts.subject().backend),
-                       api == Api::Vulkan ? type.in_vulkan : type.elsewhere);
+    if (api == Api::Vulkan)
+        return vulkan_feature(facts, type.in_vulkan);
+    return device_flag(facts, api_below(facts.subject().backend), type.elsewhere);
 }
 
 AnyFact fp16(const Facts& facts) {
-    return computes_in(facts, {Version{{5, 3}}, "shader_float16", "fp16"});
+    return computes_in(facts, {Version{{5, 3}}, "shaderFloat16", "fp16"});
 }
 AnyFact bfloat16(const Facts& facts) {
-    return computes_in(facts, {Version{{8, 0}}, "shader_bfloat16", "bfloat16"});
+    return computes_in(facts, {Version{{8, 0}}, "shaderBFloat16Type", "bfloat16"});
 }
 AnyFact int8(const Facts& facts) {
-    return computes_in(facts, {Version{{6, 1}}, "shader_int8", "int8"});
+    return computes_in(facts, {Version{{6, 1}}, "shaderInt8", "int8"});
 }
 /// Whether Vulkan shaders can use 16-bit values in storage buffers.
 AnyFact storage_16bit(const Facts& facts) {
-    return device_flag(facts, info_of(Api::Vulkan).word, "storage_buffer_16bit");
+    return vulkan_feature(facts, "storageBuffer16BitAccess");
 }
 
 /// The first limit that the API below the backend reports under one of the keys, in bytes.

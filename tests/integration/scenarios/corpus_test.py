@@ -150,7 +150,7 @@ class Corpus(ScenarioCase):
         driver = "580.65.06" if given["cuda13_runtime"] else "550.54.14"
         answer = self.select(self.localai_machine(given["vendor"], given["vram_gib"], driver), "localai")
         self.assertEqual(answer.answers["capability"], self.expect(case)["capability"])
-        accepted = [each["backend"] for each in answer.candidates if each["verdict"] in ("accepted", "uncertain")]
+        accepted = [each["backend"] for each in answer.candidates if each["verdict"] == "accepted"]
         self.assertEqual(accepted, [word for word in self.expect(case)["backends_in_order"] if word != "hip"])
 
     def test_localai_cap_64(self):
@@ -177,7 +177,7 @@ class Corpus(ScenarioCase):
         self.assertEqual((expected["capability"], expected["backends_in_order"][0]), ("nvidia", "cuda"))
         answer = self.select(self.localai_machine("nvidia", driver="470.256.02"), "localai")
         self.assertEqual(answer.answers["capability"], "vulkan")
-        accepted = [each["backend"] for each in answer.candidates if each["verdict"] in ("accepted", "uncertain")]
+        accepted = [each["backend"] for each in answer.candidates if each["verdict"] == "accepted"]
         self.assertEqual(accepted, [word for word in expected["backends_in_order"] if word != "cuda"])
 
     def test_localai_cap_120(self):
