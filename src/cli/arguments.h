@@ -93,6 +93,7 @@ struct FleetArguments {
     std::optional<std::string> output = {};  ///< a file; absent or "-": standard output
     std::optional<std::string> check = {};   ///< a file to compare with
     bool installs = false;                   ///< write the file that the orchestrator reads
+    bool allows_cpu = false;                 ///< export a CPU variant although a GPU stays unused
     std::optional<std::string> node = {};    ///< the machine's name in its cluster
     std::optional<unsigned> mode = {};       ///< permission bits of the output file
     std::optional<int> every = {};           ///< repeat after this many seconds, until interrupted

@@ -422,7 +422,7 @@ struct ToolAnswer {
 };
 
 /// The recommendation for APPLICATION; nullopt if none was named. Errors: NoMatch if no variant
-/// fits.
+/// fits, or only one for the CPU although a GPU is there.
 Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
     const auto& wanted = context.arguments.recommend;
     if (wanted.application.empty() && !wanted.manifest)
@@ -431,6 +431,13 @@ Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
     if (!answer.variant)
         return Error{ErrorCode::NoMatch, phrase("no variant of '{application}' fits",
                                                 {{"application", scrubbed(answer.application)}})};
+    const auto unused = std::ranges::find(answer.warnings, "gpu-unused", &Reason::code);
+    if (answer.gpus.empty() && unused != answer.warnings.end() &&
+        !context.arguments.fleet.allows_cpu)
+        return Error{ErrorCode::NoMatch, phrase("'{variant}' uses no GPU, and {unused}; use "
+                                                "--allow-cpu if that is what you want",
+                                                {{"variant", scrubbed(*answer.variant)},
+                                                 {"unused", explained(*unused).text}})};
     return std::optional{std::move(answer)};
 }
 
@@ -474,37 +481,58 @@ Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation
                           ggml_options(report, decision.backend.value_or("cpu"), decision.gpus)};
 }
 
+void print_answer(const Context& context,
+                  const ToolAnswer& answer,
+                  const std::vector<Reason>& warnings) {
+    const auto& arguments = context.arguments;
+    if (context.wants_json()) {
+        Value document{Value::Object{}};
+        document["format"] = arguments.recommend.format;
+        document["variables"] = Value{Value::Object{}};
+        for (const auto& [name, value] : answer.variables)
+            document["variables"][name] = value;
+        document["arguments"] = to_value(answer.arguments);
+        document["warnings"] = to_value(warnings);
+        print_json(arguments, document);
+        return;
+    }
+    warn(arguments, warnings);
+    for (const auto& [name, value] : answer.variables)
+        print(name + "=" + shell_quoted(value) + "\n");
+    std::string line;
+    for (const auto& argument : answer.arguments)
+        line += (line.empty() ? "" : " ") + shell_quoted(argument);
+    if (!line.empty())
+        print(line + "\n");
+}
+
 /// Prints the format that the arguments name. Errors: NoMatch, InvalidRequest; and the errors of
 /// the client.
-Result<ExitCode> export_to_tool(Context& context) {
+Status export_answer(Context& context) {
     const auto answer = TRY(answer_if_asked(context));
     const auto result = TRY(exported(context, answer));
     if (!result.problem.empty())
         return Error{ErrorCode::NoMatch, phrase("export {format}: {problem}",
                                                 {{"format", context.arguments.recommend.format},
                                                  {"problem", result.problem}})};
-    // The recommendation's warnings are about the data files that it used.
-    const auto stale = stale_among(answer ? answer->warnings : TRY(context.client.report()).notes);
-    if (context.wants_json()) {
-        Value document{Value::Object{}};
-        document["format"] = context.arguments.recommend.format;
-        document["variables"] = Value{Value::Object{}};
-        for (const auto& [name, value] : result.variables)
-            document["variables"][name] = value;
-        document["arguments"] = to_value(result.arguments);
-        document["warnings"] = to_value(stale);
-        print_json(context.arguments, document);
+    const auto warnings =
+        answer ? answer->warnings : stale_among(TRY(context.client.report()).notes);
+    print_answer(context, result, warnings);
+    return Done{};
+}
+
+/// Printed where there is no answer. A command around an export ignores its exit status, but every
+/// program refuses an option that it does not know:
+/// `pip install torch $(gpuprobectl export pip torch)`.
+constexpr auto kNoAnswer = "--gpuprobe-has-no-answer\n";
+
+Result<ExitCode> export_to_tool(Context& context) {
+    auto exported = export_answer(context);
+    if (exported)
         return ExitCode::Answered;
-    }
-    warn(context.arguments, stale);
-    for (const auto& [name, value] : result.variables)
-        print(name + "=" + shell_quoted(value) + "\n");
-    std::string line;
-    for (const auto& argument : result.arguments)
-        line += (line.empty() ? "" : " ") + shell_quoted(argument);
-    if (!line.empty())
-        print(line + "\n");
-    return ExitCode::Answered;
+    if (!context.wants_json())
+        print(kNoAnswer);
+    return std::move(exported).error();
 }
 
 /// All formats, separated by spaces.
@@ -539,6 +567,12 @@ Or describes this machine to an engine that runs many, with what it can run of e
 A file is replaced as a whole, and only when something has changed; a probe that was cut short
 removes nothing from it. Exit status 1 when --check finds a difference other than dates, 3 when
 something was left out or refused; standard error says why.
+
+For another tool, a variant for the CPU is refused while a GPU stays unused, unless you give
+--allow-cpu. Without an answer, the export is --gpuprobe-has-no-answer, an option that no program
+knows, so a command around it fails and installs nothing:
+
+  pip install torch $(gpuprobectl export pip torch)
 )";
     }();
     return page;
@@ -619,7 +653,10 @@ Status take_every(Arguments& arguments, const std::string& word) {
 }
 
 std::vector<Option> fleet_options() {
-    return {{.names = "--output",
+    return {{.names = "--allow-cpu",
+             .help = "for another tool: accept a variant for the CPU while a GPU stays unused",
+             .take = put<&Arguments::fleet, &FleetArguments::allows_cpu>},
+            {.names = "--output",
              .value = {.name = "FILE", .names = kFiles},
              .help = "write to this file, which is never seen half-written",
              .take = put<&Arguments::fleet, &FleetArguments::output>},

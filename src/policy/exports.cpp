@@ -83,13 +83,12 @@ Settings ggml_settings(const Report& report,
     return settings;
 }
 
-/// Whether the word is one of PyTorch's indexes: "cpu", "xpu", "cu128", "rocm6.3" …
-bool is_torch_backend(std::string_view word) {
-    const auto has_number_after = [word](std::string_view lead) {
-        return word.size() > lead.size() && word.starts_with(lead) && word[lead.size()] >= '0' &&
-               word[lead.size()] <= '9';
-    };
-    return word == "cpu" || word == "xpu" || has_number_after("cu") || has_number_after("rocm");
+/// The package index of the recommended variant; nullopt if it comes from elsewhere.
+std::optional<std::string> index_url(const Recommendation& answer) {
+    const auto* urls = answer.artifact.at("urls").as_array();
+    if (answer.artifact.at("type") != Value{"index"} || !urls || urls->empty())
+        return std::nullopt;
+    return urls->front().as_string() ? std::optional{*urls->front().as_string()} : std::nullopt;
 }
 
 /// The gfx target without features, "gfx90a".
@@ -220,6 +219,18 @@ void add_nodes(const Gpu& gpu, const Report& report, std::vector<std::string>& a
             add_node(node.path, arguments);
 }
 
+/// The variable that gives uv an index. For an index of PyTorch it is the variant's name, if uv
+/// knows that. Other indexes are searched before the usual one.
+Settings::value_type uv_index(const Recommendation& answer,
+                              const std::string& index,
+                              const Rules& rules) {
+    constexpr std::string_view kOfTorch = "https://download.pytorch.org/whl/";
+    const auto word = answer.variant.value_or("");
+    if (index.starts_with(kOfTorch) && rules.is_uv_torch_backend(word))
+        return {"UV_TORCH_BACKEND", word};
+    return {"UV_INDEX", index};
+}
+
 }  // namespace
 
 Settings conda_variables(const Report& report, const Rules& rules) {
@@ -245,10 +256,8 @@ Settings conda_variables(const Report& report, const Rules& rules) {
 Settings uv_variables(const Report& report, const Rules& rules, const Recommendation* answer) {
     const auto machine = machine_facts(report, rules);
     Settings variables;
-    // The variant's name is the word for uv if the artifact is an index of PyTorch.
-    if (answer && answer->variant && is_torch_backend(*answer->variant) &&
-        answer->artifact.at("type") == Value{"index"})
-        variables.emplace_back("UV_TORCH_BACKEND", *answer->variant);
+    if (const auto index = answer ? index_url(*answer) : std::nullopt)
+        variables.push_back(uv_index(*answer, *index, rules));
     for (const auto* gpu : usable_by(machine, Api::Cuda)) {
         const auto& version = gpu->gpu()->driver.version;
         if (gpu->version(FactId::Driver).value && version) {
@@ -309,10 +318,8 @@ std::vector<std::string> container_arguments(const Report& report,
 }
 
 std::vector<std::string> pip_arguments(const Recommendation& answer) {
-    const auto* urls = answer.artifact.at("urls").as_array();
-    if (answer.artifact.at("type") != Value{"index"} || !urls || urls->empty())
-        return {};
-    return {"--index-url", *urls->front().as_string()};
+    const auto index = index_url(answer);
+    return index ? std::vector<std::string>{"--index-url", *index} : std::vector<std::string>{};
 }
 
 }  // namespace gpuprobe::inline policy

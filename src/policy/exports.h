@@ -22,9 +22,9 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 /// choice among several GPUs is used here, while the draft conda/ceps#189 takes the highest.
 Settings conda_variables(const Report& report, const Rules& rules);
 
-/// Variables for uv: UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE of the best GPU, and
-/// UV_TORCH_BACKEND if the answer is one of PyTorch's indexes. Source: uv's environment variables;
-/// crates/uv-torch.
+/// Variables for uv: UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE of the best GPU, and for an
+/// answer with an index UV_TORCH_BACKEND, or UV_INDEX (since uv 0.4.23) if uv has no word for it.
+/// Source: uv's environment variables; crates/uv-torch.
 Settings uv_variables(const Report& report, const Rules& rules, const Recommendation* answer);
 
 /// Variables for the providers of wheel variants: the newest CUDA that the driver supports and the

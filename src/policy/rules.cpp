@@ -316,6 +316,12 @@ struct PtxTable {
 };
 RECORD_MEMBERS(PtxTable, ("isa", rows))
 
+/// uv: the values of UV_TORCH_BACKEND.
+struct UvTable {
+    std::vector<std::string> torch_backends = {};
+};
+RECORD_MEMBERS(UvTable, torch_backends)
+
 /// intel_ip: an Intel IP and the IP whose code it also runs.
 struct IpRow {
     Version ip = {};
@@ -407,6 +413,12 @@ Status Rules::read_cpu_levels(std::string_view json) {
     return Done{};
 }
 
+Status Rules::read_uv(std::string_view json) {
+    auto table = TRY(table_from<UvTable>(json));
+    uv_torch_backends_ = {table.torch_backends.begin(), table.torch_backends.end()};
+    return Done{};
+}
+
 Status Rules::read_index(std::string_view json) {
     serial_ = TRY(table_from<IndexTable>(json)).serial;
     return Done{};
@@ -440,7 +452,7 @@ Result<Rules> Rules::from(std::span<const knowledge::BuiltinDocument> documents)
         {"cpu_levels", &Rules::read_cpu_levels}, {"cuda_driver", &Rules::read_cuda_driver},
         {"cuda_sm", &Rules::read_cuda_sm},       {"index", &Rules::read_index},
         {"intel_ip", &Rules::read_intel_ip},     {"ptx_isa", &Rules::read_ptx_isa},
-        {"rocm_gfx", &Rules::read_rocm_gfx},
+        {"rocm_gfx", &Rules::read_rocm_gfx},     {"uv", &Rules::read_uv},
     };
     Rules rules;
     // Every table is required, so a missing one is an error.

@@ -164,6 +164,10 @@ public:
     }
     /// Linux's spelling of a processor feature.
     [[nodiscard]] std::string cpu_feature(std::string_view word) const;
+    /// Whether uv knows the word as a value of UV_TORCH_BACKEND.
+    [[nodiscard]] bool is_uv_torch_backend(std::string_view word) const {
+        return uv_torch_backends_.contains(word);
+    }
 
 private:
     Status read_cuda_driver(std::string_view json);
@@ -172,6 +176,7 @@ private:
     Status read_intel_ip(std::string_view json);
     Status read_rocm_gfx(std::string_view json);
     Status read_cpu_levels(std::string_view json);
+    Status read_uv(std::string_view json);
     Status read_index(std::string_view json);
 
     std::string serial_ = {};
@@ -191,6 +196,7 @@ private:
     std::map<Version, Version> intel_base_ = {};
     GfxFamilies gfx_families_ = {};
     std::map<std::string, std::string, std::less<>> cpu_aliases_ = {};
+    std::set<std::string, std::less<>> uv_torch_backends_ = {};
 };
 
 }  // namespace gpuprobe::inline policy

@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import stat
 import struct
@@ -62,6 +63,41 @@ class Printed(InFolder):
         done = export("nfd", "torc")
         self.assertEqual(done.returncode, 1)
         self.assertIn("did you mean 'torch'?", done.stderr)
+
+
+class Embedded(InFolder):
+    """Exports inside another command, which does not see their exit status."""
+
+    def on(self, machine, *words):
+        return run("--replay", str(SOURCE / "tests/data/machines" / machine), "export", *words)
+
+    def starts(self, done):
+        """Whether `env`, like every other program, takes what was printed."""
+        return subprocess.run(["env", *shlex.split(done.stdout), "true"], capture_output=True, check=False).returncode == 0
+
+    def test_fail_where_a_gpu_would_stay_unused(self):
+        for format in ("pip", "uv"):
+            with self.subTest(format):
+                done = self.on("nvidia-smi-rtx-4080-super-595-71-05", format, "torch", "--assume=glibc=2.39")
+                self.assertEqual(done.returncode, 3)
+                self.assertRegex(done.stderr, r"'cpu' uses no GPU, and pci:0000:01:00\.0 is left unused by")
+                self.assertFalse(self.starts(done))
+
+    def test_are_for_the_cpu_if_that_is_wanted(self):
+        done = self.on("nvidia-smi-rtx-4080-super-595-71-05", "pip", "torch", "--assume=glibc=2.39", "--allow-cpu")
+        self.assertEqual((done.returncode, done.stdout), (0, "--index-url https://download.pytorch.org/whl/cpu\n"))
+        self.assertIn("is left unused", done.stderr)
+
+    def test_fail_where_nothing_fits(self):
+        for format in ("pip", "uv", "container"):
+            with self.subTest(format):
+                done = self.on("hwloc-power8gpudistances", format, "torch")
+                self.assertEqual(done.returncode, 3)
+                self.assertFalse(self.starts(done))
+
+    def test_warn_in_json_too(self):
+        done = self.on("nvidia-smi-rtx-4080-super-595-71-05", "uv", "torch", "--assume=glibc=2.39", "--allow-cpu", "-j")
+        self.assertIn("gpu-unused", [each["code"] for each in json.loads(done.stdout)["warnings"]])
 
 
 class Written(InFolder):

@@ -97,6 +97,18 @@ TEST(UvVariables, GiveTheDriverAndTheIndex) {
     EXPECT_TRUE(uv_variables(machine("G25"), rules(), nullptr).empty());
 }
 
+TEST(UvVariables, AreAnIndexWhereUvHasNoWordForIt) {
+    auto answer = recommend(sample("torch-2.13"), {}, machine("G05"), rules());
+    answer.artifact["urls"] = to_value(std::vector<std::string>{"https://example.org/cu126"});
+    EXPECT_EQ(map_of(uv_variables(machine("G05"), rules(), &answer)).at("UV_INDEX"),
+              "https://example.org/cu126");
+    answer.variant = "rocm7.14";
+    answer.artifact["urls"] =
+        to_value(std::vector<std::string>{"https://download.pytorch.org/whl/rocm7.14"});
+    EXPECT_EQ(map_of(uv_variables(machine("G05"), rules(), &answer)).at("UV_INDEX"),
+              "https://download.pytorch.org/whl/rocm7.14");
+}
+
 struct Row {
     const char* name;
     const char* machine;
