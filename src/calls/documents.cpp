@@ -24,9 +24,9 @@ constexpr std::size_t kMaxName = 64;
 
 /// Tests one term for `gpu`, or for the machine if it is null. Only a term that is not true has a
 /// reason.
-TestedTerm tested_on(const std::string& term, const Gpu* gpu, const Report& report) {
+TestedTerm tested_on(const Predicate& term, const Gpu* gpu, const Report& report) {
     auto found = test_predicate(term, Facts{{.report = report, .gpu = gpu}});
-    TestedTerm answer{.term = term, .truth = found.truth};
+    TestedTerm answer{.term = term.text, .truth = found.truth};
     if (gpu)
         answer.gpu = gpu->id;
     if (found.truth != Truth::True)
@@ -142,9 +142,12 @@ Result<TermAnswer> tested(const std::vector<std::string>& terms,
     const auto subjects = TRY(named_gpus(gpus, view));
     TermAnswer answer{.generation = report.generation};
     // A term about the machine has one result; any other has one for each GPU.
-    for (const auto& term : terms) {
-        if (const auto problem = predicate_problem(term))
-            return Error{ErrorCode::InvalidRequest, scrubbed(term, kMaxName) + ": " + *problem};
+    for (const auto& text : terms) {
+        const auto parsed = parse_predicate(text);
+        if (!parsed)
+            return Error{ErrorCode::InvalidRequest,
+                         scrubbed(text, kMaxName) + ": " + parsed.error().text};
+        const auto& term = *parsed;
         if (is_about_host(term))
             answer.terms.push_back(tested_on(term, nullptr, report));
         else

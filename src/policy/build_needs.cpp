@@ -140,7 +140,8 @@ public:
     /// Adds a required library or predicate.
     void add_need(const std::string& word) {
         if (!is_soname(word)) {
-            predicates_.push_back(word);
+            if (auto parsed = parse_predicate(word); parsed && parsed->alternatives.size() == 1)
+                terms_.push_back(std::move(parsed->alternatives.front()));
             return;
         }
         const auto info = library_info(word);
@@ -184,11 +185,8 @@ public:
     [[nodiscard]] BuildNeeds needs(std::optional<Api> api) const {
         BuildNeeds needs{.build = name_};
         // Without an API only predicates about the host apply.
-        for (const auto& predicate : predicates_)
-            if (auto parsed = parse_predicate(predicate);
-                parsed && parsed->alternatives.size() == 1 &&
-                (api || is_about_host(parsed->alternatives.front())))
-                needs.terms.push_back(std::move(parsed->alternatives.front()));
+        std::ranges::copy_if(terms_, std::back_inserter(needs.terms),
+                             [api](const Term& term) { return api || is_about_host(term); });
         for (const auto& [owner, soname] : libraries_)
             if (!owner || owner == api)
                 needs.terms.push_back({.fact = FactId::Library,
@@ -240,7 +238,7 @@ private:
     std::string name_;
     const Rules& rules_;
     std::set<Api> apis_ = {};
-    std::vector<std::string> predicates_ = {};
+    std::vector<Term> terms_ = {};
     std::vector<std::pair<std::optional<Api>, std::string>> libraries_ = {};  ///< API and soname
     std::vector<std::pair<std::optional<Api>, std::string>> unlisted_ = {};
     std::vector<KernelTarget> sass_ = {};

@@ -45,7 +45,7 @@ struct SelectQuestion {
     bool ranks_by_measurement = false;
     bool requires_verified = false;
     bool is_simulated = false;  ///< the report's GPUs are simulated and have no facts
-    std::vector<std::string> require = {};
+    std::vector<Predicate> require = {};
     /// The published variants, from which the choice is made; null if the request describes the
     /// build, or if none is published for this platform.
     const PublishedVariants* published = nullptr;

@@ -216,19 +216,17 @@ void weigh(Tested tested, Judgement& judgement) {
 }
 
 /// The predicates for a backend; empty if none exist.
-const std::vector<std::string>& rules_for(
-    const std::map<std::string, std::vector<std::string>>& rules, std::string_view backend) {
-    static const std::vector<std::string> kNone;
+const std::vector<Predicate>& rules_for(const std::map<std::string, std::vector<Predicate>>& rules,
+                                        std::string_view backend) {
+    static const std::vector<Predicate> kNone;
     const auto found = rules.find(std::string{backend});
     return found == rules.end() ? kNone : found->second;
 }
 
 /// Whether a predicate about libraries is superseded: the profile's are about published builds, but
 /// the request lists which libraries the installed build needs and bundles.
-bool is_replaced(const SelectQuestion& question, const std::string& predicate) {
-    const auto parsed = parse_predicate(predicate);
-    return !question.installed.empty() && parsed && !parsed->alternatives.empty() &&
-           parsed->alternatives.front().fact == FactId::Library;
+bool is_replaced(const SelectQuestion& question, const Predicate& predicate) {
+    return !question.installed.empty() && predicate.alternatives.front().fact == FactId::Library;
 }
 
 /// Applies the minimum requirements of the profile and the request. Simulated GPUs have no facts to
@@ -308,7 +306,7 @@ bool is_served(const Gpu& gpu, std::string_view backend) {
 
 /// Whether the profile counts the GPU as discrete.
 bool is_lifted(const Profile& profile, const Facts& facts) {
-    const auto holds = [&facts](const std::string& predicate) {
+    const auto holds = [&facts](const Predicate& predicate) {
         return test_predicate(predicate, facts).truth == Truth::True;
     };
     return std::ranges::any_of(rules_for(profile.as_discrete, kAnyBackend), holds) ||

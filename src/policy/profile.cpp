@@ -231,18 +231,13 @@ ReadProblem environment_problem(const Profile& profile) {
     return {};
 }
 
-ReadProblem predicates_problem(const std::vector<std::string>& predicates) {
-    if (predicates.size() > kMaxPredicates)
-        return "more than 32 predicates";
-    for (std::size_t at = 0; at < predicates.size(); ++at)
-        if (auto problem = predicate_problem(predicates[at]))
-            return ReadProblem{std::move(*problem)}.in("[" + std::to_string(at) + "]");
-    return {};
+ReadProblem predicates_problem(const std::vector<Predicate>& predicates) {
+    return predicates.size() > kMaxPredicates ? "more than 32 predicates" : ReadProblem{};
 }
 
 /// Checks predicates that are grouped by backend.
 ReadProblem rules_problem(const Profile& profile,
-                          const std::map<std::string, std::vector<std::string>>& rules) {
+                          const std::map<std::string, std::vector<Predicate>>& rules) {
     for (const auto& [backend, predicates] : rules) {
         if (backend != kAnyBackend && !contains(profile.backends, backend))
             return no_backend_of(profile, backend);
@@ -397,11 +392,8 @@ ReadProblem profile_problem(const Profile& profile) {
 }
 
 /// The first word in a predicate that is not a known value of its fact.
-ReadProblem unlisted_word(const std::string& text) {
-    const auto predicate = parse_predicate(text);
-    if (!predicate)
-        return {};
-    for (const auto& term : predicate->alternatives)
+ReadProblem unlisted_word(const Predicate& predicate) {
+    for (const auto& term : predicate.alternatives)
         if (const auto* words = std::get_if<std::vector<std::string>>(&term.need))
             for (const auto& word : *words)
                 if (!is_known_word(term.fact, word)) {
@@ -413,7 +405,7 @@ ReadProblem unlisted_word(const std::string& text) {
     return {};
 }
 
-ReadProblem unlisted_word(const std::vector<std::string>& predicates) {
+ReadProblem unlisted_word(const std::vector<Predicate>& predicates) {
     for (std::size_t at = 0; at < predicates.size(); ++at)
         if (auto problem = unlisted_word(predicates[at]); !problem.empty())
             return std::move(problem).in("[" + std::to_string(at) + "]");

@@ -10,6 +10,7 @@
 
 #include "base/record.h"
 #include "policy/known_words.h"
+#include "policy/term.h"
 #include "report/api_table.h"
 
 namespace gpuprobe::inline policy {
@@ -58,7 +59,7 @@ constexpr std::array<EnumName<ChoiceOrder>, 2> names_of(ChoiceOrder) {
 using EnvironmentRule = std::map<std::string, std::string>;
 
 /// Maps one value (a template) to the predicates under which it is the answer.
-using AnswerRule = std::map<std::string, std::vector<std::string>>;
+using AnswerRule = std::map<std::string, std::vector<Predicate>>;
 
 /// The key in `Profile::floors` for every GPU backend.
 constexpr std::string_view kAnyBackend = "*";
@@ -89,8 +90,8 @@ struct Profile {
     std::optional<std::vector<std::string>> reads = {};
     /// Variables that the program does not read but forwards to a container or child.
     std::vector<std::string> forwards = {};
-    /// Maps a backend to predicates that must hold (policy/term.h).
-    std::map<std::string, std::vector<std::string>> floors = {};
+    /// Maps a backend to predicates that must hold.
+    std::map<std::string, std::vector<Predicate>> floors = {};
     /// Libraries that the application bundles, so that the host need not have them: an API's
     /// user-space libraries under its backend's word ("rocm"), or single libraries ("libcudart").
     std::vector<std::string> bundles = {};
@@ -99,7 +100,7 @@ struct Profile {
     std::vector<int> failed_statuses = {};
     /// Maps a backend to predicates; an integrated GPU counts as discrete for that backend if one
     /// of them holds.
-    std::map<std::string, std::vector<std::string>> as_discrete = {};
+    std::map<std::string, std::vector<Predicate>> as_discrete = {};
     /// Maps the program's own variables to values, separated by `|`, with which it uses integrated
     /// GPUs although the policy is "never".
     std::map<std::string, std::string> integrated_by = {};

@@ -137,10 +137,12 @@ Status force(const SelectRequest& request, SelectQuestion& question) {
 
 /// Checks and takes the predicates of the request.
 Status require(const SelectRequest& request, SelectQuestion& question) {
-    for (const auto& predicate : request.require)
-        if (const auto problem = predicate_problem(predicate))
-            return refused("require", predicate, *problem);
-    question.require = request.require;
+    for (const auto& text : request.require) {
+        auto predicate = parse_predicate(text);
+        if (!predicate)
+            return refused("require", text, predicate.error().text);
+        question.require.push_back(std::move(predicate).value());
+    }
     return Done{};
 }
 

@@ -492,15 +492,10 @@ Tested test_term(const Term& term, const Facts& facts) {
     return tested;
 }
 
-Tested test_predicate(std::string_view predicate, const Facts& facts) {
-    // Predicates were validated on input, so this is only a safeguard.
-    const auto parsed = parse_predicate(predicate);
-    if (!parsed)
-        return {.truth = Truth::Unknown,
-                .why = because("requirement-unknown", {{"requirement", predicate}})};
+Tested test_predicate(const Predicate& predicate, const Facts& facts) {
     // Keep the closest miss among the alternatives, and mention the equally close ones.
     std::optional<Route> nearest;
-    for (const auto& term : parsed->alternatives) {
+    for (const auto& term : predicate.alternatives) {
         auto tested = test_term(term, facts);
         if (tested.truth == Truth::True)
             return tested;
@@ -511,12 +506,12 @@ Tested test_predicate(std::string_view predicate, const Facts& facts) {
             add_alternative(route.reasons.front(), nearest->reasons.front());
     }
     // "or unknown": accept if no alternative is known to hold.
-    if (parsed->takes_doubt && nearest->is_open == Truth::Unknown)
+    if (predicate.takes_doubt && nearest->is_open == Truth::Unknown)
         return {.truth = Truth::True, .why = std::move(nearest->reasons.front())};
     return {.truth = nearest->is_open, .why = std::move(nearest->reasons.front())};
 }
 
-Truth test_all(const std::vector<std::string>& predicates, const Facts& facts) {
+Truth test_all(const std::vector<Predicate>& predicates, const Facts& facts) {
     auto all = Truth::True;
     for (const auto& predicate : predicates)
         all = both(all, test_predicate(predicate, facts).truth);
@@ -659,7 +654,7 @@ Result<Predicate> parse_predicate(std::string_view text) {
     if (text.size() > kMaxPredicate)
         return refused("a predicate of more than 256 bytes");
     const auto alternatives = alternatives_of(text);
-    Predicate predicate{.takes_doubt = alternatives.takes_doubt};
+    Predicate predicate{.text = std::string{text}, .takes_doubt = alternatives.takes_doubt};
     for (const auto& one : alternatives.terms)
         predicate.alternatives.push_back(TRY(fact_term(one)));
     return predicate;
@@ -670,10 +665,24 @@ std::optional<std::string> predicate_problem(std::string_view text) {
     return parsed ? std::nullopt : std::optional{parsed.error().text};
 }
 
-bool is_about_host(std::string_view predicate) {
-    const auto parsed = parse_predicate(predicate);
-    return parsed && std::ranges::all_of(parsed->alternatives,
-                                         [](const Term& term) { return is_about_host(term); });
+bool is_about_host(const Predicate& predicate) {
+    return std::ranges::all_of(predicate.alternatives,
+                               [](const Term& term) { return is_about_host(term); });
+}
+
+ReadProblem read_value(const Value& value, Predicate& out) {
+    std::string text;
+    if (auto problem = base::read_value(value, text); !problem.empty())
+        return problem;
+    auto parsed = parse_predicate(text);
+    if (!parsed)
+        return std::move(parsed).error().text;
+    out = std::move(parsed).value();
+    return {};
+}
+
+Value to_value(const Predicate& predicate) {
+    return Value{predicate.text};
 }
 
 }  // namespace gpuprobe::inline policy

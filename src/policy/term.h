@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/record.h"
 #include "base/units.h"
 #include "policy/rules.h"
 #include "policy/truth.h"
@@ -127,17 +128,23 @@ std::size_t find_outside_brackets(std::string_view text, std::string_view charac
 
 /// "compute-capability>=7.0 or driver>=570", "gfx!=gfx8* or unknown": holds if one of the
 /// alternatives holds. If it ends in "unknown", it also holds if no alternative holds but one is
-/// unknown.
+/// unknown. Documents and requests have the text, which is parsed when they are read.
 struct Predicate {
+    std::string text = {};
     std::vector<Term> alternatives = {};
     bool takes_doubt = false;
+    bool operator==(const Predicate&) const = default;
 };
 /// Errors: InvalidRequest with an explanation.
 Result<Predicate> parse_predicate(std::string_view text);
 /// The error in a predicate; nullopt if it is valid.
 std::optional<std::string> predicate_problem(std::string_view text);
 /// Whether every fact in the predicate is about the machine, not about a GPU.
-bool is_about_host(std::string_view predicate);
+bool is_about_host(const Predicate& predicate);
+using base::read_value;
+using base::to_value;
+ReadProblem read_value(const Value& value, Predicate& out);
+Value to_value(const Predicate& predicate);
 
 /// Whether a predicate holds, and the reason if it does not.
 struct Tested {
@@ -148,11 +155,11 @@ struct Tested {
 };
 /// Tests a predicate. If every alternative fails or is unknown, the reason comes from the closest
 /// miss (policy/closest_miss.h) and also names the alternatives that miss by as much.
-Tested test_predicate(std::string_view predicate, const Facts& facts);
+Tested test_predicate(const Predicate& predicate, const Facts& facts);
 /// Tests a single term.
 Tested test_term(const Term& term, const Facts& facts);
 /// Whether all predicates hold.
-Truth test_all(const std::vector<std::string>& predicates, const Facts& facts);
+Truth test_all(const std::vector<Predicate>& predicates, const Facts& facts);
 
 /// The term for a minimum of GPU memory, as a request states it.
 Term memory_floor(Bytes floor, std::string name);

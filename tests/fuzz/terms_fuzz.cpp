@@ -29,10 +29,10 @@ void check_predicate(std::string_view text, const Facts& facts) {
         std::abort();
     if (!predicate)
         return;
-    const auto tested = test_predicate(text, facts);
-    if (tested.truth != test_all({std::string{text}}, facts))
+    const auto tested = test_predicate(*predicate, facts);
+    if (tested.truth != test_all({*predicate}, facts))
         std::abort();
-    (void)is_about_host(text);
+    (void)is_about_host(*predicate);
 }
 
 void check_condition(const Value& text, const Facts& facts) {

@@ -209,7 +209,8 @@ TEST(Floors, MayLeaveToTheProductWhatItsBuildsSay) {
     for (const auto& [written, meant] : kFloors) {
         const auto application = with_floor(written, builds);
         ASSERT_TRUE(application) << written << ": " << application.error().text;
-        EXPECT_EQ(application->selection->floors.at("cuda"), std::vector<std::string>{meant});
+        EXPECT_EQ(to_value(application->selection->floors.at("cuda")),
+                  to_value(std::vector{std::string{meant}}));
     }
 }
 
@@ -219,7 +220,7 @@ TEST(Floors, LeaveToAProductOnlyWhatItSays) {
                   "selection.floors.cuda[0]: " + std::string{floor} + ": no build says it");
     const auto own =
         R"("new":{"requires":{"device":{"cuda":{"toolkit":"13.0","min_driver":"570"}}}})";
-    EXPECT_EQ(with_floor("driver>=manifest", own)->selection->floors.at("cuda").front(),
+    EXPECT_EQ(with_floor("driver>=manifest", own)->selection->floors.at("cuda").front().text,
               "driver>=570.0");
     EXPECT_FALSE(with_floor("glibc>=manifest", own));
 }

@@ -14,6 +14,7 @@ namespace build_needs_test {
 
 using support::kFirstUuid;
 using support::nvidia_card;
+using support::parsed;
 using support::report_of;
 
 /// An H200 behind a driver that runs this CUDA.
@@ -95,7 +96,7 @@ TEST(DescribedBuild, NeedsTheLibrariesThatItDoesNotBundle) {
 
 TEST(DescribedBuild, ReplacesWhatTheProfileSaysOfLibraries) {
     auto profile = support::default_profile();
-    profile.floors["cuda"] = {"library=libcudart.so.12|libcudart.so.13 or unknown"};
+    profile.floors["cuda"] = {parsed("library=libcudart.so.12|libcudart.so.13 or unknown")};
     const auto chosen = [&profile](const Report& report, const char* json) {
         return select(profile, select_request_from(request(json)).value(), report).value().backend;
     };

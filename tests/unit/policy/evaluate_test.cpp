@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "unit/policy/machines.h"
 #include "unit/policy/scenario.h"
 
 /// What an application does not use a build of it is not for.
@@ -70,7 +71,7 @@ TEST(Refusals, OfIntegratedGpusAreLiftedByTheCallersVariables) {
 TEST(Refusals, AreNotToldWhereTheBuildSaysIt) {
     const auto manifest = cuda_and_cpu(R"({"libs":["libcudart.so.12"]})");
     auto profile = with_cuda();
-    profile.floors["cuda"] = {"library=libcudart.so.12"};
+    profile.floors["cuda"] = {support::parsed("library=libcudart.so.12")};
     auto report = machine("G02");
     report.host.libraries = std::vector<std::string>{"libgomp.so.1"};
     const auto answer = for_application(profile, report, manifest);
@@ -89,7 +90,7 @@ TEST(Refusals, AreToldWhereTheBuildSaysTheSameOfSomethingElse) {
         R"("driver_min":"9000"},"host":{"libs":["libcublas.so.12"]}}},"cpu":{}}}}})");
     ASSERT_TRUE(manifest) << manifest.error().text;
     auto profile = with_cuda();
-    profile.floors["cuda"] = {"library=libcudart.so.12", "driver>=9001"};
+    profile.floors["cuda"] = {support::parsed("library=libcudart.so.12"), support::parsed("driver>=9001")};
     auto report = machine("G02");
     report.host.libraries = std::vector<std::string>{"libgomp.so.1"};
     const auto answer = for_application(profile, report, *manifest);
@@ -107,7 +108,7 @@ TEST(Refusals, AreToldWhereTheBuildSaysTheSameOfSomethingElse) {
 /// The host's library, once for all GPUs.
 TEST(Refusals, OfTheHostAreOfTheHost) {
     auto profile = with_cuda();
-    profile.floors["cuda"] = {"library=libcudart.so.12"};
+    profile.floors["cuda"] = {support::parsed("library=libcudart.so.12")};
     auto report = machine("G02");
     report.host.libraries = std::vector<std::string>{"libgomp.so.1"};
     const auto answer = for_application(profile, report);

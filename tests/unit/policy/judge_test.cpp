@@ -23,6 +23,7 @@ using support::kFirstUuid;
 using support::kSecondUuid;
 using support::nvidia_card;
 using support::one_nvidia_card;
+using support::parsed;
 using support::report_of;
 using Names = std::vector<std::string>;
 
@@ -55,7 +56,7 @@ class ProfileFloors : public ::testing::TestWithParam<FloorRow> {};
 TEST_P(ProfileFloors, RejectOrLeaveUnknown) {
     const auto& row = GetParam();
     auto profile = default_profile();
-    profile.floors[row.backend] = {row.predicate};
+    profile.floors[row.backend] = {parsed(row.predicate)};
     const auto decision = decide(profile, {}, one_nvidia_card());
     EXPECT_EQ(codes(decision, "cuda"), row.why);
     EXPECT_EQ(decision.backend, row.chosen);
@@ -93,7 +94,7 @@ TEST(Floors, OfTheHostHoldForTheCpuAndThoseOfAGpuDoNot) {
 
 TEST(Floors, SayNothingAboutAGpuOfAnotherVendor) {
     auto profile = default_profile();
-    profile.floors["rocm"] = {"gfx=gfx90a"};
+    profile.floors["rocm"] = {parsed("gfx=gfx90a")};
     EXPECT_EQ(codes(decide(profile, {}, one_nvidia_card()), "rocm"), "vendor-mismatch");
 }
 
@@ -110,7 +111,7 @@ TEST(AsDiscrete, LetsAnIntegratedGpuStandBesideADiscreteOne) {
     const auto laptop = hybrid_laptop();
     EXPECT_EQ(codes(decide(profile, {.only = Names{"vulkan"}}, laptop), "vulkan"),
               "discrete-preferred");
-    profile.as_discrete = {{"*", {"vendor=intel"}}};
+    profile.as_discrete = {{"*", {parsed("vendor=intel")}}};
     EXPECT_EQ(codes(decide(profile, {.only = Names{"vulkan"}}, laptop), "vulkan"), "");
 }
 
@@ -119,9 +120,9 @@ TEST(AsDiscrete, LiftsAPartOfThemOverNever) {
     profile.integrated = IntegratedPolicy::Never;
     const auto report = report_of({intel_graphics()});
     EXPECT_EQ(decide(profile, {}, report).backend, "cpu");
-    profile.as_discrete = {{"sycl", {"vendor=intel"}}, {"vulkan", {"vendor=amd"}}};
+    profile.as_discrete = {{"sycl", {parsed("vendor=intel")}}, {"vulkan", {parsed("vendor=amd")}}};
     EXPECT_EQ(decide(profile, {}, report).backend, "cpu");
-    profile.as_discrete["vulkan"].emplace_back("kind=integrated");
+    profile.as_discrete["vulkan"].push_back(parsed("kind=integrated"));
     EXPECT_EQ(decide(profile, {}, report).backend, "vulkan");
 }
 
@@ -172,7 +173,7 @@ TEST(IntegratedBy, PromisesNothingWhereNobodyKnowsTheKind) {
 /// That a GPU counts as discrete by one backend does not put it out by another.
 TEST(IntegratedBy, LeavesAGpuThatCountsAsDiscreteToItsOtherBackends) {
     auto profile = switched_profile();
-    profile.as_discrete = {{"sycl", {"vendor=intel"}}};
+    profile.as_discrete = {{"sycl", {parsed("vendor=intel")}}};
     auto gpu = intel_graphics();
     gpu.backends["sycl"] = support::usable();
     const auto decision =
@@ -306,7 +307,7 @@ TEST(Fake, PutsMadeUpGpusInPlaceOfTheMachines) {
 
 TEST(Fake, HasNoFactsToFallShortOf) {
     auto profile = default_profile();
-    profile.floors["cuda"] = {"driver>=999"};
+    profile.floors["cuda"] = {parsed("driver>=999")};
     const SelectRequest request{.min_memory = gib(999), .fake = Names{"cuda"}};
     EXPECT_EQ(decide(profile, request, one_nvidia_card()).backend, "cuda");
 }
@@ -325,7 +326,7 @@ TEST(Fake, IsIgnoredByTheStrictAndCanBeForbidden) {
 Profile portable_profile() {
     auto profile = default_profile();
     profile.platforms = {{"darwin-arm64", {"metal", "cpu"}}};
-    profile.answers = {{"os", {{{"mac", {"platform=darwin-arm64"}}}, {{"other", {}}}}}};
+    profile.answers = {{"os", {{{"mac", {parsed("platform=darwin-arm64")}}}, {{"other", {}}}}}};
     return profile;
 }
 

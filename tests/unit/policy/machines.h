@@ -22,6 +22,16 @@ inline Profile default_profile() {
     return *profile;
 }
 
+/// A valid predicate.
+inline Predicate parsed(std::string_view text) {
+    auto predicate = parse_predicate(text);
+    if (!predicate) {
+        std::cerr << text << ": " << predicate.error().text << "\n";
+        std::abort();
+    }
+    return std::move(predicate).value();
+}
+
 /// A profile of a program with these backends, which reads the variables of these readers.
 inline Profile reading(std::vector<std::string> backends, std::vector<std::string> readers) {
     Profile profile;

@@ -12,6 +12,7 @@ namespace predicate_test {
 using support::amd_card;
 using support::kFirstUuid;
 using support::nvidia_card;
+using support::parsed;
 
 /// A machine with one NVIDIA GPU (9.0, driver 580.65.06, 140 GiB) and one AMD GPU (gfx1100).
 Report machine() {
@@ -53,7 +54,7 @@ TEST_P(Predicates, HoldFailOrAreNotKnown) {
     Facts::Subject subject{.report = report, .backend = row.backend, .backend_word = row.backend};
     if (row.on != On::None)
         subject.gpu = &report.gpus[row.on == On::Nvidia ? 0 : 1];
-    const auto tested = test_predicate(row.predicate, Facts{subject});
+    const auto tested = test_predicate(parsed(row.predicate), Facts{subject});
     EXPECT_EQ(tested.truth, row.holds);
     EXPECT_EQ(tested.why && tested.truth != Truth::True ? tested.why->code : "", row.why);
 }
@@ -67,12 +68,12 @@ TEST(PredicatesOfAnApi, AreNotKnownWhereItIsNotInstalled) {
     const Facts facts{
         {.report = report, .gpu = &gpu, .backend = "vulkan", .backend_word = "vulkan"}};
     for (const auto* predicate : {"storage-16bit", "fp16", "vulkan>=1.2", "max-buffer>=1GiB"})
-        EXPECT_EQ(test_predicate(predicate, facts).truth, Truth::Unknown) << predicate;
-    const auto accepted = test_predicate("storage-16bit or unknown", facts);
+        EXPECT_EQ(test_predicate(parsed(predicate), facts).truth, Truth::Unknown) << predicate;
+    const auto accepted = test_predicate(parsed("storage-16bit or unknown"), facts);
     EXPECT_EQ(accepted.truth, Truth::True);
     ASSERT_TRUE(accepted.why) << "the fact is still unknown";
     EXPECT_TRUE(accepted.why->is("requirement-unknown"));
-    EXPECT_EQ(test_predicate("hip>=6.0", facts).truth, Truth::False) << "another vendor's";
+    EXPECT_EQ(test_predicate(parsed("hip>=6.0"), facts).truth, Truth::False) << "another vendor's";
 }
 
 constexpr auto kUnknown = Truth::Unknown;
@@ -176,11 +177,11 @@ TEST(Libraries, AreUnknownWhereNobodyLookedAndMissingWhereThereAreNone) {
     auto report = machine();
     const Facts facts{{.report = report, .backend = "sycl", .backend_word = "sycl"}};
     report.host.libraries.reset();
-    const auto unknown = test_predicate("library=libsycl.so.8", Facts{facts.subject()});
+    const auto unknown = test_predicate(parsed("library=libsycl.so.8"), Facts{facts.subject()});
     EXPECT_EQ(unknown.truth, Truth::Unknown);
     EXPECT_EQ(unknown.why->code, "requirement-unknown");
     report.host.libraries.emplace();
-    const auto missing = test_predicate("library=libsycl.so.8", Facts{facts.subject()});
+    const auto missing = test_predicate(parsed("library=libsycl.so.8"), Facts{facts.subject()});
     EXPECT_EQ(missing.truth, Truth::False);
     EXPECT_EQ(missing.why, because("library-missing", {{"missing", "libsycl.so.8"}}));
 }
@@ -227,30 +228,31 @@ TEST(Predicate, OfTheLongestSizeIsFine) {
 }
 
 TEST(Predicate, IsAboutTheHostWhenEachAlternativeIs) {
-    EXPECT_TRUE(is_about_host("glibc>=2.35"));
-    EXPECT_TRUE(is_about_host("glibc>=2.35 or libc=musl"));
-    EXPECT_FALSE(is_about_host("glibc>=2.35 or vendor=amd"));
-    EXPECT_FALSE(is_about_host("fp16"));
+    EXPECT_TRUE(is_about_host(parsed("glibc>=2.35")));
+    EXPECT_TRUE(is_about_host(parsed("glibc>=2.35 or libc=musl")));
+    EXPECT_FALSE(is_about_host(parsed("glibc>=2.35 or vendor=amd")));
+    EXPECT_FALSE(is_about_host(parsed("fp16")));
 }
 
 TEST(Predicate, SaysWhatThereIsAndWhatIsNeeded) {
     const auto report = machine();
     const Facts facts{{.report = report, .gpu = report.gpus.data()}};
-    EXPECT_EQ(test_predicate("driver>=600", facts).why->detail,
+    EXPECT_EQ(test_predicate(parsed("driver>=600"), facts).why->detail,
               (Value{Value::Object{{"have", "580.65.06"}, {"need", "600"}}}));
-    EXPECT_EQ(test_predicate("compute-capability>=99", facts).why->detail,
+    EXPECT_EQ(test_predicate(parsed("compute-capability>=99"), facts).why->detail,
               (Value{Value::Object{{"have", "9.0"}, {"need", "compute-capability>=99"}}}));
 }
 
 TEST(Predicate, NamesAllAlternativesThatFailLikewise) {
     const auto report = machine();
     const Facts facts{{.report = report, .gpu = report.gpus.data()}};
-    EXPECT_EQ(test_predicate("compute-capability=7.2 or compute-capability=8.7", facts).why->detail,
+    EXPECT_EQ(test_predicate(parsed("compute-capability=7.2 or compute-capability=8.7"), facts)
+                  .why->detail,
               (Value{Value::Object{{"have", "9.0"}, {"need", "compute-capability=7.2 or 8.7"}}}));
     const Facts other{{.report = report, .gpu = &report.gpus[1]}};
-    EXPECT_EQ(test_predicate("driver>=550 or vendor=nvidia or driver=1", other).why,
+    EXPECT_EQ(test_predicate(parsed("driver>=550 or vendor=nvidia or driver=1"), other).why,
               because("requirement-unknown", {{"requirement", "driver>=550 or driver=1"}}));
-    EXPECT_EQ(test_predicate("driver>=600 or driver>=700", facts).why->detail.at("need"),
+    EXPECT_EQ(test_predicate(parsed("driver>=600 or driver>=700"), facts).why->detail.at("need"),
               Value{"600"});
 }
 
@@ -258,19 +260,20 @@ TEST(Predicate, CountsOnTheBoardsMemoryWhereNoDriverTells) {
     auto report = machine();
     report.gpus[0].memory.allocatable.reset();
     const Facts facts{{.report = report, .gpu = report.gpus.data()}};
-    EXPECT_EQ(test_predicate("memory>=142GiB", facts).truth, Truth::False);
-    EXPECT_EQ(test_predicate("memory>=142GiB", facts).why->detail.at("of"), Value{"physical"});
-    EXPECT_EQ(test_predicate("memory>=140GiB", facts).truth, Truth::True);
-    EXPECT_EQ(test_predicate("memory<1GiB", facts).truth, Truth::False);
+    EXPECT_EQ(test_predicate(parsed("memory>=142GiB"), facts).truth, Truth::False);
+    EXPECT_EQ(test_predicate(parsed("memory>=142GiB"), facts).why->detail.at("of"),
+              Value{"physical"});
+    EXPECT_EQ(test_predicate(parsed("memory>=140GiB"), facts).truth, Truth::True);
+    EXPECT_EQ(test_predicate(parsed("memory<1GiB"), facts).truth, Truth::False);
 }
 
 TEST(Predicate, GluesTheLesserOfAll) {
     const auto report = machine();
     const Facts facts{{.report = report, .gpu = &report.gpus[1]}};
     EXPECT_EQ(test_all({}, facts), Truth::True);
-    EXPECT_EQ(test_all({"vendor=amd", "gfx=gfx1100"}, facts), Truth::True);
-    EXPECT_EQ(test_all({"driver>=1", "vendor=amd"}, facts), Truth::Unknown);
-    EXPECT_EQ(test_all({"driver>=1", "vendor=nvidia"}, facts), Truth::False);
+    EXPECT_EQ(test_all({parsed("vendor=amd"), parsed("gfx=gfx1100")}, facts), Truth::True);
+    EXPECT_EQ(test_all({parsed("driver>=1"), parsed("vendor=amd")}, facts), Truth::Unknown);
+    EXPECT_EQ(test_all({parsed("driver>=1"), parsed("vendor=nvidia")}, facts), Truth::False);
 }
 
 }  // namespace predicate_test

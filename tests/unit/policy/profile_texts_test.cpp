@@ -13,6 +13,7 @@ namespace profile_texts_test {
 
 using support::default_profile;
 using support::one_nvidia_card;
+using support::parsed;
 using support::report_of;
 using Names = std::vector<std::string>;
 
@@ -41,10 +42,11 @@ TEST_P(ProfileAnswers, AreTheFirstThatHolds) {
 INSTANTIATE_TEST_SUITE_P(
     Table,
     ProfileAnswers,
-    ::testing::Values(AnswerRow{"First", {{{"a", {"vendor=nvidia"}}}, {{"b", {}}}}, "a"},
-                      AnswerRow{"Second", {{{"a", {"vendor=amd"}}}, {{"b", {}}}}, "b"},
-                      AnswerRow{"None", {{{"a", {"vendor=amd"}}}}, {}},
-                      AnswerRow{"UnknownEndsTheSearch", {{{"a", {"glibc>=2"}}}, {{"b", {}}}}, {}},
+    ::testing::Values(AnswerRow{"First", {{{"a", {parsed("vendor=nvidia")}}}, {{"b", {}}}}, "a"},
+                      AnswerRow{"Second", {{{"a", {parsed("vendor=amd")}}}, {{"b", {}}}}, "b"},
+                      AnswerRow{"None", {{{"a", {parsed("vendor=amd")}}}}, {}},
+                      AnswerRow{
+                          "UnknownEndsTheSearch", {{{"a", {parsed("glibc>=2")}}}, {{"b", {}}}}, {}},
                       AnswerRow{"FactOfTheGpu", {{{"{driver} {vendor}", {}}}}, "570.86 nvidia"},
                       AnswerRow{"FactForEnvironments", {{{"{memory_mib}", {}}}}, "143360"},
                       AnswerRow{"UnknownFact", {{{"{kernel}", {}}}, {{"b", {}}}}, {}}),
@@ -52,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Answers, AreGivenWithoutAChoiceToo) {
     auto profile = default_profile();
-    profile.answers["vendor"] = {{{"nvidia", {"vendors=nvidia"}}}};
+    profile.answers["vendor"] = {{{"nvidia", {parsed("vendors=nvidia")}}}};
     profile.answers["memory"] = {{{"{memory_mib}", {}}}};
     const auto decision = decide(profile, {.only = Names{"rocm"}}, one_nvidia_card());
     EXPECT_EQ(decision.backend, std::nullopt);
