@@ -2,6 +2,7 @@
 #include "export/selector.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/text.h"
 #include "export/formats.h"
@@ -32,6 +33,18 @@ void narrow(std::optional<std::set<std::string>>& targets, std::set<std::string>
     targets = std::move(words);
 }
 
+/// Whether exports can express the term: they have minimums, ranges and lists.
+bool is_exported(const Term& term) {
+    constexpr auto kExported =
+        std::to_array({Relation::Is, Relation::AtLeast, Relation::Within, Relation::Runs,
+                       Relation::DriverOf, Relation::HasAll});
+    const auto* words = std::get_if<Words>(&term.need);
+    const bool is_choice = term.relation == Relation::Is && words && words->size() > 1;
+    const bool takes_choice = term.fact != FactId::Libc && term.fact != FactId::CpuFeature;
+    return std::ranges::find(kExported, term.relation) != kExported.end() &&
+           (!is_choice || takes_choice);
+}
+
 /// Translates the terms of one alternative.
 class GpuReading {
 public:
@@ -53,6 +66,8 @@ public:
 private:
     /// Adds a term to all needs. Terms without an exported fact go to `beyond_`.
     void add(const Term& term) {
+        if (!is_exported(term))
+            return leave(term.name);
         switch (term.fact) {
             case FactId::Usable:
                 return each([&](GpuNeed& need) {
@@ -225,7 +240,7 @@ std::string described(const Term& term) {
 
 /// Adds a term about the host.
 void add_host(const Term& term, FleetNeed& need) {
-    if (term.relation == Relation::Never)
+    if (!is_exported(term))
         return need.beyond.push_back(described(term));
     switch (term.fact) {
         case FactId::Libc:

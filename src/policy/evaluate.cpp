@@ -476,7 +476,7 @@ bool comes_before(const JudgedVariant& left, const JudgedVariant& right) {
 /// The vendors of one alternative, from its vendor term or the API of another term; empty for any.
 std::vector<std::string> vendors_of(const Conjunction& alternative) {
     for (const auto& term : alternative)
-        if (term.fact == FactId::Vendor)
+        if (term.fact == FactId::Vendor && term.relation == Relation::Is)
             return std::get<std::vector<std::string>>(term.need);
     // Without a vendor term, a term about a single-vendor API implies the vendor.
     for (const auto& term : alternative)

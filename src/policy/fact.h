@@ -40,7 +40,8 @@ enum class FactId : std::uint8_t {
     VgaVendors,
     Wsl,
     // GPU
-    Usable,  ///< takes an API: Facts::usable()
+    Alternatives,  ///< of several terms, which are about other facts
+    Usable,        ///< takes an API: Facts::usable()
     Vendor,
     Form,
     Driver,

@@ -492,6 +492,8 @@ constexpr auto kOwnRows = std::to_array<FactRow>({
      .read = [](F f) { return vendors(f, {"0300", "0302"}); }},
     {.id = FactId::Wsl, .key = "wsl", .type = FactForm::Flag, .scope = kHost,
      .read = [](F f) -> AnyFact { return Fact<bool>::known(f.report().host.wsl); }},
+    {.id = FactId::Alternatives, .key = "alternatives", .type = FactForm::Flag, .scope = kGpu,
+     .is_nameable = false, .read = [](F) -> AnyFact { return Fact<bool>::unknown(); }},
     {.id = FactId::Usable, .key = "usable", .type = FactForm::Flag, .scope = kGpu,
      .unfit = "backend-not-usable", .is_nameable = false,
      // Usability depends on an API, which a row does not take: see Facts::usable().

@@ -66,6 +66,10 @@ struct NeedHash {
         add_targets(code.sass);
         add_targets(code.ptx);
     }
+    void operator()(const std::vector<Term>& alternatives) {
+        for (const auto& alternative : alternatives)
+            add_text(alternative.name);
+    }
 };
 
 /// The hash of a term, without its name.

@@ -391,20 +391,6 @@ ReadProblem profile_problem(const Profile& profile) {
     return {};
 }
 
-/// The first word in a predicate that is not a known value of its fact.
-ReadProblem unlisted_word(const Predicate& predicate) {
-    for (const auto& term : predicate.alternatives)
-        if (const auto* words = std::get_if<std::vector<std::string>>(&term.need))
-            for (const auto& word : *words)
-                if (!is_known_word(term.fact, word)) {
-                    auto problem = unknown_word("unknown word", known_words(term.fact));
-                    problem.word = word;
-                    problem.may_be_newer = true;
-                    return problem;
-                }
-    return {};
-}
-
 ReadProblem unlisted_word(const std::vector<Predicate>& predicates) {
     for (std::size_t at = 0; at < predicates.size(); ++at)
         if (auto problem = unlisted_word(predicates[at]); !problem.empty())

@@ -166,6 +166,49 @@ ReadProblem mib_need(const char* name, const Value& value, Predicates& out) {
     return problem;
 }
 
+/// Why a predicate cannot be a requirement of a variant. A variant has no backend of its own, so
+/// what only a backend on a GPU has cannot be asked.
+ReadProblem where_problem(const Predicate& predicate, FactScope scope) {
+    if (scope == FactScope::Host && !is_about_host(predicate))
+        return "not about the host";
+    const bool is_of_backend = std::ranges::any_of(predicate.alternatives, [](const Term& term) {
+        return row_of(term.fact).scope == FactScope::Backend;
+    });
+    return is_of_backend ? "about a GPU with a backend, and a variant can have several"
+                         : ReadProblem{};
+}
+
+/// Adds a predicate. A newer manifest can name facts that are unknown here.
+ReadProblem add_where(const std::string& text, FactScope scope, Predicates& out) {
+    auto predicate = parse_predicate(text);
+    if (!predicate) {
+        if (out.unknown == UnknownWords::Refuse)
+            return newer_word(ReadProblem{std::move(predicate).error().text});
+        add_unsupported(text, out);
+        return {};
+    }
+    auto problem = where_problem(*predicate, scope);
+    if (problem.empty() && out.unknown == UnknownWords::Refuse)
+        problem = unlisted_word(*predicate);
+    if (problem.empty())
+        out.terms.push_back(term_of(std::move(predicate).value()));
+    return problem;
+}
+
+/// Reads predicates as requests and selections write them: "driver<=580.95 or unknown".
+template <FactScope scope>
+ReadProblem read_where(const Value& value, Predicates& out) {
+    std::vector<std::string> texts;
+    if (auto problem = read_value(value, texts); !problem.empty())
+        return problem;
+    if (texts.size() > kMaxPredicates)
+        return "more than 32 predicates";
+    for (std::size_t at = 0; at < texts.size(); ++at)
+        if (auto problem = add_where(texts[at], scope, out); !problem.empty())
+            return std::move(problem).in("[" + std::to_string(at) + "]");
+    return {};
+}
+
 // Predicates about the host -----------------------------------------------------------------------
 
 ReadProblem read_libc(const Value& value, Predicates& out) {
@@ -231,6 +274,7 @@ constexpr PredicateReader kHostReaders[] = {
      [](const Value& value, Predicates& out) {
          return mib_need<FactId::HostMemory>("memory_min_mib", value, out);
      }},
+    {"where", read_where<FactScope::Host>},
 };
 
 // Predicates about a device -----------------------------------------------------------------------
@@ -463,6 +507,7 @@ constexpr PredicateReader kDeviceReaders[] = {
      [](const Value& value, Predicates& out) {
          return mib_need<FactId::Memory>("vram_min_mib", value, out);
      }},
+    {"where", read_where<FactScope::Gpu>},
 };
 
 /// Sorts terms so that neither verdict nor reasons depend on the order of keys. Unknown predicates

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "policy/closest_miss.h"
 #include "policy/fact.h"
+#include "policy/known_words.h"
 #include "report/api_table.h"
 
 namespace gpuprobe::inline policy {
@@ -259,6 +260,7 @@ struct NeedText {
         const bool has_lists = code.sass || code.ptx;
         return has_lists ? Value{text_of(code)} : Value{};
     }
+    Value operator()(const std::vector<Term>&) const { return {}; }
 };
 
 /// value_of(): the fact's value as answers show it; null if it has none.
@@ -390,6 +392,12 @@ bool stands(std::strong_ordering order, Relation relation) {
 }
 
 Truth holds(const Term& term, const Facts& facts) {
+    if (const auto* alternatives = std::get_if<std::vector<Term>>(&term.need)) {
+        auto result = Truth::False;
+        for (const auto& alternative : *alternatives)
+            result = either(result, holds(alternative, facts));
+        return result;
+    }
     // Usability takes its API from the term, so it has no fact to compare.
     if (term.fact == FactId::Usable)
         return is_usable(term, facts);
@@ -429,6 +437,9 @@ Truth all_hold(const Conjunction& terms, const Facts& facts) {
 }
 
 bool is_about_host(const Term& term) {
+    if (const auto* alternatives = std::get_if<std::vector<Term>>(&term.need))
+        return std::ranges::all_of(*alternatives,
+                                   [](const Term& one) { return is_about_host(one); });
     return row_of(term.fact).scope == FactScope::Host;
 }
 
@@ -443,6 +454,8 @@ ReasonCode shortfall_code(const Term& term) {
     if (term.relation == Relation::Never)
         return "unsupported-predicate";
     const auto& row = row_of(term.fact);
+    if (term.relation == Relation::AnyOf)
+        return "requirement-unmet";
     const bool is_low = is_floor(term.relation) || term.relation == Relation::DriverOf;
     const auto code = is_low ? row.too_low : row.unfit;
     if (const auto* reason = find_reason(code))
@@ -668,6 +681,30 @@ std::optional<std::string> predicate_problem(std::string_view text) {
 bool is_about_host(const Predicate& predicate) {
     return std::ranges::all_of(predicate.alternatives,
                                [](const Term& term) { return is_about_host(term); });
+}
+
+ReadProblem unlisted_word(const Predicate& predicate) {
+    for (const auto& term : predicate.alternatives)
+        if (const auto* words = std::get_if<std::vector<std::string>>(&term.need))
+            for (const auto& word : *words)
+                if (!is_known_word(term.fact, word)) {
+                    auto problem = unknown_word("unknown word", known_words(term.fact));
+                    problem.word = word;
+                    problem.may_be_newer = true;
+                    return problem;
+                }
+    return {};
+}
+
+Term term_of(Predicate predicate) {
+    auto term = predicate.alternatives.size() == 1
+                    ? std::move(predicate.alternatives.front())
+                    : Term{.fact = FactId::Alternatives,
+                           .relation = Relation::AnyOf,
+                           .need = std::move(predicate.alternatives)};
+    term.name = std::move(predicate.text);
+    term.accepts_unknown = predicate.takes_doubt;
+    return term;
 }
 
 ReadProblem read_value(const Value& value, Predicate& out) {

@@ -40,6 +40,7 @@ enum class Relation : std::uint8_t {
     Runs,      ///< the GPU runs a gfx target, an Intel IP or CUDA kernels in the build
     DriverOf,  ///< the driver supports code from a CUDA toolkit
     HasAll,    ///< has all the words
+    AnyOf,     ///< one of several terms holds
 };
 
 /// The driver requirement of a CUDA build.
@@ -49,6 +50,7 @@ struct CudaDriverNeed {
     bool operator==(const CudaDriverNeed&) const = default;
 };
 
+struct Term;
 using TermNeed = std::variant<std::monostate,
                               bool,
                               Bytes,
@@ -59,11 +61,12 @@ using TermNeed = std::variant<std::monostate,
                               Api,
                               std::vector<GfxTarget>,
                               CudaDriverNeed,
-                              CudaKernels>;
+                              CudaKernels,
+                              std::vector<Term>>;
 
 /// A condition on one fact.
 struct Term {
-    FactId fact = {};  ///< the first one
+    FactId fact = {};
     Relation relation = Relation::Never;
     TermNeed need = {};
     /// The spelling in answers: "driver>=550", "glibc_min", an unknown word.
@@ -141,10 +144,15 @@ Result<Predicate> parse_predicate(std::string_view text);
 std::optional<std::string> predicate_problem(std::string_view text);
 /// Whether every fact in the predicate is about the machine, not about a GPU.
 bool is_about_host(const Predicate& predicate);
+/// The first word of the predicate that is not among the known values of its fact.
+ReadProblem unlisted_word(const Predicate& predicate);
 using base::read_value;
 using base::to_value;
 ReadProblem read_value(const Value& value, Predicate& out);
 Value to_value(const Predicate& predicate);
+
+/// The predicate as one term: one that accepts unknown facts if the predicate ends in "unknown".
+Term term_of(Predicate predicate);
 
 /// Whether a predicate holds, and the reason if it does not.
 struct Tested {

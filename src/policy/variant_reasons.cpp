@@ -103,8 +103,31 @@ void add_ptx(const CudaKernels& code, const Facts& facts, Reason& reason) {
         reason.detail["ptx"] = text_of(*ptx->isa);
 }
 
+Reason unmet(const Term& term, const Facts& facts, const Place& place, Truth result);
+
+/// The reason for the alternative that is closest to being met, about the whole term.
+Reason nearest_unmet(const Term& term,
+                     const std::vector<Term>& alternatives,
+                     const Facts& facts,
+                     const Place& place) {
+    Route nearest;
+    for (const auto& alternative : alternatives) {
+        const auto result = holds(alternative, facts);
+        Route route{.is_open = result, .reasons = {unmet(alternative, facts, place, result)}};
+        if (nearest.reasons.empty() || is_nearer(route, nearest))
+            nearest = std::move(route);
+    }
+    auto reason = std::move(nearest.reasons.front());
+    reason.detail["predicate"] = term.name;
+    if (reason.is("requirement-unmet"))
+        reason.detail["requirement"] = term.name;
+    return reason;
+}
+
 /// The complete reason for an unmet term.
 Reason unmet(const Term& term, const Facts& facts, const Place& place, Truth result) {
+    if (const auto* alternatives = std::get_if<std::vector<Term>>(&term.need))
+        return nearest_unmet(term, *alternatives, facts, place);
     auto reason = reason_for(term, place, code_for(term, result, facts), result);
     reason.detail["want"] = want_of(term, facts.rules());
     if (reason.is("ptx-needs-newer-driver"))

@@ -110,6 +110,8 @@ INSTANTIATE_TEST_SUITE_P(
                    "requires.device[1].backend", "vulkan"},
         MistakeRow{"Advice", R"({"advises":{"host":{"kernel-min":"6.1"}}})",
                    "advises.host.kernel-min", "kernel_min"},
+        MistakeRow{"WordInWhere", R"({"requires":{"device":{"where":["vendor=nvidai"]}}})",
+                   "requires.device.where[0]", "nvidia"},
         MistakeRow{"NewerMember", R"({"requires":{"host":{"quantum_qubits":12}}})",
                    "requires.host.quantum_qubits", ""},
         MistakeRow{"NewerBackend", R"({"requires":{"device":{"backend":"npu"}}})",
