@@ -36,6 +36,7 @@ engine::EngineOptions engine_options(const DirectOptions& options) {
         engine.cache_file = user_cache_file();
     if (!options.replay)
         engine.state_folder = user_state_folder();
+    add_from_environment(engine.folders);
     engine.trusts_cache_for = kTrustsCacheFor;
     // Only our own worker program supports starting before its target is known.
     engine.starts_ahead = options.looks && !options.worker;

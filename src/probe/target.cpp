@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include "base/text.h"
 #include "base/value.h"
@@ -15,6 +16,12 @@ constexpr std::size_t kMaxDrivers = 64;
 constexpr int kWordBits = static_cast<int>(sizeof(void*)) * 8;
 constexpr std::size_t kMaxTargetNote = 512;
 
+/// "libpocl" for "/usr/lib/libpocl.so.2.10.0".
+std::string_view plain_name(std::string_view library) {
+    const auto name = library.substr(library.find_last_of('/') + 1);
+    return name.substr(0, name.find(".so"));
+}
+
 /// Collects the driver manifests of one API, folder by folder.
 class DriverSearch {
 public:
@@ -24,6 +31,23 @@ public:
 
     DriverSearch(const FileSystem& files, std::string api, std::string suffix, Reader reader)
         : files_{files}, api_{std::move(api)}, suffix_{std::move(suffix)}, reader_{reader} {}
+
+    /// Adds a driver without a manifest, unless a manifest names its library too, perhaps with a
+    /// folder or a longer version. A loader loads a library once.
+    void add_library(const std::string& library) {
+        const auto is_same = [name = plain_name(library)](const ProbeTarget& target) {
+            return target.library && plain_name(*target.library) == name;
+        };
+        if (seen_.size() == kMaxDrivers || std::ranges::any_of(targets_, is_same))
+            return;
+        seen_.push_back(library);
+        targets_.push_back(ProbeTarget{.api = api_, .driver = library, .library = library});
+    }
+
+    /// Adds a manifest, or those of a folder.
+    void visit_path(const std::string& path) {
+        path.ends_with(suffix_) ? consider(path) : visit(path);
+    }
 
     void visit(const std::string& folder) {
         const auto names = files_.list(folder);
@@ -134,6 +158,23 @@ std::string library_problem(std::string_view name) {
 
 }  // namespace
 
+void add_from_environment(TargetFolders& folders, const char* (*get)(const char* name)) {
+    const auto add = [get](const char* name, bool is_path, std::vector<std::string>& out) {
+        const char* value = get(name);
+        for (const auto item : split(value ? value : "", ':'))
+            if (library_problem(item).empty() && (!is_path || item.starts_with('/')) &&
+                out.size() < kMaxDrivers)
+                out.emplace_back(item);
+    };
+    add("VK_ADD_DRIVER_FILES", true, folders.vulkan_added);
+    add("OCL_ICD_FILENAMES", false, folders.opencl_added);
+}
+
+void add_from_environment(TargetFolders& folders) {
+    add_from_environment(folders,
+                         [](const char* name) -> const char* { return ::secure_getenv(name); });
+}
+
 TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders) {
     TargetSearch search;
     // The CPU needs no probe: it has neither a driver nor a device to query.
@@ -141,12 +182,16 @@ TargetSearch find_targets(const FileSystem& files, const TargetFolders& folders)
         if (!api.has_manifests && api.id != Api::Cpu)
             search.targets.push_back(ProbeTarget{.api = std::string{api.word}});
     DriverSearch vulkan{files, "vulkan", ".json", vulkan_library};
+    for (const auto& path : folders.vulkan_added)
+        vulkan.visit_path(path);
     for (const auto& folder : folders.vulkan)
         vulkan.visit(folder);
     std::move(vulkan).add_to(search);
     DriverSearch opencl{files, "opencl", ".icd", opencl_library};
     for (const auto& folder : folders.opencl)
         opencl.visit(folder);
+    for (const auto& library : folders.opencl_added)
+        opencl.add_library(library);
     std::move(opencl).add_to(search);
     return search;
 }

@@ -23,8 +23,9 @@ constexpr std::string_view kProcessesStage = "processes";
 /// one device of that driver.
 struct ProbeTarget {
     std::string api = {};
-    std::string driver =
-        {};  ///< path of the ICD manifest or .icd file; "" for the API's only driver
+    /// Path of the ICD manifest or .icd file; the library of a driver that has none; "" for the
+    /// API's only driver.
+    std::string driver = {};
     /// The library that the manifest names; a path relative to the manifest is made absolute.
     std::optional<std::string> library = {};
     std::string stage = "query";  ///< "query", "verify", "measure" or kProcessesStage
@@ -44,7 +45,19 @@ struct TargetFolders {
                                        "/usr/share/vulkan/icd.d"};
     /// Source: OpenCL extension specification, cl_khr_icd, "Source of the ICD on Linux".
     std::vector<std::string> opencl = {"/etc/OpenCL/vendors"};
+    /// Vulkan manifests, and folders of them, that are searched first.
+    std::vector<std::string> vulkan_added = {};
+    /// Libraries of OpenCL drivers that have no .icd file.
+    std::vector<std::string> opencl_added = {};
 };
+
+/// Adds the drivers that the environment adds for all programs: VK_ADD_DRIVER_FILES and
+/// OCL_ICD_FILENAMES, whose items are separated by colons. `get` returns a variable or null.
+/// Sources: Vulkan loader, LoaderInterfaceArchitecture.md, "Table of Debug Environment Variables";
+/// KhronosGroup/OpenCL-ICD-Loader@00be9713, loader/icd.c (ocl-icd does not read its variable).
+void add_from_environment(TargetFolders& folders, const char* (*get)(const char* name));
+/// The same with the environment of this process.
+void add_from_environment(TargetFolders& folders);
 
 struct TargetSearch {
     /// First the APIs without manifests, then the manifests of each API in search order; names

@@ -273,6 +273,7 @@ engine::EngineOptions engine_options(const Settings& settings,
     options.limits.query = settings.deadline;
     options.limits.warn = options.limits.query / 3;
     options.folders = settings.drivers;
+    add_from_environment(options.folders);
     options.watch_hardware = !settings.replay;
     options.verifies = settings.verifies;
     options.account_of = [&admission](std::uint32_t uid) {

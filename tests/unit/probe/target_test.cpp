@@ -89,6 +89,31 @@ TEST(FindTargets, TakesOtherFoldersWhenTold) {
     EXPECT_EQ(std::ranges::count(search.targets, "vulkan", &ProbeTarget::api), 1);
 }
 
+TEST(FindTargets, AddsTheDriversOfTheEnvironment) {
+    const Tree tree;
+    tree.manifest("/usr/share/vulkan/icd.d/a.json");
+    tree.manifest("/opt/own/b.json");
+    tree.manifest("/opt/more/c.json");
+    tree.file("/etc/OpenCL/vendors/pocl.icd", "/usr/lib/libpocl.so.2.10.0\n");
+    TargetFolders folders;
+    add_from_environment(folders, [](const char* name) {
+        return std::string_view{name} == "OCL_ICD_FILENAMES"
+                   ? "libpocl.so.2:libnvidia-opencl.so.1"
+                   : "/opt/own/b.json:/opt/more:relative.json:";
+    });
+    Paths vulkan;
+    Paths opencl;
+    for (const auto& target : find_targets(tree.files(), folders).targets)
+        if (target.api == "vulkan" || target.api == "opencl")
+            (target.api == "vulkan" ? vulkan : opencl).push_back(target.driver);
+    EXPECT_EQ(vulkan,
+              (Paths{"/opt/own/b.json", "/opt/more/c.json", "/usr/share/vulkan/icd.d/a.json"}));
+    EXPECT_EQ(opencl, (Paths{"/etc/OpenCL/vendors/pocl.icd", "libnvidia-opencl.so.1"}));
+    TargetFolders none;
+    add_from_environment(none, [](const char*) -> const char* { return nullptr; });
+    EXPECT_TRUE(none.vulkan_added.empty() && none.opencl_added.empty());
+}
+
 TEST(FindTargets, CountsTwoNamesOfOneFileOnce) {
     const Tree tree;
     tree.manifest("/usr/share/vulkan/icd.d/a.json");
