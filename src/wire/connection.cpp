@@ -37,16 +37,19 @@ struct Contents {
     std::size_t bytes = 0;
 };
 
+/// What a value takes at least, even if it is an empty text.
+constexpr std::size_t kLeastValue = 16;
+
 /// Skips a value that is not a container and returns its size; nullopt if the message is malformed.
 std::optional<std::size_t> skipped(sd_bus_message* message, char type) {
     if (type != SD_BUS_TYPE_STRING && type != SD_BUS_TYPE_OBJECT_PATH &&
         type != SD_BUS_TYPE_SIGNATURE)
         return sd_bus_message_skip(message, nullptr) < 0 ? std::nullopt
-                                                         : std::optional{sizeof(std::uint64_t)};
+                                                         : std::optional{kLeastValue};
     const char* text = nullptr;
     if (sd_bus_message_read_basic(message, type, &text) < 0)
         return std::nullopt;
-    return std::strlen(text);
+    return kLeastValue + std::strlen(text);
 }
 
 /// Adds the remaining contents of the current container to `found`. Returns false if there are more
