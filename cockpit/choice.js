@@ -62,12 +62,21 @@ function onGpus([alone, withGpus], what, paths, machine) {
     return cockpit.format(ids.length ? withGpus : alone, what, gpuList(ids, machine.gpus));
 }
 
+/** The published variant that the answer is for, if it assumes one. */
+function assumedNode(assumes) {
+    if (!assumes?.Variant)
+        return null;
+    const words = assumes.Version ? _("for the published build $0 of version $1") : _("for the published build $0");
+    return h("p", { class: "faint" }, cockpit.format(words, assumes.Variant, assumes.Version));
+}
+
 function choiceAnswer(answer, machine) {
     const rows = candidateRows(answer.Candidates, machine);
     const answers = Object.entries(answer.Answers ?? {});
     const headline = answer.Backend ? onGpus(CHOSEN, answer.Backend, answer.Gpus, machine) : _("Nothing matches.");
     return [
         h("p", { class: "answer" }, mark(answer.Backend ? "good" : "bad", headline)),
+        assumedNode(answer.Assumes),
         answer.Decision ? h("p", { class: "faint" }, h("code", {}, answer.Decision)) : null,
         warningsNode(answer.Warnings),
         environmentNode(answer.Environment),
@@ -79,14 +88,18 @@ function choiceAnswer(answer, machine) {
     ];
 }
 
+/** The addresses of an artifact or of a file that belongs next to it. */
+function addressNodes({ urls, ref, url }) {
+    return [...(urls ?? []), ref, url].filter(Boolean).map(line => copyable(line, _("the address")));
+}
+
 function artifactNode(artifact) {
-    if (!artifact)
-        return null;
-    const lines = [...(artifact.urls ?? []), artifact.ref, artifact.url].filter(Boolean);
+    const lines = addressNodes(artifact ?? {});
     if (!lines.length)
         return null;
     const words = artifact.type ? cockpit.format(_("Get it from this $0"), artifact.type) : _("Get it from here");
-    return [h("h3", {}, words), lines.map(line => copyable(line, _("the address")))];
+    const companions = (artifact.companion_files ?? []).flatMap(addressNodes);
+    return [h("h3", {}, words), lines, companions.length ? [h("h3", {}, _("Next to it")), companions] : null];
 }
 
 /** Why there is no variant. */

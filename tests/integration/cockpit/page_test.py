@@ -80,6 +80,7 @@ class FourAlike(PageCase):
         self.ask("choose", selector="#choice-application", value="llama.cpp")
         self.see("#choice-answer", "hip")
         self.assertIn("the application does not use it on NVIDIA GPUs", self.text("#choice-answer"))
+        self.assertRegex(self.text("#choice-answer"), r"for the published build ubuntu-\S+ of version b\d+\n")
         helps = self.text("#choice-answer").split("What helps")[1].split("\n")
         self.assertEqual([line.split(" ")[0] for line in helps if line], ["Give", "sed", "Copy"])
         self.take_picture("choice", "#choice")
