@@ -196,6 +196,7 @@ inline constexpr Wording kWordings[] = {
     {"bundled",
      "the application bundles its own libraries; this machine's are missing or did not answer"},
     {"other-l4t", "needs a Jetson with L4T {want}[, and this one has {have}]"},
+    {"too-few-gpus", "it needs {need} GPUs, and can use {have} of this machine's"},
     {"too-little-host-memory",
      "the machine has too little memory[: {have:size}, but {want:size} is needed]"},
     {"backend-not-usable", "{want} cannot be used on it"},

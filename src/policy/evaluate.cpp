@@ -265,12 +265,13 @@ private:
         return gpus;
     }
 
-    /// Removes the GPUs on which the variant failed. It is only excluded if no GPU is left or it
-    /// needs all GPUs.
+    /// Removes the GPUs on which the variant failed. It is only excluded if too few GPUs are left
+    /// or it needs all GPUs.
     void take_back(const Requirements& needs, JudgedVariant& judged) const {
         const auto failed = judged.covered & failed_gpus(*judged.variant);
         judged.covered &= ~failed;
-        if (failed != 0 && (judged.covered == 0 || needs.scope == VariantScope::All))
+        const auto left = static_cast<std::uint32_t>(std::popcount(judged.covered));
+        if (failed != 0 && (left < needs.gpus_min || needs.scope == VariantScope::All))
             judged.exclusion = Exclusion::ReportedFailed;
     }
 
@@ -398,10 +399,13 @@ private:
         judged.possible = mask.yes | mask.maybe;
         // Variants that need all GPUs must cover every GPU that they are meant for.
         const auto wanted = entry.needs_all ? gpus_meant(judged.variant->needs) : 0;
-        if (mask.yes != 0 && (mask.yes & wanted) == wanted)
+        const auto suffice = [&entry, wanted](std::uint64_t gpus) {
+            return static_cast<std::uint32_t>(std::popcount(gpus)) >= entry.gpus_min &&
+                   (gpus & wanted) == wanted;
+        };
+        if (suffice(mask.yes))
             return Truth::True;
-        const bool is_open = mask.maybe != 0 && (mask.maybe & wanted) == wanted;
-        return is_open ? Truth::Unknown : Truth::False;
+        return suffice(mask.maybe) ? Truth::Unknown : Truth::False;
     }
 
     /// The permitted GPUs whose vendor the variant supports or whose vendor is unknown.

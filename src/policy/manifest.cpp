@@ -91,6 +91,7 @@ public:
                                   .tier = variant.tier,
                                   .priority = variant.priority,
                                   .needs_all = needs.scope == VariantScope::All,
+                                  .gpus_min = needs.gpus_min,
                                   .is_supported = needs.unsupported.empty()});
         add(needs.host);
         for (const auto& alternative : needs.devices) {

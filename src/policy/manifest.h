@@ -30,8 +30,9 @@ struct VariantIndex {
         std::uint32_t alternatives = 0;
         int tier = 0;
         int priority = 0;
-        bool needs_all = false;    ///< whether the scope is All
-        bool is_supported = true;  ///< false if a member next to host and device is unknown
+        bool needs_all = false;      ///< whether the scope is All
+        std::uint32_t gpus_min = 1;  ///< if a device is needed
+        bool is_supported = true;    ///< false if a member next to host and device is unknown
     };
     std::vector<Term> terms = {};           ///< each term once
     std::vector<std::uint32_t> words = {};  ///< indices into `terms`, and counts
@@ -59,6 +60,7 @@ struct Requirements {
     std::vector<Conjunction> devices = {};      ///< alternatives; empty if no device is needed
     std::vector<std::string> unsupported = {};  ///< unknown members next to `host` and `device`
     VariantScope scope = VariantScope::Any;
+    std::uint32_t gpus_min = 1;  ///< how many GPUs must be suitable, if a device is needed
     /// Recommended conditions of each alternative in `devices`; empty if none has any.
     std::vector<Requirements> advice = {};
 };

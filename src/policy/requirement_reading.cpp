@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kMaxWord = 128;
 constexpr std::uint64_t kMaxMib = 1ULL << 40;
-constexpr std::string_view kRequirementMembers = "host device scope";
+constexpr std::string_view kRequirementMembers = "host device scope gpus_min";
 
 /// The same problem, about a word that may be from a newer manifest.
 ReadProblem newer_word(ReadProblem problem) {
@@ -596,6 +596,13 @@ ReadProblem read_scope(const Value& value, Requirements& out, UnknownWords unkno
     return {};
 }
 
+ReadProblem read_gpus_min(const Value& value, Requirements& out) {
+    auto problem = read_value(value, out.gpus_min);
+    if (problem.empty() && (out.gpus_min == 0 || out.gpus_min > kMaxVariantGpus))
+        problem = "not a number from 1 to 64";
+    return problem;
+}
+
 }  // namespace
 
 ReadProblem read_requirements(const Value& value, Requirements& out, UnknownWords unknown) {
@@ -608,6 +615,8 @@ ReadProblem read_requirements(const Value& value, Requirements& out, UnknownWord
                 return read_devices(member, out, unknown);
             if (key == "scope")
                 return read_scope(member, out, unknown);
+            if (key == "gpus_min")
+                return read_gpus_min(member, out);
             if (unknown == UnknownWords::Refuse)
                 return newer_word(unknown_member(key, word_list(kRequirementMembers)));
             // An unknown member of a newer manifest rejects the variant.

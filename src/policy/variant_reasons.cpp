@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <bit>
 
 #include "policy/build_needs.h"
 #include "policy/closest_miss.h"
@@ -423,6 +424,12 @@ std::vector<Reason> reasons_for(const JudgedVariant& judged, const ExplanationCo
     }
     if (gpus.empty() && depends_on_gpus)
         reasons.push_back(because("no-gpu", {{"where", "host"}}));
+    // The GPUs that the variant runs on have no reasons of their own.
+    const auto covered = static_cast<std::uint32_t>(std::popcount(judged.covered));
+    if (depends_on_gpus && covered != 0 && covered < needs.gpus_min)
+        reasons.push_back(because("too-few-gpus", {{"where", "host"},
+                                                   {"have", std::uint64_t{covered}},
+                                                   {"need", std::uint64_t{needs.gpus_min}}}));
     if (needs.devices.empty())
         explainer.repeat_refusals_of_cpu();
     std::ranges::move(explainer.take(), std::back_inserter(reasons));

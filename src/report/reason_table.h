@@ -406,6 +406,8 @@ inline constexpr ReasonInfo kRows[] = {
      "CUDA says that the system is not ready (802): usually a machine with NVSwitch without its "
      "fabric manager, or a confidential virtual machine whose GPU was not set ready",
      "call, code", Refusal | ViewCause, 0, "fabric-manager-not-ready"},
+    {"too-few-gpus", Machine, Ends, OnVariant | OnCandidate,
+     "the variant needs more GPUs than it can run on here", "have, need"},
     {"too-little-host-memory", Machine, Ends, OnVariant,
      "the host has less memory than is needed, in bytes"},
     {"too-little-memory", Device, Ends, OnCandidate | OnPlan | OnVariant,

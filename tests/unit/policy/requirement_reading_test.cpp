@@ -206,6 +206,7 @@ INSTANTIATE_TEST_SUITE_P(
                "host.where: expected array, found string"},
         BadRow{"Gfx", R"({"device":{"gfx":["navi"]}})",
                "device.gfx[0]: not a target such as gfx1100"},
+        BadRow{"NoGpus", R"({"gpus_min":0})", "gpus_min: not a number from 1 to 64"},
         BadRow{"ScopeIsNoLabel", R"({"scope":"a b"})", "scope: neither any nor all"}),
     support::case_name);
 

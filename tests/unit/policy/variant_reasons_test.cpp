@@ -54,6 +54,22 @@ TEST(Alternatives, ThatMayHoldAreToldBeforeThoseThatDoNot) {
     }
 }
 
+TEST(GpusMin, IsTheNumberOfGpusThatTheVariantNeeds) {
+    auto report = machine("G02");
+    const auto devices = R"({"backend":"cuda"},"gpus_min":2,"host":{})";
+    const auto why = reasons(devices, report);
+    ASSERT_EQ(why.size(), 1U);
+    EXPECT_TRUE(why[0].is("too-few-gpus"));
+    EXPECT_EQ(why[0].detail.at("have"), Value{std::uint64_t{1}});
+    EXPECT_EQ(why[0].detail.at("need"), Value{std::uint64_t{2}});
+    auto second = report.gpus[0];
+    second.id = "pci:02";
+    report.gpus.push_back(second);
+    const auto answer = advice(devices, report);
+    EXPECT_EQ(answer.variant, "v");
+    EXPECT_EQ(answer.gpus.size(), 2U);
+}
+
 TEST(Alternatives, AreChosenForEachGpu) {
     auto report = machine("G02");
     auto older = report.gpus[0];
