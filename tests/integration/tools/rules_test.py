@@ -15,7 +15,7 @@ import upstream_files
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 sys.path.insert(0, str(SOURCE / "tools/knowledge"))
 from manifest_import.documents import Refusal  # noqa: E402
-from upstream import cmake, expressions, rules, shell, texts, workflow  # noqa: E402
+from upstream import cmake, expressions, functions, rules, shell, texts, workflow  # noqa: E402
 
 TABLE = json.loads((SOURCE / "tools/knowledge/rules.json").read_text(encoding="utf-8"))
 DOCUMENTS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (SOURCE / "data/knowledge/applications").glob("*.json")}
@@ -142,6 +142,95 @@ class OtherTexts(unittest.TestCase):
                 rules.capabilities(wrong, "sass")
 
 
+class PythonFunctions(unittest.TestCase):
+    def value(self, body, **known):
+        return functions.variable_in("def f():\n" + "".join(f"    {line}\n" for line in body.splitlines()), "f", "w", known)
+
+    def test_conditions(self):
+        for condition, holds in (("n >= 12", True), ("11 <= n < 12", False), ("'a' in names and not n == 3", True), ("'b' in names or g() is None", False),
+                                 ("v >= Version('12.9')", True), ("v < Version('12.10')", True)):
+            known = {"n": 12, "names": ["a"], "v": {"version": "12.9"}, "g() is None": False}
+            self.assertEqual(self.value(f"if {condition}:\n    w = [1]\nelse:\n    w = [2]", **known), [1] if holds else [2], condition)
+
+    def test_lists_that_grow(self):
+        self.assertEqual(self.value("w = [('a', 'b')]\nw += ['c']\nw.append(f'd{n}')", n=1), [["a", "b"], "c", "d1"])
+
+    def test_only_what_decides_is_read(self):
+        self.assertEqual(self.value("other = g()\nif g():\n    other = 1\nw = [1]\nfor each in w:\n    print(each)"), [1])
+
+    def test_what_it_cannot_read_is_refused(self):
+        for body in ("w = g()", "if g():\n    w = [1]", "w = [1]\nw.extend([2])", "for each in x:\n    w = [each]", "w = [1]\nw += n", "w = [a for a in x]", "pass"):
+            with self.subTest(body), self.assertRaises(Refusal):
+                self.value(body)
+        for text in ("def g():\n    w = 1", "(", "def f():\n    w = 1\ndef f():\n    w = 1"):
+            with self.subTest(text), self.assertRaises(Refusal):
+                functions.variable_in(text, "f", "w", {})
+
+
+class Structures(unittest.TestCase):
+    TREE = {"a": [{"name": "x", "v": ["1", "2"]}, {"name": "y", "v": ["3"]}], "n": None}
+
+    def test_paths(self):
+        for path, value in ((["a", 0, "v", 1], "2"), (["a", "name=y", "v", "*"], ["3"]), (["a", "*", "v", "*"], ["1", "2", "3"])):
+            self.assertEqual(texts.value_on(self.TREE, path), value, path)
+        for path in (["b"], ["n"], ["a", 7], ["a", "name=z", "v"], ["a", "0", "v"]):
+            with self.subTest(path), self.assertRaises(Refusal):
+                texts.value_on(self.TREE, path)
+
+    def test_yaml_and_toml(self):
+        self.assertEqual(texts.yaml_value(b"a: [{k: v, n: 1}]\n", ["a", "k=v", "n"]), ["1"])
+        self.assertEqual(texts.toml_value(b"[a]\nb = ['c']\n", ["a", "b"]), ["c"])
+        with self.assertRaises(Refusal):
+            texts.toml_value(b"[a", ["a"])
+
+
+class Values(unittest.TestCase):
+    """What becomes of a value between its file and the document."""
+    TABLE = {"libraries": {"lib 1": {"gfx": ["gfx900"]}}, "names": {"hosts": {"ubuntu-22.04": "2.35"}}}
+
+    def value(self, text, **rule):
+        return rules.extracted({"as": "words", **rule}, text.encode(), self.TABLE)
+
+    def test_some_of_the_words(self):
+        words = {"read": {"each": {"pattern": r"^(\S+)$"}}}
+        self.assertEqual(self.value("a-1\nb-2\n", **words, only=r"a-(.*)"), ["1"])
+        self.assertEqual(self.value("a\nb\n", **words, names={"a": "x", "b": None}, form="<{}>"), ["<x>"])
+        self.assertEqual(self.value("ubuntu-22.04\n", **words, names="hosts"), ["2.35"])
+        for rule in ({"only": "c"}, {"names": {"a": "x"}}):
+            with self.subTest(rule), self.assertRaises(Refusal):
+                self.value("a\nb\n", **words, **rule)
+
+    def test_within_one_place(self):
+        each = {"read": {"each": {"pattern": r"(\w)", "within": r"^x: (.*)$"}}}
+        self.assertEqual(self.value("a\nx: b c\n", **each), ["b", "c"])
+        with self.assertRaises(Refusal):
+            self.value("x: a\nx: b\n", **each)
+
+    def test_a_page_is_read_without_markup(self):
+        self.assertEqual(self.value("<!DOCTYPE html>\n<p>at <b>least</b> 5 &gt; 4</p>", read={"match": {"pattern": "at least (.*)"}}), ["5", ">", "4"])
+
+    def test_the_last_of_a_pair(self):
+        self.assertEqual(rules.leaves([("a", "b"), "c"], -1), ["b", "c"])
+
+    def test_several_places_of_the_document_together(self):
+        document = {"v": {"a/b": {"ref": "x"}, "c": {"ref": "y"}, "d": {}}}
+        self.assertEqual(rules.values_at(document, {"is": ["v/*/ref"], "joined": True}), [(None, ["x", "y"])])
+        self.assertEqual([value for _, value in rules.values_at(document, {"is": ["v/a~1b/ref"]})], ["x"])
+
+    def test_texts_of_the_document_that_the_file_lacks(self):
+        self.assertEqual(rules.lacking(b"say '{}' is\n  not there", ["say '{word}' is not there", "other {word}"]), ["other {word}"])
+
+    def test_a_library_is_what_a_list_is_compared_with(self):
+        self.assertEqual(rules.compare({"expect": {"library": "lib 1"}}, {}, ["gfx900"], self.TABLE["libraries"]), [])
+        self.assertEqual(rules.compare({"expect": {"library": "lib 1"}}, {}, ["gfx906"], self.TABLE["libraries"]), [(["gfx900"], None)])
+
+    def test_where_the_file_of_an_address_is(self):
+        for address, name in (("https://github.com/o/n/releases/tag/b1", "github/o+n@b1.json"), ("https://api.github.com/repos/o/n/releases/tags/b1", "github/o+n@b1.json"),
+                              ("https://github.com/o/n/releases", "github/o+n.json"), ("https://pypi.org/project/p/1.0/", "pypi/p.json"),
+                              ("https://registry.npmjs.org/@a/b/1.0", "npm/@a+b.json"), ("https://github.com/o/n/pull/1", "pages/github.com/o/n/pull/1")):
+            self.assertEqual(rules.index_of(address), name)
+
+
 class FactTable(unittest.TestCase):
     def test_each_fact_has_a_rule_or_was_checked_by_a_person(self):
         for name, document in DOCUMENTS.items():
@@ -192,6 +281,8 @@ class UpstreamCase(unittest.TestCase):
     def place(self, application, start):
         fact = rules.fact_of(DOCUMENTS[application], start)
         is_pinned = any(rule.get("pinned") for rule in self.entries(application, start))
+        if "path" not in fact:
+            return self.folder / rules.index_of(fact["url"])
         name = fact["repo"].replace("/", "+") + (f"@{fact['commit']}" if is_pinned else "")
         return self.folder / "files" / name / fact["path"]
 
@@ -199,7 +290,7 @@ class UpstreamCase(unittest.TestCase):
         path = self.place(application, start)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        return [rules.apply_rule(rule, DOCUMENTS[application], self.folder, TABLE["libraries"], False) for rule in self.entries(application, start)]
+        return [rules.apply_rule(rule, DOCUMENTS[application], self.folder, TABLE, False) for rule in self.entries(application, start)]
 
 
 class Mutation(UpstreamCase):
@@ -236,7 +327,7 @@ class Mutation(UpstreamCase):
         self.states("jax", "version 0.11", "")
         path = self.place("jax", "kernels of the CUDA plugins")
         self.assertFalse(path.exists())
-        result = rules.apply_rule(self.entries("jax", "kernels of the CUDA plugins")[0], DOCUMENTS["jax"], self.folder, TABLE["libraries"], False)
+        result = rules.apply_rule(self.entries("jax", "kernels of the CUDA plugins")[0], DOCUMENTS["jax"], self.folder, TABLE, False)
         self.assertEqual((result.state, result.detail), ("unreadable", ".bazelrc is no longer there"))
 
     def test_writes_what_the_file_has(self):
@@ -244,7 +335,7 @@ class Mutation(UpstreamCase):
         path = self.place("jax", "version 0.11")
         path.parent.mkdir(parents=True)
         path.write_text('_version = "0.12.0"\n', encoding="utf-8")
-        result = rules.apply_rule(self.entries("jax", "version 0.11")[0], document, self.folder, TABLE["libraries"], True)
+        result = rules.apply_rule(self.entries("jax", "version 0.11")[0], document, self.folder, TABLE, True)
         self.assertEqual((result.state, result.detail, document["manifest"]["version"]), ("changed", "0.11.1 → 0.12.0", "0.12.0"))
 
 

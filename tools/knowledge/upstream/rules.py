@@ -2,17 +2,18 @@
 """The table of rules (tools/knowledge/rules.json): which reader finds a fact in the file that a document cites, and where the document has its value.
 
 FOLDER/files/OWNER+NAME/PATH is the file as it is now, FOLDER/files/OWNER+NAME@COMMIT/PATH as it was at the commit that is cited.
-A fact about the past ("pinned") is only compared with the latter.
+A fact about the past ("pinned") is only compared with the latter. INDEXES has the files of facts that cite an address.
 """
 
 import dataclasses
 import hashlib
+import html
 import re
 
 from manifest_import.documents import MAX_LIST, Refusal, decoded, read_file, scrubbed
-from manifest_import.indexes import ollama_presets
+from manifest_import.indexes import MAX_INDEX, ollama_presets
 
-from . import cmake, shell, texts, workflow
+from . import cmake, functions, shell, texts, workflow
 
 READERS = {
     "bazel": lambda data, text, a: texts.bazel_option(text, a["config"], a["variable"]),
@@ -21,13 +22,23 @@ READERS = {
     "docker": lambda data, text, a: texts.docker_argument(text, a["variable"]),
     "make": lambda data, text, a: texts.make_variable(text, a["condition"], a["variable"]),
     "python": lambda data, text, a: texts.python_value(text, a["name"], a.get("path", [])),
+    "function": lambda data, text, a: functions.variable_in(text, a["function"], a["variable"], a["known"]),
     "json": lambda data, text, a: texts.json_value(data, a["path"]),
+    "yaml": lambda data, text, a: texts.yaml_value(data, a["path"]),
+    "toml": lambda data, text, a: texts.toml_value(data, a["path"]),
     "match": lambda data, text, a: texts.matched(text, a["pattern"]),
-    "each": lambda data, text, a: re.findall(a["pattern"], text, re.MULTILINE) or refuse("nothing found"),
+    "each": lambda data, text, a: texts.each_match(text, a["pattern"], a.get("within")),
     "matrix": lambda data, text, a: workflow.values_in_matrix(data, a["job"], a["key"], a.get("where")),
     "environment": lambda data, text, a: workflow.environment_value(data, a["job"], a["variable"], a["known"]),
+    "contains": None,  # the texts of the document itself: contained()
     "preset": lambda data, text, a: vars(ollama_presets(data).get(a["folder"]) or refuse(f"no folder {a['folder']}"))[a["part"]],
 }
+INDEXES = ((r"https://(?:api\.github\.com/repos|github\.com)/([\w.-]+)/([\w.-]+)/releases/tags?/([\w.-]+)", "github/{}+{}@{}.json"),
+           (r"https://(?:api\.github\.com/repos|github\.com)/([\w.-]+)/([\w.-]+)/releases(?:/.*)?", "github/{}+{}.json"),
+           (r"https://pypi\.org/project/([\w.-]+)/.*", "pypi/{}.json"),
+           (r"https://(?:registry\.npmjs\.org|www\.npmjs\.com/package)/((?:@[\w.-]+/)?[\w.-]+).*", "npm/{}.json"),
+           (r"https://download\.pytorch\.org/whl/(\w+)", "pytorch/{}.html"),
+           (r"https://([\w./-]+?)/?", "pages/{}"))
 CAPABILITY = re.compile(r"(?:(?P<kind>sm|compute)_)?(?P<major>[0-9]{1,2})(?P<dot>\.)?(?P<minor>[0-9])(?P<letter>[af])?"
                         r"(?P<suffix>-real|-virtual|\+PTX)?")
 
@@ -38,7 +49,7 @@ def refuse(why):
 
 def words_of(value):
     """A list of texts, from a list or from a text with separators."""
-    items = sorted(value) if isinstance(value, (set, frozenset)) else value if isinstance(value, (list, tuple)) else [value]
+    items = sorted(value) if isinstance(value, (set, frozenset)) else value if isinstance(value, (list, tuple, dict)) else [value]
     return list(dict.fromkeys(word for item in items for word in re.split(r"[;,\s]+", str(item).strip()) if word))
 
 
@@ -69,6 +80,8 @@ CONVERSIONS = {
     "gfx": gfx_targets,
     "words": words_of,
     "text": lambda value: value if isinstance(value, str) else refuse("not a text"),
+    "single": lambda value: texts.only(words_of(value), "a single word"),
+    "number": lambda value: int(value) if re.fullmatch("[0-9]+", str(value)) else refuse("not a number"),
     "value": lambda value: value,
     "major.minor": lambda value: ".".join(str(value).split(".")[:2]),
 }
@@ -82,19 +95,58 @@ class Result:
     detail: str = ""
 
 
-def extracted(rule, data, libraries):
+def without_markup(text):
+    return html.unescape(re.sub(r"<[^>]*>", "", text)) if re.match(r"\s*<(!doctype|html)\b", text, re.IGNORECASE) else text
+
+
+def leaves(value, item):
+    """The texts of a list; of a pair in it, the one with that number."""
+    values = sorted(value) if isinstance(value, (set, frozenset)) else value if isinstance(value, (list, tuple, dict)) else [value]
+    return [str(each[item] if isinstance(each, (list, tuple)) else each) for each in values]
+
+
+def chosen(rule, value):
+    """The items that match the pattern `only`: their groups, or all of each without a group."""
+    if "only" not in rule and "item" not in rule:
+        return value
+    found = [re.fullmatch(rule.get("only", "(.*)"), each, re.DOTALL) for each in leaves(value, rule.get("item", -1))]
+    return [match[match.re.groups and 1] for match in found if match] or refuse("nothing matches")
+
+
+def renamed(names, value):
+    """The words in the document's language. A word without a name is refused, one whose name is null is left out."""
+    for word in value if isinstance(value, list) else [value]:
+        if word not in names:
+            refuse(f"a word that has no name here: {word}")
+    return list(dict.fromkeys(names[word] for word in value if names[word] is not None)) if isinstance(value, list) else names[value]
+
+
+def formed(form, value):
+    return [form.format(word) for word in value] if isinstance(value, list) else form.format(value)
+
+
+def extracted(rule, data, table):
     (reader, arguments), = rule["read"].items()
-    value = CONVERSIONS[rule["as"]](READERS[reader](data, decoded(data, "text"), arguments))
+    value = CONVERSIONS[rule["as"]](chosen(rule, READERS[reader](data, without_markup(decoded(data, "text")), arguments)))
+    if names := rule.get("names"):
+        value = renamed(table["names"][names] if isinstance(names, str) else names, value)
     if isinstance(value, list):
         for name in rule.get("within", []):
-            value = [word for word in value if word in libraries[name]["gfx"]]
+            value = [word for word in value if word in table["libraries"][name]["gfx"]]
         value = [word for word in value if word not in rule.get("without", {})]
-    return rule["form"].format(value) if "form" in rule else value
+    return formed(rule["form"], value) if "form" in rule else value
+
+
+def lacking(data, texts_of_document):
+    """The texts of the document that the file does not have. {words} stand for anything."""
+    text = " ".join(decoded(data, "text").split())
+    return [each for each in texts_of_document for part in re.split(r"\{[^{}]*\}", each) if " ".join(part.split()) not in text]
 
 
 def places(node, path):
-    """(container, key) of each value at that path, in which * is every member or item."""
+    """(container, key) of each value at that path, in which * is every member or item and ~1 is a slash."""
     key, _, rest = path.partition("/")
+    key = key.replace("~1", "/")
     keys = (range(len(node)) if isinstance(node, list) else list(node)) if key == "*" else [int(key) if isinstance(node, list) else key]
     for each in keys:
         if isinstance(node, dict) and each not in node or isinstance(node, list) and each >= len(node):
@@ -116,15 +168,16 @@ def values_at(document, rule):
     if not found:
         refuse(f"the document has no {', '.join(rule['is'])}")
     if rule.get("joined"):
-        return [(None, list(dict.fromkeys(word for container, key in found for word in container[key])))]
+        return [(None, list(dict.fromkeys(word for container, key in found for word in leaves(container[key], -1))))]
     return [((container, key), container[key]) for container, key in found]
 
 
-def compare(rule, document, value):
+def compare(rule, document, value, libraries):
     """(old value, place) of each that differs. A joined list has no place, because a person has to divide it."""
     if "expect" in rule:
-        return [] if is_same(rule["expect"], value, rule.get("ordered")) else [(rule["expect"], None)]
-    return [(old, place) for place, old in values_at(document, rule) if not is_same(old, value)]
+        expected = libraries[rule["expect"]["library"]]["gfx"] if isinstance(rule["expect"], dict) else rule["expect"]
+        return [] if is_same(expected, value, rule.get("ordered")) else [(expected, None)]
+    return [(old, place) for place, old in values_at(document, rule) if not is_same(old, value, rule.get("ordered"))]
 
 
 def facts_of(document, start):
@@ -138,7 +191,16 @@ def fact_of(document, start):
     return found[0] if len({tuple(sorted(fact.items())) for fact in found}) == 1 else refuse(f"{document['name']}: {len(found)} facts begin with: {start}")
 
 
+def index_of(address):
+    """Where the folder has the index or page of that address."""
+    matches = ((re.fullmatch(pattern, address), name) for pattern, name in INDEXES)
+    return next((name.format(*(group.replace("/", "+") if "npm" in name else group for group in match.groups())) for match, name in matches if match), None)
+
+
 def file_of(folder, fact, is_pinned):
+    if "path" not in fact:
+        name = index_of(fact["url"])
+        return read_file(folder / name, MAX_INDEX) if name and (folder / name).is_file() else None
     name = fact["repo"].replace("/", "+")
     for owner in ([] if is_pinned else [name]) + [f"{name}@{fact['commit']}"]:
         path = folder / "files" / owner / fact["path"]
@@ -160,7 +222,7 @@ def check_by_hand(entry, document, folder):
         fact = fact_of(document, entry["fact"])
     except Refusal as problem:
         return Result(document["name"], entry["fact"], "unreadable", str(problem))
-    data = file_of(folder, fact, entry.get("pinned", False)) if "path" in fact and "sha256" in entry else None
+    data = file_of(folder, fact, entry.get("pinned", False)) if "sha256" in entry else None
     if data is None:
         return Result(document["name"], fact["of"], "by hand", f"{entry['date']}: {entry['reason']}")
     if has_block(data, entry["lines"], entry["sha256"]):
@@ -168,7 +230,7 @@ def check_by_hand(entry, document, folder):
     return Result(document["name"], fact["of"], "changed", "the cited lines are different; read them again")
 
 
-def apply_rule(rule, document, folder, libraries, write):
+def apply_rule(rule, document, folder, table, write):
     result = Result(document["name"], rule["fact"], "no file")
     try:
         fact = fact_of(document, rule["fact"])
@@ -176,8 +238,10 @@ def apply_rule(rule, document, folder, libraries, write):
         data = file_of(folder, fact, rule.get("pinned", False))
         if data is None:
             return result
-        value = extracted(rule, data, libraries)
-        changes = compare(rule, document, value)
+        if "contains" in rule["read"]:
+            return dataclasses.replace(result, **contained(rule, document, data))
+        value = extracted(rule, data, table)
+        changes = compare(rule, document, value, table["libraries"])
     except Refusal as problem:
         return dataclasses.replace(result, state="unreadable", detail=str(problem))
     if not changes:
@@ -186,6 +250,14 @@ def apply_rule(rule, document, folder, libraries, write):
         if write and place:
             place[0][place[1]] = value
     return dataclasses.replace(result, state="changed", detail=f"{changes[0][0]} → {value}")
+
+
+def contained(rule, document, data):
+    """A text of the document that the file lacks has no replacement: a person has to find it."""
+    wanted = rule["expect"] if "expect" in rule else [word for _, value in values_at(document, rule) for word in leaves(value, -1)]
+    wanted = [match[match.re.groups and 1] for word in wanted if (match := re.fullmatch(rule.get("only", "(.*)"), word))]
+    missing = lacking(data, wanted or refuse("the document has no such text"))
+    return {"state": "changed", "detail": f"the file has no longer: {missing[0]}"} if missing else {"state": "same"}
 
 
 def facts_without_rule(table, document):
@@ -197,7 +269,7 @@ def facts_without_rule(table, document):
 
 def check_all(table, documents, folder, write=False):
     """The results of all rules and of all facts checked by hand. `documents` has each document by its name."""
-    results = [apply_rule(rule, documents[name], folder, table["libraries"], write)
+    results = [apply_rule(rule, documents[name], folder, table, write)
                for rule in table["rules"] for name in rule["applications"] if name in documents]
     return results + [check_by_hand(entry, documents[name], folder)
                       for entry in table["by_hand"] for name in entry["applications"] if name in documents]

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values in Python sources, Dockerfiles, Bazel's options, makefiles and JSON, and one place in any other text."""
+"""Values in Python sources, Dockerfiles, Bazel's options, makefiles, JSON, YAML and TOML, and one place in any other text."""
 
 import ast
 import re
+import tomllib
 
-from manifest_import.documents import MAX_LIST, Refusal, parse_json, scrubbed
+from manifest_import.documents import MAX_LIST, Refusal, decoded, parse_json, scrubbed
+from manifest_import.indexes import MAX_INDEX
+from manifest_import.yaml_tree import parse_yaml
 
 
 def only(found, what):
@@ -18,6 +21,14 @@ def only(found, what):
 def matched(text, pattern):
     """What the one group of the pattern finds: the same value at each place."""
     return only(re.findall(pattern, text, re.MULTILINE), scrubbed(pattern))
+
+
+def each_match(text, pattern, within=None):
+    """What the group of the pattern finds, in the one place that `within` finds if that is given."""
+    found = re.findall(pattern, matched(text, within) if within else text, re.MULTILINE)
+    if not found:
+        raise Refusal(f"nothing found: {scrubbed(pattern)}")
+    return found
 
 
 def python_value(text, name, path=()):
@@ -66,10 +77,42 @@ def make_variable(text, condition, variable):
                 f"{scrubbed(variable)} for {scrubbed(condition)}")
 
 
+def values_on(node, path):
+    """Each value on the path. `*` is every member or item, and NAME=VALUE the items that have this member."""
+    if not path:
+        return [node]
+    key, rest = path[0], path[1:]
+    items = list(node.values()) if isinstance(node, dict) else node if isinstance(node, list) else []
+    name, sign, wanted = str(key).partition("=")
+    if key == "*":
+        chosen = items
+    elif sign:
+        chosen = [item for item in items if isinstance(item, dict) and str(item.get(name)) == wanted]
+    else:
+        is_there = key in node if isinstance(node, dict) else isinstance(node, list) and isinstance(key, int) and key < len(node)
+        chosen = [node[key]] if is_there and node[key] is not None else []
+    return [value for item in chosen for value in values_on(item, rest)]
+
+
+def value_on(node, path):
+    """The value on the path; a list if the path has `*` or a condition."""
+    found = values_on(node, path)
+    if not found:
+        raise Refusal(f"{scrubbed('/'.join(map(str, path)))}: missing")
+    is_many = any(key == "*" or "=" in str(key) for key in path)
+    return found if is_many else found[0]
+
+
 def json_value(data, path):
-    node = parse_json(data, MAX_LIST)
-    for key in path:
-        node = node.at(key)
-    if node.value is None:
-        node.refuse("missing")
-    return node.value
+    return value_on(parse_json(data, MAX_INDEX).value, path)
+
+
+def yaml_value(data, path):
+    return value_on(parse_yaml(data, MAX_LIST), path)
+
+
+def toml_value(data, path):
+    try:
+        return value_on(tomllib.loads(decoded(data, "TOML")), path)
+    except tomllib.TOMLDecodeError:
+        raise Refusal("not TOML") from None
