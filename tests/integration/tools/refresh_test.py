@@ -83,7 +83,7 @@ class RefreshCase(unittest.TestCase):
 class ByRelease(RefreshCase):
     def setUp(self):
         super().setUp()
-        beside = {**file("app-b1-ubuntu-cuda.tar.gz"), "x-cudart": {"url": f"{RELEASES}/b1/rt-b1.tar.gz", "sha256": "1" * 64, "size": 1}}
+        beside = {**file("app-b1-ubuntu-cuda.tar.gz"), "companion_files": [{"urls": [f"{RELEASES}/b1/rt-b1.tar.gz"], "sha256": "1" * 64, "size": 1}]}
         self.has(application("app", {
             "cuda": {"family": "cuda", "tier": 400, "requires": {"device": {"backend": "cuda"}}, "artifact": beside},
             "old": {"family": "rocm", "artifact": file("app-b0-ubuntu-rocm.tar.gz", tag="b0")},
@@ -95,7 +95,7 @@ class ByRelease(RefreshCase):
         document, remarks, difference = self.written("app")
         artifact = self.variants(document)["cuda"]["artifact"]
         self.assertEqual((artifact["urls"], artifact["sha256"], artifact["size"]), ([f"{RELEASES}/b2/app-b2-ubuntu-cuda.tar.gz"], "2" * 64, 2))
-        self.assertEqual(artifact["x-cudart"], {"url": f"{RELEASES}/b2/rt-b2.tar.gz", "sha256": "2" * 64, "size": 2})
+        self.assertEqual(artifact["companion_files"], [{"urls": [f"{RELEASES}/b2/rt-b2.tar.gz"], "sha256": "2" * 64, "size": 2}])
         self.assertEqual((document["manifest"]["version"], document["source"]["url"]), ("b2", "https://github.com/o/n/releases/tag/b2"))
         self.assertEqual((document["manifest"]["issued"], document["manifest"]["expires"]), ("2026-11-22T00:00:00Z", "2027-05-22T00:00:00Z"))
         self.assertIn('+    "version": "b2"', difference)
@@ -131,17 +131,17 @@ class ByWheels(RefreshCase):
         index = lambda name: {"family": "cuda", "artifact": {"type": "index", "urls": [f"{WHEELS}/{name}"]}}
         document = application("torch", {name: index(name) for name in ("cu9", "cu8", "cu7")}, version="2.14")
         document["manifest"]["platforms"]["linux-aarch64"] = {"variants": {name: index(name) for name in ("cu9", "cu8")}}
-        self.variants(document)["cu9"]["note"] = "2.14 is not in this index; it ends with 2.13"
+        self.variants(document)["cu9"]["version"] = "2.13"
         self.has(document)
         self.listed("pytorch/cu9.html", links(wheel("2.15.0+cu9"), wheel("2.9.1+cu9"), wheel("2.16.0.dev1+cu9"), wheel("2.15.0+cu9", "aarch64")))
         self.listed("pytorch/cu8.json", {"files": [{"filename": wheel("2.11.0+cu8")}, {"filename": "torch-2.15.0-cp312-cp312-win_amd64.whl"}]})
         self.listed("pytorch/cu10.html", links(wheel("2.15.0+cu10")))
 
-    def test_says_with_which_version_an_index_ends(self):
+    def test_a_variant_has_the_version_with_which_its_index_ends(self):
         document, remarks, _ = self.written("torch")
         self.assertEqual(document["manifest"]["version"], "2.15")
-        notes = {name: variant.get("note") for name, variant in self.variants(document).items()}
-        self.assertEqual(notes, {"cu9": None, "cu8": "2.15 is not in this index; it ends with 2.11", "cu7": None})
+        versions = {name: variant.get("version") for name, variant in self.variants(document).items()}
+        self.assertEqual(versions, {"cu9": None, "cu8": "2.11", "cu7": None})
         self.assertEqual(sorted(self.variants(document, "linux-aarch64")), ["cu9"])
         self.assertEqual(remarks, ["refresh: torch: linux-aarch64/cu8 is left out: cu8 has no wheel for it",
                                    "refresh: torch: index cu10 is new; what its wheels have kernels for is not known, so it is not taken"])

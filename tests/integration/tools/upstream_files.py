@@ -4,6 +4,9 @@
 FILES has (application, beginning of the fact that cites the file, text). «» enclose what a rule depends on; they are not part of the file.
 """
 
+import json
+import re
+
 JAX_BAZEL = """\
 build:linux --config=posix
 common:cuda_v12 --repo_env HERMETIC_CUDA_COMPUTE_CAPABILITIES="«sm_50»,«sm_60»,«sm_70»,«sm_80»,«sm_90»,«sm_100»,«sm_101»,«compute_120»"
@@ -38,6 +41,7 @@ case ${CUDA_VERSION} in
 esac
 export TORCH_CUDA_ARCH_LIST=${TORCH_CUDA_ARCH_LIST}
 """
+TORCH_CUDA_12_9 = re.sub("[«»]", "", TORCH_CUDA_12).replace('"7.0;7.5;8.0;8.6;9.0;10.0;12.0+PTX"', '"7.0;«7.5»;«8.0»;«8.6»;«9.0»;«10.0»;«12.0+PTX»"')
 TORCH_CUDA_13 = """\
 TORCH_CUDA_ARCH_LIST_TABLE: dict[str, dict[str, set[int]]] = {
     "«12.6»": {"x86_64": {50, 90}, "«aarch64»": {«80», «90»}},
@@ -79,11 +83,12 @@ fi
 """
 
 
-def releases(cuda="", rocm="", tested=""):
+def releases(cuda="", rocm="", tested="", stable="", candidate=""):
     """PyTorch's matrix of builds: with only those of CUDA's or ROCm's versions that a rule is about."""
     words = lambda text: ", ".join(f'"«{word}»"' for word in text.split())
     members = lambda name, text: f'"«{name}»": [{words(text)}],' if text else ""
-    return f"CUDA_ARCHES_DICT = {{{members('release', cuda)}}}\nROCM_ARCHES_DICT = {{{members('release', rocm)}{members('test', tested)}}}\n"
+    versions = "".join(f'CURRENT_{kind}_VERSION = "«{version}».0"\n' for kind, version in (("STABLE", stable), ("CANDIDATE", candidate)) if version)
+    return f"CUDA_ARCHES_DICT = {{{members('release', cuda)}}}\nROCM_ARCHES_DICT = {{{members('release', rocm)}{members('test', tested)}}}\n{versions}"
 
 
 def build_script(targets):
@@ -221,6 +226,228 @@ endif()
 add_subdirectory("llama.cpp")
 """
 ROCBLAS_63 = "gfx900 gfx906:xnack- gfx908:xnack- gfx90a:xnack+ gfx90a:xnack- gfx940 gfx941 gfx942 gfx1030 gfx1100 gfx1101 gfx1102 gfx1200 gfx1201"
+CUPY = """\
+def _nvcc_gencode_options(cuda_version: int) -> list[str]:
+    envcfg = os.getenv('CUPY_NVCC_GENERATE_CODE', None)
+    if envcfg is not None and envcfg != 'current':
+        return ['--generate-code={}'.format(arch) for arch in envcfg.split(';')]
+    if envcfg == 'current' and build.get_compute_capabilities() is not None:
+        arch_list = [f'compute_{cc}' for cc in build.get_compute_capabilities()]
+    else:
+        aarch64 = (platform.machine() == '«aarch64»')
+        if cuda_version >= 13000:
+            arch_list = [«('compute_75', 'sm_75')», ('compute_80', '«sm_80»'), ('compute_86', 'sm_86'), ('compute_89', 'sm_89'), ('compute_90', 'sm_90'),
+                         ('compute_100f', 'sm_100'), ('compute_120f', 'sm_120'), 'compute_120']
+            if aarch64:
+                arch_list += [('compute_87', '«sm_87»'), ('compute_110', 'sm_110')]
+        elif cuda_version >= 12000:
+            arch_list = [('compute_50', 'sm_50'), ('compute_52', 'sm_52'), ('compute_60', 'sm_60'), ('compute_61', 'sm_61'), ('compute_70', 'sm_70'),
+                         ('compute_75', 'sm_75'), ('compute_80', 'sm_80'), ('compute_86', 'sm_86'), ('compute_89', 'sm_89'), ('compute_90', 'sm_90')]
+            if cuda_version < 12080:
+                arch_list.append('compute_90')
+            elif 12080 <= cuda_version < 12090:
+                arch_list += [('compute_100', 'sm_100'), ('compute_120', 'sm_120'), 'compute_100']
+            elif 12090 <= cuda_version:
+                arch_list += [('compute_100f', '«sm_100»'), ('compute_120f', 'sm_120'), '«compute_100»']
+            if aarch64:
+                arch_list += [('compute_72', 'sm_72'), ('compute_87', 'sm_87')]
+        else:
+            assert False
+    options = []
+    for arch in arch_list:
+        options.append(arch)
+    return options
+"""
+FLASH_SETUP = """\
+def cuda_archs() -> str:
+    return os.getenv("FLASH_ATTN_CUDA_ARCHS", "«80»;«90»;«100»;«110»;«120»").split(";")
+
+def add_cuda_gencodes(cc_flag, archs, bare_metal_version):
+    if "80" in archs:
+        cc_flag += ["-gencode", "arch=compute_80,code=«sm_80»"]
+    if bare_metal_version >= Version("11.8") and "90" in archs:
+        cc_flag += ["-gencode", "arch=compute_90,code=«sm_90»"]
+    if bare_metal_version >= Version("12.8"):
+        if "100" in archs:
+            if bare_metal_version >= Version("12.9"):
+                cc_flag += ["-gencode", "arch=compute_100f,code=«sm_100»"]
+            else:
+                cc_flag += ["-gencode", "arch=compute_100,code=sm_100"]
+        if "120" in archs:
+            cc_flag += ["-gencode", "arch=compute_120f,code=«sm_120»"]
+        if "110" in archs:
+            if bare_metal_version >= Version("«13.0»"):
+                cc_flag += ["-gencode", "arch=compute_110f,code=sm_110"]
+            else:
+                cc_flag += ["-gencode", "arch=compute_101,code=«sm_101»"]
+    numeric = [a for a in archs if a.isdigit()]
+    if numeric:
+        newest = max(numeric, key=int)
+        cc_flag += ["-gencode", f"arch=compute_{newest},code=compute_{newest}"]
+    return cc_flag
+
+def validate_and_update_archs(archs):
+    allowed_archs = ["native", "«gfx90a»", "«gfx942»", "«gfx950»", "gfx1100", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200", "gfx1201"]
+"""
+TENSORFLOW = """\
+build:cuda --repo_env=HERMETIC_CUDA_VERSION="12.5.1"
+build:cuda_clang --repo_env=HERMETIC_CUDA_COMPUTE_CAPABILITIES="«sm_60»,«sm_70»,«sm_80»,«sm_89»,«compute_90»"
+build:cuda_clang_official --repo_env=HERMETIC_CUDA_VERSION="«12.5».1"
+build:cuda_clang_official --repo_env=HERMETIC_CUDNN_VERSION="«9.3».0"
+"""
+VLLM_PLATFORMS = "builtin_platform_plugins = {\n" + "".join(f"    '{each}': {each.strip('«»')}_platform_plugin,\n"
+                                                           for each in ("tpu", "«cuda»", "«rocm»", "hpu", "«xpu»", "«cpu»", "neuron")) + "}\n"
+VLLM_CUDA = """\
+- GPU: compute capability «7.5» or higher (e.g., T4, RTX20xx)
+uv pip install https://github.com/vllm-project/vllm/releases/download/v${VLLM_VERSION}/vllm-cp38-abi3-«manylinux_2_28»_${CPU_ARCH}.whl
+- `https://wheels.vllm.ai/nightly/<variant>`: all other variants. Now this includes `«cu130»`, and `cpu`. The default variant (`«cu129»`) also has a subdirectory.
+"""
+VLLM_CUDA = VLLM_CUDA.replace("/vllm-cp38", "/vllm-${VLLM_VERSION}+cu${CUDA_VERSION}-cp38")
+VLLM_ROCM = """\
+| ROCm Variant | Python Version | ROCm Version | glibc Requirement | Supported Versions |
+| `rocm700` | 3.12 | 7.0 | >= «2.35» | `0.14.0` to `0.18.0` |
+| `rocm721` | «3.12» | 7.2.1 | >= 2.35 | Nightly releases |
+- GPU: MI200s («gfx90a»), MI300 («gfx942»), MI350 («gfx950»), Radeon RX 7900 series (gfx1100/«1101»), Radeon RX 9000 series (gfx1200/1201), Ryzen AI MAX / AI 300 Series (gfx1151/1150)
+"""
+VLLM_XPU = "- Supported Hardware: «Intel Data Center GPU», Intel ARC GPU\n- `vllm/«vllm-openai-xpu»:latest` — stable release\n"
+VLLM_CMAKE = """\
+if(DEFINED CMAKE_CUDA_COMPILER_VERSION AND
+   CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL «13.0»)
+  set(CUDA_SUPPORTED_ARCHS "«7.5»;«8.0»;8.6;8.7;8.9;9.0;10.0;11.0;«12.0»")
+elseif(DEFINED CMAKE_CUDA_COMPILER_VERSION AND
+   CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12.8)
+  set(CUDA_SUPPORTED_ARCHS "7.5;8.0;8.6;8.7;8.9;9.0;10.0;«10.1»;10.3;12.0;12.1")
+else()
+  set(CUDA_SUPPORTED_ARCHS "7.0;7.5;8.0")
+endif()
+define_extension_target(spinloop)
+"""
+LLAMA_APP = """\
+REPO="https://huggingface.co/buckets/«ggml-org/install.sh»/resolve"
+        (linux)   [ -x llama ] || probe_«cuda»
+                  [ -x llama ] || probe_«rocm»
+                  [ -x llama ] || probe_«vulkan»
+                  [ -x llama ] || probe_cpu ;;
+"""
+LLAMA_APP_GENERATE = """\
+ROCM_ARCHS = ["«906»", "«90a»", "942", "950", "1030", "1031", "1032", "1011", "1100", "1101", "1102", "1103", "1150", "1151", "1152", "1153", "1200", "«1201»"]
+CUDA_ARCHS = {"75": "«128»", "80": "128", "86": "128", "89": "128", "90": "128", "100": "128", "120": "«128»", "121": "«129»"}
+BASELINE_FLAGS = {"x86_64": "-march=«x86-64-v3»", "aarch64": "-march=armv8.2-a"}
+"""
+LLAMA_APP_PRESETS = "".join(f"| `«gfx{each}»` | - |\n" for each in "906 90a 942 950 1030 1031 1032 1011 1100 1101 1102 1103 1150 1151 1152 1153 1200 1201".split())
+LLAMA_APP_NEEDS = """\
+| linux   | `aarch64` | `vulkan`     | GLIBC «2.29» | `libvulkan.so.1` |
+| linux   | `x86_64`  | `vulkan`     | GLIBC «2.29» | `libvulkan.so.1` |
+"""
+JAN = """\
+        "linux-x86_64" | "linux-x86" => {
+            supported_backends.push("«linux-common_cpus-x64»".to_string());
+            supported_backends.push("«linux-cuda-11-common_cpus-x64»".to_string());
+            supported_backends.push("linux-cuda-12-common_cpus-x64".to_string());
+            supported_backends.push("linux-cuda-13-common_cpus-x64".to_string());
+            supported_backends.push("linux-vulkan-common_cpus-x64".to_string());
+        "linux" => ("«450.80.02»", "«525.60.13»", "«580»"),
+        "windows" => ("452.39", "527.41", "580"),
+"""
+ORT_ARCHS = """\
+| OS | CUDA | CUDA architectures |
+| Windows x64 | 13.0 | 75;80;86;89;120a |
+| Linux x64 | 12.8 | «60»;«70»;«75»;80;86;89;90a;«120a» |
+| Linux x64 | 13.0 | 75;80;86;89;90a;120a |
+| Linux aarch64 | 13.0 | 89;90a;120a;121a |
+"""
+ROCBLAS_72 = "".join(f"TensileLibrary_lazy_«gfx{each}».dat\n" for each in "908 1030 90a 1100 1201 1101 1151 942 950 1200 1150 1102".split())
+ROCBLAS_64 = "".join(f"TensileLibrary_lazy_«gfx{each}».dat\n" for each in "1101 1102 1200 1030 1100 1201 942 90a 908".split())
+JAX_CUBINS = "xla_cuda12/xla_cuda_plugin.so | SASS: 50 «sm_100» 50 «sm_101» 50 «sm_120» 50 «sm_50» 50 sm_60 50 sm_70 50 sm_80 50 sm_90 | PTX: \n"
+LLAMA = "https://github.com/ggml-org/llama.cpp/releases/download/b11429/"
+LLAMA_ASSETS = ("«llama-b11429-bin-ubuntu-x64.tar.gz»", "«llama-b11429-bin-ubuntu-arm64.tar.gz»", "llama-b11429-bin-ubuntu-vulkan-x64.tar.gz",
+                "llama-b11429-bin-ubuntu-vulkan-arm64.tar.gz", "«llama-b11429-bin-ubuntu-cuda-13.4-x64.tar.gz»", "llama-b11429-bin-ubuntu-cuda-12.8-x64.tar.gz",
+                "«cudart-llama-b11429-bin-ubuntu-cuda-13.4-x64.tar.gz»", "cudart-llama-b11429-bin-ubuntu-cuda-12.8-x64.tar.gz")
+LLAMA_RELEASE_INDEX = json.dumps({"tag_name": "«b11429»", "assets": [{"browser_download_url": LLAMA + name} for name in LLAMA_ASSETS]}, ensure_ascii=False)
+NPM_LLAMA = json.dumps({"version": "«3.22.1»", "optionalDependencies": {f"@node-llama-cpp/{name}": "3.22.1" for name in (
+    "«linux-arm64»", "linux-armv7l", "«linux-x64»", "«linux-x64-cuda»", "«linux-x64-cuda-ext»", "«linux-x64-vulkan»", "win-x64")}}, ensure_ascii=False)
+NPM_TRANSFORMERS = '{"version": "«4.3.2»", "dependencies": {"onnxruntime-node": "«1.30.0»"}}'
+COMFYUI = """\
+[Portable for Nvidia GPUs with pytorch cuda «12.6» and python 3.12](https://example.org/a.7z) (Supports Nvidia 10 series and older GPUs).
+```pip install torch torchvision torchaudio --index-url https://download.pytorch.org/whl/«rocm7.2»```
+```pip install torch torchvision torchaudio --index-url https://download.pytorch.org/whl/«xpu»```
+```pip install torch torchvision torchaudio --extra-index-url https://download.pytorch.org/whl/«cu130»```
+"""
+SGLANG = """\
+git clone -b v«0.5.21» https://github.com/sgl-project/sglang.git
+`lmsysorg/sglang:v«0.5.19»-cu129` is the last CUDA 12 tag.
+SGLang requires CUDA «13». SGLang «0.5.19» is the last release with a CUDA 12 lane (PyTorch 2.13).
+"""
+XLA = "  static constexpr absl::string_view kSupportedGfxVersions[]{\n" + "".join(
+    f'      "«gfx{each}»",\n' for each in "908 90a 942 950 1030 1100 1101 1103 1150 1151 1200 1201 1250".split()) + '      "gfx1250-strict",\n  };\n'
+TRANSFORMERS = """\
+} else if (apis.IS_NODE_ENV) {
+            supportedDevices.push('dml');
+                supportedDevices.push('«cuda»');
+    supportedDevices.push('«webgpu»');
+    supportedDevices.push('«cpu»');
+} else {
+    supportedDevices.push('webgpu');
+}
+"""
+BLENDER_PAGE = """\
+<!DOCTYPE html><html><p>CUDA is supported on Windows and Linux and requires a NVIDIA graphics cards with <b>compute capability «5.0»</b> and higher.</p>
+<p>OptiX requires compute capability 5.0 and a driver version of at least «535». To make sure</p></html>
+"""
+PADDLE_OCR = "".join(f"# GPU version, requires driver version >= «{driver}» (Linux) or >= 1 (Windows)\n"
+                     f"python -m pip install paddlepaddle-gpu==3.2.0 -i https://www.paddlepaddle.org.cn/packages/stable/«{index}»/\n"
+                     for driver, index in (("450.80.02", "cu118"), ("550.54.14", "cu126")))
+RAMALAMA_TEKTON = """\
+spec:
+  params:
+  - {name: git-url, value: a}
+  - name: build-platforms
+    value:
+    - linux-d160-m4xlarge/«amd64»
+"""
+TSUKU_RECIPE = """\
+[metadata]
+supported_libc = ["«glibc»"]
+[[steps]]
+when = { os = ["linux"], arch = "amd64", gpu = ["«nvidia»"] }
+asset_pattern = "«tsuku-llm-linux-amd64-cuda»"
+[[steps]]
+when = { os = ["linux"], arch = "amd64", gpu = ["«amd»", "«intel»"] }
+asset_pattern = "«tsuku-llm-linux-amd64-vulkan»"
+"""
+COMPRESSION = """\
+``balanced``
+  CUDA 12 Requires Driver Version: 550.54.14+
+``size``
+  Specify compression flags that will aim for smallest binary size.
+
+  CUDA 12 Requires Driver Version: «550.54.14»+
+"""
+DIGESTS_B11429 = "".join(f'{{"digest": "sha256:«{each}»"}}' for each in (
+    "8082b7eaa74a714c9fecca19128f751c8e32da763ee8096b8ad1e824da7621d3", "93d18648d815b2bd624d83d82f653e1db97afb478f02064305fe3cf570040a6d",
+    "b13c64b9224d3c89d9993945d70cc21177ad00178c21b8d34237e3bc139834f1", "f4ab593e31507320b121f2cb21791f4c72420a2483d3df8bf2ca1a97d04e6845",
+    "632c4e98feba2b94407a2130e3133e0c3aefb0ea1ab41337e926d8bfafdd0b74", "f6d25dde8f51133143d1453da4fd5f73b145127177612a283bf7995957af3392",
+    "702d99c4219b4314cc6d3b10fb41ae96cbfc68226305c2681269dfb51487af34", "ed44c0f79c3d02424f62bdc87e106318b0b89f49050e2e80c5f352723d14e00b"))
+AMD_WHEELS = "https://repo.radeon.com/rocm/manylinux/rocm-rel-"
+ORT_PACKAGES = f"""\
+{{"packages": [
+  {{"vendor": "nvidia", "cuda_min": "12.0", "url": "https://example.org/a.tgz", "sha256": "0"}},
+  {{"rocm_min": "«7.1»", "url": "{AMD_WHEELS}7.1.1/onnxruntime_migraphx-«1.23.1»-cp312-cp312-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl",
+    "sha256": "«0bb62f7c2b326b2435396ef90a5f3ad030fe779aa9d0da7013d8b514c27de08f»"}},
+  {{"rocm_min": "«7.2»", "url": "{AMD_WHEELS}7.2.2/onnxruntime_migraphx-«1.23.2»-cp312-cp312-manylinux_2_27_x86_64.manylinux_2_28_x86_64.whl",
+    "sha256": "«45d556a6c261383f3e1f1469764a6ce94dc9daaa65fc3d494406d9cd357a3656»"}},
+  {{"vendor": "intel",
+    "url": "https://files.pythonhosted.org/packages/50/cf/17ba72de2df0fcba349937d2788f154397bbc2d1a2d67772a97e26f6bc5f/onnxruntime_openvino-«1.24.1»-cp312-cp312-manylinux_2_28_x86_64.whl",
+    "sha256": "«d617fac2f59a6ab5ea59a788c3e1592240a129642519aaeaa774761dfe35150e»"}}]}}
+"""
+SUPPORT_MATRIX = """\
+12.6.3 | Maxwell(5.0), Pascal(6.0), Volta(7.0)
+12.8.1 | Turing(«7.5»), Ampere(«8.0», «8.6»), Hopper(«9.0»), Blackwell(«10.0», «12.0») |
+"""
+FLASH_WHEELS = json.dumps({"assets": [{"name": f"flash_attn-2.8.4+{cuda}torch2.10cxx11abiTRUE-cp312-cp312-linux_x86_64.whl"} for cuda in ("«cu12»", "«cu13»")]}, ensure_ascii=False)
+SD_ARCHIVES = json.dumps({"assets": [{"name": f"sd-master-700-abc-{end}"} for end in (
+    "«bin-Linux-Ubuntu-24.04-x86_64.zip»", "«bin-Linux-Ubuntu-24.04-x86_64-vulkan.zip»", "«bin-Linux-Ubuntu-24.04-x86_64-rocm-7.14.0.zip»", "bin-win-x64.zip")]}, ensure_ascii=False)
+wheels = lambda name: json.dumps({"urls": [{"filename": f"{name}-cp312-cp312-«manylinux_2_27»_{machine}.whl"} for machine in ("x86_64", "aarch64")]}, ensure_ascii=False)
 FILES = [
     ("jax", "kernels of the CUDA plugins", JAX_BAZEL),
     ("jax", "version 0.11", JAX_VERSION),
@@ -229,11 +456,12 @@ FILES = [
     ("torch", "AMD's architectures of the wheels", TORCH_ROCM),
     ("torch", "gfx of the wheels for ROCm 6.3", UV),
     ("torch", "CUDA 11.8's kernels", BUILDER),
-    ("torch", "CUDA 11.8 in the release", releases("11.8 12.6 12.8")),
+    ("torch", "CUDA 11.8 in the release", releases("11.8 12.6 12.8", stable="2.7")),
     ("torch", "no CUDA 11.8 in", releases("12.6 12.8 12.9")),
-    ("torch", "ROCm 6.3 in the release", releases(rocm="6.3 6.4")),
+    ("torch", "ROCm 6.3 in the release", releases(rocm="6.3 6.4", stable="2.9")),
     ("torch", "no ROCm 6.3 in", releases(rocm="7.0 7.1")),
-    ("torch", "indexes of 2.13", releases("12.6 13.0 13.2", "7.1 7.2", "7.2 7.14")),
+    ("torch", "CUDA 12.8 in the release 2.11.0", releases("12.6 12.8 13.0", stable="2.11")),
+    ("torch", "indexes of 2.13", releases("12.6 13.0 13.2", "7.1 7.2", "7.2 7.14", "2.13", "2.14")),
     ("torch", "gfx of rocBLAS in ROCm 6.3", build_script(ROCBLAS_63)),
     ("onnxruntime", "GPUs that AMD's packages", build_script("gfx900 gfx906 gfx908 gfx90a gfx1030 gfx1100 gfx1101 gfx1102 gfx942 gfx1200 gfx1201")),
     ("llama.cpp", "build hosts", LLAMA_RELEASE),
@@ -253,4 +481,54 @@ FILES = [
     ("lemonade", "versions of its", '{"llamacpp": {"cuda": "«b10397»", "rocm-stable": "«b10470»"}}'),
     ("tsuku-llm", "8 000 000 000", "const MINIMUM_VRAM_GB: f64 = «8.0»;\n"),
     ("flash-attn", "toolkits 12.9 and", FLASH),
+    ("cupy", "code of the wheels", CUPY),
+    ("flash-attn", "code by toolkit, PTX", FLASH_SETUP),
+    ("tensorflow", "CUDA 12.5, cuDNN", TENSORFLOW),
+    ("vllm", "order of platforms", VLLM_PLATFORMS),
+    ("vllm", "AMD GPUs, glibc 2.35", VLLM_ROCM),
+    ("vllm", "Intel Data Center GPUs", VLLM_XPU),
+    ("vllm", "CUDA's architectures by toolkit", VLLM_CMAKE),
+    ("vllm", "compute capability 7.5", VLLM_CUDA),
+    ("llama.app", "order of backends and layout", LLAMA_APP),
+    ("llama.app", "toolkit 12.8, for 12.1", LLAMA_APP_GENERATE),
+    ("llama.app", "architectures and CPU suffixes", LLAMA_APP_PRESETS),
+    ("llama.app", "glibc floors and ROCm", LLAMA_APP_NEEDS),
+    ("llama.app", "SKIP_SYCL, and the other", "`«SKIP_CUDA»=1`, `«SKIP_ROCM»=1`, `«SKIP_SYCL»=1`, `«SKIP_VULKAN»=1`\n"),
+    ("jan", "drivers of each CUDA build", JAN),
+    ("onnxruntime", "CUDA's architectures by toolkit", ORT_ARCHS),
+    ("transformers.js", "CUDA's architectures by toolkit", ORT_ARCHS),
+    ("onnxruntime", "CUDA 13 on arm64", "Note that it uses «manylinux_2_34» instead of manylinux_2_28.\n"),
+    ("onnxruntime", "gfx in rocBLAS of ROCm 7.2", ROCBLAS_72),
+    ("torch", "no gfx906 in rocBLAS since", ROCBLAS_64),
+    ("jax", "no PTX in the CUDA 12 plugin", JAX_CUBINS),
+    ("jax", "AMD's architectures: XLA", XLA),
+    ("llama.cpp", "what is published", LLAMA_RELEASE_INDEX),
+    ("node-llama-cpp", "packages by platform", NPM_LLAMA),
+    ("transformers.js", "version, and its ONNX Runtime", NPM_TRANSFORMERS),
+    ("transformers.js", "devices and their order", TRANSFORMERS),
+    ("transformers.js", "CUDA 12 provider for linux/x64", "    'linux/x64': ['«cuda12»'],\n    'linux/arm64': «[]»,\n"),
+    ("comfyui", "PyTorch's indexes: cu130", COMFYUI),
+    ("sglang", "CUDA 13; 0.5.19", SGLANG),
+    ("blender", "compute capability 5.0, driver 535", BLENDER_PAGE),
+    ("blender", "HIP from gfx10 on", "static inline bool hipSupportsDevice(const int hipDevId)\n{\n  return (major >= «10»);\n}\n"),
+    ("paddle", "indexes cu118 and cu126", PADDLE_OCR),
+    ("ramalama", "the ROCm image for x86-64", RAMALAMA_TEKTON),
+    ("tsuku", "the vendor decides", TSUKU_RECIPE),
+    ("torch", "advised driver for compressed", COMPRESSION),
+    ("tsuku-llm", "driver floor of CUDA 12", "CUDA 13.x\n\n>= 580\n\nCUDA 12.x\n\n>= «525»\n"),
+    ("onnxruntime", "packages by vendor", ORT_PACKAGES),
+    ("onnxruntime", "glibc 2.27: the tags", wheels("onnxruntime-1.25.1")),
+    ("jax", "glibc 2.27: the tags", wheels("jaxlib-0.12.0")),
+    ("vllm", "code lists of the torch wheels", TORCH_CUDA_12_9),
+    ("sglang", "code lists of the torch wheels", TORCH_CUDA_12_9),
+    ("torch", "gfx in rocBLAS of ROCm 7.2", ROCBLAS_72),
+    ("torch", "no sm_70 in the CUDA 12.8", SUPPORT_MATRIX),
+    ("llama.cpp", "assets with digests", DIGESTS_B11429),
+    ("llama.cpp", "digest of b10068's ROCm", 'https://github.com/ggml-org/llama.cpp/releases/download/«b10068»/llama-b10068-bin-ubuntu-rocm-7.2-x64.tar.gz '
+     "sha256:«81735d049c50e18c89de2e6d88f4e2091bf3e148eafafb859deadc4ac977225b»"),
+    ("llama.cpp", "CUDA 13.4 of those", "ci: Upgrade CUDA to «13.4» for Ubuntu CUDA Release Builds\n"),
+    ("onnxruntime", "gfx1150, added for", "Adding «gfx1150» to CMAKE_HIP_ARCHITECTURES\n"),
+    ("onnxruntime", "gfx1151, added for", "Add «gfx1151» and gfx1152 to supported HIP architectures for ROCm7.0\n"),
+    ("flash-attn", "what is published", FLASH_WHEELS),
+    ("stable-diffusion.cpp", "what is published", SD_ARCHIVES),
 ]

@@ -15,7 +15,6 @@ from .documents import scrubbed
 from .indexes import version_of
 
 PYTORCH = "https://download.pytorch.org/whl/"
-ENDS = "{} is not in this index; it ends with {}"
 BACKEND = "llama-cpp"  # the entry of LocalAI's gallery that its application is about
 
 
@@ -67,17 +66,15 @@ def renew_file(file, asset, release, old):
     if name not in release.assets:
         return name
     found = release.assets[name]
-    file.update(found if "urls" in file else {"url": found["urls"][0], "sha256": found["sha256"], "size": found["size"]})
+    file.update(found)
     return None
 
 
 def files_of(artifact):
-    """The file itself, then those of members as x-cudart: each with its URL."""
-    if artifact.get("urls"):
-        yield artifact, artifact["urls"][0]
-    for member in artifact.values():
-        if isinstance(member, dict) and "url" in member:
-            yield member, member["url"]
+    """The file itself and its companions, each with its URL."""
+    for file in (artifact, *artifact.get("companion_files", [])):
+        if file.get("urls"):
+            yield file, file["urls"][0]
 
 
 def renew_by_release(renewal, repository, release):
@@ -153,10 +150,11 @@ def renew_by_wheels(renewal, lists):
 
 
 def note_age(variant, there, newest):
+    """An index that ends with an older version installs that one."""
     if there[:2] < newest[:2]:
-        variant["note"] = ENDS.format(dotted(newest), dotted(there))
-    elif re.match(ENDS.format(".*", ""), variant.get("note", "")):
-        del variant["note"]
+        variant["version"] = dotted(there)
+    else:
+        variant.pop("version", None)
 
 
 # PyPI -----------------------------------------------------------------------------------------------------------------
