@@ -62,7 +62,7 @@ class RefreshCase(unittest.TestCase):
 
     def listed(self, path, text):
         place = self.lists / path
-        place.parent.mkdir(exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text if isinstance(text, str) else json.dumps(text), encoding="utf-8")
 
     def run_tool(self, *more):
@@ -118,6 +118,12 @@ class ByRelease(RefreshCase):
         before = (self.applications / "app.json").read_text(encoding="utf-8")
         self.assertIn("b/app.json", self.run_tool().stdout)
         self.assertEqual((self.applications / "app.json").read_text(encoding="utf-8"), before)
+
+    def test_what_is_for_the_rules_is_no_index(self):
+        for name in ("github/o+n@b2.json", "npm/app.json", "pages/example.org/page"):
+            self.listed(name, {"tag_name": "b2", "assets": self.release})
+        done = self.run_tool()
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
     def test_another_projects_release_changes_nothing(self):
         self.listed("github/o+other.json", {"tag_name": "b2", "assets": self.release})

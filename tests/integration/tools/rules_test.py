@@ -231,6 +231,14 @@ class Values(unittest.TestCase):
                               ("https://registry.npmjs.org/@a/b/1.0", "npm/@a+b.json"), ("https://github.com/o/n/pull/1", "pages/github.com/o/n/pull/1")):
             self.assertEqual(rules.index_of(address), name)
 
+    def test_the_latest_release_counts_only_for_itself(self):
+        with tempfile.TemporaryDirectory(prefix="gpuprobe-rules-") as folder:
+            path = pathlib.Path(folder) / "github/o+n.json"
+            path.parent.mkdir()
+            path.write_text('{"tag_name": "b2"}', encoding="utf-8")
+            for tag, is_there in (("b2", True), ("b1", False)):
+                self.assertEqual(rules.page_of(pathlib.Path(folder), f"https://github.com/o/n/releases/tag/{tag}") is not None, is_there)
+
 
 class FactTable(unittest.TestCase):
     def test_each_fact_has_a_rule_or_was_checked_by_a_person(self):

@@ -197,10 +197,20 @@ def index_of(address):
     return next((name.format(*(group.replace("/", "+") if "npm" in name else group for group in match.groups())) for match, name in matches if match), None)
 
 
+def page_of(folder, address):
+    """What the folder has for that address. The latest release counts for a release if it is the same one."""
+    name = index_of(address)
+    if name is None or (folder / name).is_file():
+        return name and read_file(folder / name, MAX_INDEX)
+    start, _, tag = name.removesuffix(".json").partition("@")
+    latest = folder / f"{start}.json"
+    data = read_file(latest, MAX_INDEX) if name.startswith("github/") and tag and latest.is_file() else None
+    return data if data and texts.json_value(data, ["tag_name"]) == tag else None
+
+
 def file_of(folder, fact, is_pinned):
     if "path" not in fact:
-        name = index_of(fact["url"])
-        return read_file(folder / name, MAX_INDEX) if name and (folder / name).is_file() else None
+        return page_of(folder, fact["url"])
     name = fact["repo"].replace("/", "+")
     for owner in ([] if is_pinned else [name]) + [f"{name}@{fact['commit']}"]:
         path = folder / "files" / owner / fact["path"]
