@@ -407,9 +407,9 @@ struct ToolForm {
 // In the order of the help.
 constexpr ToolForm kForms[] = {
     {"conda", "CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _AMDGPU, _GLIBC …, for mamba and pixi too"},
-    {"uv", "UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; of an APPLICATION UV_TORCH_BACKEND"},
+    {"uv", "UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; of an APPLICATION its indexes"},
     {"wheel", "what the providers of wheel variants take"},
-    {"pip", "--index-url of the recommended variant of APPLICATION"},
+    {"pip", "the package and the indexes of the recommended variant of APPLICATION"},
     {"ggml", "CMake options for llama.cpp and its like"},
     {"container", "--device arguments for docker and podman, of an APPLICATION for its GPUs alone"},
 };
@@ -456,6 +456,15 @@ ToolAnswer for_containers(const Report& report, const std::optional<Recommendati
     return made;
 }
 
+/// Arguments that make pip install the variant.
+ToolAnswer for_pip(const Recommendation& answer) {
+    ToolAnswer made{.arguments = pip_arguments(answer)};
+    if (made.arguments.empty())
+        made.problem = phrase("the variant {variant} is not a Python package",
+                              {{"variant", scrubbed(answer.variant.value_or(""), 64)}});
+    return made;
+}
+
 /// The export in the format that the arguments name.
 Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation>& answer) {
     const auto& format = context.arguments.recommend.format;
@@ -474,11 +483,21 @@ Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation
     if (format == "pip" && !answer)
         return Error{ErrorCode::InvalidRequest, "export pip: of which application?"};
     if (format == "pip")
-        return ToolAnswer{.arguments = pip_arguments(*answer)};
+        return for_pip(*answer);
     // ggml: build for the default choice.
     const auto decision = TRY(context.client.select("default", Value{Value::Object{}}));
     return ToolAnswer{.arguments =
                           ggml_options(report, decision.backend.value_or("cpu"), decision.gpus)};
+}
+
+/// The argument as "$(…)" has to print it: without quotes, which a shell would pass on there. The
+/// characters that requirements and lists of architectures need do nothing in "$(…)"; an argument
+/// with any other special character is quoted.
+std::string substituted(const std::string& argument) {
+    constexpr std::string_view kHarmless = "[];~#";
+    auto rest = argument;
+    std::erase_if(rest, [&](char letter) { return kHarmless.find(letter) != std::string::npos; });
+    return shell_quoted(rest) == rest ? argument : shell_quoted(argument);
 }
 
 void print_answer(const Context& context,
@@ -501,7 +520,7 @@ void print_answer(const Context& context,
         print(name + "=" + shell_quoted(value) + "\n");
     std::string line;
     for (const auto& argument : answer.arguments)
-        line += (line.empty() ? "" : " ") + shell_quoted(argument);
+        line += (line.empty() ? "" : " ") + substituted(argument);
     if (!line.empty())
         print(line + "\n");
 }

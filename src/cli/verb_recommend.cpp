@@ -30,6 +30,7 @@
 #include "explain/screen.h"
 #include "policy/decision.h"
 #include "policy/environment.h"
+#include "policy/exports.h"
 #include "report/report.h"
 
 namespace gpuprobe::inline cli {
@@ -83,6 +84,18 @@ std::string_view refusal_words(const Recommendation& answer) {
                       : "nothing for a machine like this";
 }
 
+/// The command that installs the variant, if it is a Python package; otherwise "".
+std::string command_line(const Recommendation& answer) {
+    const auto arguments = pip_arguments(answer);
+    // An index whose manifest does not name a package is no command.
+    if (arguments.empty() || arguments.front().starts_with('-'))
+        return "";
+    std::string line = "  pip install";
+    for (const auto& argument : arguments)
+        line += " " + scrubbed(shell_quoted(argument), 2048);
+    return line + "\n";
+}
+
 /// The first line: the variant and its GPUs, or the refusal.
 std::string headline(const Recommendation& answer, const Report* report, const Screen& screen) {
     if (!answer.variant)
@@ -123,7 +136,7 @@ std::string recommendation_text(const Recommendation& answer,
                                 const Screen& screen) {
     auto text = headline(answer, report, screen);
     if (!answer.artifact.is_null())
-        text += artifact_lines(answer.artifact);
+        text += artifact_lines(answer.artifact) + command_line(answer);
     for (const auto& [name, value] : answer.environment)
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
     if (!answer.fallback.empty())

@@ -83,12 +83,40 @@ Settings ggml_settings(const Report& report,
     return settings;
 }
 
-/// The package index of the recommended variant; nullopt if it comes from elsewhere.
-std::optional<std::string> index_url(const Recommendation& answer) {
-    const auto* urls = answer.artifact.at("urls").as_array();
-    if (answer.artifact.at("type") != Value{"index"} || !urls || urls->empty())
-        return std::nullopt;
-    return urls->front().as_string() ? std::optional{*urls->front().as_string()} : std::nullopt;
+/// The texts in a list; empty if the value is not a list.
+std::vector<std::string> texts_in(const Value& value) {
+    std::vector<std::string> texts;
+    if (const auto* items = value.as_array())
+        for (const auto& item : *items)
+            if (const auto* text = item.as_string())
+                texts.push_back(*text);
+    return texts;
+}
+
+/// The text without the slash at its end.
+std::string_view without_slash(std::string_view url) {
+    return url.ends_with('/') ? url.substr(0, url.size() - 1) : url;
+}
+
+/// Adds the indexes of the artifact. PyTorch's are a word, with which uv takes only PyTorch's own
+/// packages from there. A uv that does not know the word refuses it, but takes the index. PyPI is
+/// uv's default.
+void add_indexes(const Value& artifact, const Rules& rules, Settings& variables) {
+    constexpr std::string_view kTorch = "https://download.pytorch.org/whl/";
+    constexpr std::string_view kPypi = "https://pypi.org/simple";
+    if (artifact.at("type") != Value{"index"})
+        return;
+    std::vector<std::string> others;
+    for (const auto& url : texts_in(artifact.at("urls"))) {
+        const auto plain = without_slash(url);
+        const auto word = plain.starts_with(kTorch) ? plain.substr(kTorch.size()) : "";
+        if (rules.is_uv_torch_backend(word))
+            variables.emplace_back("UV_TORCH_BACKEND", word);
+        else if (plain != kPypi)
+            others.push_back(url);
+    }
+    if (!others.empty())
+        variables.emplace_back("UV_INDEX", joined(others, " "));
 }
 
 /// The gfx target without features, "gfx90a".
@@ -219,18 +247,6 @@ void add_nodes(const Gpu& gpu, const Report& report, std::vector<std::string>& a
             add_node(node.path, arguments);
 }
 
-/// The variable that gives uv an index. For an index of PyTorch it is the variant's name, if uv
-/// knows that. Other indexes are searched before the usual one.
-Settings::value_type uv_index(const Recommendation& answer,
-                              const std::string& index,
-                              const Rules& rules) {
-    constexpr std::string_view kOfTorch = "https://download.pytorch.org/whl/";
-    const auto word = answer.variant.value_or("");
-    if (index.starts_with(kOfTorch) && rules.is_uv_torch_backend(word))
-        return {"UV_TORCH_BACKEND", word};
-    return {"UV_INDEX", index};
-}
-
 }  // namespace
 
 Settings conda_variables(const Report& report, const Rules& rules) {
@@ -256,8 +272,8 @@ Settings conda_variables(const Report& report, const Rules& rules) {
 Settings uv_variables(const Report& report, const Rules& rules, const Recommendation* answer) {
     const auto machine = machine_facts(report, rules);
     Settings variables;
-    if (const auto index = answer ? index_url(*answer) : std::nullopt)
-        variables.push_back(uv_index(*answer, *index, rules));
+    if (answer)
+        add_indexes(answer->artifact, rules, variables);
     for (const auto* gpu : usable_by(machine, Api::Cuda)) {
         const auto& version = gpu->gpu()->driver.version;
         if (gpu->version(FactId::Driver).value && version) {
@@ -318,8 +334,24 @@ std::vector<std::string> container_arguments(const Report& report,
 }
 
 std::vector<std::string> pip_arguments(const Recommendation& answer) {
-    const auto index = index_url(answer);
-    return index ? std::vector<std::string>{"--index-url", *index} : std::vector<std::string>{};
+    const auto& artifact = answer.artifact;
+    const auto urls = texts_in(artifact.at("urls"));
+    const auto* type = artifact.at("type").as_string();
+    const auto* hash = artifact.at("sha256").as_string();
+    if (type && *type == "file" && hash && !urls.empty() && urls.front().ends_with(".whl"))
+        return {urls.front() + "#sha256=" + *hash};
+    if (!type || (*type != "index" && *type != "wheel"))
+        return {};
+    std::vector<std::string> arguments;
+    if (const auto* requirements = artifact.at("ref").as_string())
+        for (const auto word : split(*requirements, ' '))
+            arguments.emplace_back(word);
+    if (*type == "index")
+        for (const auto& url : urls) {
+            arguments.emplace_back(&url == &urls.back() ? "--index-url" : "--extra-index-url");
+            arguments.push_back(url);
+        }
+    return arguments;
 }
 
 }  // namespace gpuprobe::inline policy

@@ -22,8 +22,9 @@ using Settings = std::vector<std::pair<std::string, std::string>>;
 /// choice among several GPUs is used here, while the draft conda/ceps#189 takes the highest.
 Settings conda_variables(const Report& report, const Rules& rules);
 
-/// Variables for uv: UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE of the best GPU, and for an
-/// answer with an index UV_TORCH_BACKEND, or UV_INDEX (since uv 0.4.23) if uv has no word for it.
+/// Variables for uv: UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE of the best GPU, and the
+/// indexes of the answer: UV_TORCH_BACKEND for those of PyTorch that uv knows, UV_INDEX (since
+/// uv 0.4.23) for others.
 /// Source: uv's environment variables; crates/uv-torch.
 Settings uv_variables(const Report& report, const Rules& rules, const Recommendation* answer);
 
@@ -51,7 +52,9 @@ Settings ggml_variables(const Report& report,
 std::vector<std::string> container_arguments(const Report& report,
                                              const std::vector<std::string>& gpus);
 
-/// "--index-url URL" for pip; empty if the artifact isn't an index.
+/// What "pip install" takes: the requirements and the options for their indexes, or the URL of a
+/// wheel with its hash. Empty if the artifact is not for pip. Source: pip, "pip install", and
+/// "Secure installs" for the hash.
 std::vector<std::string> pip_arguments(const Recommendation& answer);
 
 }  // namespace gpuprobe::inline policy

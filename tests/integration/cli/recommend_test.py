@@ -26,6 +26,7 @@ class Recommend(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, r"^cu13\d on NVIDIA H200 \(pci:0000:00:06\.0\)\n")
         self.assertRegex(done.stdout, r"\n  index https://download\.pytorch\.org/whl/cu13\d\n")
+        self.assertRegex(done.stdout, r"\n  pip install torch --index-url https://download\.pytorch\.org/whl/cu13\d\n")
         self.assertRegex(done.stdout, r"\n  then .*cpu\n")
 
     def test_json_has_every_variant_with_its_reasons(self):
@@ -156,10 +157,18 @@ class Export(unittest.TestCase):
         self.assertIn("NV_VARIANT_PROVIDER_FORCE_SM_ARCH=9.0", ask("export", "wheel").stdout)
 
     def test_arguments(self):
-        self.assertRegex(ask("export", "pip", "torch").stdout, r"^--index-url https://download\S+/cu13\d\n$")
+        self.assertRegex(ask("export", "pip", "torch").stdout, r"^torch --index-url https://download\S+/cu13\d\n$")
+        # In "$(…)", quotes would be a part of the argument.
+        self.assertRegex(ask("export", "pip", "jax").stdout, r"^jax\[cuda13\]\S+\n$")
         self.assertEqual(ask("export", "ggml").stdout, "-DGGML_CUDA=ON -DCMAKE_CUDA_ARCHITECTURES=90\n")
         self.assertRegex(ask("export", "container").stdout, r"^--device=nvidia\.com/gpu=\S+\n$")
         self.assertEqual(ask("export", "pip").returncode, 2)
+
+    def test_pip_gets_only_python_packages(self):
+        for application in ("ollama", "llama.cpp", "localai"):
+            done = ask("export", "pip", application)
+            self.assertEqual((done.returncode, done.stdout), (3, ""))
+            self.assertIn("is not a Python package", done.stderr)
 
     def test_a_container_is_given_what_it_can_use(self):
         done = ask("export", "container", machine=SOURCE / "tests/data/machines/sriov-mi300x-gim-host")

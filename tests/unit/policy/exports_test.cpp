@@ -208,6 +208,69 @@ TEST(ContainerArguments, LeaveOutAGpuInMigModeThatHasNoInstance) {
     EXPECT_EQ(container_arguments(report, {gpu.id}), Words{});
 }
 
+/// An answer with this artifact.
+Recommendation answer_with(const char* artifact) {
+    return {.variant = "v", .artifact = *parse_json(artifact, kib(1))};
+}
+
+using Words = std::vector<std::string>;
+
+TEST(PipArguments, NameThePackageAndItsIndexes) {
+    EXPECT_EQ(pip_arguments(answer_with(
+                  R"({"type":"index","ref":"torch[device-gfx1151]","urls":["https://a.org/x"]})")),
+              (Words{"torch[device-gfx1151]", "--index-url", "https://a.org/x"}));
+    EXPECT_EQ(
+        pip_arguments(answer_with(
+            R"({"type":"index","ref":"a b==1+cu129","urls":["https://a.org","https://b.org","https://c.org"]})")),
+        (Words{"a", "b==1+cu129", "--extra-index-url", "https://a.org", "--extra-index-url",
+               "https://b.org", "--index-url", "https://c.org"}));
+    EXPECT_EQ(pip_arguments(answer_with(R"({"type":"wheel","ref":"jax[cuda13]~=0.11.1"})")),
+              (Words{"jax[cuda13]~=0.11.1"}));
+    // The URLs of a wheel are not indexes.
+    EXPECT_EQ(
+        pip_arguments(answer_with(R"({"type":"wheel","ref":"a","urls":["https://a.org/a.whl"]})")),
+        (Words{"a"}));
+}
+
+TEST(PipArguments, NameAWheelWithItsHash) {
+    const std::string hash(64, 'a');
+    const auto file = [&](const char* url) {
+        return pip_arguments(answer_with(
+            (R"({"type":"file","urls":[")" + std::string{url} + R"("],"sha256":")" + hash + "\"}")
+                .c_str()));
+    };
+    EXPECT_EQ(file("https://a.org/a-1-cp312-cp312-linux_x86_64.whl"),
+              (Words{"https://a.org/a-1-cp312-cp312-linux_x86_64.whl#sha256=" + hash}));
+    EXPECT_TRUE(file("https://a.org/a-1.tar.gz").empty());
+}
+
+TEST(PipArguments, AreNoneForWhatPipCannotInstall) {
+    for (const auto* artifact :
+         {R"({"type":"oci","ref":"a.org/b:1"})", R"({"type":"package","ref":"llama-*.tar.gz"})",
+          R"({"type":"dir","ref":"lib/a"})", R"({"type":"index"})", R"({"type":"wheel"})", "{}"})
+        EXPECT_TRUE(pip_arguments(answer_with(artifact)).empty()) << artifact;
+}
+
+std::map<std::string, std::string> uv_of(const char* artifact) {
+    const auto answer = answer_with(artifact);
+    return map_of(uv_variables(machine("G25"), rules(), &answer));
+}
+
+TEST(UvVariables, GiveAWordOnlyIfUvKnowsIt) {
+    using Map = std::map<std::string, std::string>;
+    EXPECT_EQ(uv_of(R"({"type":"index","urls":["https://download.pytorch.org/whl/rocm7.2/"]})"),
+              (Map{{"UV_TORCH_BACKEND", "rocm7.2"}}));
+    EXPECT_EQ(uv_of(R"({"type":"index","urls":["https://download.pytorch.org/whl/rocm7.14"]})"),
+              (Map{{"UV_INDEX", "https://download.pytorch.org/whl/rocm7.14"}}));
+    EXPECT_EQ(
+        uv_of(
+            R"({"type":"index","urls":["https://a.org/1","https://download.pytorch.org/whl/cu129","https://pypi.org/simple"]})"),
+        (Map{{"UV_INDEX", "https://a.org/1"}, {"UV_TORCH_BACKEND", "cu129"}}));
+    EXPECT_EQ(uv_of(R"({"type":"index","urls":["https://a.org/cu130/","https://b.org"]})"),
+              (Map{{"UV_INDEX", "https://a.org/cu130/ https://b.org"}}));
+    EXPECT_TRUE(uv_of(R"({"type":"wheel","ref":"jax[cuda13]"})").empty());
+}
+
 TEST(PipArguments, AreThoseOfAnIndex) {
     EXPECT_EQ(pip_arguments(recommend(sample("torch-2.13"), {}, machine("G02"), rules())),
               (std::vector<std::string>{"--index-url", "https://download.pytorch.org/whl/cu130"}));
