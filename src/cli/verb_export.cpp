@@ -542,7 +542,7 @@ Status export_answer(Context& context) {
 
 /// Printed where there is no answer. A command around an export ignores its exit status, but every
 /// program refuses an option that it does not know:
-/// `pip install torch $(gpuprobectl export pip torch)`.
+/// `pip install $(gpuprobectl export pip torch)`.
 constexpr auto kNoAnswer = "--gpuprobe-has-no-answer\n";
 
 Result<ExitCode> export_to_tool(Context& context) {
@@ -591,7 +591,7 @@ For another tool, a variant for the CPU is refused while a GPU stays unused, unl
 --allow-cpu. Without an answer, the export is --gpuprobe-has-no-answer, an option that no program
 knows, so a command around it fails and installs nothing:
 
-  pip install torch $(gpuprobectl export pip torch)
+  pip install $(gpuprobectl export pip torch)
 )";
     }();
     return page;

@@ -34,6 +34,9 @@ ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "GPUPROBE_SOCKET": "/
                "PIP_CONFIG_FILE": os.devnull, "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
 ARCHIVES = (".tar.gz", ".tar.xz", ".tar.zst", ".tgz", ".zip")
 
+# An option that no program knows, so that a command around an export fails.
+NO_ANSWER = "--gpuprobe-has-no-answer\n"
+
 Build = collections.namedtuple("Build", "application platform arch name variant artifact")
 
 
@@ -248,15 +251,21 @@ class Machines(unittest.TestCase):
         answer = json.loads(ask(MACHINES / machine, "-j", "recommend", application).stdout)
         pip = ask(MACHINES / machine, "export", "pip", application)
         if answer["variant"] is None:
-            return "none" if pip.returncode == 3 and pip.stdout == "" and pip.stderr else f"nothing fits, but {pip}"
+            return "none" if (pip.returncode, pip.stdout) == (3, NO_ANSWER) and pip.stderr else f"nothing fits, but {pip}"
         wanted = arguments_of(answer["artifact"])
+        option = []
+        if not answer["gpus"] and any(warning["code"] == "gpu-unused" for warning in answer["warnings"]):
+            if (pip.returncode, pip.stdout) != (3, NO_ANSWER):
+                return f"a GPU stays unused, but {pip}"
+            option = ["--allow-cpu"]
+            pip = ask(MACHINES / machine, "export", "pip", application, *option)
         if wanted is None:
-            return "not for pip" if (pip.returncode, pip.stdout) == (3, "") else f"no Python package, but {pip}"
+            return "not for pip" if (pip.returncode, pip.stdout) == (3, NO_ANSWER) else f"no Python package, but {pip}"
         if (pip.returncode, pip.stdout.split()) != (0, wanted):
             return f"{wanted} wanted, but {pip}"
         if answer["artifact"]["type"] != "index":
             return "agree"
-        uv = ask(MACHINES / machine, "export", "uv", application)
+        uv = ask(MACHINES / machine, "export", "uv", application, *option)
         return "agree" if uv.returncode == 0 and Machines.has_indexes(uv.stdout, answer["artifact"]) else f"uv differs: {uv}"
 
     @staticmethod

@@ -85,7 +85,7 @@ class Embedded(InFolder):
 
     def test_are_for_the_cpu_if_that_is_wanted(self):
         done = self.on("nvidia-smi-rtx-4080-super-595-71-05", "pip", "torch", "--assume=glibc=2.39", "--allow-cpu")
-        self.assertEqual((done.returncode, done.stdout), (0, "--index-url https://download.pytorch.org/whl/cpu\n"))
+        self.assertEqual((done.returncode, done.stdout), (0, "torch --index-url https://download.pytorch.org/whl/cpu\n"))
         self.assertIn("is left unused", done.stderr)
 
     def test_fail_where_nothing_fits(self):
