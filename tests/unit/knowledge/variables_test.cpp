@@ -16,6 +16,8 @@ TEST(DataFileVariables, MayChooseGpus) {
                              "ZE_FLAT_DEVICE_HIERARCHY",
                              "ONEAPI_DEVICE_SELECTOR",
                              "MESA_VK_DEVICE_SELECT",
+                             "MESA_VK_DEVICE_SELECT_FORCE_DEFAULT_DEVICE",
+                             "VK_LOADER_DEVICE_ID_FILTER",
                              "DRI_PRIME",
                              "NODEVICE_SELECT",
                              "GPU_DEVICE_ORDINAL",
