@@ -273,8 +273,9 @@ class Machines(unittest.TestCase):
         """Whether each index of the artifact is in uv's variables, as a word or as a URL."""
         words = [line.split("=")[1] for line in text.splitlines() if line.startswith("UV_TORCH_BACKEND=")]
         rest = "".join(line.partition("=")[2].strip("'") for line in text.splitlines() if line.startswith("UV_INDEX=")).split()
-        return sorted(word if word in words else url for url in artifact["urls"] if url != "https://pypi.org/simple"
-                      for word in [url.rpartition("/")[2]]) == sorted(words + rest)
+        torch = "https://download.pytorch.org/whl/"
+        wanted = [url for url in artifact["urls"] if url != "https://pypi.org/simple"]
+        return sorted(wanted) == sorted(rest + [torch + word for word in words])
 
     def test_pip_and_uv_agree_with_recommend(self):
         counts = self.each(self.check)
