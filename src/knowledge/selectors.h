@@ -57,8 +57,9 @@ enum class ListForm {
     DriversOn,       ///< patterns of the only manifests to use
     PciIds,          ///< "vendor:device!"
     PrimeIds,        ///< the same, or "pci-0000_03_00_0!"
+    DeviceIds,       ///< PCI device ids, or ranges "first:last"; an empty list counts as unset
 };
-constexpr std::array<EnumName<ListForm>, 12> names_of(ListForm) {
+constexpr std::array<EnumName<ListForm>, 13> names_of(ListForm) {
     return {{{ListForm::CudaIds, "cuda-ids"},
              {ListForm::HipIds, "hip-ids"},
              {ListForm::RocrIds, "rocr-ids"},
@@ -70,7 +71,8 @@ constexpr std::array<EnumName<ListForm>, 12> names_of(ListForm) {
              {ListForm::DriversOff, "drivers-off"},
              {ListForm::DriversOn, "drivers-on"},
              {ListForm::PciIds, "pci-ids"},
-             {ListForm::PrimeIds, "prime-ids"}}};
+             {ListForm::PrimeIds, "prime-ids"},
+             {ListForm::DeviceIds, "device-ids"}}};
 }
 
 /// Variable name → template over facts of GPUs (policy/gpu_selection.h).

@@ -154,6 +154,19 @@ bool by_backend(const std::string& value, const CallerScene& scene) {
     return !value.empty() && std::ranges::none_of(items_of(value, ';'), keeps);
 }
 
+constexpr const char* kForceDefault = "MESA_VK_DEVICE_SELECT_FORCE_DEFAULT_DEVICE";
+
+/// Whether Mesa's device-select layer shows only the device that `value` names, in an environment
+/// with these variables. Both ways are assumed to work if Mesa's version is unknown.
+/// Source: Mesa 09e4fd1d84b0 (22.2) and af27ecb08990 (23.3), device_select_layer.c.
+bool shows_only_named(const std::string& value, const Variables& variables, const Gpu& gpu) {
+    const auto mesa = mesa_version(gpu);
+    const auto force = variables.find(kForceDefault);
+    const bool is_forced = force != variables.end() && force->second == "1";
+    return (value.ends_with('!') && (!mesa || *mesa >= Version{{23, 3}})) ||
+           (is_forced && !value.empty() && (!mesa || *mesa >= Version{{22, 2}}));
+}
+
 /// Whether the answer leaves only the selected GPUs visible, which are then numbered from 0.
 bool leaves_only_selected(const CallerScene& scene) {
     const auto value_in_answer = [&scene](const char* name) {
@@ -161,8 +174,8 @@ bool leaves_only_selected(const CallerScene& scene) {
         return found == scene.answer.end() ? std::string{} : found->second;
     };
     const auto files = value_in_answer("VK_DRIVER_FILES");
-    return value_in_answer("MESA_VK_DEVICE_SELECT").ends_with('!') ||
-           value_in_answer("DRI_PRIME").ends_with('!') ||
+    return shows_only_named(value_in_answer("MESA_VK_DEVICE_SELECT"), scene.answer, scene.gpu) ||
+           shows_only_named(value_in_answer("DRI_PRIME"), scene.answer, scene.gpu) ||
            (!files.empty() && files == selector_fact("vulkan_own_manifest", scene.selection));
 }
 
@@ -236,17 +249,23 @@ bool by_loader_select(const std::string& value, const CallerScene& scene) {
     return scene.view.driver && !value.empty() && !is_among(value, scene);
 }
 
-/// MESA_VK_DEVICE_SELECT: "vendor:device!" shows only that device.
-bool by_mesa(const std::string& value, const CallerScene& scene) {
-    const auto& pci = scene.gpu.pci;
-    if (!value.ends_with('!') || !pci || !pci->vendor_id || !pci->device_id)
-        return false;
-    return lower_case(value) != lower_case(*pci->vendor_id + ":" + *pci->device_id + "!");
+/// The name of a device in Mesa's variables, without the "!".
+std::string mesa_name(const std::string& value) {
+    return lower_case(value.ends_with('!') ? value.substr(0, value.size() - 1) : value);
 }
 
-/// DRI_PRIME: with "!" it hides this GPU only if it names another GPU that the API reports.
+/// MESA_VK_DEVICE_SELECT: "vendor:device" can show only that device.
+bool by_mesa(const std::string& value, const CallerScene& scene) {
+    const auto& pci = scene.gpu.pci;
+    if (!shows_only_named(value, scene.callers, scene.gpu) || !pci || !pci->vendor_id ||
+        !pci->device_id)
+        return false;
+    return mesa_name(value) != lower_case(*pci->vendor_id + ":" + *pci->device_id);
+}
+
+/// DRI_PRIME: hides this GPU only if it shows only another GPU that the API reports.
 bool by_prime(const std::string& value, const CallerScene& scene) {
-    if (!value.ends_with('!'))
+    if (!shows_only_named(value, scene.callers, scene.gpu))
         return false;
     const auto is_named = [&](const Gpu& gpu) {
         const auto& pci = gpu.pci;
@@ -256,7 +275,7 @@ bool by_prime(const std::string& value, const CallerScene& scene) {
         auto tag = "pci-" + (pci->address ? text_of(*pci->address) : std::string{});
         std::ranges::replace(tag, ':', '_');
         std::ranges::replace(tag, '.', '_');
-        const auto name = lower_case(value.substr(0, value.size() - 1));
+        const auto name = mesa_name(value);
         return name == tag ||
                name == pci->vendor_id.value_or("") + ":" + pci->device_id.value_or("");
     };
@@ -264,6 +283,27 @@ bool by_prime(const std::string& value, const CallerScene& scene) {
         return gpu.apis.contains(std::string{scene.api}) && is_named(gpu);
     };
     return !is_named(scene.gpu) && std::ranges::any_of(scene.selection.report.gpus, is_there);
+}
+
+/// A number as strtoul reads it with base 0, "0x744c" or "29772"; nullopt for anything else.
+std::optional<std::uint64_t> c_number(std::string_view text) {
+    return text.starts_with("0x") ? parse_hex<std::uint64_t>(text.substr(2))
+                                  : parse_number<std::uint64_t>(text);
+}
+
+/// VK_LOADER_DEVICE_ID_FILTER: shows only devices with these PCI device ids.
+bool by_device_ids(const std::string& value, const CallerScene& scene) {
+    const auto items = items_of(lower_case(value), ',');
+    const auto& pci = scene.gpu.pci;
+    const auto own =
+        pci && pci->device_id ? parse_hex<std::uint64_t>(*pci->device_id) : std::nullopt;
+    return own && !items.empty() && std::ranges::none_of(items, [&own](const std::string& item) {
+               const auto ends = split(item, ':');
+               const auto first = c_number(ends.front());
+               const auto last = c_number(ends.back());
+               // A filter that we can't read may show this GPU.
+               return !first || !last || (*first <= *own && *own <= *last);
+           });
 }
 
 /// How a form of list hides GPUs.
@@ -285,6 +325,7 @@ constexpr std::array kHidings = std::to_array<Hiding>({
     {ListForm::DriversOn, by_loader_select},
     {ListForm::PciIds, by_mesa, "NODEVICE_SELECT"},
     {ListForm::PrimeIds, by_prime, "NODEVICE_SELECT MESA_VK_DEVICE_SELECT"},
+    {ListForm::DeviceIds, by_device_ids},
 });
 static_assert(kHidings.size() == names_of(ListForm{}).size());
 static_assert(std::ranges::all_of(kHidings, [](const Hiding& row) {

@@ -316,8 +316,8 @@ Text vulkan_ranks(const Selection& selection) {
     });
 }
 
-/// Whether a Mesa driver serves the GPU. Mesa's device-select layer applies MESA_VK_DEVICE_SELECT
-/// and DRI_PRIME to Mesa's drivers only.
+/// Whether a Mesa driver serves the GPU. Mesa's device-select layer, which reads
+/// MESA_VK_DEVICE_SELECT and DRI_PRIME, is released with its drivers.
 bool is_mesa(const Gpu& gpu) {
     const auto* view = certain_view_of(gpu, "vulkan");
     const auto* driver = view ? view->device.at("driver_id").as_string() : nullptr;
@@ -516,6 +516,16 @@ constexpr std::array kSelectorFacts =
                                  {"vulkan_ranks", vulkan_ranks}});
 
 }  // namespace
+
+// Source of the text: Mesa writes "Mesa " and its package version into driverInfo.
+std::optional<Version> mesa_version(const Gpu& gpu) {
+    constexpr std::string_view kStart = "Mesa ";
+    const auto* view = certain_view_of(gpu, "vulkan");
+    const auto* info = view && is_mesa(gpu) ? view->device.at("driver_info").as_string() : nullptr;
+    return info && info->starts_with(kStart)
+               ? leading_version(std::string_view{*info}.substr(kStart.size()))
+               : std::nullopt;
+}
 
 bool is_selector_fact(std::string_view name) {
     return ranked_api(name) ||

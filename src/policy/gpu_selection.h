@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/version.h"
 #include "report/report.h"
 
 namespace gpuprobe::inline policy {
@@ -32,6 +33,10 @@ struct Selection {
     const Report& report;
     std::vector<const Gpu*> gpus = {};  // borrowed from the report
 };
+
+/// The version of the Mesa driver that serves the GPU through Vulkan, and so of the device-select
+/// layer that is released with it. nullopt for other drivers and if it is unknown.
+std::optional<Version> mesa_version(const Gpu& gpu);
 
 /// Whether environment templates may name this fact (listed in docs/applications.md).
 bool is_selector_fact(std::string_view name);

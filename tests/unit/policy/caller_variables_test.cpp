@@ -150,6 +150,12 @@ TEST(HiddenByTheCaller, IsAGpuBesideTheOnlyOneThatMesaShows) {
     for (const auto* value :
          {"pci-0000_00_02_0", "pci-0000_03_00_0!", "1002:744c!", "1!", "pci-0000_99_00_0!", ""})
         EXPECT_TRUE(hidden_with(value).empty()) << value;
+    auto older = report;
+    older.gpus[0].apis["vulkan"].device["driver_info"] = "Mesa 22.3.6-1";
+    EXPECT_TRUE(hidden_by({{"DRI_PRIME", "8086:46a6!"}}, access, "vulkan", older.gpus[0],
+                          {.report = older, .gpus = {&older.gpus[0]}}, {})
+                    .empty())
+        << "the mark means nothing to Mesa 22.3";
     EXPECT_EQ(hidden_with("8086:46a6!")[0].detail.at("replaced"), Value{false});
     EXPECT_EQ(hidden_with("8086:46a6!", {{"MESA_VK_DEVICE_SELECT", "1002:744c!"}})[0].detail.at(
                   "replaced"),
@@ -235,6 +241,23 @@ INSTANTIATE_TEST_SUITE_P(
         FormRow{"PciIds", "vulkan", {{"MESA_VK_DEVICE_SELECT", "10DE:2335!"}}, false},
         FormRow{"OtherPciIds", "vulkan", {{"MESA_VK_DEVICE_SELECT", "1002:744c!"}}, true},
         FormRow{"PreferredPciIds", "vulkan", {{"MESA_VK_DEVICE_SELECT", "1002:744c"}}, false},
+        FormRow{"ForcedPciIds",
+                "vulkan",
+                {{"MESA_VK_DEVICE_SELECT", "1002:744c"},
+                 {"MESA_VK_DEVICE_SELECT_FORCE_DEFAULT_DEVICE", "1"}},
+                true},
+        FormRow{"OwnForcedPciIds",
+                "vulkan",
+                {{"MESA_VK_DEVICE_SELECT", "10de:2335"},
+                 {"MESA_VK_DEVICE_SELECT_FORCE_DEFAULT_DEVICE", "1"}},
+                false},
+        FormRow{"DeviceId", "vulkan", {{"VK_LOADER_DEVICE_ID_FILTER", "1,0x2335"}}, false},
+        FormRow{"DecimalDeviceId", "vulkan", {{"VK_LOADER_DEVICE_ID_FILTER", "9013"}}, false},
+        FormRow{
+            "RangeOfDeviceIds", "vulkan", {{"VK_LOADER_DEVICE_ID_FILTER", "0x2300:0x23FF"}}, false},
+        FormRow{
+            "OtherDeviceIds", "vulkan", {{"VK_LOADER_DEVICE_ID_FILTER", "0x744c,1:9012"}}, true},
+        FormRow{"NoDeviceIds", "vulkan", {{"VK_LOADER_DEVICE_ID_FILTER", ""}}, false},
         FormRow{"NumbersWithoutANumber", "vulkan", {{"GGML_VK_VISIBLE_DEVICES", "x"}}, true},
         FormRow{"Numbers", "vulkan", {{"GGML_VK_VISIBLE_DEVICES", "7"}}, false}),
     form_name);
