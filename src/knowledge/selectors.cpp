@@ -224,7 +224,9 @@ Status check(const SelectorsDocument& document) {
 
 RECORD_MEMBERS(Reader, name, api, reads, hide, lists, reaches)
 
-RECORD_MEMBERS(UseRow, api, kind, variables, argument, environment)
+RECORD_MEMBERS(Since, mesa, vulkan_loader)
+
+RECORD_MEMBERS(UseRow, api, kind, variables, argument, environment, since)
 
 namespace {
 

@@ -10,6 +10,7 @@
 
 #include "base/record.h"
 #include "base/result.h"
+#include "base/version.h"
 
 /// The environment variables that a data file may set. The list is in the code on purpose: a data
 /// file that could extend it could also set LD_PRELOAD. docs/knowledge.md, "What a data file can
@@ -90,6 +91,12 @@ struct Reader {
     std::vector<std::string> reaches = {};
 };
 
+/// The oldest versions with which a row works; nullopt for any version.
+struct Since {
+    std::optional<Version> mesa = {};           ///< of the driver and of its device-select layer
+    std::optional<Version> vulkan_loader = {};  ///< of the machine's libvulkan.so.1
+};
+
 /// One way to restrict programs to certain GPUs.
 struct UseRow {
     std::string api = {};  ///< as in Reader, or "ggml" for device names in ggml's notation
@@ -98,8 +105,10 @@ struct UseRow {
     Variables variables = {};
     /// for programs that take the selection as an argument
     std::optional<std::string> argument = {};
-    /// further variables that the selection needs to be valid
+    /// Further variables that the selection needs to be valid. For a part: variables that prefer
+    /// the GPUs but may not hide the others.
     Variables environment = {};
+    std::optional<Since> since = {};
 };
 
 class Selectors {

@@ -66,15 +66,36 @@ bool can_read(const std::set<std::string, std::less<>>& variables, const Environ
                                [&](const auto& entry) { return variables.contains(entry.first); });
 }
 
+/// The version of the machine's Vulkan loader; nullopt if unknown.
+std::optional<Version> vulkan_loader_version(const Report& report) {
+    const auto found = report.runtimes.find("vulkan");
+    const bool is_known = found != report.runtimes.end() && found->second.version;
+    return is_known ? leading_version(*found->second.version) : std::nullopt;
+}
+
+/// Whether the machine's versions are known to be new enough for the row.
+bool is_supported(const knowledge::UseRow& row, const Selection& selection) {
+    const auto reaches = [](const std::optional<Version>& have,
+                            const std::optional<Version>& need) {
+        return !need || (have && *have >= *need);
+    };
+    const auto since = row.since.value_or(knowledge::Since{});
+    return reaches(vulkan_loader_version(selection.report), since.vulkan_loader) &&
+           std::ranges::all_of(selection.gpus, [&](const Gpu* gpu) {
+               return reaches(mesa_version(*gpu), since.mesa);
+           });
+}
+
 /// Adds the best row that selects the GPUs through the API, for an application that reads these
 /// variables. Adds nothing if some of them are already set.
 void use(std::string_view api,
          const std::set<std::string, std::less<>>& variables,
          const Selection& selection,
+         Preferences preferences,
          Variables& environment) {
     for (const auto& row : knowledge::Selectors::current().uses()) {
         if (row.api != api || row.variables.empty() || !can_read(variables, row.variables) ||
-            !can_read(variables, row.environment))
+            !can_read(variables, row.environment) || !is_supported(row, selection))
             continue;
         // A rule of the profile has already selected the GPUs.
         if (sets_any_of(environment, row.variables))
@@ -85,7 +106,8 @@ void use(std::string_view api,
         if (!selects || !beside || sets_any_of(environment, *beside))
             continue;
         environment.merge(*selects);
-        environment.merge(*beside);
+        if (row.kind != SelectorKind::Part || preferences == Preferences::Included)
+            environment.merge(*beside);
         return;
     }
 }
@@ -110,7 +132,8 @@ void hide_others(const Access& access,
         if (reader->api == api)
             continue;
         if (reaches_selection(*reader, api, selection))
-            use(reader->api, {reader->reads.begin(), reader->reads.end()}, selection, environment);
+            use(reader->api, {reader->reads.begin(), reader->reads.end()}, selection,
+                Preferences::Included, environment);
         else
             environment.insert(reader->hide.begin(), reader->hide.end());
     }
@@ -177,12 +200,13 @@ bool is_environment_fact(const Profile& profile, std::string_view name) {
 Variables environment_of(const Profile& profile,
                          std::string_view backend,
                          const Selection& selection,
-                         const Variables& answers) {
+                         const Variables& answers,
+                         Preferences preferences) {
     const auto access = access_of(profile);
     const auto api = api_below(backend);
     auto environment = own_rules(profile, backend, selection, answers);
     if (!api.empty() && !selection.gpus.empty())
-        use(api, access.variables, selection, environment);
+        use(api, access.variables, selection, preferences, environment);
     hide_others(access, api, selection, environment);
     return environment;
 }
@@ -192,7 +216,8 @@ namespace {
 /// The selector of a row. nullopt if a fact is unknown, or if the row needs a single device name
 /// but several partitions are selected.
 std::optional<GpuSelector> made(const knowledge::UseRow& row, const Selection& selection) {
-    if (row.kind == SelectorKind::Part || (selection.gpus.size() != 1 && row.argument))
+    if (row.kind == SelectorKind::Part || (selection.gpus.size() != 1 && row.argument) ||
+        !is_supported(row, selection))
         return std::nullopt;
     auto variables = filled(row.variables, selection);
     auto argument = row.argument ? filled(*row.argument, selection) : std::nullopt;

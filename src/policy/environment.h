@@ -38,6 +38,9 @@ Access access_of(const Profile& profile);
 /// an answer in the profile.
 bool is_environment_fact(const Profile& profile, std::string_view name);
 
+/// Whether an environment has the variables that prefer a GPU but may not hide the others.
+enum class Preferences { Included, LeftOut };
+
 /// The variables that restrict the application to exactly the selected GPUs through `backend`, as
 /// far as the facts allow, and to no device of any other API that it reads. With the CPU as
 /// backend, they hide every device. `answers` are the answers for that selection. The profile's
@@ -45,7 +48,8 @@ bool is_environment_fact(const Profile& profile, std::string_view name);
 Variables environment_of(const Profile& profile,
                          std::string_view backend,
                          const Selection& selection,
-                         const Variables& answers);
+                         const Variables& answers,
+                         Preferences preferences = Preferences::Included);
 
 /// The variables that hidden_by() evaluates, and CUDA_DEVICE_ORDER, which affects how they are
 /// interpreted.

@@ -362,6 +362,24 @@ Text mesa_tag(const Selection& selection) {
     return "pci-" + address;
 }
 
+/// The PCI device ids, by which the Vulkan loader can filter devices. nullopt if another GPU has
+/// one of them, if the order of the GPUs would be lost, or if the manifests have no other device.
+Text vulkan_device_ids(const Selection& selection) {
+    const auto id_of = [](const Gpu& gpu) -> Text {
+        return gpu.pci && gpu.pci->device_id ? Text{"0x" + *gpu.pci->device_id} : std::nullopt;
+    };
+    const auto ids = each(selection, ',', id_of);
+    if (!ids || vulkan_own_manifest(selection) || !is_in_order_of("vulkan", selection))
+        return std::nullopt;
+    const auto chosen = split(*ids, ',');
+    const auto is_let_through = [&](const Gpu& gpu) {
+        const auto id = id_of(gpu);
+        return id && std::ranges::find(chosen, *id) != chosen.end();
+    };
+    const auto let_through = std::ranges::count_if(selection.report.gpus, is_let_through);
+    return std::cmp_equal(let_through, selection.gpus.size()) ? ids : std::nullopt;
+}
+
 /// mesa_tag() if mesa_device() would match two GPUs.
 Text mesa_pci(const Selection& selection) {
     const bool is_one = selection.gpus.size() == 1;
@@ -510,6 +528,7 @@ constexpr std::array kSelectorFacts =
                                  {"ordinals", ordinals},
                                  {"pci_addresses", pci_addresses},
                                  {"rocm_opencl_indices", rocm_opencl_indices},
+                                 {"vulkan_device_ids", vulkan_device_ids},
                                  {"vulkan_indices", vulkan_indices},
                                  {"vulkan_manifests", vulkan_manifests},
                                  {"vulkan_own_manifest", vulkan_own_manifest},

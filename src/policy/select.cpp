@@ -205,10 +205,12 @@ Variables answers_on(const SelectQuestion& question,
 /// GPUs if needed.
 Variables environment_on(const SelectQuestion& question,
                          const Judged& judged,
-                         const Selection& selection) {
+                         const Selection& selection,
+                         Preferences preferences = Preferences::Included) {
     const auto& backend = judged.candidate.backend;
-    auto environment = environment_of(question.profile, backend, selection,
-                                      answers_on(question, &judged.candidate, selection));
+    auto environment =
+        environment_of(question.profile, backend, selection,
+                       answers_on(question, &judged.candidate, selection), preferences);
     if (judged.is_fallback)
         environment.insert(question.integrated_by.begin(), question.integrated_by.end());
     return environment;
@@ -232,16 +234,14 @@ struct SelectingValues {
     auto operator<=>(const SelectingValues&) const = default;
 };
 
-/// The variables and answers for a candidate's GPU.
+/// The variables and answers that select a candidate's GPU. Variables that only prefer it are left
+/// out, because the program sees the other GPUs too.
 SelectingValues values_on(const SelectQuestion& question,
                           const Judged& judged,
-                          const Report& report) {
-    Selection selection{.report = report};
-    if (judged.gpu)
-        selection.gpus.push_back(judged.gpu);
+                          const Selection& selection) {
     const auto& backend = judged.candidate.backend;
     return {.backend = backend,
-            .environment = environment_on(question, judged, selection),
+            .environment = environment_on(question, judged, selection, Preferences::LeftOut),
             .answers = answers_on(question, &judged.candidate, selection)};
 }
 
@@ -288,16 +288,16 @@ void add_environments(const SelectQuestion& question,
     EquivalentGpus names{access};
     for (auto& judged : all) {
         auto& candidate = judged.candidate;
+        Selection alone{.report = report};
+        if (judged.gpu)
+            alone.gpus.push_back(judged.gpu);
+        if (is_accepted(judged))
+            candidate.environment = environment_on(question, judged, alone);
         // Rejected GPUs matter too: the program may still see them under the same name.
-        if (is_accepted(judged) || may_be_seen(judged)) {
-            auto values = values_on(question, judged, report);
-            if (is_accepted(judged))
-                candidate.environment = values.environment;
-            names.add(judged, std::move(values));
-        }
+        if (may_be_seen(judged))
+            names.add(judged, values_on(question, judged, alone));
         if (!judged.gpu || candidate.verdict == Verdict::Rejected)
             continue;
-        const Selection alone{.report = report, .gpus = {judged.gpu}};
         // Report variables that hide an accepted candidate or one with an unknown verdict.
         for (auto& reason : hidden_by(question.callers_environment, access, candidate.backend,
                                       *judged.gpu, alone, candidate.environment))

@@ -266,7 +266,8 @@ TEST(VulkanEnvironment, TellsTwoMesaCardsApartByAddress) {
     EXPECT_EQ(default_environment("vulkan", report, {1}),
               (Environment{{"VK_DRIVER_FILES", support::kRadvManifest},
                            {"VK_ICD_FILENAMES", support::kRadvManifest},
-                           {"DRI_PRIME", "pci-0000_83_00_0!"}}));
+                           {"MESA_VK_DEVICE_SELECT_FORCE_DEFAULT_DEVICE", "1"},
+                           {"DRI_PRIME", "pci-0000_83_00_0"}}));
     EXPECT_EQ(default_environment("vulkan", report, {0, 1}),
               (Environment{{"VK_DRIVER_FILES", support::kRadvManifest},
                            {"VK_ICD_FILENAMES", support::kRadvManifest}}));

@@ -145,16 +145,63 @@ TEST(GpuSelectors, CountEveryDeviceBehindAManifest) {
 TEST(GpuSelectors, TellMesaByIdsAndTwinsByAddress) {
     const std::string files = " VK_DRIVER_FILES=" + std::string{support::kRadvManifest} +
                               " VK_ICD_FILENAMES=" + support::kRadvManifest;
+    const std::string force = " MESA_VK_DEVICE_SELECT_FORCE_DEFAULT_DEVICE=1";
     const auto one = report_of({amd_card("0000:03:00.0", "", 0)});
-    EXPECT_EQ(
-        lines_of(one, 0, "vulkan"),
-        (Lines{"vulkan stable MESA_VK_DEVICE_SELECT=1002:744c! |" + files,
-               "vulkan stable DRI_PRIME=pci-0000_03_00_0! |" + files, "vulkan stable" + files}));
+    EXPECT_EQ(lines_of(one, 0, "vulkan"),
+              (Lines{"vulkan stable MESA_VK_DEVICE_SELECT=1002:744c |" + force + files,
+                     "vulkan stable DRI_PRIME=pci-0000_03_00_0 |" + force + files,
+                     "vulkan stable" + files}));
     EXPECT_EQ(lines_of(one, 0, "opengl"), Lines{"opengl stable DRI_PRIME=pci-0000_03_00_0"});
     const auto two = report_of({amd_card("0000:03:00.0", "", 0), amd_card("10000:83:00.0", "", 1)});
     EXPECT_EQ(lines_of(two, 1, "vulkan"),
-              (Lines{"vulkan stable DRI_PRIME=pci-10000_83_00_0! |" + files,
+              (Lines{"vulkan stable DRI_PRIME=pci-10000_83_00_0 |" + force + files,
                      "vulkan index GGML_VK_VISIBLE_DEVICES=1 | NODEVICE_SELECT=1" + files}));
+}
+
+/// Two Radeons with different ids, or two equal ones, and Mesa of that version.
+Report two_radeons(const char* mesa, const char* second_id) {
+    auto report = report_of({amd_card("0000:03:00.0", "", 0), amd_card("0000:83:00.0", "", 1)});
+    report.gpus[1].pci->device_id = second_id;
+    for (auto& gpu : report.gpus)
+        gpu.apis["vulkan"].device["driver_info"] = mesa;
+    return report;
+}
+
+/// The variables of the Vulkan selectors for the second GPU, without those beside them.
+Lines second_by(const Report& report) {
+    Lines lines;
+    for (const auto& selector : gpu_selectors(report, report.gpus[1]))
+        if (selector.api == "vulkan")
+            lines.push_back(selector.variables.begin()->first);
+    return lines;
+}
+
+TEST(GpuSelectors, UseWhatTheVersionOfMesaSupports) {
+    const std::string ids = "MESA_VK_DEVICE_SELECT";
+    const std::string address = "DRI_PRIME";
+    const std::string place = "GGML_VK_VISIBLE_DEVICES";
+    EXPECT_EQ(second_by(two_radeons("Mesa 23.1.0", "73bf")), (Lines{ids, address, place}));
+    EXPECT_EQ(second_by(two_radeons("Mesa 23.0.3 (git-1)", "73bf")), (Lines{ids, place}));
+    EXPECT_EQ(second_by(two_radeons("Mesa 22.2.0-1", "73bf")), (Lines{ids, place}));
+    for (const auto* old_or_unknown : {"Mesa 22.1.7", "Mesa", "", "RADV 25.0"})
+        EXPECT_EQ(second_by(two_radeons(old_or_unknown, "73bf")), Lines{place}) << old_or_unknown;
+    EXPECT_EQ(second_by(two_radeons("Mesa 23.1.0", "744c")), (Lines{address, place}));
+    EXPECT_EQ(second_by(two_radeons("Mesa 22.3.6", "744c")), Lines{place});
+}
+
+TEST(GpuSelectors, FilterByIdWhereTheVulkanLoaderCan) {
+    auto report = two_identical_cards();
+    report.gpus[1].pci->device_id = "2684";
+    const auto with_loader = [&report](std::optional<std::string> version) {
+        report.runtimes["vulkan"].version = std::move(version);
+        return second_by(report);
+    };
+    const Lines old{"GGML_VK_VISIBLE_DEVICES"};
+    EXPECT_EQ(with_loader("1.4.326"), (Lines{"VK_LOADER_DEVICE_ID_FILTER", old[0]}));
+    EXPECT_EQ(with_loader("1.4.325"), old);
+    EXPECT_EQ(with_loader(std::nullopt), old);
+    report.gpus[1].pci->device_id = report.gpus[0].pci->device_id;
+    EXPECT_EQ(with_loader("1.4.326"), old) << "both have this id";
 }
 
 TEST(GpuSelectors, HaveTheNamesOfGgml) {
@@ -183,7 +230,7 @@ TEST(EnvironmentOfAGpu, HidesWhereOnlyOtherGpusAre) {
     const auto amd = environment_for(report, report.gpus[1]);
     EXPECT_EQ(amd.at("CUDA_VISIBLE_DEVICES"), "");
     EXPECT_EQ(amd.at("HIP_VISIBLE_DEVICES"), "0") << "a position, where there is no better name";
-    EXPECT_EQ(amd.at("MESA_VK_DEVICE_SELECT"), "1002:744c!");
+    EXPECT_EQ(amd.at("MESA_VK_DEVICE_SELECT"), "1002:744c");
 }
 
 /// A card that sleeps, or whose driver crashed, is there for a program that asks.

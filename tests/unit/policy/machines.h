@@ -61,6 +61,7 @@ inline ApiView seen(std::uint32_t index, std::string driver = {}) {
 inline ApiView seen_by_mesa(std::uint32_t index, std::string manifest, const char* driver) {
     auto view = seen(index, std::move(manifest));
     view.device["driver_id"] = driver;
+    view.device["driver_info"] = "Mesa 25.0.7-2";
     return view;
 }
 

@@ -129,7 +129,8 @@ TEST(AmdMachine, WithoutRocmUsesVulkan) {
     EXPECT_EQ(decision.environment,
               hidden_but({"vulkan"}, {{"VK_DRIVER_FILES", support::kRadvManifest},
                                       {"VK_ICD_FILENAMES", support::kRadvManifest},
-                                      {"MESA_VK_DEVICE_SELECT", "1002:744c!"}}));
+                                      {"MESA_VK_DEVICE_SELECT_FORCE_DEFAULT_DEVICE", "1"},
+                                      {"MESA_VK_DEVICE_SELECT", "1002:744c"}}));
 }
 
 TEST(TwoIdenticalCards, AreUsedTogether) {
@@ -182,6 +183,27 @@ TEST(TwoIdenticalCards, AreOneForWhoeverReadsTheVulkanLoadersVariablesAlone) {
     EXPECT_EQ(seen_beside("vulkan", two_identical_cards()),
               Names{R"(pci:0000:41:00.0 ["pci:0000:06:00.0"])"});
     EXPECT_EQ(seen_beside("ggml-vulkan", two_identical_cards()), Names{});
+}
+
+/// Two Radeons with different ids, of which the first is denied; Mesa has this version.
+Report two_unlike_radeons(const char* mesa) {
+    auto report = report_of({amd_card("0000:06:00.0", "", 0), amd_card("0000:41:00.0", "", 1)});
+    report.gpus[1].pci->device_id = "73bf";
+    for (auto& gpu : report.gpus)
+        gpu.apis["vulkan"].device["driver_info"] = mesa;
+    return report;
+}
+
+TEST(TwoUnlikeCards, AreBothSeenWhereMesaOnlyOrdersThem) {
+    EXPECT_EQ(seen_beside("vulkan", two_unlike_radeons("Mesa 22.2.0")), Names{});
+    EXPECT_EQ(seen_beside("vulkan", two_unlike_radeons("Mesa 22.1.0")),
+              Names{R"(pci:0000:41:00.0 ["pci:0000:06:00.0"])"});
+    EXPECT_EQ(seen_beside("ggml-vulkan", two_unlike_radeons("Mesa 22.1.0")), Names{});
+    auto profile = support::default_profile();
+    profile.backends = {"vulkan"};
+    profile.reads = {"vulkan"};
+    const auto decision = select(profile, {.deny = {"pci:0000:06:00.0"}}, two_unlike_radeons(""));
+    EXPECT_EQ(decision->environment.at("MESA_VK_DEVICE_SELECT"), "1002:73bf") << "it is first";
 }
 
 /// A program that passes on a variable which nothing says how to set.

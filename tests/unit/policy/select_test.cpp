@@ -576,7 +576,7 @@ TEST(Select, SpeaksTheApplicationsWords) {
     EXPECT_EQ(decision.backend, "webgpu");
     EXPECT_EQ(decision.summary, "requested=auto detected=[webgpu,cpu-rust] selected=webgpu");
     expect(candidate(decision, "webgpu", "pci:0000:03:00.0"), Verdict::Accepted, {});
-    EXPECT_EQ(decision.environment.at("MESA_VK_DEVICE_SELECT"), "1002:744c!");
+    EXPECT_EQ(decision.environment.at("MESA_VK_DEVICE_SELECT"), "1002:744c");
 }
 
 TEST(Select, UnderstandsTheApplicationsWordsAndOurs) {
