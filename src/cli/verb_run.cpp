@@ -327,6 +327,15 @@ Result<ExitCode> run_ways(Run& run) {
     return exit_code_of(run);
 }
 
+/// The warnings that the program itself can't show: the choice is based on expired data, or the
+/// program also sees GPUs that were not chosen.
+std::vector<Reason> warnings_before(const Decision& decision) {
+    auto warnings = stale_among(decision.warnings);
+    std::ranges::copy_if(decision.warnings, std::back_inserter(warnings),
+                         [](const Reason& warning) { return warning.is("not-told-apart"); });
+    return warnings;
+}
+
 /// Makes the choice, then runs the program. NotStarted if nothing matches.
 Result<ExitCode> choose_and_run(Context& context) {
     const auto& arguments = context.arguments;
@@ -335,7 +344,7 @@ Result<ExitCode> choose_and_run(Context& context) {
         (void)report_no_match(context, decision);
         return ExitCode::NotStarted;
     }
-    warn(arguments, stale_among(decision.warnings));
+    warn(arguments, warnings_before(decision));
     Run run{.context = context,
             .decision = std::move(decision),
             .report = TRY(context.client.report())};

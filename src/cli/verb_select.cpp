@@ -131,13 +131,21 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
     const auto selectors = gpu_selectors(report, gpu);
     const auto lines = environment_lines(selectors, environment_for(report, gpu));
     const auto stale = stale_among(report.notes);
+    const auto beside = seen_beside(report, gpu);
     if (context.wants_json()) {
+        auto warnings = stale;
+        if (!beside.empty())
+            warnings.push_back(
+                because("not-told-apart", {{"gpu", gpu.id}, {"gpus", to_value(beside)}}));
         auto document = identity_card(gpu, selectors);
-        document["warnings"] = to_value(stale);
+        document["warnings"] = to_value(warnings);
         print_json(arguments, document);
         return lines.settings.empty() ? ExitCode::NoMatch : ExitCode::Answered;
     }
     warn(arguments, stale);
+    if (!beside.empty() && !lines.settings.empty())
+        remark(arguments, "warning: programs that read only the Vulkan loader's variables see " +
+                              joined_with_and(beside) + " too");
     // On a terminal, comments show the other ways too; eval of a pipe needs only the assignments.
     if (arguments.shows_all || context.screen.is_terminal)
         print(lines.settings + lines.comments);

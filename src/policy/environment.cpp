@@ -365,4 +365,23 @@ std::map<std::string, std::string> environment_for(const Report& report, const G
     return variables;
 }
 
+std::vector<std::string> seen_beside(const Report& report, const Gpu& gpu) {
+    constexpr const char* kApi = "vulkan";
+    const auto* reader = knowledge::Selectors::current().find(kApi);
+    if (!reader || !is_shown(gpu, kApi))
+        return {};
+    const std::set<std::string, std::less<>> reads{reader->reads.begin(), reader->reads.end()};
+    const auto variables_for = [&](const Gpu& one) {
+        Variables variables;
+        use(kApi, reads, {.report = report, .gpus = {&one}}, Preferences::LeftOut, variables);
+        return variables;
+    };
+    const auto own = variables_for(gpu);
+    std::vector<std::string> others;
+    for (const auto& other : report.gpus)
+        if (other.id != gpu.id && is_shown(other, kApi) && variables_for(other) == own)
+            others.push_back(other.id);
+    return others;
+}
+
 }  // namespace gpuprobe::inline policy

@@ -102,4 +102,8 @@ std::vector<const GpuSelector*> chosen_selectors(const std::vector<GpuSelector>&
 /// list this one. Empty if no selector exists.
 std::map<std::string, std::string> environment_for(const Report& report, const Gpu& gpu);
 
+/// The ids of other GPUs that environment_for() leaves visible to programs that read only the
+/// variables of the Vulkan loader and its layers.
+std::vector<std::string> seen_beside(const Report& report, const Gpu& gpu);
+
 }  // namespace gpuprobe::inline policy

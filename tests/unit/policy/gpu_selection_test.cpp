@@ -189,6 +189,20 @@ TEST(GpuSelectors, UseWhatTheVersionOfMesaSupports) {
     EXPECT_EQ(second_by(two_radeons("Mesa 22.3.6", "744c")), Lines{place});
 }
 
+TEST(EnvironmentOfAGpu, SaysWhichGpusItDoesNotHide) {
+    const auto beside = [](const Report& report) { return seen_beside(report, report.gpus[1]); };
+    const Lines first{"pci:0000:03:00.0"};
+    const Lines none;
+    EXPECT_EQ(beside(two_radeons("Mesa 22.3.6", "744c")), first);
+    EXPECT_EQ(beside(two_radeons("Mesa 22.1.0", "73bf")), first);
+    EXPECT_EQ(beside(two_radeons("Mesa 22.3.6", "73bf")), none);
+    EXPECT_EQ(beside(two_radeons("Mesa 23.1.0", "744c")), none);
+    auto hidden = two_radeons("Mesa 22.3.6", "744c");
+    hidden.gpus[0].apis.erase("vulkan");
+    EXPECT_EQ(beside(hidden), none);
+    EXPECT_EQ(beside(hybrid_laptop()), none);
+}
+
 TEST(GpuSelectors, FilterByIdWhereTheVulkanLoaderCan) {
     auto report = two_identical_cards();
     report.gpus[1].pci->device_id = "2684";
