@@ -28,17 +28,24 @@ RTX = gpu("RTX 4090", "NVIDIA GeForce RTX 4090", 0x10de, 0x2684, DISCRETE, "1:0"
 SECOND = gpu("second RTX 4090", "NVIDIA GeForce RTX 4090", 0x10de, 0x2684, DISCRETE, "2:0", memory=24 * GIB)
 AMD = gpu("780M", "AMD Radeon 780M (RADV PHOENIX)", 0x1002, 0x15bf, INTEGRATED, "c4:0", RADV)
 INTEL = gpu("UHD 770", "Intel(R) UHD Graphics 770 (ADL-S GT1)", 0x8086, 0x4680, INTEGRATED, "0:2", ANV)
+NAVI31 = gpu("RX 7900 XTX", "AMD Radeon RX 7900 XTX (RADV NAVI31)", 0x1002, 0x744c, DISCRETE, "3:0", RADV, memory=24 * GIB)
+TWIN = gpu("second RX 7900 XTX", "AMD Radeon RX 7900 XTX (RADV NAVI31)", 0x1002, 0x744c, DISCRETE, "83:0", RADV, memory=24 * GIB)
+NAVI21 = gpu("RX 6800", "AMD Radeon RX 6800 (RADV NAVI21)", 0x1002, 0x73bf, DISCRETE, "43:0", RADV, memory=16 * GIB)
 SOFTWARE = gpu("llvmpipe", "llvmpipe (LLVM 15.0.6, 256 bits)", 0x10005, 0, CPU, None, LLVMPIPE)
 MACHINES = {
     "desktop": {"nvidia": [RTX], "radeon": [AMD], "lvp": [SOFTWARE]},
     "two cards": {"nvidia": [RTX, SECOND], "intel": [INTEL], "lvp": [SOFTWARE]},
+    "two Radeons": {"radeon": [NAVI21, NAVI31], "lvp": [SOFTWARE]},
+    "two equal Radeons": {"radeon": [NAVI31, TWIN], "lvp": [SOFTWARE]},
+    "Ryzen with Radeon": {"radeon": [AMD, NAVI31], "lvp": [SOFTWARE]},
     "laptop": {"intel": [INTEL], "lvp": [SOFTWARE]},
     "no GPU": {"lvp": [SOFTWARE]},
 }
 # All applications are started on the desktop, these everywhere: each program, and who has rules of its own about GPUs.
 ON_EVERY_MACHINE = ("llama.cpp", "node-llama-cpp", "transformers.js", "onnxruntime", "vectorizer", "ollama", "tsuku", "localai")
 BY_ADDRESS = {f"pci:0000:{device['answers']['pciBus']:02x}:{device['answers']['pciDevice']:02x}.0": device["id"]
-              for device in (RTX, SECOND, AMD, INTEL)}
+              for device in (RTX, SECOND, AMD, INTEL, NAVI31, TWIN, NAVI21)}
+EQUAL = {device["id"] for device in (RTX, SECOND, NAVI31, TWIN)}
 
 
 def onnx_sum():
@@ -107,22 +114,22 @@ class Devices(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.programs = Programs(pathlib.Path(folder.name))
 
-    def opened(self, machine, command, variables, expected, words):
+    def opened(self, machine, command, variables, expected, beside, words):
         """What the program opened, for the table; a difference is a failure.
 
-        llama.cpp takes all GPUs that it is given, the others one. Where the chosen GPU is the second of two that are one
-        driver's, no variable of the Vulkan loader names it: who reads nothing else opens the first.
+        llama.cpp takes all GPUs that it is given, the others one. `beside` are the GPUs that the answer warns of: a program
+        that reads only the Vulkan loader's variables may open one of them instead. Only equal GPUs may be in it.
         """
         done, opened, computed = machine.run(command, variables)
         if done.returncode != 0 and not computed:  # Dawn's module may crash when the process ends, after it has computed
             self.wrong.append(f"{words}: it ended with {done.returncode}: {done.stderr[-300:]}")
         takes_all = any("llama" in str(word) for word in command)
-        untold = expected == {SECOND["id"]} and not takes_all
-        allowed = [expected] if takes_all or not expected else [{each} for each in (expected if not untold else {RTX["id"]})]
-        if opened not in allowed:
-            self.wrong.append(f"{words}: opened {sorted(opened)}, expected {sorted(expected)} with {variables}")
+        may_open = expected if takes_all else expected | beside
+        allowed = [expected] if takes_all or not expected else [{each} for each in may_open]
+        if opened not in allowed or not (expected | beside <= EQUAL or not beside):
+            self.wrong.append(f"{words}: opened {sorted(opened)}, expected {sorted(expected)} with {variables}, warned of {beside}")
         self.runs += 1
-        return (", ".join(sorted(opened)) or "–") + (" (not distinguished)" if untold else "")
+        return (", ".join(sorted(opened)) or "–") + (" (not distinguished)" if may_open - expected else "")
 
     def row(self, machine, name, application, selection, question):
         done = machine.ask("select", "-j", application, *question)
@@ -131,7 +138,14 @@ class Devices(unittest.TestCase):
         if not program:
             return None
         expected = {BY_ADDRESS[each] for each in answer.get("gpus") or []}
-        return self.opened(machine, program, machine.variables(application, *question), expected, f"{name}: {application} {question}")
+        return self.opened(machine, program, machine.variables(application, *question), expected, self.beside(answer),
+                           f"{name}: {application} {question}")
+
+    @staticmethod
+    def beside(answer):
+        """The GPUs that the answer's warnings say are seen too."""
+        return {BY_ADDRESS[each] for warning in answer.get("warnings", []) if warning["code"] == "not-told-apart"
+                for each in warning["detail"]["gpus"]}
 
     def ask_all(self, machine, name, rows):
         for application, selection in applications():
@@ -157,10 +171,12 @@ class Devices(unittest.TestCase):
         for entry in machine.report()["gpus"]:
             key = BY_ADDRESS[entry["id"]]
             variables = machine.variables(entry["id"])
+            beside = self.beside(json.loads(machine.ask("env", "-j", entry["id"]).stdout))
             for program, command in (("llama.cpp", [sys.executable, PROGRAMS / "llama_run.py", self.programs.llama, self.programs.model]),
-                                     ("Dawn", ["node", PROGRAMS / "dawn_run.mjs", self.programs.dawn])):
+                                     ("Dawn", ["node", PROGRAMS / "dawn_run.mjs", self.programs.dawn]),
+                                     ("ONNX Runtime", ["node", PROGRAMS / "ort_run.mjs", self.programs.onnx, self.programs.sum, "webgpu"])):
                 words = f"env {key}, {program}"
-                rows.setdefault(words, {})[name] = self.opened(machine, command, variables, {key}, f"{name}: {words}")
+                rows.setdefault(words, {})[name] = self.opened(machine, command, variables, {key}, beside, f"{name}: {words}")
                 print(f"{name:10} {words:48} {rows[words][name]}", flush=True)
 
     def rows_of(self, name):
