@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/files.h"
 #include "base/record.h"
 #include "base/text.h"
 #include "base/value.h"
@@ -332,13 +333,28 @@ constexpr Duration kBetween = std::chrono::seconds{1};
 /// How long to wait for NVML before the first line.
 constexpr Duration kWatchPatience = std::chrono::seconds{5};
 
+/// The first node of a GPU that was made after the process started. Such a process may have looked
+/// for GPUs too early, as services do that start before the driver.
+std::optional<std::string> later_node(const Report& report, pid_t pid) {
+    const RootedFiles files;
+    const auto started = watch::start_of(files, pid, SystemClock{}.wall());
+    for (const auto& gpu : report.gpus)
+        for (const auto& node : gpu.nodes) {
+            const auto status = files.status(node.path);
+            if (started && status && status->modified > *started)
+                return node.path;
+        }
+    return std::nullopt;
+}
+
 /// The line for users: devices, "no GPU", or why it is not known.
-std::string line_of(const SeenUse& seen, const Report& report) {
+std::string line_of(const SeenUse& seen, const Report& report, pid_t pid) {
     if (!seen.devices.empty())
         return devices_text(seen.devices, report);
-    return seen.doubts.empty()
-               ? "no GPU"
-               : phrase("not known: {doubts}", {{"doubts", doubts_text(seen.doubts)}});
+    if (!seen.doubts.empty())
+        return phrase("not known: {doubts}", {{"doubts", doubts_text(seen.doubts)}});
+    return phrase("no GPU[: it started before {node} was there, so restart it]",
+                  {{"node", later_node(report, pid)}});
 }
 
 /// Watches one process for as long as it runs.
@@ -393,10 +409,10 @@ private:
         if (context_.wants_json()) {
             print_document(seen);
         } else if (is_once_) {
-            print(line_of(seen, report_) + "\n");
+            print(line_of(seen, report_, pid_) + "\n");
         } else {
             is_live_ = true;
-            print("\r\x1b[K" + cut_to(line_of(seen, report_), context_.screen.columns - 1,
+            print("\r\x1b[K" + cut_to(line_of(seen, report_, pid_), context_.screen.columns - 1,
                                       context_.screen.ellipsis()));
         }
         std::fflush(stdout);

@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include <unistd.h>
+
 #include "base/record.h"
 #include "base/text.h"
 
@@ -280,6 +282,23 @@ std::optional<Process> process_from(std::string_view stat) {
         return std::nullopt;
     return Process{
         .pid = *pid, .parent = *parent, .state = rest[kState].front(), .started = *started};
+}
+
+std::optional<WallTime> start_of(const FileSystem& files, pid_t pid, WallTime now) {
+    const auto stat = files.read(kProcesses + std::to_string(pid) + "/stat", kMaxStat);
+    const auto process = stat ? process_from(*stat) : std::nullopt;
+    // "12345.67 8910.11": seconds since the system started, and how long the processors were idle.
+    auto uptime = files.line(kProcesses + "uptime").value_or("");
+    uptime.resize(std::min(uptime.find(' '), uptime.size()));
+    std::erase(uptime, '.');
+    const auto hundredths = parse_number<std::int64_t>(uptime);
+    const auto ticks = ::sysconf(_SC_CLK_TCK);
+    if (!process || !hundredths || ticks <= 0)
+        return std::nullopt;
+    const std::chrono::milliseconds up{*hundredths * 10};
+    const std::chrono::milliseconds began{process->started * 1000 /
+                                          static_cast<std::uint64_t>(ticks)};
+    return now - (up - began);
 }
 
 ProcessTree::ProcessTree(const FileSystem& files, pid_t root, std::string mark)

@@ -81,6 +81,10 @@ struct Process {
 /// blanks and parentheses, because the program can choose it. Source: proc_pid_stat(5).
 std::optional<Process> process_from(std::string_view stat);
 
+/// When a process started, by the clock that reads `now`; nullopt if there is no such process.
+/// Sources: proc_pid_stat(5), proc_uptime(5).
+std::optional<WallTime> start_of(const FileSystem& files, pid_t pid, WallTime now);
+
 /// Follows a process and its descendants from one look to the next. A descendant stays one when its
 /// parent ends and the kernel gives it a new parent.
 class ProcessTree {

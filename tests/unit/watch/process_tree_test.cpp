@@ -3,6 +3,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "support/memory_files.h"
 #include "watch/processes.h"
@@ -64,6 +65,17 @@ TEST(ProcessTree, ReadsAStatWhoseNameHoldsAnything) {
         EXPECT_EQ(process_from(whole.substr(0, size)), std::nullopt) << size;
     EXPECT_EQ(process_from("12 (x) S x 1 1"), std::nullopt);
     EXPECT_EQ(process_from("99999999999999999999 (x) S 1"), std::nullopt);
+}
+
+TEST(Process, StartsSomeTicksAfterTheSystem) {
+    const auto ticks = static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+    const WallTime now{std::chrono::seconds{1000}};
+    MemoryFiles files;
+    files.write("/proc/7/stat", stat_of(7, 1, 10 * ticks));
+    EXPECT_EQ(start_of(files, 7, now), std::nullopt) << "without the system's uptime";
+    files.write("/proc/uptime", "100.50 180.00\n");
+    EXPECT_EQ(start_of(files, 7, now), now - std::chrono::milliseconds{90500});
+    EXPECT_EQ(start_of(files, 8, now), std::nullopt) << "no such process";
 }
 
 TEST(ProcessTree, FindsDescendantsWhateverTheirNumbers) {
