@@ -191,7 +191,16 @@ bool is_vendors_own(std::string_view vendor, std::string_view driver) {
     return std::ranges::find(own_drivers, driver) != own_drivers.end();
 }
 
-/// The driver's version; absent if there is no driver or not the vendor's.
+/// Whether the version is a release of Jetson Linux, as drivers of Jetsons have it up to R35. It
+/// can't be compared with NVIDIA's driver numbers, which have three digits.
+bool is_jetson_release(const Gpu& gpu, const Fact<Version>& version) {
+    constexpr std::uint32_t kFirstNumber = 100;
+    return gpu.kind == GpuKind::Integrated && gpu.vendor == info_of(Api::Cuda).vendor &&
+           version.value && version.value->major() < kFirstNumber;
+}
+
+/// The driver's version; absent if there is no driver or not the vendor's, or if the vendor's has
+/// no number of its own.
 Fact<Version> driver(const Gpu& gpu) {
     const bool has_none =
         std::ranges::find(gpu.findings, "no-driver", &Reason::code) != gpu.findings.end();
@@ -199,8 +208,8 @@ Fact<Version> driver(const Gpu& gpu) {
         return Fact<Version>::absent();
     if (gpu.vendor && gpu.driver.name && !is_vendors_own(*gpu.vendor, *gpu.driver.name))
         return Fact<Version>::absent();
-    if (gpu.driver.version)
-        return version(gpu.driver.version);
+    if (const auto known = version(gpu.driver.version); known.value)
+        return is_jetson_release(gpu, known) ? Fact<Version>::absent() : known;
     // If the kernel driver's version is hidden, use the version that the vendor's library reports.
     for (const auto* api : {"nvml", "cuda"})
         if (const auto* text = text_at(device_of(gpu, api), "driver_version"))

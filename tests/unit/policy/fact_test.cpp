@@ -49,6 +49,24 @@ TEST(Words, OfAFactAreItsValuesAsTheReportSpellsThem) {
     EXPECT_EQ(words_of(Fact<WordSet>::known(WordSet{{"b", "a"}})), (Words{"a", "b"}));
 }
 
+/// A release of Jetson Linux is no number of NVIDIA's driver, and "35 < 525" means nothing.
+TEST(Driver, OfAJetsonBeforeJetPack6HasNoNumber) {
+    auto report = report_of({nvidia_card("0000:06:00.0", kFirstUuid, 0)});
+    auto& gpu = report.gpus.front();
+    const auto driver = [&report, &gpu] {
+        return Facts{{.report = report, .gpu = &gpu}}.version(FactId::Driver);
+    };
+    gpu.kind = GpuKind::Integrated;
+    gpu.driver = {.name = "gk20a", .version = "35"};
+    EXPECT_FALSE(driver().value);
+    EXPECT_TRUE(is_probed(driver()));
+    gpu.driver.version = "540.4.0";
+    EXPECT_EQ(driver().value, (Version{{540, 4, 0}}));
+    gpu.kind = GpuKind::Discrete;
+    gpu.driver = {.name = "nvidia", .version = "96.43.20"};
+    EXPECT_TRUE(driver().value);
+}
+
 TEST(Words, OfAnUnknownFactAndAnAbsentOneAreNone) {
     EXPECT_EQ(words_of(Fact<Bytes>::unknown()), Words{});
     EXPECT_EQ(words_of(Fact<Version>::absent()), Words{});
