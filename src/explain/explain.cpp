@@ -268,8 +268,11 @@ std::string_view sentence_of(std::string_view code) {
 }
 
 bool is_worth_a_fix(const Reason& reason, const std::vector<Reason>& all) {
+    const bool is_for_others = std::ranges::any_of(all, [&reason](const Reason& other) {
+        return has_trait(other.code, ReasonTraits::ByNature) && is_about_the_same(other, reason);
+    });
     if (is_final(reason))
-        return true;
+        return !is_for_others;
     const bool is_closed = std::ranges::any_of(all, [&reason](const Reason& other) {
         return is_final(other) && is_about_the_same(other, reason);
     });

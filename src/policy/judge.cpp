@@ -188,13 +188,19 @@ void try_verified(const SelectQuestion& question,
                 {{"result", view.verification ? to_value(view.verification->result) : Value{}}}));
 }
 
-/// Applies the profile's vendor rule, unless the GPU can't use the backend anyway.
+/// Whether the backend supports the GPU's vendor. If not, no further reason is worth adding.
+bool is_served(const Gpu& gpu, std::string_view backend) {
+    const auto view = gpu.backends.find(std::string{backend});
+    return view == gpu.backends.end() || !has_reason(view->second.reasons, "vendor-mismatch");
+}
+
+/// Applies the profile's vendor rule. It also holds for a backend that lacks a library here, so
+/// that nobody installs the library for an application that would not use it.
 void try_vendor(const SelectQuestion& question,
                 const std::string& backend,
                 const Gpu& gpu,
                 Judgement& judgement) {
-    const auto found = gpu.backends.find(backend);
-    if (found != gpu.backends.end() && found->second.usable == false)
+    if (!is_served(gpu, backend))
         return;
     const auto allowed = question.backends_for(gpu.vendor);
     if (std::ranges::find(allowed, backend) == allowed.end())
@@ -296,12 +302,6 @@ void try_builds(const SelectQuestion& question, const Facts& facts, Judgement& j
         return;
     for (const auto& installed : question.installed)
         try_build(installed, facts, judgement);
-}
-
-/// Whether the backend supports the GPU's vendor. If not, no further reason is worth adding.
-bool is_served(const Gpu& gpu, std::string_view backend) {
-    const auto view = gpu.backends.find(std::string{backend});
-    return view == gpu.backends.end() || !has_reason(view->second.reasons, "vendor-mismatch");
 }
 
 /// Whether the profile counts the GPU as discrete.
