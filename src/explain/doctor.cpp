@@ -13,6 +13,7 @@
 #include "explain/place.h"
 #include "policy/causes.h"
 #include "policy/fact.h"
+#include "policy/known_bad.h"
 #include "policy/text_template.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
@@ -110,8 +111,7 @@ Value examined(const Report& report, const Surroundings& surroundings, const Pla
     for (std::size_t i = 0; i < report.gpus.size(); ++i) {
         auto& gpu = (*gpus.as_array())[i];
         gpu["said"] = api_reasons_of(report.gpus[i], gpu);
-        if (const auto chip = chip_name(report.gpus[i]); !chip.empty())
-            gpu["chip"] = Value{chip};
+        add_derived_members(report.gpus[i], gpu);
         add_shared_memory(report.gpus[i], report.host, gpu);
         if (now)
             forget_the_past(report.gpus[i].power, *now, gpu);
@@ -408,12 +408,14 @@ std::optional<Fix> found_fix(const Reason& reason, const ReasonPlace& place) {
     const auto causes = Causes::current().resting_on(reason.code);
     const auto gpu = gpu_of(reason, place);
     const auto& named = reason.detail.at("node");
+    const auto cause = word_of(reason.detail.at("cause"));
     const auto is_about = [&](const Finding& finding) {
         const auto* api = finding.evidence.at("api").as_string();
         const auto& node = finding.evidence.at("node");
         return (gpu.empty() || std::ranges::count(finding.gpus, gpu) > 0) &&
                (!api || place.api.empty() || *api == place.api) &&
                (node.is_null() || named.is_null() || node == named) &&
+               (cause.empty() || cause == finding.id) &&
                std::ranges::find(causes, finding.id, &Cause::id) != causes.end();
     };
     // The place names GPU and API: no other finding can be meant.

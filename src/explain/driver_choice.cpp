@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "explain/phrase.h"
-#include "knowledge/chips.h"
 #include "knowledge/places.h"
+#include "policy/known_bad.h"
 #include "report/outcome.h"
 
 namespace gpuprobe::inline explain {
@@ -74,14 +74,6 @@ bool is_served(const Gpu& gpu, const DriverSupport* support) {
 }
 
 }  // namespace
-
-std::string chip_name(const Gpu& gpu) {
-    if (!gpu.pci || !gpu.pci->vendor_id || !gpu.pci->device_id)
-        return {};
-    const auto* chip =
-        knowledge::Chips::current().find(*gpu.pci->vendor_id, *gpu.pci->device_id, "");
-    return chip ? chip->chip.value_or("") : "";
-}
 
 DriverChoice::DriverChoice(const Report& machine) : machine_{machine} {
     for (const auto& gpu : machine.gpus)

@@ -12,9 +12,6 @@
 
 namespace gpuprobe::inline explain {
 
-/// The chip's name in chips.json, under any driver; "" if it is unknown.
-std::string chip_name(const Gpu& gpu);
-
 /// The NVIDIA drivers that are possible on a machine. A new driver must serve the GPU that it is
 /// for, and must not take another GPU away from the programs that use it. The limits of each chip
 /// are in data/knowledge/drivers.json.

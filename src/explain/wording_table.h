@@ -136,6 +136,8 @@ inline constexpr Wording kWordings[] = {
     {"discrete-preferred", "there is a discrete GPU[: {gpu}]"},
     {"cpu-forbidden", "the application does not run on the CPU"},
     {"strict", "the request does not accept the CPU as a fallback"},
+    {"known-bad", "{text}"},
+    {"unsound", "{backend} is used instead, which is not known to crash"},
     {"not-measured", "its speed was not measured", "measure", "gpuprobectl bench"},
     {"slower-than-cpu",
      "it was measured to be slower than the CPU (score {score:rate}, the CPU's is "
@@ -149,6 +151,9 @@ inline constexpr Wording kWordings[] = {
      "is needed]"},
     {"memory-unknown", "the size of its memory is not known[, and {need:size} is needed]"},
     {"free-unknown", "how much memory is free is not known: the {used} memory was counted instead"},
+    {"buffer-limit",
+     "one buffer can have at most {have:size} with {backend}, so programs that use a single one "
+     "cannot use more"},
     {"window-ignored",
      "it is not known which layers of a[ {architecture}] model have a sliding window: all are "
      "counted in full"},

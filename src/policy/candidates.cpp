@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "policy/gpu_selection.h"
+#include "policy/known_bad.h"
 #include "policy/profile.h"
 #include "report/compute_view.h"
 
@@ -45,6 +46,15 @@ void put_gpus_first(const SelectQuestion& question,
     });
 }
 
+/// Adds the known-bad pairs that the usable candidates are part of.
+void remark_known_bad(const Report& report, std::vector<Judged>& all) {
+    KnownBad known_bad{report};
+    for (auto& judged : all)
+        if (judged.gpu && judged.candidate.verdict != Verdict::Rejected)
+            std::ranges::move(known_bad.on(*judged.gpu, judged.candidate.backend),
+                              std::back_inserter(judged.candidate.reasons));
+}
+
 /// Judges all candidates: by backend in order of preference and then by GPU (or the reverse if the
 /// profile has that order), followed by candidates without a GPU.
 std::vector<Judged> judge_all(const SelectQuestion& question, const Report& report) {
@@ -58,6 +68,8 @@ std::vector<Judged> judge_all(const SelectQuestion& question, const Report& repo
     if (question.profile.order == ChoiceOrder::Gpus)
         put_gpus_first(question, gpus, all);
     all.push_back(judge_cpu(question, report));
+    if (!question.is_simulated)
+        remark_known_bad(report, all);
     return all;
 }
 
@@ -123,6 +135,20 @@ void prefer_discrete(const SelectQuestion& question, std::vector<Judged>& all) {
                                   {{"backend", question.word_for(discrete->candidate.backend)},
                                    {"gpu", discrete->gpu->id}}));
     }
+}
+
+/// Rejects candidates that crash or compute wrong results if another candidate was accepted.
+void avoid_unsound(const SelectQuestion& question, std::vector<Judged>& all) {
+    const auto is_sound = [](const Judged& judged) {
+        return is_accepted(judged) && !is_unsound(judged.candidate.reasons);
+    };
+    const auto sound = std::ranges::find_if(all, is_sound);
+    if (sound == all.end())
+        return;
+    const auto other = question.word_for(sound->candidate.backend);
+    for (auto& judged : all)
+        if (judged.candidate.verdict != Verdict::Rejected && is_unsound(judged.candidate.reasons))
+            judged.reject(because("unsound", {{"backend", other}}));
 }
 
 /// Rejects the CPU for strict requests, unless it was requested.
@@ -284,6 +310,7 @@ std::vector<BackendOnGpu> order_of(const SelectQuestion& question, const std::ve
 
 /// The candidates as the judge of variants sees them: judged, but not yet compared.
 SelectionView view_of(const SelectQuestion& question, std::vector<Judged> all) {
+    avoid_unsound(question, all);
     SelectionView view;
     for (const auto& judged : all) {
         const auto& [backend, gpu, verdict, reasons, environment, why, variant] = judged.candidate;
@@ -314,6 +341,7 @@ Attempt attempt(const SelectQuestion& question,
     made.detected = detected(question, made.all);
     keep_to_forced(question, made.all);
     keep_cpu_out(question, made.all);
+    avoid_unsound(question, made.all);
     if (question.published)
         keep_to_variants(question, report, view_of(question, made.all), made);
     prefer_discrete(question, made.all);

@@ -237,6 +237,14 @@ Truth holds(const Condition& condition, const TermContext& context) {
     return all;
 }
 
+bool has_paths(const Condition& condition) {
+    return std::ranges::any_of(condition.clauses, [](const Condition::Clause& clause) {
+        return std::ranges::any_of(clause.alternatives, [](const auto& term) {
+            return std::holds_alternative<PathTerm>(term);
+        });
+    });
+}
+
 bool all_hold(const std::vector<Condition>& conditions, const TermContext& context) {
     return std::ranges::all_of(conditions, [&](const Condition& condition) {
         return holds(condition, context) == Truth::True;
@@ -271,6 +279,8 @@ RECORD_MEMBERS(Cause,
                show,
                instead_of,
                ("alone", is_alone),
+               backends,
+               fault,
                severity,
                eased,
                text,
@@ -304,6 +314,8 @@ Status Causes::add(std::string_view json) {
                     if (!filter.path.steps.empty() && filter.path.steps.back().name == "code")
                         for (const auto& code : filter.words)
                             by_code_[code].push_back(causes_.size());
+        if (!cause.backends.empty())
+            by_code_["known-bad"].push_back(causes_.size());
         causes_.push_back(std::move(cause));
     }
     variables_.merge(document.variables);

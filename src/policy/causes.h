@@ -84,6 +84,8 @@ ReadProblem read_value(const Value& value, Path& path);
 /// The values that the path reaches, without nulls.
 std::vector<Evidence> met_by(const Path& path, const TermContext& context);
 Truth holds(const Condition& condition, const TermContext& context);
+/// Whether a term of the condition is a path.
+bool has_paths(const Condition& condition);
 /// Whether every condition is true; unknown counts as false.
 bool all_hold(const std::vector<Condition>& conditions, const TermContext& context);
 
@@ -124,6 +126,24 @@ struct Remedy {
 /// any place, such as a candidate that an application can't use.
 constexpr std::string_view kOfAReason = "reason";
 
+/// What happens to programs that use a backend on a GPU with a known fault.
+enum class Fault {
+    Crashes,       ///< the program or the system crashes or hangs
+    WrongResults,  ///< what it computes is wrong
+    Fails,         ///< it reports an error
+    Unstable,      ///< one of these, in some programs or on some machines
+    Slow,          ///< slower than the CPU, or than another backend
+    Memory,        ///< less memory can be used than the driver reports
+};
+constexpr std::array<EnumName<Fault>, 6> names_of(Fault) {
+    return {{{Fault::Crashes, "crashes"},
+             {Fault::WrongResults, "wrong-results"},
+             {Fault::Fails, "fails"},
+             {Fault::Unstable, "unstable"},
+             {Fault::Slow, "slow"},
+             {Fault::Memory, "memory"}}};
+}
+
 /// A cause of a finding. docs/extending.md explains the members.
 struct Cause {
     std::string id = {};
@@ -137,6 +157,10 @@ struct Cause {
     std::vector<std::string> instead_of = {};
     /// Only if the device has no finding of severity Warning or above.
     std::optional<bool> is_alone = {};
+    /// Our names of the backends that have the fault on such a GPU, and the fault: a known-bad
+    /// pair, of which choices and plans warn too (policy/known_bad.h). Empty for other causes.
+    std::vector<std::string> backends = {};
+    std::optional<Fault> fault = {};
     Severity severity = Severity::Info;
     /// Upper limits for the severity, each with conditions that must all hold.
     std::map<std::string, std::vector<Condition>> eased = {};

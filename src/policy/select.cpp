@@ -339,7 +339,13 @@ bool shows_others(const Reason& reason, const std::vector<std::string>& chosen) 
            });
 }
 
-/// The warnings that the choice may not be the one that is used.
+/// Whether a reason of the chosen candidate is also a warning of the decision. Limits of memory
+/// only matter for a plan.
+bool is_warned_of(const Reason& reason) {
+    return reason.is("known-bad") && reason.detail.at("fault") != to_value(Fault::Memory);
+}
+
+/// The warnings that the choice may not be the one that is used, or is known to be bad.
 std::vector<Reason> warnings_of(const SelectQuestion& question,
                                 const Judged& best,
                                 const Selection& selection,
@@ -354,6 +360,7 @@ std::vector<Reason> warnings_of(const SelectQuestion& question,
         std::ranges::copy_if(
             judged.candidate.reasons, std::back_inserter(warnings),
             [&decision](const Reason& reason) { return shows_others(reason, decision.gpus); });
+        std::ranges::copy_if(judged.candidate.reasons, std::back_inserter(warnings), is_warned_of);
         std::ranges::move(hidden_by(question.callers_environment, access, best.candidate.backend,
                                     *judged.gpu, selection, decision.environment),
                           std::back_inserter(warnings));

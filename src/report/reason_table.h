@@ -138,6 +138,8 @@ inline constexpr ReasonInfo kRows[] = {
     {"better-if-built", Policy, Remarks, OnRecommendation,
      "the application prefers another backend, and no published variant can use it on this machine",
      "backend, gpu, reasons"},
+    {"buffer-limit", Device, Remarks, OnPlan,
+     "one allocation can have less than the plan needs in all", "backend; have, need: bytes"},
     {"build-failed", Measurement, Remarks, OnTrial, "the driver's compiler refused a kernel",
      "call, code"},
     {"built-for-older", Policy, Ends, OnVariant,
@@ -245,6 +247,10 @@ inline constexpr ReasonInfo kRows[] = {
      "a document of knowledge, or a bundle, could not be used; the one below it is: "
      "[docs/knowledge.md](knowledge.md)",
      "file, problem"},
+    {"known-bad", Driver, Remarks, OnCandidate | OnPlan,
+     "the backend is known to have a fault on such a GPU with this kernel, driver or runtime: "
+     "[docs/doctor.md](doctor.md)",
+     "cause: its id; backends; fault; text"},
     {"library-missing", Machine, Ends, OnCandidate | OnVariant,
      "the host's dynamic linker does not find it, and no installed build bundles it", "missing"},
     {"library-not-listed", Machine, Remarks, OnCandidate,
@@ -300,8 +306,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"not-built", Request, Ends, OnCandidate, "the caller was not built with it",
      "built: what it was built with", ByBuild},
     {"not-computing", Measurement, Remarks, OnView,
-     "a test computation on it did not end well; whether the backend may be used is for whoever "
-     "asks: `require-verified`",
+     "a test computation on it did not end well; if it crashed, another candidate is preferred",
      "api, result, note"},
     {"not-enough-memory", Measurement, Remarks, OnTrial,
      "less is free than a buffer needs that no cache holds", "free, need: bytes"},
@@ -427,6 +432,9 @@ inline constexpr ReasonInfo kRows[] = {
     {"unreadable", Report, Remarks, OnReport, "something of the kernel's could not be read",
      "note"},
     {"unreadable-manifest", Driver, LeavesOpen, OnView, "a driver's manifest could not be read"},
+    {"unsound", Policy, Ends, OnCandidate,
+     "it is known to crash or to compute wrong results here, and another candidate is not",
+     "backend: the first such"},
     {"unstable", Driver, Remarks, OnView,
      "the driver says something else each time it is asked although nothing has changed; of two "
      "answers the one with fewer devices, or less memory, is believed until it has said the same "

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "policy/known_bad.h"
+
+#include <algorithm>
+
+#include "knowledge/chips.h"
+#include "policy/fact.h"
+#include "policy/text_template.h"
+#include "report/outcome.h"
+
+namespace gpuprobe::inline policy {
+namespace {
+
+/// The text of a value that a pair shows; lists have none.
+std::optional<std::string> shown_word(const std::vector<Evidence>& proof) {
+    if (proof.size() != 1)
+        return std::nullopt;
+    const auto word = word_of(*proof.front().value);
+    return word.empty() ? std::nullopt : std::optional{word};
+}
+
+}  // namespace
+
+std::string chip_name(const Gpu& gpu) {
+    if (!gpu.pci || !gpu.pci->vendor_id || !gpu.pci->device_id)
+        return {};
+    const auto* chip =
+        knowledge::Chips::current().find(*gpu.pci->vendor_id, *gpu.pci->device_id, "");
+    return chip ? chip->chip.value_or("") : "";
+}
+
+void add_derived_members(const Gpu& gpu, Value& value) {
+    if (const auto chip = chip_name(gpu); !chip.empty())
+        value["chip"] = Value{chip};
+}
+
+const Value& KnownBad::value_of(const Gpu& gpu) {
+    if (gpu_ != &gpu) {
+        gpu_ = &gpu;
+        value_ = to_value(gpu);
+        add_derived_members(gpu, value_);
+    }
+    return value_;
+}
+
+const Value& KnownBad::roots() {
+    if (roots_.is_null()) {
+        roots_["report"]["runtimes"] = to_value(report_.runtimes);
+        roots_["host"] = to_value(report_.host);
+    }
+    return roots_;
+}
+
+bool KnownBad::holds_on(const Cause& cause, const Gpu& gpu, bool with_paths) {
+    const Facts facts{{.report = report_, .gpu = &gpu}};
+    const TermContext context{.roots = with_paths ? &roots() : nullptr,
+                              .device = with_paths ? &value_of(gpu) : nullptr,
+                              .facts = &facts};
+    const auto is_true = [&](const Condition& condition) {
+        return has_paths(condition) == with_paths && holds(condition, context) == Truth::True;
+    };
+    return std::ranges::all_of(cause.when,
+                               [&](const Condition& condition) {
+                                   return has_paths(condition) != with_paths || is_true(condition);
+                               }) &&
+           std::ranges::none_of(cause.unless, is_true);
+}
+
+std::vector<Reason> KnownBad::on(const Gpu& gpu, std::string_view backend) {
+    std::vector<Reason> found;
+    for (const auto& cause : Causes::current().all()) {
+        // Most pairs are about other GPUs, which facts tell without the record of the GPU.
+        if (std::ranges::find(cause.backends, backend) == cause.backends.end() ||
+            !holds_on(cause, gpu, false) || !holds_on(cause, gpu, true))
+            continue;
+        const TermContext context{.roots = &roots(), .device = &value_of(gpu)};
+        const auto lookup = [&](std::string_view name) {
+            const auto path = cause.show.find(std::string{name});
+            return path == cause.show.end() ? std::nullopt
+                                            : shown_word(met_by(path->second, context));
+        };
+        found.push_back(
+            because("known-bad", {{"cause", cause.id},
+                                  {"backends", to_value(cause.backends)},
+                                  {"fault", cause.fault ? to_value(*cause.fault) : Value{}},
+                                  {"text", filled_sentence(cause.text.value_or(""), lookup)}}));
+    }
+    return found;
+}
+
+bool is_unsound(const std::vector<Reason>& reasons) {
+    return std::ranges::any_of(reasons, [](const Reason& reason) {
+        const auto* fault = reason.detail.at("fault").as_string();
+        const auto known = fault ? enum_from<Fault>(*fault) : std::nullopt;
+        const bool is_known_unsound = known == Fault::Crashes || known == Fault::WrongResults;
+        return (reason.is("known-bad") && is_known_unsound) ||
+               (reason.is("not-computing") && reason.detail.at("result") == Value{"crashed"});
+    });
+}
+
+}  // namespace gpuprobe::inline policy
