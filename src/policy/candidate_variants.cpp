@@ -68,6 +68,12 @@ public:
         return found == judged_.end() ? nullptr : &*found;
     }
 
+    /// The recommended conditions of the variant that do not hold.
+    [[nodiscard]] std::vector<Reason> lacks(const Variant& variant) const {
+        const auto found = std::ranges::find(judged_, &variant, &JudgedVariant::variant);
+        return found == judged_.end() ? std::vector<Reason>{} : warnings_for(*found, context_);
+    }
+
     /// The variant for the CPU: the first usable one that needs no GPU. If there is none, the
     /// assumed one, because programs that use GPUs also run on the CPU.
     [[nodiscard]] const Variant& for_cpu(const Variant& assumed) const {
@@ -234,6 +240,7 @@ void keep_to_variants(const SelectQuestion& question,
             because("no-published-variant", {{"reasons", to_value(variants.nearest_miss())}});
         return;
     }
+    made.variant_lacks = variants.lacks(*made.assumed);
     const auto preferred = preferred_without_variants(question, view, made.all);
     for (auto& judged : made.all)
         if (judged.gpu)

@@ -133,6 +133,9 @@ struct Attempt {
     const Variant* assumed = nullptr;        ///< the published variant that the choice assumes
     /// Why a published variant isn't the best or not possible.
     std::optional<Reason> variant_warning = {};
+    /// The recommended conditions of the assumed variant that do not hold, such as missing
+    /// libraries.
+    std::vector<Reason> variant_lacks = {};
 
     /// The choice: the fastest candidate if measurements count, otherwise the first accepted
     /// candidate that isn't outdone on its GPU, otherwise the CPU. Null if none exists.

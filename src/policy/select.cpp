@@ -445,6 +445,9 @@ public:
             decision.assumes = AssumedVariant{
                 .variant = made.assumed->name,
                 .version = made.assumed->version ? made.assumed->version : manifest_.version};
+        // On the CPU, the choice does not use what the variant needs for GPUs.
+        if (!decision.gpus.empty())
+            std::ranges::copy(made.variant_lacks, std::back_inserter(decision.warnings));
         // The warning about an unused GPU has the same reasons.
         const bool is_said = has_reason(decision.warnings, "gpu-unused") && made.variant_warning &&
                              made.variant_warning->is("better-if-built");
