@@ -165,6 +165,20 @@ std::string free_text(const GpuMemory& memory, WallTime now, const Screen& scree
          {"age", is_dated ? std::optional{age_text(*memory.free_at, now)} : std::nullopt}});
 }
 
+/// The largest buffer of each API that cannot have all of the GPU's memory in one: "4 GiB
+/// (vulkan)".
+std::string buffer_limits(const Gpu& gpu) {
+    std::vector<std::string> limits;
+    for (const auto& [api, view] : gpu.apis)
+        for (const auto* key : {"max_buffer_size", "max_memory_allocation_size"})
+            if (const auto size = view.device.at(key).as_unsigned()) {
+                if (gpu.memory.allocatable && Bytes{*size} < *gpu.memory.allocatable)
+                    limits.push_back(fmt::format("{} ({})", size_text(Bytes{*size}), api));
+                break;
+            }
+    return base::joined(limits, ", ");
+}
+
 FactList memory(const Gpu& gpu, WallTime now, const Screen& screen) {
     FactList facts{"Memory"};
     if (gpu.memory.kind)
@@ -172,6 +186,8 @@ FactList memory(const Gpu& gpu, WallTime now, const Screen& screen) {
     facts.add("physical", size_or_dash(gpu.memory.physical, screen));
     facts.add("allocatable", size_or_dash(gpu.memory.allocatable, screen));
     facts.add("free", free_text(gpu.memory, now, screen));
+    if (const auto limits = buffer_limits(gpu); !limits.empty())
+        facts.add("largest buffer", limits);
     bool is_first = true;
     // Every source of a size is shown, because sources may contradict each other.
     for (const auto& reading : gpu.memory.evidence) {

@@ -10,6 +10,7 @@
 #include "plan/placement.h"
 #include "plan/size_math.h"
 #include "policy/fact.h"
+#include "policy/known_bad.h"
 #include "report/api_table.h"
 #include "report/compute_view.h"
 #include "report/fact_key.h"
@@ -176,6 +177,42 @@ void explain(const Candidate& candidate, GpuPlan& plan) {
         plan.reasons.push_back(
             because("too-little-memory",
                     {{"have", to_value(candidate.slot.budget)}, {"need", to_value(plan.need)}}));
+}
+
+/// The backends that a program may use on the GPU, as far as the request tells.
+std::vector<std::string> possible_backends(const PlanRequest& request, const Gpu& gpu) {
+    if (const auto* accepted = backends_of(request, gpu))
+        return {accepted->front()};
+    std::vector<std::string> usable;
+    for (const auto& [backend, view] : gpu.backends)
+        if (view.usable == true)
+            usable.push_back(backend);
+    return usable;
+}
+
+/// Adds the known faults that concern memory, each once: a plan for no application in particular
+/// is for several backends.
+void add_known_faults(const PlanRequest& request,
+                      const Candidate& candidate,
+                      KnownBad& known_bad,
+                      GpuPlan& plan) {
+    for (const auto& backend : possible_backends(request, *candidate.gpu))
+        for (auto& fault : known_bad.on(*candidate.gpu, backend)) {
+            const bool counts =
+                fault.detail.at("fault") == to_value(Fault::Memory) || backend == candidate.backend;
+            if (counts && std::ranges::find(plan.reasons, fault) == plan.reasons.end())
+                plan.reasons.push_back(std::move(fault));
+        }
+}
+
+/// Adds the limit of one buffer if the plan needs more than that.
+void add_buffer_limit(const Candidate& candidate, const Report& report, GpuPlan& plan) {
+    const Facts facts{{.report = report, .gpu = candidate.gpu, .backend = candidate.backend}};
+    const auto& limit = facts.get<Bytes>(FactId::MaxBuffer).value;
+    if (limit && plan.need > *limit)
+        plan.reasons.push_back(because("buffer-limit", {{"backend", candidate.backend},
+                                                        {"have", to_value(*limit)},
+                                                        {"need", to_value(plan.need)}}));
 }
 
 GpuPlan plan_of(const PlanRequest& request, const Candidate& candidate) {
@@ -358,8 +395,12 @@ Plan planned(const PlanRequest& request, const Report& report) {
     // In this view, partitions of a divided GPU appear as GPUs.
     const ComputeView view{report};
     const auto candidates = candidates_of(request, view.report());
-    for (const auto& candidate : candidates)
+    KnownBad known_bad{view.report()};
+    for (const auto& candidate : candidates) {
         result.gpus.push_back(plan_of(request, candidate));
+        add_known_faults(request, candidate, known_bad, result.gpus.back());
+        add_buffer_limit(candidate, view.report(), result.gpus.back());
+    }
     result.together = sets_of(request, candidates, report);
     result.host = host_plan_of(request, report.host.memory);
     if (request.model) {

@@ -180,6 +180,27 @@ TEST(Plan, LeavesOutWhatDoesNotCompute) {
     EXPECT_EQ(answer.gpus[0].reasons[0].code, "not-usable");
 }
 
+TEST(Plan, NamesKnownFaultsThatConcernMemory) {
+    auto superchip = gpu("a", gib(8));
+    superchip.name = "NVIDIA GH200 480GB";
+    const auto answer = planned(bytes_needed(gib(9)), machine({superchip, gpu("b", gib(8))}));
+    ASSERT_TRUE(has_reason(answer.gpus[0].reasons, "known-bad"));
+    EXPECT_EQ(answer.gpus[0].reasons.back().detail.at("cause"), Value{"memory-is-numa-node"});
+    EXPECT_FALSE(has_reason(answer.gpus[1].reasons, "known-bad"));
+}
+
+TEST(Plan, NamesTheLargestBufferIfMoreIsNeeded) {
+    auto limited = gpu("a", gib(16), "vulkan");
+    limited.apis["vulkan"] = {.outcome = Outcome::Answered, .index = 0};
+    limited.apis["vulkan"].device["max_buffer_size"] = to_value(gib(4));
+    EXPECT_FALSE(has_reason(planned(bytes_needed(gib(4)), machine({limited})).gpus[0].reasons,
+                            "buffer-limit"));
+    const auto answer = planned(bytes_needed(gib(5)), machine({limited}));
+    EXPECT_EQ(answer.gpus[0].fit, Fit::Fits);
+    ASSERT_TRUE(has_reason(answer.gpus[0].reasons, "buffer-limit"));
+    EXPECT_EQ(answer.gpus[0].reasons.back().detail.at("have"), to_value(gib(4)));
+}
+
 // Layers ---------------------------------------------------------------------------------------
 
 /// A byte less than what so many layers take is one layer less.
