@@ -15,6 +15,7 @@
 #include "explain/doctor.h"
 #include "knowledge/library.h"
 #include "knowledge/places.h"
+#include "policy/known_bad.h"
 #include "report/api_table.h"
 #include "support/places.h"
 #include "unit/properties/each_machine.h"
@@ -196,6 +197,74 @@ TEST(Causes, AreShownByTheMachineThatTheyNameAndByNoSoundOne) {
         EXPECT_FALSE(is_found(sound, id)) << "is shown where it must not be";
     }
     EXPECT_GE(shown.size(), kFewest);
+}
+
+// Known-bad pairs ---------------------------------------------------------------------------------
+
+bool is_known_bad(const Report& report, const std::string& backend, const std::string& id) {
+    KnownBad known_bad{report};
+    return std::ranges::any_of(report.gpus, [&](const Gpu& gpu) {
+        return std::ranges::any_of(known_bad.on(gpu, backend), [&id](const Reason& reason) {
+            return reason.detail.at("cause") == Value{id};
+        });
+    });
+}
+
+std::vector<Value> pairs() {
+    auto found = causes();
+    std::erase_if(found, [](const Value& cause) { return cause.at("backends").is_null(); });
+    return found;
+}
+
+TEST(KnownBadPairs, AreReadForChoicesAsTheDoctorReadsThem) {
+    constexpr std::size_t kFewest = 60;
+    EXPECT_GE(pairs().size(), kFewest);
+    for (const auto& pair : pairs()) {
+        const auto& id = *pair.at("id").as_string();
+        SCOPED_TRACE(id);
+        const auto shown = example_of(pair.at("shows")).report;
+        const auto sound =
+            example_of(pair.at("hides").is_null()
+                           ? Value{Value::Object{{"machine", pair.at("shows").at("machine")}}}
+                           : pair.at("hides"))
+                .report;
+        for (const auto& backend : texts(pair.at("backends"))) {
+            EXPECT_TRUE(is_known_bad(shown, backend, id)) << backend;
+            EXPECT_FALSE(is_known_bad(sound, backend, id)) << backend;
+        }
+        EXPECT_FALSE(is_known_bad(shown, "another", id));
+    }
+}
+
+/// The report without any version of a kernel, driver or runtime.
+Report without_versions(Report report) {
+    report.host.kernel.reset();
+    for (auto& [api, runtime] : report.runtimes)
+        runtime = {};
+    for (auto& gpu : report.gpus) {
+        gpu.driver.version.reset();
+        for (auto& [api, view] : gpu.apis)
+            for (const auto* key : {"driver_version", "platform_version"})
+                view.device[key] = Value{};
+    }
+    return report;
+}
+
+TEST(KnownBadPairs, AreNotFoundIfAVersionIsUnknown) {
+    static const std::regex kVersions{
+        R"((^|[ .])(kernel|cuda|driver|release|driver_version|platform_version)[<>=])"};
+    for (const auto& pair : pairs()) {
+        const auto& id = *pair.at("id").as_string();
+        const auto conditions = texts(pair.at("when"));
+        const bool names_versions = std::ranges::any_of(
+            conditions,
+            [](const std::string& condition) { return std::regex_search(condition, kVersions); });
+        if (!names_versions)
+            continue;
+        const auto report = without_versions(example_of(pair.at("shows")).report);
+        for (const auto& backend : texts(pair.at("backends")))
+            EXPECT_FALSE(is_known_bad(report, backend, id)) << id;
+    }
 }
 
 /// tests/data/doctor/complaints.json: what people wrote, a machine like theirs, and all that the
