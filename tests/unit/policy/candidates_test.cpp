@@ -192,5 +192,56 @@ TEST(RequireVerified, IsReadFromARequest) {
     EXPECT_FALSE(select_request_from(Value{Value::Object{{"require-verified", "yes"}}}));
 }
 
+/// As report/trials.cpp adds it after a verification.
+void crash(BackendView& view) {
+    view.verification = Verification{.result = VerificationResult::Crashed};
+    view.reasons.push_back(because("not-computing", {{"api", "cuda"}, {"result", "crashed"}}));
+}
+
+TEST(Unsound, IsNotChosenWhileAnotherCandidateIsSound) {
+    auto report = machine(1, 1, 1);
+    crash(report.gpus[0].backends["cuda"]);
+    const auto other_gpu = select(default_profile(), {}, report).value();
+    EXPECT_EQ(other_gpu.backend, "cuda");
+    EXPECT_EQ(other_gpu.gpus, std::vector<std::string>{"pci:0000:07:00.0"});
+    EXPECT_EQ(candidate(other_gpu, "cuda", "pci:0000:06:00.0").reasons.back().code, "unsound");
+
+    crash(report.gpus[1].backends["cuda"]);
+    EXPECT_EQ(select(default_profile(), {}, report)->backend, "vulkan");
+    for (auto& gpu : report.gpus)
+        crash(gpu.backends["vulkan"]);
+    EXPECT_EQ(select(default_profile(), {.deny = {"opencl", "webgpu"}}, report)->backend, "cpu");
+}
+
+TEST(Unsound, IsChosenIfTheRequestLeavesNothingElse) {
+    auto report = machine(1, 1, 1);
+    for (auto& gpu : report.gpus)
+        crash(gpu.backends["cuda"]);
+    EXPECT_EQ(select(default_profile(), {.backend = "cuda"}, report)->backend, "cuda");
+}
+
+TEST(KnownBad, IsAWarningAboutTheChosenBackend) {
+    auto report = machine(1, 1, 1);
+    for (auto& gpu : report.gpus)
+        gpu.driver.version = "595.45.04";
+    const auto decision = select(default_profile(), {}, report).value();
+    EXPECT_EQ(decision.backend, "cuda") << "programs may still work";
+    const auto warning = std::ranges::find(decision.warnings, "known-bad", &Reason::code);
+    ASSERT_NE(warning, decision.warnings.end());
+    EXPECT_EQ(warning->detail.at("cause"), Value{"nvidia-595-45"});
+    EXPECT_EQ(warning->detail.at("text"),
+              Value{"under driver 595.45.04, programs that use CUDA are known to hang"});
+}
+
+TEST(KnownBad, IsNoWarningUnderAnotherOrAnUnknownDriver) {
+    for (const auto& version :
+         {std::optional<std::string>{"595.58.99"}, std::optional<std::string>{}}) {
+        auto report = machine(1, 1, 1);
+        for (auto& gpu : report.gpus)
+            gpu.driver.version = version;
+        EXPECT_FALSE(has_reason(select(default_profile(), {}, report)->warnings, "known-bad"));
+    }
+}
+
 }  // namespace candidates_test
 }  // namespace gpuprobe
