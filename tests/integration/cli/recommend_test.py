@@ -167,12 +167,12 @@ class Export(unittest.TestCase):
     def test_pip_gets_only_python_packages(self):
         for application in ("ollama", "llama.cpp", "localai"):
             done = ask("export", "pip", application)
-            self.assertEqual((done.returncode, done.stdout), (3, ""))
+            self.assertEqual((done.returncode, done.stdout), (3, "--gpuprobe-has-no-answer\n"))
             self.assertIn("is not a Python package", done.stderr)
 
     def test_a_container_is_given_what_it_can_use(self):
         done = ask("export", "container", machine=SOURCE / "tests/data/machines/sriov-mi300x-gim-host")
-        self.assertEqual((done.returncode, done.stdout), (3, ""))
+        self.assertEqual((done.returncode, done.stdout), (3, "--gpuprobe-has-no-answer\n"))
         self.assertIn("no GPU here has a device node or a CDI name", done.stderr)
         done = ask("export", "container", "torch", "--exclude=family:cuda")
         self.assertEqual((done.returncode, done.stdout), (0, ""), "the CPU needs no GPU")
