@@ -144,8 +144,10 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
     }
     warn(arguments, stale);
     if (!beside.empty() && !lines.settings.empty())
-        remark(arguments, "warning: programs that read only the Vulkan loader's variables see " +
-                              joined_with_and(beside) + " too");
+        remark(arguments,
+               phrase("warning: programs that read only the Vulkan loader's variables see "
+                      "{gpus} too",
+                      {{"gpus", joined_with_and(beside)}}));
     // On a terminal, comments show the other ways too; eval of a pipe needs only the assignments.
     if (arguments.shows_all || context.screen.is_terminal)
         print(lines.settings + lines.comments);

@@ -441,6 +441,9 @@ std::optional<Fix> usual_fix(const Reason& reason, const ReasonPlace& place) {
     if (place.findings)
         // The doctor has evaluated the other causes and did not find them.
         std::erase_if(causes, [](const Cause* cause) { return cause->of != kOfAReason; });
+    // Only the cause that the reason names can have its fix.
+    if (const auto named = word_of(reason.detail.at("cause")); !named.empty())
+        std::erase_if(causes, [&named](const Cause* cause) { return cause->id != named; });
     if (causes.empty())
         return std::nullopt;
     Report report;

@@ -33,21 +33,20 @@ SUBJECTS = 50
 # A subject is "component: verb …", or "component, component: verb …".
 SUBJECT = re.compile(r"^[a-z][\w./+-]*(?:, [a-z][\w./+-]*)*: (\w+)")
 VERBS = frozenset("""
-accept adapt add adjust adopt allow answer apply ask assert assume attack attach avoid base bind bound build bump cache call cap carry catch change
-check choose clarify clean clear close collect comment compare compile complete compute configure convert copy correct count cover create cut
-date declare decide define delay delete derive describe detect disable divide do document draw drop embed enable encode end
-enforce ensure escape evaluate exclude exercise expect explain export extend extract factor fail fall feed fill filter find fix
-flatten fold follow forget format free freeze generate give group guard handle hash hide hold identify ignore implement
-import improve include infer initialize inline insert install interpret introduce invert isolate join judge keep kill know label
-leave let limit link list load lock log look lower make map mark match measure mention merge migrate mock move name normalize note
-offer omit open order pack parse pass perform pick pin plug point poll prefer prepare prevent print probe profile protect
-prove publish pull push put quote raise randomize reach read rebuild record redact reduce refresh refuse register reject
-relax release rely remember remove rename render reorder repair replace replay report require reserve reset resolve respect
-restart restore restrict resume retry reword return reuse reverse revert review rewrite round run sample save say scale scan search
-select send separate serve set share shorten show shrink silence simplify skip sort speed split start state stop store
-stream strip suggest support survive suspend swap switch sync take teach tell terminate test tighten time touch trace track
-translate treat trim try turn unify unload update upgrade use validate verify wait wake walk warn watch widen wrap write
-""".split())
+accept adapt add adjust adopt advise allow answer apply ask assert assume attach attack avoid base bind bound build bump cache call cap
+carry catch change check choose clarify clean clear close collect comment compare compile complete compute configure convert copy correct
+count cover create cut date decide declare define delay delete derive describe detect disable divide do document draw drop embed enable
+encode end enforce ensure escape evaluate exclude exercise expect explain export extend extract factor fail fall feed fill filter find fix
+flatten fold follow forget format free freeze generate give group guard handle hash hide hold identify ignore implement import improve
+include infer initialize inline insert install interpret introduce invert isolate join judge keep kill know label lay leave let limit link
+list load lock log look lower make map mark match measure mention merge migrate mock move name normalize note offer omit open order pack
+parse pass perform pick pin plug point poll prefer prepare prevent print probe profile protect prove publish pull push put query quote raise
+randomize reach read rebuild record redact reduce refresh refuse register reject relax release rely remember remove rename render reorder
+repair repeat replace replay report require reserve reset resolve respect restart restore restrict resume retry return reuse reverse revert
+review reword rewrite round run sample save say scale scan search select send separate serve set share shorten show shrink silence simplify
+skip sort speed split start state stop store stream strip suggest support survive suspend swap switch sync take teach tell terminate test
+tighten time touch trace track translate treat trim try turn unify unload update upgrade use validate verify wait wake walk warn watch widen
+wrap write""".split())
 
 
 def texts(source):

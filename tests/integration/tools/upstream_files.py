@@ -485,7 +485,7 @@ FILES = [
     ("flash-attn", "code by toolkit, PTX", FLASH_SETUP),
     ("tensorflow", "CUDA 12.5, cuDNN", TENSORFLOW),
     ("vllm", "order of platforms", VLLM_PLATFORMS),
-    ("vllm", "AMD GPUs, glibc 2.35", VLLM_ROCM),
+    ("vllm", "AMD GPUs, and Python", VLLM_ROCM),
     ("vllm", "Intel Data Center GPUs", VLLM_XPU),
     ("vllm", "CUDA's architectures by toolkit", VLLM_CMAKE),
     ("vllm", "compute capability 7.5", VLLM_CUDA),

@@ -90,7 +90,8 @@ TEST(Refusals, AreToldWhereTheBuildSaysTheSameOfSomethingElse) {
         R"("driver_min":"9000"},"host":{"libs":["libcublas.so.12"]}}},"cpu":{}}}}})");
     ASSERT_TRUE(manifest) << manifest.error().text;
     auto profile = with_cuda();
-    profile.floors["cuda"] = {support::parsed("library=libcudart.so.12"), support::parsed("driver>=9001")};
+    profile.floors["cuda"] = {support::parsed("library=libcudart.so.12"),
+                              support::parsed("driver>=9001")};
     auto report = machine("G02");
     report.host.libraries = std::vector<std::string>{"libgomp.so.1"};
     const auto answer = for_application(profile, report, *manifest);
