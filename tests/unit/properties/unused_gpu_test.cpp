@@ -47,11 +47,17 @@ const Codes kOpen{"ambiguous",
                   "worker-lost",
                   "worker-not-started",
                   "worker-stuck"};
-const Codes kRemarks{"bundled",        "hidden-by-environment",
-                     "joined-weakly",  "library-not-listed",
-                     "not-computing",  "not-measured",
-                     "not-told-apart", "one-instance-listed",
-                     "unhealthy",      "unstable",
+const Codes kRemarks{"bundled",
+                     "hidden-by-environment",
+                     "known-bad",
+                     "joined-weakly",
+                     "library-not-listed",
+                     "not-computing",
+                     "not-measured",
+                     "not-told-apart",
+                     "one-instance-listed",
+                     "unhealthy",
+                     "unstable",
                      "worker-output"};
 const Codes kWished{"denied", "not-requested", "switched-off", "passthrough"};
 
