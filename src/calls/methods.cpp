@@ -79,7 +79,7 @@ struct Asking {
 };
 
 /// Sends an answer after the call, with words for its reasons. The caller's view of the machine is
-/// gone by then, so the fixes are the usual ones.
+/// gone by then, so the fixes are those for everybody.
 class LaterAnswer {
 public:
     explicit LaterAnswer(const Asking& ask)
@@ -93,8 +93,11 @@ public:
     void send(T record) const {
         try {
             const auto& report = engine_->report();
-            const auto place = [this, &report] {
-                return ReasonPlace{.machine = &report, .is_root = is_root(uid_, report)};
+            std::vector<Finding> findings;
+            const auto place = [this, &report, &findings] {
+                findings = examine(report, {.is_root = is_root(uid_, report)});
+                return ReasonPlace{
+                    .findings = &findings, .machine = &report, .is_root = is_root(uid_, report)};
             };
             if (wants_words_)
                 ReasonWriter{place}.add_to(record);

@@ -540,7 +540,7 @@ Status export_answer(Context& context) {
     return Done{};
 }
 
-/// Printed where there is no answer. A command around an export ignores its exit status, but every
+/// Printed if there is no answer. A command around an export ignores its exit status, but every
 /// program refuses an option that it does not know:
 /// `pip install $(gpuprobectl export pip torch)`.
 constexpr auto kNoAnswer = "--gpuprobe-has-no-answer\n";

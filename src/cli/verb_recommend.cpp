@@ -87,7 +87,7 @@ std::string_view refusal_words(const Recommendation& answer) {
 /// The command that installs the variant, if it is a Python package; otherwise "".
 std::string command_line(const Recommendation& answer) {
     const auto arguments = pip_arguments(answer);
-    // An index whose manifest does not name a package is no command.
+    // An index without the name of a package is not a command.
     if (arguments.empty() || arguments.front().starts_with('-'))
         return "";
     std::string line = "  pip install";
