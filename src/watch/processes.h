@@ -81,7 +81,7 @@ struct Process {
 /// blanks and parentheses, because the program can choose it. Source: proc_pid_stat(5).
 std::optional<Process> process_from(std::string_view stat);
 
-/// When a process started, by the clock that reads `now`; nullopt if there is no such process.
+/// When a process started, on the same clock as `now`; nullopt if the process does not exist.
 /// Sources: proc_pid_stat(5), proc_uptime(5).
 std::optional<WallTime> start_of(const FileSystem& files, pid_t pid, WallTime now);
 

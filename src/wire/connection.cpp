@@ -37,7 +37,7 @@ struct Contents {
     std::size_t bytes = 0;
 };
 
-/// What a value takes at least, even if it is an empty text.
+/// The least memory that a value is counted with: an empty text needs memory, too.
 constexpr std::size_t kLeastValue = 16;
 
 /// Skips a value that is not a container and returns its size; nullopt if the message is malformed.

@@ -167,7 +167,7 @@ Report two_radeons(const char* mesa, const char* second_id) {
     return report;
 }
 
-/// The variables of the Vulkan selectors for the second GPU, without those beside them.
+/// The variables that select the second GPU in Vulkan, without the additional ones.
 Lines second_by(const Report& report) {
     Lines lines;
     for (const auto& selector : gpu_selectors(report, report.gpus[1]))
