@@ -31,11 +31,12 @@ struct DoubtWords {
     Doubt doubt;
     std::string_view text;
 };
-constexpr std::array<DoubtWords, 4> kDoubts = {
+constexpr std::array<DoubtWords, 5> kDoubts = {
     {{Doubt::NotReadable, "there is no permission to look into one of its processes"},
      {Doubt::NodeOpen, "the driver of a device does not say how much a process uses"},
      {Doubt::EndedTooSoon, "it ended before NVIDIA's library reported it"},
-     {Doubt::TooMany, "it has more processes than are looked at"}}};
+     {Doubt::TooMany, "it has more processes than are looked at"},
+     {Doubt::SeldomSeen, "the machine was too busy to look at it often enough"}}};
 
 /// The devices that are GPUs; the others are accelerators.
 std::vector<DeviceUse> gpus_in(const std::vector<DeviceUse>& devices, const Report& report) {
@@ -267,6 +268,7 @@ DeviceWatch::DeviceWatch(EventLoop& loop,
       looked_{std::move(looked)},
       watcher_{files_, report, root, std::move(mark)},
       began_{clock_.monotonic()},
+      last_look_{began_},
       pause_{kFirstPause},
       ask_pause_{kFirstAsk} {
     // From the loop, so that `looked` is never called during construction.
@@ -277,9 +279,20 @@ bool DeviceWatch::is_settled() const {
     return !watcher_.wants_nvml() || was_asked_ || refusals_ >= kMaxRefusals;
 }
 
+void DeviceWatch::note_gap(MonotonicTime now) {
+    longest_gap_ = std::max(longest_gap_, now - last_look_);
+    last_look_ = now;
+}
+
+void DeviceWatch::stop() {
+    timer_.reset();
+    note_gap(clock_.monotonic());
+}
+
 void DeviceWatch::look() {
     const auto began = processor_time();
     const auto now = clock_.monotonic();
+    note_gap(now);
     const auto uses = watcher_.look(now);
     const auto took = processor_time() - began;
     const auto usual = now - began_ < kStarts ? kStartPause : kUsualPause;

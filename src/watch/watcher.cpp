@@ -388,8 +388,8 @@ std::vector<DeviceUse> Watcher::most() const {
     return uses_of(most_);
 }
 
-/// A missed process causes a doubt only if no use of an NVIDIA GPU was measured at all.
-void Watcher::finish() {
+/// A missed process or moment causes a doubt only if no use was measured at all.
+void Watcher::finish(Duration longest_gap) {
     const bool took_nvidia = std::ranges::any_of(
         most_, [this](const auto& share) { return devices_[share.first].has_nvml; });
     const bool was_missed = std::ranges::any_of(nvidia_open_, [](const auto& entry) {
@@ -397,6 +397,8 @@ void Watcher::finish() {
     });
     if (was_missed && !took_nvidia)
         doubts_.insert(Doubt::EndedTooSoon);
+    if (longest_gap > kLongestGap && most_.empty() && !devices_.empty())
+        doubts_.insert(Doubt::SeldomSeen);
 }
 
 }  // namespace gpuprobe::watch

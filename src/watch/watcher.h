@@ -31,12 +31,14 @@ enum class Doubt {
     NodeOpen,      ///< a device was held open whose driver does not report use per process
     EndedTooSoon,  ///< NVML was not queried while a process had an NVIDIA device or context open
     TooMany,       ///< more processes than ProcessTree::kMaxProcesses
+    SeldomSeen,    ///< the time between two looks was longer than Watcher::kLongestGap
 };
-constexpr std::array<EnumName<Doubt>, 4> names_of(Doubt) {
+constexpr std::array<EnumName<Doubt>, 5> names_of(Doubt) {
     return {{{Doubt::NotReadable, "process-not-readable"},
              {Doubt::NodeOpen, "driver-does-not-tell"},
              {Doubt::EndedTooSoon, "ended-too-soon"},
-             {Doubt::TooMany, "too-many-processes"}}};
+             {Doubt::TooMany, "too-many-processes"},
+             {Doubt::SeldomSeen, "seldom-seen"}}};
 }
 
 /// Looks at a process and its descendants repeatedly and keeps the peak of their use.
@@ -52,6 +54,8 @@ public:
     /// that has only an instance as computing, with 7 MiB; with a device it has 20 MiB or more
     /// (measured on an H200, driver 580.159.04).
     static constexpr Bytes kLeastByNvml = mib(16);
+    /// A context that is held for this long is seen. On an H200, making one takes 100 ms or more.
+    static constexpr Duration kLongestGap = std::chrono::milliseconds{300};
     /// A node that is open for a shorter time may have been opened only to list devices.
     static constexpr Duration kHeld = std::chrono::seconds{1};
 
@@ -75,8 +79,9 @@ public:
     [[nodiscard]] const std::set<Doubt>& doubts() const { return doubts_; }
     /// The APIs whose library a process had loaded, even if it did not use a device.
     [[nodiscard]] const std::set<Api>& loaded() const { return loaded_; }
-    /// Call it after the last look; it may add Doubt::EndedTooSoon.
-    void finish();
+    /// Call it after the last look, with the longest time that passed without a look. It may add
+    /// Doubt::EndedTooSoon and Doubt::SeldomSeen.
+    void finish(Duration longest_gap = {});
     /// The number of processes that ran at the last look.
     [[nodiscard]] std::size_t running() const { return running_; }
     /// Whether the root process could be read at the last look.

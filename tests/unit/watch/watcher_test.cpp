@@ -281,6 +281,20 @@ TEST(Watcher, DoubtsWhereNvmlWasNeverAskedWhileADeviceWasOpen) {
     }
 }
 
+TEST(Watcher, DoubtsWhereNothingWasSeenAndLooksWereTooFarApart) {
+    for (const bool is_open : {true, false})
+        for (const auto gap : {Watcher::kLongestGap, Watcher::kLongestGap + Duration{1}}) {
+            MachineFixture fixture;
+            if (is_open)
+                fixture.map(kRoot, {"/usr/lib/libcuda.so.1", "/dev/nvidia0", "/dev/nvidia-uvm"});
+            fixture.open(kRoot, 4, is_open ? "/dev/nvidia0" : "/dev/null");
+            (void)fixture.look();
+            fixture.watcher.finish(gap);
+            const bool is_doubted = !is_open && gap > Watcher::kLongestGap;
+            EXPECT_EQ(fixture.watcher.doubts(), is_doubted ? Doubts{Doubt::SeldomSeen} : Doubts{});
+        }
+}
+
 TEST(Watcher, DoubtsWhereAContextWasGoneBeforeNvmlToldOnWhichOfSeveralItIs) {
     for (const bool is_named : {true, false}) {
         MachineFixture fixture;
