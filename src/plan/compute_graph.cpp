@@ -267,6 +267,13 @@ void ComputeGraph::prepare_cache(const LayerShape& one) {
     }
 }
 
+Tensor ComputeGraph::added(Tensor stream, Tensor result, StreamFirst where) {
+    const auto first = architecture_.stream_first;
+    if (first == where || first == StreamFirst::InBoth)
+        std::swap(stream, result);
+    return memory_.in_place(floats(width()), {result, stream});
+}
+
 // norm → attention or recurrence → add → norm → feed-forward network → add
 Tensor ComputeGraph::layer(std::size_t index, bool is_last) {
     const auto row = floats(width());
@@ -283,14 +290,14 @@ Tensor ComputeGraph::layer(std::size_t index, bool is_last) {
     if (work.is_parallel)
         return joined(layer, mix, normed, takes_rows);
     mix = rows(takes_rows, mix);
-    auto sum = memory_.in_place(row, {mix, rows(takes_rows, stream_)});
+    auto sum = added(rows(takes_rows, stream_), mix, StreamFirst::InAttention);
     if (work.has_sum_norms)
         sum = norm(sum);
     if (work.crosses)
         sum = memory_.in_place(row, {crossed(layer, norm(sum)), sum});
     if (!work.is_network && (work.inner > 0 || work.experts > 0)) {
         const auto second = work.has_second_norm ? norm(sum) : sum;
-        sum = memory_.in_place(row, {feed_forward(layer, second), sum});
+        sum = added(sum, feed_forward(layer, second), StreamFirst::InNetwork);
         if (work.has_sum_norms)
             sum = norm(sum);
     }

@@ -154,6 +154,8 @@ private:
     }
     Tensor input(std::uint64_t bytes);
     Tensor layer(std::size_t index, bool is_last);
+    /// The residual stream with the result of an attention or a network.
+    Tensor added(Tensor stream, Tensor result, StreamFirst where);
     // Kinds of layers. Each takes the normalized input and returns the result that is added to the
     // stream.
     Tensor mixed(const LayerShape& layer, Tensor normed);

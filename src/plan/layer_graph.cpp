@@ -37,10 +37,11 @@ Tensor ComputeGraph::attention(const LayerShape& layer, Tensor normed) {
     Tensor value = 0;
     Tensor key = 0;
     if (work.is_fused) {
+        // The three are views of one product; rotation makes copies of queries and keys.
         const auto all = memory_.result(floats(sum(queries, sum(keys, values))), {normed});
-        query = memory_.result(floats(queries), {all});
-        key = memory_.result(floats(keys), {all});
-        value = memory_.result(floats(values), {all});
+        query = turned(work, queries, all);
+        key = turned(work, keys, all);
+        value = all;
     } else {
         both = memory_.result(floats(product(queries, work.has_gate ? 2 : 1)), {normed});
         query = rotated(

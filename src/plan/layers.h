@@ -21,6 +21,10 @@ namespace gpuprobe::inline plan {
 /// graph extracts the rows of all tokens.
 enum class RowsTaken { InLastLayer, BehindLayers, BehindNorm };
 
+/// The sums of a layer whose first operand is the residual stream. The result of an addition takes
+/// the memory of its first operand if it can.
+enum class StreamFirst { Never, InAttention, InNetwork, InBoth };
+
 /// Properties of an architecture in llama.cpp that neither the keys nor the tensors of a file show.
 struct Architecture {
     /// Value of general.architecture.
@@ -48,6 +52,7 @@ struct Architecture {
     /// In layers with parallel attention and feed-forward network, the output projection of
     /// attention is computed after the network.
     bool projects_late = false;
+    StreamFirst stream_first = StreamFirst::Never;
 };
 
 /// The row of an architecture; most architectures have none and get the default.

@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
+import dense_shapes  # noqa: F401
 import encoder_shapes  # noqa: F401
 import llama
 import mixed_shapes  # noqa: F401
@@ -32,6 +33,8 @@ MORE_WAYS = [
     dict(flash="on", keys="q8_0", values="q8_0", ctx=8192),
     dict(flash="on", keys="q4_0", values="q4_0", ctx=16384),
     dict(flash="off", keys="q8_0", ctx=8192),
+    dict(flash="on", ctx=512),
+    dict(flash="on", ctx=2048),
     dict(flash="on", ctx=32768),
     dict(flash="off", ctx=16384),
     dict(flash="on", streams=4),
@@ -104,7 +107,7 @@ class WithLlamaCpp(unittest.TestCase):
 
 class PlanOfEveryShape(WithLlamaCpp):
     def test_is_what_llama_cpp_reserves(self):
-        self.assertGreaterEqual(len(shapes.SHAPES), 59)
+        self.assertGreaterEqual(len(shapes.SHAPES), 80)
         self.assertEqual(self.check(shapes.SHAPES, WAYS), len(WAYS) * len(shapes.SHAPES))
 
 
