@@ -63,6 +63,7 @@ struct QuarantineArguments {
 /// Arguments of plan.
 struct PlanArguments {
     std::optional<std::string> model_file = {};
+    std::optional<std::string> projector_file = {};
     bool is_beginning = false;               ///< the file holds only the start of a model
     Value request = Value{Value::Object{}};  ///< the request for plan_request_from()
     std::string format = {};                 ///< the program whose arguments are printed

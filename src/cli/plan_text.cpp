@@ -76,6 +76,10 @@ std::string parts_text(const Plan& plan, const Screen& screen) {
     table.add({{.text = "weights of the output"}, {.text = size_text(need.output)}, {}});
     table.add({{.text = "cache of the context"}, {.text = size_text(need.cache)}, {}});
     table.add({{.text = "computation"}, {.text = size_text(need.compute)}, {.text = "per GPU"}});
+    if (need.projector.count > 0)
+        table.add({{.text = "projector"},
+                   {.text = size_text(need.projector)},
+                   {.text = "on the first GPU"}});
     if (overhead.count > 0)
         table.add({{.text = "driver's context"},
                    {.text = size_text(overhead)},

@@ -21,6 +21,7 @@
 #include "cli/verb.h"
 #include "explain/phrase.h"
 #include "plan/gguf.h"
+#include "plan/size_math.h"
 #include "plan/model.h"
 #include "plan/need.h"
 #include "plan/plan_request.h"
@@ -175,6 +176,15 @@ Result<Gguf> read_model_file(const std::string& path, bool is_beginning) {
     return gguf;
 }
 
+/// The memory for a projector's file: its weights and its computation.
+Result<Bytes> projector_memory(const std::string& path, const PlanRequest& request) {
+    auto projector = projector_of(TRY(read_model_file(path, false)));
+    if (!projector)
+        return std::move(projector).error().in(path);
+    const bool is_off = request.flash_attention == FlashAttention::Off;
+    return sum(projector->weights, is_off ? projector->compute_without_flash : projector->compute);
+}
+
 /// The request with the model's header, if a model file was named.
 Result<PlanRequest> request_of(const PlanArguments& arguments) {
     auto request = TRY(plan_request_from(arguments.request));
@@ -187,6 +197,8 @@ Result<PlanRequest> request_of(const PlanArguments& arguments) {
         return std::move(model).error().in(path);
     TRY(check_cache_types(*model, request.run, request.flash_attention));
     request.model = std::move(*model);
+    if (arguments.projector_file)
+        request.projector = TRY(projector_memory(*arguments.projector_file, request));
     return request;
 }
 
@@ -203,6 +215,10 @@ Status refresh(Context& context, const std::vector<std::string>& ids, Report& re
 Status print_arguments(Context& context, const PlanRequest& request, const Plan& answer) {
     const auto& program = context.arguments.plan.format;
     const auto arguments = TRY(plan_arguments_for(program, request, answer));
+    // Of the programs, only llama.cpp takes the projector as an argument.
+    const auto& projector = context.arguments.plan.projector_file;
+    if (projector && program == "llama.cpp")
+        print("--mmproj " + shell_quoted(*projector) + " ");
     print(arguments.text);
     if (arguments.gpus.empty() || answer.gpus.size() < 2)
         return Done{};
@@ -258,6 +274,8 @@ Status check_plan(Arguments& arguments) {
         return refusal("what for? Give --gguf FILE or --need-mib N").in("plan");
     if (request->need && (plan.is_beginning || plan.prints_model || !plan.format.empty()))
         return refusal("--beginning, --print-model and --format need a model").in("plan");
+    if (plan.projector_file && (!plan.model_file || request->projector.count > 0))
+        return refusal("--mmproj needs --gguf, and goes without --projector-mib").in("plan");
     return Done{};
 }
 
@@ -271,6 +289,10 @@ std::vector<Option> plan_options() {
          .value = {.name = "FILE", .names = kFiles},
          .help = "a model in GGUF; of a split one, any part; - is standard input",
          .take = put<&Arguments::plan, &PlanArguments::model_file>},
+        {.names = "--mmproj",
+         .value = {.name = "FILE", .names = kFiles},
+         .help = "its multimodal projector in GGUF, which goes to the first GPU",
+         .take = put<&Arguments::plan, &PlanArguments::projector_file>},
         {.names = "--beginning",
          .help = "FILE is only the beginning of a model: plan before the rest is there",
          .take = put<&Arguments::plan, &PlanArguments::is_beginning>},

@@ -81,7 +81,6 @@ Bytes compute_of(const Model& model, const RunShape& run, const Part& part);
 using Tensor = GraphMemory::Tensor;
 using Sources = std::vector<Tensor>;
 
-constexpr std::uint64_t kFloatBytes = 4;
 constexpr std::uint64_t kHalfBytes = 2;
 constexpr std::uint64_t kIndexBytes = 8;  ///< rows of the cache have 64-bit indices
 

@@ -230,6 +230,78 @@ Result<Model> model_of(const Gguf& gguf) {
 
 namespace {
 
+/// The image with which llama.cpp warms up a projector: its tokens on one side after patches were
+/// merged, and how many patches were merged on one side. Other projectors have one image size.
+struct WarmUp {
+    std::string_view projector;
+    std::uint64_t side;
+    std::uint64_t merge;
+};
+constexpr auto kWarmUps = std::to_array<WarmUp>({
+    {"dots_ocr", 46, 1},
+    {"exaone4_5", 46, 2},
+    {"gemma4v", 16, 3},
+    {"glm4v", 46, 2},
+    {"hunyuanvl", 32, 2},
+    {"kimivl", 16, 2},
+    {"lightonocr", 16, 1},
+    {"mimovl", 46, 2},
+    {"minimax_m3", 16, 2},
+    {"paddleocr", 28, 2},
+    {"phi4", 16, 1},
+    {"pixtral", 16, 1},
+    {"qwen2.5vl_merger", 46, 2},
+    {"qwen2vl_merger", 46, 2},
+    {"qwen3vl_merger", 46, 2},
+    {"youtuvl", 16, 2},
+});
+
+/// The number of patches of that image; 0 without an encoder for images.
+std::uint64_t patches_of(const Gguf& gguf, const Keys& keys) {
+    const auto type = gguf.text("clip.projector_type")
+                          .value_or(gguf.text("clip.vision.projector_type").value_or(""));
+    const auto known = std::ranges::find(kWarmUps, type, &WarmUp::projector);
+    std::uint64_t side = 0;
+    if (known != kWarmUps.end()) {
+        const auto merge = keys.width("spatial_merge_size", known->merge);
+        side = product(known->side, keys.width("projector.scale_factor", merge));
+    } else if (const auto patch = keys.width("patch_size"); patch > 0) {
+        side = keys.width("image_size") / patch;
+    }
+    return product(side, side);
+}
+
+}  // namespace
+
+Result<Projector> projector_of(const Gguf& gguf) {
+    if (gguf.text("general.architecture") != "clip")
+        return Error{ErrorCode::InvalidRequest, "it is no multimodal projector (clip)"};
+    const Keys keys{gguf, "clip.vision"};
+    const auto patches = patches_of(gguf, keys);
+    const auto row = product(patches, keys.width("embedding_length"), kFloatBytes);
+    const auto inner = product(patches, keys.width("feed_forward_length"), kFloatBytes);
+    const auto mask = product(patches, patches, kFloatBytes);
+    const auto scores = product(mask, keys.width("attention.head_count"));
+    // Windowed attention has a mask; features of some layers stay for the projector (Qwen3-VL).
+    const bool is_windowed = keys.width("n_wa_pattern") > 0;
+    const auto* deep = keys.list("is_deepstack_layers");
+    const auto kept = deep ? std::ranges::count_if(*deep, [](auto flag) { return flag != 0; }) : 0;
+    TRY(keys.check());
+    // The peak is in the network (stream, its norm, the result and the inner tensor), or in an
+    // attention that has all scores at once (stream, queries, keys, values twice and the result).
+    const auto compute = [&](std::uint64_t rows, std::uint64_t largest, std::uint64_t masks) {
+        return Bytes{sum(sum(product(rows + static_cast<std::uint64_t>(kept), row), largest),
+                         is_windowed ? masks : 0)};
+    };
+    Projector projector{.compute = compute(3, inner, sum(mask, mask / 2))};
+    projector.compute_without_flash = std::max(projector.compute, compute(6, scores, mask));
+    for (const auto& tensor : gguf.tensors)
+        projector.weights = sum(projector.weights, tensor.size);
+    return projector;
+}
+
+namespace {
+
 constexpr std::string_view kSchema = "gpuprobe.model/1";
 constexpr std::array<std::string_view, 3> kGeneral = {"general.architecture", "general.name",
                                                       "general.type"};

@@ -129,6 +129,20 @@ struct Model {
 /// llama.cpp, as of August 2026.
 Result<Model> model_of(const Gguf& gguf);
 
+/// A multimodal projector: a file of its own next to the model, with an encoder for images.
+struct Projector {
+    Bytes weights = {};
+    Bytes compute = {};                ///< for the image for which llama.cpp reserves memory
+    Bytes compute_without_flash = {};  ///< the same without flash attention
+};
+
+/// The projector that a header describes. Computation is counted for the encoder of images; for one
+/// of audio it is 0.
+///
+/// Errors: InvalidRequest if the file is no projector; Malformed if a value has the wrong type.
+/// Sources: tools/mtmd/clip.cpp of llama.cpp at 25d7b14e (warm-up sizes and graphs of encoders).
+Result<Projector> projector_of(const Gguf& gguf);
+
 // A model without its file, as JSON. Clients send it to the daemon, because the daemon does not
 // open files of users (docs/plan.md, "A model as a document").
 

@@ -64,9 +64,10 @@ struct Need {
     Bytes cache = {};      ///< attention cache and recurrent state
     Bytes compute = {};    ///< on each GPU that is used
     Bytes embedding = {};  ///< weights that stay in host memory
+    Bytes projector = {};  ///< a multimodal projector, on the first GPU
     bool operator==(const Need&) const = default;
 };
-RECORD_MEMBERS(Need, layers, output, cache, compute, embedding)
+RECORD_MEMBERS(Need, layers, output, cache, compute, embedding, projector)
 /// With `is_host`, for a model that the CPU computes.
 Need need_of(const Model& model, const RunShape& run, bool is_host = false);
 

@@ -112,11 +112,19 @@ RunShape run_on(const PlanRequest& request, std::string_view backend) {
     return run;
 }
 
-Slot slot_of(const PlanRequest& request, const Candidate& candidate, std::string_view backend) {
+/// The driver's context on the GPU.
+Bytes overhead_of(const PlanRequest& request, const Gpu& gpu, std::string_view backend) {
+    return request.model ? request.context_overhead.value_or(context_memory(gpu, backend))
+                         : Bytes{};
+}
+
+Slot slot_of(const PlanRequest& request,
+             const Candidate& candidate,
+             std::string_view backend,
+             bool has_projector) {
+    const auto overhead = overhead_of(request, *candidate.gpu, backend);
     return {.budget = candidate.budget.bytes.value_or(Bytes{}),
-            .overhead = request.model ? request.context_overhead.value_or(
-                                            context_memory(*candidate.gpu, backend))
-                                      : Bytes{},
+            .overhead = has_projector ? sum(overhead, request.projector) : overhead,
             .weight = static_cast<float>(candidate.budget.available.value_or(Bytes{}).count)};
 }
 
@@ -135,7 +143,7 @@ std::vector<Candidate> candidates_of(const PlanRequest& request, const Report& r
         Candidate candidate{.gpu = &gpu,
                             .budget = budget_of(gpu.memory, report.host.memory, request.margin)};
         candidate.backend = backend_on(request, gpu);
-        candidate.slot = slot_of(request, candidate, candidate.backend);
+        candidate.slot = slot_of(request, candidate, candidate.backend, true);
         candidates.push_back(std::move(candidate));
     }
     return candidates;
@@ -222,7 +230,7 @@ GpuPlan plan_of(const PlanRequest& request, const Candidate& candidate) {
                  .budget = candidate.budget,
                  .physical = candidate.gpu->memory.physical,
                  .need = whole_of(load, candidate.slot),
-                 .overhead = candidate.slot.overhead,
+                 .overhead = overhead_of(request, *candidate.gpu, candidate.backend),
                  .flash_attention = load.run.flash_attention};
     // Memory does not matter if the GPU cannot compute.
     if (computes_nothing(*candidate.gpu)) {
@@ -301,7 +309,8 @@ SetPlan set_of(const PlanRequest& request,
     bool is_known = true;
     for (const auto* member : members) {
         set.gpus.push_back(member->gpu->id);
-        slots.push_back(within_board(slot_of(request, *member, backend), members, *member, whole));
+        const auto slot = slot_of(request, *member, backend, member == members.front());
+        slots.push_back(within_board(slot, members, *member, whole));
         is_known = is_known && member->budget.bytes;
     }
     // An explicit split replaces the weights; GPUs without a number get nothing.
@@ -351,8 +360,9 @@ HostPlan host_plan_of(const PlanRequest& request, const HostMemory& memory) {
     HostPlan plan{.available = memory.available, .need = request.need.value_or(Bytes{})};
     if (request.model) {
         auto need = need_of(*request.model, run_on(request, "cpu"), true);
-        plan.need =
-            sum(sum(sum(need.layers, need.output), sum(need.cache, need.compute)), need.embedding);
+        const auto weights =
+            sum(sum(need.layers, need.output), sum(need.embedding, request.projector));
+        plan.need = sum(weights, sum(need.cache, need.compute));
     }
     if (plan.available)
         plan.fit = fit_of({.bytes = plan.need}, {{.budget = *plan.available}});
@@ -408,6 +418,7 @@ Plan planned(const PlanRequest& request, const Report& report) {
         const auto backend = candidates.empty() ? std::string_view{} : candidates.front().backend;
         const auto run = run_on(request, backend);
         result.need = need_of(*request.model, run, candidates.empty());
+        result.need->projector = request.projector;
         result.has_flash_attention = run.flash_attention;
         result.notes = request.model->notes;
     }

@@ -61,6 +61,7 @@ constexpr std::array<EnumName<Fit>, 4> names_of(Fit) {
 struct PlanRequest {
     std::optional<Model> model = {};
     std::optional<Bytes> need = {};  ///< used without a model
+    Bytes projector = {};            ///< of a multimodal projector, on the first GPU
     RunShape run = {};
     std::optional<std::uint64_t> micro_batch = {};          ///< upper limit of run.batch
     FlashAttention flash_attention = FlashAttention::Auto;  ///< determines run.flash_attention

@@ -120,6 +120,17 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
       .option = "--need-mib",
       .placeholder = "N"},
      [](const Value& v, PlanRequest& r) { return read_mib(v, 1, r.need); }},
+    {{.key = "projector-mib",
+      .type = RequestType::Mebibytes,
+      .meaning = "so many MiB for a multimodal projector, on the first GPU",
+      .option = "--projector-mib",
+      .placeholder = "N"},
+     [](const Value& v, PlanRequest& r) {
+         std::optional<Bytes> projector;
+         auto problem = read_mib(v, 0, projector);
+         r.projector = projector.value_or(r.projector);
+         return problem;
+     }},
     {{.key = "ctx",
       .type = RequestType::Number,
       .meaning = "tokens of context of one stream: 4096, 32k",

@@ -13,6 +13,8 @@ namespace gpuprobe::inline plan {
 
 constexpr std::uint64_t kTooMany = std::numeric_limits<std::uint64_t>::max();
 
+constexpr std::uint64_t kFloatBytes = 4;
+
 constexpr std::uint64_t product(std::uint64_t left, std::uint64_t right) {
     return right != 0 && left > kTooMany / right ? kTooMany : left * right;
 }

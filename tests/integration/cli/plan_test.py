@@ -41,6 +41,54 @@ class PlanModels(unittest.TestCase):
             self.assertEqual((MODELS / f"{name}.header.gguf").read_bytes(), shapes.published(name).header()[0])
 
 
+class PlanWithAProjector(unittest.TestCase):
+    """A projector like Gemma 3's: 4,096 patches, and 16 heads that see all of them."""
+    MIB = 1 << 20
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = pathlib.Path(folder.name) / "mmproj model.gguf"
+        made = shapes.Model("clip", 0, 1152, 64)
+        made.keys = {"general.architecture": "clip", "clip.projector_type": "gemma3", "clip.vision.image_size": 896,
+                     "clip.vision.patch_size": 14, "clip.vision.embedding_length": 1152,
+                     "clip.vision.feed_forward_length": 4304, "clip.vision.attention.head_count": 16}
+        made.write(self.file)
+        self.weights = made.header()[1]
+
+    def projector(self, *words):
+        code, answer = document("nvidia-h200-2", *model("gemma-3-27b"), *words)
+        self.assertEqual(code, 0)
+        return answer["need"]["projector"], [gpu["need"] for gpu in answer["gpus"]], answer["together"][0]["shares"]
+
+    def test_counts_on_each_gpu_by_itself_and_on_the_first_of_several(self):
+        none, alone, shares = self.projector()
+        some, with_it, split = self.projector(f"--mmproj={self.file}")
+        self.assertEqual(none, 0)
+        self.assertEqual((some - self.weights) / self.MIB, 121.25)
+        self.assertEqual([gpu - before for gpu, before in zip(with_it, alone)], [some, some])
+        self.assertGreater(split[0]["need"], 0)
+        self.assertEqual(sum(share["need"] for share in split) - sum(share["need"] for share in shares), some)
+
+    def test_without_flash_attention_needs_all_scores(self):
+        self.assertEqual((self.projector(f"--mmproj={self.file}", "--flash-attention=off")[0] - self.weights) / self.MIB, 1132)
+
+    def test_can_be_given_in_mebibytes(self):
+        self.assertEqual(self.projector("--projector-mib=300")[0], 300 * self.MIB)
+
+    def test_is_an_argument_of_llama_cpp(self):
+        done = replay("nvidia-h200-1", *model("gemma-3-27b"), f"--mmproj={self.file}", "--format=llama.cpp")
+        self.assertTrue(done.stdout.startswith(f"--mmproj '{self.file}' --n-gpu-layers"), done.stdout)
+
+    def test_says_what_is_wrong(self):
+        done = replay("nvidia-h200-1", *model("gemma-3-27b"), f"--mmproj={MODELS}/llama-3.1-8b.header.gguf")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("llama-3.1-8b.header.gguf", done.stderr)
+        done = replay("nvidia-h200-1", "--need-mib=5", f"--mmproj={self.file}")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("plan: --mmproj needs --gguf, and goes without --projector-mib\n", done.stderr)
+
+
 class PlanTexts(unittest.TestCase):
     maxDiff = None
 

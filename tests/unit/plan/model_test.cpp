@@ -411,5 +411,49 @@ TEST(Model, WithAFloatWhereANumberBelongsIsRefused) {
     EXPECT_EQ(model_of(gguf).error().text, "llama.attention.head_count is no whole number from 0");
 }
 
+/// Mebibytes that llama.cpp reserved for an encoder of images, with flash attention and without.
+/// Sources: ggml-org/llama.cpp pull request 16837 and gpustack/gguf-parser-go issue 44.
+struct ProjectorCase {
+    std::string name;
+    std::map<std::string, GgufValue> values;
+    double with_flash;
+    double without;
+};
+
+TEST(Projector, NeedsWhatLlamaCppReserved) {
+    const GgufValue deep = Numbers{0, 1, 1, 1};
+    const std::vector<ProjectorCase> cases = {
+        {"gemma3",
+         {{"image_size", 896}, {"patch_size", 14}, {"embedding_length", 1152}},
+         121,
+         1132},
+        {"qwen2vl_merger", {{"embedding_length", 1280}, {"feed_forward_length", 5120}}, 267, 4598},
+        {"qwen2.5vl_merger",
+         {{"embedding_length", 1280}, {"feed_forward_length", 3420}, {"n_wa_pattern", 8}},
+         705,
+         4872},
+        {"qwen3vl_merger", {{"embedding_length", 1152}, {"is_deepstack_layers", deep}}, 323, 4728}};
+    for (const auto& [name, values, with_flash, without] : cases) {
+        Gguf gguf{.values = {{"general.architecture", "clip"},
+                             {"clip.projector_type", name},
+                             {"clip.vision.feed_forward_length", 4304},
+                             {"clip.vision.attention.head_count", 16}}};
+        for (const auto& [key, value] : values)
+            gguf.values.insert_or_assign("clip.vision." + key, value);
+        gguf.tensors.push_back({.name = "v.blk.0.ffn_up.weight", .size = Bytes{12345}});
+        const auto projector = projector_of(gguf).value();
+        EXPECT_EQ(projector.weights, Bytes{12345});
+        const auto in_mib = [](Bytes bytes) {
+            return static_cast<double>(bytes.count) / 1048576.0;
+        };
+        EXPECT_NEAR(in_mib(projector.compute) / with_flash, 1, 0.13) << name;
+        EXPECT_NEAR(in_mib(projector.compute_without_flash) / without, 1, 0.01) << name;
+    }
+}
+
+TEST(Projector, RefusesAModel) {
+    EXPECT_EQ(projector_of(header_of("llama-3.1-8b")).error().code, ErrorCode::InvalidRequest);
+}
+
 }  // namespace model_test
 }  // namespace gpuprobe
