@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/client.h"
 
+#include <algorithm>
+
 #include <unistd.h>
 
 #include "base/record.h"
@@ -98,6 +100,29 @@ Status Client::refresh_memory(Gpu& gpu) {
     if (document)
         engine::take_free(TRY(record_in<engine::LiveMemory>(document)), gpu.memory);
     return Done{};
+}
+
+namespace {
+
+/// Whether the free memory was read too long ago to be shown without its age.
+bool has_old_memory(const Gpu& gpu) {
+    constexpr Duration kIsOfNow = std::chrono::seconds{2};
+    return gpu.memory.free_at && SystemClock{}.wall() - *gpu.memory.free_at > kIsOfNow;
+}
+
+}  // namespace
+
+Result<Report> Client::current_report() {
+    auto found = TRY(report());
+    if (found.source == ReportSource::Replay || std::ranges::none_of(found.gpus, has_old_memory))
+        return found;
+    // One query renews all GPUs of NVIDIA's driver. What is still old is read for each GPU.
+    TRY(renew());
+    found = TRY(report());
+    for (auto& gpu : found.gpus)
+        if (has_old_memory(gpu))
+            TRY(refresh_memory(gpu));
+    return found;
 }
 
 /// ListGpus is a fraction of the whole report.

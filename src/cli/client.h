@@ -71,6 +71,9 @@ public:
     /// its age. Errors: Malformed, Cancelled; no others.
     virtual Status refresh_memory(Gpu& gpu);
 
+    /// The report with memory figures that are at most two seconds old, except those of GPUs that
+    /// sleep. Errors: as document().
+    [[nodiscard]] Result<Report> current_report();
     /// A report that contains only the GPUs; enough to look up their names.
     [[nodiscard]] Result<Report> gpus();
     /// Chooses a variant. An answer without a variant is not an error. `manifest`: the text of a

@@ -96,7 +96,7 @@ Result<ExitCode> run_list(Context& context) {
         print_json(context.arguments, list);
         return ExitCode::Answered;
     }
-    const auto report = TRY(context.client.report());
+    const auto report = TRY(context.client.current_report());
     print(list_text(report, context.screen));
     if (report.gpus.empty() && report.accelerators.empty())
         remark(context.arguments, "this machine has no GPU");

@@ -158,7 +158,7 @@ public:
     /// no probe runs, for instance because the last refresh was less than kIsOfNow ago. Wakes no
     /// device.
     void renew(std::function<void()> done);
-    static constexpr Duration kIsOfNow = std::chrono::seconds{10};
+    static constexpr Duration kIsOfNow = std::chrono::seconds{2};
     static constexpr Duration kMostForNow = std::chrono::seconds{2};
 
     /// Reads the current memory of a GPU and calls `reply` once, within this call if no probe is
