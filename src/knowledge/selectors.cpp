@@ -59,6 +59,7 @@ struct LoadingVariable {
     std::string_view facts;  ///< separated by spaces; defined in policy/gpu_selection.h
 };
 constexpr auto kLoading = std::to_array<LoadingVariable>({
+    {"OCL_ICD_FILENAMES", ""},
     {"OCL_ICD_VENDORS", "opencl_vendor"},
     {"VK_DRIVER_FILES", "vulkan_manifests vulkan_own_manifest"},
     {"VK_ICD_FILENAMES", "vulkan_manifests vulkan_own_manifest"},
@@ -138,7 +139,7 @@ std::optional<std::string> value_problem(std::string_view name, std::string_view
     if (!row || text == kNowhere)
         return std::nullopt;
     // The whole value must be one placeholder, so that a data file cannot add a path to it.
-    const auto facts = split(row->facts, ' ');
+    const auto facts = words(row->facts);
     const bool is_found_here = std::ranges::any_of(
         facts, [text](std::string_view fact) { return text == "{" + std::string{fact} + "}"; });
     if (is_found_here)
@@ -206,6 +207,7 @@ Status check(const SelectorsDocument& document) {
         TRY(check_names(reader));
         // A reader hides GPUs through its own variables only.
         TRY(check(reader.name, reader.hide, {reader.reads.begin(), reader.reads.end()}));
+        TRY(check(reader.name, reader.hide_if_set, {reader.reads.begin(), reader.reads.end()}));
     }
     // A variable that no library reads would have no effect; reject it as a typing mistake.
     for (const auto& row : document.use) {
@@ -222,7 +224,7 @@ Status check(const SelectorsDocument& document) {
 
 }  // namespace
 
-RECORD_MEMBERS(Reader, name, api, reads, hide, lists, reaches)
+RECORD_MEMBERS(Reader, name, api, reads, hide, hide_if_set, lists, reaches)
 
 RECORD_MEMBERS(Since, mesa, vulkan_loader)
 

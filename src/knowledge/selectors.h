@@ -85,6 +85,8 @@ struct Reader {
     std::string api = {};   ///< a word of report/api_table.h, "opengl" or "container"
     std::vector<std::string> reads = {};
     Variables hide = {};  ///< values that hide all GPUs from it
+    /// The same for variables that add devices where a caller has set them.
+    Variables hide_if_set = {};
     /// variables that list the remaining GPUs, with their syntax
     std::map<std::string, ListForm> lists = {};
     /// APIs of which `hide` also hides the drivers of the same vendor

@@ -348,12 +348,29 @@ bool is_read(std::string_view variable, const Access& access) {
 
 }  // namespace
 
+void hide_additions(const Access& access, const Variables& callers, Variables& environment) {
+    for (const auto* reader : access.readers) {
+        const bool is_hidden =
+            !reader->hide.empty() && std::ranges::all_of(reader->hide, [&](const auto& entry) {
+                const auto set = environment.find(entry.first);
+                return set != environment.end() && set->second == entry.second;
+            });
+        for (const auto& [variable, value] : reader->hide_if_set)
+            if (const auto set = callers.find(variable);
+                is_hidden && set != callers.end() && !set->second.empty())
+                environment.emplace(variable, value);
+    }
+}
+
 std::vector<std::string_view> hiding_variables() {
     // It does not hide GPUs, but it changes the meaning of the indices in CUDA_VISIBLE_DEVICES.
     std::vector<std::string_view> names{"CUDA_DEVICE_ORDER"};
-    for (const auto& reader : knowledge::Selectors::current().readers())
+    for (const auto& reader : knowledge::Selectors::current().readers()) {
         for (const auto& [variable, form] : reader.lists)
             names.push_back(variable);
+        for (const auto& [variable, value] : reader.hide_if_set)
+            names.push_back(variable);
+    }
     return names;
 }
 

@@ -51,8 +51,11 @@ Variables environment_of(const Profile& profile,
                          const Variables& answers,
                          Preferences preferences = Preferences::Included);
 
-/// The variables that hidden_by() evaluates, and CUDA_DEVICE_ORDER, which affects how they are
-/// interpreted.
+/// Hides what a caller's own variables would add to the APIs that the environment hides.
+void hide_additions(const Access& access, const Variables& callers, Variables& environment);
+
+/// The variables that hidden_by() and hide_additions() evaluate, and CUDA_DEVICE_ORDER, which
+/// affects how they are interpreted.
 std::vector<std::string_view> hiding_variables();
 
 /// A `hidden-by-environment` for each caller variable that is known to hide the GPU from the

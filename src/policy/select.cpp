@@ -213,6 +213,7 @@ Variables environment_on(const SelectQuestion& question,
                        answers_on(question, &judged.candidate, selection), preferences);
     if (judged.is_fallback)
         environment.insert(question.integrated_by.begin(), question.integrated_by.end());
+    hide_additions(access_of(question.profile), question.callers_environment, environment);
     return environment;
 }
 
@@ -400,6 +401,8 @@ Decision decision_from(const SelectQuestion& question, const Attempt& made, cons
         // Without a choice the environment hides every GPU.
         decision.environment = environment_of(question.profile, kCpu, selection,
                                               answers_on(question, nullptr, selection));
+        hide_additions(access_of(question.profile), question.callers_environment,
+                       decision.environment);
     }
     for (const auto* gpu : selection.gpus)
         decision.gpus.push_back(gpu->id);

@@ -23,6 +23,14 @@ class UseAndHide(unittest.TestCase):
             "CUDA_VISIBLE_DEVICES": SECOND, "GGML_VK_VISIBLE_DEVICES": "", "HIP_VISIBLE_DEVICES": "-1",
             "OCL_ICD_VENDORS": "/nonexistent", "ONEAPI_DEVICE_SELECTOR": "*:cpu", "ROCR_VISIBLE_DEVICES": ""})
 
+    def test_a_library_that_the_caller_adds_to_opencl_is_hidden_with_it(self):
+        added = {"OCL_ICD_FILENAMES": "libnvidia-opencl.so.1"}
+        for words in (("default",), ("llama.cpp",), ("default", "--backend=none")):
+            with self.subTest(words=words):
+                self.assertEqual(variables(*words, **added),
+                                 {**variables(*words), "OCL_ICD_FILENAMES": "/nonexistent"})
+        self.assertNotIn("OCL_ICD_FILENAMES", variables("llama.cpp", "--backend=opencl", "--own-build", **added))
+
     def test_no_gpu_is_said_so_that_none_is_opened(self):
         hidden = {"CUDA_VISIBLE_DEVICES": "", "GGML_VK_VISIBLE_DEVICES": ""}
         for words in (("--backend=none",), ("--backend=off",), ("--backend=cpu",), ("--deny=cuda,vulkan",)):

@@ -66,19 +66,12 @@ TEST(Arguments, EachKeyOfARequestHasItsOption) {
         return key.placeholder.empty() ? "" : key.takes_others ? "=x" : "=measured";
     };
     // Some values of plan are read when the line is.
-    const std::map<std::string_view, std::string> planned{{"ctx", "8k"},
-                                                          {"kv", "q8_0"},
-                                                          {"batch", "64"},
-                                                          {"ubatch", "32"},
-                                                          {"streams", "2"},
-                                                          {"flash-attention", "on"},
-                                                          {"swa-full", ""},
-                                                          {"tensor-split", "3,1"},
-                                                          {"margin-mib", "7"},
-                                                          {"context-mib", "7"},
-                                                          {"need-mib", "7"},
-                                                          {"gpus", "0"},
-                                                          {"application", "ollama"}};
+    const std::map<std::string_view, std::string> planned{
+        {"ctx", "8k"},        {"kv", "q8_0"},           {"batch", "64"},
+        {"ubatch", "32"},     {"streams", "2"},         {"flash-attention", "on"},
+        {"swa-full", ""},     {"tensor-split", "3,1"},  {"margin-mib", "7"},
+        {"context-mib", "7"}, {"need-mib", "7"},        {"projector-mib", "7"},
+        {"gpus", "0"},        {"application", "ollama"}};
     for (const auto& key : plan_keys()) {
         const auto& value = planned.at(key.key);
         const auto option = std::string{key.option} + (value.empty() ? "" : "=" + value);

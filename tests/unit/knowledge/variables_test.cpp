@@ -24,6 +24,7 @@ TEST(DataFileVariables, MayChooseGpus) {
                              "NVIDIA_VISIBLE_DEVICES",
                              "VK_DRIVER_FILES",
                              "VK_ICD_FILENAMES",
+                             "OCL_ICD_FILENAMES",
                              "OCL_ICD_VENDORS",
                              "__GLX_VENDOR_LIBRARY_NAME",
                              "__NV_PRIME_RENDER_OFFLOAD",
@@ -51,14 +52,13 @@ TEST(DataFileVariables, MayNotChangeWhatAProgramRuns) {
           "https_proxy", "PIP_INDEX_URL", "UV_INDEX",
           // of drivers and runtimes, with the prefixes of variables that are allowed
           "VK_ADD_LAYER_PATH", "VK_LAYER_PATH", "VK_INSTANCE_LAYERS", "VK_ADD_DRIVER_FILES",
-          "VK_LOADER_LAYERS_ENABLE", "OCL_ICD_FILENAMES", "OPENCL_VENDOR_PATH",
-          "LIBGL_DRIVERS_PATH", "GBM_BACKENDS_PATH", "__EGL_VENDOR_LIBRARY_FILENAMES",
-          "MESA_LOADER_DRIVER_OVERRIDE", "CUDA_INJECTION64_PATH", "CUDA_PATH", "CUDA_CACHE_PATH",
-          "NVIDIA_DRIVER_CAPABILITIES", "ROCM_PATH", "HIP_PATH", "HSA_TOOLS_LIB",
-          "ZE_ENABLE_ALT_DRIVERS", "GGML_BACKEND_PATH", "LLAMA_ARG_MODEL", "LLAMA_CACHE",
-          "OLLAMA_HOST", "OLLAMA_MODELS", "OLLAMA_LLM_LIBRARY", "TORCH_EXTENSIONS_DIR",
-          "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "XLA_FLAGS", "TF_XLA_FLAGS", "ORT_DYLIB_PATH",
-          "VLLM_PLUGINS", "JAX_COMPILATION_CACHE_DIR", "CUPY_CACHE_DIR",
+          "VK_LOADER_LAYERS_ENABLE", "OPENCL_VENDOR_PATH", "LIBGL_DRIVERS_PATH",
+          "GBM_BACKENDS_PATH", "__EGL_VENDOR_LIBRARY_FILENAMES", "MESA_LOADER_DRIVER_OVERRIDE",
+          "CUDA_INJECTION64_PATH", "CUDA_PATH", "CUDA_CACHE_PATH", "NVIDIA_DRIVER_CAPABILITIES",
+          "ROCM_PATH", "HIP_PATH", "HSA_TOOLS_LIB", "ZE_ENABLE_ALT_DRIVERS", "GGML_BACKEND_PATH",
+          "LLAMA_ARG_MODEL", "LLAMA_CACHE", "OLLAMA_HOST", "OLLAMA_MODELS", "OLLAMA_LLM_LIBRARY",
+          "TORCH_EXTENSIONS_DIR", "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", "XLA_FLAGS", "TF_XLA_FLAGS",
+          "ORT_DYLIB_PATH", "VLLM_PLUGINS", "JAX_COMPILATION_CACHE_DIR", "CUPY_CACHE_DIR",
           // near misses
           "", "_", "GGML_", "GGML__CUDA", "GGML", "CUDA_VISIBLE_DEVICES2", "cuda_visible_devices",
           " CUDA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES "})
@@ -86,7 +86,8 @@ TEST(DataFileVariables, LoadOnlyFilesThatWereFoundHere) {
     EXPECT_EQ(value_problem("OCL_ICD_VENDORS", "{opencl_vendor}"), std::nullopt);
     EXPECT_EQ(value_problem("__GLX_VENDOR_LIBRARY_NAME", "{glx_offload}"), std::nullopt);
     EXPECT_EQ(value_problem("CUDA_VISIBLE_DEVICES", "0"), std::nullopt);
-    for (const auto* name : {"VK_DRIVER_FILES", "VK_ICD_FILENAMES", "OCL_ICD_VENDORS"}) {
+    for (const auto* name :
+         {"VK_DRIVER_FILES", "VK_ICD_FILENAMES", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES"}) {
         EXPECT_EQ(value_problem(name, "/nonexistent"), std::nullopt);
         for (const auto* text : {"", "/tmp/evil.json", "{vulkan_manifests}:/tmp/evil.json",
                                  "/tmp/{vulkan_manifests}", "{=path}", "{opencl_platform}",
@@ -94,6 +95,8 @@ TEST(DataFileVariables, LoadOnlyFilesThatWereFoundHere) {
             EXPECT_NE(value_problem(name, text), std::nullopt) << name << "=" << text;
     }
     EXPECT_NE(value_problem("OCL_ICD_VENDORS", "{vulkan_manifests}"), std::nullopt);
+    EXPECT_EQ(value_problem("OCL_ICD_FILENAMES", "{opencl_vendor}"),
+              "this variable loads files: its value must be /nonexistent");
     EXPECT_NE(value_problem("__GLX_VENDOR_LIBRARY_NAME", "../../tmp/evil"), std::nullopt);
     EXPECT_EQ(value_problem("VK_DRIVER_FILES", "/tmp/evil.json"),
               "this variable loads files: its value must be {vulkan_manifests} or "

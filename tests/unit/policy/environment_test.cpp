@@ -98,6 +98,23 @@ TEST(Environment, HidesAllForTheCpu) {
                            {"ZE_AFFINITY_MASK", "99"}}));
 }
 
+TEST(Environment, HidesLibrariesThatACallerAdds) {
+    const auto access = access_of(reading({"cuda", "opencl", "cpu"}, {"cuda", "opencl"}));
+    const Variables callers{{"OCL_ICD_FILENAMES", "libnvidia-opencl.so.1"}};
+    const auto with = [&](Environment environment, const Variables& set) {
+        hide_additions(access, set, environment);
+        return environment;
+    };
+    const Environment hidden{{"OCL_ICD_VENDORS", "/nonexistent"}};
+    EXPECT_EQ(with(hidden, callers), (Environment{{"OCL_ICD_FILENAMES", "/nonexistent"},
+                                                  {"OCL_ICD_VENDORS", "/nonexistent"}}));
+    EXPECT_EQ(with(hidden, {}), hidden);
+    EXPECT_EQ(with(hidden, {{"OCL_ICD_FILENAMES", ""}}), hidden);
+    EXPECT_EQ(with({}, callers), Environment{}) << "OpenCL is not hidden";
+    const auto hiding = hiding_variables();
+    EXPECT_NE(std::ranges::find(hiding, "OCL_ICD_FILENAMES"), hiding.end());
+}
+
 /// NVIDIA's OpenCL stands on the same driver, and has no device that CUDA may not have.
 TEST(Environment, NarrowsWhereHidingWouldReachTheChosenGpu) {
     const auto report = two_identical_cards();
