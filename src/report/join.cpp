@@ -61,22 +61,51 @@ Joiner::Joiner(const Machine& machine, const std::vector<const ProbeResult*>& pr
     add_devices(machine, probes);
 }
 
+/// Counts the devices that one driver lists.
+class ListedDevices {
+public:
+    /// Whether the device is one of at most `most`. Devices in one PCI slot count once, because
+    /// they may be the partitions of one GPU: 8 of an MI300X in CPX mode.
+    bool takes(const ApiDevice& device, std::size_t most) {
+        constexpr std::size_t kMostInSlot = 16;
+        ++listed_;
+        if (device.address) {
+            auto slot = *device.address;
+            slot.function = 0;
+            const auto others = in_slot_[slot]++;
+            if (others > 0 && others < kMostInSlot && taken_ <= most)
+                return true;
+        }
+        const bool is_taken = ++taken_ <= most;
+        left_out_ += is_taken ? 0 : 1;
+        return is_taken;
+    }
+    [[nodiscard]] std::size_t listed() const { return listed_; }
+    [[nodiscard]] std::size_t left_out() const { return left_out_; }
+
+private:
+    std::size_t listed_ = 0;
+    std::size_t taken_ = 0;
+    std::size_t left_out_ = 0;
+    std::map<PciAddress, std::size_t> in_slot_ = {};
+};
+
 void Joiner::add_devices(const Machine& machine, const std::vector<const ProbeResult*>& probes) {
     auto parts = joined_.subjects.size();
     for (const auto& hardware : machine.devices)
         parts += hardware.partitions.size();
     const auto most = most_devices_of_a_driver(parts);
-    std::map<const ProbeResult*, std::size_t> listed;
+    std::map<const ProbeResult*, ListedDevices> listed;
     // Sort the records into software implementations and pending devices.
     for (auto& device : listed_devices(machine, probes)) {
-        if (++listed[device.probe] > most)
+        if (!listed[device.probe].takes(device, most))
             continue;
         const bool is_api = device.probe->api != "pci";
         (is_api && is_software(device) ? joined_.software : pending_).push_back(std::move(device));
     }
     for (const auto* probe : probes)
-        if (const auto count = listed[probe]; count > most)
-            note_excess(*probe, count, count - most);
+        if (const auto& count = listed[probe]; count.left_out() > 0)
+            note_excess(*probe, count.listed(), count.left_out());
 }
 
 void Joiner::note_excess(const ProbeResult& probe, std::size_t listed, std::size_t left_out) {
@@ -362,7 +391,9 @@ bool Joiner::found(const ApiDevice& device) {
 /// Whether the subject is WSL's paravirtual function. It only passes through the host's GPU, whose
 /// address the APIs report.
 bool is_transport(const Subject& subject) {
-    return subject.hardware && subject.claims.empty() && subject.hardware->driver == kTransport &&
+    const bool is_only_listed = std::ranges::all_of(
+        subject.claims, [](const Claim& claim) { return claim.device.probe->api == "pci"; });
+    return subject.hardware && is_only_listed && subject.hardware->driver == kTransport &&
            role_of(*subject.hardware) == Role::Gpu;
 }
 

@@ -50,8 +50,8 @@ struct Joined {
 /// GPU behind that function.
 ///
 /// Only the first most_devices_of_a_driver() devices of one driver count, so that a driver that
-/// lists devices without end spoils only its own answer. The note `too-many-devices` reports the
-/// rest.
+/// lists devices without end spoils only its own answer. The partitions of one GPU, which share a
+/// PCI slot, count as one device. The note `too-many-devices` reports the rest.
 Joined join(const Machine& machine, const std::vector<const ProbeResult*>& probes);
 
 /// The maximum number of devices that one driver may list. `hardware` is the number of functions

@@ -400,7 +400,7 @@ MemoryFindings memory_of(const Subject& subject, GpuKind kind, const Host& host,
         result = dedicated(samples);
         if (is_divided(subject) || is_out_of_use(subject))
             allow_one_partition(subject, result);
-        if (kind != GpuKind::Unknown && result.memory.physical)
+        if (kind == GpuKind::Discrete || (kind != GpuKind::Unknown && result.memory.physical))
             result.memory.kind = MemoryKind::Dedicated;
     }
     enforce_order(result.memory);

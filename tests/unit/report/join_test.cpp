@@ -96,6 +96,48 @@ TEST(Join, IsOfTheCardWithItsMemoryWhereTheOthersHaveAnother) {
     EXPECT_EQ(joined_by(report, "pci:0000:03:00.0", "vulkan"), std::nullopt);
 }
 
+/// 8 MI300X in CPX mode where neither KFD nor sysfs tells of partitions. Some kernels give the
+/// number of the partition as the PCI function.
+TEST(Join, TakesEightPartitionsOfEachGpu) {
+    for (const bool has_functions : {true, false})
+        for (const bool has_hardware : {true, false}) {
+            Inputs inputs;
+            std::vector<DeviceFacts> partitions;
+            for (std::uint32_t i = 0; i < 64; ++i) {
+                auto facts = keyless(i, "1002", "74a1");
+                facts.pci = PciAddress{.bus = static_cast<std::uint8_t>(1 + i / 8)};
+                if (has_hardware && i % 8 == 0)
+                    inputs.hardware.push_back(
+                        pci_device(text_of(*facts.pci).c_str(), "1002", "74a1", "1200"));
+                facts.pci->function = static_cast<std::uint8_t>(has_functions ? i % 8 : 0);
+                partitions.push_back(facts);
+            }
+            inputs.probes = {probe("hip", "/lib/libamdhip64.so.7", Outcome::Answered, partitions)};
+            const auto report = inputs.report();
+            EXPECT_FALSE(has_note(report, "too-many-devices"));
+            if (!has_functions) {
+                EXPECT_EQ(report.gpus.size(), 8U);
+            }
+        }
+}
+
+TEST(Join, ReplacesTheFunctionOfWslThatLibpciListsToo) {
+    auto transport = pci_device("fe50:00:00.0", "1414", "008e", "0302");
+    transport.driver = "dxgkrnl";
+    auto listed = keyless(0, "1414", "008e");
+    listed.pci = address("fe50:00:00.0");
+    auto gpu = keyless(0, "10de", "2684");
+    gpu.pci = address("0000:01:00.0");
+    for (const auto& pci : {std::vector<DeviceFacts>{}, std::vector{listed}}) {
+        const auto report = Inputs{
+            {transport},
+            {probe("pci", "", Outcome::Answered, pci),
+             probe("cuda", "/lib/libcuda.so.1", Outcome::Answered,
+                   {gpu})}}.report();
+        EXPECT_EQ(ids_of(report), (std::vector<std::string>{"pci:0000:01:00.0"}));
+    }
+}
+
 TEST(Join, TakesTwoDevicesOfADriverForEachFunction) {
     EXPECT_EQ(most_devices_of_a_driver(0), 16U);
     EXPECT_EQ(most_devices_of_a_driver(64), 128U);
