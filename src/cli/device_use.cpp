@@ -268,7 +268,6 @@ DeviceWatch::DeviceWatch(EventLoop& loop,
       looked_{std::move(looked)},
       watcher_{files_, report, root, std::move(mark)},
       began_{clock_.monotonic()},
-      last_look_{began_},
       pause_{kFirstPause},
       ask_pause_{kFirstAsk} {
     // From the loop, so that `looked` is never called during construction.
@@ -279,25 +278,17 @@ bool DeviceWatch::is_settled() const {
     return !watcher_.wants_nvml() || was_asked_ || refusals_ >= kMaxRefusals;
 }
 
-void DeviceWatch::note_gap(MonotonicTime now) {
-    longest_gap_ = std::max(longest_gap_, now - last_look_);
-    last_look_ = now;
-}
-
-void DeviceWatch::stop() {
-    timer_.reset();
-    note_gap(clock_.monotonic());
-}
-
 void DeviceWatch::look() {
     const auto began = processor_time();
     const auto now = clock_.monotonic();
-    note_gap(now);
     const auto uses = watcher_.look(now);
     const auto took = processor_time() - began;
     const auto usual = now - began_ < kStarts ? kStartPause : kUsualPause;
     // Double the pause up to the usual one, and lengthen it further if looking is expensive.
     pause_ = std::min(std::max(std::min(pause_ * 2, usual), took * kShare), kLongestPause);
+    // However long looking takes: a context that is not reported yet may be gone soon.
+    if (watcher_.may_miss_context())
+        pause_ = std::min(pause_, kStartPause);
     timer_ = loop_.after(pause_, [this] { look(); });
     if (watcher_.wants_nvml())
         ask_nvml();

@@ -89,13 +89,10 @@ public:
     /// Whether NVML is being queried. The answer may be about a process that has ended meanwhile.
     [[nodiscard]] bool is_asking() const { return is_asking_; }
     /// Stops looking. An NVML query in progress still counts.
-    void stop();
-    /// The longest time between two looks, or between the last one and stop().
-    [[nodiscard]] Duration longest_gap() const { return longest_gap_; }
+    void stop() { timer_.reset(); }
 
 private:
     void look();
-    void note_gap(MonotonicTime now);
     void ask_nvml();
 
     EventLoop& loop_;
@@ -105,8 +102,6 @@ private:
     SystemClock clock_ = {};
     watch::Watcher watcher_;
     MonotonicTime began_;
-    MonotonicTime last_look_;
-    Duration longest_gap_ = {};
     // Time between two looks.
     Duration pause_;
     std::unique_ptr<Launcher> launcher_ = {};

@@ -185,14 +185,15 @@ Status attempt_once(const Run& run, Attempt& attempt, bool& is_reported) {
                                           fmt::format("{}={}", kMark, mark), looked);
     TRY(loop->run_until([&end] { return end.has_value(); }));
     attempt.end = *end;
-    attempt.lasted = clock.monotonic() - began;
+    const auto ended = clock.monotonic();
+    attempt.lasted = ended - began;
     // Phase 2: an NVML query that is still running may know about a short-lived context.
     watch->stop();
     // The timer only wakes the loop at the deadline.
     const auto patience = loop->after(kLastAnswer, [] {});
     const auto deadline = clock.monotonic() + kLastAnswer;
     TRY(loop->run_until([&] { return !watch->is_asking() || clock.monotonic() >= deadline; }));
-    watch->watcher().finish(watch->longest_gap());
+    watch->watcher().finish(ended);
     look_at_it();
     attempt.has_failed = has_failed(attempt, run.failed_statuses);
     return Done{};

@@ -180,7 +180,9 @@ std::optional<DrmClient> drm_client_from(std::string_view fdinfo) {
     return client;
 }
 
-std::vector<std::string> mapped_by(const FileSystem& files, pid_t pid) {
+std::vector<std::string> mapped_by(const FileSystem& files,
+                                   pid_t pid,
+                                   std::size_t* control_mappings) {
     const auto maps = files.read(kProc + std::to_string(pid) + "/maps", kMaxMaps);
     if (!maps)
         return {};
@@ -189,6 +191,8 @@ std::vector<std::string> mapped_by(const FileSystem& files, pid_t pid) {
     std::string_view last;
     for (const auto line : split(std::string_view{*maps}, '\n')) {
         const auto path = path_in(line);
+        if (control_mappings && path == "/dev/nvidiactl")
+            ++*control_mappings;
         if (path.empty() || path == last)
             continue;
         last = path;
@@ -220,7 +224,7 @@ ProcessFiles files_of(const FileSystem& files, pid_t pid) {
     }
     found.nodes.assign(nodes.begin(), nodes.end());
     if (!nodes.empty())
-        found.mapped = mapped_by(files, pid);
+        found.mapped = mapped_by(files, pid, &found.control_mappings);
     return found;
 }
 

@@ -42,6 +42,8 @@ struct ProcessFiles {
     std::vector<DrmClient> drm = {};      ///< what DRM drivers report about them, one per open file
     /// Mapped files, sorted: paths of nodes, base names of other files. Empty if no node is open.
     std::vector<std::string> mapped = {};
+    /// Mappings of /dev/nvidiactl. A process that only lists devices has one.
+    std::size_t control_mappings = 0;
     bool is_open_known = false;  ///< the descriptors could be listed
     bool is_gone = false;        ///< the process has ended
 };
@@ -51,7 +53,10 @@ struct ProcessFiles {
 ProcessFiles files_of(const FileSystem& files, pid_t pid);
 
 /// Only the names as in ProcessFiles::mapped, also if no node is open. Empty if they can't be read.
-std::vector<std::string> mapped_by(const FileSystem& files, pid_t pid);
+/// Counts the mappings of /dev/nvidiactl in `control_mappings` unless that is null.
+std::vector<std::string> mapped_by(const FileSystem& files,
+                                   pid_t pid,
+                                   std::size_t* control_mappings = nullptr);
 
 /// The memory in bytes that a process has allocated through KFD on each GPU, by KFD's id of the GPU
 /// (gpu_id). All users may read it. nullopt if the kernel has no such file: another driver, an

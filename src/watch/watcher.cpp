@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kNvidia = "/dev/nvidia";
 /// A process with a CUDA context has this node mapped; a process that only listed devices has it
 /// open but not mapped. Observed with driver 580.159 on an H200: mapped after cuCtxCreate, not
-/// after cuInit.
+/// after cuInit. While the context is being made, /dev/nvidiactl is mapped more than once.
 constexpr std::string_view kUnifiedMemory = "/dev/nvidia-uvm";
 constexpr std::string_view kKfdNode = "/dev/kfd";
 /// The libraries of a process are read at its first looks, then every kBetweenLooks.
@@ -187,7 +187,8 @@ void Watcher::add_nvidia(const Process& process,
             nvidia_open_.try_emplace({process.pid, process.started}, NvidiaOpen{.since = now})
                 .first->second;
         known.mapped = open.mapped;
-        if (has_context && !known.unreported_since && !nvml_.contains(process.pid))
+        const bool may_have_context = has_context || open.control_mappings > 1;
+        if (may_have_context && !known.unreported_since && !nvml_.contains(process.pid))
             known.unreported_since = now;
     }
     wants_nvml_ |= has_node || !places.empty();
@@ -281,7 +282,17 @@ Watcher::Shares Watcher::shares_of(const Process& process, MonotonicTime now) {
     return shares;
 }
 
+void Watcher::note_gap(MonotonicTime now) {
+    if (last_look_) {
+        longest_gap_ = std::max(longest_gap_, now - *last_look_);
+        if (wants_nvml_)
+            longest_nvidia_gap_ = std::max(longest_nvidia_gap_, now - *last_look_);
+    }
+    last_look_ = now;
+}
+
 std::vector<DeviceUse> Watcher::look(MonotonicTime now) {
+    note_gap(now);
     counted_.clear();
     Shares all;
     const auto processes = tree_.look();
@@ -388,16 +399,22 @@ std::vector<DeviceUse> Watcher::most() const {
     return uses_of(most_);
 }
 
-/// A missed process or moment causes a doubt only if no use was measured at all.
-void Watcher::finish(Duration longest_gap) {
-    const bool took_nvidia = std::ranges::any_of(
+bool Watcher::took_nvidia() const {
+    return std::ranges::any_of(
         most_, [this](const auto& share) { return devices_[share.first].has_nvml; });
+}
+
+/// A missed process or moment causes a doubt only if no use was measured at all.
+void Watcher::finish(std::optional<MonotonicTime> ended) {
+    if (ended)
+        note_gap(*ended);
     const bool was_missed = std::ranges::any_of(nvidia_open_, [](const auto& entry) {
         return !entry.second.is_asked || entry.second.unreported_since;
     });
-    if (was_missed && !took_nvidia)
+    const bool had_gap = longest_nvidia_gap_ > kLongestNvidiaGap && !took_nvidia();
+    if (was_missed && !took_nvidia())
         doubts_.insert(Doubt::EndedTooSoon);
-    if (longest_gap > kLongestGap && most_.empty() && !devices_.empty())
+    else if (had_gap || (longest_gap_ > kLongestGap && most_.empty() && !devices_.empty()))
         doubts_.insert(Doubt::SeldomSeen);
 }
 

@@ -54,8 +54,11 @@ public:
     /// that has only an instance as computing, with 7 MiB; with a device it has 20 MiB or more
     /// (measured on an H200, driver 580.159.04).
     static constexpr Bytes kLeastByNvml = mib(16);
-    /// A context that is held for this long is seen. On an H200, making one takes 100 ms or more.
+    /// Looks that are further apart may miss a use, and a CUDA context if a process has an NVIDIA
+    /// device open. On an H200, a process has the mappings of a context for 90 ms or more, because
+    /// making one takes that long.
     static constexpr Duration kLongestGap = std::chrono::milliseconds{300};
+    static constexpr Duration kLongestNvidiaGap = std::chrono::milliseconds{75};
     /// A node that is open for a shorter time may have been opened only to list devices.
     static constexpr Duration kHeld = std::chrono::seconds{1};
 
@@ -79,9 +82,12 @@ public:
     [[nodiscard]] const std::set<Doubt>& doubts() const { return doubts_; }
     /// The APIs whose library a process had loaded, even if it did not use a device.
     [[nodiscard]] const std::set<Api>& loaded() const { return loaded_; }
-    /// Call it after the last look, with the longest time that passed without a look. It may add
+    /// Whether a process has an NVIDIA device open, and no use of one was measured yet. A context
+    /// may then be seen only if the looks are close together.
+    [[nodiscard]] bool may_miss_context() const { return wants_nvml_ && !took_nvidia(); }
+    /// Call it after the last look, with the time when the processes ended. It may add
     /// Doubt::EndedTooSoon and Doubt::SeldomSeen.
-    void finish(Duration longest_gap = {});
+    void finish(std::optional<MonotonicTime> ended = {});
     /// The number of processes that ran at the last look.
     [[nodiscard]] std::size_t running() const { return running_; }
     /// Whether the root process could be read at the last look.
@@ -137,6 +143,8 @@ private:
                     Shares& shares);
     static void add_entries(const std::vector<NvmlEntry>& entries, Shares& shares);
     static void add_share(const Share& share, Share& total);
+    void note_gap(MonotonicTime now);
+    [[nodiscard]] bool took_nvidia() const;
     void keep_most(const Shares& shares);
     void count_nvml();
     void note_loaded(const Process& process, const ProcessFiles& open, MonotonicTime now);
@@ -167,6 +175,9 @@ private:
     std::set<Api> loaded_ = {};
     Shares most_ = {};
     std::set<Doubt> doubts_ = {};
+    std::optional<MonotonicTime> last_look_ = {};
+    Duration longest_gap_ = {};         ///< between two looks
+    Duration longest_nvidia_gap_ = {};  ///< the same, after looks that saw an NVIDIA device open
     std::size_t running_ = 0;
     bool sees_root_ = false;
 };

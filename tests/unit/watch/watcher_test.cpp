@@ -283,16 +283,35 @@ TEST(Watcher, DoubtsWhereNvmlWasNeverAskedWhileADeviceWasOpen) {
 
 TEST(Watcher, DoubtsWhereNothingWasSeenAndLooksWereTooFarApart) {
     for (const bool is_open : {true, false})
-        for (const auto gap : {Watcher::kLongestGap, Watcher::kLongestGap + Duration{1}}) {
-            MachineFixture fixture;
-            if (is_open)
-                fixture.map(kRoot, {"/usr/lib/libcuda.so.1", "/dev/nvidia0", "/dev/nvidia-uvm"});
-            fixture.open(kRoot, 4, is_open ? "/dev/nvidia0" : "/dev/null");
-            (void)fixture.look();
-            fixture.watcher.finish(gap);
-            const bool is_doubted = !is_open && gap > Watcher::kLongestGap;
-            EXPECT_EQ(fixture.watcher.doubts(), is_doubted ? Doubts{Doubt::SeldomSeen} : Doubts{});
-        }
+        for (const bool has_context : {true, false})
+            for (const bool is_late : {true, false}) {
+                MachineFixture fixture;
+                fixture.open(kRoot, 4, is_open ? "/dev/nvidia0" : "/dev/null");
+                fixture.map(kRoot, {"/usr/lib/libcuda.so.1",
+                                    is_open && has_context ? "/dev/nvidia-uvm" : "/dev/nvidia0"});
+                (void)fixture.look(seconds{1});
+                fixture.watcher.add_nvml(nvml(1, 99, mib(600).count), seconds{1});
+                const auto most = is_open ? Watcher::kLongestNvidiaGap : Watcher::kLongestGap;
+                fixture.watcher.finish(MonotonicTime{seconds{1}} + most +
+                                       Duration{is_late ? 1 : 0});
+                const bool is_doubted = is_late && !(is_open && has_context);
+                EXPECT_EQ(fixture.watcher.doubts(),
+                          is_doubted ? Doubts{Doubt::SeldomSeen} : Doubts{});
+            }
+}
+
+TEST(Watcher, AsksAboutAContextThatIsBeingMade) {
+    MachineFixture fixture;
+    fixture.open(kRoot, 4, "/dev/nvidia0");
+    fixture.map(kRoot, {"/usr/lib/libcuda.so.1", "/dev/nvidiactl"});
+    (void)fixture.look(seconds{1});
+    EXPECT_EQ(fixture.watcher.unreported_since(), std::nullopt);
+    EXPECT_TRUE(fixture.watcher.may_miss_context());
+    fixture.map(kRoot, {"/usr/lib/libcuda.so.1", "/dev/nvidiactl", "/dev/nvidiactl"});
+    (void)fixture.look(seconds{2});
+    EXPECT_EQ(fixture.watcher.unreported_since(), seconds{2});
+    fixture.watcher.add_nvml(nvml(1, kRoot, mib(600).count), seconds{2});
+    EXPECT_FALSE(fixture.watcher.may_miss_context());
 }
 
 TEST(Watcher, DoubtsWhereAContextWasGoneBeforeNvmlToldOnWhichOfSeveralItIs) {
