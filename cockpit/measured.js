@@ -6,7 +6,7 @@ import { rate, utc } from "./words.js";
 
 const _ = cockpit.gettext;
 
-/** Members of a measurement (docs/measuring.md) with their names and units. */
+/** Members of a measurement (docs/plan.md) with their names and units. */
 const QUANTITIES = [
     ["memory_read", _("Reads its memory"), "B/s"],
     ["memory_copy", _("Copies within its memory"), "B/s"],

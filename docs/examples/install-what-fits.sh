@@ -4,7 +4,7 @@
 #
 # Usage: install-what-fits.sh MANIFEST ARCHIVES PREFIX
 #
-# MANIFEST  the builds that there are, with hashes and what each needs (docs/variants.md)
+# MANIFEST  the builds that there are, with hashes and what each needs (docs/data-files.md)
 # ARCHIVES  a folder with the builds' tar archives, each named like the end of its URL
 # PREFIX    gets a folder for the build, and the link `current` to it
 #
@@ -13,7 +13,7 @@
 #
 # Ends with 0 (installed), 1 (something is wrong: nothing is installed) or 3 (no build fits).
 # Needs jq. GPUPROBECTL may name the command and its options, as in GPUPROBECTL="gpuprobectl --direct". Where none is
-# installed, gpuprobe-linux-x86_64 beside this script does as well (docs/portable.md).
+# installed, gpuprobe-linux-x86_64 beside this script does as well (docs/packaging.md).
 set -eu
 
 manifest=$1 archives=$2 prefix=$3

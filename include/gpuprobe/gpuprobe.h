@@ -85,7 +85,7 @@ GPUPROBE_PUBLIC int gpuprobe_select(gpuprobe_client* client,
                                     const char* request,
                                     char** json);
 /* Recommends the variant of an application to install on this machine. request: an object as in
- * docs/variants.md, or NULL. If no variant is suitable, the call succeeds and the reply's status
+ * docs/data-files.md, or NULL. If no variant is suitable, the call succeeds and the reply's status
  * gives the reason. Errors: -EINVAL, -ENOENT, -EBADMSG if the application's installed manifest is
  * malformed. */
 GPUPROBE_PUBLIC int gpuprobe_recommend(gpuprobe_client* client,

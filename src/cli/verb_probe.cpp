@@ -106,7 +106,7 @@ void show(const Context& context, const Report& report, const std::vector<BenchR
         print("\n" +
               toned(context.screen, Tone::Faint,
                     "Bytes and operations a second; k, M, G, T are powers of 1000. More: "
-                    "docs/measuring.md") +
+                    "docs/plan.md") +
               "\n");
 }
 

@@ -16,7 +16,7 @@
 
 namespace gpuprobe::engine {
 
-/// The folders of data files on a machine: docs/knowledge.md.
+/// The folders of data files on a machine: docs/data-files.md.
 struct KnowledgeFolders {
     std::string package = {};            ///< data files of the package gpuprobe-knowledge
     std::string state = {};              ///< the installed bundle and the previous one

@@ -117,8 +117,8 @@ struct MachineSource {
 
 /// The running machine.
 MachineSource live_machine();
-/// Reads a capture folder (docs/capture.md). Errors: NotFound, Malformed, TooLarge, each with the
-/// text "file: reason".
+/// Reads a capture folder (docs/internals/capture.md). Errors: NotFound, Malformed, TooLarge, each
+/// with the text "file: reason".
 Result<MachineSource> replayed_machine(const std::string& folder);
 /// Reads a capture whose metadata is in `files`, and the machine's own files (the capture's /root)
 /// in `root`. Errors: as replayed_machine().

@@ -34,7 +34,7 @@ enum class TextKind {
 
 /// Replaces identifiers of cards, machines, networks and users by numbered placeholders. Within one
 /// Redaction, equal identifiers get equal placeholders and different ones different placeholders.
-/// docs/capture.md lists all identifiers that are replaced.
+/// docs/internals/capture.md lists all identifiers that are replaced.
 class Redaction {
 public:
     /// `keeps_driver_output`: keep the masked output of drivers. Otherwise masked_document()

@@ -11,8 +11,8 @@
 #include "base/units.h"
 
 /// Fills sentences. A sentence is a single template with named placeholders, so that a translation
-/// can have another order of words; it is never assembled from fragments. docs/words.md has the
-/// rules, and tests/lint/words.py checks as many as a program can check.
+/// can have another order of words; it is never assembled from fragments. docs/internals/words.md
+/// has the rules, and tests/lint/words.py checks as many as a program can check.
 
 namespace gpuprobe::inline explain {
 

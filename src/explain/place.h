@@ -34,8 +34,8 @@ public:
     [[nodiscard]] std::optional<std::string> instead_of(const Remedy& remedy,
                                                         std::string_view gpu) const;
 
-    /// Fills the placeholders of a sentence (docs/extending.md). Unknown parts are left out or
-    /// shown as "?".
+    /// Fills the placeholders of a sentence (docs/internals/extending.md). Unknown parts are left
+    /// out or shown as "?".
     [[nodiscard]] std::string sentence(std::string_view pattern, const Value& evidence) const;
     /// The same for the text of a fix, which may contain commands: each value is quoted as a word
     /// of a command.

@@ -49,7 +49,7 @@ Result<Document> document_from(std::string_view json, std::string_view schema) {
     return document;
 }
 
-// The data files in use (the knowledge base), and the origin of each: docs/knowledge.md.
+// The data files in use (the knowledge base), and the origin of each: docs/data-files.md.
 
 /// Origin of a data file. The newest of the first three origins is used as a whole. A data file of
 /// the administrator replaces any other with the same name.

@@ -13,7 +13,7 @@
 #include "base/version.h"
 
 /// The environment variables that a data file may set. The list is in the code on purpose: a data
-/// file that could extend it could also set LD_PRELOAD. docs/knowledge.md, "What a data file can
+/// file that could extend it could also set LD_PRELOAD. docs/data-files.md, "What a data file can
 /// do".
 
 namespace gpuprobe::knowledge {

@@ -16,7 +16,7 @@ namespace gpuprobe::inline policy {
 
 /// The data of one application: how it chooses a backend, which variants can be installed, or both.
 /// File: data/knowledge/applications/NAME.json; schema: data/schema/application.schema.json;
-/// meaning: docs/applications.md.
+/// meaning: docs/data-files.md.
 struct Application {
     std::string name = {};
     std::optional<Profile> selection = {};

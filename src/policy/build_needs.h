@@ -33,7 +33,7 @@ std::vector<Reason> unverified(const Variant& variant,
                                const Conjunction& alternative,
                                const Facts& gpu);
 
-// The installed build: requirements of its backends on this machine (docs/installed.md).
+// The installed build: requirements of its backends on this machine (docs/applications.md).
 
 constexpr std::size_t kMaxPartWords = 256;
 constexpr std::size_t kMaxParts = 64;

@@ -92,8 +92,9 @@ bool all_hold(const std::vector<Condition>& conditions, const TermContext& conte
 /// A text, number or flag as terms compare it, with its case kept; empty for anything else.
 std::string word_of(const Value& value);
 
-// Reasons why a GPU isn't used, as data files: data/knowledge/causes/*.json. docs/extending.md
-// explains how to write one, and data/schema/causes.schema.json defines the format.
+// Reasons why a GPU isn't used, as data files: data/knowledge/causes/*.json.
+// docs/internals/extending.md explains how to write one, and data/schema/causes.schema.json defines
+// the format.
 
 /// The consequence of a finding for a user of the GPUs.
 enum class Severity {
@@ -144,7 +145,7 @@ constexpr std::array<EnumName<Fault>, 6> names_of(Fault) {
              {Fault::Memory, "memory"}}};
 }
 
-/// A cause of a finding. docs/extending.md explains the members.
+/// A cause of a finding. docs/internals/extending.md explains the members.
 struct Cause {
     std::string id = {};
     std::string of = {};  ///< "machine", "gpu", "accelerator", "device" (both) or kOfAReason

@@ -12,7 +12,7 @@
 #include "policy/decision.h"
 #include "report/report.h"
 
-/// Checks an application's data file for its author: docs/variants.md, "Check a manifest". A
+/// Checks an application's data file for its author: docs/data-files.md, "Check a data file". A
 /// program in the field accepts words that it does not know and loses only the variant, because the
 /// manifest may be newer than the program. An author is told about each of them.
 namespace gpuprobe::inline policy {

@@ -38,7 +38,7 @@ struct Selection {
 /// layer that is released with it. nullopt for other drivers and if it is unknown.
 std::optional<Version> mesa_version(const Gpu& gpu);
 
-/// Whether environment templates may name this fact (listed in docs/applications.md).
+/// Whether environment templates may name this fact (listed in docs/data-files.md).
 bool is_selector_fact(std::string_view name);
 
 /// The value that makes a runtime use exactly these GPUs. nullopt if it is unknown for one of them

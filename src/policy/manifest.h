@@ -13,7 +13,7 @@
 #include "base/value.h"
 #include "policy/term.h"
 
-/// The variants of one application: gpuprobe.variants/1. Meaning: docs/variants.md; schema:
+/// The variants of one application: gpuprobe.variants/1. Meaning: docs/data-files.md; schema:
 /// data/schema/variants.schema.json.
 namespace gpuprobe::inline policy {
 

@@ -20,7 +20,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-// Limits of docs/applications.md: sizes are in bytes, the rest are numbers of entries.
+// Limits of docs/data-files.md: sizes are in bytes, the rest are numbers of entries.
 constexpr std::size_t kMaxProfileWord = 64;
 constexpr std::size_t kMaxBundles = 32;
 constexpr std::size_t kMaxDescription = 1024;
@@ -377,7 +377,7 @@ ReadProblem dates_problem(const Profile& profile) {
 }
 
 /// The first error in a profile, with the member at fault: violations of the words and limits in
-/// docs/applications.md, and contradictions. Empty if it is valid.
+/// docs/data-files.md, and contradictions. Empty if it is valid.
 ReadProblem profile_problem(const Profile& profile) {
     if (profile.schema != 1)
         return ReadProblem{"not 1"}.in("schema");

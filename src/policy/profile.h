@@ -68,7 +68,7 @@ constexpr std::string_view kAnyBackend = "*";
 constexpr std::string_view kAnyVendor = "*";
 
 /// An application's policy as data: `selection` in its data file (policy/application_set.h).
-/// Schema: data/schema/profile.schema.json; meaning: docs/applications.md.
+/// Schema: data/schema/profile.schema.json; meaning: docs/data-files.md.
 struct Profile {
     int schema = 1;
     std::string name = {};
@@ -153,7 +153,7 @@ RECORD_MEMBERS(Profile,
 /// the known values of a fact are problems too.
 ReadProblem read_profile(const Value& root, Profile& out, UnknownWords unknown);
 /// Reads a profile. Errors: Malformed with the member at fault, for an unknown member, backend or
-/// fact, for an exceeded limit of docs/applications.md, and for a contradiction.
+/// fact, for an exceeded limit of docs/data-files.md, and for a contradiction.
 Result<Profile> profile_from(const Value& root);
 
 /// Whether the word is a backend of inference runtimes that this program never selects, because it

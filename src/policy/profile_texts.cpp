@@ -77,7 +77,7 @@ namespace {
 /// Maximum length of a message text in bytes.
 constexpr std::size_t kMaxMessage = 1024;
 
-/// The situations of docs/applications.md.
+/// The situations of docs/data-files.md.
 constexpr auto kSituations = std::to_array<std::string_view>(
     {"disabled", "simulated", "fake-ignored", "fake-forbidden", "unknown-backend", "not-built",
      "not-available", "fell-back", "reported-failed", "granted", "selected", "nothing-built",

@@ -29,7 +29,7 @@ std::map<std::string, std::string> answers_of(const Profile& profile,
 // An application's message texts, which its users read when a choice has to be reported.
 
 /// The error in an entry of `Profile::messages`; nullopt if it is valid. A key is a situation from
-/// docs/applications.md, optionally followed by a colon and the backend word.
+/// docs/data-files.md, optionally followed by a colon and the backend word.
 std::optional<std::string> message_problem(std::string_view key, std::string_view text);
 
 /// The profile's text for the situation and word, otherwise for the situation. nullopt if it has

@@ -37,9 +37,9 @@ struct RecommendRequest {
     bool operator==(const RecommendRequest&) const = default;
 };
 
-/// A request from its named values (docs/variants.md, "The request"); null means an empty request.
-/// Errors: InvalidRequest with the key at fault, for an unknown key, a wrong type or an impossible
-/// value.
+/// A request from its named values (docs/applications.md, "A request for a variant"); null means an
+/// empty request. Errors: InvalidRequest with the key at fault, for an unknown key, a wrong type or
+/// an impossible value.
 Result<RecommendRequest> recommend_request_from(const Value& object);
 
 /// Merges the request with an administrator's permanent rule. The restrictions of both apply, and
@@ -65,7 +65,7 @@ const Variant* default_variant(const VariantPlatform& platform, const RecommendR
 Reason other_platform(const Manifest& manifest, const Facts& host);
 
 /// Chooses a variant and the next ones to try, and gives a verdict on every variant. Deterministic:
-/// the same inputs give the same answer in any order. Meaning: docs/variants.md.
+/// the same inputs give the same answer in any order. Meaning: docs/applications.md.
 ///
 /// `failed` variants are rejected with "reported-failed", regardless of the manifest and the
 /// request. `selection` belongs to the application of this manifest: a variant does not run on a

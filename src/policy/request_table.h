@@ -64,7 +64,7 @@ struct RequestKey {
 
 /// The keys of select and env in the order of the help (docs/applications.md, "The request").
 std::span<const RequestKey> select_keys();
-/// The keys of recommend (docs/variants.md, "The request").
+/// The keys of recommend (docs/applications.md, "A request for a variant").
 std::span<const RequestKey> recommend_keys();
 // The keys of plan are in plan/plan_request.h.
 

@@ -17,7 +17,7 @@
 
 /// Conditions on facts, and the only code that decides whether a condition holds. Profiles and
 /// requests write them as text, "driver>=550" (docs/applications.md, "Predicates"), and manifests
-/// as members, "glibc_min" (docs/variants.md). Both are parsed into the same terms.
+/// as members, "glibc_min" (docs/data-files.md). Both are parsed into the same terms.
 
 namespace gpuprobe::inline policy {
 

@@ -54,7 +54,7 @@ public:
 
 /// The only argument of a worker that will read its arguments from stdin, each followed by a NUL.
 /// Before it reads, it sets up the part of its sandbox that does not depend on the driver
-/// (docs/sandbox.md).
+/// (docs/security.md).
 constexpr std::string_view kWaitsForJob = "--wait";
 
 /// How long a worker that has answered keeps its driver loaded, unless let_go() ends it earlier.

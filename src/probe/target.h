@@ -16,7 +16,7 @@ namespace gpuprobe::inline probe {
 
 /// The stage that queries a management library for the processes that use its devices. Such a
 /// worker must share our PID namespace to see them, so it gets no namespaces at all. The rest of
-/// the sandbox (docs/sandbox.md) applies to it as well.
+/// the sandbox (docs/security.md) applies to it as well.
 constexpr std::string_view kProcessesStage = "processes";
 
 /// The job of one worker: one API; for Vulkan and OpenCL one driver manifest; in the later stages

@@ -13,7 +13,7 @@
 
 /// Every fact that an API or the kernel reports, declared once: its key, type, meaning and
 /// visibility. The code that hides facts from callers, detects changes and validates a worker's
-/// answer uses this table, and docs/facts.md is generated from it.
+/// answer uses this table, and docs/internals/facts.md is generated from it.
 namespace gpuprobe::inline report {
 
 /// Maximum length in bytes of fact keys and reason codes.
@@ -60,7 +60,7 @@ struct FactInfo {
     std::string_view apis = {};
     FactType type = FactType::Text;
     FactSpecificity specificity = FactSpecificity::Unset;
-    std::string_view meaning = {};  ///< for docs/facts.md
+    std::string_view meaning = {};  ///< for docs/internals/facts.md
     std::string_view source = {};   ///< origin, if the API's own section does not name it
     std::string_view unit = {};     ///< for numbers that need one
     /// Members of the value, at any depth, that change by themselves (as FactSpecificity::Moment),
@@ -73,8 +73,8 @@ using enum FactOf;
 using enum FactType;
 using enum FactSpecificity;
 
-/// In the order of docs/facts.md: by API, then by topic. A key has one row, or one row for each
-/// group of APIs that give it a different meaning.
+/// In the order of docs/internals/facts.md: by API, then by topic. A key has one row, or one row
+/// for each group of APIs that give it a different meaning.
 inline constexpr auto kRows = std::to_array<FactInfo>({
     // ---- every API, about a device
     {"index", EveryDevice, "", Number, Own,

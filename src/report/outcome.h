@@ -195,7 +195,7 @@ RECORD_MEMBERS(QuarantinedProbe,
 
 }  // namespace gpuprobe::inline report
 
-/// The words in ProbeResult::confinement: mechanisms that can confine a driver. docs/sandbox.md
+/// The words in ProbeResult::confinement: mechanisms that can confine a driver. docs/security.md
 /// explains each of them.
 
 namespace gpuprobe::confinement {

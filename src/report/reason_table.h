@@ -244,12 +244,12 @@ inline constexpr ReasonInfo kRows[] = {
     {"kernel-too-old", Machine, Ends, OnCandidate | OnVariant,
      "the host's kernel is older than the build needs", "have, need"},
     {"knowledge-ignored", Report, Remarks, OnReport,
-     "a document of knowledge, or a bundle, could not be used; the one below it is: "
-     "[docs/knowledge.md](knowledge.md)",
+     "a data file or a bundle could not be used; the next older one is used instead: "
+     "[Data files](data-files.md)",
      "file, problem"},
     {"known-bad", Driver, Remarks, OnCandidate | OnPlan,
      "the backend is known to have a fault on such a GPU with this kernel, driver or runtime: "
-     "[docs/doctor.md](doctor.md)",
+     "[The doctor](doctor.md)",
      "cause: its id; backends; fault; text"},
     {"library-missing", Machine, Ends, OnCandidate | OnVariant,
      "the host's dynamic linker does not find it, and no installed build bundles it", "missing"},
@@ -370,7 +370,7 @@ inline constexpr ReasonInfo kRows[] = {
      "driver_cuda, toolkit, ptx"},
     {"quarantined", Driver, LeavesOpen, OnView | OnTrial,
      "the same driver crashed or hung twice, or the machine went down while it was asked: "
-     "[docs/quarantine.md](quarantine.md)",
+     "[Quarantine](security.md#quarantine)",
      "driver, why, times, since_usec, until_usec, note", Unreliable},
     {"reported-failed", Request, Ends, OnCandidate | OnVariant,
      "the application reported that it tried this and failed",
@@ -394,7 +394,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"stage-not-offered", Measurement, Remarks, OnTrial,
      "the API only tells facts, and runs nothing", "stage"},
     {"stale-document", Report, Remarks, OnReport | OnRecommendation,
-     "a document of knowledge that this rests on has expired: [docs/knowledge.md](knowledge.md)",
+     "a data file that this answer depends on has expired: [Data files](data-files.md)",
      "document, issued, expired", None, 0, "stale-catalogue"},
     {"state-ignored", Report, Remarks, OnReport,
      "a file of overrides, outcomes or quarantine could not be read and was renamed to `….broken`",

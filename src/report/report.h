@@ -401,8 +401,8 @@ struct Report {
     std::vector<DeviceNode> nodes = {};  ///< shared by a driver's devices: /dev/kfd …
     std::map<std::string, RuntimeInfo> runtimes = {};
     std::vector<ProbeEntry> probes = {};
-    /// Sandbox mechanisms that applied to every probed driver (docs/sandbox.md). Null if no
-    /// driver was probed or no worker recorded them.
+    /// Sandbox mechanisms that applied to every probed driver. Null if no driver was probed or
+    /// no worker recorded them.
     std::optional<std::vector<std::string>> confinement = {};
     std::vector<QuarantinedProbe> quarantine = {};  ///< drivers that are not probed for now
     std::vector<Reason> notes = {};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/extending.md: an API that only this test has is built, asked, selected and exported; so is a predicate on what it tells,
+"""docs/internals/extending.md: an API that only this test has is built, asked, selected and exported; so is a predicate on what it tells,
 with the reason where that fails, an export, and a method."""
 import json
 import os
@@ -170,7 +170,7 @@ class DemoApi(unittest.TestCase):
         return run("--replay", machine or self.machine, "--profiles", self.profiles, *arguments, **more)
 
     def test_what_changes_is_what_the_page_names(self):
-        sections = dict(part.split("\n", 1) for part in (SOURCE / "docs/extending.md").read_text(encoding="utf-8").split("\n## ")[1:])
+        sections = dict(part.split("\n", 1) for part in (SOURCE / "docs/internals/extending.md").read_text(encoding="utf-8").split("\n## ")[1:])
         for title, changes, files in (("An API", API, 3), ("A predicate", PREDICATE, 2), ("A reason", REASON, 2), ("An export", EXPORT, 2),
                                       ("A method", METHOD, 3)):
             paths = {path for path, _, _ in changes}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences that people read: one word for a thing, whole sentences, plain and short. docs/words.md has the rules.
+"""Sentences that people read: one word for a thing, whole sentences, plain and short. docs/internals/words.md has the rules.
 
 Usage: words.py SOURCE
        words.py --self-test   shows that each rule can fail
@@ -170,7 +170,7 @@ def document_faults(path, text):
 
 def documents(source):
     """What is read beside the program. words.md has the words that are not said, and of doctor.md the causes' table is their titles."""
-    for pattern in ("README.md", "man/*.md", "docs/*.md", "dbus/*.xml", "data/schema/*.json", "src/report/reason_table.h"):
+    for pattern in ("README.md", "man/*.md", "docs/*.md", "docs/internals/*.md", "dbus/*.xml", "data/schema/*.json", "src/report/reason_table.h"):
         for path in sorted(source.glob(pattern)):
             text = path.read_text(encoding="utf-8")
             if path.name != "words.md":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real programs are started with what env prints, on machines of many GPUs: which of them did they open?
 
-The table is kept in docs/runtimes.md; GPUPROBE_ACCEPT=1 writes it.
+The table is kept in docs/internals/runtimes.md; GPUPROBE_ACCEPT=1 writes it.
 """
 import concurrent.futures
 import json
@@ -18,7 +18,7 @@ import shapes
 from gpus import ANV, CPU, DISCRETE, GIB, INTEGRATED, LLVMPIPE, RADV, gpu
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
-PAGE = SOURCE / "docs/runtimes.md"
+PAGE = SOURCE / "docs/internals/runtimes.md"
 BEGIN, END = "<!-- devices -->\n", "<!-- /devices -->\n"
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 ONNX = "1.30.0"

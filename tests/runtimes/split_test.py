@@ -3,7 +3,7 @@
 
 llama.cpp says which layers a GPU is given, and what it reserves there for caches and computation; what those layers weigh is in the
 file. ggml's Vulkan backend reorders a graph before it is reserved, which CUDA's and ROCm's do not: it is run without that too, and
-`plan` is compared without what it adds for that. The table is kept in docs/plan.md; GPUPROBE_ACCEPT=1 writes it.
+`plan` is compared without what it adds for that. The table is kept in docs/internals/plan-checks.md; GPUPROBE_ACCEPT=1 writes it.
 """
 import json
 import os
@@ -20,7 +20,7 @@ import shapes
 from gpus import DISCRETE, GIB, gpu
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
-PAGE = SOURCE / "docs/plan.md"
+PAGE = SOURCE / "docs/internals/plan-checks.md"
 BEGIN, END = "<!-- several GPUs -->\n", "<!-- /several GPUs -->\n"
 MIB = 1 << 20
 

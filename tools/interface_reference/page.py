@@ -23,8 +23,8 @@ ERRORS = {
     "MalformedManifest": "the text of the manifest does not follow its format",
     "TooLarge": "a document or a message is over its limit",
     "WouldWake": "the call would have to wake a sleeping GPU, and `allow_wake` is not set",
-    "NotAuthorized": "the caller has no permission for this ([permissions.md](permissions.md))",
-    "TooManyRequests": "the caller is over one of its limits ([permissions.md](permissions.md))",
+    "NotAuthorized": "the caller has no permission for this ([Security](security.md))",
+    "TooManyRequests": "the caller is over one of its limits ([Security](security.md))",
     "Failed": "a file could not be written",
     "Cancelled": "the daemon ended before the answer was complete",
     "MethodNotFound": "the daemon has no method of this name, because it is older than its caller",
@@ -91,7 +91,7 @@ def type_text(kind):
     if word in simple:
         return simple[word]
     if word == "json":
-        return {"DeviceFacts": "[facts](facts.md)", "object": "object"}.get(kind.get("name"), "any JSON")
+        return {"DeviceFacts": "facts", "object": "object"}.get(kind.get("name"), "any JSON")
     if word == "named":
         return f"[{kind['name']}](#{anchor(kind['name'])})"
     inner = type_text(kind["item"])
@@ -187,7 +187,7 @@ def facts_of(method):
     yield "[Errors](#errors)", codes_of(errors_of(method)) or "those of any method"
     yield "Permission", permission(traits)
     if traits["is_costly"] or traits["waits"]:
-        yield "Limit", "counts as a [costly call](permissions.md)" if traits["is_costly"] else "waits for a [reading of free memory](permissions.md)"
+        yield "Limit", "counts as a [costly call](security.md)" if traits["is_costly"] else "waits for a [reading of free memory](security.md)"
     yield "May be kept", KEEPING[traits["keeping"]]
     if method["bus"]:
         yield "D-Bus", ", ".join(bus_form(form) for form in method["bus"])

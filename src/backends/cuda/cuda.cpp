@@ -192,7 +192,7 @@ DeviceFacts device_facts(const Symbols& api, Device device, int index) {
     return facts;
 }
 
-/// The reason code for a failure of cuInit. docs/facts.md has the numbers and causes.
+/// The reason code for a failure of cuInit. docs/internals/facts.md has the numbers and causes.
 std::string_view init_reason(cuda::CudaResult code) {
     switch (code) {
         case cuda::kNoDevice:

@@ -153,8 +153,9 @@ struct DeviceAddress {
 std::optional<DeviceAddress> device_address(const DeviceInfo& device,
                                             const std::vector<std::string>& extensions);
 
-/// The facts of one device. docs/facts.md lists every key. Queries of vendor extensions are used
-/// only if the device lists the extension. `platform` is an object whose members are added.
+/// The facts of one device. docs/internals/facts.md lists every key. Queries of vendor extensions
+/// are used only if the device lists the extension. `platform` is an object whose members are
+/// added.
 DeviceFacts opencl_facts(const DeviceInfo& device, std::uint32_t index, const Value& platform);
 
 /// The members platform_name, platform_vendor and platform_version.

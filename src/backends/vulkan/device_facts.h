@@ -67,7 +67,7 @@ FactMemory device_memory(std::span<const MemoryHeap> heaps, HeapRule rule);
 /// The largest size that is believed, 1 PiB: a larger one is a driver bug.
 constexpr Bytes kMaxPlausibleMemory = gib(1U << 20);
 
-/// The facts in a device's reply. A pure function. docs/facts.md lists every key.
+/// The facts in a device's reply. A pure function. docs/internals/facts.md lists every key.
 ///
 /// A fact is null if it could not be queried or has an impossible value: an all-zero PCI address or
 /// UUID, a bus or device number out of range, a vendor id that PCI does not assign. A feature that

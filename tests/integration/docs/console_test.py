@@ -3,7 +3,7 @@
 
 In a block marked `console`, a line "$ command" is run and what follows it must be what it prints; a line "…" there
 stands for any lines, and "…" within a line for any text. A block marked `sh` is run as it is and must succeed.
-README's are run in the shell that it says to start. For the other pages, a daemon that answers for the captured H200 serves
+Those of README and of the page for newcomers are run in the shell that they say to start. For the other pages, a daemon that answers for the captured H200 serves
 the system bus of the commands, as in the examples.
 """
 import contextlib
@@ -24,8 +24,8 @@ FENCE = re.compile(r"^```(\w+)\n(.*?)^```", re.M | re.S)
 ELSEWHERE = ("varlinkctl", "tools/build", "tools/quickstart", "tools/test", "tools/tour", "git clone", "sudo ")
 
 
-README = SOURCE / "README.md"
-OTHERS = [page for page in (*sorted(SOURCE.glob("*.md")), *sorted((SOURCE / "docs").glob("*.md"))) if page != README]
+TOUR = (SOURCE / "README.md", SOURCE / "docs/getting-started.md")
+OTHERS = [page for folder in ("", "docs", "docs/internals") for page in sorted((SOURCE / folder).glob("*.md")) if page not in TOUR]
 
 
 def commands(page):
@@ -71,7 +71,9 @@ class Console(unittest.TestCase):
             stack.callback(lambda: (daemon.terminate(), daemon.wait()))
             cls.environment = {
                 "PATH": f"{BIN}:/usr/bin:/bin", "HOME": cls.folder, "LANG": "C.UTF-8", "COLUMNS": "100",
-                "DBUS_SYSTEM_BUS_ADDRESS": address, "GPUPROBE_SOCKET": f"{cls.folder}/socket"}
+                "DBUS_SYSTEM_BUS_ADDRESS": address, "GPUPROBE_SOCKET": f"{cls.folder}/socket",
+                # As if the packages for Python were installed.
+                "PYTHONPATH": f"{SOURCE}/src/python:{SOURCE}/src/variant_provider"}
             while cls.run_command("busctl status org.gpuprobe.GpuProbe1 >/dev/null 2>&1").returncode:
                 if daemon.poll() is not None:
                     raise RuntimeError("gpuprobed ended")
@@ -98,7 +100,7 @@ class Console(unittest.TestCase):
 
 
 class Tour(unittest.TestCase):
-    """README's commands, typed one after another into tools/tour."""
+    """The commands of README and of the page for newcomers, typed one after another into tools/tour."""
     maxDiff = None
 
     def setUp(self):
@@ -111,9 +113,15 @@ class Tour(unittest.TestCase):
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
     def test_every_command_prints_what_readme_shows(self):
-        self.assertIn("```sh\n./tools/tour\n```", README.read_text(encoding="utf-8"))
-        pairs = list(commands(README))
-        self.assertGreater(len(pairs), 15)
+        self.check(TOUR[0], at_least=3)
+
+    def test_every_command_prints_what_the_page_for_newcomers_shows(self):
+        self.check(TOUR[1], at_least=15)
+
+    def check(self, page, at_least):
+        self.assertIn("./tools/tour", page.read_text(encoding="utf-8"))
+        pairs = list(commands(page))
+        self.assertGreater(len(pairs), at_least)
         done = self.tour(typed="".join(f"{{ {command}\n}} </dev/null\nprintf '\\f'\n" for command, _ in pairs))
         self.assertEqual(done.returncode, 0, done.stdout)
         banner, answers = done.stdout.split("\n", 1)

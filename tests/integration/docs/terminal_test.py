@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/terminal.svg is what a terminal of 112 columns shows of the capture that README's tour is about; the pictures of
-docs/first-contact.md are what tests/system/quickstart recorded, in tests/data/first_contact.
+"""docs/pictures/terminal.svg is what a terminal of 112 columns shows of the capture that README's tour is about; the pictures of
+docs/getting-started.md are what tests/system/quickstart recorded, in tests/data/first_contact.
 
 GPUPROBE_ACCEPT=1 draws them anew."""
 import os
@@ -81,7 +81,7 @@ def with_times(file):
 
 class Terminal(unittest.TestCase):
     def check(self, picture, name):
-        file = SOURCE / "docs" / name
+        file = SOURCE / "docs/pictures" / name
         if os.environ.get("GPUPROBE_ACCEPT"):
             file.write_text(picture, encoding="utf-8")
         self.assertEqual(picture, file.read_text(encoding="utf-8"), "GPUPROBE_ACCEPT=1 draws it anew")

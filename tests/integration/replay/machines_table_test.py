@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares docs/machines.md with the machines in tests/data/machines and with their replayed reports.
+"""Compares docs/internals/machines.md with the machines in tests/data/machines and with their replayed reports.
 
 GPUPROBE_ACCEPT=1 writes the page; otherwise the page must match the output of the programs in GPUPROBE_BIN.
 """
@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from matcher import CONTAINS, KNOWN_GAP, VALUE  # noqa: E402
 from replay_test import HERE, MACHINES, describe, expected_of  # noqa: E402
 
-PAGE = os.path.normpath(os.path.join(HERE, "..", "..", "..", "docs", "machines.md"))
+PAGE = os.path.normpath(os.path.join(HERE, "..", "..", "..", "docs", "internals", "machines.md"))
 UNKNOWN = "–"
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -156,7 +156,7 @@ class MachinesTable(unittest.TestCase):
                 file.write(made)
         with open(PAGE, encoding="utf-8") as file:
             kept = file.read()
-        difference = "".join(difflib.unified_diff(kept.splitlines(True), made.splitlines(True), "docs/machines.md", "made"))
+        difference = "".join(difflib.unified_diff(kept.splitlines(True), made.splitlines(True), "docs/internals/machines.md", "made"))
         self.assertEqual(difference, "", "the page is out of date: read the difference, then run with GPUPROBE_ACCEPT=1")
 
 

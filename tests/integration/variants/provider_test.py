@@ -274,7 +274,7 @@ class BootUnit(SocketCase):
         folder = f"/run/{settings['RuntimeDirectory']}"
         (output,) = [word for word in words if folder in word]
         self.assertEqual(output, f"--output={folder}/variants.toml")
-        self.assertIn(f"UV_VARIANT_LOCK={folder}/variants.toml", (SOURCE / "docs/wheel-variants.md").read_text(encoding="utf-8"))
+        self.assertIn(f"UV_VARIANT_LOCK={folder}/variants.toml", (SOURCE / "docs/applications.md").read_text(encoding="utf-8"))
         runtime = pathlib.Path(self.folder, settings["RuntimeDirectory"])
         runtime.mkdir()
         command = [self.environment_with_wheels(), *(word.replace(folder, str(runtime)) for word in words)]

@@ -50,7 +50,7 @@ TEST(ProfileSchema, HasTheBackendsThatAProfileMayOrder) {
 TEST(ProfileSchema, HasTheFactsThatAreDocumented) {
     const auto schema = parse_json(file("/data/schema/profile.schema.json"), mib(1)).value();
     const auto facts = facts_of_schema(schema);
-    EXPECT_EQ(facts, matches(file("/docs/applications.md"), "\\| `\\{([a-z_]+)\\}`"));
+    EXPECT_EQ(facts, matches(file("/docs/data-files.md"), "\\| `\\{([a-z_]+)\\}`"));
     for (const auto& name : facts)
         EXPECT_TRUE(is_selector_fact(name)) << name;
 }
@@ -105,9 +105,9 @@ std::string typed(const RequestKey& key) {
 }
 
 void expect_documented(std::span<const RequestKey> keys,
-                       const char* page,
+                       const char* title,
                        const std::string& method) {
-    const auto table = section(file(page), "The request");
+    const auto table = section(file("/docs/applications.md"), title);
     const auto documented = remark(method);
     std::set<std::string> known;
     for (const auto& key : keys) {
@@ -125,8 +125,8 @@ void expect_documented(std::span<const RequestKey> keys,
 }
 
 TEST(Requests, AreDocumented) {
-    expect_documented(select_keys(), "/docs/applications.md", "SelectBackend");
-    expect_documented(recommend_keys(), "/docs/variants.md", "RecommendVariant");
+    expect_documented(select_keys(), "The request", "SelectBackend");
+    expect_documented(recommend_keys(), "A request for a variant", "RecommendVariant");
 }
 
 TEST(Requests, HaveInRulesWhatIsDocumented) {
@@ -165,7 +165,7 @@ TEST(MachineFacts, AreDocumentedAndNoOthers) {
 }
 
 TEST(Situations, AreDocumented) {
-    const auto documented = matches(file("/docs/applications.md"), "`([a-z-]+)`");
+    const auto documented = matches(file("/docs/data-files.md"), "`([a-z-]+)`");
     const auto code = file("/src/policy/profile_texts.cpp");
     const auto from = code.find("kSituations");
     const auto situations =

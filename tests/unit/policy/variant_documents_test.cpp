@@ -32,7 +32,7 @@ std::set<std::string> keys(const Value& object) {
 TEST(VariantsSchema, HasThePredicatesThatAreReadAndDocumented) {
     const auto schema = document("/data/schema/variants.schema.json");
     const auto source = file("/src/policy/requirement_reading.cpp");
-    const auto docs = file("/docs/variants.md");
+    const auto docs = file("/docs/data-files.md");
     auto read = matches(source, "\n    \\{\"([a-z0-9_]+)\",");
     read.emplace(info_of(api_of_architecture("intel_ip")).word);  // by its API's row
     read.emplace("advises");                                      // by read_advice()

@@ -46,7 +46,7 @@ inline std::string instance_uuid(std::uint64_t number) {
     return "MIG-0badcafe-0000-4000-8000-" + std::string(12 - digits.size(), '0') + digits;
 }
 
-/// One of seven MIG instances, as NVML tells it. Source of the keys: docs/facts.md.
+/// One of seven MIG instances, as NVML tells it. Source of the keys: docs/internals/facts.md.
 inline Value instance(const DeviceFacts& gpu, unsigned number, std::uint64_t uuid) {
     const auto size = gpu.memory->total->count / 8;
     Value entry;

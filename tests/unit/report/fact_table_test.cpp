@@ -164,9 +164,9 @@ TEST(FactTable, HasEachKeyOfTheRecordedMachines) {
     EXPECT_GT(probes, 100);
 }
 
-// ---- docs/facts.md: its tables of facts are made of the table.
+// ---- docs/internals/facts.md: its tables of facts are made of the table.
 
-constexpr const char* kPage = GPUPROBE_SOURCE_DIR "/docs/facts.md";
+constexpr const char* kPage = GPUPROBE_SOURCE_DIR "/docs/internals/facts.md";
 
 std::vector<std::string> lines_of(const std::string& text) {
     std::vector<std::string> lines;
