@@ -72,8 +72,15 @@ class Console(unittest.TestCase):
             cls.environment = {
                 "PATH": f"{BIN}:/usr/bin:/bin", "HOME": cls.folder, "LANG": "C.UTF-8", "COLUMNS": "100",
                 "DBUS_SYSTEM_BUS_ADDRESS": address, "GPUPROBE_SOCKET": f"{cls.folder}/socket",
-                # As if the packages for Python were installed.
-                "PYTHONPATH": f"{SOURCE}/src/python:{SOURCE}/src/variant_provider"}
+                # As if the packages for Python and C were installed.
+                "PYTHONPATH": f"{SOURCE}/src/python:{SOURCE}/src/variant_provider", "CPATH": str(SOURCE / "include"),
+                "LIBRARY_PATH": str(BIN), "LD_LIBRARY_PATH": str(BIN)}
+            if sanitizer := os.environ.get("GPUPROBE_SANITIZE"):  # which the library is built with
+                wrapper = pathlib.Path(cls.folder, "bin/cc")
+                wrapper.parent.mkdir()
+                wrapper.write_text(f'#!/bin/sh\nexec /usr/bin/cc -fsanitize={sanitizer} "$@"\n', encoding="utf-8")
+                wrapper.chmod(0o755)
+                cls.environment["PATH"] = f"{wrapper.parent}:{cls.environment['PATH']}"
             while cls.run_command("busctl status org.gpuprobe.GpuProbe1 >/dev/null 2>&1").returncode:
                 if daemon.poll() is not None:
                     raise RuntimeError("gpuprobed ended")
