@@ -5,8 +5,9 @@
 page.py NAME.SECTION.md OUTPUT VERBS BUILD
 
 The first line of the source is "name - what it is". A line "{docs/FILE.md}" stands for that page of the
-documentation, "{dbus/FILE.xml}" for the members of an interface, "{generated/FILE.json}" for the members of a
-document whose schema is in BUILD, the folder of the build, and "{verbs}" for VERBS, a file with what `gpuprobectl manual` prints. So nothing is written down twice.
+documentation, "{docs/FILE.md: SECTION; SECTION}" for some of its sections, "{dbus/FILE.xml}" for the members of an interface,
+"{generated/FILE.json}" for the members of a document whose schema is in BUILD, the folder of the build, and "{verbs}" for
+VERBS, the output of `gpuprobectl manual`. So nothing is written down twice.
 """
 import json
 import os
@@ -18,21 +19,50 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
-# Pages of the documentation that are man pages too.
-MANUAL = {"applications": "**gpuprobe-profiles**(5)", "facts": "**gpuprobe-report**(5)", "variants": "**gpuprobe-variants**(5)"}
+# The man pages with the content of a page of the documentation.
+MANUAL = {"applications": "gpuprobe-profiles(5)", "data-files": "gpuprobe-profiles(5)", "data-files#manifests": "gpuprobe-variants(5)",
+          "applications#a-request-for-a-variant": "gpuprobe-variants(5)", "applications#the-choice-of-a-variant": "gpuprobe-variants(5)",
+          "doctor": "gpuprobectl(1)", "facts": "gpuprobe-report(5)", "plan": "gpuprobectl(1)", "reasons": "gpuprobe-reasons(7)"}
+LINK = r"\[([^]]*)\]\((?:\.\./|internals/)*([a-z-]*)(?:\.md)?(#[a-z-]+)?\)"
+# Emphasis that begins within a word, which lowdown is told not to look for because of names_with_underscores.
+ITALIC, ROMAN = "\ue000", "\ue001"
 
 
-def named(link):
-    """What a link to another page says where nobody can follow it: its words; of a file's name, the manual's, or where that file is."""
-    words, page = link[1], link[2]
-    return words if words != f"{page}.md" else MANUAL.get(page, f"docs/{page}.md")
+def manual_of(page, section=""):
+    return MANUAL.get(page + section, MANUAL.get(page, ""))
 
 
-def documentation(path):
-    """The page without its title, its sections one level up."""
+def without_links(text):
+    """A link in brackets becomes the man page with that content, or nothing; any other link becomes its words."""
+    def in_brackets(link):
+        manual = manual_of(link[2], link[3] or "") if link[2] else ""
+        return f" ({manual})" if manual else ""
+    text = re.sub(rf"\s\({LINK}\)", in_brackets, text)
+    return re.sub(LINK, r"\1", text)
+
+
+def without_paths(text):
+    """Names of the documentation's pages, in texts that are no Markdown, become names of man pages."""
+    name = r"docs/(?:internals/)?([a-z-]+)\.md(#[a-z-]+)?"
+
+    def manual(found):
+        return manual_of(found[1], found[2] or "")
+    text = re.sub(rf"\s\({name}\)", lambda found: f" ({manual(found)})" if manual(found) else "", text)
+    return re.sub(name, lambda found: manual(found) or "the documentation", text)
+
+
+def sections_of(text, wanted):
+    """The named sections of a page, in that order."""
+    parts = dict(part.split("\n", 1) for part in re.split(r"(?m)^## ", text)[1:])
+    return "".join(f"## {title}\n{parts[title]}" for title in wanted)
+
+
+def documentation(path, wanted=()):
+    """The page without its title, or some of its sections; sections are one level up."""
     text = re.sub(r"\A# .*\n", "", path.read_text(encoding="utf-8"))
+    text = sections_of(text, wanted) if wanted else text
     text = re.sub(r"^#(#+ )", r"\1", text, flags=re.M)
-    return re.sub(r"\[([^]]*)\]\(([a-z-]+)\.md(?:#[a-z-]+)?\)", named, text)
+    return without_links(re.sub(r"(?m)^<!--.*?-->\n", "", text))
 
 
 def listing(text):
@@ -74,7 +104,7 @@ def interface(path):
                 pending = remark(member.text)
             elif member.tag in ("method", "property", "signal"):
                 page += f"## {signature(member)}\n\n"
-                page += listing(pending) + "\n" if pending else ""
+                page += listing(pending.replace("`", "")) + "\n" if pending else ""
                 pending = None
     return page
 
@@ -112,11 +142,13 @@ def schema(path):
 
 
 def included(match, verbs, build):
-    name = match.group(1)
+    name, _, wanted = match.group(1).partition(": ")
     if name == "verbs":
-        return verbs.read_text(encoding="utf-8")
+        return without_paths(verbs.read_text(encoding="utf-8"))
     path = (build if name.startswith("generated/") else SOURCE) / name
-    return {".md": documentation, ".xml": interface, ".json": schema}[path.suffix](path)
+    if path.suffix == ".md":
+        return documentation(path, wanted.split("; ") if wanted else ())
+    return without_paths({".xml": interface, ".json": schema}[path.suffix](path))
 
 
 def date():
@@ -137,12 +169,12 @@ def breakable(table):
 def tidy(roff):
     """lowdown's fixed-width font is one that not every formatter knows, it opens paragraphs twice, writes
     lists of terms for groff alone, and does not say on the first line that there are tables."""
-    roff = roff.replace("\\fC", "\\fB")
+    roff = roff.replace("\\fC", "\\fB").replace(ITALIC, "\\fI").replace(ROMAN, "\\fR")
     # Of four columns the first two are as wide as their words, and the others share the rest.
     roff = roff.replace("expand allbox;\nlb lb lb lb\nl l l l.", "allbox;\nlb lb lb lb\nl l lx lx.")
-    roff = re.sub(r"^\.(S[HS])\n(.*)\n(?:\.[LP]P\n)?", r'.\1 "\2"' + "\n", roff, flags=re.M)
     term = r'^\.[LP]P\n(.+)\n\.if n \\\n\.sp -1v\n\.if t \\\n\.sp -0\.25v\n\.IP "" 5n\n'
     roff = re.sub(term, r".TP 5n" + "\n" + r"\1" + "\n", roff, flags=re.M)
+    roff = re.sub(r"^\.(S[HS])\n(.*)\n(?:\.[LP]P\n)?", r'.\1 "\2"' + "\n", roff, flags=re.M)
     roff = re.sub(r"^(\.TH .*)$", r"\1" + "\n.ad l", roff, count=1, flags=re.M)  # columns are narrow
     roff = re.sub(r"^\.TS\n.*?^\.TE\n", breakable, roff, flags=re.M | re.S)
     return ("'\\\" t\n" if ".TS\n" in roff else "") + roff
@@ -153,6 +185,7 @@ def main(source, output, verbs, build):
     title, section = source.name.removesuffix(".md").rsplit(".", 1)
     summary, text = source.read_text(encoding="utf-8").split("\n", 1)
     text = re.sub(r"^\{(.*)\}$", lambda match: included(match, pathlib.Path(verbs), pathlib.Path(build)), text, flags=re.M)
+    text = re.sub(r"(?<==)\*([^*\s]+)\*", rf"{ITALIC}\1{ROMAN}", text)
     text = re.sub(r"^# (.*)$", lambda match: f"# {match.group(1).upper() if '.' not in match.group(1) else match.group(1)}", text, flags=re.M)
     page = subprocess.run(
         ["lowdown", "-s", "-tman", "--parse-no-intraemph", "--nroff-no-groff", "--nroff-nolinks", "--out-no-smarty",

@@ -105,8 +105,7 @@ void show(const Context& context, const Report& report, const std::vector<BenchR
     if (context.screen.has_legend)
         print("\n" +
               toned(context.screen, Tone::Faint,
-                    "Bytes and operations a second; k, M, G, T are powers of 1000. More: "
-                    "docs/plan.md") +
+                    "Bytes and operations a second; k, M, G, T are powers of 1000") +
               "\n");
 }
 

@@ -13,7 +13,7 @@ SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
 PAGES = BIN.parent / "man"
 ALL = ("gpuprobectl.1", "gpuprobed.8", "gpuprobe-worker.8", "org.gpuprobe.GpuProbe1.5", "gpuprobe-report.5",
-       "gpuprobe-variants.5", "gpuprobe-profiles.5")
+       "gpuprobe-variants.5", "gpuprobe-profiles.5", "gpuprobe-reasons.7")
 
 
 def printed(*command):
@@ -78,6 +78,22 @@ class ManPages(unittest.TestCase):
             self.assertRegex(told["gpuprobe-report.5"], rf"(?m)(^| ){name} \(", name)
         for page, text in told.items():
             self.assertNotRegex(text, r"\[[a-z-]+\.md\]|\]\(", page)
+
+    def test_no_markdown_and_no_page_of_the_source_tree_is_left(self):
+        """Outside of code, which is bold, there is no asterisk and no backtick; a page of docs/ is named nowhere."""
+        for page in ALL:
+            formatted = printed("mandoc", "-T", "utf8", "-O", "width=200", PAGES / page)
+            plain = [re.sub(r".\x08.", "", line) for line in formatted.splitlines()]
+            self.assertEqual([line for line in plain if re.search("[*`]", line)], [], page)
+            self.assertNotRegex(read(page), r"\bdocs/[a-z]", page)
+            self.assertNotRegex(printed("man", "-l", PAGES / page), r"\bdocs/[a-z]|`[^`']*`", page)
+
+    def test_see_also_names_pages_that_exist(self):
+        others = {"busctl(1)"}
+        for page in ALL:
+            (names,) = re.findall(r"^SEE ALSO\n((?: .*\n)+)", read(page), re.M)
+            for name in re.findall(r"[\w.-]+\(\d\)", names):
+                self.assertTrue(name in others or f"{name[:-3]}.{name[-2]}" in ALL, f"{page}: {name}")
 
     def test_every_member_of_the_interfaces(self):
         page = read("org.gpuprobe.GpuProbe1.5")
