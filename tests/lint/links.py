@@ -4,6 +4,7 @@
 Usage: links.py SOURCE       prints what is wrong; fails if anything is
        links.py --self-test  shows that each rule can fail
 
+Nobody has registered a domain or an organization for the project yet, so no text and no recipe of a package names one.
 The package gpuprobe installs docs/*.md, docs/pictures and docs/examples in one folder (debian/gpuprobe.docs). Commands in
 fenced blocks may use files of the source tree, because tests run them there; two pages are about that tree.
 """
@@ -13,6 +14,7 @@ import sys
 
 INSTALLED = ("docs/*.md", "docs/pictures", "docs/examples")
 ABOUT_THE_SOURCE = ("getting-started.md", "packaging.md", "figures.md")
+ADDRESS = re.compile(r"https?://(?:\w+\.)*gpuprobe\.\w+|\w@gpuprobe\.(?!invalid\b)\w+|github\.com/gpuprobe\b")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SOURCE_PATH = re.compile(r"`(?:\./)?((?:tests|tools|src|docs|bench|data|debian|cmake)/[^`\s]*)")
 
@@ -61,6 +63,12 @@ def path_faults(path, text):
             yield f"{path}:{number}: {found}: the package does not have it"
 
 
+def address_faults(path, text):
+    for number, line in enumerate(text.splitlines(), 1):
+        for found in ADDRESS.findall(line):
+            yield f"{path}:{number}: {found}: there is no such address"
+
+
 def is_installed(path):
     return bool(re.fullmatch(r"docs/[^/]+\.md|docs/(?:pictures|examples)/.+", path))
 
@@ -76,6 +84,9 @@ def check(source):
                                lambda place: (source / place).read_text(encoding="utf-8"), is_installed)
         if is_installed(path):
             yield from path_faults(path, text)
+    for folder in ("*.md", "docs/**/*.md", "man/*", "debian/*", "systemd/**/*", "dbus/*", "cockpit/*", "tools/packaging/*", "data/schema/*"):
+        for file in sorted(path for path in source.glob(folder) if path.is_file()):
+            yield from address_faults(str(file.relative_to(source)), file.read_text(encoding="utf-8"))
 
 
 def self_test():
@@ -83,11 +94,13 @@ def self_test():
     pages = {"docs/a.md": "# A\n## One, two\n", "docs/internals/b.md": "# B\n", "docs/pictures/c.svg": ""}
 
     def faults(text, path="docs/a.md"):
-        return [*link_faults(path, text, pages.__contains__, pages.__getitem__, is_installed), *path_faults(path, text)]
+        return [*link_faults(path, text, pages.__contains__, pages.__getitem__, is_installed), *path_faults(path, text),
+                *address_faults(path, text)]
     bad = ("[x](missing.md)", "[x](a.md#three)", "[x](#three)", "[x](internals/b.md)", "[x](../README.md)", "![x](pictures/d.svg)",
-           "see `tests/data`", "run `./tools/test`")
+           "see `tests/data`", "run `./tools/test`", "<security@gpuprobe.org>", "https://gpuprobe.org/schema", "https://www.gpuprobe.dev",
+           "https://github.com/gpuprobe/gpuprobe")
     good = ("[x](a.md)", "[x](#one-two)", "[x](a.md#one-two)", "![x](pictures/c.svg)", "[x](https://example.org/a)", "```\n[x](missing.md)\n```",
-            "```\n`tests/data`\n```", "`/usr/share/doc`", "`[x](y)`")
+            "```\n`tests/data`\n```", "`/usr/share/doc`", "`[x](y)`", "org.gpuprobe.GpuProbe1", "<maintainers@gpuprobe.invalid>")
     return [f"bad sample passes: {text}" for text in bad if not faults(text)] + \
            [f"good sample: {faults(text)}" for text in good if faults(text)] + \
            [f"good sample: {each}" for each in faults("[x](../a.md)", "docs/internals/b.md")]
