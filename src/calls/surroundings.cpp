@@ -15,8 +15,11 @@
 #include <unistd.h>
 
 #include "base/accounts.h"
+#include "base/record.h"
 #include "base/text.h"
+#include "base/value.h"
 #include "calls/methods.h"
+#include "engine/probed_machine.h"
 #include "policy/causes.h"
 
 namespace gpuprobe::inline calls {
@@ -37,6 +40,8 @@ constexpr std::array kProgramFolders{"/usr/bin", "/usr/local/bin", "/usr/sbin",
 constexpr std::array kLayerFolders{"/etc/vulkan/implicit_layer.d",
                                    "/usr/local/share/vulkan/implicit_layer.d",
                                    "/usr/share/vulkan/implicit_layer.d"};
+/// The file of a capture with the surroundings of the process that made it (docs/capture.md).
+constexpr std::string_view kCapturedSurroundings = "/surroundings.json";
 /// Folders of CDI specifications. Source: CDI specification, "OCI runtime discovery".
 constexpr std::array kCdiFolders{"/etc/cdi", "/var/run/cdi"};
 /// Paths of the files in those folders whose names have one of the endings, at most kMaxListed.
@@ -262,6 +267,33 @@ Surroundings own_surroundings(const FileSystem& files) {
     if (const auto label = files.line("/proc/self/attr/current"))
         here.security_label = scrubbed(*label, kMaxText);
     return here;
+}
+
+Result<std::optional<Surroundings>> captured_surroundings(const std::string& folder) {
+    const std::string file{kCapturedSurroundings};
+    auto document = engine::captured_document(RootedFiles{folder}, file);
+    if (!document)
+        return std::move(document).error().in("capture " + folder);
+    if (!*document)
+        return std::optional<Surroundings>{};
+    // Captures of other versions may lack members or have others.
+    auto value = to_value(Surroundings{});
+    for (auto& member : *value.as_object())
+        if (const auto& recorded = (*document)->at(member.key); !recorded.is_null())
+            member.value = recorded;
+    auto here = record_from<Surroundings>(value);
+    if (!here)
+        return std::move(here).error().in("capture " + folder + ": " + file);
+    return std::optional{std::move(here).value()};
+}
+
+Status add_to_capture(const std::string& folder,
+                      const Surroundings& here,
+                      engine::Redaction* mask) {
+    auto document = to_value(here);
+    if (mask)
+        document = mask->masked_document(std::move(document));
+    return write_atomically(folder + std::string{kCapturedSurroundings}, json_pretty(document));
 }
 
 ReasonPlace own_place(const Report& report, const std::vector<Finding>& findings) {

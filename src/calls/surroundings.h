@@ -2,12 +2,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <sys/types.h>
 
 #include "base/files.h"
+#include "engine/redaction.h"
 #include "explain/doctor.h"
 #include "report/access.h"
 
@@ -28,6 +30,14 @@ std::vector<Finding> findings_for(const Caller& caller,
 /// The surroundings of this process, including its account. The lookup of the account may take a
 /// while.
 Surroundings own_surroundings(const FileSystem& files);
+
+/// The surroundings of the process that made a capture; nullopt if the capture has none. Errors:
+/// Malformed, TooLarge.
+Result<std::optional<Surroundings>> captured_surroundings(const std::string& folder);
+
+/// Writes the surroundings into the folder of a capture, redacted if `mask` is not null. Errors:
+/// Io, PermissionDenied.
+Status add_to_capture(const std::string& folder, const Surroundings& here, engine::Redaction* mask);
 
 /// The doctor's findings from the report and this process's account, which is looked up. Variables
 /// and the kernel's log are left out; only `doctor` examines them.

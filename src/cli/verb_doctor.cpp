@@ -185,11 +185,27 @@ std::string fix_script(const std::vector<Finding>& findings) {
     return printed.empty() ? text + "\n# Nothing here can be fixed by a script.\n" : text;
 }
 
-/// The surroundings of this process; empty for a captured machine.
-Surroundings surroundings_of(const Report& report) {
-    if (report.source == ReportSource::Replay)
-        return {};
-    return own_surroundings(RootedFiles{});
+/// The surroundings of this process, or those in the capture that is replayed; nullopt if it has
+/// none.
+Result<std::optional<Surroundings>> own_or_captured_surroundings(const Arguments& arguments) {
+    if (arguments.replay)
+        return captured_surroundings(*arguments.replay);
+    return std::optional{own_surroundings(RootedFiles{})};
+}
+
+/// The surroundings that belong to the report; empty if it is about a capture without them, or
+/// about the capture of a daemon.
+Result<Surroundings> surroundings_of(const Report& report, const Arguments& arguments) {
+    if (report.source == ReportSource::Replay && !arguments.replay)
+        return Surroundings{};
+    return TRY(own_or_captured_surroundings(arguments)).value_or(Surroundings{});
+}
+
+/// Writes a capture with the surroundings of the process that asks for it.
+Status write_capture(Context& context, const std::string& folder, engine::Redaction* mask) {
+    TRY(context.client.capture(folder, mask));
+    const auto here = TRY(own_or_captured_surroundings(context.arguments));
+    return here ? add_to_capture(folder, *here, mask) : Status{Done{}};
 }
 
 /// Found if a finding is as severe as an error or, with --strict, a warning.
@@ -200,12 +216,12 @@ ExitCode exit_code_of(Severity severity, bool is_strict) {
 
 /// A capture as one object: file contents by path; folders, whose paths end with a slash; and
 /// links, which are objects with the member `link`.
-Result<Value> captured(Client& client, engine::Redaction& mask) {
+Result<Value> captured(Context& context, engine::Redaction& mask) {
     namespace fs = std::filesystem;
     std::error_code problem;
     const auto folder =
         TRY(RunFolder::make(fs::temp_directory_path(problem).string(), "gpuprobe-doctor"));
-    TRY(client.capture(folder.path(), &mask));
+    TRY(write_capture(context, folder.path(), &mask));
     Value files{Value::Object{}};
     std::error_code cut_short;
     for (auto entry = fs::recursive_directory_iterator{folder.path(), cut_short};
@@ -226,22 +242,23 @@ Result<Value> captured(Client& client, engine::Redaction& mask) {
 /// Writes findings, report and capture to a file as one redacted document, without drivers' output.
 /// The findings are made from the redacted report, so that their texts contain no identifiers
 /// either.
-Status write_report(const std::string& file, const Report& report, Client& client) {
+Status write_report(const std::string& file, const Report& report, Context& context) {
     engine::Redaction mask{engine::identifiers_of(RootedFiles{})};
     const auto clean = TRY(record_from<Report>(mask.masked_document(to_value(report))));
-    auto bundle =
-        mask.masked_document(to_value(diagnosis_of(examine(clean, surroundings_of(report)))));
+    const auto here = TRY(surroundings_of(report, context.arguments));
+    auto bundle = mask.masked_document(to_value(diagnosis_of(examine(clean, here))));
     bundle["report"] = to_value(clean);
-    bundle["capture"] = TRY(captured(client, mask));
+    bundle["capture"] = TRY(captured(context, mask));
     return write_atomically(file, json_pretty(bundle));
 }
 
 Result<ExitCode> run_doctor(Context& context) {
     TRY(context.client.renew());
     const auto report = TRY(context.client.report());
-    const auto findings = examine(report, surroundings_of(report));
+    const auto here = TRY(surroundings_of(report, context.arguments));
+    const auto findings = examine(report, here);
     if (context.arguments.bundle)
-        TRY(write_report(*context.arguments.bundle, report, context.client));
+        TRY(write_report(*context.arguments.bundle, report, context));
     if (context.arguments.wants_script)
         print(fix_script(findings));
     else if (context.wants_json())
@@ -294,7 +311,7 @@ Result<ExitCode> run_capture(Context& context) {
     std::optional<engine::Redaction> mask;
     if (arguments.redacts)
         mask.emplace(engine::identifiers_of(RootedFiles{}), arguments.keeps_driver_output);
-    TRY(context.client.capture(folder, mask ? &*mask : nullptr));
+    TRY(write_capture(context, folder, mask ? &*mask : nullptr));
     if (arguments.json == JsonMode::Off) {
         remark(
             arguments,

@@ -395,6 +395,13 @@ Value overlaid(Value base, const Value& over) {
 
 }  // namespace
 
+Result<std::optional<Value>> captured_document(const FileSystem& capture, const std::string& path) {
+    auto document = read_document(capture, path);
+    if (!document && document.error().code == ErrorCode::NotFound)
+        return std::optional<Value>{};
+    return std::optional{clean(TRY(std::move(document)))};
+}
+
 Result<MachineSource> captured_machine(const FileSystem& files,
                                        std::shared_ptr<const FileSystem> root) {
     auto document = read_document(files, "/capture.json");

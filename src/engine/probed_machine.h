@@ -120,6 +120,9 @@ MachineSource live_machine();
 /// Reads a capture folder (docs/internals/capture.md). Errors: NotFound, Malformed, TooLarge, each
 /// with the text "file: reason".
 Result<MachineSource> replayed_machine(const std::string& folder);
+/// A document beside a capture's capture.json, with every text in it scrubbed; nullopt if there is
+/// none. Errors: Malformed, TooLarge.
+Result<std::optional<Value>> captured_document(const FileSystem& capture, const std::string& path);
 /// Reads a capture whose metadata is in `files`, and the machine's own files (the capture's /root)
 /// in `root`. Errors: as replayed_machine().
 Result<MachineSource> captured_machine(const FileSystem& files,

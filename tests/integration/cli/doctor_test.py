@@ -6,11 +6,13 @@ GPUPROBE_ACCEPT=1 writes tests/data/doctor/machines.json; otherwise it must be w
 import json
 import os
 import pathlib
+import resource
+import shutil
 import subprocess
 import tempfile
 import unittest
 
-from cli_case import SOURCE, run
+from cli_case import CTL, SOURCE, environment, run
 
 MACHINES = sorted(path.parent for path in (SOURCE / "tests/data/machines").glob("*/capture.json"))
 GOLDEN = SOURCE / "tests/data/doctor/machines.json"
@@ -120,6 +122,62 @@ class Here(unittest.TestCase):
         self.assertEqual(found["devices-hidden"]["evidence"], {"variable": "CUDA_VISIBLE_DEVICES", "value": "3"})
         self.assertEqual(found["architecture-overridden"]["evidence"]["value"], "11.0.0")
         self.assertNotIn("\x1b", found["drivers-overridden"]["sentence"])
+
+
+class Captured(unittest.TestCase):
+    """A capture holds the surroundings of whoever made it, and the doctor finds with them what it found there."""
+
+    LIMIT = 1 << 20
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def findings_of(self, capture):
+        done = run(f"--replay={capture}", "doctor", "-j")
+        return {finding["id"]: finding for finding in json.loads(done.stdout)["findings"]}
+
+    def machine_with(self, surroundings):
+        capture = self.folder / "machine"
+        shutil.copytree(SOURCE / "tests/data/machines/soc-strix-halo", capture, symlinks=True)
+        (capture / "surroundings.json").write_text(json.dumps(surroundings), encoding="utf-8")
+        return capture
+
+    def test_it_holds_limits_and_variables(self):
+        subprocess.run([CTL, "--direct", "capture", self.folder / "here"], check=True, timeout=60, capture_output=True,
+                       env={**environment(), "ROCR_VISIBLE_DEVICES": "7"},
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_MEMLOCK, (self.LIMIT, self.LIMIT)))
+        here = json.loads((self.folder / "here/surroundings.json").read_text(encoding="utf-8"))
+        self.assertEqual(here["memlock"], self.LIMIT)
+        self.assertEqual(here["environment"]["ROCR_VISIBLE_DEVICES"], "7")
+        self.assertIn("devices-hidden", self.findings_of(self.folder / "here"))
+
+    def test_the_doctor_finds_the_causes_in_them(self):
+        self.assertNotIn("npu-memlock", self.findings_of(SOURCE / "tests/data/machines/soc-strix-halo"))
+        found = self.findings_of(self.machine_with({"memlock": 8 << 20, "environment": {"HIP_VISIBLE_DEVICES": "1\x1b"}, "later": 1}))
+        self.assertEqual(found["npu-memlock"]["evidence"]["limit"], 8 << 20)
+        self.assertNotIn("\x1b", found["devices-hidden"]["sentence"])
+
+    def test_a_capture_of_it_holds_them_too(self):
+        capture = self.machine_with({"memlock": 8 << 20, "environment": {"LD_LIBRARY_PATH": "/home/marta/cuda/stubs"}})
+        for options in ((), ("--redact",)):
+            again = self.folder / "again"
+            run(f"--replay={capture}", "capture", str(again), *options)
+            self.assertIn("npu-memlock", self.findings_of(again))
+            text = (again / "surroundings.json").read_text(encoding="utf-8")
+            self.assertEqual("marta" in text, not options)
+            shutil.rmtree(again)
+
+    def test_a_capture_without_them_gets_none(self):
+        run(f"--replay={SOURCE}/tests/data/machines/soc-strix-halo", "capture", str(self.folder / "again"))
+        self.assertFalse((self.folder / "again/surroundings.json").exists())
+
+    def test_a_malformed_file_is_named(self):
+        capture = self.machine_with({"memlock": "much"})
+        done = run(f"--replay={capture}", "doctor")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("/surroundings.json: memlock", done.stderr)
 
 
 if __name__ == "__main__":
