@@ -188,6 +188,7 @@ public:
     /// facts, and making the values for the terms of a whole report takes long.
     Examination(const Report& report, const Report& machine, const Surroundings& surroundings)
         : report_{report},
+          machine_{machine},
           place_{machine, surroundings},
           roots_{examined(report, surroundings, place_)} {}
     Examination(const Report& report, const Surroundings&& surroundings) = delete;
@@ -199,11 +200,12 @@ public:
                                             const std::string& gpu) const {
         const Facts facts{{.report = report_}};
         // The scene has no device: conditions can only use the roots and the evidence.
-        const TermContext context{.roots = &roots_, .facts = &facts, .evidence = &evidence};
+        const auto known = with_vendor(evidence, gpu);
+        const TermContext context{.roots = &roots_, .facts = &facts, .evidence = &known};
         if (!all_hold(cause.when, context))
             return std::nullopt;
         const auto id = gpu.empty() ? std::nullopt : std::optional{gpu};
-        return fix_in(finding_for(cause, evidence, {.id = id}, context));
+        return fix_in(finding_for(cause, known, {.id = id}, context));
     }
 
     /// Evaluates the causes for the machine, then each GPU, then each accelerator.
@@ -223,6 +225,14 @@ public:
     }
 
 private:
+    /// The evidence with the vendor of the GPU, unless it names one: fixes may depend on it.
+    [[nodiscard]] Value with_vendor(Value evidence, const std::string& gpu) const {
+        const auto found = std::ranges::find(machine_.gpus, gpu, &Gpu::id);
+        if (found != machine_.gpus.end() && evidence.at("vendor").is_null())
+            evidence["vendor"] = to_value(found->vendor);
+        return evidence;
+    }
+
     /// Evaluates all causes of that kind for one device and adds the findings that no other finding
     /// explains.
     void examine_all(const Device& device, std::string_view kind) {
@@ -384,6 +394,7 @@ private:
     }
 
     const Report& report_;
+    const Report& machine_;
     Place place_;
     Value roots_;
     /// Ids of causes that a cause of the machine explains, with the API that this is limited to

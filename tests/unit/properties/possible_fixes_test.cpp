@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <map>
 #include <regex>
 #include <string>
 #include <vector>
@@ -164,6 +165,27 @@ TEST(PossibleFixes, NoPermissionIsChangedOfANodeThatIsNotThere) {
             }
         }
     });
+}
+
+// Candidates --------------------------------------------------------------------------------------
+
+/// On Arch, each backend of Ollama is a package of its own.
+TEST(PossibleFixes, OnlyThePackageForTheVendorOfTheGpuIsNamed) {
+    const std::map<std::string, std::string> packages{
+        {"nvidia", "ollama-cuda"}, {"amd", "ollama-rocm"}, {"intel", "ollama-vulkan"}};
+    for (const auto& recorded : recorded_machines()) {
+        auto report = report_of(scene_of(recorded));
+        report.host = Host{.os_release = OsRelease{.id = "arch"}};
+        const auto findings = examine(report, {});
+        for (const auto& gpu : report.gpus) {
+            const auto fix = explained(because("not-built"),
+                                       {.findings = &findings, .machine = &report, .gpu = gpu.id})
+                                 .fix.value_or("");
+            for (const auto& [vendor, package] : packages)
+                EXPECT_EQ(fix.find(package) != std::string::npos, gpu.vendor == vendor)
+                    << recorded.name << " " << gpu.id << ": " << fix;
+        }
+    }
 }
 
 // Places ------------------------------------------------------------------------------------------
