@@ -3,12 +3,16 @@
 #include <array>
 #include <map>
 #include <regex>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/text.h"
 #include "base/version.h"
 #include "explain/doctor.h"
+#include "explain/reason_words.h"
+#include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 #include "unit/properties/hosts.h"
 
@@ -168,6 +172,76 @@ TEST(PossibleFixes, NoPermissionIsChangedOfANodeThatIsNotThere) {
 }
 
 // Candidates --------------------------------------------------------------------------------------
+
+/// Codes of reasons that nothing on the machine removes, independent of the table of reasons.
+bool is_final(const Reason& reason) {
+    static const std::set<std::string_view> kFinal{"arch-not-in-build",
+                                                   "built-for-older",
+                                                   "cpu-feature-missing",
+                                                   "cpu-too-old",
+                                                   "denied",
+                                                   "display-only",
+                                                   "integrated-not-allowed",
+                                                   "mig-without-graphics",
+                                                   "not-built",
+                                                   "not-in-profile-for-vendor",
+                                                   "not-published",
+                                                   "not-requested",
+                                                   "other-kind",
+                                                   "other-l4t",
+                                                   "other-libc",
+                                                   "passthrough",
+                                                   "switched-off",
+                                                   "unsupported-predicate",
+                                                   "vendor-mismatch"};
+    return kFinal.contains(reason.code);
+}
+
+std::string where_of(const Reason& reason) {
+    return word_of(reason.detail.at("where"));
+}
+
+/// Whether the final reason excludes what the other reason is about: the same GPU, or everything.
+bool excludes(const Reason& final_reason, const Reason& other) {
+    const auto& route = final_reason.detail.at("alternative");
+    return (where_of(final_reason).empty() || where_of(final_reason) == where_of(other)) &&
+           (route.is_null() || route == other.detail.at("alternative"));
+}
+
+void expect_no_lesser_fix(const std::vector<Reason>& reasons, const std::string& name) {
+    for (const auto& final_reason : reasons)
+        for (const auto& other : reasons)
+            if (is_final(final_reason) && !is_final(other) && excludes(final_reason, other) &&
+                other.words) {
+                EXPECT_FALSE(other.words->fix) << name << ": " << final_reason.code << " beside "
+                                               << other.code << ": " << *other.words->fix;
+            }
+}
+
+/// The answer with the words that clients get.
+template <class Answer>
+Answer worded(Answer answer, const Report& report, const std::vector<Finding>& findings) {
+    ReasonWriter writer{[&] { return ReasonPlace{.findings = &findings, .machine = &report}; }};
+    writer.add_to(answer);
+    return answer;
+}
+
+TEST(PossibleFixes, ACandidateWithAFinalReasonHasNoFixForALesserOne) {
+    on_every_machine([](const MachineFixture& fixture) {
+        const auto report = report_of(fixture);
+        const auto findings = examine(report, {});
+        for (const Profile& profile : profiles_for(fixture)) {
+            const auto decision = worded(choice(profile, report), report, findings);
+            for (const auto& candidate : decision.candidates)
+                expect_no_lesser_fix(candidate.reasons, profile.name + " " + candidate.backend);
+        }
+        for (const Manifest& application : applications_for(fixture)) {
+            const auto answer = worded(advice(application, report), report, findings);
+            for (const auto& candidate : answer.candidates)
+                expect_no_lesser_fix(candidate.reasons, application.name);
+        }
+    });
+}
 
 /// On Arch, each backend of Ollama is a package of its own.
 TEST(PossibleFixes, OnlyThePackageForTheVendorOfTheGpuIsNamed) {
