@@ -13,11 +13,13 @@
 #include "base/text.h"
 #include "base/value.h"
 #include "explain/doctor.h"
+#include "explain/reason_words.h"
 #include "knowledge/library.h"
 #include "knowledge/places.h"
 #include "policy/known_bad.h"
 #include "report/api_table.h"
 #include "support/places.h"
+#include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 #include "unit/properties/hosts.h"
 
@@ -267,9 +269,29 @@ TEST(KnownBadPairs, AreNotFoundIfAVersionIsUnknown) {
     }
 }
 
+/// The fixes that `select` gives for the candidates of the application that the complaint names,
+/// which must choose the complaint's backend.
+std::string fixes_of_choice(const Value& complaint,
+                            const Report& report,
+                            const std::vector<Finding>& findings) {
+    const auto* asked = complaint.at("application").as_string();
+    if (!asked)
+        return "";
+    auto decision = choice(*profile_called(*asked), report);
+    EXPECT_EQ(decision.backend, *complaint.at("backend").as_string());
+    ReasonWriter writer{[&] { return ReasonPlace{.findings = &findings, .machine = &report}; }};
+    writer.add_to(decision);
+    std::string fixes;
+    for (const auto& candidate : decision.candidates)
+        for (const auto& reason : candidate.reasons)
+            if (reason.words)
+                fixes += reason.words->fix.value_or("") + "\n";
+    return fixes;
+}
+
 /// tests/data/doctor/complaints.json: what people wrote, a machine like theirs, and all that the
-/// doctor finds there. Where `fix` is null, nothing helps, or nothing is wrong; `never` is what no
-/// fix may contain.
+/// doctor finds there. Where `fix` is null, the doctor has none; `never` is what no
+/// fix may contain. With an `application`, it is also the `backend` that `select` chooses for it.
 TEST(Complaints, AreAnsweredWithTheirCauseAndNothingBeside) {
     const auto text = file_text("complaints.json");
     const auto document = parse_json(text, mib(1)).value();
@@ -279,7 +301,8 @@ TEST(Complaints, AreAnsweredWithTheirCauseAndNothingBeside) {
         const auto example = example_of(complaint);
         std::set<std::string> found;
         std::string fixes;
-        for (const auto& finding : examine(example.report, example.here)) {
+        const auto findings = examine(example.report, example.here);
+        for (const auto& finding : findings) {
             found.insert(finding.id);
             fixes += finding.fix.value_or("") + "\n";
         }
@@ -287,6 +310,7 @@ TEST(Complaints, AreAnsweredWithTheirCauseAndNothingBeside) {
         EXPECT_EQ(found, (std::set<std::string>{expected.begin(), expected.end()}));
         const auto* fix = complaint.at("fix").as_string();
         const auto has_fix = fixes.find_first_not_of('\n') != std::string::npos;
+        fixes += fixes_of_choice(complaint, example.report, findings);
         EXPECT_TRUE(fix ? fixes.find(*fix) != std::string::npos : !has_fix) << fixes;
         for (const auto& harmful : texts(complaint.at("never")))
             EXPECT_EQ(fixes.find(harmful), std::string::npos) << fixes;
