@@ -15,10 +15,16 @@ import upstream_files
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 sys.path.insert(0, str(SOURCE / "tools/knowledge"))
 from manifest_import.documents import Refusal  # noqa: E402
+from manifest_import.layout import document_text  # noqa: E402
 from upstream import cmake, expressions, functions, rules, shell, texts, workflow  # noqa: E402
 
-TABLE = json.loads((SOURCE / "tools/knowledge/rules.json").read_text(encoding="utf-8"))
-DOCUMENTS = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in (SOURCE / "data/knowledge/applications").glob("*.json")}
+def load(*paths):
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
+
+
+LIBRARIES = load(*(SOURCE / "tools/knowledge/libraries").glob("*.json"))
+TABLE = rules.with_libraries(json.loads((SOURCE / "tools/knowledge/rules.json").read_text(encoding="utf-8")), LIBRARIES.values())
+DOCUMENTS = {**load(*(SOURCE / "data/knowledge/applications").glob("*.json")), **LIBRARIES}
 OUR_OWN = {"default", "measured"}
 SEED = 43
 CHANGES = 200
@@ -201,6 +207,13 @@ class Values(unittest.TestCase):
             with self.subTest(rule), self.assertRaises(Refusal):
                 self.value("a\nb\n", **words, **rule)
 
+    def test_the_kernels_that_all_libraries_of_a_build_have(self):
+        table = {"libraries": {"lib 1": {"gfx": ["gfx900", "gfx906"]}, "lib 2": {"gfx": ["gfx906"]}},
+                 "parts": [{"applications": ["app"], "is": ["v/gfx"], "of": ["lib 1", "lib 2"]}]}
+        rule = {"applications": ["app"], "read": {"each": {"pattern": r"(\S+)"}}, "as": "gfx"}
+        for place, value in (("v/gfx", ["gfx906"]), ("w/gfx", ["gfx900", "gfx906", "gfx908"])):
+            self.assertEqual(rules.extracted({**rule, "is": [place]}, b"gfx900 gfx906 gfx908", table), value)
+
     def test_within_one_place(self):
         each = {"read": {"each": {"pattern": r"(\w)", "within": r"^x: (.*)$"}}}
         self.assertEqual(self.value("a\nx: b c\n", **each), ["b", "c"])
@@ -263,7 +276,27 @@ class FactTable(unittest.TestCase):
             self.assertIn(next(iter(rule["read"])), rules.READERS)
             self.assertIn(rule["as"], rules.CONVERSIONS)
             self.assertEqual(sum(key in rule for key in ("is", "expect")), 1, rule)
-            self.assertLessEqual(set(rule.get("within", [])), set(TABLE["libraries"]))
+
+    def test_no_build_has_kernels_that_a_library_in_it_lacks(self):
+        for entry in TABLE["parts"]:
+            self.assertLessEqual(set(entry["of"]), set(TABLE["libraries"]))
+            self.assertLessEqual(set(entry["applications"]), set(DOCUMENTS))
+        for document in DOCUMENTS.values():
+            for result in rules.check_parts(TABLE, document):
+                self.assertEqual((result.state, result.detail), ("same", ""), f"{result.application}: {result.fact}")
+
+    def test_a_kernel_that_a_library_lacks_is_noticed(self):
+        document = {"name": "app", "v": {"gfx": ["gfx900", "gfx906"]}}
+        table = {"libraries": {"lib 1": {"gfx": ["gfx900"]}}, "parts": [{"applications": ["app"], "is": ["v/gfx"], "of": ["lib 1"]}]}
+        self.assertEqual([(each.state, each.detail) for each in rules.check_parts(table, document)], [("changed", "lib 1 has none for gfx906")])
+        self.assertEqual([each.state for each in rules.check_parts(table, {"name": "app"})], ["unreadable"])
+
+    def test_each_library_has_kernels_and_the_layout_of_documents(self):
+        for name, document in LIBRARIES.items():
+            self.assertEqual((document["schema"], document["name"]), ("gpuprobe.library/1", name))
+            self.assertEqual((SOURCE / f"tools/knowledge/libraries/{name}.json").read_text(encoding="utf-8"), document_text(document))
+            for version, kernels in document["versions"].items():
+                self.assertTrue(kernels and all(kernels.values()), f"{name} {version}")
 
     def test_each_entry_by_hand_has_a_date_a_reason_and_the_hash_of_what_can_be_read(self):
         for entry in TABLE["by_hand"]:

@@ -448,8 +448,45 @@ FLASH_WHEELS = json.dumps({"assets": [{"name": f"flash_attn-2.8.4+{cuda}torch2.1
 SD_ARCHIVES = json.dumps({"assets": [{"name": f"sd-master-700-abc-{end}"} for end in (
     "«bin-Linux-Ubuntu-24.04-x86_64.zip»", "«bin-Linux-Ubuntu-24.04-x86_64-vulkan.zip»", "«bin-Linux-Ubuntu-24.04-x86_64-rocm-7.14.0.zip»", "bin-win-x64.zip")]}, ensure_ascii=False)
 wheels = lambda name: json.dumps({"urls": [{"filename": f"{name}-cp312-cp312-«manylinux_2_27»_{machine}.whl"} for machine in ("x86_64", "aarch64")]}, ensure_ascii=False)
+marked = lambda words: " ".join(f"«gfx{each}»" for each in words.split())
+THEROCK = "".join(f'therock_add_amdgpu_target(«gfx{each}» "AMD" FAMILY all\n  EXCLUDE_TARGET_PROJECTS\n    «hipBLASLt» # why\n)\n' for each in (
+    "900 90c 906 1010 1011 1012 1030 1031 1032 1033 1034 1035 1036".split())) + "".join(
+    f'therock_add_amdgpu_target(«gfx{each}» "AMD CDNA" FAMILY all)\n' for each in "908 90a 942 950 1100 1101 1102 1103 1150 1151 1152 1153 1200 1201 1250".split())
+HIPBLASLT = f"""\
+    if (NOT BUILD_ADDRESS_SANITIZER)
+      rocm_check_target_ids(DEFAULT_AMDGPU_TARGETS
+          TARGETS "{";".join(marked("908 90a 940 941 942 1100 1101 1200 1201").split())}"
+      )
+    else()
+      rocm_check_target_ids(DEFAULT_AMDGPU_TARGETS TARGETS "gfx908:xnack+")
+    endif()
+"""
+
+
+def cudnn(package, toolkits, capabilities):
+    """A row of the support matrix, and the one after it."""
+    bullets = lambda words: "".join(f"\n  • {each}\n" for each in words.split())
+    rows = ((package, toolkits, "".join(f"\n  • «{each}» [3]\n" for each in capabilities.split())), ("cuDNN 9.0.0 for CUDA 11.x", "11.8", bullets("9.0 3.5")))
+    return "".join(f"{name}\n{bullets(versions)}\nYes\n\n>=525.60.13\n\n>=527.41\n{found}\n  • NVIDIA Hopper\n\n" for name, versions, found in rows)
+
+
+UV_71 = "".join(f"(TorchBackend::Rocm71, AmdGpuArchitecture::{each.replace('gfx', 'Gfx')})\n" for each in
+                ["Gfx900", *marked("908 90a 942 950 1030 1100 1101 1102 1200 1201").split()])
 FILES = [
     ("jax", "kernels of the CUDA plugins", JAX_BAZEL),
+    ("rocBLAS", "kernels in ROCm 6.3", build_script(ROCBLAS_63)),
+    ("rocBLAS", "kernels in ROCm 6.4", ROCBLAS_64),
+    ("rocBLAS", "kernels in ROCm 7.1", UV_71),
+    ("rocBLAS", "kernels in ROCm 7.2", ROCBLAS_72),
+    ("rocBLAS", "kernels in ROCm 10.1", THEROCK.replace("«hipBLASLt»", "hipBLASLt")),
+    ("hipBLASLt", "kernels in ROCm 10.1", THEROCK),
+    ("hipBLASLt", "kernels of 0.11", HIPBLASLT),
+    ("MIOpen", "GPUs that it is built for", THEROCK.replace("«hipBLASLt»", "hipBLASLt")),
+    ("MIGraphX", "GPUs that it is built for", build_script("gfx900 gfx906 gfx908 gfx90a gfx1030 gfx1100 gfx1101 gfx1102 gfx942 gfx1200 gfx1201")),
+    ("cuDNN", "compute capabilities of 9.5.1", cudnn("cuDNN 9.5.1 for CUDA 12.x", "12.6 12.5", "9.0 8.9 8.6 8.0 7.5 7.0 6.1 6.0 5.0")),
+    ("cuDNN", "compute capabilities of 9.10.2", cudnn("cuDNN 9.10.2 for CUDA 12.x", "12.9 12.8", "12.0 10.0 9.0 8.9 8.6 8.0 7.5 7.0 6.1 6.0 5.0")),
+    ("cuDNN", "compute capabilities of 9.17.0", cudnn("cuDNN 9.17.0 for CUDA 12.x", "12.9 12.8 12.6", "12.0 10.0 9.0 8.9 8.6 8.0 7.5")),
+    ("flash-attention", "kernels of 2.8", FLASH_SETUP),
     ("jax", "version 0.11", JAX_VERSION),
     ("torch", "CUDA 12's architectures", TORCH_CUDA_12),
     ("torch", "CUDA 13's architectures", TORCH_CUDA_13),

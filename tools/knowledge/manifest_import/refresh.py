@@ -19,11 +19,11 @@ BACKEND = "llama-cpp"  # the entry of LocalAI's gallery that its application is 
 
 
 class Renewal:
-    """An application whose manifest is being made again: `now` in its data file."""
+    """A document that is being made again. An application has its manifest in `now`; other documents have none."""
 
-    def __init__(self, document):
-        self.before, self.document = document, copy.deepcopy(document)
-        self.old, self.now = document["manifest"], self.document["manifest"]
+    def __init__(self, document, path=None):
+        self.before, self.document, self.path = document, copy.deepcopy(document), path
+        self.old, self.now = document.get("manifest"), self.document.get("manifest")
         self.name, self.remarks, self.was_read = document["name"], [], False
 
     def manifest(self):

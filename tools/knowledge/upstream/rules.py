@@ -125,14 +125,31 @@ def formed(form, value):
     return [form.format(word) for word in value] if isinstance(value, list) else form.format(value)
 
 
+def with_libraries(table, documents):
+    """The table, and the kernels of each version of these libraries in `libraries`."""
+    kernels = {f"{document['name']} {version}": lists for document in documents for version, lists in document["versions"].items()}
+    return {**table, "libraries": kernels}
+
+
+def kernels_of(libraries, name, form):
+    """What the library has kernels for. An empty list if it has none of that form."""
+    return libraries[name].get("sass" if form in ("sass", "ptx", "all code") else "gfx", [])
+
+
+def parts_of(table, rule):
+    """The libraries whose kernels limit those at the rule's places."""
+    return [name for entry in table.get("parts", []) if set(entry["applications"]) & set(rule.get("applications", []))
+            and set(entry["is"]) & set(rule.get("is", [])) for name in entry["of"]]
+
+
 def extracted(rule, data, table):
     (reader, arguments), = rule["read"].items()
     value = CONVERSIONS[rule["as"]](chosen(rule, READERS[reader](data, without_markup(decoded(data, "text")), arguments)))
     if names := rule.get("names"):
         value = renamed(table["names"][names] if isinstance(names, str) else names, value)
     if isinstance(value, list):
-        for name in rule.get("within", []):
-            value = [word for word in value if word in table["libraries"][name]["gfx"]]
+        for name in parts_of(table, rule):
+            value = [word for word in value if word in kernels_of(table["libraries"], name, rule["as"])]
         value = [word for word in value if word not in rule.get("without", {})]
     return formed(rule["form"], value) if "form" in rule else value
 
@@ -175,7 +192,7 @@ def values_at(document, rule):
 def compare(rule, document, value, libraries):
     """(old value, place) of each that differs. A joined list has no place, because a person has to divide it."""
     if "expect" in rule:
-        expected = libraries[rule["expect"]["library"]]["gfx"] if isinstance(rule["expect"], dict) else rule["expect"]
+        expected = kernels_of(libraries, rule["expect"]["library"], rule.get("as")) if isinstance(rule["expect"], dict) else rule["expect"]
         return [] if is_same(expected, value, rule.get("ordered")) else [(expected, None)]
     return [(old, place) for place, old in values_at(document, rule) if not is_same(old, value, rule.get("ordered"))]
 
@@ -277,9 +294,22 @@ def facts_without_rule(table, document):
     return [fact["of"] for fact in document.get("source", {}).get("facts", []) if fact["of"] not in covered]
 
 
+def check_parts(table, document):
+    """Whether each build of the document has only kernels that all its libraries have."""
+    entries = [entry for entry in table.get("parts", []) if document["name"] in entry["applications"]]
+    for entry, name in ((entry, name) for entry in entries for name in entry["of"]):
+        result = Result(document["name"], f"kernels of {name}", "same")
+        try:
+            wanted = [word for (_, key), value in values_at(document, entry) for word in value if word not in kernels_of(table["libraries"], name, key)]
+        except Refusal as problem:
+            wanted, result = [], dataclasses.replace(result, state="unreadable", detail=str(problem))
+        yield dataclasses.replace(result, state="changed", detail=f"{name} has none for {' '.join(wanted)}") if wanted else result
+
+
 def check_all(table, documents, folder, write=False):
     """The results of all rules and of all facts checked by hand. `documents` has each document by its name."""
     results = [apply_rule(rule, documents[name], folder, table, write)
                for rule in table["rules"] for name in rule["applications"] if name in documents]
-    return results + [check_by_hand(entry, documents[name], folder)
-                      for entry in table["by_hand"] for name in entry["applications"] if name in documents]
+    results += [check_by_hand(entry, documents[name], folder)
+                for entry in table["by_hand"] for name in entry["applications"] if name in documents]
+    return results + [result for document in documents.values() for result in check_parts(table, document)]
