@@ -24,7 +24,7 @@ def load(*paths):
 
 LIBRARIES = load(*(SOURCE / "tools/knowledge/libraries").glob("*.json"))
 TABLE = rules.with_libraries(json.loads((SOURCE / "tools/knowledge/rules.json").read_text(encoding="utf-8")), LIBRARIES.values())
-DOCUMENTS = {**load(*(SOURCE / "data/knowledge/applications").glob("*.json")), **LIBRARIES}
+DOCUMENTS = {**load(*(SOURCE / "data/knowledge/applications").glob("*.json")), **LIBRARIES, **load(SOURCE / "data/rules/uv.json")}
 OUR_OWN = {"default", "measured"}
 SEED = 43
 CHANGES = 200

@@ -470,10 +470,16 @@ def cudnn(package, toolkits, capabilities):
     return "".join(f"{name}\n{bullets(versions)}\nYes\n\n>=525.60.13\n\n>=527.41\n{found}\n  • NVIDIA Hopper\n\n" for name, versions, found in rows)
 
 
+UV_WORDS = ("cpu cu132 cu130 cu129 cu128 cu126 cu125 cu124 cu123 cu122 cu121 cu120 cu118 cu117 cu116 cu115 cu114 cu113 cu112 cu111 cu110 cu102 cu101 cu100 cu92 cu91 "
+            "cu90 cu80 rocm7.2 rocm7.1 rocm7.0 rocm6.4 rocm6.3 rocm6.2.4 rocm6.2 rocm6.1 rocm6.0 rocm5.7 rocm5.6 rocm5.5 rocm5.4.2 rocm5.4 rocm5.3 rocm5.2 rocm5.1.1 "
+            "rocm4.2 rocm4.1 rocm4.0.1 xpu")
+UV_BACKENDS = "impl FromStr for TorchBackend {\n" + "".join(f'            "«{each}»" => Ok(Self::Any),\n' for each in UV_WORDS.split()) + "}\n"
 UV_71 = "".join(f"(TorchBackend::Rocm71, AmdGpuArchitecture::{each.replace('gfx', 'Gfx')})\n" for each in
                 ["Gfx900", *marked("908 90a 942 950 1030 1100 1101 1102 1200 1201").split()])
 FILES = [
     ("jax", "kernels of the CUDA plugins", JAX_BAZEL),
+    ("uv", "values of UV_TORCH_BACKEND", UV_BACKENDS),
+    ("uv", "version", '[package]\nname = "uv-version"\nversion = "«0.12.5»"\n'),
     ("rocBLAS", "kernels in ROCm 6.3", build_script(ROCBLAS_63)),
     ("rocBLAS", "kernels in ROCm 6.4", ROCBLAS_64),
     ("rocBLAS", "kernels in ROCm 7.1", UV_71),
