@@ -80,6 +80,31 @@ class RefreshCase(unittest.TestCase):
         return document["manifest"]["platforms"][platform]["variants"]
 
 
+class KnownVersions(RefreshCase):
+    """Versions that a document does not describe."""
+
+    def setUp(self):
+        super().setUp()
+        self.rules.write_text(json.dumps({"rules": [], "by_hand": [], "releases": {"app": "pypi/app.json"}}), encoding="utf-8")
+        self.has(application("app", {"cpu": {"family": "cpu"}}, version="1.0"))
+        self.path = self.applications / "app.json"
+
+    def test_a_check_prints_them_and_writes_them_only_if_asked(self):
+        self.listed("pypi/app.json", {"info": {"version": "1.1"}})
+        before = self.path.read_text(encoding="utf-8")
+        done = self.run_tool("--check")
+        self.assertIn("Versions on 2026-11-22: 1 looked up, ", done.stdout)
+        self.assertRegex(done.stdout, r"app +1\.0 +newer: 1\.1 +checked: 2026-11-22\n")
+        self.assertEqual(self.path.read_text(encoding="utf-8"), before)
+        self.assertEqual(self.run_tool("--check", "--write").returncode, 0)
+        document = json.loads(self.path.read_text(encoding="utf-8"))
+        self.assertEqual((document["source"]["checked"], document["source"]["newer"]), ("2026-11-22", "1.1"))
+        self.assertEqual(document["manifest"]["issued"], "2026-01-01T00:00:00Z")
+
+    def test_a_document_without_an_index_was_never_looked_up(self):
+        self.assertRegex(self.run_tool("--check").stdout, r"app +1\.0 +newer: - +checked: -\n")
+
+
 class ByRelease(RefreshCase):
     def setUp(self):
         super().setUp()

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules of facts: readers of other projects' files, the table, and whether a change of a file is noticed."""
+import datetime
 import hashlib
 import json
 import os
@@ -16,7 +17,7 @@ SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 sys.path.insert(0, str(SOURCE / "tools/knowledge"))
 from manifest_import.documents import Refusal  # noqa: E402
 from manifest_import.layout import document_text  # noqa: E402
-from upstream import cmake, expressions, functions, rules, shell, texts, workflow  # noqa: E402
+from upstream import cmake, expressions, functions, rules, shell, texts, versions, workflow  # noqa: E402
 
 def load(*paths):
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
@@ -251,6 +252,51 @@ class Values(unittest.TestCase):
             path.write_text('{"tag_name": "b2"}', encoding="utf-8")
             for tag, is_there in (("b2", True), ("b1", False)):
                 self.assertEqual(rules.page_of(pathlib.Path(folder), f"https://github.com/o/n/releases/tag/{tag}") is not None, is_there)
+
+
+class Versions(unittest.TestCase):
+    """What a project's index says about the version that a document describes."""
+    DAY = datetime.date(2026, 11, 29)
+
+    def look(self, described, index, name="pypi/app.json", **source):
+        document = {"name": "app", "source": {"url": "u", **source, "facts": []}, "manifest": {"version": described}}
+        with tempfile.TemporaryDirectory(prefix="gpuprobe-rules-") as folder:
+            path = pathlib.Path(folder) / name
+            path.parent.mkdir(parents=True)
+            path.write_text(json.dumps(index), encoding="utf-8")
+            found = versions.looked_up({"releases": {"app": name}}, document, pathlib.Path(folder), self.DAY)
+        versions.put(found, document)
+        return document["source"]
+
+    def test_newer_than_what_the_document_describes(self):
+        for described, newest, is_newer in (("2.14", "2.15.0", True), ("2.14", "2.14.1", False), ("2.14", "2.14", False), ("b11429", "b11500", True), ("1.10", "1.9.3", False),
+                                            ("0.24", "1.0", True), ("2.14", "2.13.9", False)):
+            self.assertEqual(versions.is_newer(newest, described), is_newer, (newest, described))
+
+    def test_each_kind_of_index(self):
+        for name, index in (("pypi/app.json", {"info": {"version": "2.0"}}), ("npm/app.json", {"version": "2.0"}), ("github/o+n.json", {"tag_name": "v2.0"})):
+            self.assertEqual(self.look("1.9", index, name), {"url": "u", "checked": "2026-11-29", "newer": "2.0", "facts": []})
+
+    def test_forgets_a_newer_version_that_is_described_now(self):
+        self.assertEqual(self.look("2.0", {"info": {"version": "2.0"}}, newer="2.0", checked="2026-01-01"), {"url": "u", "checked": "2026-11-29", "facts": []})
+
+    def test_keeps_what_was_found_if_the_folder_has_no_index(self):
+        document = {"name": "app", "source": {"checked": "2026-01-01", "newer": "3", "facts": []}, "manifest": {"version": "2"}}
+        with tempfile.TemporaryDirectory(prefix="gpuprobe-rules-") as folder:
+            found = versions.looked_up({"releases": {"app": "pypi/app.json"}}, document, pathlib.Path(folder), self.DAY)
+        self.assertEqual((found.checked, found.newer, found.is_looked_up), ("2026-01-01", "3", False))
+
+    def test_each_index_is_of_a_document_that_describes_a_version(self):
+        for name, index in TABLE["releases"].items():
+            self.assertIn(index.partition("/")[0], versions.NEWEST)
+            self.assertTrue(versions.described(DOCUMENTS[name]), name)
+
+    def test_a_document_never_says_that_what_it_describes_is_newer(self):
+        for name, document in DOCUMENTS.items():
+            source = document.get("source", {})
+            if "newer" in source:
+                self.assertTrue(versions.is_newer(source["newer"], versions.described(document)), name)
+                self.assertIn("checked", source, name)
 
 
 class FactTable(unittest.TestCase):

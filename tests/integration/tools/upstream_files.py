@@ -479,6 +479,12 @@ UV_71 = "".join(f"(TorchBackend::Rocm71, AmdGpuArchitecture::{each.replace('gfx'
 FILES = [
     ("jax", "kernels of the CUDA plugins", JAX_BAZEL),
     ("uv", "values of UV_TORCH_BACKEND", UV_BACKENDS),
+    ("bitnet", "version that this", '[workspace.package]\nversion = "«0.2.1-dev»"\n'),
+    ("vectorizer", "version that this", '[package]\nversion = "«3.5.0»"\n'),
+    ("shimmy-v2", "version that this", '[package]\nversion = "«2.5.0»"\n'),
+    ("cyllama", "version that this", '[project]\nversion = "«0.4.0»"\n'),
+    ("lemonade", "version that this", "project(lemon_cpp VERSION «11.7.0»)\n"),
+    ("flash-attn", "version that this", '__version__ = "«2.8.4»"\n'),
     ("uv", "version", '[package]\nname = "uv-version"\nversion = "«0.12.5»"\n'),
     ("rocBLAS", "kernels in ROCm 6.3", build_script(ROCBLAS_63)),
     ("rocBLAS", "kernels in ROCm 6.4", ROCBLAS_64),
