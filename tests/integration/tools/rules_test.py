@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import re
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -369,6 +370,31 @@ class FactTable(unittest.TestCase):
         digest = hashlib.sha256(b"b\nc\n").hexdigest()
         self.assertTrue(rules.has_block(b"new\na\nb\nc\nd\n", 2, digest))
         self.assertFalse(rules.has_block(b"a\nb\nd\n", 2, digest))
+
+
+class Sample(unittest.TestCase):
+    """tools/knowledge/sample: facts for a second reader."""
+
+    def drawn(self, *words):
+        done = subprocess.run([SOURCE / "tools/knowledge/sample", *words], capture_output=True, text=True, check=True)
+        return done.stdout, [line for line in done.stdout.splitlines() if re.match(r"[0-9]+\. ", line)]
+
+    def test_draws_as_many_facts_as_asked_for_each_with_a_citation(self):
+        text, facts = self.drawn()
+        self.assertEqual(len(facts), 300)
+        lines = text.splitlines()
+        self.assertEqual(len(lines), 3 * len(facts))
+        for citation in lines[2::3]:
+            self.assertRegex(citation, r"^   \S")
+        self.assertEqual({fact.split()[1].split("/")[0].rstrip(":") for fact in facts} & {"chips", "amd_names", "causes", "rules"}, {"chips", "amd_names", "causes", "rules"})
+
+    def test_a_seed_gives_the_same_facts_and_another_one_others(self):
+        self.assertEqual(self.drawn("--count=40")[0], self.drawn("--count=40")[0])
+        self.assertNotEqual(self.drawn("--count=40")[0], self.drawn("--count=40", "--seed=1")[0])
+
+    def test_draws_all_facts_of_a_kind_that_has_fewer(self):
+        facts = self.drawn("--of=documents", "--count=100000")[1]
+        self.assertEqual(len(facts), sum(len(entry["applications"]) for entry in TABLE["rules"] + TABLE["by_hand"]))
 
 
 def plain(text):
