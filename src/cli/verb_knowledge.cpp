@@ -24,8 +24,12 @@ struct DocumentStatus {
     std::optional<std::string> issued = {};
     std::optional<std::string> expires = {};
     bool expired = false;
+    std::optional<Duration> age = {};         ///< since it was issued
+    std::optional<std::string> checked = {};  ///< the day of the last look for a newer version
+    std::optional<std::string> newer = {};    ///< a known version that is newer
 };
-RECORD_MEMBERS(DocumentStatus, document, from, file, version, issued, expires, expired)
+RECORD_MEMBERS(
+    DocumentStatus, document, from, file, version, issued, expires, expired, age, checked, newer)
 
 struct KnowledgeStatus {
     std::string version = {};  ///< of the newest set of data files
@@ -34,6 +38,32 @@ struct KnowledgeStatus {
     std::vector<Reason> ignored = {};
 };
 RECORD_MEMBERS(KnowledgeStatus, version, from, documents, ignored)
+
+/// Takes the dates and the project's versions from a part of an application's data file.
+void take_part(const std::optional<std::string>& issued,
+               const std::optional<std::string>& expires,
+               const Value& source,
+               DocumentStatus& status) {
+    const auto upstream = upstream_versions(source);
+    status.version = upstream.version;
+    status.issued = issued;
+    status.expires = expires;
+    status.checked = upstream.checked;
+    status.newer = upstream.newer;
+}
+
+/// The status of an application's data file. Its parts have the dates, and its `source` the
+/// project's versions.
+void take_application(const Application& application, DocumentStatus& status) {
+    if (const auto& selection = application.selection)
+        take_part(selection->issued, selection->expires, selection->source.value_or(Value{}),
+                  status);
+    if (const auto& manifest = application.manifest) {
+        take_part(manifest->issued, manifest->expires, manifest->source, status);
+        if (manifest->version)
+            status.version = manifest->version;
+    }
+}
 
 /// The status of one data file.
 DocumentStatus status_of(const std::string& name,
@@ -44,19 +74,17 @@ DocumentStatus status_of(const std::string& name,
                           .from = document.origin,
                           .version = head.version,
                           .issued = head.issued,
-                          .expires = head.expires};
+                          .expires = head.expires,
+                          .checked = head.checked};
     if (!document.path.empty())
         status.file = document.path;
-    // An application's file has the dates of its builds, which matter more than the dates of the
-    // file.
     if (name.starts_with("applications/"))
-        if (const auto application = parse_manifest(document.json)) {
-            status.version = application->version;
-            status.issued = application->issued;
-            status.expires = application->expires;
-        }
+        if (const auto application = parse_application(document.json))
+            take_application(*application, status);
     const auto expires = knowledge::instant_of(status.expires.value_or(""));
     status.expired = expires && now >= *expires;
+    if (const auto issued = knowledge::instant_of(status.issued.value_or("")))
+        status.age = std::max(now - *issued, Duration{});
     return status;
 }
 
@@ -77,6 +105,14 @@ std::string day_of(const std::optional<std::string>& instant) {
     return scrubbed(instant.value_or("-").substr(0, kDay));
 }
 
+/// An age in days, as in "12 days"; "-" without one.
+std::string days_of(const std::optional<Duration>& age) {
+    if (!age)
+        return "-";
+    const auto days = std::chrono::floor<std::chrono::days>(*age).count();
+    return plural(static_cast<std::uint64_t>(days), "{number} day", "{number} days", {});
+}
+
 /// Prints the status as a table or as JSON.
 Result<ExitCode> show(const Arguments& arguments, const KnowledgeFolders& folders, WallTime now) {
     const auto status = status_in(folders, now);
@@ -90,13 +126,18 @@ Result<ExitCode> show(const Arguments& arguments, const KnowledgeFolders& folder
     Table table{{{.title = "DOCUMENT", .may_shrink = true},
                  {.title = "FROM"},
                  {.title = "VERSION"},
-                 {.title = "MADE"},
+                 {.title = "NEWER"},
+                 {.title = "AGE"},
+                 {.title = "CHECKED"},
                  {.title = "EXPIRES"}}};
     for (const auto& document : status.documents)
         table.add({{.text = scrubbed(document.document), .tone = Tone::Strong},
                    {.text = std::string{name_of(document.from)}},
                    {.text = scrubbed(document.version.value_or("-"), 40)},
-                   {.text = day_of(document.issued)},
+                   {.text = scrubbed(document.newer.value_or("-"), 40),
+                    .tone = document.newer ? Tone::Unsure : Tone::Plain},
+                   {.text = days_of(document.age)},
+                   {.text = day_of(document.checked)},
                    {.text = day_of(document.expires) + (document.expired ? " (expired)" : ""),
                     .tone = document.expired ? Tone::Unsure : Tone::Plain}});
     print(table.text(screen));
@@ -179,7 +220,8 @@ Verb knowledge_verb() {
 What is known about chips, drivers, distributions, causes and applications is in documents: compiled in,
 from the package gpuprobe-knowledge, from a bundle, or an administrator's. status says which one of each
 is in use. verify checks a bundle, its signature and every document; update also puts it into use, as
-root; rollback returns to the one before. A running daemon notices the change.
+root; rollback returns to the one before. A running daemon notices the change. NEWER is a version of the
+application that its document does not describe yet, CHECKED the day on which somebody last looked for one.
 )",
         .operands = {{.word = {.name = "ACTION",
                                .offers = "status verify update rollback",

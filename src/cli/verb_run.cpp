@@ -328,12 +328,14 @@ Result<ExitCode> run_ways(Run& run) {
     return exit_code_of(run);
 }
 
-/// The warnings that the program itself can't show: the choice is based on expired data, or the
+/// The warnings that the program itself can't show: the choice is based on outdated data, or the
 /// program also sees GPUs that were not chosen.
 std::vector<Reason> warnings_before(const Decision& decision) {
     auto warnings = stale_among(decision.warnings);
-    std::ranges::copy_if(decision.warnings, std::back_inserter(warnings),
-                         [](const Reason& warning) { return warning.is("not-told-apart"); });
+    std::ranges::copy_if(
+        decision.warnings, std::back_inserter(warnings), [](const Reason& warning) {
+            return warning.is("not-told-apart") || warning.is("superseded-document");
+        });
     return warnings;
 }
 

@@ -233,8 +233,9 @@ namespace {
 
 constexpr std::size_t kMaxApplicationName = 128;
 
-/// Warnings for expired data files that an answer is based on: those used for the report, and the
-/// application's. Manifest and profile usually share a data file, so only one of them is reported.
+/// Warnings for outdated data files that an answer is based on: expired ones that were used for the
+/// report, and the application's if it is expired or describes an older version. Manifest and
+/// profile usually share a data file, so only one of them is reported.
 std::vector<Reason> stale_of(const Manifest* manifest,
                              const Profile* profile,
                              const CallerContext& caller) {
@@ -242,8 +243,12 @@ std::vector<Reason> stale_of(const Manifest* manifest,
     auto stale = manifest ? staleness(*manifest, caller.now) : std::nullopt;
     if (!stale && profile)
         stale = staleness(*profile, caller.now);
-    if (stale)
-        warnings.push_back(std::move(*stale));
+    auto superseded = manifest ? supersession(*manifest) : std::nullopt;
+    if (!superseded && profile)
+        superseded = supersession(*profile);
+    for (auto* reason : {&stale, &superseded})
+        if (*reason)
+            warnings.push_back(std::move(**reason));
     return warnings;
 }
 

@@ -222,6 +222,8 @@ inline constexpr Wording kWordings[] = {
     {"vulkan-feature-missing", "its Vulkan lacks these features: {missing}"},
     {"vulkan-extension-missing", "its Vulkan lacks these extensions: {missing}"},
     {"stale-document", "the data file '{document}' has expired[ on {expired}]"},
+    {"superseded-document",
+     "version {newer} of '{document}' is known; its data file describes an older one[: {version}]"},
     {"rules-too-old", "the manifest needs newer rules[: {need}, but these are {have}]",
      "update gpuprobe"},
     {"no-such-variant", "{word} is neither a variant nor a family"},

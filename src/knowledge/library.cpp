@@ -72,6 +72,7 @@ void describe(Visitor& visit, DocumentHead& head) {
     visit("version", head.version);
     visit("issued", head.issued);
     visit("expires", head.expires);
+    visit("checked", head.checked);
     std::optional<std::string> serial;  // the rules call their version "serial"; answers include it
     visit("serial", serial);
     if (!head.version)

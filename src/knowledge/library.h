@@ -68,6 +68,7 @@ struct DocumentHead {
     std::optional<std::string> version = {};
     std::optional<std::string> issued = {};
     std::optional<std::string> expires = {};
+    std::optional<std::string> checked = {};  ///< the day of the last look at the sources
 };
 /// Reads the head of a data file. Errors: Malformed if the head is not JSON or has no `schema`.
 Result<DocumentHead> head_of(std::string_view json);

@@ -125,7 +125,6 @@ private:
     std::unordered_multimap<std::size_t, std::uint32_t> places_ = {};
 };
 
-constexpr std::size_t kMaxVersionText = 64;
 constexpr std::size_t kMaxHint = 400;
 constexpr std::size_t kMaxPlatforms = 64;
 
@@ -279,9 +278,10 @@ private:
             return read_instant(value, out_.expires.emplace());
         if (key == "rules")
             return read_value(value, out_.rules.emplace());
-        if (key == "source")
-            return value.is_object() ? read_value(value, out_.source)
-                                     : ReadProblem{wrong_type(value, "object")};
+        if (key == "source") {
+            auto problem = check_source(value);
+            return problem.empty() ? read_value(value, out_.source) : std::move(problem);
+        }
         return key == "platforms" ? read_platforms(value)
                                   : unknown_member(key, word_list(kManifestMembers));
     }
@@ -370,6 +370,10 @@ VariantIndex index_of(const std::vector<Variant>& variants) {
     for (const auto& variant : variants)
         indexer.add(variant);
     return indexer.take();
+}
+
+UpstreamVersions upstream_versions(const Value& source) {
+    return record_from<UpstreamVersions>(source).value_or({});
 }
 
 std::optional<WallTime> instant_from(std::string_view text) {

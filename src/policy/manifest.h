@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/record.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "base/value.h"
@@ -90,6 +91,16 @@ struct VariantPlatform {
     std::vector<Variant> variants = {};  ///< sorted by name
     VariantIndex index = {};             ///< index of `variants`
 };
+
+/// The members of a document's `source` about the project's versions.
+struct UpstreamVersions {
+    std::optional<std::string> version = {};  ///< described by a document without a manifest
+    std::optional<std::string> checked = {};  ///< the day of the last look for a newer version
+    std::optional<std::string> newer = {};    ///< a newer version than the one described
+};
+RECORD_MEMBERS(UpstreamVersions, version, checked, newer)
+/// The versions in a `source` that a reader accepted.
+UpstreamVersions upstream_versions(const Value& source);
 
 /// A manifest.
 struct Manifest {

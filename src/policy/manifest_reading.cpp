@@ -51,6 +51,21 @@ ReadProblem read_plain_text(const Value& value, std::string& out, std::size_t li
     return {};
 }
 
+ReadProblem check_source(const Value& value) {
+    if (!value.is_object())
+        return wrong_type(value, "object");
+    for (const std::string_view key : {"version", "checked", "newer"}) {
+        const auto* member = value.find(key);
+        std::string text;
+        auto problem = member ? read_plain_text(*member, text, kMaxVersionText) : ReadProblem{};
+        if (member && problem.empty() && key == "checked" && !knowledge::instant_of(text))
+            problem = "not a day such as 2026-08-22";
+        if (!problem.empty())
+            return std::move(problem).in(std::string{key});
+    }
+    return {};
+}
+
 ReadProblem check_sha256(const Value& value) {
     const auto* text = value.as_string();
     if (!text)

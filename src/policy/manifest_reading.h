@@ -46,6 +46,9 @@ bool is_label(std::string_view text);
 /// Reads a text of at most `limit` bytes without control characters or other characters that a
 /// terminal interprets.
 ReadProblem read_plain_text(const Value& value, std::string& out, std::size_t limit);
+constexpr std::size_t kMaxVersionText = 64;
+/// Checks that `source` is an object whose members about versions are plain texts and a day.
+ReadProblem check_source(const Value& value);
 /// Checks for 64 lower-case hexadecimal digits that aren't all zero.
 ReadProblem check_sha256(const Value& value);
 /// Checks for an https or http URL with a host.

@@ -13,6 +13,7 @@
 #include "policy/fact.h"
 #include "policy/gpu_selection.h"
 #include "policy/manifest.h"
+#include "policy/manifest_reading.h"
 #include "policy/profile_texts.h"
 #include "policy/term.h"
 #include "policy/text_template.h"
@@ -110,9 +111,8 @@ ReadProblem name_problem(const Profile& profile) {
         return ReadProblem{"expected lower-case letters, digits and -._, at most 64"}.in("name");
     if (profile.description.size() > kMaxDescription)
         return ReadProblem{"longer than 1024 bytes"}.in("description");
-    if (profile.source && !profile.source->is_object())
-        return ReadProblem{"expected an object"}.in("source");
-    return {};
+    auto problem = profile.source ? check_source(*profile.source) : ReadProblem{};
+    return problem.empty() ? problem : std::move(problem).in("source");
 }
 
 ReadProblem order_problem(const Profile& profile) {

@@ -394,6 +394,18 @@ std::optional<Reason> staleness(const std::string& document,
     return stale_document(document, issued, *expires);
 }
 
+std::optional<Reason> supersession(const std::string& document,
+                                   const std::optional<std::string>& version,
+                                   const UpstreamVersions& upstream) {
+    if (!upstream.newer)
+        return std::nullopt;
+    return superseded_document(document, version ? version : upstream.version, *upstream.newer);
+}
+
+std::string document_name(const Manifest& manifest) {
+    return manifest.name.empty() ? "manifest" : manifest.name;
+}
+
 }  // namespace
 
 Recommendation recommend(const Manifest& manifest,
@@ -438,12 +450,21 @@ Recommendation recommend(const Manifest& manifest,
 }
 
 std::optional<Reason> staleness(const Manifest& manifest, WallTime now) {
-    return staleness(manifest.name.empty() ? "manifest" : manifest.name, manifest.issued,
-                     manifest.expires, now);
+    return staleness(document_name(manifest), manifest.issued, manifest.expires, now);
 }
 
 std::optional<Reason> staleness(const Profile& profile, WallTime now) {
     return staleness(profile.name, profile.issued, profile.expires, now);
+}
+
+std::optional<Reason> supersession(const Manifest& manifest) {
+    return supersession(document_name(manifest), manifest.version,
+                        upstream_versions(manifest.source));
+}
+
+std::optional<Reason> supersession(const Profile& profile) {
+    return supersession(profile.name, std::nullopt,
+                        profile.source ? upstream_versions(*profile.source) : UpstreamVersions{});
 }
 
 }  // namespace gpuprobe::inline policy

@@ -82,4 +82,9 @@ Recommendation recommend(const Manifest& manifest,
 std::optional<Reason> staleness(const Manifest& manifest, WallTime now);
 std::optional<Reason> staleness(const Profile& profile, WallTime now);
 
+/// The warning "superseded-document" if a newer version of the application is known than the one
+/// that a manifest or profile describes.
+std::optional<Reason> supersession(const Manifest& manifest);
+std::optional<Reason> supersession(const Profile& profile);
+
 }  // namespace gpuprobe::inline policy

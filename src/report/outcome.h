@@ -145,6 +145,15 @@ inline Reason stale_document(const std::string& document,
                    {{"document", document}, {"issued", to_value(issued)}, {"expired", expired}});
 }
 
+/// A `superseded-document` reason: the data file `document` describes `version` of an application,
+/// of which `newer` has been released.
+inline Reason superseded_document(const std::string& document,
+                                  const std::optional<std::string>& version,
+                                  const std::string& newer) {
+    return because("superseded-document",
+                   {{"document", document}, {"version", to_value(version)}, {"newer", newer}});
+}
+
 /// The `stale-document` reasons among a report's notes. Every answer that is based on the report
 /// repeats them, because it is based on the same data files.
 inline std::vector<Reason> stale_among(const std::vector<Reason>& notes) {

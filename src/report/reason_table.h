@@ -406,6 +406,10 @@ inline constexpr ReasonInfo kRows[] = {
     {"stub-library", Driver, Ends, OnView,
      "a toolkit's stub library stands where the driver's should", "call, code",
      Refusal | ViewCause},
+    {"superseded-document", Report, Remarks, OnRecommendation,
+     "a newer version of the application is known than the one that its document of knowledge "
+     "describes: [docs/knowledge.md](knowledge.md)",
+     "document, version, newer"},
     {"switched-off", Request, Ends, OnCandidate, "the request wants no GPU", "", Wished},
     {"system-not-ready", Hardware, Ends, OnView,
      "CUDA says that the system is not ready (802): usually a machine with NVSwitch without its "

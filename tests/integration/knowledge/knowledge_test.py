@@ -291,6 +291,48 @@ class Expired(KnowledgeCase):
         self.assertEqual(self.stale(self.answer("describe")["notes"]), [])
 
 
+class Superseded(KnowledgeCase):
+    """Documents that describe an older version of their project than one that is known."""
+
+    def setUp(self):
+        super().setUp()
+        changed = {}
+        for name, source in (("torch", {"checked": "2026-11-20", "newer": "9.9"}), ("bitnet", {"version": "0.1", "newer": "0.9"}), ("ollama", {})):
+            document = json.loads(self.documents[f"applications/{name}"])
+            document["source"] = {**source, "facts": document["source"]["facts"]}
+            changed[f"applications__{name}"] = json.dumps(document).encode()
+        self.assertEqual(self.ctl("knowledge", "update", str(self.bundle("2030.1.1", **changed))).returncode, 0)
+
+    @staticmethod
+    def superseded(reasons):
+        return [(reason["detail"]["document"], reason["detail"]["newer"]) for reason in reasons if reason["code"] == "superseded-document"]
+
+    def test_is_said_of_every_answer_for_the_application(self):
+        for words in (("select", "torch"), ("recommend", "torch"), ("env", "torch"), ("export", "uv", "torch")):
+            self.assertEqual(self.superseded(self.answer(*words)["warnings"]), [("torch", "9.9")], words)
+        self.assertEqual(self.superseded(self.answer("select", "bitnet")["warnings"]), [("bitnet", "0.9")])
+        for words in (("select", "ollama"), ("select",), ("recommend", "ollama")):
+            self.assertEqual(self.superseded(self.answer(*words)["warnings"]), [], words)
+        for words in (("select", "torch"), ("recommend", "torch"), ("env", "torch"), ("run", "torch", "--", "true")):
+            told = self.ctl("--direct", "--no-cache", *words)
+            self.assertIn("version 9.9 of 'torch' is known", told.stdout + told.stderr, words)
+
+    def test_status_shows_the_versions_the_ages_and_the_looks(self):
+        documents = {each["document"]: each for each in self.status()["documents"]}
+        torch, bitnet, ollama = (documents[f"applications/{name}"] for name in ("torch", "bitnet", "ollama"))
+        self.assertEqual((torch["checked"], torch["newer"]), ("2026-11-20", "9.9"))
+        self.assertEqual((bitnet["version"], bitnet["checked"], bitnet["newer"]), ("0.1", None, "0.9"))
+        self.assertEqual((ollama["checked"], ollama["newer"]), (None, None))
+        self.assertIsNotNone(bitnet["issued"])
+        for each in documents.values():
+            self.assertEqual(each["age"] is None, each["issued"] is None, each["document"])
+        self.assertGreaterEqual(torch["age"], 0)
+        self.assertEqual(documents["distributions"]["checked"], json.loads(self.documents["distributions"])["checked"])
+        shown = self.ctl("knowledge", "status").stdout
+        self.assertRegex(shown, r"applications/torch +bundle +2\.14 +9\.9 +[0-9]+ days? +2026-11-20 ")
+        self.assertIn("CHECKED", shown)
+
+
 class Frozen(KnowledgeCase):
     """A machine from which newer bundles are withheld: the one that it has stays in use beyond its day, and every answer says so."""
 

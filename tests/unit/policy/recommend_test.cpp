@@ -414,6 +414,34 @@ TEST(Staleness, BeginsAtTheInstantOfExpiry) {
     EXPECT_EQ(staleness(Manifest{}, expiry), std::nullopt);
 }
 
+TEST(Supersession, NamesTheVersionThatIsDescribedAndTheNewerOne) {
+    const auto manifest_with = [](const std::string& source) {
+        return parse_manifest(
+            R"({"schema":"gpuprobe.variants/1","name":"p","version":"2.14","source":)" + source +
+            R"(,"platforms":{"linux-x86_64":{"variants":{"v":{}}}}})");
+    };
+    const auto newer = manifest_with(R"({"checked":"2026-11-29","newer":"2.15","facts":[]})");
+    ASSERT_TRUE(newer);
+    const auto reason = supersession(*newer);
+    ASSERT_TRUE(reason);
+    EXPECT_EQ(*reason, superseded_document("p", "2.14", "2.15"));
+    EXPECT_EQ(supersession(*manifest_with(R"({"checked":"2026-11-29"})")), std::nullopt);
+    EXPECT_EQ(supersession(Manifest{}), std::nullopt);
+    for (const auto* wrong : {R"({"checked":"yesterday"})", R"({"newer":2})",
+                              R"({"newer":"\u001b"})", R"({"version":["2"]})", "[]"})
+        EXPECT_FALSE(manifest_with(wrong)) << wrong;
+}
+
+/// A selection has no version; its `source` may have one.
+TEST(Supersession, IsOfProfilesToo) {
+    Profile profile{.name = "p"};
+    EXPECT_EQ(supersession(profile), std::nullopt);
+    profile.source = parse_json(R"({"version":"1.0","newer":"1.1"})", kMaxManifest).value();
+    EXPECT_EQ(supersession(profile), superseded_document("p", "1.0", "1.1"));
+    profile.source = parse_json(R"({"newer":"1.1"})", kMaxManifest).value();
+    EXPECT_EQ(supersession(profile), superseded_document("p", std::nullopt, "1.1"));
+}
+
 /// Of a selection that has no application beside it.
 TEST(Staleness, IsOfProfilesToo) {
     const Profile profile{.name = "p", .expires = "2027-02-22T00:00:00Z"};
