@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "base/value.h"
+#include "knowledge/amd_names.h"
 #include "knowledge/bundle.h"
 #include "knowledge/chips.h"
 #include "knowledge/drivers.h"
@@ -183,6 +184,8 @@ Status check_document(const std::string& name, std::string_view json) {
         return check_rules(after(kRules), json);
     if (name == "chips")
         return check_table<knowledge::Chips>(json);
+    if (name == "amd_names")
+        return check_table<knowledge::AmdNames>(json);
     if (name == "drivers")
         return check_table<knowledge::Drivers>(json);
     if (name == "selectors")

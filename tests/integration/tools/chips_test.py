@@ -15,7 +15,7 @@ CHIPS = SOURCE / "data/knowledge/chips.json"
 CLAIMED = SOURCE / "tests/data/chips/claimed.json"
 RULES = SOURCE / "data/rules"
 sys.path.insert(0, str(TOOL.parent))
-from chip_tables import amd, c_tables, intel, kernel, lint, merge, nvidia, pci_ids  # noqa: E402
+from chip_tables import amd, amd_names, c_tables, intel, kernel, lint, merge, nvidia, pci_ids  # noqa: E402
 from chip_tables.ids import id_list, ids_in  # noqa: E402
 from chip_tables.sources import FolderSource, MissingSource, source_from  # noqa: E402
 
@@ -144,6 +144,21 @@ class VendorsTables(unittest.TestCase):
     def test_amd_device_list(self):
         text = '{GDT_X, 0x744C, 0xC8, GDT_HW_GENERATION_GFX11, false, "gfx1100", "AMD Radeon RX 7900 XTX"},'
         self.assertEqual(amd.device_list(text), {0x744c: ("gfx1100", False, "AMD Radeon RX 7900 XTX")})
+
+    def test_amd_names_by_revision(self):
+        text = "# comment\n1.0.0\n744C,\tC8,\tAMD A\n744C,\tCC,\tAMD B\n1114,\t1,\tAMD C \n744C,\tC8,\tAMD D\n744C,\tD0,\tAMD Radeon Graphics\n"
+        self.assertEqual([(row["device"], row["revision"], row["name"]) for row in amd_names.rows_of(text)],
+                         [("1114", "01", "AMD C"), ("744c", "c8", "AMD A"), ("744c", "cc", "AMD B")])
+
+    def test_amd_names_are_made_and_checked(self):
+        names = json.loads((SOURCE / "data/knowledge/amd_names.json").read_text(encoding="utf-8"))["names"]
+        lines = "".join(f"{row['device'].upper()},\t{row['revision'].upper()},\t{row['name']}\n" for row in names)
+        self.assertEqual(amd_names.rows_of(lines), names)
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "data").mkdir()
+            (pathlib.Path(folder) / "data/amdgpu.ids").write_text(lines + "FFFF,\tC0,\tAMD New\n", encoding="utf-8")
+            done = subprocess.run([TOOL, "names", "--check", f"--libdrm={folder}@v1"], capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "chips: data/knowledge/amd_names.json is not what the sources give\n", ""))
 
     def test_intel_groups(self):
         for group, chip in (("INTEL_SKL_ULT_GT2_IDS", "skl"), ("INTEL_DG2_G10_M_IDS", "dg2-g10"),

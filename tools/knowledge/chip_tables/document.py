@@ -5,7 +5,7 @@ import json
 
 SCHEMA = "gpuprobe.chips/1"
 CLAIMED_SCHEMA = "gpuprobe.chips-claimed/1"
-VERSION, ISSUED, EXPIRES = "2026.11.24", "2026-11-24", "2027-11-24"
+VERSION, ISSUED, EXPIRES = "2026.11.29", "2026-11-29", "2027-11-29"
 MAX_BYTES = 256 * 1024
 
 

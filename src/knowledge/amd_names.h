@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+/// AMD's marketing names: data/knowledge/amd_names.json.
+
+namespace gpuprobe::knowledge {
+
+/// The name of one revision of a PCI device. AMD sells one device id under several names.
+struct AmdName {
+    std::string device = {};    ///< four hexadecimal digits
+    std::string revision = {};  ///< two hexadecimal digits
+    std::string name = {};      ///< "AMD Radeon RX 7900 XTX"
+};
+
+class AmdNames {
+public:
+    /// The table of the knowledge base in use; valid until another one is put in use.
+    static const AmdNames& current();
+    /// Reads amd_names.json. Errors: Malformed, TooLarge, also if a revision has two names.
+    static Result<AmdNames> from(std::string_view json);
+
+    /// The name of that revision of a device; nullopt if it is unknown. Both are lower-case digits.
+    [[nodiscard]] std::optional<std::string> find(std::string_view device,
+                                                  std::string_view revision) const;
+
+private:
+    std::vector<AmdName> rows_ = {};  ///< sorted by device and revision
+};
+
+}  // namespace gpuprobe::knowledge

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""AMD's marketing names by device and revision: amdgpu.ids of libdrm."""
+
+import re
+
+from . import document
+
+SCHEMA = "gpuprobe.amd-names/1"
+SOURCE = {"repository": "sailfishos-mirror/drm", "path": "data/amdgpu.ids"}
+ROW = re.compile(r"^([0-9A-F]{4}),\s*([0-9A-F]{1,2}),\s*(\S.*?)\s*$", re.MULTILINE | re.IGNORECASE)
+NO_NAMES = {"AMD Radeon Graphics", "Radeon Graphics"}  # what AMD calls a GPU that has no name of its own
+
+
+def rows_of(text):
+    """One row for each device and revision that has a name, sorted. As in libdrm, the first line of several counts."""
+    found = {}
+    for device, revision, name in ROW.findall(text):
+        found.setdefault((device.lower(), revision.lower().zfill(2)), name)
+    return [{"device": device, "revision": revision, "name": name} for (device, revision), name in sorted(found.items()) if name not in NO_NAMES]
+
+
+def text_of(source):
+    head = {"schema": SCHEMA, "version": document.VERSION, "issued": document.ISSUED, "expires": document.EXPIRES}
+    stated = {"libdrm": {"repository": SOURCE["repository"], "commit": source.commit, "path": SOURCE["path"]}}
+    return document.text_of(head, {"$source": stated}, {"names": rows_of(source.read(SOURCE["path"]))})
