@@ -45,6 +45,14 @@ TEST(KindOf, KnowsTheDevicesOfTheTableWithoutAnyDriver) {
              {{"8086", "a788", "0300", GpuKind::Integrated},  // at an address of a guest
               {"10de", "087d", "0300", GpuKind::Integrated},  // ION
               {"10de", "2e12", "0302", GpuKind::Integrated},  // GB10
+              {"10de", "2e02", "0302", GpuKind::Integrated},  // GB20B
+              {"10de", "3400", "0302", GpuKind::Integrated},  // GB10B
+              {"10de", "290a", "0302", GpuKind::Discrete},    // B200
+              {"10de", "3183", "0302", GpuKind::Discrete},    // GB110
+              {"10de", "3184", "0302", GpuKind::Discrete},
+              {"10de", "2c09", "0300", GpuKind::Discrete},
+              {"1002", "154c", "0300", GpuKind::Integrated},  // Radeon RX 350
+              {"1002", "5e49", "0300", GpuKind::Discrete},    // Radeon X700
               {"1002", "1586", "0380", GpuKind::Integrated},  // Strix Halo
               {"1002", "74a0", "1200", GpuKind::Integrated},  // MI300A
               {"1002", "73bf", "0300", GpuKind::Discrete},    // bound to radeon, vfio or nothing
