@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "knowledge/amd_names.h"
 #include "knowledge/chips.h"
 #include "report/api_device.h"
 #include "report/api_table.h"
@@ -140,6 +141,21 @@ void fill(std::optional<T>& known, const std::optional<T>& offered) {
         known = offered;
 }
 
+/// The name without trademark signs.
+std::string without_signs(std::string name) {
+    for (const std::string_view sign : {" (R)", "(R)", " (TM)", "(TM)", " (tm)", "(tm)"})
+        for (auto at = name.find(sign); at != std::string::npos; at = name.find(sign))
+            name.erase(at, sign.size());
+    return name;
+}
+
+/// Whether a name is what AMD calls each GPU without a name of its own. libdrm gives it also to
+/// devices that its table lacks.
+bool is_for_any_radeon(const std::string& name) {
+    const auto plain = without_signs(name);
+    return plain == "AMD Radeon Graphics" || plain == "Radeon Graphics";
+}
+
 /// Removes the suffix of Mesa ("AMD Radeon RX 6900 XT (RADV NAVI21)") and CUDA's suffix for a MIG
 /// instance.
 std::string without_driver(std::string name) {
@@ -185,6 +201,34 @@ std::optional<std::string> name_by_table(const HardwareDevice& hardware) {
     const auto word = vendor_of(hardware);
     const auto* vendor = word ? knowledge::Chips::current().vendor(*word) : nullptr;
     return vendor && chip->chip ? std::optional{vendor->name + " " + *chip->chip} : std::nullopt;
+}
+
+/// The name of an AMD device's revision. A device id alone has several names.
+std::optional<std::string> name_by_revision(const HardwareDevice& hardware) {
+    constexpr std::string_view kAmd = "1002";
+    if (hardware.vendor_id != kAmd || !hardware.device_id || !hardware.revision)
+        return std::nullopt;
+    return knowledge::AmdNames::current().find(*hardware.device_id, *hardware.revision);
+}
+
+/// The name from the most trusted API that has one. One for any Radeon counts only if asked for.
+std::optional<std::string> name_by_apis(const Subject& subject, bool with_any_radeon) {
+    for (const auto* api : by_trust(&ApiTrust::name))
+        if (const auto* facts = facts_of(subject, api->word))
+            if (auto name = marketing_name(*facts);
+                name && (with_any_radeon || !is_for_any_radeon(*name)))
+                return name;
+    return std::nullopt;
+}
+
+/// The name from the kernel, libdrm's table or ours.
+std::optional<std::string> name_by_hardware(const HardwareDevice& hardware) {
+    return hardware.model ? hardware.model : name_by_revision(hardware);
+}
+
+/// Whether a name of pci.ids has a marketing name in brackets, not only the chip's code name.
+bool has_brackets(const std::optional<std::string>& name) {
+    return name && name->ends_with(']');
 }
 
 }  // namespace
@@ -241,14 +285,16 @@ std::optional<PciInfo> pci_of(const Subject& subject) {
 }
 
 std::optional<std::string> name_of(const Subject& subject) {
-    for (const auto* api : by_trust(&ApiTrust::name))
-        if (const auto* facts = facts_of(subject, api->word))
-            if (auto name = marketing_name(*facts))
-                return name;
-    if (subject.hardware && subject.hardware->model)
-        return subject.hardware->model;
-    if (auto name = listed_name(subject))
+    if (auto name = name_by_apis(subject, false))
         return name;
+    if (auto name = subject.hardware ? name_by_hardware(*subject.hardware) : std::nullopt)
+        return name;
+    // Of a GPU without a name of its own, pci.ids may list the names of all that share its id.
+    auto listed = listed_name(subject);
+    if (auto name = has_brackets(listed) ? std::nullopt : name_by_apis(subject, true))
+        return name;
+    if (listed)
+        return listed;
     if (auto name = subject.hardware ? name_by_table(*subject.hardware) : std::nullopt)
         return name;
     const auto pci = pci_of(subject);
@@ -264,14 +310,6 @@ std::optional<std::string> listed_vendor(const Gpu& gpu) {
     const auto listed = gpu.apis.find("pci");
     return listed == gpu.apis.end() ? std::nullopt
                                     : fact(listed->second.device, facts::kVendorName);
-}
-
-/// The name without trademark signs.
-std::string without_signs(std::string name) {
-    for (const std::string_view sign : {" (R)", "(R)", " (TM)", "(TM)", " (tm)", "(tm)"})
-        for (auto at = name.find(sign); at != std::string::npos; at = name.find(sign))
-            name.erase(at, sign.size());
-    return name;
 }
 
 /// The text in brackets at the end, or else the name without the vendor in front.
@@ -298,8 +336,8 @@ std::optional<std::string> title_of(const Gpu& gpu) {
     if (!gpu.name || is_ids(gpu))
         return std::nullopt;
     const auto model = without_signs(std::string{trimmed(model_in(*gpu.name, listed_vendor(gpu)))});
-    // The title of a virtual or display-only device does not get the vendor in front.
-    const bool is_shown_by_host = gpu.kind == GpuKind::Virtual || gpu.kind == GpuKind::DisplayOnly;
+    // A virtual device is not a product of the vendor whose id it has.
+    const bool is_shown_by_host = gpu.kind == GpuKind::Virtual;
     const auto* vendor = gpu.vendor ? knowledge::Chips::current().vendor(*gpu.vendor) : nullptr;
     if (model.empty())
         return gpu.name;

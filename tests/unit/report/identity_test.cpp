@@ -90,6 +90,45 @@ TEST(NameOf, PassesOverWhatIsNoText) {
     EXPECT_EQ(gpu.name->find("\xef\xbf\xbd"), std::string::npos) << *gpu.name;
 }
 
+/// The name of a Radeon whose APIs, pci.ids and libdrm's table say this.
+std::optional<std::string> radeon_name(const char* device,
+                                       const char* revision,
+                                       const char* by_hip,
+                                       const char* by_pci_ids,
+                                       const std::optional<std::string>& model = {}) {
+    auto card = amd_card("0000:03:00.0", 0, 128);
+    card.device_id = device;
+    card.revision = revision;
+    card.model = model;
+    DeviceFacts hip{.index = 0, .vendor_id = "1002", .pci = card.pci};
+    auto listed = hip;
+    hip.name = by_hip;
+    listed.name = by_pci_ids;
+    const auto report = assemble(
+        Machine{.devices = {card}},
+        {probe("hip", "", Outcome::Answered, {hip}), probe("pci", "", Outcome::Answered, {listed})},
+        {.now = kNow});
+    return gpu_at(report, "pci:0000:03:00.0").name;
+}
+
+TEST(NameOf, IsTheOneOfTheRevision) {
+    constexpr auto* kNavi31 = "Navi 31 [Radeon RX 7900 XT/7900 XTX/7900 GRE/7900M]";
+    constexpr auto* kAny = "AMD Radeon Graphics";
+    EXPECT_EQ(radeon_name("744c", "c8", kAny, kNavi31), "AMD Radeon RX 7900 XTX");
+    EXPECT_EQ(radeon_name("744c", "cc", kAny, kNavi31), "AMD Radeon RX 7900 XT");
+    EXPECT_EQ(radeon_name("744c", "01", kAny, kNavi31), kNavi31);
+    EXPECT_EQ(radeon_name("744c", "c8", "AMD Radeon PRO X", kNavi31), "AMD Radeon PRO X");
+    EXPECT_EQ(radeon_name("744c", "c8", kAny, kNavi31, "From libdrm"), "From libdrm");
+}
+
+TEST(NameOf, IsTheOneForAnyRadeonOnlyIfNothingElseNamesTheProduct) {
+    constexpr auto* kStrix = "Strix [Radeon 880M / 890M]";
+    EXPECT_EQ(radeon_name("150e", "ff", "AMD Radeon Graphics", kStrix), kStrix);
+    EXPECT_EQ(radeon_name("150e", "ff", "AMD Radeon(TM) Graphics", kStrix), kStrix);
+    EXPECT_EQ(radeon_name("164e", "ff", "AMD Radeon Graphics", "Raphael"), "AMD Radeon Graphics");
+    EXPECT_EQ(radeon_name("164e", "ff", "AMD Radeon Graphics", ""), "AMD Radeon Graphics");
+}
+
 struct CanonicalCase {
     const char* name;
     const char* vendor;
@@ -178,6 +217,10 @@ INSTANTIATE_TEST_SUITE_P(
         TitleCase{"VendorIsMissing", "Tesla T4", "nvidia", "NVIDIA Tesla T4"},
         TitleCase{"EmptyBracket", "Thing []", "amd", "Thing []"},
         TitleCase{"UnknownVendor", "Some GPU", "acme", "Some GPU"},
+        TitleCase{"Matrox", "Matrox Electronics Systems Ltd. G200eR2", "matrox", "Matrox G200eR2",
+                  "Matrox Electronics Systems Ltd.", GpuKind::DisplayOnly},
+        TitleCase{"Aspeed", "ASPEED Technology, Inc. ASPEED Graphics Family", "aspeed",
+                  "ASPEED Graphics Family", "ASPEED Technology, Inc.", GpuKind::DisplayOnly},
         TitleCase{"OfTheHost", "GPU of the host", "microsoft", "GPU of the host", nullptr,
                   GpuKind::Virtual}),
     [](const auto& one) { return std::string{one.param.test}; });
