@@ -32,13 +32,20 @@ def record(name, *members):
     return {"name": name, "members": list(members), "words": []}
 
 
+def traits(**more):
+    return {"needs": [], "may_need": [], "subscribes": False, "reports_progress": False, **more}
+
+
 REPORT = [member("schema", "integer"), member("notes", listed(named("Note"))), member("mood", named("Mood"))]
 DESCRIPTION = {
     "methods": [
-        {"name": "Describe", "about": "The report.", "parameters": [], "result": REPORT},
+        {"name": "Describe", "about": "The report.", "parameters": [], "result": REPORT, "traits": traits(), "errors": []},
         {"name": "Choose", "about": "The choice.", "parameters": [member("wish", nullable(named("Wish")))],
          "result": [member("default", nullable("text"), record="Choice"), member("notes", listed(named("Note"))), member("share", "float", record="Choice"),
-                    member("count", {"kind": "integer", "minimum": 0}), member("sizes", {"kind": "map", "item": {"kind": "integer"}})]},
+                    member("count", {"kind": "integer", "minimum": 0}), member("sizes", {"kind": "map", "item": {"kind": "integer"}})],
+         "traits": traits(needs=["x"]), "errors": ["org.gpuprobe.GpuProbe1.Error.NoSuchGpu"]},
+        {"name": "Follow", "about": "", "parameters": [], "result": [member("state", named("Mood"))], "traits": traits(subscribes=True), "errors": []},
+        {"name": "Try", "about": "", "parameters": [], "result": [member("gpus", "text")], "traits": traits(reports_progress=True), "errors": []},
     ],
     "definitions": [
         record("Note", member("code", "text", record="Note"), member("text", nullable("text"), record="Note", optional=True),
@@ -145,6 +152,36 @@ print(interface.ChooseAnswer.__annotations__["default"].__forward_arg__, sorted(
                       "    std::optional<std::string> default_ = {};\n", '    visit("default", record.default_);\n',
                       "    double share = 0;\n", "    std::map<std::string, std::int64_t> sizes = {};\n",
                       "struct ChooseParameters {\n    std::optional<Wish> wish = {};\n};\n", "struct NoMatchDetails {\n    std::string message = {};\n"):
+            self.assertIn(lines, text)
+
+    def test_the_types_for_go_are_structs(self):
+        text = self.text("interface.go")
+        for lines in ('// Why.\ntype Note struct {\n\t// a stable code\n\tCode string `json:"code"`\n\t// for people\n'
+                      '\tText     *string         `json:"text"`\n\tCommands []string        `json:"commands"`\n'
+                      '\tDetail   json.RawMessage `json:"detail"`\n\tOrigin   *Wish           `json:"origin"`\n}\n',
+                      'type Wish struct {\n\tPrefer []string `json:"prefer,omitzero"`\n\t// in bytes\n\tMemory *uint64 `json:"memory,omitzero"`\n}\n',
+                      'const (\n\tMoodGood      Mood = "good"\n\tMoodNotSoGood Mood = "not-so-good"\n)\n',
+                      "(ctx context.Context, parameters ChooseParameters) (*ChooseAnswer, error) {", "Follow(ctx context.Context) *Stream[FollowAnswer] {",
+                      "Try(ctx context.Context, onProgress func(float64)) (*TryAnswer, error) {", '\tGPUs string `json:"gpus"`\n',
+                      "\tErrNoSuchGPU     ErrorName = \"org.gpuprobe.GpuProbe1.Error.NoSuchGpu\"\n", "ErrNotAuthorized ErrorName ="):
+            self.assertIn(lines, text)
+
+    @unittest.skipUnless(shutil.which("gofmt"), "gofmt is not installed: golang-go")
+    def test_the_types_for_go_are_formatted(self):
+        done = subprocess.run(["gofmt", "-d", "interface.go"], cwd=self.folder, capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout, "")
+
+    def test_the_types_for_rust_are_structs(self):
+        text = self.text("interface.rs")
+        unset = '    #[serde(skip_serializing_if = "Option::is_none")]\n'
+        for lines in (f"pub struct Note {{\n    /// a stable code\n    pub code: String,\n    /// for people\n{unset}    pub text: Option<String>,\n"
+                      f"{unset}    pub commands: Option<Vec<String>>,\n    pub detail: Value,\n    pub origin: Option<Wish>,\n}}\n",
+                      f"pub struct Wish {{\n{unset}    pub prefer: Option<Vec<String>>,\n    /// in bytes\n{unset}    pub memory: Option<u64>,\n}}\n",
+                      '    pub enum Mood {\n        Good = "good",\n        NotSoGood = "not-so-good",\n    }\n',
+                      "    pub fn choose(&self, parameters: &ChooseParameters) -> Result<ChooseAnswer> {\n",
+                      "    pub fn follow(&self) -> Result<Stream<FollowAnswer>> {\n",
+                      "    pub fn r#try(&self, on_progress: impl FnMut(f64)) -> Result<TryAnswer> {\n", '        NoSuchGpu = "NoSuchGpu",\n',
+                      "    pub sizes: BTreeMap<String, i64>,\n"):
             self.assertIn(lines, text)
 
     @unittest.skipUnless(shutil.which("c++"), "c++ is not installed")
