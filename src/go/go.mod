@@ -1,0 +1,3 @@
+module gpuprobe.org/gpuprobe
+
+go 1.19
