@@ -1,26 +1,33 @@
 # What describes org.gpuprobe to others is made in each build from the records' own descriptions: the schema of the report,
-# the types of the packages for Python and Node, and those of client.h.
+# the types of the packages for Go, Node, Python and Rust, and those of client.h.
 
 gpuprobe_program(gpuprobe-interface-types calls/interface_types_main.cpp gpuprobe_calls)
 set(folder ${PROJECT_BINARY_DIR}/generated/interface)
 file(MAKE_DIRECTORY ${folder})
 file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
+file(GLOB makers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tools/interface-files ${PROJECT_SOURCE_DIR}/tools/interface_languages/*.py)
 add_custom_command(
-  OUTPUT ${folder}/report.schema.json ${folder}/interface.py ${folder}/interface.d.ts ${folder}/gpuprobe/interface.hpp
+  OUTPUT ${folder}/report.schema.json ${folder}/interface.py ${folder}/interface.d.ts ${folder}/interface.go ${folder}/interface.rs
+         ${folder}/gpuprobe/interface.hpp
   COMMAND ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:gpuprobe-interface-types> > ${folder}/types.json
   COMMAND ${PROJECT_SOURCE_DIR}/tools/interface-files ${folder}/types.json ${CMAKE_CURRENT_SOURCE_DIR} ${folder}
-  DEPENDS gpuprobe-interface-types ${headers} ${PROJECT_SOURCE_DIR}/tools/interface-files
+  DEPENDS gpuprobe-interface-types ${headers} ${makers}
   VERBATIM)
 
 # The packages as they are released: the sources, and the types among them.
 file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/python/*.py ${CMAKE_CURRENT_SOURCE_DIR}/python/*.toml
-                                            ${CMAKE_CURRENT_SOURCE_DIR}/python/*.md ${CMAKE_CURRENT_SOURCE_DIR}/node/*.*)
+                                            ${CMAKE_CURRENT_SOURCE_DIR}/python/*.md ${CMAKE_CURRENT_SOURCE_DIR}/node/*.*
+                                            ${CMAKE_CURRENT_SOURCE_DIR}/go/*.* ${CMAKE_CURRENT_SOURCE_DIR}/rust/*.*)
 set(packages ${PROJECT_BINARY_DIR}/generated/packages)
 add_custom_command(
   OUTPUT ${packages}/made
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${packages}
   COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_CURRENT_SOURCE_DIR}/python ${packages}/python
   COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_CURRENT_SOURCE_DIR}/node ${packages}/node
+  COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_CURRENT_SOURCE_DIR}/go ${packages}/go
+  COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_CURRENT_SOURCE_DIR}/rust ${packages}/rust
+  COMMAND ${CMAKE_COMMAND} -E copy ${folder}/interface.go ${packages}/go
+  COMMAND ${CMAKE_COMMAND} -E copy ${folder}/interface.rs ${packages}/rust/src
   COMMAND ${CMAKE_COMMAND} -E copy ${folder}/interface.py ${packages}/python/gpuprobe
   COMMAND ${CMAKE_COMMAND} -E copy ${folder}/interface.d.ts ${packages}/node
   COMMAND ${CMAKE_COMMAND} -E touch ${packages}/made
