@@ -20,6 +20,7 @@ SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
 MACHINES = SOURCE / "tests/data/machines"
 sys.path.insert(0, str(SOURCE / "tests/support"))
+import built_clients  # noqa: E402
 import hostile_answers  # noqa: E402
 from hostile_answers import ANSWERS, DOCUMENT, EITHER, FAILS, LATE, REFUSED, Row, Server  # noqa: E402
 
@@ -117,6 +118,53 @@ class NodeClient(HostileCase):
 
     def test_takes_no_answer_to_another_call(self):
         self.repeat(NODE, HERE / "hostile_client.mjs", SOURCE / "src/node/gpuprobe.js")
+
+
+class TypedCase(HostileCase):
+    """Clients for which an answer has types."""
+
+    def take_any_type_of_any_member(self, program):
+        report = json.loads(subprocess.run([BIN / "gpuprobectl", f"--replay={MACHINES / 'pc-three-vendors'}", "-j", "-q", "describe"],
+                                           capture_output=True, check=True, timeout=60).stdout)
+        others = list(hostile_answers.with_other_values(report))
+        rows = [Row(f"describe-{at}", EITHER, json.dumps({"parameters": other}).encode() + b"\0") for at, other in enumerate(others[::7])]
+        rows.append(Row("describe", ANSWERS, json.dumps({"parameters": report}).encode() + b"\0"))
+        with Server(self.folder, rows) as server:
+            lines, resident = self.run_client(program, "typed", self.paths_file(server))
+        self.assertEqual(({*lines}, lines[-1]), ({ANSWERS, FAILS}, ANSWERS))
+        self.assertLess(resident, MAX_RESIDENT)
+
+
+@built_clients.needs_go
+class GoClient(TypedCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.program = built_clients.go_program(HERE / "hostile_client.go")
+
+    def test_lets_no_other_error_out(self):
+        self.ask_and_follow(self.program)
+
+    def test_takes_no_answer_to_another_call(self):
+        self.repeat(self.program)
+
+    def test_takes_any_type_of_any_member(self):
+        self.take_any_type_of_any_member(self.program)
+
+
+@built_clients.needs_rust
+class RustClient(TypedCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.program = built_clients.rust_program(HERE / "hostile_client.rs")
+
+    def test_lets_no_other_error_out(self):
+        self.ask_and_follow(self.program)
+
+    def test_takes_no_answer_to_another_call(self):
+        self.repeat(self.program)
+
+    def test_takes_any_type_of_any_member(self):
+        self.take_any_type_of_any_member(self.program)
 
 
 class CompiledCase(HostileCase):

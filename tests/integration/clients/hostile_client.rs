@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Asks each socket of a file, a JSON array of paths, by the Rust client, and prints a line for each: the outcome.
+use std::time::Duration;
+
+use gpuprobe::{Client, Error, Result};
+use serde_json::Value;
+
+fn client_of(socket: &str) -> Client {
+    let timeout = Duration::from_millis(if socket.contains("/late-") { 300 } else { 60_000 });
+    Client::new().socket(socket).timeout(Some(timeout)).daemon_only()
+}
+
+fn ask(socket: &str) -> Result<String> {
+    let answer = client_of(socket).call::<Value>("Describe", &())?.to_string();
+    Ok(format!("answers {}", if answer.len() < 4096 { &answer } else { "long" }))
+}
+
+/// Asks for an answer with types.
+fn typed(socket: &str) -> Result<String> {
+    client_of(socket).describe().map(|_| "answers".to_owned())
+}
+
+fn follow(socket: &str) -> Result<String> {
+    for change in client_of(socket).watch()?.take(1000) {
+        change?;
+    }
+    Ok("answers".to_owned())
+}
+
+/// Checks that an answer belongs to its call.
+fn repeat(socket: &str) -> Result<String> {
+    let (client, gate) = (client_of(socket), client_of(&socket.replace("/echo", "/gate")));
+    for number in 0..20 {
+        let method = format!("x.Method{number}");
+        let answer = client.call::<Value>(&method, &());
+        gate.call::<Value>("Describe", &())?;
+        match answer {
+            Ok(answer) if answer["method"] != method.as_str() => return Ok(format!("LEAKED: {method} is answered with {answer}")),
+            _ => {}
+        }
+    }
+    Ok("answers".to_owned())
+}
+
+fn outcome(answer: Result<String>) -> String {
+    match answer {
+        Ok(answer) => answer,
+        Err(Error::Refused(refusal)) if refusal.message.is_empty() => "LEAKED nothing".to_owned(),
+        Err(Error::Refused(_)) => "refused".to_owned(),
+        Err(Error::TimedOut(_)) => "late".to_owned(),
+        Err(Error::Unavailable(_) | Error::Invalid(_)) => "fails".to_owned(),
+        Err(problem) => format!("LEAKED {problem}"),
+    }
+}
+
+fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    let ways: &dyn Fn(&str) -> Result<String> = match words[1].as_str() {
+        "ask" => &ask,
+        "typed" => &typed,
+        "follow" => &follow,
+        _ => &repeat,
+    };
+    let sockets: Vec<String> = serde_json::from_str(&std::fs::read_to_string(&words[2]).unwrap()).unwrap();
+    for socket in sockets {
+        println!("{}", outcome(ways(&socket)).replace('\n', " "));
+    }
+}
