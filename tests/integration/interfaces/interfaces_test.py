@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every interface gives the same answer: the socket, the C library, the Python package (waiting and for asyncio), the Node package,
-D-Bus, and gpuprobectl over the socket and by itself; with GPUPROBE_PORTABLE=FILE, the program in one file too.
+the clients for Go and Rust (with and without types), D-Bus, and gpuprobectl over the socket and by itself; with
+GPUPROBE_PORTABLE=FILE, the program in one file too.
 
 GPUPROBE_INTERFACES=500 asks that many questions on every recorded machine, GPUPROBE_INTERFACES=500:nvidia-h200-1 on one; without it, one
 of each kind on three. Prints a table of interfaces. The bytes are equal but where a interface's types do not let them be:
 
-- the Node package's answer is compared as JSON, since JavaScript writes 1 for 1.0 and sorts keys that look like numbers;
+- the Node package's answer is compared as JSON, since JavaScript writes 1 for 1.0 and sorts keys that look like numbers; so are those of
+  Rust, which sorts keys, and answers that were read into types and written again, where a missing member is null and members of a
+  manifest that have no type are lost;
 - on D-Bus a record is a dictionary, without an order and without what is unknown; a GPU is an object path, and "/" for one that
   is made up; and what satisfies nothing is an answer, with a generation. There the socket's document is put into that form;
 - an error of Varlink itself has its name beside the document on the socket, and in it everywhere else;
@@ -25,13 +28,16 @@ import sys
 import unittest
 
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(SOURCE / "src/python"), str(SOURCE / "tests/integration/socket")]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(SOURCE / "src/python"), str(SOURCE / "tests/integration/socket"),
+                str(SOURCE / "tests/support")]
+import built_clients  # noqa: E402
 import questions  # noqa: E402
 from socket_case import BIN, DEADLINE, MACHINES, SocketCase  # noqa: E402
 from bus_case import MANAGER, NAME, ROOT, Bus, Gio, GLib  # noqa: E402
 
 import gpuprobe  # noqa: E402
 
+HERE = pathlib.Path(__file__).resolve().parent
 NODE = os.environ.get("GPUPROBE_NODE") or shutil.which("node")
 PORTABLE = os.environ.get("GPUPROBE_PORTABLE")
 WANTED, _, ONE = os.environ.get("GPUPROBE_INTERFACES", "").partition(":")
@@ -220,6 +226,20 @@ UNSATISFIED = ["select default --backend=rocm --strict", "select default --min-m
 class Interfaces(SocketCase):
     maxDiff = None
 
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.programs = {}
+        if not built_clients.go_problem():
+            cls.programs["Go"] = built_clients.go_program(HERE / "ask.go")
+        if not built_clients.rust_problem():
+            cls.programs["Rust"] = built_clients.rust_program(HERE / "ask.rs")
+
+    def test_are_complete(self):
+        for problem in (built_clients.go_problem(), built_clients.rust_problem(), None if NODE else "node is not installed"):
+            if problem:
+                self.skipTest(problem)
+
     def start_on(self, *options):
         bus = Bus(self.folder)
         self.addCleanup(bus.stop)
@@ -235,13 +255,24 @@ class Interfaces(SocketCase):
         text = done.stdout.removesuffix("\n")
         return text.removeprefix('{"error":').removesuffix("}") if text.startswith('{"error":') else text
 
-    def by_node(self, asked):
+    def by_program(self, asked, *command):
+        """The lines that a program prints which asks all questions."""
         file = pathlib.Path(self.folder, "questions.json")
         file.write_text(json.dumps([question[:2] for question in asked]), encoding="utf-8")
-        done = subprocess.run([NODE, pathlib.Path(__file__).parent / "ask.mjs", SOURCE / "src/node/gpuprobe.js", self.path, file],
-                              capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run([*command, self.path, file], capture_output=True, text=True, timeout=300, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.splitlines()
+
+    def assert_typed(self, machine, asked, told, language, program):
+        """Two lines for each question: the answer as it came, and as the types have it."""
+        lines = self.by_program(asked, program)
+        self.assertEqual(len(lines), 2 * len(asked))
+        for question, text, plain, typed in zip(asked, told, lines[::2], lines[1::2]):
+            wanted = json.loads(text)
+            self.count(machine, question, language, plain == text if language == "Go" else json.loads(plain) == wanted, plain, text)
+            if typed != "null":
+                same = as_typed(json.loads(typed)) == as_typed(wanted)
+                self.count(machine, question, f"{language}, typed", same, typed, text)
 
     def by_python(self, client, method, parameters):
         try:
@@ -294,8 +325,11 @@ class Interfaces(SocketCase):
                     self.assert_programs(machine, question, with_its_name)
             for question, text, found in zip(asked, told, asyncio.run(self.by_asyncio(asked))):
                 self.assert_same(machine, question, "Python, asyncio", found, text)
-            for question, text, line in zip(asked, told, self.by_node(asked) if NODE else []):
+            by_node = self.by_program(asked, NODE, HERE / "ask.mjs", SOURCE / "src/node/gpuprobe.js") if NODE else []
+            for question, text, line in zip(asked, told, by_node):
                 self.count(machine, question, "Node", json.loads(line) == json.loads(text), line, text)
+            for language, program in self.programs.items():
+                self.assert_typed(machine, asked, told, language, program)
         self.end_daemon()
         self.doCleanups()
         self.setUp()
@@ -375,6 +409,13 @@ def with_name(method, text):
     errors = {'{"parameter":': "InvalidParameter", '{"method":': "MethodNotFound"}
     name = next((name for start, name in errors.items() if text.startswith(start)), None)
     return f'{{"name":"org.varlink.service.{name}",{text[1:]}' if name else text
+
+
+def as_typed(value):
+    """A document without the members that are unknown, and without those of a manifest's artifact that have no type: x-archive."""
+    if isinstance(value, dict):
+        return {key: as_typed(each) for key, each in value.items() if each is not None and not key.startswith("x-")}
+    return [as_typed(each) for each in value] if isinstance(value, list) else value
 
 
 def shorter(found, told):
