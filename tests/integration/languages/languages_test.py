@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The clients for Go and Rust do the same: with a daemon, with one that is restarted, with other servers, and without a daemon."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "socket"), str(HERE.parents[1] / "support")]
+import built_clients  # noqa: E402
+from hostile_answers import ANSWERS, REFUSED, Row, Server  # noqa: E402
+from socket_case import BIN, DAEMON, SocketCase  # noqa: E402
+
+
+class Steps:
+    """Tests of a program that does what each line of its input says, by one client."""
+
+    def begin(self, *words, path=None, **environment):
+        """A process of the program."""
+        process = subprocess.Popen([self.program, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                   env={**os.environ, "GPUPROBE_SOCKET": str(path or self.path), "HOME": self.folder, **environment})
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        self.addCleanup(process.stdin.close)
+        return process
+
+    def read(self, process):
+        return process.stdout.readline().rstrip("\n")
+
+    def ask(self, process, line):
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+        return self.read(process)
+
+    def answers(self, *lines, words=("daemon-only",), **more):
+        process = self.begin(*words, **more)
+        return [self.ask(process, line) for line in lines]
+
+    def test_answer_with_types(self):
+        self.start()
+        lines = {"select ollama": "cuda", "select default cpu": "cpu", "recommend torch": self.call("Recommend", {"application": "torch"})["variant"],
+                 "plan 8589934592": "8589934592", "list": "1", "describe": "linux"}
+        self.assertEqual(dict(zip(lines, self.answers(*lines))), lines)
+
+    def test_diagnose_with_the_environment_of_the_process(self):
+        self.daemon = subprocess.Popen([DAEMON, "--bus=none", f"--socket={self.path}", "--no-cache"], env=self.environment(),
+                                       stderr=subprocess.PIPE, text=True)
+        self.addCleanup(self.end_daemon)
+        self.notify.wait_for("READY=1", self.daemon)
+        self.assertEqual(self.answers("doctor", VK_DRIVER_FILES="/nothing.json"), ["drivers-overridden"])
+        self.assertNotEqual(self.answers("doctor"), ["drivers-overridden"])
+
+    def test_send_only_what_is_set(self):
+        """The daemon refuses null in a request, and an empty list of GPUs; a list that is not set is any GPU."""
+        self.start()
+        self.assertEqual(self.answers("select default cuda", "select-nothing"), ["cuda", "refused: InvalidRequest"])
+
+    def test_name_errors(self):
+        self.start()
+        found = self.answers("select nobody", "recommend nobody", "select default sycl")
+        self.assertEqual(found[:2], ["refused: UnknownApplication", "refused: NotFound"])
+        self.assertRegex(found[2], r"^no match: \w+: the request is only for sycl$")
+
+    def test_survive_a_restart_of_the_daemon(self):
+        self.start()
+        process = self.begin("daemon-only")
+        self.assertEqual(self.ask(process, "select ollama"), "cuda")
+        self.end_daemon()
+        self.assertEqual(self.ask(process, "select ollama"), "unavailable")
+        self.start()
+        self.assertEqual(self.ask(process, "select ollama"), "cuda")
+        self.end_daemon()
+        self.start()
+        self.assertEqual(self.ask(process, "select ollama"), "cuda")
+
+    def test_follow_changes(self):
+        self.start(f"--state-dir={self.folder}")
+        process = self.begin("daemon-only")
+        self.assertEqual(self.ask(process, "watch"), "ready")
+        self.call("SetOverride", {"application": "default", "rule": {"strict": True}})
+        self.assertEqual(self.read(process), "true")
+
+    def test_are_shared(self):
+        self.start()
+        self.assertEqual(self.answers("together default ollama llama.cpp"), ["same"])
+
+    def test_run_gpuprobectl_if_no_daemon_answers(self):
+        nowhere = f"{self.folder}/nothing"
+        self.assertEqual(self.answers("describe", words=(), path=nowhere, PATH=str(BIN)), ["linux"])
+        self.assertEqual(self.answers("select nobody", words=(), path=nowhere, PATH=str(BIN)), ["refused: UnknownApplication"])
+        self.assertEqual(self.answers("describe", "probe", words=(), path=nowhere, PATH=self.folder), ["unavailable"] * 2)
+        self.assertEqual(self.answers("describe", "probe", path=nowhere, PATH=str(BIN)), ["unavailable"] * 2)
+
+    def test_report_the_progress_of_a_probe(self):
+        shares = [{"parameters": {"progress": share}, "continues": True} for share in (0, 0.5, 1.0)]
+        wrong = [{"parameters": {"progress": share}, "continues": True} for share in (None, "0.5", -1, 1.5)]
+        last = {"parameters": {"progress": None, "generation": 3, "probes": []}}
+        rows = [Row("right", ANSWERS, self.messages(*shares, last))]
+        rows += [Row(f"wrong-{at}", ANSWERS, self.messages(each, last)) for at, each in enumerate(wrong)]
+        with Server(self.folder, rows) as server:
+            found = [self.answers("probe cuda", path=server.path(row))[0] for row in rows]
+        self.assertEqual(found, ["[0 0.5 1] 3", *["invalid"] * len(wrong)])
+
+    def test_refuse_candidates_of_another_type(self):
+        rows = [Row(f"row-{at}", REFUSED, self.messages({"error": "org.gpuprobe.NoMatch", "parameters": {"message": "no", "candidates": each}}))
+                for at, each in enumerate((1, "x", {}, ["x"], [[]]))]
+        with Server(self.folder, rows) as server:
+            self.assertEqual([self.answers("select x", path=server.path(row))[0] for row in rows], ["invalid"] * len(rows))
+
+    def messages(self, *documents):
+        return b"".join(json.dumps(each).encode() + b"\0" for each in documents)
+
+
+@built_clients.needs_go
+class GoClient(Steps, SocketCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.program = built_clients.go_program(HERE / "steps.go")
+
+    def test_ends_a_call_with_its_context(self):
+        with Server(self.folder, [Row("late", ANSWERS)]) as server:
+            self.assertEqual(self.answers("cancel", path=server.path(server.rows[0])), ["late"])
+
+    def test_needs_no_cgo(self):
+        done = subprocess.run(["readelf", "-d", self.program], capture_output=True, text=True, check=True)
+        self.assertNotIn("NEEDED", done.stdout)
+
+
+@built_clients.needs_rust
+class RustClient(Steps, SocketCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.program = built_clients.rust_program(HERE / "steps.rs")
+
+
+if __name__ == "__main__":
+    unittest.main()
