@@ -13,7 +13,8 @@ PATH = f"/usr/bin:/bin:{os.environ['PATH']}"
 REGISTRY = pathlib.Path("/usr/share/cargo/registry")  # of Debian's librust-*-dev
 CRATES = ("serde-1", "serde_derive-1", "serde_json-1")
 KEPT = BUILD / "clients"  # what compilers keep for the next time
-BY_HAND = "tools/install-dependencies --test"
+RUST_TARGET = KEPT / "rust"
+BY_HAND = "tools/install-dependencies --engines"
 
 
 def go_problem():
@@ -50,7 +51,7 @@ def rust_environment():
     text = (f'[source.crates-io]\nreplace-with = "distribution"\n[source.distribution]\ndirectory = "{REGISTRY}"\n'
             f'[patch.crates-io]\ngpuprobe = {{ path = "{PACKAGES / "rust"}" }}\n[build]\njobs = 1\n')
     (home / "config.toml").write_text(text, encoding="utf-8")
-    return {"PATH": PATH, "CARGO_HOME": str(home), "CARGO_NET_OFFLINE": "true", "CARGO_PROFILE_DEV_DEBUG": "0"}
+    return {"PATH": PATH, "CARGO_HOME": str(home), "CARGO_NET_OFFLINE": "true", "CARGO_PROFILE_DEV_DEBUG": "0", "RUSTFLAGS": "-Dwarnings"}
 
 
 def run(command, environment, folder):
@@ -78,6 +79,5 @@ def rust_program(source):
     (crate / "Cargo.toml").write_text(f'[package]\nname = "{source.stem}_rs"\nversion = "0.0.0"\nedition = "2021"\n'
                                       f'[[bin]]\nname = "{source.stem}_rs"\npath = "{source}"\n'
                                       '[dependencies]\ngpuprobe = "0.1"\nserde = "1"\nserde_json = "1"\n', encoding="utf-8")
-    target = KEPT / "rust"
-    run(["cargo", "build", "--quiet", "--offline"], {**rust_environment(), "CARGO_TARGET_DIR": str(target), "RUSTFLAGS": "-Dwarnings"}, crate)
-    return target / f"debug/{source.stem}_rs"
+    run(["cargo", "build", "--quiet", "--offline"], {**rust_environment(), "CARGO_TARGET_DIR": str(RUST_TARGET)}, crate)
+    return RUST_TARGET / f"debug/{source.stem}_rs"

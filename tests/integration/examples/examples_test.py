@@ -15,7 +15,8 @@ import tempfile
 import threading
 import unittest
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / room) for room in ("bus", "docs")]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / room) for room in ("bus", "docs", "../support")]
+import built_clients  # noqa: E402
 from bus_case import BIN, SOURCE, BusCase  # noqa: E402
 from console_test import FENCE, steps  # noqa: E402
 
@@ -58,7 +59,9 @@ def compiler_of(block):
 
 
 def is_missing(block):
-    return compiler_of(block) and not shutil.which(compiler_of(block), path=PATH)
+    compiler = compiler_of(block)
+    problem = {"go": built_clients.go_problem, "cargo": built_clients.rust_problem}.get(compiler)
+    return problem() if problem else compiler and not shutil.which(compiler, path=PATH)
 
 
 @contextlib.contextmanager
@@ -96,6 +99,11 @@ class Programs(ExampleCase):
         cls.sources = shutil.copytree(EXAMPLES, f"{folder.name}/examples")
         environment = {"PATH": PATH, "HOME": folder.name, "CPATH": f"{SOURCE / 'include'}:{BIN.parent / 'generated/interface'}", "LIBRARY_PATH": str(BIN),
                        "LD_LIBRARY_PATH": str(BIN)}
+        for problem, more in ((built_clients.go_problem, built_clients.go_environment), (built_clients.rust_problem, built_clients.rust_environment)):
+            environment |= {} if problem() else {key: value for key, value in more().items() if key != "PATH"}
+        built_clients.RUST_TARGET.mkdir(parents=True, exist_ok=True)
+        pathlib.Path(cls.sources, "rust").mkdir()
+        pathlib.Path(cls.sources, "rust/target").symlink_to(built_clients.RUST_TARGET)  # has the dependencies
         if SANITIZERS:  # which the library is built with
             environment["PATH"] = f"{folder.name}:{PATH}"
             for name in ("cc", "c++"):
@@ -108,7 +116,7 @@ class Programs(ExampleCase):
                 continue
             for command, wanted in build:
                 done = subprocess.run(["/bin/sh", "-c", command], cwd=cls.sources, env=environment, stdout=subprocess.PIPE,
-                                      stderr=subprocess.STDOUT, text=True, timeout=100, check=False)
+                                      stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
                 if (done.returncode, done.stdout.splitlines()) != (0, wanted):  # a warning is a failure
                     raise AssertionError(f"{command}: {done.stdout}")
             if not (SANITIZERS and "ctypes" in run[0]):  # Python does not load them first
@@ -151,14 +159,72 @@ class Programs(ExampleCase):
                 with self.subTest(example[-1]):
                     done = self.run_example(NOTHING, *example, "tsuku", *PROGRAM, cwd=self.sources, GPUPROBE_SOCKET=path)
                     why = ["  cuda: this user cannot open the device nodes", "    fix: add the user to the group render"]
-                    self.assertEqual((done.returncode, done.stderr.splitlines()), (3, ["no backend fits for tsuku: the closest is cuda",
-                                                                                   *([] if "_rs" in example[-1] else why)]))
+                    self.assertEqual((done.returncode, done.stderr.splitlines()), (3, ["no backend fits for tsuku: the closest is cuda", *why]))
 
     def test_fail_for_an_application_that_is_none(self):
         for example in self.examples():
             with self.subTest(example[-1]):
                 done = self.run_example(H200, *example, "nobody", *PROGRAM, cwd=self.sources)
                 self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+
+
+class Which(ExampleCase):
+    """Fifteen lines that print which build to download, and why not another one, after each change."""
+
+    LONGEST = 15
+    CODE = re.compile(r"^func main|^fn main")
+
+    def follow(self, program):
+        """Prints an answer, and another one after a change."""
+        self.start("--replay", str(H200), f"--socket={self.socket}", f"--state-dir={self.folder}")
+        process = subprocess.Popen([program], env={**os.environ, "GPUPROBE_SOCKET": self.socket}, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        first = self.answer(process)
+        self.override({"variants": {"only": ["cpu"]}})
+        return first, self.answer(process)
+
+    def answer(self, process):
+        """{variant: [verdict, why]}, and the first line as that of "download"."""
+        lines = [process.stdout.readline() for _ in range(self.count() + 1)]
+        return {word.rstrip(":"): rest.split(" ", 1) for word, _, rest in (line.strip().partition(" ") for line in lines)}
+
+    def count(self):
+        return len(self.asked("Recommend", {"application": "torch"})["candidates"])
+
+    def override(self, rule):
+        self.asked("SetOverride", {"application": "torch", "rule": rule})
+
+    def asked(self, method, parameters):
+        with socket.socket(socket.AF_UNIX) as client, client.makefile("rb") as file:
+            client.connect(self.socket)
+            client.sendall(json.dumps({"method": f"org.gpuprobe.{method}", "parameters": parameters}).encode() + b"\0")
+            text = b""
+            while not text.endswith(b"\0"):
+                text += file.read1()
+        return json.loads(text[:-1])["parameters"]
+
+    def assert_follows(self, program, source):
+        first, second = self.follow(program)
+        self.assertEqual(first["download"], ["cu132", "[https://download.pytorch.org/whl/cu132]"])
+        self.assertEqual(first["cu132"][0], "accepted")
+        self.assertEqual(second["download"], ["cpu", "[https://download.pytorch.org/whl/cpu]"])
+        self.assertEqual(second["cu132"][0], "rejected")
+        self.assertRegex(second["cu132"][1], r"\w+ \w+")
+        lines = source.read_text(encoding="utf-8").splitlines()
+        start = next(at for at, line in enumerate(lines) if self.CODE.match(line))
+        self.assertLessEqual(len(lines) - start, self.LONGEST)
+
+    @built_clients.needs_go
+    def test_in_go(self):
+        source = EXAMPLES / "which.go"
+        self.assert_follows(built_clients.go_program(source), source)
+
+    @built_clients.needs_rust
+    def test_in_rust(self):
+        source = EXAMPLES / "which.rs"
+        self.assert_follows(built_clients.rust_program(source), source)
 
 
 class Page(unittest.TestCase):
