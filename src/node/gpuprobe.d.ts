@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 // The methods with their parameters and answers are in interface.d.ts, which is generated from the daemon's interface
 // description.
 import type { Candidate, Methods, RecommendRequest, SelectRequest } from "./interface.js";

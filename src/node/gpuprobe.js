@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 // A client that asks gpuprobe which GPUs this machine has and which backend to use. Answers are the documents that
 // `gpuprobectl -j` prints. The client asks the daemon on its socket. If no daemon answers, it runs
 // `gpuprobectl --direct`, unless daemonOnly is set.

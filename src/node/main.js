@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 // npx gpuprobe: prints one answer as JSON.
 import { parseArgs } from "node:util";
 

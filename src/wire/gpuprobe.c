@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+// SPDX-License-Identifier: Apache-2.0 OR MIT
 // The client of the daemon's socket. It needs only libc, and is both libgpuprobe and the client
 // inside gpuprobectl. include/gpuprobe/gpuprobe.h documents the public functions.
 #define _GNU_SOURCE

@@ -65,8 +65,6 @@ def allowed(path, places):
 def problems_in(path, text):
     """path: relative to src, as "component/file.cpp"."""
     component = path.split("/")[0]
-    if not text.startswith("// SPDX-License-Identifier: Apache-2.0\n"):
-        yield 1, "the first line is not the licence"
     for number, line in enumerate(text.splitlines(), 1):
         found = INCLUDE.match(line)
         if not found:
@@ -97,20 +95,18 @@ def check(source):
 
 
 def self_test():
-    licence = "// SPDX-License-Identifier: Apache-2.0\n"
     rows = [
-        ("report/a.h", licence + '#include "base/value.h"\n', 0),
-        ("report/a.h", licence + '#include "policy/select.h"\n', 1),
-        ("base/a.h", licence + '#include "report/report.h"\n', 1),
-        ("engine/a.cpp", licence + "#include <sdbus-c++/sdbus-c++.h>\n", 1),
-        ("service/a.cpp", licence + "#include <sdbus-c++/sdbus-c++.h>\n", 0),
-        ("report/a.cpp", licence + "#include <nlohmann/json.hpp>\n", 1),
-        ("service/a.cpp", licence + '#include "backends/backend.h"\n', 1),
-        ("probe/a.cpp", licence + "#include <dlfcn.h>\n", 1),
-        ("inventory/a.cpp", licence + "#include <drm/drm.h>\n", 1),
-        ("policy/a.cpp", licence + "#include <fstream>\n", 1),
-        ("policy/a.cpp", "#include <map>\n", 1),
-        ("policy/a.cpp", licence + '#include "elsewhere/a.h"\n', 1),
+        ("report/a.h", '#include "base/value.h"\n', 0),
+        ("report/a.h", '#include "policy/select.h"\n', 1),
+        ("base/a.h", '#include "report/report.h"\n', 1),
+        ("engine/a.cpp", "#include <sdbus-c++/sdbus-c++.h>\n", 1),
+        ("service/a.cpp", "#include <sdbus-c++/sdbus-c++.h>\n", 0),
+        ("report/a.cpp", "#include <nlohmann/json.hpp>\n", 1),
+        ("service/a.cpp", '#include "backends/backend.h"\n', 1),
+        ("probe/a.cpp", "#include <dlfcn.h>\n", 1),
+        ("inventory/a.cpp", "#include <drm/drm.h>\n", 1),
+        ("policy/a.cpp", "#include <fstream>\n", 1),
+        ("policy/a.cpp", '#include "elsewhere/a.h"\n', 1),
     ]
     for path, text, wanted in rows:
         with tempfile.TemporaryDirectory() as folder:

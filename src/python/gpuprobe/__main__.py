@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """python3 -m gpuprobe: prints one answer as JSON."""
 import argparse
 import json

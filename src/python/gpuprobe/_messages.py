@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """The messages of the socket: calls, answers and errors."""
 from __future__ import annotations
 

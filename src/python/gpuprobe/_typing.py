@@ -1,4 +1,4 @@
-# SPDX-License-Identifier: Apache-2.0
+# SPDX-License-Identifier: Apache-2.0 OR MIT
 """Only for type checkers: both clients share the methods of Questions, but AsyncClient's must be awaited."""
 from typing import Any, Awaitable, Callable, Generic, TypeVar, overload
 

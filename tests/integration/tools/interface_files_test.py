@@ -111,6 +111,10 @@ class InterfaceFiles(unittest.TestCase):
         self.assertEqual(note["properties"]["text"], {"type": ["string", "null"], "description": "for people"})
         self.assertEqual(note["description"], "Why.")
 
+    def test_the_types_have_the_licences_of_clients(self):
+        for name in ("interface.d.ts", "interface.go", "interface.py", "interface.rs", "gpuprobe/interface.hpp"):
+            self.assertRegex(self.text(name).splitlines()[0], "SPDX-License-Identifier: Apache-2.0 OR MIT$", name)
+
     def test_members_of_answers_have_the_comments_of_their_record(self):
         text = self.text("interface.d.ts")
         self.assertIn("  /** the project's own */\n  default: string | null;\n", text)
