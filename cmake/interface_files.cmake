@@ -19,13 +19,15 @@ file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/python/*
                                             ${CMAKE_CURRENT_SOURCE_DIR}/python/*.md ${CMAKE_CURRENT_SOURCE_DIR}/node/*.*
                                             ${CMAKE_CURRENT_SOURCE_DIR}/go/*.* ${CMAKE_CURRENT_SOURCE_DIR}/rust/*.*)
 set(packages ${PROJECT_BINARY_DIR}/generated/packages)
+set(copies)
+foreach(language go node python rust)
+  list(APPEND copies COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_CURRENT_SOURCE_DIR}/${language} ${packages}/${language}
+                     COMMAND ${CMAKE_COMMAND} -E copy_directory ${PROJECT_SOURCE_DIR}/LICENSES ${packages}/${language}/LICENSES)
+endforeach()
 add_custom_command(
   OUTPUT ${packages}/made
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${packages}
-  COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_CURRENT_SOURCE_DIR}/python ${packages}/python
-  COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_CURRENT_SOURCE_DIR}/node ${packages}/node
-  COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_CURRENT_SOURCE_DIR}/go ${packages}/go
-  COMMAND ${CMAKE_COMMAND} -E copy_directory ${CMAKE_CURRENT_SOURCE_DIR}/rust ${packages}/rust
+  ${copies}
   COMMAND ${CMAKE_COMMAND} -E copy ${folder}/interface.go ${packages}/go
   COMMAND ${CMAKE_COMMAND} -E copy ${folder}/interface.rs ${packages}/rust/src
   COMMAND ${CMAKE_COMMAND} -E copy ${folder}/interface.py ${packages}/python/gpuprobe

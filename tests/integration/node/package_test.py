@@ -187,7 +187,7 @@ class NodeArchive(SocketCase):
         return done
 
     def test_holds_what_is_needed_and_no_more(self):
-        self.assertEqual(self.files, {"package.json", "README.md", "gpuprobe.js", "gpuprobe.d.ts", "interface.d.ts", "main.js"})
+        self.assertEqual(self.files, {"package.json", "README.md", "gpuprobe.js", "gpuprobe.d.ts", "interface.d.ts", "main.js", "LICENSES/Apache-2.0.txt", "LICENSES/MIT.txt"})
 
     def test_runs_with_npx(self):
         self.start()
