@@ -15,8 +15,9 @@ SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 BUILD = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent
 TAG = "v0.1.0"
 PYTHON = {f"python/{package}-0.1.0{form}" for package in ("gpuprobe", "gpuprobe_variant_provider") for form in (".tar.gz", "-py3-none-any.whl")}
-MADE = PYTHON | {"gpuprobe-0.1.0.tar.gz", "gpuprobe-0.1.0.tgz", "SHA256SUMS"}
-NEEDED = ["CMakeLists.txt", "README.md", "debian", "tools", "src/python", "src/node", "src/variant_provider", "data/kubernetes"]
+MADE = PYTHON | {"gpuprobe-0.1.0.tar.gz", "gpuprobe-0.1.0.tgz", "gpuprobe-go-0.1.0.tar.gz", "gpuprobe-rust-0.1.0.tar.gz", "SHA256SUMS"}
+NEEDED = ["CMakeLists.txt", "LICENSE", "LICENSES", "README.md", "debian", "tools", "src/go", "src/node", "src/python", "src/rust",
+          "src/variant_provider", "data/kubernetes"]
 
 
 def missing():
@@ -63,15 +64,24 @@ class Release(unittest.TestCase):
 
     def test_is_the_same_again_and_elsewhere(self):
         one, other = self.folder / "one", self.folder / "other"
-        self.release(TAG, one, "--only", "source,python,node")
+        self.release(TAG, one, "--only", "source,python,node,go,rust")
         self.assertEqual(files_in(one), MADE)
         subprocess.run(["sha256sum", "--check", "--quiet", "SHA256SUMS"], cwd=one, check=True)
         another = self.folder / "another clone"
         self.git("clone", "--quiet", self.clone, another)
         (another / "README.md").write_text("not in the tag", encoding="utf-8")
-        self.release("0.1.0", other, "--only", "node,python,source", clone=another, mask=0o077, TZ="Asia/Tokyo", LANG="de_DE.UTF-8")
+        self.release("0.1.0", other, "--only", "rust,go,node,python,source", clone=another, mask=0o077, TZ="Asia/Tokyo", LANG="de_DE.UTF-8")
         for name in MADE:
             self.assertEqual((one / name).read_bytes(), (other / name).read_bytes(), name)
+
+    def test_packages_hold_types_and_licences(self):
+        made = self.folder / "made"
+        self.release(TAG, made, "--only", "go,rust")
+        for language, types in (("go", "interface.go"), ("rust", "src/interface.rs")):
+            with tarfile.open(made / f"gpuprobe-{language}-0.1.0.tar.gz") as archive:
+                names = {name.partition("/")[2] for name in archive.getnames()}
+                self.assertLessEqual({types, "LICENSES/MIT.txt", "LICENSES/Apache-2.0.txt", "README.md"}, names)
+                self.assertTrue(archive.getmember(f"gpuprobe-{language}-0.1.0/LICENSES/Apache-2.0.txt").isfile())
 
     def test_a_wheel_of_the_source_distribution_is_the_wheel(self):
         made = self.folder / "made"
