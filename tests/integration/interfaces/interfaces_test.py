@@ -196,7 +196,7 @@ def wanted_of_bus(method, text, paths):
         document |= {"backend": "", "gpus": []}
     wanted = as_dictionary(document, lambda gpu: path_of(gpu, paths))
     if wanted.get("Assumes"):
-        wanted["Assumes"] = {key.capitalize(): value for key, value in wanted["Assumes"].items() if value is not None}
+        wanted["Assumes"] = {key.capitalize(): value for key, value in document["assumes"].items() if value is not None}
     for key in ("Answers", "Messages", "Warnings", "Assumed") if method == "Select" else ("Assumed",):
         if not wanted.get(key):
             wanted.pop(key, None)
