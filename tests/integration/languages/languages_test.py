@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -11,7 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "socket"), str(HERE.parents[1] / "support")]
 import built_clients  # noqa: E402
 from hostile_answers import ANSWERS, REFUSED, Row, Server  # noqa: E402
-from socket_case import BIN, DAEMON, SocketCase  # noqa: E402
+from socket_case import BIN, DAEMON, SOURCE, SocketCase  # noqa: E402
 
 
 class Steps:
@@ -114,6 +115,16 @@ class Steps:
         return b"".join(json.dumps(each).encode() + b"\0" for each in documents)
 
 
+def page_source(name, language, before, after):
+    """A file with the program that the README of a client shows."""
+    page = (SOURCE / f"src/{language}/README.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```\w+\n(.*?)^```$", page, re.M | re.S)
+    built_clients.KEPT.mkdir(exist_ok=True)
+    path = built_clients.KEPT / name
+    path.write_text(before + shown + after, encoding="utf-8")
+    return path
+
+
 @built_clients.needs_go
 class GoClient(Steps, SocketCase):
     @classmethod
@@ -123,6 +134,13 @@ class GoClient(Steps, SocketCase):
     def test_ends_a_call_with_its_context(self):
         with Server(self.folder, [Row("late", ANSWERS)]) as server:
             self.assertEqual(self.answers("cancel", path=server.path(server.rows[0])), ["late"])
+
+    def test_the_page_shows_a_program(self):
+        imports = "".join(f'import "{name}"\n' for name in ("context", "errors", "fmt", "gpuprobe.org/gpuprobe"))
+        source = page_source("page.go", "go", f"package main\n\n{imports}\nfunc main() {{\nctx := context.Background()\n", "}\n")
+        done = subprocess.run([built_clients.go_program(source)], capture_output=True, text=True, timeout=60, check=True,
+                              env={**os.environ, "PATH": str(BIN), "GPUPROBE_SOCKET": f"{self.folder}/nothing"})
+        self.assertNotEqual(done.stdout, "")
 
     def test_needs_no_cgo(self):
         done = subprocess.run(["readelf", "-d", self.program], capture_output=True, text=True, check=True)
@@ -134,6 +152,12 @@ class RustClient(Steps, SocketCase):
     @classmethod
     def setUpClass(cls):
         cls.program = built_clients.rust_program(HERE / "steps.rs")
+
+    def test_the_page_shows_a_program(self):
+        source = page_source("page.rs", "rust", "fn main() {\n", "}\n")
+        done = subprocess.run([built_clients.rust_program(source)], capture_output=True, text=True, timeout=60, check=True,
+                              env={**os.environ, "PATH": str(BIN), "GPUPROBE_SOCKET": f"{self.folder}/nothing"})
+        self.assertNotEqual(done.stdout, "")
 
 
 if __name__ == "__main__":
