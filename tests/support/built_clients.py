@@ -49,7 +49,8 @@ def rust_environment():
     home = KEPT / "cargo"
     home.mkdir(parents=True, exist_ok=True)
     text = (f'[source.crates-io]\nreplace-with = "distribution"\n[source.distribution]\ndirectory = "{REGISTRY}"\n'
-            f'[patch.crates-io]\ngpuprobe = {{ path = "{PACKAGES / "rust"}" }}\n[build]\njobs = 1\n')
+            f'[patch.crates-io]\ngpuprobe = {{ path = "{PACKAGES / "rust"}" }}\n[build]\njobs = 1\n'
+            '[profile.dev.package.serde_json]\nopt-level = 1\n[profile.dev.package.gpuprobe]\nopt-level = 1\n')
     (home / "config.toml").write_text(text, encoding="utf-8")
     return {"PATH": PATH, "CARGO_HOME": str(home), "CARGO_NET_OFFLINE": "true", "CARGO_PROFILE_DEV_DEBUG": "0", "RUSTFLAGS": "-Dwarnings"}
 
