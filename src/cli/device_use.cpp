@@ -269,6 +269,7 @@ DeviceWatch::DeviceWatch(EventLoop& loop,
       watcher_{files_, report, root, std::move(mark)},
       began_{clock_.monotonic()},
       pause_{kFirstPause},
+      planned_{began_},
       ask_pause_{kFirstAsk} {
     // From the loop, so that `looked` is never called during construction.
     timer_ = loop_.defer([this] { look(); });
@@ -278,9 +279,20 @@ bool DeviceWatch::is_settled() const {
     return !watcher_.wants_nvml() || was_asked_ || refusals_ >= kMaxRefusals;
 }
 
+void DeviceWatch::note_delay(MonotonicTime now) {
+    constexpr Duration kLate = std::chrono::milliseconds{300};
+    was_late_ |= now - planned_ > kLate;
+}
+
+void DeviceWatch::stop() {
+    timer_.reset();
+    note_delay(clock_.monotonic());
+}
+
 void DeviceWatch::look() {
     const auto began = processor_time();
     const auto now = clock_.monotonic();
+    note_delay(now);
     const auto uses = watcher_.look(now);
     const auto took = processor_time() - began;
     const auto usual = now - began_ < kStarts ? kStartPause : kUsualPause;
@@ -289,6 +301,7 @@ void DeviceWatch::look() {
     // However long looking takes: a context that is not reported yet may be gone soon.
     if (watcher_.may_miss_context())
         pause_ = std::min(pause_, kStartPause);
+    planned_ = clock_.monotonic() + pause_;
     timer_ = loop_.after(pause_, [this] { look(); });
     if (watcher_.wants_nvml())
         ask_nvml();

@@ -89,10 +89,13 @@ public:
     /// Whether NVML is being queried. The answer may be about a process that has ended meanwhile.
     [[nodiscard]] bool is_asking() const { return is_asking_; }
     /// Stops looking. An NVML query in progress still counts.
-    void stop() { timer_.reset(); }
+    void stop();
+    /// Whether a look began much later than planned, because the machine was busy.
+    [[nodiscard]] bool was_late() const { return was_late_; }
 
 private:
     void look();
+    void note_delay(MonotonicTime now);
     void ask_nvml();
 
     EventLoop& loop_;
@@ -104,6 +107,8 @@ private:
     MonotonicTime began_;
     // Time between two looks.
     Duration pause_;
+    MonotonicTime planned_;  ///< when the next look should begin
+    bool was_late_ = false;
     std::unique_ptr<Launcher> launcher_ = {};
     std::unique_ptr<Supervisor> supervisor_ = {};
     bool is_asking_ = false;

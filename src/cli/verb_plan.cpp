@@ -21,10 +21,10 @@
 #include "cli/verb.h"
 #include "explain/phrase.h"
 #include "plan/gguf.h"
-#include "plan/size_math.h"
 #include "plan/model.h"
 #include "plan/need.h"
 #include "plan/plan_request.h"
+#include "plan/size_math.h"
 
 namespace gpuprobe::inline cli {
 namespace {

@@ -193,7 +193,7 @@ Status attempt_once(const Run& run, Attempt& attempt, bool& is_reported) {
     const auto patience = loop->after(kLastAnswer, [] {});
     const auto deadline = clock.monotonic() + kLastAnswer;
     TRY(loop->run_until([&] { return !watch->is_asking() || clock.monotonic() >= deadline; }));
-    watch->watcher().finish(ended);
+    watch->watcher().finish(ended, watch->was_late());
     look_at_it();
     attempt.has_failed = has_failed(attempt, run.failed_statuses);
     return Done{};

@@ -407,8 +407,8 @@ inline constexpr ReasonInfo kRows[] = {
      "a toolkit's stub library stands where the driver's should", "call, code",
      Refusal | ViewCause},
     {"superseded-document", Report, Remarks, OnRecommendation,
-     "a newer version of the application is known than the one that its document of knowledge "
-     "describes: [docs/knowledge.md](knowledge.md)",
+     "a newer version of the application is known than the one that its data file describes: "
+     "[Data files](data-files.md)",
      "document, version, newer"},
     {"switched-off", Request, Ends, OnCandidate, "the request wants no GPU", "", Wished},
     {"system-not-ready", Hardware, Ends, OnView,

@@ -283,11 +283,8 @@ Watcher::Shares Watcher::shares_of(const Process& process, MonotonicTime now) {
 }
 
 void Watcher::note_gap(MonotonicTime now) {
-    if (last_look_) {
+    if (last_look_ && wants_nvml_)
         longest_gap_ = std::max(longest_gap_, now - *last_look_);
-        if (wants_nvml_)
-            longest_nvidia_gap_ = std::max(longest_nvidia_gap_, now - *last_look_);
-    }
     last_look_ = now;
 }
 
@@ -405,16 +402,16 @@ bool Watcher::took_nvidia() const {
 }
 
 /// A missed process or moment causes a doubt only if no use was measured at all.
-void Watcher::finish(std::optional<MonotonicTime> ended) {
+void Watcher::finish(std::optional<MonotonicTime> ended, bool was_late) {
     if (ended)
         note_gap(*ended);
     const bool was_missed = std::ranges::any_of(nvidia_open_, [](const auto& entry) {
         return !entry.second.is_asked || entry.second.unreported_since;
     });
-    const bool had_gap = longest_nvidia_gap_ > kLongestNvidiaGap && !took_nvidia();
+    const bool had_gap = longest_gap_ > kLongestGap && !took_nvidia();
     if (was_missed && !took_nvidia())
         doubts_.insert(Doubt::EndedTooSoon);
-    else if (had_gap || (longest_gap_ > kLongestGap && most_.empty() && !devices_.empty()))
+    else if (had_gap || (was_late && most_.empty() && !devices_.empty()))
         doubts_.insert(Doubt::SeldomSeen);
 }
 

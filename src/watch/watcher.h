@@ -31,7 +31,7 @@ enum class Doubt {
     NodeOpen,      ///< a device was held open whose driver does not report use per process
     EndedTooSoon,  ///< NVML was not queried while a process had an NVIDIA device or context open
     TooMany,       ///< more processes than ProcessTree::kMaxProcesses
-    SeldomSeen,    ///< the time between two looks was longer than Watcher::kLongestGap
+    SeldomSeen,    ///< a look was late, or longer than Watcher::kLongestGap after the last one
 };
 constexpr std::array<EnumName<Doubt>, 5> names_of(Doubt) {
     return {{{Doubt::NotReadable, "process-not-readable"},
@@ -54,11 +54,10 @@ public:
     /// that has only an instance as computing, with 7 MiB; with a device it has 20 MiB or more
     /// (measured on an H200, driver 580.159.04).
     static constexpr Bytes kLeastByNvml = mib(16);
-    /// Looks that are further apart may miss a use, and a CUDA context if a process has an NVIDIA
-    /// device open. On an H200, a process has the mappings of a context for 90 ms or more, because
-    /// making one takes that long.
-    static constexpr Duration kLongestGap = std::chrono::milliseconds{300};
-    static constexpr Duration kLongestNvidiaGap = std::chrono::milliseconds{75};
+    /// Looks that are further apart may miss a CUDA context if a process has an NVIDIA device open.
+    /// On an H200, a process has the mappings of a context for 90 ms or more, because making one
+    /// takes that long.
+    static constexpr Duration kLongestGap = std::chrono::milliseconds{75};
     /// A node that is open for a shorter time may have been opened only to list devices.
     static constexpr Duration kHeld = std::chrono::seconds{1};
 
@@ -85,9 +84,9 @@ public:
     /// Whether a process has an NVIDIA device open, and no use of one was measured yet. A context
     /// may then be seen only if the looks are close together.
     [[nodiscard]] bool may_miss_context() const { return wants_nvml_ && !took_nvidia(); }
-    /// Call it after the last look, with the time when the processes ended. It may add
-    /// Doubt::EndedTooSoon and Doubt::SeldomSeen.
-    void finish(std::optional<MonotonicTime> ended = {});
+    /// Call it after the last look, with the time when the processes ended, and whether a look was
+    /// much later than planned. It may add Doubt::EndedTooSoon and Doubt::SeldomSeen.
+    void finish(std::optional<MonotonicTime> ended = {}, bool was_late = false);
     /// The number of processes that ran at the last look.
     [[nodiscard]] std::size_t running() const { return running_; }
     /// Whether the root process could be read at the last look.
@@ -176,8 +175,7 @@ private:
     Shares most_ = {};
     std::set<Doubt> doubts_ = {};
     std::optional<MonotonicTime> last_look_ = {};
-    Duration longest_gap_ = {};         ///< between two looks
-    Duration longest_nvidia_gap_ = {};  ///< the same, after looks that saw an NVIDIA device open
+    Duration longest_gap_ = {};  ///< after a look that saw an NVIDIA device open
     std::size_t running_ = 0;
     bool sees_root_ = false;
 };

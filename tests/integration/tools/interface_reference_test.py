@@ -120,7 +120,7 @@ class ReferenceTool(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.root = pathlib.Path(folder.name)
-        for name in ("tools/interface_reference", "src", "dbus"):
+        for name in ("tools/interface_languages", "tools/interface_reference", "src", "dbus"):
             shutil.copytree(SOURCE / name, self.root / name)
         (self.root / "docs").mkdir()
         for name in ("tools/interface-files", "docs/reference.md", "docs/reference-examples.json"):

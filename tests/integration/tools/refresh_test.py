@@ -384,9 +384,17 @@ class ByRules(RefreshCase):
                                               "artifact": {"type": "index", "urls": ["https://example.org"]}}})
         document["source"]["facts"] = [self.FACT]
         self.has(document)
-        rule = {"applications": ["app"], "fact": "the kernels", "read": {"shell": {"variable": "T", "known": {}}}, "as": "gfx", "within": ["lib"],
+        rule = {"applications": ["app"], "fact": "the kernels", "read": {"shell": {"variable": "T", "known": {}}}, "as": "gfx",
                 "is": ["manifest/platforms/*/variants/gpu/requires/device/gfx"]}
-        self.rules.write_text(json.dumps({"libraries": {"lib": {"gfx": ["gfx908", "gfx90a"]}}, "rules": [rule], "by_hand": []}), encoding="utf-8")
+        # Of the three architectures, this library has no kernels for gfx900.
+        parts = [{"applications": ["app"], "is": rule["is"], "of": ["rocBLAS 7.2"]}]
+        self.rules.write_text(json.dumps({"parts": parts, "rules": [rule], "by_hand": []}), encoding="utf-8")
+
+    @staticmethod
+    def facts_in(done):
+        """The second table: the first has the version of each document."""
+        lines = done.stdout.splitlines()
+        return lines[[line.startswith("Facts on ") for line in lines].index(True):]
 
     def upstream(self, text):
         path = self.lists / "files/o+n/build.sh"
@@ -412,12 +420,13 @@ class ByRules(RefreshCase):
         self.upstream("T=gfx908")
         done = self.run_tool("--check", "--write")
         self.assertEqual((done.returncode, done.stderr), (1, ""))
-        self.assertEqual(done.stdout.splitlines(), ["Facts on 2026-11-22: 1 changed",
-                                                    "changed    app                  the kernels: ['gfx900', 'gfx908'] → ['gfx908']"])
+        self.assertEqual(self.facts_in(done), ["Facts on 2026-11-22: 2 changed",
+                                               "changed    app                  the kernels: ['gfx900', 'gfx908'] → ['gfx908']",
+                                               "changed    app                  kernels of rocBLAS 7.2: rocBLAS 7.2 has none for gfx900"])
         self.assertEqual((self.applications / "app.json").read_text(encoding="utf-8"), before)
 
     def test_a_folder_without_the_file_changes_nothing(self):
-        self.assertEqual(self.run_tool("--check").stdout.splitlines()[0], "Facts on 2026-11-22: 1 no file")
+        self.assertEqual(self.facts_in(self.run_tool("--check"))[0], "Facts on 2026-11-22: 1 no file, 1 changed")
         self.assertEqual(self.run_tool().stdout, "")
 
 

@@ -166,7 +166,7 @@ TEST(ApplicationSet, KeepsWhatItHasWhenATextIsBroken) {
         {application_with(R"("selection":{"name":"a"})"), "selection.name: unknown member"},
         {application_with(R"("manifest":{"schema":1})"), "manifest.schema: unknown member"},
         {application_with(R"("manifest":{})"), "manifest.platforms: missing"},
-        {application_with(selection + R"(,"source":[])"), "source: expected an object"},
+        {application_with(selection + R"(,"source":[])"), "source: expected object"},
         {R"({"schema":"gpuprobe.application/2","name":"a"})", "manifest: schema: not"},
     };
     for (const auto& [text, problem] : kBroken) {
