@@ -27,6 +27,7 @@ NOTHING = SOURCE / "tests/data/machines/tsuku-none"
 PATH = f"{BIN}:/usr/bin:/bin:{os.environ['PATH']}"
 SANITIZERS = os.environ.get("GPUPROBE_SANITIZE")
 PROGRAM = ["sh", "-c", 'echo "$GPU_BACKEND $CUDA_VISIBLE_DEVICES"']
+INCLUDE = f"{SOURCE / 'include'}:{BIN.parent / 'generated/interface'}"
 UUID = "GPU-00000000-0000-4000-8000-000000000001"
 
 
@@ -97,7 +98,7 @@ class Programs(ExampleCase):
         folder = tempfile.TemporaryDirectory(prefix="gpuprobe-example-")
         cls.addClassCleanup(folder.cleanup)
         cls.sources = shutil.copytree(EXAMPLES, f"{folder.name}/examples")
-        environment = {"PATH": PATH, "HOME": folder.name, "CPATH": f"{SOURCE / 'include'}:{BIN.parent / 'generated/interface'}", "LIBRARY_PATH": str(BIN),
+        environment = {"PATH": PATH, "HOME": folder.name, "CPATH": INCLUDE, "LIBRARY_PATH": str(BIN),
                        "LD_LIBRARY_PATH": str(BIN)}
         for problem, more in ((built_clients.go_problem, built_clients.go_environment), (built_clients.rust_problem, built_clients.rust_environment)):
             environment |= {} if problem() else {key: value for key, value in more().items() if key != "PATH"}
@@ -169,15 +170,17 @@ class Programs(ExampleCase):
 
 
 class Which(ExampleCase):
-    """Fifteen lines that print which build to download, and why not another one, after each change."""
+    """Fifteen lines that print which build to download, and why not another one, after each change. Integrate in five minutes shows them."""
 
     LONGEST = 15
-    CODE = re.compile(r"^func main|^fn main")
+    CODE = re.compile(r"^func main|^fn main|^int main")
+    LANGUAGES = {".cpp": "cpp", ".go": "go", ".rs": "rust"}
 
     def follow(self, program):
         """Prints an answer, and another one after a change."""
         self.start("--replay", str(H200), f"--socket={self.socket}", f"--state-dir={self.folder}")
-        process = subprocess.Popen([program], env={**os.environ, "GPUPROBE_SOCKET": self.socket}, stdout=subprocess.PIPE, text=True)
+        environment = {**os.environ, "GPUPROBE_SOCKET": self.socket, "LD_LIBRARY_PATH": str(BIN)}
+        process = subprocess.Popen([program], env=environment, stdout=subprocess.PIPE, text=True)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
@@ -205,7 +208,14 @@ class Which(ExampleCase):
                 text += file.read1()
         return json.loads(text[:-1])["parameters"]
 
+    def shown(self, language):
+        """The program on the page."""
+        page = (SOURCE / "docs/integrating.md").read_text(encoding="utf-8")
+        (text,) = (text for name, text in FENCE.findall(page) if name == language)
+        return text
+
     def assert_follows(self, program, source):
+        self.assertTrue(source.read_text(encoding="utf-8").endswith(f"\n{self.shown(self.LANGUAGES[source.suffix])}"), source.name)
         first, second = self.follow(program)
         self.assertEqual(first["download"], ["cu132", "[https://download.pytorch.org/whl/cu132]"])
         self.assertEqual(first["cu132"][0], "accepted")
@@ -215,6 +225,15 @@ class Which(ExampleCase):
         lines = source.read_text(encoding="utf-8").splitlines()
         start = next(at for at, line in enumerate(lines) if self.CODE.match(line))
         self.assertLessEqual(len(lines) - start, self.LONGEST)
+
+    @unittest.skipUnless(shutil.which("c++", path=PATH), "c++ is not installed")
+    def test_in_cpp(self):
+        source = EXAMPLES / "which.cpp"
+        program = pathlib.Path(self.folder, "which_cpp")
+        sanitized = [f"-fsanitize={SANITIZERS}"] if SANITIZERS else []
+        built_clients.run(["c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", *sanitized, str(source), "-lgpuprobe", "-o", str(program)],
+                          {"PATH": PATH, "CPATH": INCLUDE, "LIBRARY_PATH": str(BIN), "LD_LIBRARY_PATH": str(BIN)}, self.folder)
+        self.assert_follows(program, source)
 
     @built_clients.needs_go
     def test_in_go(self):
