@@ -177,7 +177,7 @@ struct ServiceInfo {
     std::string vendor = "gpuprobe";
     std::string product = "gpuprobe";
     std::string version = std::string{kVersion};
-    std::string url = "https://github.com/gpuprobe/gpuprobe";
+    std::string url = "man:gpuprobed(8)";  ///< documentation, as in a unit's Documentation=
     std::vector<std::string> interfaces = {};
 };
 RECORD_MEMBERS(ServiceInfo, vendor, product, version, url, interfaces)

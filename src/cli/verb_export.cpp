@@ -680,7 +680,7 @@ std::vector<Option> fleet_options() {
              .help = "write to this file, which is never seen half-written",
              .take = put<&Arguments::fleet, &FleetArguments::output>},
             {.names = "--install",
-             .help = "write to the file where the engine looks (docs/fleet.md)",
+             .help = "write to the file that the reader of this format looks for",
              .take = put<&Arguments::fleet, &FleetArguments::installs>},
             {.names = "--check",
              .value = {.name = "FILE", .names = kFiles},

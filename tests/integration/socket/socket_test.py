@@ -17,7 +17,7 @@ class Answers(SocketCase):
         self.start()
         info = self.call("org.varlink.service.GetInfo")
         self.assertEqual(info["interfaces"], ["org.varlink.service", "org.gpuprobe"])
-        self.assertEqual(info["product"], "gpuprobe")
+        self.assertEqual((info["product"], info["url"]), ("gpuprobe", "man:gpuprobed(8)"))
 
     def test_describes_each_interface_in_varlinks_grammar(self):
         self.start()
