@@ -111,14 +111,20 @@ class Steps:
         with Server(self.folder, rows) as server:
             self.assertEqual([self.answers("select x", path=server.path(row))[0] for row in rows], ["invalid"] * len(rows))
 
+    def output(self, program):
+        """What a program without input prints if a daemon answers."""
+        self.start()
+        return subprocess.run([program], env={**os.environ, "GPUPROBE_SOCKET": str(self.path), "HOME": self.folder}, timeout=60,
+                              stdout=subprocess.PIPE, text=True, check=True).stdout
+
     def messages(self, *documents):
         return b"".join(json.dumps(each).encode() + b"\0" for each in documents)
 
 
-def page_source(name, language, before, after):
-    """A file with the program that the README of a client shows."""
-    page = (SOURCE / f"src/{language}/README.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"^```\w+\n(.*?)^```$", page, re.M | re.S)
+def page_source(name, page, language, before, after):
+    """A file with the only block of the language on a page, between other lines."""
+    text = (SOURCE / page).read_text(encoding="utf-8")
+    (shown,) = re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
     built_clients.KEPT.mkdir(exist_ok=True)
     path = built_clients.KEPT / name
     path.write_text(before + shown + after, encoding="utf-8")
@@ -137,10 +143,16 @@ class GoClient(Steps, SocketCase):
 
     def test_the_page_shows_a_program(self):
         imports = "".join(f'import "{name}"\n' for name in ("context", "errors", "fmt", "gpuprobe.org/gpuprobe"))
-        source = page_source("page.go", "go", f"package main\n\n{imports}\nfunc main() {{\nctx := context.Background()\n", "}\n")
+        source = page_source("page.go", "src/go/README.md", "go", f"package main\n\n{imports}\nfunc main() {{\nctx := context.Background()\n", "}\n")
         done = subprocess.run([built_clients.go_program(source)], capture_output=True, text=True, timeout=60, check=True,
                               env={**os.environ, "PATH": str(BIN), "GPUPROBE_SOCKET": f"{self.folder}/nothing"})
         self.assertNotEqual(done.stdout, "")
+
+    def test_the_page_for_adopters_finds_the_vendor(self):
+        imports = "".join(f'import "{name}"\n' for name in ("context", "fmt", "gpuprobe.org/gpuprobe"))
+        source = page_source("adopting.go", "docs/adopting.md", "go", f"package main\n\n{imports}\n",
+                             "\nfunc main() {\nfmt.Println(preferredVendor(context.Background()))\n}\n")
+        self.assertEqual(self.output(built_clients.go_program(source)), "nvidia <nil>\n")
 
     def test_needs_no_cgo(self):
         done = subprocess.run(["readelf", "-d", self.program], capture_output=True, text=True, check=True)
@@ -154,10 +166,15 @@ class RustClient(Steps, SocketCase):
         cls.program = built_clients.rust_program(HERE / "steps.rs")
 
     def test_the_page_shows_a_program(self):
-        source = page_source("page.rs", "rust", "fn main() {\n", "}\n")
+        source = page_source("page.rs", "src/rust/README.md", "rust", "fn main() {\n", "}\n")
         done = subprocess.run([built_clients.rust_program(source)], capture_output=True, text=True, timeout=60, check=True,
                               env={**os.environ, "PATH": str(BIN), "GPUPROBE_SOCKET": f"{self.folder}/nothing"})
         self.assertNotEqual(done.stdout, "")
+
+    def test_the_page_for_adopters_finds_the_vendor(self):
+        source = page_source("adopting.rs", "docs/adopting.md", "rust", "",
+                             '\nfn main() {\n    println!("{:?}", preferred_vendor().expect("an answer"));\n}\n')
+        self.assertEqual(self.output(built_clients.rust_program(source)), 'Some("nvidia")\n')
 
 
 if __name__ == "__main__":
