@@ -233,6 +233,7 @@ constexpr Duration kFirstPause = std::chrono::milliseconds{5};
 /// A program that fails while starting may hold a context for only some 100 ms (CUDA on an H200).
 constexpr Duration kStartPause = std::chrono::milliseconds{25};
 constexpr Duration kUsualPause = std::chrono::milliseconds{100};
+constexpr Duration kCloseWatch = std::chrono::seconds{3};
 /// Looking takes at most 1/kShare of the time of one CPU.
 constexpr int kShare = 20;
 constexpr Duration kLongestPause = std::chrono::seconds{1};
@@ -298,6 +299,10 @@ void DeviceWatch::look() {
     const auto usual = now - began_ < kStarts ? kStartPause : kUsualPause;
     // Double the pause up to the usual one, and lengthen it further if looking is expensive.
     pause_ = std::min(std::max(std::min(pause_ * 2, usual), took * kShare), kLongestPause);
+    // Soon after its start, a program may take a context and end within half a second. The first
+    // looks take the longest, because all processes are new.
+    if (now - began_ < kCloseWatch)
+        pause_ = std::min(pause_, std::max(kStartPause, took));
     // However long looking takes: a context that is not reported yet may be gone soon.
     if (watcher_.may_miss_context())
         pause_ = std::min(pause_, kStartPause);
