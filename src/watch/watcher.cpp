@@ -196,10 +196,15 @@ void Watcher::add_nvidia(const Process& process,
     // unrelated process here.
     const bool may_be_another = open.is_open_known && !has_node && places.empty();
     const auto reported = nvml_.find(process.pid);
-    if (reported != nvml_.end() && !may_be_another)
-        return add_entries(reported->second, shares);
-    if (has_context && places.size() == 1)  // with several open devices, we can't know which one
+    if (reported != nvml_.end() && !may_be_another) {
+        // NVML lists a process as soon as a context is being made, with some mebibytes.
+        add_entries(reported->second, shares);
+        for (const auto& entry : reported->second)
+            shares[entry.device].is_used |= has_context;
+    } else if (has_context && places.size() == 1) {
+        // With several open devices, we can't know which one.
         shares[*places.begin()].is_used = shares[*places.begin()].computes = true;
+    }
 }
 
 /// Whether the process has a node open whose driver does not report use: it may use the device.
@@ -367,8 +372,12 @@ void Watcher::add_nvml(const ProbeResult& answer, MonotonicTime asked) {
     // A process that was open before the query began is covered by it.
     for (auto& [process, open] : nvidia_open_) {
         open.is_asked |= is_whole && open.since <= asked;
-        if (nvml_.contains(process.first))
-            open.unreported_since.reset();
+        if (!nvml_.contains(process.first))
+            continue;
+        open.unreported_since.reset();
+        open.listed_until = asked;
+        if (!open.listed_since)
+            open.listed_since = asked;
     }
     count_nvml();
 }
@@ -406,7 +415,10 @@ void Watcher::finish(std::optional<MonotonicTime> ended, bool was_late) {
     if (ended)
         note_gap(*ended);
     const bool was_missed = std::ranges::any_of(nvidia_open_, [](const auto& entry) {
-        return !entry.second.is_asked || entry.second.unreported_since;
+        const auto& open = entry.second;
+        const bool was_starting =
+            open.listed_since && *open.listed_until - *open.listed_since < kSettled;
+        return !open.is_asked || open.unreported_since || was_starting;
     });
     const bool had_gap = longest_gap_ > kLongestGap && !took_nvidia();
     if (was_missed && !took_nvidia())

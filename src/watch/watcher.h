@@ -58,6 +58,8 @@ public:
     /// On an H200, a process has the mappings of a context for 90 ms or more, because making one
     /// takes that long.
     static constexpr Duration kLongestGap = std::chrono::milliseconds{75};
+    /// NVML lists a process with little memory while it makes a context, and later if that is all.
+    static constexpr Duration kSettled = std::chrono::seconds{1};
     /// A node that is open for a shorter time may have been opened only to list devices.
     static constexpr Duration kHeld = std::chrono::seconds{1};
 
@@ -125,6 +127,9 @@ private:
         bool is_asked = false;  ///< NVML has been queried since then
         /// When we first saw a context that NVML has not reported yet.
         std::optional<MonotonicTime> unreported_since = {};
+        /// When NVML first and last listed it, with whatever memory.
+        std::optional<MonotonicTime> listed_since = {};
+        std::optional<MonotonicTime> listed_until = {};
         std::vector<std::string> mapped = {};  ///< mapped files at the last look
     };
 

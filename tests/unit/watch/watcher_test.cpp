@@ -306,6 +306,33 @@ TEST(Watcher, DoubtsWhereNothingWasSeenAndALookWasLate) {
     }
 }
 
+/// While a context is made, NVML lists its process with some mebibytes.
+TEST(Watcher, CountsAContextThatNvmlListsWithLittleMemory) {
+    for (const bool has_context : {true, false}) {
+        MachineFixture fixture;
+        fixture.open(kRoot, 4, "/dev/nvidia0");
+        fixture.map(kRoot, {"/usr/lib/libcuda.so.1", "/dev/nvidiactl"});
+        (void)fixture.look(seconds{1});
+        fixture.watcher.add_nvml(nvml(1, kRoot, mib(7).count), seconds{1});
+        if (has_context)
+            fixture.map(kRoot, {"/usr/lib/libcuda.so.1", "/dev/nvidia-uvm"});
+        EXPECT_EQ(fixture.look(seconds{1}).size(), has_context ? 1U : 0U);
+    }
+}
+
+TEST(Watcher, DoubtsWhereNvmlListedLittleMemoryForAMoment) {
+    for (const auto later : {seconds{0}, seconds{1}}) {
+        MachineFixture fixture;
+        fixture.open(kRoot, 4, "/dev/nvidia0");
+        (void)fixture.look(seconds{1});
+        fixture.watcher.add_nvml(nvml(1, kRoot, mib(7).count), seconds{1});
+        fixture.watcher.add_nvml(nvml(1, kRoot, mib(7).count), seconds{1} + later);
+        fixture.watcher.finish();
+        EXPECT_EQ(fixture.watcher.doubts(),
+                  later == seconds{1} ? Doubts{} : Doubts{Doubt::EndedTooSoon});
+    }
+}
+
 TEST(Watcher, AsksAboutAContextThatIsBeingMade) {
     MachineFixture fixture;
     fixture.open(kRoot, 4, "/dev/nvidia0");
