@@ -47,6 +47,14 @@ ReadProblem read_mib(const Value& value, std::uint64_t least, std::optional<Byte
     return problem;
 }
 
+/// The same for a size that has a default.
+ReadProblem read_mib(const Value& value, Bytes& out) {
+    std::optional<Bytes> read;
+    auto problem = read_mib(value, 0, read);
+    out = read.value_or(out);
+    return problem;
+}
+
 /// Reads a list of strings, or one string with commas.
 ReadProblem read_words(const Value& value, std::vector<std::string>& out) {
     if (const auto* text = value.as_string()) {
@@ -125,12 +133,7 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
       .meaning = "so many MiB for a multimodal projector, on the first GPU",
       .option = "--projector-mib",
       .placeholder = "N"},
-     [](const Value& v, PlanRequest& r) {
-         std::optional<Bytes> projector;
-         auto problem = read_mib(v, 0, projector);
-         r.projector = projector.value_or(r.projector);
-         return problem;
-     }},
+     [](const Value& v, PlanRequest& r) { return read_mib(v, r.projector); }},
     {{.key = "ctx",
       .type = RequestType::Number,
       .meaning = "tokens of context of one stream: 4096, 32k",
@@ -200,12 +203,7 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
       .meaning = "left free on each GPU, 1024 by default",
       .option = "--margin-mib",
       .placeholder = "N"},
-     [](const Value& v, PlanRequest& r) {
-         std::optional<Bytes> margin;
-         auto problem = read_mib(v, 0, margin);
-         r.margin = margin.value_or(r.margin);
-         return problem;
-     }},
+     [](const Value& v, PlanRequest& r) { return read_mib(v, r.margin); }},
     {{.key = "context-mib",
       .type = RequestType::Mebibytes,
       .meaning = "what the driver's context takes of each GPU, if you measured it",
