@@ -116,7 +116,8 @@ Result<Report> Client::current_report() {
     auto found = TRY(report());
     if (found.source == ReportSource::Replay || std::ranges::none_of(found.gpus, has_old_memory))
         return found;
-    // One query renews all GPUs of NVIDIA's driver. What is still old is read for each GPU.
+    // One query updates all GPUs that NVIDIA's driver serves. The other old figures are read per
+    // GPU.
     TRY(renew());
     found = TRY(report());
     for (auto& gpu : found.gpus)

@@ -275,7 +275,7 @@ std::uint64_t patches_of(const Gguf& gguf, const Keys& keys) {
 
 Result<Projector> projector_of(const Gguf& gguf) {
     if (gguf.text("general.architecture") != "clip")
-        return Error{ErrorCode::InvalidRequest, "it is no multimodal projector (clip)"};
+        return Error{ErrorCode::InvalidRequest, "it is not a multimodal projector (clip)"};
     const Keys keys{gguf, "clip.vision"};
     const auto patches = patches_of(gguf, keys);
     const auto row = product(patches, keys.width("embedding_length"), kFloatBytes);

@@ -139,7 +139,7 @@ struct Projector {
 /// The projector that a header describes. Computation is counted for the encoder of images; for one
 /// of audio it is 0.
 ///
-/// Errors: InvalidRequest if the file is no projector; Malformed if a value has the wrong type.
+/// Errors: InvalidRequest if the file is not a projector; Malformed if a value has the wrong type.
 /// Sources: tools/mtmd/clip.cpp of llama.cpp at 25d7b14e (warm-up sizes and graphs of encoders).
 Result<Projector> projector_of(const Gguf& gguf);
 

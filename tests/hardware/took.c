@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Takes a context or memory of the first device of CUDA, OpenCL or Vulkan through the driver's
-/// library alone, as tests/hardware/took.py orders it.
+/// Creates a context on the first device of CUDA, OpenCL or Vulkan, or allocates memory there, with
+/// nothing but the driver's library. tests/hardware/took.py runs it.
 ///
 /// Usage: took init|context|memory|opencl|vulkan BYTES MILLISECONDS [ok|error|signal]
 ///
