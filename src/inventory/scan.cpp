@@ -328,27 +328,41 @@ bool is_kept_for_guests(const HardwareDevice& device) {
     return device.driver == "nvidia" && device.nodes.empty();
 }
 
-/// Turns the unused virtual functions of a card into partitions of the card. A virtual function
-/// that a driver of this machine uses stays a separate GPU, and so does each one in a guest,
-/// because a guest does not see the physical function.
+bool has_open_node(const HardwareDevice& device) {
+    return std::ranges::any_of(device.nodes, [](const DeviceNode& node) { return !node.reason; });
+}
+
+/// The card's partition that the virtual function is.
+HardwarePartition partition_from(const HardwareDevice& function) {
+    HardwarePartition partition{
+        .name = "vf-" + text_of(*function.pci),
+        .pci = function.pci,
+        .state = is_kept_for_guests(function) ? "idle" : function.driver.value_or("idle")};
+    for (const auto& node : function.nodes) {
+        partition.nodes.push_back(node.path);
+        if (node.path.starts_with(kRenderNode))
+            partition.node = node.path;
+    }
+    return partition;
+}
+
+/// Turns virtual functions into partitions of their card, also those that a driver of this machine
+/// has taken: they are no further GPUs. A function stays a GPU where the card cannot be used: in a
+/// guest, which does not see the card, and in a container that was given nodes of the function
+/// only.
 void absorb_virtual_functions(std::vector<HardwareDevice>& devices) {
-    const auto is_idle = [](const HardwareDevice& device) {
-        return device.physical_function && !device.is_drm &&
-               (!device.driver || is_passed_through(device) || is_kept_for_guests(device));
-    };
+    std::set<std::string> absorbed;
     for (const auto& device : devices) {
         const auto card =
             std::ranges::find(devices, device.physical_function.value_or(""), &HardwareDevice::id);
-        // Only if the physical function is visible: in a guest it is not.
-        if (is_idle(device) && device.pci && card != devices.end())
-            card->partitions.push_back(
-                {.name = "vf-" + text_of(*device.pci),
-                 .state = is_kept_for_guests(device) ? "idle" : device.driver.value_or("idle")});
+        if (!device.pci || card == devices.end() ||
+            (has_open_node(device) && !has_open_node(*card)))
+            continue;
+        card->partitions.push_back(partition_from(device));
+        absorbed.insert(device.id);
     }
-    std::erase_if(devices, [&](const HardwareDevice& device) {
-        return is_idle(device) &&
-               std::ranges::count(devices, *device.physical_function, &HardwareDevice::id) > 0;
-    });
+    std::erase_if(devices,
+                  [&](const HardwareDevice& device) { return absorbed.contains(device.id); });
 }
 
 std::set<std::string> parents_of(const std::vector<ClassNode>& members) {

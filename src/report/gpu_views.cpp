@@ -17,19 +17,26 @@
 namespace gpuprobe::inline report {
 namespace {
 
+/// Whether the record is about another function of the card: a partition or a virtual function.
+bool is_of_other_function(const Claim& claim, const Subject& subject) {
+    const auto address = address_of(claim.device);
+    return address && subject.hardware && address != subject.hardware->pci;
+}
+
 /// The API's records of the subject, most preferred driver first.
 std::vector<const Claim*> claims_of(const Subject& subject, std::string_view api) {
     std::vector<const Claim*> claims;
     for (const auto& claim : subject.claims)
         if (claim.device.probe->api == api)
             claims.push_back(&claim);
-    const auto key = [](const Claim* claim) {
+    const auto key = [&subject](const Claim* claim) {
         const auto& probe = *claim->device.probe;
         return std::tuple{probe.outcome != Outcome::Answered,
                           claim->joined_by == "weak",
                           has_reason(probe.reasons, "nvidia-icd-needs-egl"),
                           preference_of(claim->device),
                           std::string_view{probe.driver},
+                          is_of_other_function(*claim, subject),
                           claim->device.facts->index};
     };
     std::ranges::stable_sort(claims, {}, key);

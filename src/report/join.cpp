@@ -183,6 +183,8 @@ const char* key_of_part(const ApiDevice& device, const HardwareDevice& hardware)
     const auto& facts = *device.facts;
     const auto node = fact(facts, facts::kKfdNode);
     for (const auto& part : hardware.partitions) {
+        if (part.pci && address_of(device) == part.pci)
+            return "pci";
         if (part.kfd_node && node == *part.kfd_node)
             return "drm";
         if (part.node && facts.drm && facts.drm->render &&

@@ -176,6 +176,7 @@ constexpr std::string_view kRenderNode = "/dev/dri/renderD";
 /// report/partition.h.
 struct HardwarePartition {
     std::string name = {};                               ///< same as Partition::name
+    std::optional<PciAddress> pci = {};                  ///< of a virtual function
     std::optional<std::uint32_t> gpu_instance = {};      ///< MIG only
     std::optional<std::uint32_t> compute_instance = {};  ///< MIG only
     /// Render node of this partition only: "/dev/dri/renderD129".
@@ -189,6 +190,7 @@ struct HardwarePartition {
 };
 RECORD_MEMBERS(HardwarePartition,
                name,
+               pci,
                gpu_instance,
                compute_instance,
                node,

@@ -39,8 +39,9 @@ struct Partition {
     /// All nodes below /dev that belong to this partition only.
     std::vector<std::string> nodes = {};
     std::optional<std::uint32_t> kfd_node = {};
-    /// Why programs on this machine cannot use it: "idle", or the driver of a virtual function;
-    /// "no-compute-instance". Null if they can.
+    /// Null if programs use the partition instead of the whole GPU. Otherwise why they do not:
+    /// "no-compute-instance"; for a virtual function "idle", or the driver that has taken it
+    /// ("vfio-pci" for a guest; "xe" for programs of this machine, which use the GPU as well).
     std::optional<std::string> state = {};
     std::map<std::string, std::uint32_t> indices = {};  ///< index in each API that lists it
     bool operator==(const Partition&) const = default;

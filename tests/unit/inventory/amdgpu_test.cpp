@@ -252,7 +252,7 @@ TEST(Kfd, TakesNoPartitionDeviceForAGpu) {
     EXPECT_TRUE(scanned(machine).devices.empty());
 }
 
-TEST(VirtualFunctions, AreUnitsOfTheirCardUntilADriverTakesThem) {
+TEST(VirtualFunctions, ArePartitionsOfTheirCardWhateverDriverTookThem) {
     const FakeMachine machine;
     const auto card = machine.pci("0000:85:00.0", "8086", "56c0", "038000", "i915");
     machine.class_member("drm", "renderD128", card, "226:128");
@@ -265,12 +265,14 @@ TEST(VirtualFunctions, AreUnitsOfTheirCardUntilADriverTakesThem) {
     machine.link(taken + "/physfn", card);
     machine.class_member("drm", "renderD129", taken, "226:129");
     const auto result = scanned(machine);
-    EXPECT_EQ(ids_of(result), (Names{"pci:0000:85:00.0", "pci:0000:85:00.3"}));
+    EXPECT_EQ(ids_of(result), Names{"pci:0000:85:00.0"});
     const auto& partitions = result.devices.at(0).partitions;
-    ASSERT_EQ(partitions.size(), 2U);
+    ASSERT_EQ(partitions.size(), 3U);
     EXPECT_EQ(partitions[0].name, "vf-0000:85:00.1");
     EXPECT_EQ(partitions[0].state, "idle");
     EXPECT_EQ(partitions[1].state, "vfio-pci");
+    EXPECT_EQ(partitions[2].state, "i915");
+    EXPECT_EQ(partitions[2].node, "/dev/dri/renderD129");
 }
 
 /// The host's driver holds them until one becomes a vGPU, and lists none of them in /proc.

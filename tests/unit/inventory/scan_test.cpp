@@ -343,6 +343,37 @@ TEST(Scan, TakesADriversOwnVersionBeforeTheKernels) {
     EXPECT_EQ(result.devices.at(2).driver_version, std::nullopt);
 }
 
+/// An Arc Pro B70 with one virtual function that the host's own driver has taken.
+std::string bound_virtual_function(const FakeMachine& machine) {
+    const auto card = machine.pci("0000:03:00.0", "8086", "e223", "030000", "xe");
+    machine.class_member("drm", "renderD128", card, "226:128");
+    const auto function = machine.pci("0000:03:00.1", "8086", "e223", "030000", "xe");
+    machine.class_member("drm", "renderD129", function, "226:129");
+    machine.link(function + "/physfn", card);
+    return function;
+}
+
+TEST(Scan, CountsAVirtualFunctionAsPartOfItsCard) {
+    const FakeMachine machine;
+    bound_virtual_function(machine);
+    const auto devices = scanned(machine).devices;
+    ASSERT_EQ(devices.size(), 1U);
+    ASSERT_EQ(devices.front().partitions.size(), 1U);
+    const auto& function = devices.front().partitions.front();
+    EXPECT_EQ(function.name, "vf-0000:03:00.1");
+    EXPECT_EQ(function.state, "xe");
+    EXPECT_EQ(function.node, "/dev/dri/renderD129");
+}
+
+TEST(Scan, CountsAVirtualFunctionAsAGpuWhereOnlyItsNodesAre) {
+    const FakeMachine machine;
+    bound_virtual_function(machine);
+    const auto container = scanned(machine, R"({"/dev/dri/renderD129":{"major":226,"minor":129,
+                                                "mode":null,"group":null,"accessible":true}})");
+    EXPECT_EQ(ids_of(container), (Ids{"pci:0000:03:00.0", "pci:0000:03:00.1"}));
+    EXPECT_TRUE(container.devices.front().partitions.empty());
+}
+
 TEST(Scan, SortsDevicesById) {
     const FakeMachine machine;
     machine.pci("0000:c1:00.0", "1002", "744c", "030000", "amdgpu");

@@ -121,6 +121,24 @@ TEST(Join, TakesEightPartitionsOfEachGpu) {
         }
 }
 
+TEST(Join, GivesAVirtualFunctionsRecordsToItsCard) {
+    auto card = pci_device("0000:03:00.0", "8086", "e223", "0300");
+    card.driver = "xe";
+    card.partitions = {{.name = "vf-0000:03:00.1", .pci = address("0000:03:00.1"), .state = "xe"}};
+    auto whole = keyless(1, "8086", "e223");
+    whole.pci = address("0000:03:00.0");
+    auto function = keyless(0, "8086", "e223");
+    function.pci = address("0000:03:00.1");
+    const auto report =
+        Inputs{{card},
+               {probe("level-zero", "/lib/libze.so.1", Outcome::Answered, {function, whole})}}
+            .report();
+    ASSERT_EQ(report.gpus.size(), 1U);
+    EXPECT_EQ(report.gpus.front().apis.at("level-zero").index, 1U);
+    EXPECT_EQ(report.gpus.front().partitions.size(), 1U);
+    EXPECT_FALSE(is_divided(report.gpus.front()));
+}
+
 TEST(Join, ReplacesTheFunctionOfWslThatLibpciListsToo) {
     auto transport = pci_device("fe50:00:00.0", "1414", "008e", "0302");
     transport.driver = "dxgkrnl";
