@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 
 #include "report/api_table.h"
 #include "report/fact_key.h"
@@ -321,19 +322,37 @@ void compare_partitions(const Subject& subject,
     }
 }
 
-/// Limits the sizes to the largest partition, because a program gets only one partition.
-void allow_one_partition(const Subject& subject, MemoryFindings& result) {
-    const auto partitions = partitions_of(subject);
-    std::optional<Bytes> total;
-    std::optional<Bytes> free;
+/// The free memory of all partitions together; nullopt if one does not say. Compute instances of
+/// one GPU instance share its memory, and so do partitions whose totals exceed the card's.
+std::optional<Bytes> free_in(const std::vector<Partition>& partitions,
+                             std::optional<Bytes> physical) {
+    Bytes total, free, largest;
+    std::set<std::uint32_t> counted;
     for (const auto& partition : partitions) {
-        if (!is_usable(partition) || !partition.memory)
+        if (!partition.memory || !partition.memory->total || !partition.memory->free)
+            return std::nullopt;
+        if (partition.gpu_instance && !counted.insert(*partition.gpu_instance).second)
             continue;
-        total = std::max(total, partition.memory->total);
-        free = std::max(free, partition.memory->free);
+        total = sum(total, *partition.memory->total);
+        free = sum(free, *partition.memory->free);
+        largest = std::max(largest, *partition.memory->free);
     }
-    result.memory.allocatable = total;
-    if (free)
+    if (total.count == 0)
+        return std::nullopt;
+    return physical && total > *physical ? largest : free;
+}
+
+/// Limits `allocatable` to the largest partition, because a program gets only one partition. `free`
+/// is that of all partitions together, or the card's if one of them does not say.
+void sum_up_partitions(const Subject& subject, MemoryFindings& result) {
+    auto partitions = partitions_of(subject);
+    std::erase_if(partitions, [](const Partition& one) { return !is_usable(one); });
+    std::optional<Bytes> largest;
+    for (const auto& partition : partitions)
+        if (partition.memory)
+            largest = std::max(largest, partition.memory->total);
+    result.memory.allocatable = largest;
+    if (const auto free = free_in(partitions, result.memory.physical))
         result.memory.free = free;
     compare_partitions(subject, partitions, result.findings);
 }
@@ -345,13 +364,14 @@ bool is_out_of_use(const Subject& subject) {
 }
 
 /// Enforces free ≤ allocatable ≤ physical; sources may be off by reserved memory or read at
-/// different times. A carve-out has no limit from `physical`.
-void enforce_order(GpuMemory& memory) {
+/// different times. A carve-out has no limit from `physical`. Of a divided GPU, `allocatable` is
+/// that of one partition and limits nothing.
+void enforce_order(GpuMemory& memory, bool is_divided) {
     const auto on_board =
         memory.kind == MemoryKind::Carveout ? std::optional<Bytes>{} : memory.physical;
     if (memory.allocatable && on_board)
         memory.allocatable = std::min(*memory.allocatable, *on_board);
-    const auto limit = memory.allocatable ? memory.allocatable : on_board;
+    const auto limit = memory.allocatable && !is_divided ? memory.allocatable : on_board;
     if (memory.free && limit)
         memory.free = std::min(*memory.free, *limit);
 }
@@ -399,11 +419,11 @@ MemoryFindings memory_of(const Subject& subject, GpuKind kind, const Host& host,
         derive_kernel_free(samples, subject, now);
         result = dedicated(samples);
         if (is_divided(subject) || is_out_of_use(subject))
-            allow_one_partition(subject, result);
+            sum_up_partitions(subject, result);
         if (kind == GpuKind::Discrete || (kind != GpuKind::Unknown && result.memory.physical))
             result.memory.kind = MemoryKind::Dedicated;
     }
-    enforce_order(result.memory);
+    enforce_order(result.memory, is_divided(subject));
     std::ranges::move(samples.implausible(), std::back_inserter(result.findings));
     result.memory.evidence = kind == GpuKind::Integrated ? samples.evidence() : evidence;
     return result;

@@ -82,6 +82,25 @@ TEST(Partitions, HaveTheMemoryThatApisAreHeldAgainst) {
     EXPECT_EQ(other.partitions.at(1).indices.at("cuda"), 0U);
 }
 
+TEST(Partitions, AreFreeTogether) {
+    const auto memory_with = [](const char* mig_devices) {
+        return gpu_at(assembled(scene_with(mig_devices)), kCard).memory;
+    };
+    constexpr const char* kThree = R"([
+        {"gpu_instance":1,"compute_instance":0,"memory":{"total":70000000000,"free":60000000000}},
+        {"gpu_instance":2,"compute_instance":0,"memory":{"total":30000000000,"free":20000000000}},
+        {"gpu_instance":2,"compute_instance":1,"memory":{"total":30000000000,"free":20000000000}}])";
+    EXPECT_EQ(memory_with(kThree).free, Bytes{80000000000});
+    EXPECT_EQ(memory_with(kThree).allocatable, Bytes{70000000000});
+    // The second does not say how much is free: what is read of the card counts.
+    EXPECT_EQ(memory_with(kTwo).free, memory_with("[]").free);
+    // More than the card has: they share it.
+    constexpr const char* kShared = R"([
+        {"gpu_instance":1,"memory":{"total":150000000000,"free":60000000000}},
+        {"gpu_instance":2,"memory":{"total":150000000000,"free":50000000000}}])";
+    EXPECT_EQ(memory_with(kShared).free, Bytes{60000000000});
+}
+
 ProbeResult trial_of(const char* uuid, const char* result) {
     DeviceFacts device{.index = 0, .name = "NVIDIA H200 MIG 3g.71gb", .uuid = uuid};
     device.extra["check"] = json(R"({"words":4,"wrong_words":0})");
