@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "inventory/sysfs.h"
 #include "knowledge/chips.h"
@@ -167,20 +168,40 @@ std::vector<HardwareDevice> devices_of(const Sysfs& sysfs, const std::string& dr
     return found;
 }
 
-/// Appends the compatible strings of the component to the DRM device that it belongs to. Only done
-/// if there is a single candidate, so that the result is certain.
+/// Whether the device is one of several cores, such as those of the RK3588's NPU, which are used
+/// together through one node.
+bool is_core(const HardwareDevice& device) {
+    const auto* chip = knowledge::Chips::current().find_compatible(device.compatible);
+    return chip && chip->part == knowledge::Part::Core;
+}
+
+/// Leaves the first core of each chip.
+void join_cores(std::vector<HardwareDevice>& devices) {
+    std::set<std::vector<std::string>> seen;
+    std::erase_if(devices, [&seen](const HardwareDevice& device) {
+        return is_core(device) && !seen.insert(device.compatible).second;
+    });
+}
+
+/// Appends the compatible strings of the component to the device with nodes that it belongs to,
+/// which has the component's driver if none of its own. Only done if there is a single candidate,
+/// so that the result is certain.
 void add_component(const HardwareDevice& component, std::vector<HardwareDevice>& devices) {
     const auto& chips = knowledge::Chips::current();
     const auto is_holder = [&](const HardwareDevice& device) {
-        return device.bus == HardwareBus::Platform && device.is_drm &&
+        return device.bus == HardwareBus::Platform &&
+               (is_core(component) ? device.is_accel : device.is_drm) &&
                vendor_of(device) == vendor_of(component) &&
                !chips.find_compatible(device.compatible);
     };
     if (std::ranges::count_if(devices, is_holder) != 1 ||
         !chips.find_compatible(component.compatible))
         return;
-    auto& words = std::ranges::find_if(devices, is_holder)->compatible;
-    words.insert(words.end(), component.compatible.begin(), component.compatible.end());
+    const auto holder = std::ranges::find_if(devices, is_holder);
+    holder->compatible.insert(holder->compatible.end(), component.compatible.begin(),
+                              component.compatible.end());
+    if (!holder->driver)
+        holder->driver = component.driver;
 }
 
 /// Devices of the device tree that have no driver. (Linux does not create devices for nodes that
@@ -215,11 +236,13 @@ void add_platform_devices(const Sysfs& sysfs, std::vector<HardwareDevice>& devic
             continue;
         auto found = devices_of(sysfs, driver);
         std::erase_if(found, is_listed);
+        join_cores(found);
         if (always_apart(driver) || serves_without_nodes(*row, devices))
             std::ranges::move(found, std::back_inserter(apart));
-        else if (found.size() == 1 && row->role == knowledge::Role::Gpu)
+        else if (found.size() == 1 && (row->role == knowledge::Role::Gpu || is_core(found.front())))
             add_component(found.front(), devices);
     }
+    join_cores(apart);
     apart.resize(std::min(apart.size(), kMaxPlatformDevices));
     std::ranges::move(apart, std::back_inserter(devices));
 }

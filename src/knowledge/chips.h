@@ -154,6 +154,13 @@ constexpr auto names_of(Form) {
                                           {Form::Paravirtual, "paravirtual"}});
 }
 
+enum class Part {
+    Core  ///< the device tree has one such device for each core of a GPU or accelerator
+};
+constexpr auto names_of(Part) {
+    return std::to_array<EnumName<Part>>({{Part::Core, "core"}});
+}
+
 enum class ChipMemory {
     Dedicated,
     Shared,  ///< host memory, a part of which may be reserved for the GPU
@@ -183,7 +190,8 @@ struct Chip {
     std::optional<std::string> ids = {};
     std::optional<std::string> pci_class = {};   ///< class and subclass: "0302"
     std::optional<std::string> compatible = {};  ///< compatible string in the device tree
-    std::optional<std::string> driver = {};      ///< kernel driver
+    std::optional<Part> part = {};           ///< null: the row is about a whole GPU or accelerator
+    std::optional<std::string> driver = {};  ///< kernel driver
     std::optional<std::string> vendor = {};
     std::optional<std::string> chip = {};  ///< "navi21"
     std::optional<std::string> name = {};  ///< display name, for devices that pci.ids does not list

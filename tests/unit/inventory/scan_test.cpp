@@ -271,6 +271,36 @@ TEST(Scan, FindsAPlatformGpuThatNoDriverHasTaken) {
     EXPECT_EQ(result.devices.at(0).findings.at(0).code, "no-driver");
 }
 
+/// The three cores of an RK3588's NPU, as Linux 6.18 has them.
+void add_cores(const FakeMachine& machine, const std::string& driver) {
+    for (const auto* name : {"fdab0000.npu", "fdac0000.npu", "fdad0000.npu"}) {
+        const auto path = "/sys/devices/platform/" + std::string{name};
+        machine.file(path + "/uevent", (driver.empty() ? "" : "DRIVER=" + driver + "\n") +
+                                           "OF_COMPATIBLE_0=rockchip,rk3588-rknn-core\n");
+        machine.link(path + "/subsystem", "/sys/bus/platform");
+        machine.link("/sys/bus/platform/devices/" + std::string{name}, path);
+        if (!driver.empty()) {
+            machine.link(path + "/driver", "/sys/bus/platform/drivers/" + driver);
+            machine.link("/sys/bus/platform/drivers/" + driver + "/" + name, path);
+        }
+    }
+}
+
+TEST(Scan, CountsTheCoresOfAnNpuAsOneDevice) {
+    for (const auto* driver : {"", "rocket"}) {
+        const FakeMachine machine;
+        add_cores(machine, driver);
+        EXPECT_EQ(ids_of(scanned(machine)), Ids{"platform:fdab0000.npu"}) << driver;
+    }
+    const FakeMachine machine;
+    add_cores(machine, "rocket");
+    machine.link("/sys/devices/platform/rknn/subsystem", "/sys/bus/platform");
+    machine.class_member("accel", "accel0", "/sys/devices/platform/rknn", "261:0");
+    const auto whole = scanned(machine);
+    EXPECT_EQ(ids_of(whole), Ids{"platform:rknn"});
+    EXPECT_EQ(whole.devices.at(0).driver, "rocket");
+}
+
 TEST(Scan, TakesCompatibleFromTheUeventWithoutADeviceTreeNode) {
     const FakeMachine machine;
     machine.file("/sys/class/drm/renderD128/device/uevent",

@@ -11,12 +11,12 @@ ROLES = ("gpu", "accelerator", "display", "neither")
 FORMS = ("discrete", "integrated", "virtual-function", "paravirtual")
 MEMORY = ("dedicated", "shared", "unified")
 KINDS = ("npu", "tpu", "training", "inference", "video", "fpga", "vector")
-WORDS = {"role": ROLES, "form": FORMS, "memory": MEMORY, "kind": KINDS}
+WORDS = {"role": ROLES, "form": FORMS, "memory": MEMORY, "kind": KINDS, "part": ("core",)}
 MEMBERS = {
     "vendors": (("vendor", "name", "vendor_ids", "makes", "source"), ()),
     "chips": (("vendor_id", "ids", "role", "source"), ("chip", "kind", "form", "memory", "architecture", "name", "class")),
     "compatibles": (("compatible", "vendor", "role", "drivers", "source"),
-                    ("chip", "kind", "form", "memory", "architecture", "name")),
+                    ("part", "chip", "kind", "form", "memory", "architecture", "name")),
     "drivers": (("driver", "source"), ("vendor", "role", "kind", "form")),
 }
 IDS = re.compile(r"^(\*|[0-9a-f]{4}(-[0-9a-f]{4})?( [0-9a-f]{4}(-[0-9a-f]{4})?)*)$")
