@@ -104,6 +104,7 @@ inline constexpr Wording kWordings[] = {
     {"device-error", "the driver failed on one of its devices"},
     {"too-many-devices",
      "{driver} lists {listed} {api} devices, and {left_out} of them are ignored"},
+    {"isa-mismatch", "ROCm reports {reported} for it, and the kernel driver {kernel}"},
     {"memory-mismatch", "two sources give different sizes for its memory"},
     {"implausible", "{source} gives a size that no GPU here can have[: {bytes:size}]"},
 

@@ -200,13 +200,6 @@ std::optional<std::string> trusted_fact(const Subject& subject, FactKey<std::str
     return std::nullopt;
 }
 
-/// A gfx target without the features behind the colon; nullopt if it is not a gfx target.
-std::optional<std::string> without_features(std::string_view target) {
-    if (!target.starts_with("gfx"))
-        return std::nullopt;
-    return std::string{target.substr(0, target.find(':'))};
-}
-
 std::optional<std::string> gfx_target(const Subject& subject) {
     if (subject.hardware)
         if (const auto target = fact(*subject.hardware, kernel_facts::kGfxTarget))

@@ -436,6 +436,19 @@ BackendView unlisted(const std::vector<Reason>& why, std::vector<Reason> shut) {
     return verdict(is_open ? std::nullopt : std::optional{false}, std::move(shut));
 }
 
+/// ROCm takes the code for the target that its runtime reports. If the kernel driver reports
+/// another one, programs may crash or compute wrong results.
+std::optional<Reason> misreported_target(const Backend& backend,
+                                         const Gpu& gpu,
+                                         const Value& device) {
+    const auto reported = fact(device, facts::kGfxTarget);
+    const auto& known = gpu.architecture.gfx_target;
+    if (backend.api != info_of(Api::Hip).word || !reported || !known ||
+        without_features(*reported) == known)
+        return std::nullopt;
+    return because("isa-mismatch", {{"reported", *reported}, {"kernel", *known}});
+}
+
 /// Whether the backend's API works with the kernel driver.
 bool serves(const Backend& backend, std::string_view kernel_driver) {
     const auto* api = find_api(backend.api);
@@ -476,7 +489,11 @@ BackendView judged(const Backend& backend, const Machine& machine, const Gpu& gp
                                        {{"vendor", *gpu.vendor}, {"needs", backend.vendor}})});
     const auto found = gpu.apis.find(std::string{backend.api});
     const auto* view = found == gpu.apis.end() ? nullptr : &found->second;
-    if (view && !view->device.is_null() && view->outcome == Outcome::Answered)
+    const bool is_listed = view && !view->device.is_null() && view->outcome == Outcome::Answered;
+    if (auto misreported =
+            is_listed ? misreported_target(backend, gpu, view->device) : std::nullopt)
+        return verdict(std::nullopt, {*std::move(misreported)});
+    if (is_listed)
         return listed(backend, view->device, view->reasons);
     if (waits_for_an_instance(gpu))
         return verdict(false, {because("mig-without-instance")});

@@ -159,6 +159,12 @@ bool is_virtual_gpu(const HardwareDevice& device) {
     return is_paravirtual(driver_row_of(device)) || is_paravirtual(chip_of(device));
 }
 
+std::optional<std::string> without_features(std::string_view target) {
+    if (!target.starts_with("gfx"))
+        return std::nullopt;
+    return std::string{target.substr(0, target.find(':'))};
+}
+
 bool is_passed_through(const HardwareDevice& device) {
     // The names of vfio-pci's variants end with it ("xe-vfio-pci").
     const std::string_view driver = device.driver ? *device.driver : std::string_view{};

@@ -81,6 +81,9 @@ Role role_of(const HardwareDevice& device);
 /// Whether a hypervisor emulates the GPU, with or without 3D: virtio-gpu, vmwgfx.
 bool is_virtual_gpu(const HardwareDevice& device);
 
+/// A gfx target without the features behind the colon: "gfx90a". nullopt if it is none.
+std::optional<std::string> without_features(std::string_view target);
+
 /// Whether the device is passed through to a virtual machine: the bound driver (vfio-pci) provides
 /// nothing to programs here.
 bool is_passed_through(const HardwareDevice& device);

@@ -237,6 +237,10 @@ inline constexpr ReasonInfo kRows[] = {
      "the profile uses an integrated GPU only where variables of the program's own say so, and the "
      "caller's environment does not have them",
      "variables: `NAME=VALUE`"},
+    {"isa-mismatch", Driver, LeavesOpen, OnView,
+     "the runtime of ROCm reports another gfx target than the kernel driver: programs may crash or "
+     "compute wrong results",
+     "reported, kernel"},
     {"joined-weakly", Report, Remarks, OnView,
      "the record was matched by ids and memory alone, because it has no address", "by"},
     {"kernel-driver-unfit", Driver, Ends, OnView,

@@ -291,8 +291,11 @@ void add_trials(const Trials& trials, std::string_view api, BackendView& view) {
     if (!view.verification || view.verification->result == VerificationResult::Skipped)
         return;
     view.verified = view.verification->result == VerificationResult::Verified;
-    if (view.verified)
+    if (view.verified) {
+        // It computes, whatever was doubtful.
+        view.usable = view.usable.value_or(true);
         return;
+    }
     const bool is_wrong = view.verification->result == VerificationResult::Miscomputed;
     // A wrong result replaces all other reasons, unless the backend was not usable anyway.
     if (is_wrong && view.usable != false) {

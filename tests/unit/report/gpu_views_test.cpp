@@ -323,6 +323,22 @@ TEST(ApiViews, TellTheAgeOfTheirFacts) {
     EXPECT_EQ(gpu.apis.at("cuda").age, std::chrono::seconds{1});
 }
 
+TEST(Backends, AreDoubtfulWhereRocmReportsAnotherTargetThanTheKernel) {
+    const auto rocm_with = [](const char* target) {
+        DeviceFacts facts{.index = 0, .vendor_id = "1002", .device_id = "744c"};
+        facts.pci = address("0000:03:00.0");
+        facts.extra["gfx_target"] = target;
+        const auto report =
+            assemble(Machine{.devices = {amd_card("0000:03:00.0", 0, 128)}},
+                     {probe("hip", "/opt/rocm/lib/libamdhip64.so.7", Outcome::Answered, {facts})},
+                     {.now = kNow});
+        return gpu_at(report, "pci:0000:03:00.0").backends.at("rocm");
+    };
+    EXPECT_EQ(rocm_with("gfx1100:xnack-").usable, true);
+    EXPECT_EQ(rocm_with("gfx1036").usable, std::nullopt);
+    EXPECT_EQ(codes_of(rocm_with("gfx1036").reasons), Codes{"isa-mismatch"});
+}
+
 TEST(Probes, CountOnceWhenRunAgain) {
     auto old = absent_cuda(Outcome::Crashed);
     old.at = kProbed - std::chrono::hours{1};
