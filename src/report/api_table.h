@@ -58,8 +58,10 @@ struct ApiInfo {
     std::string_view label = {};  ///< name for users
     /// Name of the backend on this API; empty if programs do not compute through it.
     std::string_view backend = {};
-    std::string_view fleet_word = {};      ///< name in exports for fleets
-    std::string_view vendor = {};          ///< the only vendor that it supports; empty: any
+    std::string_view fleet_word = {};  ///< name in exports for fleets
+    std::string_view vendor = {};      ///< the only vendor that it supports; empty: any
+    /// Vendors whose runtimes offer the same API and call themselves those of `vendor`.
+    std::string_view licensees = {};
     std::string_view kernel_drivers = {};  ///< kernel drivers of that vendor that it works with
     /// Kernel drivers that work with user-space drivers bundled with a program, if no vendor owns
     /// the API.
@@ -121,7 +123,8 @@ inline constexpr std::array kApis = std::to_array<ApiInfo>({
      .backend = "rocm",
      .fleet_word = "rocm",
      .vendor = "amd",
-     .kernel_drivers = "amdgpu",
+     .licensees = "hygon",
+     .kernel_drivers = "amdgpu hycu hydcu",
      .libraries = "libamdhip64.so libhsa-runtime64.so libhiprtc.so libamd_comgr.so",
      .linked = {.others = "libMIOpen libamdhip64 libhipblas libhipblaslt libhsa-runtime64 librccl "
                           "librocblas librocsolver librocsparse libhipfft libhiprand libhiprtc "

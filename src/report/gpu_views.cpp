@@ -333,6 +333,7 @@ struct Backend {
     std::string_view name;
     std::string_view api;
     std::string_view vendor;  ///< the only vendor that it supports; empty for any
+    std::string_view licensees;
 };
 
 BackendView verdict(std::optional<bool> usable, std::vector<Reason> reasons) {
@@ -458,7 +459,7 @@ bool serves(const Backend& backend, std::string_view kernel_driver) {
 /// Whether the backend only supports GPUs of another vendor.
 bool is_for_others(const Backend& backend, const Gpu& gpu) {
     return !backend.vendor.empty() && gpu.vendor && *gpu.vendor != backend.vendor &&
-           gpu.driver.name != kTransport;
+           *gpu.vendor != backend.licensees && gpu.driver.name != kTransport;
 }
 
 /// Whether the GPU is in MIG mode without a usable instance. In MIG mode, programs only see
@@ -537,7 +538,8 @@ std::map<std::string, BackendView> backend_views(const Machine& machine, const G
     std::map<std::string, BackendView> views;
     for (const auto& [name, api] : gpu_backends()) {
         const auto& row = info_of(api);
-        views[std::string{name}] = judged({name, row.word, row.vendor}, machine, gpu);
+        views[std::string{name}] =
+            judged({name, row.word, row.vendor, row.licensees}, machine, gpu);
     }
     return views;
 }

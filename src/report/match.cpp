@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "knowledge/chips.h"
+#include "report/api_table.h"
 #include "report/fact_key.h"
 #include "report/hardware.h"
 #include "report/identity.h"
@@ -183,8 +184,9 @@ std::optional<PciAddress> address_of(const ApiDevice& device) {
 bool contradicts(const ApiDevice& device, const HardwareDevice& hardware) {
     if (is_virtual_gpu(hardware))
         return false;
+    const auto* api = find_api(device.probe->api);
     if (const auto vendor = vendor_of(hardware); vendor && device.vendor)
-        return *vendor != *device.vendor;
+        return *vendor != *device.vendor && !(api && *vendor == api->licensees);
     return differ(device.facts->vendor_id, hardware.vendor_id);
 }
 

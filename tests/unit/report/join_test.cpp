@@ -139,6 +139,22 @@ TEST(Join, GivesAVirtualFunctionsRecordsToItsCard) {
     EXPECT_FALSE(is_divided(report.gpus.front()));
 }
 
+/// Hygon's runtime is AMD's, and says that it is.
+TEST(Join, GivesHipsRecordToHygonsGpu) {
+    auto card = pci_device("0000:33:00.0", "1d94", "6210", "1200");
+    card.driver = "hycu";
+    auto facts = keyless(0, "1002", "6210");
+    facts.pci = address("0000:33:00.0");
+    const auto report = Inputs{
+        {card},
+        {probe("hip", "/opt/dtk/lib/libamdhip64.so", Outcome::Answered,
+               {facts})}}.report();
+    EXPECT_EQ(joined_by(report, "pci:0000:33:00.0", "hip"), "pci");
+    EXPECT_EQ(report.gpus.front().backends.at("rocm").usable, true);
+    EXPECT_EQ(report.gpus.front().vendor, "hygon");
+    EXPECT_FALSE(has_note(report, "conflict"));
+}
+
 TEST(Join, ReplacesTheFunctionOfWslThatLibpciListsToo) {
     auto transport = pci_device("fe50:00:00.0", "1414", "008e", "0302");
     transport.driver = "dxgkrnl";
