@@ -91,6 +91,9 @@ bool is_driven_as_gpu(const HardwareDevice& device) {
 /// Rule 3: no row decides, so judge by PCI class.
 Role role_by_class(const HardwareDevice& device) {
     const auto vendor = device.vendor_id.value_or("");
+    // A 3D controller shows nothing, so its driver is for computing.
+    if (has_class(device, "0302") && device.driver && !is_passed_through(device))
+        return Role::Gpu;
     if (has_class(device, "03"))
         return device.drm.render || makes_gpus(vendor) ? Role::Gpu : Role::DisplayOnly;
     // Old class for a VGA-compatible device.
