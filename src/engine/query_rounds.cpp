@@ -10,6 +10,7 @@
 #include "engine/probe_targets.h"
 #include "knowledge/library.h"
 #include "policy/gpu_selection.h"
+#include "report/access.h"
 #include "report/outcome.h"
 
 namespace gpuprobe::engine {
@@ -50,6 +51,8 @@ Report Publisher::assembled() const {
     const auto& machine = context_.machine;
     const auto context = report_context();
     auto report = assemble(machine.hardware, machine.results.all(), context);
+    if (machine.is_replay())
+        report = as_recorded(std::move(report));
     if (machine.is_replay() && !machine.source.recorded_at)
         report.created.reset();
     report.quarantine = context_.ledger.held();

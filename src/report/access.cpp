@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "report/api_table.h"
 #include "report/fact_table.h"
 #include "report/gpu_views.h"
 
@@ -165,9 +166,16 @@ void look_at_findings(const Host& host, Device& device) {
     device.health = health_of(device.findings);
 }
 
+/// Whether the backend's API listed the GPU to the prober.
+bool lists(const Gpu& gpu, std::string_view backend) {
+    const auto found = gpu.apis.find(std::string{api_below(backend)});
+    return found != gpu.apis.end() && found->second.outcome == Outcome::Answered &&
+           !found->second.device.is_null();
+}
+
 /// Adapts a backend's verdict. It stays if it is negative for a reason other than closed nodes, or
 /// if nodes are closed neither to the prober nor to the caller.
-void look_at_backend(const std::vector<Reason>& shut, BackendView& view) {
+void look_at_backend(const std::vector<Reason>& shut, bool is_listed, BackendView& view) {
     const bool was_shut = std::ranges::any_of(view.reasons, is_about_a_node);
     const bool is_ruled_out = view.usable == false && !was_shut;
     if (is_ruled_out || (shut.empty() && !was_shut))
@@ -176,13 +184,15 @@ void look_at_backend(const std::vector<Reason>& shut, BackendView& view) {
     // `prober-no-permission`.
     auto reasons = shut;
     for (auto& reason : view.reasons) {
-        if (is_about_a_node(reason) && !shut.empty())
+        if (is_about_a_node(reason) && (!shut.empty() || is_listed))
             continue;
         if (is_about_a_node(reason))
             reason.becomes("prober-no-permission");
         reasons.push_back(std::move(reason));
     }
-    view.usable = shut.empty() ? std::nullopt : std::optional{false};
+    view.usable = !shut.empty() ? std::optional{false}
+                  : is_listed   ? std::optional{true}
+                                : std::nullopt;
     view.verified = view.verified && shut.empty();
     view.reasons = std::move(reasons);
 }
@@ -202,7 +212,7 @@ void drop_identifiers(Gpu& gpu) {
 void look_at(const std::vector<DeviceNode>& shared, const Host& host, Gpu& gpu) {
     look_at_findings(host, gpu);
     for (auto& [name, view] : gpu.backends)
-        look_at_backend(shut_nodes(name, shared, gpu), view);
+        look_at_backend(shut_nodes(name, shared, gpu), lists(gpu, name), view);
     if (is_closed(gpu))
         drop_identifiers(gpu);
 }
@@ -249,6 +259,14 @@ Report as_seen_by(Report report, const Caller& caller) {
         // Accelerators that only an API lists have no nodes and no known health.
         if (accelerator.health)
             look_at_findings(report.host, accelerator);
+    return report;
+}
+
+Report as_recorded(Report report) {
+    for (auto& gpu : report.gpus)
+        for (auto& [name, view] : gpu.backends)
+            if (lists(gpu, name))
+                look_at_backend(shut_nodes(name, report.nodes, gpu), true, view);
     return report;
 }
 

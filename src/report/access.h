@@ -62,6 +62,10 @@ std::string access_class(const Report& report, const Caller& caller);
 /// these are removed.
 Report as_seen_by(Report report, const Caller& caller);
 
+/// The report of a capture whose drivers answered although its nodes were closed to the prober, as
+/// in a capture that was put together from several logs: the closed nodes count.
+Report as_recorded(Report report);
+
 /// Whether a node that computing on this GPU needs is known to be closed.
 bool is_closed(const Gpu& gpu);
 

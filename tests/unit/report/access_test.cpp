@@ -142,6 +142,19 @@ TEST(AsSeenBy, DoesNotKnowWhatTheProberCouldNotAsk) {
     EXPECT_FALSE(has_reason(gpu.backends.at("cuda").reasons, "no-permission"));
 }
 
+TEST(AsRecorded, CountsNodesThatWereClosedAlthoughDriversAnswered) {
+    auto report = h200(0660);
+    auto& node = report.gpus[0].nodes[0];
+    node.accessible = false;
+    node.reason = "no-permission";
+    const auto recorded = as_recorded(report);
+    EXPECT_EQ(gpu_at(recorded, kH200).backends.at("cuda").usable, false);
+    // Whoever may open them can use what answered.
+    const auto root = gpu_at(as_seen_by(recorded, someone({0}, 0)), kH200).backends.at("cuda");
+    EXPECT_EQ(root.usable, true);
+    EXPECT_TRUE(root.reasons.empty());
+}
+
 TEST(AsSeenBy, KeepsWhatRulesABackendOutAnyway) {
     auto report = h200(0660);
     auto& cuda = report.gpus[0].backends.at("cuda");
