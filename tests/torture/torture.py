@@ -10,7 +10,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Option -> the module that does it, in the order in which they are done.
 KINDS = {"runs": "workers", "attacks": "attacks", "kills": "kills", "clock": "clocks", "sleeps": "sleeps", "storm": "hardware",
-         "gpus": "many_gpus", "calls": "calls", "flood": "floods", "fuzz": "fuzz"}
+         "soak": "soak", "gpus": "many_gpus", "calls": "calls", "flood": "floods", "fuzz": "fuzz"}
 
 
 def arguments(words):
@@ -34,6 +34,8 @@ def arguments(words):
                         help="so many suspends and resumes, with halves missing, while probes run and clients wait")
     parser.add_argument("--storm", type=int, default=0, metavar="N",
                         help="so many hardware events at least, of GPUs, of other devices and of malformed ones")
+    parser.add_argument("--soak", type=float, default=0, metavar="SECONDS",
+                        help="GPUs that come and go one at a time, probes, overrides and clients, by the clock")
     parser.add_argument("--gpus", type=int, default=0, metavar="N",
                         help="each interface asked on a made-up machine with so many GPUs; --calls is about that machine then")
     parser.add_argument("--questions", type=int, default=60, metavar="N", help="of --gpus, for each interface (60)")
@@ -48,7 +50,8 @@ def arguments(words):
     parser.add_argument("-j", "--json", action="store_true", help="one line of JSON for each")
     chosen = parser.parse_args(words)
     if not any(getattr(chosen, what) for what in KINDS):
-        parser.error("say what to do: --flood SECONDS, or N of " + ", ".join(f"--{what}" for what in KINDS if what != "flood"))
+        counted = ", ".join(f"--{what}" for what in KINDS if what not in ("flood", "soak"))
+        parser.error(f"say what to do: --flood SECONDS, --soak SECONDS, or N of {counted}")
     if chosen.real and not chosen.runs:
         parser.error("--real is about --runs N")
     if not shutil.which("dbus-daemon"):
@@ -59,8 +62,8 @@ def arguments(words):
         chosen.worker = program(parser, chosen.bin, "hostile_worker", "tests/fakes")
     if (chosen.attacks or chosen.clock) and not shutil.which("cc"):
         parser.error("--attacks and --clock build a library: apt-get install gcc")
-    if chosen.storm and not shutil.which("umockdev-wrapper"):
-        parser.error("--storm plugs in umockdev's test bed: apt-get install umockdev gir1.2-umockdev-1.0 python3-gi")
+    if (chosen.storm or chosen.soak) and not shutil.which("umockdev-wrapper"):
+        parser.error("--storm and --soak plug in umockdev's test bed: apt-get install umockdev gir1.2-umockdev-1.0 python3-gi")
     if not 0 <= chosen.gpus <= 224:
         parser.error("--gpus: at most 224")
     if (chosen.calls or chosen.flood or chosen.fuzz) and not chosen.replay.is_dir():

@@ -60,6 +60,14 @@ class ShortStorm(TortureCase):
             self.assertGreater(shown["outcomes"].get(outcome, 0), 0, shown)
 
 
+@unittest.skipUnless(HAS_TEST_BED, "umockdev is not installed")
+class ShortSoak(TortureCase):
+    def test_gpus_that_come_and_go_are_signalled_once(self):
+        shown = self.survives("--soak=15")
+        for outcome in ("plugged in", "signals", "answers", "overrides", "probes"):
+            self.assertGreater(shown["outcomes"].get(outcome, 0), 0, shown)
+
+
 class ManyGpus(TortureCase):
     def test_sixty_four_gpus_under_calls(self):
         shown = self.survives("--gpus=64", "--questions=0", "--calls=300")
