@@ -100,7 +100,8 @@ def discovered(names, listed):
         if gfx and gfx != target:
             doubts.append(f"1002:{device:04x}: {target} by its chip, {gfx} by AMD's device list")
         integrated = is_apu if is_apu is not None else chip in APUS
-        sources = (["pci.ids"] if named else []) + (["amd-device-info"] if gfx else [])
+        others = ["amd-device-info"] if gfx else ["rocm-matrix"] if target == "gfx950" else []
+        sources = (["pci.ids"] if named else []) + others
         records[device] = record_of(chip, integrated, target, sources)
     for device in UNIFIED & set(records):
         records[device] |= {"form": "integrated", "memory": "unified"}
