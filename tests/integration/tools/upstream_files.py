@@ -474,11 +474,20 @@ UV_WORDS = ("cpu cu132 cu130 cu129 cu128 cu126 cu125 cu124 cu123 cu122 cu121 cu1
             "cu90 cu80 rocm7.2 rocm7.1 rocm7.0 rocm6.4 rocm6.3 rocm6.2.4 rocm6.2 rocm6.1 rocm6.0 rocm5.7 rocm5.6 rocm5.5 rocm5.4.2 rocm5.4 rocm5.3 rocm5.2 rocm5.1.1 "
             "rocm4.2 rocm4.1 rocm4.0.1 xpu")
 UV_BACKENDS = "impl FromStr for TorchBackend {\n" + "".join(f'            "«{each}»" => Ok(Self::Any),\n' for each in UV_WORDS.split()) + "}\n"
-UV_71 = "".join(f"(TorchBackend::Rocm71, AmdGpuArchitecture::{each.replace('gfx', 'Gfx')})\n" for each in
-                ["Gfx900", *marked("908 90a 942 950 1030 1100 1101 1102 1200 1201").split()])
+UV_RDNA = "900 906 908 90a 942 1030 1100 1101 1102 1200 1201"
+UV_GFX = {"Rocm72": f"950 1150 1151 {UV_RDNA}", "Rocm71": f"950 {UV_RDNA}", "Rocm70": f"950 {UV_RDNA}", "Rocm64": UV_RDNA, "Rocm63": UV_RDNA, "Rocm624": UV_RDNA,
+          "Rocm62": "900 906 908 90a 1030 1100 942", "Rocm61": "900 906 908 90a 942 1030 1100 1101", "Rocm60": "900 906 908 90a 1030 1100 942"}
+
+
+def uv_rows(index, targets, unmarked=""):
+    words = (each if each in unmarked.split() else f"«{each}»" for each in targets.split())
+    return "".join(f"(TorchBackend::{index}, AmdGpuArchitecture::Gfx{each}),\n" for each in words)
+
+
 FILES = [
     ("jax", "kernels of the CUDA plugins", JAX_BAZEL),
     ("uv", "values of UV_TORCH_BACKEND", UV_BACKENDS),
+    ("uv", "AMD's GPUs for which uv", "".join(uv_rows(*row) for row in UV_GFX.items())),
     ("bitnet", "version that this", '[workspace.package]\nversion = "«0.2.1-dev»"\n'),
     ("vectorizer", "version that this", '[package]\nversion = "«3.5.0»"\n'),
     ("shimmy-v2", "version that this", '[package]\nversion = "«2.5.0»"\n'),
@@ -488,7 +497,7 @@ FILES = [
     ("uv", "version", '[package]\nname = "uv-version"\nversion = "«0.12.5»"\n'),
     ("rocBLAS", "kernels in ROCm 6.3", build_script(ROCBLAS_63)),
     ("rocBLAS", "kernels in ROCm 6.4", ROCBLAS_64),
-    ("rocBLAS", "kernels in ROCm 7.1", UV_71),
+    ("rocBLAS", "kernels in ROCm 7.1", uv_rows("Rocm71", UV_GFX["Rocm71"], "900 906")),
     ("rocBLAS", "kernels in ROCm 7.2", ROCBLAS_72),
     ("rocBLAS", "kernels in ROCm 10.1", THEROCK.replace("«hipBLASLt»", "hipBLASLt")),
     ("hipBLASLt", "kernels in ROCm 10.1", THEROCK),
