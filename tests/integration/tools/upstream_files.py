@@ -449,8 +449,9 @@ SD_ARCHIVES = json.dumps({"assets": [{"name": f"sd-master-700-abc-{end}"} for en
     "«bin-Linux-Ubuntu-24.04-x86_64.zip»", "«bin-Linux-Ubuntu-24.04-x86_64-vulkan.zip»", "«bin-Linux-Ubuntu-24.04-x86_64-rocm-7.14.0.zip»", "bin-win-x64.zip")]}, ensure_ascii=False)
 wheels = lambda name: json.dumps({"urls": [{"filename": f"{name}-cp312-cp312-«manylinux_2_27»_{machine}.whl"} for machine in ("x86_64", "aarch64")]}, ensure_ascii=False)
 marked = lambda words: " ".join(f"«gfx{each}»" for each in words.split())
-THEROCK = "".join(f'therock_add_amdgpu_target(«gfx{each}» "AMD" FAMILY all\n  EXCLUDE_TARGET_PROJECTS\n    «hipBLASLt» # why\n)\n' for each in (
-    "900 90c 906 1010 1011 1012 1030 1031 1032 1033 1034 1035 1036".split())) + "".join(
+WITHOUT_HIPBLASLT = "".join(f'therock_add_amdgpu_target(«gfx{each}» "AMD" FAMILY all\n  EXCLUDE_TARGET_PROJECTS\n    hipBLASLt # why\n)\n' for each in (
+    "900 90c 906 1010 1011 1012 1030 1031 1032 1033 1034 1035 1036".split()))
+WITH_HIPBLASLT = "".join(
     f'therock_add_amdgpu_target(«gfx{each}» "AMD CDNA" FAMILY all)\n' for each in "908 90a 942 950 1100 1101 1102 1103 1150 1151 1152 1153 1200 1201 1250".split())
 HIPBLASLT = f"""\
     if (NOT BUILD_ADDRESS_SANITIZER)
@@ -499,10 +500,10 @@ FILES = [
     ("rocBLAS", "kernels in ROCm 6.4", ROCBLAS_64),
     ("rocBLAS", "kernels in ROCm 7.1", uv_rows("Rocm71", UV_GFX["Rocm71"], "900 906")),
     ("rocBLAS", "kernels in ROCm 7.2", ROCBLAS_72),
-    ("rocBLAS", "kernels in ROCm 10.1", THEROCK.replace("«hipBLASLt»", "hipBLASLt")),
-    ("hipBLASLt", "kernels in ROCm 10.1", THEROCK),
+    ("rocBLAS", "kernels in ROCm 10.1", WITHOUT_HIPBLASLT + WITH_HIPBLASLT),
+    ("hipBLASLt", "kernels in ROCm 10.1", re.sub("[«»]", "", WITHOUT_HIPBLASLT).replace("hipBLASLt", "«hipBLASLt»") + WITH_HIPBLASLT),
     ("hipBLASLt", "kernels of 0.11", HIPBLASLT),
-    ("MIOpen", "GPUs that it is built for", THEROCK.replace("«hipBLASLt»", "hipBLASLt")),
+    ("MIOpen", "GPUs that it is built for", WITHOUT_HIPBLASLT + WITH_HIPBLASLT),
     ("MIGraphX", "GPUs that it is built for", build_script("gfx900 gfx906 gfx908 gfx90a gfx1030 gfx1100 gfx1101 gfx1102 gfx942 gfx1200 gfx1201")),
     ("cuDNN", "compute capabilities of 9.5.1", cudnn("cuDNN 9.5.1 for CUDA 12.x", "12.6 12.5", "9.0 8.9 8.6 8.0 7.5 7.0 6.1 6.0 5.0")),
     ("cuDNN", "compute capabilities of 9.10.2", cudnn("cuDNN 9.10.2 for CUDA 12.x", "12.9 12.8", "12.0 10.0 9.0 8.9 8.6 8.0 7.5 7.0 6.1 6.0 5.0")),
