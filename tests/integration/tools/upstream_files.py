@@ -287,8 +287,9 @@ def add_cuda_gencodes(cc_flag, archs, bare_metal_version):
     return cc_flag
 
 def validate_and_update_archs(archs):
-    allowed_archs = ["native", "«gfx90a»", "«gfx942»", "«gfx950»", "gfx1100", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200", "gfx1201"]
+    allowed_archs = ["native", "gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200", "gfx1201"]
 """
+FLASH_AMD = 'def validate_and_update_archs(archs):\n    allowed_archs = ["native", "«gfx90a»", "«gfx950»", "«gfx942»"]\n'
 TENSORFLOW = """\
 build:cuda --repo_env=HERMETIC_CUDA_VERSION="12.5.1"
 build:cuda_clang --repo_env=HERMETIC_CUDA_COMPUTE_CAPABILITIES="«sm_60»,«sm_70»,«sm_80»,«sm_89»,«compute_90»"
@@ -494,7 +495,7 @@ FILES = [
     ("shimmy-v2", "version that this", '[package]\nversion = "«2.5.0»"\n'),
     ("cyllama", "version that this", '[project]\nversion = "«0.4.0»"\n'),
     ("lemonade", "version that this", "project(lemon_cpp VERSION «11.7.0»)\n"),
-    ("flash-attn", "version that this", '__version__ = "«2.8.4»"\n'),
+    ("flash-attn", "version that this", '__version__ = "«2.8.3.post1»"\n'),
     ("uv", "version", '[package]\nname = "uv-version"\nversion = "«0.12.5»"\n'),
     ("rocBLAS", "kernels in ROCm 6.3", build_script(ROCBLAS_63)),
     ("rocBLAS", "kernels in ROCm 6.4", ROCBLAS_64),
@@ -509,6 +510,7 @@ FILES = [
     ("cuDNN", "compute capabilities of 9.10.2", cudnn("cuDNN 9.10.2 for CUDA 12.x", "12.9 12.8", "12.0 10.0 9.0 8.9 8.6 8.0 7.5 7.0 6.1 6.0 5.0")),
     ("cuDNN", "compute capabilities of 9.17.0", cudnn("cuDNN 9.17.0 for CUDA 12.x", "12.9 12.8 12.6", "12.0 10.0 9.0 8.9 8.6 8.0 7.5")),
     ("flash-attention", "kernels of 2.8", FLASH_SETUP),
+    ("flash-attention", "AMD's kernels", FLASH_AMD),
     ("jax", "version 0.11", JAX_VERSION),
     ("torch", "CUDA 12's architectures", TORCH_CUDA_12),
     ("torch", "CUDA 13's architectures", TORCH_CUDA_13),
@@ -542,6 +544,7 @@ FILES = [
     ("flash-attn", "toolkits 12.9 and", FLASH),
     ("cupy", "code of the wheels", CUPY),
     ("flash-attn", "code by toolkit, PTX", FLASH_SETUP),
+    ("flash-attn", "AMD's architectures of the release", FLASH_AMD),
     ("tensorflow", "CUDA 12.5, cuDNN", TENSORFLOW),
     ("vllm", "order of platforms", VLLM_PLATFORMS),
     ("vllm", "AMD GPUs, and Python", VLLM_ROCM),
