@@ -411,7 +411,11 @@ public:
 private:
     Status start_at(const char* folder) {
         seen_ = *folder == '/' ? "" : ".";
-        return enter(UniqueFd{::open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC)});
+        UniqueFd root{::open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC)};
+        struct stat info = {};
+        if (!root || ::fstat(root.get(), &info) != 0)
+            return errno_error(shown_, errno);
+        return enter(std::move(root), info);
     }
 
     /// Adds pieces in front of those that are still to be looked up.
@@ -438,7 +442,7 @@ private:
             return follow(next, info);
         if (!S_ISDIR(info.st_mode))
             return errno_error(shown_, ENOTDIR);
-        return enter(std::move(next));
+        return enter(std::move(next), info);
     }
 
     [[nodiscard]] UniqueFd opened(const std::string& name) const {
@@ -464,9 +468,8 @@ private:
     }
 
     /// Makes `folder` the current folder, and records whether other users can change the path.
-    Status enter(UniqueFd folder) {
-        if (!folder || ::fstat(folder.get(), &info_) != 0)
-            return errno_error(shown_, errno);
+    Status enter(UniqueFd folder, const struct stat& info) {
+        info_ = info;
         here_ = std::move(folder);
         if (is_open_to_others(info_) && !is_open_) {
             is_open_ = true;
