@@ -166,14 +166,21 @@ std::optional<Words> blacklist(const FileSystem& files, const std::optional<Word
     return is_known ? std::optional{sorted(names)} : std::nullopt;
 }
 
-/// The graphics modules that are loaded or built in.
-std::optional<Words> loaded(const FileSystem& files) {
-    if (!files.exists("/sys/module"))
+/// All modules that are loaded or built in; nullopt without sysfs.
+std::optional<std::set<std::string>> modules_in(const FileSystem& files) {
+    const auto names = files.list("/sys/module");
+    if (!names)
+        return std::nullopt;
+    return std::set<std::string>{names->begin(), names->end()};
+}
+
+/// The graphics modules among them.
+std::optional<Words> loaded(const std::optional<std::set<std::string>>& modules) {
+    if (!modules)
         return std::nullopt;
     Words found;
-    for (const auto& module : SetupWords::current().modules)
-        if (files.exists("/sys/module/" + module))
-            found.push_back(module);
+    std::ranges::copy_if(SetupWords::current().modules, std::back_inserter(found),
+                         [&modules](const auto& module) { return modules->contains(module); });
     return found;
 }
 
@@ -201,11 +208,13 @@ std::optional<Words> installed(const FileSystem& files, const std::string& kerne
 }
 
 /// The module parameters in use, "nvidia.NVreg_EnableGpuFirmware=18".
-Words options(const FileSystem& files) {
+Words options(const FileSystem& files, const std::optional<std::set<std::string>>& modules) {
     Words found;
     const auto& known = SetupWords::current();
     for (const auto& parameter : known.parameters) {
         const auto dot = parameter.find('.');
+        if (!modules || !modules->contains(parameter.substr(0, dot)))
+            continue;
         const auto path =
             "/sys/module/" + parameter.substr(0, dot) + "/parameters/" + parameter.substr(dot + 1);
         if (const auto value = files.line(path); value && !value->empty())
@@ -335,14 +344,15 @@ std::optional<std::string> sandbox_of(const FileSystem& files) {
 KernelSetup kernel_setup(const FileSystem& files, const std::optional<std::string>& kernel) {
     auto words = parameters(files);
     auto shut = blacklist(files, words);
+    const auto modules = modules_in(files);
     return {.parameters = std::move(words),
             .secure_boot = secure_boot(files),
             .lockdown = lockdown(files),
             .tainted = tainted(files),
             .blacklist = std::move(shut),
-            .loaded = loaded(files),
+            .loaded = loaded(modules),
             .installed = kernel ? installed(files, *kernel) : std::nullopt,
-            .options = options(files),
+            .options = options(files, modules),
             .iommu = uses_iommu(files)};
 }
 
