@@ -14,7 +14,7 @@ import (
 	"os/exec"
 	"syscall"
 
-	"gpuprobe.org/gpuprobe"
+	"gpuprobe.invalid/gpuprobe"
 )
 
 // fail prints why there is no choice, and what fixes it.

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"log"
 
-	"gpuprobe.org/gpuprobe"
+	"gpuprobe.invalid/gpuprobe"
 )
 
 func main() {

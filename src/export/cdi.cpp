@@ -12,7 +12,7 @@
 namespace gpuprobe::inline exports {
 namespace {
 
-constexpr const char* kKind = "gpuprobe.org/gpu";
+constexpr const char* kKind = "gpuprobe/gpu";
 
 /// "0000-c5-00.0": device names can't contain a colon.
 std::string device_name(const std::string& place) {

@@ -1,3 +1,3 @@
-module gpuprobe.org/gpuprobe
+module gpuprobe.invalid/gpuprobe
 
 go 1.19

@@ -44,15 +44,19 @@ def go_environment():
     return {"PATH": PATH, "CGO_ENABLED": "0", "GOWORK": str(workspace), "GOPROXY": "off", "GOFLAGS": "-p=1", "GOCACHE": str(KEPT / "go-cache")}
 
 
-def rust_environment():
-    """The distribution's registry, with the crate in it."""
-    home = KEPT / "cargo"
+def cargo_environment(home, more=""):
+    """The distribution's registry, and more lines of the configuration in that folder."""
     home.mkdir(parents=True, exist_ok=True)
-    text = (f'[source.crates-io]\nreplace-with = "distribution"\n[source.distribution]\ndirectory = "{REGISTRY}"\n'
-            f'[patch.crates-io]\ngpuprobe = {{ path = "{PACKAGES / "rust"}" }}\n[build]\njobs = 1\n'
-            '[profile.dev.package.serde_json]\nopt-level = 1\n[profile.dev.package.gpuprobe]\nopt-level = 1\n')
+    text = f'[source.crates-io]\nreplace-with = "distribution"\n[source.distribution]\ndirectory = "{REGISTRY}"\n{more}'
     (home / "config.toml").write_text(text, encoding="utf-8")
     return {"PATH": PATH, "CARGO_HOME": str(home), "CARGO_NET_OFFLINE": "true", "CARGO_PROFILE_DEV_DEBUG": "0", "RUSTFLAGS": "-Dwarnings"}
+
+
+def rust_environment():
+    """The distribution's registry, with the crate in it."""
+    more = (f'[patch.crates-io]\ngpuprobe-client = {{ path = "{PACKAGES / "rust"}" }}\n[build]\njobs = 1\n'
+            '[profile.dev.package.serde_json]\nopt-level = 1\n[profile.dev.package.gpuprobe-client]\nopt-level = 1\n')
+    return cargo_environment(KEPT / "cargo", more)
 
 
 def run(command, environment, folder):
@@ -79,6 +83,6 @@ def rust_program(source):
     crate.mkdir(parents=True, exist_ok=True)
     (crate / "Cargo.toml").write_text(f'[package]\nname = "{source.stem}_rs"\nversion = "0.0.0"\nedition = "2021"\n'
                                       f'[[bin]]\nname = "{source.stem}_rs"\npath = "{source}"\n'
-                                      '[dependencies]\ngpuprobe = "0.1"\nserde = "1"\nserde_json = "1"\n', encoding="utf-8")
+                                      '[dependencies]\ngpuprobe-client = "0.1"\nserde = "1"\nserde_json = "1"\n', encoding="utf-8")
     run(["cargo", "build", "--quiet", "--offline"], {**rust_environment(), "CARGO_TARGET_DIR": str(RUST_TARGET)}, crate)
     return RUST_TARGET / f"debug/{source.stem}_rs"

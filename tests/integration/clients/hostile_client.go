@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"gpuprobe.org/gpuprobe"
+	"gpuprobe.invalid/gpuprobe"
 )
 
 func clientOf(socket string) *gpuprobe.Client {

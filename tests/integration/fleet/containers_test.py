@@ -58,14 +58,14 @@ class Podman(fleet_case.FleetCase):
         specification = fleet_case.golden("cdi")
         for path, there in NODES.items():
             specification = specification.replace(path, there)
-        self.start(specification, "gpuprobe.org/gpu=0000-c5-00.0")
+        self.start(specification, "gpuprobe/gpu=0000-c5-00.0")
         told = json.loads((self.folder / "told.json").read_text())
         self.assertEqual([node["path"] for node in told["linux"]["devices"]], list(NODES.values()))
         for variable in ("GPUPROBE_CDI=1", "GPUPROBE_GPU_0000_C5_00_0=amd:gfx1036"):
             self.assertIn(variable, told["process"]["env"])
 
     def test_knows_no_other_device(self):
-        done = self.start(fleet_case.golden("cdi"), "gpuprobe.org/gpu=all")
+        done = self.start(fleet_case.golden("cdi"), "gpuprobe/gpu=all")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("unresolvable CDI devices", done.stderr)
 

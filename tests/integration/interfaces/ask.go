@@ -14,7 +14,7 @@ import (
 	"reflect"
 	"strings"
 
-	"gpuprobe.org/gpuprobe"
+	"gpuprobe.invalid/gpuprobe"
 )
 
 func details(err error) json.RawMessage {

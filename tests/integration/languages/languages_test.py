@@ -142,14 +142,14 @@ class GoClient(Steps, SocketCase):
             self.assertEqual(self.answers("cancel", path=server.path(server.rows[0])), ["late"])
 
     def test_the_page_shows_a_program(self):
-        imports = "".join(f'import "{name}"\n' for name in ("context", "errors", "fmt", "gpuprobe.org/gpuprobe"))
+        imports = "".join(f'import "{name}"\n' for name in ("context", "errors", "fmt", "gpuprobe.invalid/gpuprobe"))
         source = page_source("page.go", "src/go/README.md", "go", f"package main\n\n{imports}\nfunc main() {{\nctx := context.Background()\n", "}\n")
         done = subprocess.run([built_clients.go_program(source)], capture_output=True, text=True, timeout=60, check=True,
                               env={**os.environ, "PATH": str(BIN), "GPUPROBE_SOCKET": f"{self.folder}/nothing"})
         self.assertNotEqual(done.stdout, "")
 
     def test_the_page_for_adopters_finds_the_vendor(self):
-        imports = "".join(f'import "{name}"\n' for name in ("context", "fmt", "gpuprobe.org/gpuprobe"))
+        imports = "".join(f'import "{name}"\n' for name in ("context", "fmt", "gpuprobe.invalid/gpuprobe"))
         source = page_source("adopting.go", "docs/adopting.md", "go", f"package main\n\n{imports}\n",
                              "\nfunc main() {\nfmt.Println(preferredVendor(context.Background()))\n}\n")
         self.assertEqual(self.output(built_clients.go_program(source)), "nvidia <nil>\n")

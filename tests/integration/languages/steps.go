@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"gpuprobe.org/gpuprobe"
+	"gpuprobe.invalid/gpuprobe"
 )
 
 var everything = context.Background()
