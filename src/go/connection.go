@@ -134,7 +134,11 @@ func failure(ctx context.Context, err error) error {
 
 // runProgram asks gpuprobectl.
 func runProgram(ctx context.Context, method string, parameters []byte) (json.RawMessage, error) {
-	command := exec.CommandContext(ctx, program, "--direct", "-j", "-q", "call", fullName(method), "-")
+	path, err := Program()
+	if err != nil {
+		return nil, fmt.Errorf("%w: no daemon answers, and %v", ErrUnavailable, err)
+	}
+	command := exec.CommandContext(ctx, path, "--direct", "-j", "-q", "call", fullName(method), "-")
 	command.Stdin = bytes.NewReader(parameters)
 	text, err := command.Output()
 	if ctx.Err() != nil {

@@ -8,6 +8,10 @@ export * from "./interface.js";
 /** The path of the socket on which the daemon listens. */
 export const SOCKET: string;
 
+/** Returns the gpuprobectl that clients run if no daemon answers: the path of the one in the optional package for this
+ *  architecture, or its name if that package is not installed. */
+export function program(): string;
+
 /** The base of all errors of this package: there is no answer. */
 export class Failure extends Error {}
 /** Neither the daemon nor gpuprobectl answers. */

@@ -3,6 +3,7 @@
 // `gpuprobectl -j` prints. The client asks the daemon on its socket. If no daemon answers, it runs
 // `gpuprobectl --direct`, unless daemonOnly is set.
 import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
 import { createConnection } from "node:net";
 
 export const SOCKET = "/run/gpuprobe/org.gpuprobe";
@@ -255,6 +256,16 @@ class Connection {
 
 // gpuprobectl, if no daemon answers ----------------------------------------------------------------------------
 
+/** Returns the gpuprobectl that clients run if no daemon answers: the path of the one in the optional package for this
+ *  architecture, or its name if that package is not installed. */
+export function program() {
+  try {
+    return createRequire(import.meta.url).resolve(`gpuprobe-linux-${process.arch}/${PROGRAM}`);
+  } catch {
+    return PROGRAM;
+  }
+}
+
 function answerOfProgram(text) {
   let answer;
   try {
@@ -269,7 +280,7 @@ function answerOfProgram(text) {
 function answerFromProgram(method, parameters, signal) {
   return new Promise((done, failed) => {
     const words = ["--direct", "-j", "-q", "call", fullName(method), "-"];
-    const child = spawn(PROGRAM, words, { stdio: ["pipe", "pipe", "ignore"] });
+    const child = spawn(program(), words, { stdio: ["pipe", "pipe", "ignore"] });
     const output = new Messages();
     const end = (problem) => {
       child.kill("SIGKILL");

@@ -2,7 +2,7 @@
 """A client that asks gpuprobe which GPUs this machine has and which backend to use.
 
 Answers are the documents that `gpuprobectl -j` prints. The client asks the daemon on its socket. If no daemon answers,
-it runs `gpuprobectl --direct`, unless `daemon_only` is set.
+it runs `gpuprobectl --direct`, unless `daemon_only` is set; program() returns which one.
 
 The functions select(), recommend(), plan(), doctor() and watch() are the methods of Client with the same name. Each call
 uses a client with the default options. Programs that ask several times should keep a Client.
@@ -22,11 +22,12 @@ from ._messages import (
     TimedOut,
     Unavailable,
     UnknownName,
+    program,
 )
 
 __all__ = [
     "SOCKET", "Answer", "AsyncClient", "Client", "Failure", "InvalidRequest", "NoMatch", "NotAuthorized", "Refused",
-    "TimedOut", "Unavailable", "UnknownName", "doctor", "plan", "recommend", "select", "watch",
+    "TimedOut", "Unavailable", "UnknownName", "doctor", "plan", "program", "recommend", "select", "watch",
 ]
 
 if TYPE_CHECKING:

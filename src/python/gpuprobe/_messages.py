@@ -256,8 +256,15 @@ def progress_in(answer: Answer) -> float:
     return progress
 
 
+def program() -> str:
+    """Returns the gpuprobectl that clients run if no daemon answers: the path of the one in this package, or its name if the
+    package does not contain one."""
+    carried = os.path.join(os.path.dirname(__file__), PROGRAM)
+    return carried if os.access(carried, os.X_OK) else PROGRAM
+
+
 def program_words(method: str) -> List[str]:
-    return [PROGRAM, "--direct", "-j", "-q", "call", full_name(method), "-"]
+    return [program(), "--direct", "-j", "-q", "call", full_name(method), "-"]
 
 
 def answer_of_program(text: bytes) -> Answer:

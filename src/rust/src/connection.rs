@@ -10,9 +10,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::message::{self, MAX_ANSWER};
+use crate::program::{program, PROGRAM};
 use crate::{Error, Result};
-
-const PROGRAM: &str = "gpuprobectl";
 
 /// Why an exchange failed.
 pub enum Problem {
@@ -158,7 +157,7 @@ pub fn run_program(method: &str, parameters: &Value, deadline: Option<Instant>) 
     let unavailable = |problem: io::Error| {
         Error::Unavailable(format!("no daemon answers, and {PROGRAM} cannot be run: {problem}"))
     };
-    let mut child = Command::new(PROGRAM)
+    let mut child = Command::new(program().map_err(unavailable)?)
         .args(["--direct", "-j", "-q", "call", &message::full_name(method), "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -8,6 +8,7 @@
 mod connection;
 mod interface;
 mod message;
+mod program;
 mod words;
 
 use std::marker::PhantomData;
@@ -21,6 +22,7 @@ use serde_json::Value;
 use connection::{Connection, Problem};
 pub use interface::*;
 pub use message::{Error, Refusal, Result};
+pub use program::program;
 use words::words;
 
 /// The path of the socket on which the daemon listens.
