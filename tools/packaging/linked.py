@@ -1,0 +1,38 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""The libraries that are linked into the portable program, with their licences as SPDX expressions. Sources: the copyright files of
+Debian 12's packages. As a program it prints the licence of the whole."""
+import typing
+
+
+class Library(typing.NamedTuple):
+    name: str
+    licence: str
+    archives: tuple = ()  # their names in cmake/portable.cmake
+    package: str = ""  # of Debian 12
+
+
+LIBRARIES = [
+    Library("CLI11", "BSD-3-Clause", (), "libcli11-dev"),
+    Library("fmt", "MIT", (), "libfmt-dev"),
+    Library("GCC runtime libraries", "GPL-3.0-or-later WITH GCC-exception-3.1", (), "libgcc-12-dev"),
+    Library("GMP", "LGPL-3.0-or-later OR GPL-2.0-or-later", ("gmp",), "libgmp-dev"),
+    Library("GNU C Library", "LGPL-2.1-or-later", (), "libc6-dev"),
+    Library("JSON for Modern C++", "MIT", (), "nlohmann-json3-dev"),
+    Library("libc++", "Apache-2.0 WITH LLVM-exception", (), "libc++-19-dev"),
+    Library("libpci", "GPL-2.0-or-later", ("pci",), "libpci-dev"),
+    Library("libseccomp", "LGPL-2.1-only", ("seccomp",), "libseccomp-dev"),
+    Library("Nettle", "LGPL-3.0-or-later OR GPL-2.0-or-later", ("hogweed", "nettle"), "nettle-dev"),
+    Library("zlib", "Zlib", ("z",), "zlib1g-dev"),
+    Library("Zstandard", "BSD-3-Clause OR GPL-2.0-only", ("zstd",), "libzstd-dev"),
+]
+
+
+def licence(*own):
+    """The licence of a work that contains the program and parts with these licences of its own."""
+    parts = {"Apache-2.0", *own, *(library.licence for library in LIBRARIES)}
+    return " AND ".join(sorted(f"({part})" if " OR " in part else part for part in parts))
+
+
+if __name__ == "__main__":
+    print(licence())
