@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """tools/release, of a clone that has a tag: what it makes, that it makes the same again, and who signed it."""
+import hashlib
 import json
 import os
 import pathlib
 import platform
+import re
 import shutil
 import subprocess
+import sys
 import tarfile
 import tempfile
 import unittest
@@ -14,17 +17,35 @@ import zipfile
 SOURCE = pathlib.Path(os.environ["GPUPROBE_SOURCE"])
 BUILD = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent
 TAG = "v0.1.0"
+# Stands for the program that tools/portable makes, which takes minutes.
+PROGRAM = pathlib.Path("/usr/bin/true")
+ARCH = platform.machine()
+WORD = {"x86_64": "x64", "aarch64": "arm64"}.get(ARCH)
 PYTHON = {f"python/{package}-0.1.0{form}" for package in ("gpuprobe", "gpuprobe_variant_provider") for form in (".tar.gz", "-py3-none-any.whl")}
-MADE = PYTHON | {"gpuprobe-0.1.0.tar.gz", "gpuprobe-0.1.0.tgz", "gpuprobe-go-0.1.0.tar.gz", "gpuprobe-rust-0.1.0.tar.gz", "SHA256SUMS"}
+PYTHON |= {f"python/gpuprobe-0.1.0-py3-none-manylinux_2_31_{ARCH}.musllinux_1_1_{ARCH}.whl"}
+ABOUT = {"SHA256SUMS", "manifest.json", "gpuprobe-0.1.0.spdx.json"}
+NODE = {"gpuprobe-0.1.0.tgz", f"gpuprobe-linux-{WORD}-0.1.0.tgz"}
+MADE = PYTHON | NODE | ABOUT | {"gpuprobe-0.1.0.tar.gz", "gpuprobe-go-0.1.0.tar.gz", "gpuprobe-rust-0.1.0.tar.gz"}
 NEEDED = ["CMakeLists.txt", "LICENSE", "LICENSES", "README.md", "debian", "tools", "src/go", "src/node", "src/python", "src/rust",
           "src/variant_provider", "data/kubernetes"]
 
 
 def missing():
-    for program in ("git", "npm", "gpg"):
+    if not WORD:
+        return f"no program is made for {ARCH}"
+    for program in ("git", "npm", "gpg", "jq", "apt-ftparchive"):
         if not shutil.which(program):
-            return f"{program} is not installed: tools/install-dependencies --test"
+            return f"{program} is not installed: tools/install-dependencies --engines"
     return "" if (SOURCE / ".git").exists() else "this tree is not git's"
+
+
+# A Debian package with one file.
+DUMMY = """mkdir -p root/DEBIAN root/usr/bin
+cp /usr/bin/true root/usr/bin/gpuprobectl
+printf 'Package: gpuprobe\\nVersion: 0.1.0\\nArchitecture: all\\nMaintainer: nobody <nobody@example.org>\\nDescription: for a test\\n' >root/DEBIAN/control
+dpkg-deb --root-owner-group --build root gpuprobe.deb >&2
+rm -r root
+"""
 
 
 def files_in(folder):
@@ -57,7 +78,7 @@ class Release(unittest.TestCase):
 
     def release(self, *words, code=0, mask=0o022, clone=None, **settings):
         # Types come from the build that is tested: to build the clone too would take minutes.
-        done = subprocess.run([(clone or self.clone) / "tools/release", "--built", BUILD, *words], env={**self.environment, **settings}, umask=mask,
+        done = subprocess.run([(clone or self.clone) / "tools/release", "--built", BUILD, "--program", PROGRAM, *words], env={**self.environment, **settings}, umask=mask,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200, check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
@@ -110,18 +131,18 @@ class Release(unittest.TestCase):
         return clone
 
     def test_packages_are_without_what_differs_by_machine(self):
-        clone = self.clone_with(package='mkdir -p "$3"\ncd "$3"\necho "$2" >gpuprobe.deb\ndate +%N >gpuprobe.changes\ndate +%N >gpuprobe.buildinfo\n')
+        clone = self.clone_with(package=f'mkdir -p "$3"\ncd "$3"\n{DUMMY}date +%N >gpuprobe.changes\ndate +%N >gpuprobe.buildinfo\n')
         made = self.folder / "made"
         self.release(TAG, made, "--only", "deb", "--check", clone=clone)
-        self.assertEqual(files_in(made), {"SHA256SUMS", *(f"debian-{suite}/gpuprobe.deb" for suite in ("bookworm", "trixie", "testing"))})
+        index = ("gpuprobe.deb", "Packages", "Packages.gz", "Release")
+        self.assertEqual(files_in(made), ABOUT | {f"debian-{suite}/{name}" for suite in ("bookworm", "trixie", "testing") for name in index})
 
     @unittest.skipUnless(shutil.which("buildah"), "buildah is not installed: tools/install-dependencies --engines")
     def test_the_image_holds_the_portable_program(self):
-        clone = self.clone_with(portable='file=${0%/*}/gpuprobe-linux-$(uname -m)\necho "the program" >"$file"\necho "$file"\n')
         made = self.folder / "made"
-        self.release(TAG, made, "--only", "portable,image", "--check", clone=clone)
-        program, image = (f"gpuprobe-{what}-{platform.machine()}{form}" for what, form in (("linux", ""), ("image", ".tar")))
-        self.assertEqual(files_in(made), {program, image, "SHA256SUMS"})
+        self.release(TAG, made, "--only", "portable,image", "--check")
+        program, image = (f"gpuprobe-{what}-{ARCH}{form}" for what, form in (("linux", ""), ("image", ".tar")))
+        self.assertEqual(files_in(made), ABOUT | {program, image})
         with tarfile.open(made / image) as archive:
             def blob(about):
                 return archive.extractfile("./blobs/" + about["digest"].replace(":", "/"))
@@ -130,8 +151,54 @@ class Release(unittest.TestCase):
             (layer,) = manifest["layers"]
             with tarfile.open(fileobj=blob(layer)) as held:
                 (member,) = held.getmembers()
-                self.assertEqual((member.name, member.mode & 0o7777, held.extractfile(member).read()), ("gpuprobe", 0o755, b"the program\n"))
+                self.assertEqual((member.name, member.mode & 0o7777, held.extractfile(member).read()), ("gpuprobe", 0o755, PROGRAM.read_bytes()))
             self.assertEqual(json.load(blob(manifest["config"]))["config"]["Entrypoint"], ["/gpuprobe"])
+
+    def test_describes_each_file(self):
+        made = self.folder / "made"
+        told = self.release(TAG, made, "--only", "python,node,portable")
+        manifest = json.loads((made / "manifest.json").read_text(encoding="utf-8"))
+        self.assertEqual({entry["file"] for entry in manifest["files"]}, files_in(made) - ABOUT)
+        for entry in manifest["files"]:
+            data = (made / entry["file"]).read_bytes()
+            self.assertEqual((entry["size"], entry["sha256"]), (len(data), hashlib.sha256(data).hexdigest()), entry)
+            self.assertIn(f"\n    {entry['install']}\n", told)
+        self.assertIn(f"npm install gpuprobe-0.1.0.tgz gpuprobe-linux-{WORD}-0.1.0.tgz", told)
+
+    def test_has_a_bill_of_materials(self):
+        made = self.folder / "made"
+        self.release(TAG, made, "--only", "go,source")
+        bill = json.loads((made / "gpuprobe-0.1.0.spdx.json").read_text(encoding="utf-8"))
+        self.assertEqual((bill["spdxVersion"], bill["dataLicense"], bill["SPDXID"]), ("SPDX-2.3", "CC0-1.0", "SPDXRef-DOCUMENT"))
+        packages = {package["SPDXID"]: package for package in bill["packages"]}
+        self.assertEqual(len(packages), len(bill["packages"]))
+        for identifier in packages:
+            self.assertRegex(identifier, r"^SPDXRef-[a-zA-Z0-9.-]+$")
+        relations = [(each["spdxElementId"], each["relationshipType"], each["relatedSpdxElement"]) for each in bill["relationships"]]
+        self.assertLessEqual({end for one, _, other in relations for end in (one, other)}, {"SPDXRef-DOCUMENT", *packages})
+        files = {package["packageFileName"]: package for package in packages.values() if "packageFileName" in package}
+        self.assertEqual(set(files), files_in(made) - ABOUT)
+        for name, package in files.items():
+            self.assertEqual(package["checksums"][0]["checksumValue"], hashlib.sha256((made / name).read_bytes()).hexdigest())
+        linked = {packages[other]["name"] for one, kind, other in relations if kind == "STATIC_LINK"}
+        # Each library that the build of the portable program names has its place.
+        named = set(re.findall(r"^gpuprobe_static_library\(\S+ (\w+)\)$", (SOURCE / "cmake/portable.cmake").read_text(encoding="utf-8"), re.M))
+        sys.path.insert(0, str(SOURCE / "tools/packaging"))
+        from linked import LIBRARIES
+        self.assertEqual({archive for library in LIBRARIES for archive in library.archives}, named)
+        self.assertEqual(linked, {library.name for library in LIBRARIES})
+
+    def test_the_licences_of_libraries_are_debians(self):
+        sys.path.insert(0, str(SOURCE / "tools/packaging"))
+        from linked import LIBRARIES
+        of_debian = {"MIT": "Expat", "GPL-2.0-or-later": "GPL-2+", "LGPL-2.1-only": "LGPL-2.1", "Zlib": "zlib", "BSD-3-Clause": "BSD-3-clause",
+                     "LGPL-3.0-or-later": "LGPL-3+"}
+        for library in LIBRARIES:
+            path = pathlib.Path("/usr/share/doc", library.package, "copyright")
+            words = [of_debian[word] for word in library.licence.split(" OR ") if word in of_debian]
+            if path.exists() and words:
+                text = path.read_text(encoding="utf-8").lower()
+                self.assertTrue(any(f"license: {word}".lower() in text for word in words), library)
 
     def test_the_source_is_what_the_tag_holds(self):
         self.release(TAG, self.folder / "made", "--only", "source")
@@ -153,7 +220,7 @@ class Release(unittest.TestCase):
         gpg("--passphrase", "", "--quick-generate-key", "release <release@example.org>", "ed25519")
         made = self.folder / "made"
         self.release(TAG, made, "--only", "node", "--key", "release@example.org", GNUPGHOME=str(keys))
-        self.assertEqual({path.name for path in made.iterdir()}, {"gpuprobe-0.1.0.tgz", "SHA256SUMS", "SHA256SUMS.asc"})
+        self.assertEqual(files_in(made), NODE | ABOUT | {"SHA256SUMS.asc", "gpuprobe.asc"})
         gpg("--verify", made / "SHA256SUMS.asc", made / "SHA256SUMS")
         (made / "SHA256SUMS").write_text("nothing\n", encoding="utf-8")
         self.assertNotEqual(gpg("--verify", made / "SHA256SUMS.asc", made / "SHA256SUMS", check=False).returncode, 0)
