@@ -40,7 +40,9 @@ def missing():
 
 
 # A Debian package with one file.
-DUMMY = """mkdir -p root/DEBIAN root/usr/bin
+DUMMY = """mkdir -p "$3"
+cd "$3"
+mkdir -p root/DEBIAN root/usr/bin
 cp /usr/bin/true root/usr/bin/gpuprobectl
 printf 'Package: gpuprobe\\nVersion: 0.1.0\\nArchitecture: all\\nMaintainer: nobody <nobody@example.org>\\nDescription: for a test\\n' >root/DEBIAN/control
 dpkg-deb --root-owner-group --build root gpuprobe.deb >&2
@@ -52,8 +54,9 @@ def files_in(folder):
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
-@unittest.skipIf(missing(), missing())
-class Release(unittest.TestCase):
+class Releases:
+    """A clone that has a tag, of which releases are made."""
+
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
@@ -83,6 +86,29 @@ class Release(unittest.TestCase):
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
+    def clone_with(self, **programs):
+        """A clone whose tag has other programs in tools/: those there take an hour."""
+        clone = self.folder / "with other programs"
+        self.git("clone", "--quiet", self.clone, clone)
+        for name, text in programs.items():
+            (clone / "tools" / name).write_text("#!/bin/sh\nset -e\n" + text, encoding="utf-8")
+        self.git("-C", clone, "commit", "--quiet", "--all", "--message=other programs")
+        self.git("-C", clone, "tag", "--delete", TAG)
+        self.git("-C", clone, "tag", TAG)
+        return clone
+
+    def new_key(self):
+        """A folder of gpg with a key of release@example.org."""
+        keys = self.folder / "keys"
+        keys.mkdir(mode=0o700)
+        self.addCleanup(subprocess.run, ["gpgconf", "--homedir", keys, "--kill", "all"], check=False)
+        subprocess.run(["gpg", "--batch", "--homedir", keys, "--passphrase", "", "--quick-generate-key", "release <release@example.org>", "ed25519"],
+                       capture_output=True, check=True, timeout=100)
+        return keys
+
+
+@unittest.skipIf(missing(), missing())
+class Release(Releases, unittest.TestCase):
     def test_is_the_same_again_and_elsewhere(self):
         one, other = self.folder / "one", self.folder / "other"
         self.release(TAG, one, "--only", "source,python,node,go,rust")
@@ -119,19 +145,8 @@ class Release(unittest.TestCase):
             with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(again / wheel.name) as other:
                 self.assertEqual({name: one.read(name) for name in one.namelist()}, {name: other.read(name) for name in other.namelist()})
 
-    def clone_with(self, **programs):
-        """A clone whose tag has other programs in tools/: those there take an hour."""
-        clone = self.folder / "with other programs"
-        self.git("clone", "--quiet", self.clone, clone)
-        for name, text in programs.items():
-            (clone / "tools" / name).write_text("#!/bin/sh\nset -e\n" + text, encoding="utf-8")
-        self.git("-C", clone, "commit", "--quiet", "--all", "--message=other programs")
-        self.git("-C", clone, "tag", "--delete", TAG)
-        self.git("-C", clone, "tag", TAG)
-        return clone
-
     def test_packages_are_without_what_differs_by_machine(self):
-        clone = self.clone_with(package=f'mkdir -p "$3"\ncd "$3"\n{DUMMY}date +%N >gpuprobe.changes\ndate +%N >gpuprobe.buildinfo\n')
+        clone = self.clone_with(package=f'{DUMMY}date +%N >gpuprobe.changes\ndate +%N >gpuprobe.buildinfo\n')
         made = self.folder / "made"
         self.release(TAG, made, "--only", "deb", "--check", clone=clone)
         index = ("gpuprobe.deb", "Packages", "Packages.gz", "Release")
@@ -211,13 +226,10 @@ class Release(unittest.TestCase):
         self.assertEqual(held - folders, set(listed) - {""})
 
     def test_is_signed_by_the_key_that_is_named(self):
-        keys = self.folder / "keys"
-        keys.mkdir(mode=0o700)
+        keys = self.new_key()
 
         def gpg(*words, check=True):
             return subprocess.run(["gpg", "--batch", "--homedir", keys, *words], capture_output=True, text=True, check=check, timeout=100)
-        self.addCleanup(subprocess.run, ["gpgconf", "--homedir", keys, "--kill", "all"], check=False)
-        gpg("--passphrase", "", "--quick-generate-key", "release <release@example.org>", "ed25519")
         made = self.folder / "made"
         self.release(TAG, made, "--only", "node", "--key", "release@example.org", GNUPGHOME=str(keys))
         self.assertEqual(files_in(made), NODE | ABOUT | {"SHA256SUMS.asc", "gpuprobe.asc"})
@@ -247,6 +259,46 @@ class Release(unittest.TestCase):
                             ([TAG], "usage"), ([TAG, self.folder / "a", "--key"], "--key takes a value")):
             self.assertIn(told, self.release(*words, code=2), words)
             self.assertFalse((self.folder / "a").exists(), words)
+
+
+@unittest.skipIf(missing(), missing())
+@unittest.skipUnless(os.geteuid() == 0 and shutil.which("debootstrap"), "only root can make a Debian, with debootstrap: tools/install-dependencies --system")
+class AptRepository(Releases, unittest.TestCase):
+    """The folder of a suite's packages, as a repository of apt in a Debian that has no other."""
+
+    SUITE = "trixie"
+
+    def in_a_debian(self, release, script):
+        """Runs a script in a Debian, whose /srv is the folder. Nothing of what it changes is kept, and there is no network."""
+        root = subprocess.run([SOURCE / "tests/portable/root", self.SUITE], check=True, stdout=subprocess.PIPE, text=True, timeout=1800).stdout.strip()
+        around = f"""set -eu
+mount -t tmpfs tmpfs /mnt
+mkdir /mnt/changes /mnt/work /mnt/root
+mount -t overlay -o lowerdir={root},upperdir=/mnt/changes,workdir=/mnt/work overlay /mnt/root
+mount --bind {release} /mnt/root/srv
+mount --rbind /dev /mnt/root/dev
+mount -t proc proc /mnt/root/proc
+exec chroot /mnt/root env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive sh -euc "$1"
+"""
+        return subprocess.run(["unshare", "--mount", "--net", "--pid", "--fork", "sh", "-c", around, "sh", script], capture_output=True, text=True,
+                              timeout=600, check=False)
+
+    def test_is_installed_from_a_folder(self):
+        made = self.folder / "made"
+        keys = self.new_key()
+        self.release(TAG, made, "--only", "deb", "--suites", self.SUITE, "--key", "release@example.org", clone=self.clone_with(package=DUMMY),
+                     GNUPGHOME=str(keys))
+        manifest = json.loads((made / "manifest.json").read_text(encoding="utf-8"))
+        (install,) = [entry["install"] for entry in manifest["files"] if entry["file"].endswith("/Release")]
+        script = f"rm -rf /etc/apt/sources.list*\nmkdir /etc/apt/sources.list.d\ncd /srv\n{install.replace('apt ', 'apt-get -y ')}\ngpuprobectl"
+        done = self.in_a_debian(made, script)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("Setting up gpuprobe (0.1.0)", done.stdout)
+        with open(made / f"debian-{self.SUITE}/Packages", "a", encoding="utf-8") as index:
+            index.write("\n")
+        (made / f"debian-{self.SUITE}/Packages.gz").unlink()
+        done = self.in_a_debian(made, script)
+        self.assertNotEqual(done.returncode, 0, "a changed index was accepted")
 
 
 if __name__ == "__main__":
