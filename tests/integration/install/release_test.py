@@ -82,7 +82,7 @@ class Releases:
     def release(self, *words, code=0, mask=0o022, clone=None, **settings):
         # Types come from the build that is tested: to build the clone too would take minutes.
         done = subprocess.run([(clone or self.clone) / "tools/release", "--built", BUILD, "--program", PROGRAM, *words], env={**self.environment, **settings}, umask=mask,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=200, check=False)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300, check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
@@ -171,13 +171,15 @@ class Release(Releases, unittest.TestCase):
 
     def test_describes_each_file(self):
         made = self.folder / "made"
-        told = self.release(TAG, made, "--only", "python,node,portable")
+        told = self.release(TAG, made, "--only", "python,node,portable,go,rust")
+        page = (SOURCE / "docs/packaging.md").read_text(encoding="utf-8").replace("FOLDER", "FILE")
         manifest = json.loads((made / "manifest.json").read_text(encoding="utf-8"))
         self.assertEqual({entry["file"] for entry in manifest["files"]}, files_in(made) - ABOUT)
         for entry in manifest["files"]:
             data = (made / entry["file"]).read_bytes()
             self.assertEqual((entry["size"], entry["sha256"]), (len(data), hashlib.sha256(data).hexdigest()), entry)
             self.assertIn(f"\n    {entry['install']}\n", told)
+            self.assertIn("`" + re.sub(r"(\./|python/)?gpuprobe[-_]\S+", "FILE", entry["install"].split(" && ")[-1]), page)
         self.assertIn(f"npm install gpuprobe-0.1.0.tgz gpuprobe-linux-{WORD}-0.1.0.tgz", told)
 
     def test_has_a_bill_of_materials(self):
