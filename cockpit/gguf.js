@@ -4,6 +4,9 @@
 // read. What the header means is gpuprobe's to know.
 // Source of the format: docs/gguf.md of ggml.
 
+const _ = cockpit.gettext;
+const words = cockpit.format;
+
 /** Limits, as in src/plan/gguf.h. */
 const MAX_HEADER = 128 * 1024 * 1024;
 const MAX_KEYS = 4096;
@@ -45,7 +48,7 @@ class Cursor {
     }
 
     fail(reason) {
-        throw new GgufError(`byte ${this.position}: ${reason}`);
+        throw new GgufError(words(_("byte $0: $1"), this.position, reason));
     }
 
     /** Whether `count` bytes are at hand; call `load` where they are not. */
@@ -56,15 +59,15 @@ class Cursor {
     async load(count) {
         const position = this.position;
         if (position + count > this.file.size)
-            this.fail("the file ends within its header");
+            this.fail(_("the file ends within its header"));
         if (position + count > MAX_HEADER)
-            this.fail("a header of more than 128 MiB");
+            this.fail(_("a header of more than 128 MiB"));
         const end = Math.min(this.file.size, position + Math.max(count, CHUNK));
         this.bytes = new Uint8Array(await this.file.slice(position, end).arrayBuffer());
         this.start = position;
         this.at = 0;
         if (!this.has(count))
-            this.fail("the file became shorter while it was read");
+            this.fail(_("the file became shorter while it was read"));
     }
 
     async take(count) {
@@ -81,11 +84,11 @@ class Cursor {
     }
 
     /** A count or a length; what no number can hold is over every limit. */
-    async u64(limit, what) {
+    async u64(limit, refusal) {
         const bytes = await this.take(8);
         const number = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
         if (number > BigInt(limit))
-            this.fail(`${number} ${what}, and at most ${limit} are read`);
+            this.fail(words(refusal, String(number), limit));
         return Number(number);
     }
 
@@ -97,9 +100,9 @@ class Cursor {
         }
         const target = this.position + count;
         if (target > this.file.size)
-            this.fail("the file ends within its header");
+            this.fail(_("the file ends within its header"));
         if (target > MAX_HEADER)
-            this.fail("a header of more than 128 MiB");
+            this.fail(_("a header of more than 128 MiB"));
         this.start = target;
         this.bytes = new Uint8Array(0);
         this.at = 0;
@@ -116,7 +119,7 @@ class Writer {
     put(bytes) {
         this.size += bytes.length;
         if (this.size > MAX_REDUCED)
-            throw new GgufError("a header with more tensors than are read");
+            throw new GgufError(_("a header with more tensors than are read"));
         this.pieces.push(bytes.slice());
     }
 
@@ -151,14 +154,14 @@ class Writer {
 /** Lists are stepped over: {type, count} and their bytes where these are few and of one width, else null. */
 async function list(cursor) {
     const type = await cursor.u32();
-    const count = await cursor.u64(MAX_HEADER, "items in a list");
+    const count = await cursor.u64(MAX_HEADER, _("$0 items in a list, and at most $1 are read"));
     if (type === ARRAY || !(type in WIDTHS))
-        cursor.fail("a list of an unknown kind");
+        cursor.fail(_("a list of an unknown kind"));
     if (type === STRING) {
         for (let item = 0; item < count; ++item) {
             if (!cursor.has(8))
                 await cursor.load(8);
-            cursor.skip(await cursor.u64(MAX_HEADER, "bytes of a text"));
+            cursor.skip(await cursor.u64(MAX_HEADER, _("$0 bytes of a text, and at most $1 are read")));
         }
         return null;
     }
@@ -179,7 +182,7 @@ async function value(cursor, type) {
     if (type === ARRAY)
         return list(cursor);
     if (type === STRING) {
-        const length = await cursor.u64(MAX_HEADER, "bytes of a text");
+        const length = await cursor.u64(MAX_HEADER, _("$0 bytes of a text, and at most $1 are read"));
         if (length > MAX_VALUE) {
             cursor.skip(length);
             return null;
@@ -189,18 +192,18 @@ async function value(cursor, type) {
         return writer.joined();
     }
     if (!(type in WIDTHS))
-        cursor.fail("a value of an unknown kind");
+        cursor.fail(_("a value of an unknown kind"));
     return (await cursor.take(WIDTHS[type])).slice();
 }
 
 async function magic(cursor) {
     const bytes = cursor.file.size < 4 ? new Uint8Array(4) : await cursor.take(4);
     if (decoder.decode(bytes) !== "GGUF")
-        throw new GgufError("not a GGUF file");
+        throw new GgufError(_("not a GGUF file"));
     const version = await cursor.u32();
     if (version !== 2 && version !== 3)
-        cursor.fail((version & 0xffff) === 0 ? "a big-endian GGUF file, and only little-endian ones are read"
-            : `GGUF version ${version}, and 2 and 3 are read`);
+        cursor.fail((version & 0xffff) === 0 ? _("a big-endian GGUF file, and only little-endian ones are read")
+            : words(_("GGUF version $0, and 2 and 3 are read"), version));
     return version;
 }
 
@@ -209,7 +212,7 @@ async function values(cursor, count) {
     const kept = [];
     const split = { no: 0, count: 1 };
     for (let at = 0; at < count; ++at) {
-        const key = (await cursor.take(await cursor.u64(MAX_KEY, "bytes of a key"))).slice();
+        const key = (await cursor.take(await cursor.u64(MAX_KEY, _("$0 bytes of a key, and at most $1 are read")))).slice();
         const type = await cursor.u32();
         const bytes = await value(cursor, type);
         const text = decoder.decode(key);
@@ -226,10 +229,10 @@ async function tensors(cursor, count) {
     const infos = [];
     let last = 0n;
     for (let at = 0; at < count; ++at) {
-        const name = (await cursor.take(await cursor.u64(MAX_NAME, "bytes of a tensor's name"))).slice();
+        const name = (await cursor.take(await cursor.u64(MAX_NAME, _("$0 bytes of a tensor's name, and at most $1 are read")))).slice();
         const dimensions = await cursor.u32();
         if (dimensions === 0 || dimensions > MAX_DIMENSIONS)
-            cursor.fail(`a tensor of ${dimensions} dimensions`);
+            cursor.fail(words(_("a tensor of $0 dimensions"), dimensions));
         const shape = (await cursor.take(8 * dimensions + 4)).slice();
         const rest = await cursor.take(8);
         const offset = new DataView(rest.buffer, rest.byteOffset).getBigUint64(0, true);
@@ -243,8 +246,8 @@ async function tensors(cursor, count) {
 async function read(file) {
     const cursor = new Cursor(file);
     const version = await magic(cursor);
-    const tensorCount = await cursor.u64(MAX_TENSORS, "tensors");
-    const keyCount = await cursor.u64(MAX_KEYS, "keys");
+    const tensorCount = await cursor.u64(MAX_TENSORS, _("$0 tensors, and at most $1 are read"));
+    const keyCount = await cursor.u64(MAX_KEYS, _("$0 keys, and at most $1 are read"));
     const { kept, split } = await values(cursor, keyCount);
     const { infos, last } = await tensors(cursor, tensorCount);
     const isWhole = BigInt(cursor.position) + last < BigInt(file.size) || infos.length === 0;
@@ -255,11 +258,11 @@ async function read(file) {
 function inOrder(parts) {
     const count = parts[0].split.count;
     if (count > MAX_PARTS)
-        throw new GgufError(`one of ${count} parts, and at most ${MAX_PARTS} are read`);
+        throw new GgufError(words(_("one of $0 parts, and at most $1 are read"), count, MAX_PARTS));
     const sorted = [...parts].sort((a, b) => a.split.no - b.split.no);
     if (parts.length !== count || sorted.some((part, at) => part.split.no !== at || part.split.count !== count))
-        throw new GgufError(count > 1 ? `this model has ${count} parts: drop all of them together`
-            : "several files that are not parts of one model: drop one of them");
+        throw new GgufError(count > 1 ? words(_("this model has $0 parts: drop all of them together"), count)
+            : _("several files that are not parts of one model: drop one of them"));
     return sorted;
 }
 
@@ -271,7 +274,7 @@ function inOrder(parts) {
  */
 export async function readHeader(files) {
     if (files.length > MAX_PARTS)
-        throw new GgufError(`${files.length} files, and at most ${MAX_PARTS} are read`);
+        throw new GgufError(words(_("$0 files, and at most $1 are read"), files.length, MAX_PARTS));
     const parts = [];
     for (const file of files)
         parts.push(await read(file));

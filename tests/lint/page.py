@@ -43,9 +43,14 @@ def syntax_faults(path):
     return done.stderr if done.returncode else ""
 
 
+def scripts(folder):
+    """The scripts of the page, without the catalogues that tools/page-translations makes."""
+    return sorted(path for path in folder.glob("*.js") if not path.name.startswith("po."))
+
+
 def named_files(folder):
-    """(file, name) of what index.html and the modules load from the page's own folder."""
-    for path in [folder / "index.html", *folder.glob("*.js")]:
+    """(file, name) of each file of the page's own folder that index.html and the modules load."""
+    for path in [folder / "index.html", *scripts(folder)]:
         for name in re.findall(r"(?:src|href)=\"([^\"]+)\"|from \"\./([^\"]+)\"", path.read_text(encoding="utf-8")):
             yield path.name, name[0] or name[1]
 
@@ -53,19 +58,22 @@ def named_files(folder):
 def check(source):
     folder = source / "cockpit"
     found = []
-    for path in sorted(folder.glob("*.js")):
+    for path in scripts(folder):
         found += [f"{path.name}:{number}: {what}" for number, what in faults_of(path.read_text(encoding="utf-8"))]
         if shutil.which("node"):
             found += [f"{path.name}: {text}" for text in [syntax_faults(path)] if text]
     html = (folder / "index.html").read_text(encoding="utf-8")
     found += [f"index.html: {text}" for text in INLINE.findall(html)]
     for file, name in named_files(folder):
-        if not name.startswith("../base1/") and not (folder / name).is_file():
+        # Cockpit serves po.LANGUAGE.js as po.js, and nothing if it has none for the reader's language.
+        if not name.startswith("../base1/") and name != "po.js" and not (folder / name).is_file():
             found.append(f"{file}: {name} is not there")
     preloaded = set(re.findall(r"modulepreload\" href=\"([^\"]+)\"", html))
-    modules = {path.name for path in folder.glob("*.js")} - {"theme.js", "gpuprobe.js"}
+    modules = {path.name for path in scripts(folder)} - {"theme.js", "gpuprobe.js"}
     if preloaded != modules:
         found.append(f"index.html: not each module is asked for at once: {sorted(preloaded ^ modules)}")
+    done = subprocess.run([source / "tools/page-translations", "--check"], capture_output=True, text=True, check=False)
+    found += [done.stdout + done.stderr] if shutil.which("msgmerge") and done.returncode else []
     json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     for path in folder.glob("*.xml"):
         xml.etree.ElementTree.parse(path)
