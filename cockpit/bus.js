@@ -146,6 +146,27 @@ export function plan(header, { context, cache }) {
     return ctl(["plan", "--beginning", "--gguf=-", `--ctx=${context}`, `--kv=${cache}`], header);
 }
 
+const UNIT = "gpuprobed.service";
+
+/** State of the daemon's service: "missing", "masked", or systemd's ActiveState; "" if systemd does not answer. */
+export async function serviceState() {
+    try {
+        const text = await cockpit.spawn(["systemctl", "show", UNIT, "--property=LoadState,ActiveState"], { err: "message" });
+        const { LoadState, ActiveState } = Object.fromEntries(text.trim().split("\n").map(line => line.split("=")));
+        return { "not-found": "missing", masked: "masked" }[LoadState] ?? ActiveState ?? "";
+    } catch {
+        return "";
+    }
+}
+
+/** Starts the service, again if it runs already; an administrator's rights are used if Cockpit has them. */
+export async function startService(atBoot) {
+    const systemctl = words => cockpit.spawn(["systemctl", ...words, UNIT], { superuser: "try", err: "message" });
+    if (atBoot)
+        await systemctl(["enable"]);
+    await systemctl(["restart"]);
+}
+
 const CAPTURE = `folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT &&
 gpuprobectl capture "$folder/gpuprobe-capture" --redact >&2 && tar -C "$folder" -cz gpuprobe-capture`;
 
@@ -154,7 +175,7 @@ export function capture() {
     return cockpit.spawn(["/bin/sh", "-c", CAPTURE], { binary: true, err: "message" });
 }
 
-/** The doctor's findings: [{id, text, fix, commands, severity, gpus}]. Of a daemon without Diagnose gpuprobectl tells them. */
+/** The doctor's findings: [{id, text, fix, commands, severity, gpus}]. */
 export async function findings() {
     let answer;
     try {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: asks the daemon, draws what it says, and does so again when it tells of a change.
+// The page: reads the daemon's report, draws it, and does so again after each change signal.
 
-import { announce, copyable, draw, h } from "./dom.js";
-import { gpuList, learn, learnFindings, list } from "./words.js";
+import { announce, draw, h } from "./dom.js";
+import { gpuList, label, learn, learnFindings, list } from "./words.js";
 import { acceleratorsNode, gpusNode, machineNode } from "./gpus.js";
+import { absenceNode } from "./absence.js";
 import { choiceSection, installSection } from "./choice.js";
 import { fitSection } from "./fit.js";
 import { helpsNode } from "./helps.js";
@@ -67,15 +68,15 @@ function headline() {
     return [count, gpus.length && !works ? doubt : "", choiceWords()].filter(Boolean).join(" · ");
 }
 
-/** "default cuda on NVIDIA H200 × 4"; "" when nobody said. */
+/** "default: CUDA on 4 x NVIDIA H200"; "" before the daemon has chosen. */
 function choiceWords() {
     if (!state.choice)
         return "";
     if (!state.choice.Backend)
-        return _("no backend to choose");
+        return _("no default: no backend can be used");
     const { gpus: all, ids } = machine();
     const names = gpuList((state.choice.Gpus ?? []).map(path => ids[path] ?? path), all);
-    return cockpit.format(names ? _("default $0 on $1") : _("default $0"), state.choice.Backend, names);
+    return cockpit.format(names ? _("default: $0 on $1") : _("default: $0"), label(state.choice.Backend), names);
 }
 
 async function act(words, stage) {
@@ -100,10 +101,10 @@ function drawSummary() {
     const isReplay = state.report?.source === "replay";
     const text = state.report ? headline() : "";
     draw("summary", [text, isReplay, state.isBusy], () => [
-        h("div", {}, h("h1", {}, _("GPUs")), h("p", { id: "headline" }, text)),
+        h("div", {}, h("h1", { id: "page-title" }, _("GPUs")), h("p", { id: "headline" }, text)),
         state.report && !isReplay ? h("div", { class: "buttons" },
-            actionButton("ask", _("Ask the drivers again"), _("The drivers are being asked."), "query"),
-            actionButton("measure", _("Measure"), _("The GPUs are being measured."), "measure")) : null,
+            actionButton("ask", _("Query drivers again"), _("Querying the drivers"), "query"),
+            actionButton("measure", _("Measure"), _("Measuring the GPUs"), "measure")) : null,
     ]);
 }
 
@@ -116,7 +117,7 @@ function save(content, type, name) {
 async function saveCapture(event) {
     const button = event.target;
     button.disabled = true;
-    announce(_("The machine is being captured."));
+    announce(_("Capturing the machine"));
     try {
         save(await bus.capture(), "application/gzip", "gpuprobe-capture.tar.gz");
         announce(_("The capture is ready."));
@@ -230,26 +231,22 @@ async function reload() {
     isLoading = false;
 }
 
-/** Says that there is no answer, what to do, and tries again by itself. */
-function absent(error) {
+/** Explains why there is no answer, and tries again by itself. */
+async function absent(error) {
     state.report = null;
     refreshChoice = null;
     for (const id of SECTIONS)
         draw(id, null, () => null);
     drawSummary();
-    const isMissing = !error || bus.isAbsence(error);
-    draw("trouble", [isMissing, error?.message], () => h("div", { class: "card trouble" },
-        h("h2", {}, isMissing ? _("No daemon answers on the system bus") : _("The daemon answers with an error")),
-        isMissing ? null : h("p", {}, error.message),
-        h("p", {}, _("Start its service, and have it start with the machine:")),
-        copyable("sudo systemctl enable --now gpuprobed.service", _("the command that starts it")),
-        h("p", {}, _("If there is no such service, install it:")),
-        copyable("sudo apt install gpuprobe", _("the command that installs it")),
-        h("p", {}, _("If it ends by itself, its log says why:")),
-        copyable("journalctl -u gpuprobed.service", _("the command that shows its log")),
-        h("button", { id: "retry", type: "button", click: start }, _("Try again"))));
     window.clearTimeout(retrying);
     retrying = window.setTimeout(start, RETRY_MS);
+    const service = await bus.serviceState();
+    if (!state.report)
+        drawAbsence(service, !error || bus.isAbsence(error) ? "" : error.message);
+}
+
+function drawAbsence(service, message) {
+    draw("trouble", [service, message], () => absenceNode(service, message));
 }
 
 function changed() {
@@ -267,4 +264,6 @@ window.setInterval(() => {
     if (state.report && document.visibilityState === "visible")
         readMoment();
 }, MEMORY_MS);
+document.documentElement.lang = cockpit.language || "en";
+document.title = _("GPUs");
 cockpit.transport.wait(start);

@@ -17,15 +17,15 @@ WRAPPER = shutil.which("umockdev-wrapper")
 class WithoutDaemon(PageCase):
     def test_says_what_to_do_and_sees_the_daemon_come_go_and_come_back(self):
         self.open()
-        self.see("#trouble", "No daemon answers on the system bus")
-        for words in ("sudo systemctl enable --now gpuprobed.service", "sudo apt install gpuprobe", "journalctl -u gpuprobed.service"):
+        self.see("#trouble", "gpuprobed is not running")
+        for words in ("The service finds the GPUs of this machine", "Start gpuprobed", "View its log"):
             self.assertIn(words, self.text("#trouble"))
         self.take_pictures("absent")
         self.serve(MACHINES / "nvidia-h200-1")
-        self.see("#headline", "1 GPU · default cuda on NVIDIA H200")
+        self.see("#headline", "1 GPU · default: CUDA on NVIDIA H200")
         self.assertEqual(self.text("#trouble"), "")
         self.end_daemon()
-        self.see("#trouble", "No daemon answers on the system bus")
+        self.see("#trouble", "gpuprobed is not running")
         self.assertNotIn("H200", self.text())
         self.serve(MACHINES / "soc-strix-halo")
         self.see("#gpus", "Radeon 8060S Graphics")
@@ -36,7 +36,7 @@ class WithoutDaemon(PageCase):
         self.serve(MACHINES / "nvidia-h200-1")
         self.show()
         self.end_daemon()
-        self.see("#trouble", "No daemon answers")
+        self.see("#trouble", "gpuprobed is not running")
         self.serve(MACHINES / "nvidia-h200-1")
         for place in ("#choice-answer", "#install-answer"):
             self.see(place, "NVIDIA H200")
@@ -46,12 +46,44 @@ class WithoutDaemon(PageCase):
         self.show()
         self.ask("run", script="""import("./dom.js").then(dom => dom.draw("not-there", 1, () => { throw new Error("drawn") }))""")
 
-    def test_tries_again_when_it_is_told_to(self):
+    def test_starts_the_service_and_has_it_start_at_boot(self):
+        log = self.fake_systemctl("LoadState=loaded ActiveState=inactive")
         self.open()
-        self.see("#trouble", "No daemon answers on the system bus")
+        self.see("#trouble", "gpuprobed is not running")
+        self.ask("click", selector="#start")
+        self.ask("until", script="!document.getElementById('start').disabled")
+        self.assertEqual(log.read_text(encoding="utf-8").split("\n")[:2], ["enable gpuprobed.service", "restart gpuprobed.service"])
+        self.assertEqual(self.text("#start-failure"), "")
         self.serve(MACHINES / "nvidia-h200-1")
-        self.ask("click", selector="#retry")
         self.see("#headline", "1 GPU")
+
+    def test_starts_the_service_once_and_says_why_that_failed(self):
+        log = self.fake_systemctl("LoadState=loaded ActiveState=failed", "echo 'Access denied' >&2; exit 1")
+        self.open()
+        self.see("#trouble", "gpuprobed has failed")
+        self.ask("click", selector="#start-at-boot")
+        self.ask("click", selector="#start")
+        self.see("#start-failure", "gpuprobed could not be started: Access denied")
+        self.assertEqual(log.read_text(encoding="utf-8"), "restart gpuprobed.service\n")
+        self.assert_accessible()
+
+    def test_has_no_button_where_nothing_can_be_started(self):
+        for state, words in (("LoadState=not-found", "Install the package gpuprobe"), ("LoadState=masked", "An administrator has masked")):
+            self.fake_systemctl(f"{state} ActiveState=inactive")
+            self.open()
+            self.see("#trouble", words)
+            self.assertEqual(self.ask("count", selector="#start"), 0)
+
+    def fake_systemctl(self, shown, change="exit 0"):
+        """A systemctl that answers `show` with this, and writes what it should change to the returned file."""
+        folder = pathlib.Path(self.folder) / "bin"
+        folder.mkdir(exist_ok=True)
+        log = folder / "log"
+        program = folder / "systemctl"
+        script = f"#!/bin/sh\nif [ $1 = show ]; then printf '%s\\n' {shown}; else echo $* >>{log}; {change}; fi\n"
+        program.write_text(script, encoding="utf-8")
+        program.chmod(0o755)
+        return log
 
 
 BED = """
