@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which backend an application should use, and which variant of an application to install: what the daemon decides, and why.
 
-import { copyable, draw, facts, h, mark, table, title } from "./dom.js";
-import { fixNode, gpuList, learn, settings, unique } from "./words.js";
+import { copyable, draw, facts, h, mark, sentence, table, title } from "./dom.js";
+import { doesNotApply, fixNode, gpuList, label, learn, settings, unique } from "./words.js";
 import * as bus from "./bus.js";
 
 const _ = cockpit.gettext;
@@ -11,7 +11,10 @@ const GIB = 1024 ** 3;
 const VERDICTS = { accepted: ["good", _("can be used")], rejected: ["bad", _("rejected")], uncertain: ["unsure", _("uncertain")],
     unknown: ["unsure", _("unknown")] };
 
-function verdictMark(word) {
+/** What is for other hardware is grey: nothing is wrong with it. */
+function verdictMark(word, reasons) {
+    if (word === "rejected" && doesNotApply(reasons))
+        return mark("plain", _("does not apply"));
     const [tone, words] = VERDICTS[word] ?? ["plain", word];
     return mark(tone, words);
 }
@@ -20,17 +23,22 @@ function texts(reasons) {
     return unique((reasons ?? []).map(reason => reason.Text)).join("; ");
 }
 
+/** Each fix once, in the list that it belongs to. */
 function fixesNode(candidates) {
-    const fixes = unique(candidates.flatMap(candidate => (candidate.Reasons ?? []).map(reason => reason.Fix)).filter(Boolean));
-    return fixes.length ? [
-        h("h3", {}, _("What helps")),
-        h("ul", { class: "plain entries" }, fixes.map(fix => h("li", {}, fixNode(fix)))),
-    ] : null;
+    const reasons = candidates.flatMap(candidate => candidate.Reasons ?? []).filter(reason => reason.Fix);
+    const fixes = new Map(reasons.map(reason => [reason.Fix, reason.Commands ?? []]));
+    const nodes = [...fixes].map(([fix, commands]) => h("li", {}, fixNode(fix, commands)));
+    return nodes.length ? h("ul", { class: "plain entries" }, nodes) : null;
 }
 
-function environmentNode(environment) {
+/** What most people do not need to see, folded away. */
+function folded(id, summary, ...content) {
+    return content.some(Boolean) ? h("details", { id }, h("summary", {}, summary), content) : null;
+}
+
+function environmentNode(id, environment) {
     const lines = settings(environment);
-    return lines.length ? [h("h3", {}, _("Environment")), copyable(lines.join("\n"), _("the variables"))] : null;
+    return lines.length ? folded(id, _("Environment variables"), copyable(lines.join("\n"), _("the variables"))) : null;
 }
 
 function warningsNode(warnings) {
@@ -47,8 +55,8 @@ function candidateRows(candidates, machine) {
             row.ids.push(machine.ids[Gpu] ?? Gpu);
         rows.set(key, row);
     }
-    return [...rows.values()].map(row => [row.Backend, row.ids.length ? gpuList(row.ids, machine.gpus) : "–",
-        verdictMark(row.Verdict), texts(row.Reasons)]);
+    return [...rows.values()].map(row => [label(row.Backend), row.ids.length ? gpuList(row.ids, machine.gpus) : "–",
+        verdictMark(row.Verdict, row.Reasons), texts(row.Reasons)]);
 }
 
 /** A sentence of what is chosen, and of the GPUs that it runs on, if any. */
@@ -73,24 +81,26 @@ function assumedNode(assumes) {
 function choiceAnswer(answer, machine) {
     const rows = candidateRows(answer.Candidates, machine);
     const answers = Object.entries(answer.Answers ?? {});
-    const headline = answer.Backend ? onGpus(CHOSEN, answer.Backend, answer.Gpus, machine) : _("Nothing matches.");
+    const headline = answer.Backend ? onGpus(CHOSEN, label(answer.Backend), answer.Gpus, machine) : _("Nothing matches.");
     return [
         h("p", { class: "answer" }, mark(answer.Backend ? "good" : "bad", headline)),
         assumedNode(answer.Assumes),
-        answer.Decision ? h("p", { class: "faint" }, h("code", {}, answer.Decision)) : null,
         warningsNode(answer.Warnings),
-        environmentNode(answer.Environment),
+        environmentNode("choice-environment", answer.Environment),
         answers.length ? [h("h3", {}, _("Answers")), facts(answers)] : null,
         answer.Messages?.length ? [h("h3", {}, _("The application's words")), answer.Messages.map(message => h("p", {}, message))] : null,
-        h("h3", {}, _("Candidates")),
-        table(_("Every candidate, best first"), [_("Backend"), _("GPU"), _("Verdict"), _("Because")], rows),
-        fixesNode(answer.Candidates),
+        folded("choice-candidates", _("Candidates and reasons"),
+            table(_("Every candidate, best first"), [_("Backend"), _("GPU"), _("Verdict"), _("Because")], rows),
+            fixesNode(answer.Candidates)),
     ];
 }
 
-/** The addresses of an artifact or of a file that belongs next to it. */
+/** The addresses of an artifact or of a file that belongs next to it, and the name of a package in an index. */
 function addressNodes({ urls, ref, url }) {
-    return [...(urls ?? []), ref, url].filter(Boolean).map(line => copyable(line, _("the address")));
+    const isAddress = line => line.includes("/");
+    const lines = [...(urls ?? []), ref, url].filter(Boolean);
+    return [lines.filter(isAddress).map(line => copyable(line, _("the address"))),
+        lines.filter(line => !isAddress(line)).map(line => h("p", {}, sentence(_("Package: $0"), h("code", {}, line))))].flat();
 }
 
 function artifactNode(artifact) {
@@ -103,23 +113,24 @@ function artifactNode(artifact) {
 }
 
 /** Why there is no variant. */
-function refusalWords(answer) {
+function refusal(answer) {
     if (answer.Status !== "no-platform")
-        return _("Nothing fits.");
+        return mark("bad", _("Nothing fits."));
     const isUnknown = (answer.Warnings ?? []).some(warning => warning.Code === "platform-unknown");
-    return isUnknown ? _("The platform of this machine is not known, and builds differ by it.") : _("Nothing for a machine like this.");
+    return isUnknown ? mark("unsure", _("The platform of this machine is not known, and builds differ by it."))
+        : mark("bad", _("Nothing for a machine like this."));
 }
 
 function installHeadline(answer, machine) {
     if (!answer.Variant)
-        return mark("bad", refusalWords(answer));
+        return refusal(answer);
     const sentences = answer.Status === "default-unverified" ? BY_DEFAULT : answer.Verdict === "uncertain" ? UNCERTAIN : CHOSEN;
     return mark(sentences === CHOSEN ? "good" : "unsure", onGpus(sentences, answer.Variant, answer.Gpus, machine));
 }
 
 function installAnswer(answer, machine) {
-    const rows = answer.Candidates.map(candidate => [candidate.Variant, candidate.Family, verdictMark(candidate.Verdict),
-        [texts(candidate.Reasons), texts(candidate.Warnings), candidate.Note].filter(Boolean).join("; ")]);
+    const rows = answer.Candidates.map(({ Variant, Family, Verdict, Reasons, Warnings, Note }) => [Variant, label(Family),
+        verdictMark(Verdict, Reasons), [texts(Reasons), texts(Warnings), Note].filter(Boolean).join("; ")]);
     return [
         h("p", { class: "answer" }, installHeadline(answer, machine)),
         h("p", { class: "faint" }, [answer.Application, answer.Version, answer.Platform].filter(Boolean).join(" · ")),
@@ -127,10 +138,10 @@ function installAnswer(answer, machine) {
         warningsNode(answer.Warnings),
         answer.Fallback?.length ? h("p", {}, cockpit.format(_("Then $0, if that fails."), answer.Fallback.join(", "))) : null,
         artifactNode(answer.Artifact),
-        environmentNode(answer.Environment),
-        rows.length ? h("h3", {}, _("Variants")) : null,
-        table(_("Every variant, best first"), [_("Variant"), _("Family"), _("Verdict"), _("Because")], rows),
-        fixesNode(answer.Candidates),
+        environmentNode("install-environment", answer.Environment),
+        folded("install-candidates", _("Variants and reasons"),
+            table(_("Every variant, best first"), [_("Variant"), _("Family"), _("Verdict"), _("Because")], rows),
+            fixesNode(answer.Candidates)),
     ];
 }
 

@@ -42,7 +42,7 @@ export function sentence(text, ...parts) {
     return text.split(/(\$\d)/).map(piece => /^\$\d$/.test(piece) ? parts[Number(piece.slice(1))] : piece);
 }
 
-/** What is drawn into each container, as text: what did not change is not drawn again. */
+/** Inputs of the last drawing of each container, as text. */
 const drawn = new WeakMap();
 
 /** Finds what stands where `element` stands now: by its id, or as the nth of its kind in what has one. */
@@ -56,7 +56,7 @@ function finder(element) {
 
 /**
  * Draws `build()` into the element `id` where `inputs` changed since the last time; null hides the element. What had the
- * focus has it again, and what was unfolded still is, by its id. Nothing is drawn into a section that has gone.
+ * focus has it again, and details with an id stay open or closed. Nothing is drawn into a section that has gone.
  */
 export function draw(id, inputs, build) {
     const key = JSON.stringify(inputs);
@@ -66,12 +66,17 @@ export function draw(id, inputs, build) {
     drawn.set(container, key);
     const content = build();
     const focused = container.contains(document.activeElement) ? finder(document.activeElement) : null;
-    const unfolded = [...container.querySelectorAll("details[open][id]")].map(details => details.id);
+    const folds = [...container.querySelectorAll("details[id]")].map(({ id: details, open }) => [details, open]);
     container.replaceChildren(...(content === null ? [] : [content].flat(Infinity).filter(Boolean)));
     container.hidden = content === null;
-    for (const open of unfolded)
-        document.getElementById(open)?.setAttribute("open", "");
+    for (const [details, isOpen] of folds)
+        document.getElementById(details)?.toggleAttribute("open", isOpen);
     focused?.()?.focus();
+}
+
+/** Whether the page is wide enough to show long sections unfolded. */
+export function isWide() {
+    return window.matchMedia("(min-width: 48.01rem)").matches;
 }
 
 /** A heading that labels its section: the id is the section's and "-title". */

@@ -2,7 +2,7 @@
 // Does this model fit? The header of a dropped file is read here; what it needs is gpuprobe's to know.
 
 import { announce, bar, draw, facts, h, mark, sentence, table, title } from "./dom.js";
-import { inWords, size, unique } from "./words.js";
+import { inWords, label, size, unique } from "./words.js";
 import { GgufError, readHeader } from "./gguf.js";
 import * as bus from "./bus.js";
 
@@ -56,7 +56,7 @@ function togetherNode(sets) {
     const words = set => sentence(text(set), fitMark(set.fit), carriers(set), layers(set.layers) || "–", set.max_context ?? "–",
         shareWords(set));
     return sets.length ? [h("h3", {}, _("Together")), h("ul", { class: "plain" }, sets.map(set => h("li", {},
-        h("strong", {}, `${set.backend} `), words(set))))] : null;
+        h("strong", {}, `${label(set.backend)} `), words(set))))] : null;
 }
 
 function gpusNode(gpus) {
@@ -153,8 +153,8 @@ function dropZone() {
         dragover: event => { event.preventDefault(); zone.classList.add("over") },
         dragleave: () => zone.classList.remove("over"),
         drop: event => { event.preventDefault(); zone.classList.remove("over"); take([...event.dataTransfer.files]) },
-    }, h("label", { for: "fit-file" }, _("Drop a model in GGUF here, or choose its file; if it is split, choose all its parts.")), input,
-    h("p", { class: "faint" }, _("The header is read in your browser, and only the sizes in it are sent.")));
+    }, h("label", { for: "fit-file" }, _("Drop a GGUF model here, or choose its file. For a split model, take all its parts.")), input,
+    h("p", { class: "faint" }, _("Your browser reads only the header, and sends only the sizes in it.")));
     return zone;
 }
 

@@ -1,29 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// What there is: a card for each GPU, accelerators, and what the machine itself is.
+// The hardware: a card for each kind of GPU, the accelerators, and the machine itself.
 
-import { bar, copyable, facts, h, mark, table, title } from "./dom.js";
-import { fixNode, inWords, isPlain, list, settings, size, unique, utc } from "./words.js";
+import { bar, copyable, facts, h, isWide, mark, table, title } from "./dom.js";
+import { doesNotApply, fixNode, inWords, isPlain, label, list, settings, size, times, unique, utc } from "./words.js";
 
 const _ = cockpit.gettext;
 
 const safeId = text => text.replace(/[^A-Za-z0-9]/g, "-");
 
-/** How much of it there is (as report/report.cpp, offered_memory), and how much is used. `now`: what GetMemory said, or null. */
+/** Total and free memory (as report/report.cpp, offered_memory). `now`: the answer of GetMemory, or undefined. */
 function memoryOf(gpu, now) {
     const { kind, physical, allocatable, free } = gpu.memory;
     const total = (kind === "carveout" ? null : physical) ?? allocatable ?? null;
     return { kind, total, free: now?.Free ?? free ?? null };
 }
 
-function memoryNode(gpu, now) {
-    const { kind, total, free } = memoryOf(gpu, now);
+/** Memory of one GPU, or of all GPUs of a card together; unknown if it is unknown for one of them. */
+function memoryTogether(gpus, now) {
+    const all = gpus.map(gpu => memoryOf(gpu, now[gpu.id]));
+    const sum = key => all.reduce((before, one) => before === null || one[key] === null ? null : before + one[key], 0);
+    return { kind: all[0].kind, total: sum("total"), free: sum("free") };
+}
+
+const isShared = kind => kind === "unified" || kind === "carveout";
+
+function memoryNode({ kind, total, free }) {
     if (total === null)
         return h("p", { class: "faint" }, _("The size of its memory is not known."));
-    const isShared = kind === "unified" || kind === "carveout";
     if (free === null)
-        return h("p", {}, cockpit.format(isShared ? _("Memory: $0 of the machine's memory") : _("Memory: $0"), size(total)));
+        return h("p", {}, cockpit.format(isShared(kind) ? _("Memory: $0 of the machine's memory") : _("Memory: $0"), size(total)));
     const used = Math.max(0, total - free);
-    const words = cockpit.format(isShared ? _("$0 of $1 of the machine's memory in use") : _("$0 of $1 in use"), size(used), size(total));
+    const sentence = isShared(kind) ? _("$0 of $1 of the machine's memory in use") : _("$0 of $1 in use");
+    const words = cockpit.format(sentence, size(used), size(total));
     const share = used / total;
     return h("div", { class: "memory" },
         h("div", { class: "line" }, h("span", {}, _("Memory")), h("span", {}, words)),
@@ -33,7 +41,14 @@ function memoryNode(gpu, now) {
 const OTHER_VENDOR = "vendor-mismatch";
 const isForOthers = view => view.usable === false && view.reasons.length > 0 && view.reasons.every(reason => reason.code === OTHER_VENDOR);
 
-const TONES = { true: "good", false: "bad", null: "unsure" };
+/** Green: works. Red: broken. Grey: cannot apply to this GPU, or not known yet. */
+function tone(view) {
+    if (view.usable === null)
+        return "unsure";
+    if (view.usable)
+        return "good";
+    return doesNotApply(view.reasons) ? "plain" : "bad";
+}
 
 function backendWords(view) {
     if (view.usable === null)
@@ -44,7 +59,7 @@ function backendWords(view) {
 }
 
 function backendNode([name, view]) {
-    return h("li", { class: "chip", title: backendWords(view) }, mark(TONES[view.usable], name),
+    return h("li", { class: "chip", title: backendWords(view) }, mark(tone(view), label(name)),
         h("span", { class: "off-screen" }, `: ${backendWords(view)}`));
 }
 
@@ -54,14 +69,14 @@ function reasonsNode(id, summary, views, isOpen) {
     for (const [name, view] of views)
         for (const reason of view.reasons) {
             const { text } = inWords(reason);
-            said.set(text, unique([...said.get(text) ?? [], name]));
+            said.set(text, unique([...said.get(text) ?? [], label(name)]));
         }
     return said.size ? h("details", { id, open: isOpen },
-        h("summary", {}, cockpit.format(summary, list(views.map(([name]) => name)))),
+        h("summary", {}, cockpit.format(summary, list(views.map(([name]) => label(name))))),
         h("ul", { class: "plain" }, [...said].map(([text, names]) => h("li", {}, h("strong", {}, `${list(names)}: `), text)))) : null;
 }
 
-/** Why not, and apart from it what nobody could say. */
+/** Reasons of unusable backends, and of those that nobody could check. */
 function whyNotNode(gpu, own) {
     const isUnused = !Object.values(gpu.backends).some(view => view.usable);
     const place = safeId(gpu.id);
@@ -71,17 +86,16 @@ function whyNotNode(gpu, own) {
     ];
 }
 
-/** Backends that it has, cannot have now, and might have, in this order; those of other vendors in one line. */
+/** Usable, unusable and unknown backends, in this order; those that do not apply are one grey line. */
 function backendsNode(gpu) {
     const entries = Object.entries(gpu.backends);
     const rank = view => view.usable ? 0 : view.usable === false ? 1 : 2;
     const own = entries.filter(([, view]) => !isForOthers(view)).sort(([, a], [, b]) => rank(a) - rank(b));
-    const others = entries.filter(([, view]) => isForOthers(view)).map(([name]) => name);
+    const others = entries.filter(([, view]) => isForOthers(view)).map(([name]) => label(name));
     return [
         own.length ? h("ul", { class: "chips", "aria-label": _("Backends") }, own.map(backendNode)) : null,
-        own.length ? null : h("p", {}, _("Nothing is known to work on it.")),
-        others.length && own.length
-            ? h("p", { class: "faint" }, cockpit.format(_("$0: not for GPUs from this vendor"), list(others))) : null,
+        own.some(([, view]) => view.usable !== false) ? null : h("p", {}, _("Nothing is known to work on it.")),
+        others.length ? h("p", { class: "faint" }, cockpit.format(_("$0: not for GPUs from this vendor"), list(others))) : null,
         whyNotNode(gpu, own),
     ];
 }
@@ -92,7 +106,7 @@ function apiRow([name, view]) {
     const device = view.device ?? {};
     const why = unique(view.reasons.map(reason => inWords(reason).text)).join("; ");
     const tone = view.outcome === "answered" ? "good" : view.outcome === "absent" ? "plain" : "bad";
-    return [name, mark(tone, view.outcome), view.version ?? "", device.name ?? device.device_name ?? "",
+    return [label(name), mark(tone, view.outcome), view.version ?? "", device.name ?? device.device_name ?? "",
         Number.isFinite(device.memory?.total) ? size(device.memory.total) : "", view.driver ?? "", why];
 }
 
@@ -101,9 +115,9 @@ function apisNode(gpu) {
     const rows = Object.entries(gpu.apis).sort(([, a], [, b]) => answered(a) - answered(b)).map(apiRow);
     if (!rows.length)
         return null;
-    const caption = cockpit.format(_("What each API says about $0"), gpu.name ?? gpu.id);
+    const caption = cockpit.format(_("Report of each API about $0"), gpu.name ?? gpu.id);
     return h("details", { id: `apis-${safeId(gpu.id)}` },
-        h("summary", {}, _("What each API says")),
+        h("summary", {}, _("Report of each API")),
         h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
             table(caption, [_("API"), _("Outcome"), _("Version"), _("Name"), _("Memory"), _("Driver"), _("Because")], rows)));
 }
@@ -136,7 +150,7 @@ function environmentNode(gpu, object) {
     if (!lines.length)
         return null;
     return h("details", { id: `environment-${safeId(gpu.id)}` },
-        h("summary", {}, _("Variables that make programs use only this GPU")),
+        h("summary", {}, _("Variables that restrict programs to this GPU")),
         copyable(lines.join("\n"), _("the variables")));
 }
 
@@ -145,45 +159,93 @@ function findingsNode(gpu) {
     return words.length ? h("p", {}, mark("warning", words.join("; "))) : null;
 }
 
-function gpuCard(gpu, object, now) {
+/** What the page shows of a GPU apart from its own id, memory in use, power and variables. */
+function looks(gpu) {
+    const views = Object.entries(gpu.backends).map(([name, { usable, verified, reasons }]) => [name, usable, Boolean(verified), reasons]);
+    const { kind, total } = memoryOf(gpu);
+    return JSON.stringify([gpu.name ?? gpu.id, gpu.kind, gpu.driver, gpu.architecture, kind, total, gpu.findings, views,
+        gpu.partitions.length || isShared(kind) ? gpu.id : ""]);
+}
+
+/** Devices that look alike, together: [[device, …], …]. Divided GPUs, and GPUs that share memory, are never together. */
+function groups(devices, look) {
+    const all = new Map();
+    for (const device of devices)
+        all.set(look(device), [...all.get(look(device)) ?? [], device]);
+    return [...all.values()];
+}
+
+const powerOf = (gpu, objects, now) => now[gpu.id]?.power || objects[gpu.id]?.PowerState || gpu.power.runtime_status || "";
+
+/** One of several equal GPUs. */
+function memberNode(gpu, objects, now) {
+    return h("li", { class: "gpu" },
+        h("div", { class: "line" }, h("strong", {}, gpu.id), h("span", { class: "faint" }, powerOf(gpu, objects, now))),
+        memoryNode(memoryOf(gpu, now[gpu.id])),
+        apisNode(gpu),
+        environmentNode(gpu, objects[gpu.id]));
+}
+
+function membersNode(gpus, objects, now) {
+    return h("details", { id: `members-${safeId(gpus[0].id)}` },
+        h("summary", {}, _("Each of these GPUs")),
+        h("ul", { class: "plain entries" }, gpus.map(gpu => memberNode(gpu, objects, now))));
+}
+
+function gpuCard(gpus, objects, now) {
+    const [gpu] = gpus;
     const id = safeId(gpu.id);
-    const power = now?.power || object?.PowerState || gpu.power.runtime_status;
-    return h("article", { class: "card", "aria-labelledby": `name-${id}` },
-        h("h3", { id: `name-${id}` }, gpu.name ?? gpu.id),
+    const isOne = gpus.length === 1;
+    return h("article", { class: isOne ? "card gpu" : "card", "aria-labelledby": `name-${id}` },
+        h("h2", { id: `name-${id}` }, times(gpus.length, gpu.name ?? gpu.id)),
         facts([
-            [_("Id"), gpu.id],
+            [_("Id"), isOne && gpu.name ? gpu.id : null],
             [_("Kind"), gpu.kind],
             [_("Kernel driver"), driverText(gpu.driver) || _("none")],
             [_("Compute capability"), gpu.architecture.cuda_compute_capability],
             [_("Gfx target"), gpu.architecture.gfx_target],
             [_("Intel IP"), gpu.architecture.intel_ip],
-            [_("Power"), power],
+            [_("Power"), list(unique(gpus.map(one => powerOf(one, objects, now))))],
         ]),
         findingsNode(gpu),
-        memoryNode(gpu, now),
+        memoryNode(memoryTogether(gpus, now)),
         partitionsNode(gpu),
         backendsNode(gpu),
-        apisNode(gpu),
-        environmentNode(gpu, object));
+        isOne ? [apisNode(gpu), environmentNode(gpu, objects[gpu.id])] : membersNode(gpus, objects, now));
 }
 
-/** `objects` by GPU id; `now` by GPU id: what was read last of memory and power. */
+/** `objects` and `now` by the id of the GPU; `now`: the last reading of free memory and power. */
 export function gpusNode(report, objects, now) {
     if (!report.gpus.length)
-        return [title("gpus", _("GPUs")), h("p", { class: "empty" },
-            _("This machine has no GPU, or none that the kernel shows. Programs compute on the CPU."))];
-    return [title("gpus", _("GPUs")),
-        h("div", { class: "cards" }, report.gpus.map(gpu => gpuCard(gpu, objects[gpu.id], now[gpu.id])))];
+        return h("p", { class: "card empty" },
+            _("This machine has no GPU, or none that the kernel shows. Programs compute on the CPU."));
+    return h("div", { class: "cards" }, groups(report.gpus, looks).map(gpus => gpuCard(gpus, objects, now)));
 }
 
-function acceleratorCard(accelerator) {
-    const name = `name-${safeId(accelerator.id)}`;
+const ACCELERATORS = { npu: _("NPU"), tpu: _("TPU"), training: _("training accelerator"), inference: _("inference accelerator"),
+    vector: _("vector processor") };
+
+/** "AMD" for "amd", "Rockchip" for "rockchip". */
+const makerOf = vendor => vendor.length <= 3 ? vendor.toUpperCase() : vendor[0].toUpperCase() + vendor.slice(1);
+
+/** The name, or "AMD NPU" if the only known name is a number such as 1022:17f0. */
+export function acceleratorName({ name, vendor, kind }) {
+    if (name && !/^[0-9a-f]{4}:[0-9a-f]{4}$/i.test(name))
+        return name;
+    return [vendor ? makerOf(vendor) : "", ACCELERATORS[kind] ?? _("accelerator")].filter(Boolean).join(" ");
+}
+
+function acceleratorCard(accelerators) {
+    const [accelerator] = accelerators;
+    const id = `name-${safeId(accelerator.id)}`;
+    const name = acceleratorName(accelerator);
     const words = unique((accelerator.findings ?? []).map(finding => inWords(finding, accelerator.id).text));
-    return h("article", { class: "card", "aria-labelledby": name },
-        h("h3", { id: name }, accelerator.name ?? accelerator.id),
+    return h("article", { class: "card", "aria-labelledby": id },
+        h("h3", { id }, times(accelerators.length, name)),
         facts([
-            [_("Id"), accelerator.id],
-            [_("Kind"), accelerator.kind],
+            [_("Id"), list(accelerators.map(one => one.id))],
+            [_("Kind"), ACCELERATORS[accelerator.kind] ?? accelerator.kind],
+            [_("Model number"), accelerator.name === name ? null : accelerator.name],
             [_("Kernel driver"), driverText(accelerator.driver) || _("none")],
             [_("Firmware"), accelerator.firmware],
             [_("Memory"), Number.isFinite(accelerator.memory) ? size(accelerator.memory) : null],
@@ -193,16 +255,20 @@ function acceleratorCard(accelerator) {
         words.length ? h("p", {}, mark("warning", words.join("; "))) : null);
 }
 
+const acceleratorLooks = ({ name, vendor, kind, driver, firmware, memory, power, health, findings }) =>
+    JSON.stringify([name, vendor, kind, driver, firmware, memory, power?.runtime_status, health, findings]);
+
 export function acceleratorsNode(accelerators) {
     if (!accelerators.length)
         return null;
-    return [title("accelerators", _("Accelerators")), h("div", { class: "cards" }, accelerators.map(acceleratorCard))];
+    return [title("accelerators", _("Accelerators")),
+        h("div", { class: "cards" }, groups(accelerators, acceleratorLooks).map(acceleratorCard))];
 }
 
 function softwareNode(software) {
     return software.length ? [
         h("h3", {}, _("Software implementations, never chosen as a GPU")),
-        h("ul", {}, software.map(one => h("li", {}, h("strong", {}, one.api), " ", one.name ?? _("unnamed")))),
+        h("ul", {}, software.map(one => h("li", {}, h("strong", {}, label(one.api)), " ", one.name ?? _("unnamed")))),
     ] : null;
 }
 
@@ -217,15 +283,15 @@ const HARM = {
 /** As gpuprobectl status has it (explain/report_text.cpp). */
 function quarantineWords({ api, driver, why, times, until_usec: until }) {
     const words = cockpit.format(HARM[why]?.(times) ?? why, times);
-    return driver ? cockpit.format(_("$0: $1 is in quarantine until $2: $3"), api, driver, utc(until), words)
-        : cockpit.format(_("$0: the driver is in quarantine until $1: $2"), api, utc(until), words);
+    return driver ? cockpit.format(_("$0: $1 is in quarantine until $2: $3"), label(api), driver, utc(until), words)
+        : cockpit.format(_("$0: the driver is in quarantine until $1: $2"), label(api), utc(until), words);
 }
 
 function quarantineNode(quarantine) {
     return quarantine.length ? [
         h("h3", {}, _("Drivers in quarantine")),
         h("ul", { class: "plain entries" }, quarantine.map(entry => h("li", {}, h("p", {}, quarantineWords(entry)),
-            isPlain(entry.api) ? fixNode(cockpit.format(_("have it asked again: gpuprobectl quarantine clear $0"), entry.api)) : null))),
+            isPlain(entry.api) ? fixNode(_("have it asked again"), [`gpuprobectl quarantine clear ${entry.api}`]) : null))),
     ] : null;
 }
 
@@ -252,8 +318,9 @@ export function machineNode(report, version, downloads) {
         ]),
         softwareNode(report.software),
         quarantineNode(report.quarantine),
-        h("h3", {}, _("For a bug report")),
-        h("p", {}, _("A capture is what the kernel and the drivers say about this machine, without UUIDs and serial numbers.")),
-        h("div", { class: "buttons" }, downloads),
+        h("details", { id: "bug-report", open: isWide() },
+            h("summary", {}, _("For a bug report")),
+            h("p", {}, _("A capture contains everything that gpuprobe reads about this machine, without UUIDs and serial numbers.")),
+            h("div", { class: "buttons" }, downloads)),
     ];
 }

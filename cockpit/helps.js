@@ -3,9 +3,11 @@
 // beyond them.
 
 import { h, mark, title } from "./dom.js";
-import { fixNode, gpuList, inWords, unique } from "./words.js";
+import { fixNode, gpuList, inWords, label, unique } from "./words.js";
 
 const _ = cockpit.gettext;
+
+const isUsed = gpu => Object.values(gpu.backends).some(view => view.usable);
 
 const TONES = { error: "bad", warning: "warning", notice: "plain", info: "plain" };
 
@@ -22,15 +24,21 @@ function together(entries) {
     return [...all.values()];
 }
 
+/** An unknown backend is no problem if the GPU works with another one. */
+function needsHelp(gpu, view) {
+    return view.usable === false || (view.usable === null && !isUsed(gpu));
+}
+
 /** `told`: codes of reasons that a finding has told. */
 function ofReasons(report, told) {
     const entries = [];
     for (const gpu of report.gpus)
         for (const [backend, view] of Object.entries(gpu.backends))
-            for (const reason of view.usable ? [] : view.reasons) {
-                const { text, fix } = inWords(reason);
+            for (const reason of needsHelp(gpu, view) ? view.reasons : []) {
+                const { text, fix, commands } = inWords(reason);
+                const tone = view.usable === false ? "warning" : "plain";
                 if (fix && !told.has(reason.code))
-                    entries.push({ text, fix, tone: view.usable === false ? "warning" : "plain", about: [gpu.id], backends: [backend] });
+                    entries.push({ text, fix, commands, tone, about: [gpu.id], backends: [label(backend)] });
             }
     return together(entries);
 }

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was measured, as bars: one block for each quantity, the fastest first.
 
-import { bar, h, title } from "./dom.js";
-import { rate, utc } from "./words.js";
+import { bar, h, isWide, title } from "./dom.js";
+import { label, rate, times, utc } from "./words.js";
 
 const _ = cockpit.gettext;
 
 /** Members of a measurement (docs/plan.md) with their names and units. */
 const QUANTITIES = [
-    ["memory_read", _("Reads its memory"), "B/s"],
-    ["memory_copy", _("Copies within its memory"), "B/s"],
-    ["host_to_device", _("Up: from the machine's memory to the GPU's"), "B/s"],
-    ["device_to_host", _("Down: from the GPU's memory to the machine's"), "B/s"],
-    ["fp32", _("Computes in fp32"), "op/s"],
-    ["fp16", _("Computes in fp16"), "op/s"],
-    ["int8", _("Computes in int8"), "op/s"],
+    ["memory_read", _("Memory read"), "B/s"],
+    ["memory_copy", _("Memory copy"), "B/s"],
+    ["host_to_device", _("Host to GPU"), "B/s"],
+    ["device_to_host", _("GPU to host"), "B/s"],
+    ["fp32", _("Arithmetic, fp32"), "FLOPS"],
+    ["fp16", _("Arithmetic, fp16"), "FLOPS"],
+    ["int8", _("Arithmetic, int8"), "OPS"],
 ];
 
-/** [{name, backends, measurement}] of everything that was measured; a backend that stands on another's API is beside it. */
+/** [{name, backends, isUsable, measurement}] of all measurements. Backends that share an API, and so its measurement, share a row. */
 export function measurements(report) {
     const rows = [];
-    const add = (name, backend, measurement) => {
+    const add = (name, backend, measurement, isUsable = true) => {
         if (measurement?.outcome === "answered")
-            rows.push({ name, backends: [backend], measurement });
+            rows.push({ name, backends: [backend], isUsable, measurement });
     };
     for (const gpu of report.gpus) {
         const first = rows.length;
@@ -31,7 +31,7 @@ export function measurements(report) {
             if (same)
                 same.backends.push(backend);
             else
-                add(gpu.name ?? gpu.id, backend, view.measurement);
+                add(gpu.name ?? gpu.id, backend, view.measurement, view.usable !== false);
         }
     }
     for (const one of report.software)
@@ -43,24 +43,25 @@ export function measurements(report) {
 /** GPUs of one name are one bar from the slowest to the fastest: [{words, least, most}], the fastest first. */
 function bars(rows, member) {
     const all = new Map();
-    for (const { name, backends, measurement } of rows) {
+    for (const { name, backends, isUsable, measurement } of rows) {
         const value = measurement[member];
         if (!Number.isFinite(value))
             continue;
         const key = JSON.stringify([name, backends]);
-        const one = all.get(key) ?? { name, backends, count: 0, least: value, most: value };
+        const one = all.get(key) ?? { name, backends, isUsable, count: 0, least: value, most: value };
         all.set(key, { ...one, count: one.count + 1, least: Math.min(one.least, value), most: Math.max(one.most, value) });
     }
     return [...all.values()].sort((a, b) => b.most - a.most);
 }
 
 function barNode(one, best, unit) {
-    const name = one.count > 1 ? `${one.name} × ${one.count}` : one.name;
+    const name = times(one.count, one.name);
     const least = rate(one.least, unit);
     const most = rate(one.most, unit);
     const value = least === most ? most : cockpit.format(_("$0 to $1"), least, most);
-    const backends = one.backends.join(", ");
-    return h("li", {}, h("div", { class: "line" }, h("span", {}, h("strong", {}, backends), ` ${name}`), h("span", {}, value)),
+    const backends = one.backends.map(label).join(", ");
+    const note = one.isUsable ? null : h("span", { class: "faint" }, " ", _("(programs cannot use it yet)"));
+    return h("li", {}, h("div", { class: "line" }, h("span", {}, h("strong", {}, backends), ` ${name}`, note), h("span", {}, value)),
         bar(one.most, best, `${name}, ${backends}: ${value}`));
 }
 
@@ -77,5 +78,6 @@ export function measuredNode(report) {
     const at = Math.max(...rows.map(row => row.measurement.at_usec ?? 0));
     return [title("measured", _("Measured")),
         at > 0 ? h("p", { class: "faint" }, cockpit.format(_("Last measured: $0"), utc(at))) : null,
-        h("div", { class: "quantities" }, QUANTITIES.map(quantity => quantityNode(quantity, rows)))];
+        h("details", { id: "quantities", open: isWide() }, h("summary", {}, _("Bandwidth and arithmetic")),
+            h("div", { class: "quantities" }, QUANTITIES.map(quantity => quantityNode(quantity, rows))))];
 }

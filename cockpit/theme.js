@@ -2,7 +2,7 @@
 // Light or dark as Cockpit's own pages: what was chosen in its menu, else what the browser prefers. Runs before the
 // page is drawn. The shell keeps the choice in localStorage, and tells its pages of a change by the storage event;
 // an event of its own carries it where that does not reach.
-// Source: cockpit 287.1, pkg/lib/cockpit-dark-theme.js ("shell:style", "cockpit-style").
+// Sources: cockpit 287.1, pkg/lib/cockpit-dark-theme.js ("shell:style", "cockpit-style"); cockpit 337 has PatternFly 6.
 (function () {
     const preference = window.matchMedia("(prefers-color-scheme: dark)");
 
@@ -12,11 +12,18 @@
         document.documentElement.classList.toggle("dark", isDark);
     }
 
+    /** Corners are round if they are in the shell around the page. A page without a shell is its own parent. */
+    function hasRoundCorners() {
+        const shell = window.getComputedStyle(window.parent.document.documentElement);
+        return shell.getPropertyValue("--pf-t--global--border--radius--large") !== "";
+    }
+
     window.addEventListener("storage", event => {
         if (event.key === "shell:style")
             apply();
     });
     window.addEventListener("cockpit-style", event => apply(event.detail.style));
     preference.addEventListener("change", () => apply());
+    document.documentElement.classList.toggle("round", hasRoundCorners());
     apply();
 }());

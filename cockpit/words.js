@@ -44,19 +44,43 @@ export function list(words) {
     return all.length < 2 ? all.join("") : cockpit.format(_("$0 and $1"), all.slice(0, -1).join(", "), all[all.length - 1]);
 }
 
+/** "NVIDIA H200", or "4 x NVIDIA H200". */
+export function times(count, name) {
+    return count === 1 ? name : cockpit.format(_("$0 x $1"), count, name);
+}
+
 /**
- * GPUs by name, those of one name together: "NVIDIA H200 × 4". Where only some of a name are meant, their ids say which.
- * `ids` are those that are meant, `all` is [{id, name}] of the machine.
+ * GPUs by name, equal names together: "4 x NVIDIA H200". If only some GPUs of a name are meant, their ids follow.
+ * `ids`: the GPUs that are meant. `all`: [{id, name}] of the machine.
  */
 export function gpuList(ids, all) {
     const names = unique(ids.map(id => all.find(gpu => gpu.id === id)?.name ?? id));
     return list(names.map(name => {
         const alike = all.filter(gpu => (gpu.name ?? gpu.id) === name).map(gpu => gpu.id);
         const meant = alike.filter(id => ids.includes(id));
-        if (alike.length < 2)
-            return name;
-        return meant.length === alike.length ? `${name} × ${alike.length}` : `${name} (${meant.join(", ")})`;
+        return meant.length === alike.length ? times(alike.length || 1, name) : `${name} (${meant.join(", ")})`;
     }));
+}
+
+/** Names of backends and APIs as their makers write them (report/api_table.h). An application's own names stay as they are. */
+const LABELS = { cuda: "CUDA", hip: "HIP", rocm: "ROCm", level_zero: "Level Zero", sycl: "SYCL", vulkan: "Vulkan", opencl: "OpenCL",
+    webgpu: "WebGPU", nvml: "NVML", sysman: "Level Zero Sysman", drm: "DRM", pci: "PCI", cpu: "CPU" };
+
+export function label(name) {
+    return Object.hasOwn(LABELS, name) ? LABELS[name] : name;
+}
+
+/** Reasons that say "this is for other hardware", not "something is wrong" (docs/reasons.md). */
+const FOR_OTHERS = ["vendor-mismatch", "not-in-profile-for-vendor", "arch-not-in-build", "no-gpu", "platform-not-in-profile",
+    "mig-without-graphics", "display-only"];
+
+/** Open questions, which do not matter for other hardware. */
+const OPEN = ["requirement-unknown", "unknown-not-chosen"];
+
+/** Whether reasons, of the report or of the bus, only say that this is for other hardware. */
+export function doesNotApply(reasons) {
+    const codes = (reasons ?? []).map(reason => reason.code ?? reason.Code);
+    return codes.some(code => FOR_OTHERS.includes(code)) && codes.every(code => FOR_OTHERS.includes(code) || OPEN.includes(code));
 }
 
 /** Each value once, in the order of their first. */
@@ -81,23 +105,17 @@ export function settings(variables) {
         .map(([name, value]) => `${name}=${SAFE.test(value) ? value : `'${value.replace(/['\\]/g, quote => QUOTED[quote])}'`}`);
 }
 
-/** Findings by their fix: that of a reason is the same without commands, and without sudo where the daemon is root. */
-const byFix = new Map();
 /** Sentences of findings by their id, which is a reason's code, and a device. */
 const sentences = new Map();
-const withoutSudo = text => text.replaceAll("sudo ", "");
 
-/** Keeps what findings tell of fixes and reasons that stand elsewhere without words. */
+/** Keeps the sentences of findings, for reasons of the report, which have only a code. */
 export function learnFindings(findings) {
-    for (const { id, text, fix, commands, gpus } of findings ?? []) {
-        if (commands.length)
-            byFix.set(withoutSudo(fix), { fix, commands });
+    for (const { id, text, gpus } of findings ?? [])
         for (const gpu of gpus)
             sentences.set(`${id} ${gpu}`, text);
-    }
 }
 
-/** What a fix says besides the commands that it ends with. */
+/** The text of a fix without the commands at its end. */
 function wordsOf(fix, commands) {
     const end = commands.join(" && ");
     if (!end || !fix.endsWith(end))
@@ -105,10 +123,9 @@ function wordsOf(fix, commands) {
     return fix.slice(0, -end.length).replace(/: $/, "");
 }
 
-/** A fix with a button for each of its commands: those that a finding lists, and none that is read out of a sentence. */
-export function fixNode(text, known = []) {
-    const { fix, commands } = known.length ? { fix: text, commands: known } : byFix.get(withoutSudo(text)) ?? { fix: text, commands: [] };
-    const words = wordsOf(fix, commands);
+/** A fix with a button for each of its commands. Commands come from the daemon; none is read out of a sentence. */
+export function fixNode(text, commands = []) {
+    const words = wordsOf(text, commands);
     // A sentence begins with a capital; a command that one begins with does not: "docker run --gpus all … for NVIDIA".
     const isCommand = /^\S+ (\S+ )?-/.test(words);
     return h("div", { class: "fix" },
@@ -128,14 +145,14 @@ function ordered(value) {
 const known = new Map();
 const name = (code, detail) => `${code} ${JSON.stringify(ordered(detail ?? {}))}`;
 
-/** Keeps the sentences of reasons as the bus tells them, for those of the report, which have a code and a detail. */
+/** Keeps the sentences of reasons from the bus, for reasons of the report, which have only a code and a detail. */
 export function learn(reasons) {
     for (const reason of reasons ?? [])
-        known.set(name(reason.Code, reason.Detail), { text: reason.Text, fix: reason.Fix ?? "" });
+        known.set(name(reason.Code, reason.Detail), { text: reason.Text, fix: reason.Fix ?? "", commands: reason.Commands ?? [] });
 }
 
-/** {text, fix} of a reason of the report, of this device if any. Where nothing told it in words, the code has to do. */
+/** {text, fix, commands} of a reason of the report, about this device if any. A reason without a sentence shows its code. */
 export function inWords(reason, device = "") {
     return known.get(name(reason.code, reason.detail)) ??
-        { text: sentences.get(`${reason.code} ${device}`) ?? reason.code.replaceAll("-", " "), fix: "" };
+        { text: sentences.get(`${reason.code} ${device}`) ?? reason.code.replaceAll("-", " "), fix: "", commands: [] };
 }

@@ -63,13 +63,14 @@ class HostileTexts(unittest.TestCase):
             self.assertEqual(self.elements("button", "words.fixNode(input)", fix), [], fix)
             self.assertEqual(self.elements("code", "words.fixNode(input)", fix), [], fix)
 
-    def test_each_command_of_a_finding_has_a_button(self):
+    def test_each_command_of_a_finding_or_a_reason_has_a_button(self):
         fix = "join its group, then log in again: sudo usermod -aG render \"$USER\""
         command = "sudo usermod -aG render \"$USER\""
         self.assertEqual(len(self.elements("button", "words.fixNode(...input)", [fix, [command]])), 1)
         codes = self.elements("code", "words.fixNode(...input)", [fix, [command]])
         self.assertEqual([code["children"] for code in codes], [[command]])
-        learned = "(words.learnFindings([{id: 'x', text: '', fix: input[0], commands: [input[1]], gpus: []}]), words.fixNode(input[0]))"
+        learned = """(words.learn([{ Code: "x", Text: "", Fix: input[0], Commands: [input[1]] }]),
+            (known => words.fixNode(known.fix, known.commands))(words.inWords({ code: "x" })))"""
         self.assertEqual(len(self.elements("button", learned, [fix, command])), 1)
 
     def test_variables_are_quoted_for_a_shell(self):
