@@ -10,13 +10,15 @@ const [modules, chromium, folder] = process.argv.slice(2);
 const require = createRequire(`${modules}/package.json`);
 const puppeteer = await import(require.resolve("puppeteer-core"));
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
-const PATIENCE = 15000;
+/** Milliseconds; other programs may use the machine too. */
+const PATIENCE = 60000;
 
 const browser = await puppeteer.launch({
     executablePath: chromium, headless: true, userDataDir: `${folder}/profile`,
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--force-color-profile=srgb", "--hide-scrollbars"],
 });
 const page = await browser.newPage();
+page.setDefaultNavigationTimeout(PATIENCE);
 /** What no page of ours may do: throw, be refused by the content security policy, open a dialog. */
 const faults = [];
 page.on("pageerror", error => faults.push(`error: ${error.message}`));
@@ -27,6 +29,22 @@ let frame = page.mainFrame();
 
 /** What a person sees below `selector`: nothing of what is hidden or folded away. */
 const seen = selector => frame.$$eval(selector, all => all.map(one => one.innerText).join("\n"));
+
+/** Runs in a page. Blocks hide how a font is smoothed; what is missing in the first picture is different. */
+async function differing(urls) {
+    const [taken, wanted] = await Promise.all(urls.map(async url => createImageBitmap(await (await fetch(url)).blob())));
+    const [columns, rows] = [Math.ceil(wanted.width / 4), Math.ceil(wanted.height / 4)];
+    const [first, second] = [taken, wanted].map(picture => {
+        const context = new OffscreenCanvas(columns, rows).getContext("2d");
+        context.imageSmoothingQuality = "high";
+        context.drawImage(picture, 0, 0, picture.width / 4, picture.height / 4);
+        return context.getImageData(0, 0, columns, rows).data;
+    });
+    let count = 0;
+    for (let at = 0; at < first.length; at += 4)
+        count += [0, 1, 2, 3].some(channel => Math.abs(first[at + channel] - second[at + channel]) > 24);
+    return count / (columns * rows);
+}
 
 const actions = {
     async open({ url }) {
@@ -73,12 +91,21 @@ const actions = {
         dataTransfer.items.add(new File([bytes], title));
         target.dispatchEvent(new DragEvent("drop", { dataTransfer, bubbles: true, cancelable: true }));
     }, name, base64),
+    language: ({ name }) => page.setExtraHTTPHeaders({ "Accept-Language": name }),
     size: ({ width, height }) => page.setViewport({ width, height }),
     theme: ({ name }) => page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: name }]),
     picture: ({ path, whole, clip }) => page.screenshot({ path, fullPage: whole, ...(clip ? { clip } : {}) }),
     async section({ path, selector }) {
         const section = await frame.$(selector);
         await section.screenshot({ path });
+    },
+    /** The share of blocks of 4 x 4 pixels that look different in the upper left part that the second picture has. */
+    async compare({ taken, wanted }) {
+        const blank = await browser.newPage();
+        const urls = [taken, wanted].map(path => `data:image/png;base64,${readFileSync(path).toString("base64")}`);
+        const share = await blank.evaluate(differing, urls);
+        await blank.close();
+        return share;
     },
     place: async ({ selector }) => (await frame.$(selector)).boundingBox(),
     run: ({ script }) => frame.evaluate(script),
