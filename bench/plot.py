@@ -3,8 +3,9 @@
 import math
 from xml.sax.saxutils import escape
 
-BAR, GAP, LEFT, WIDTH, RIGHT = 16, 14, 250, 420, 130
-OURS, OTHERS, LIMIT = "#2f6f4f", "#b9bec4", "#a8443a"
+BAR, GAP, LEFT, WIDTH, RIGHT = 16, 14, 250, 420, 150
+# One meaning each, in every picture.
+OURS, OURS_P99, OTHERS, OTHERS_TEXT, LIMIT = "#2f6f4f", "#4a6fa5", "#b9bec4", "#6c7379", "#a8443a"
 CHART = 150  # the height of one with lines
 
 
@@ -52,7 +53,7 @@ def chart(growth, top):
     parts = [text(0, top + 12, growth.what, 'font-weight="bold"'), text(52, top + 36, amount(longest, growth.unit), 'text-anchor="end"'),
              text(52, bottom + 4, "0", 'text-anchor="end"'), f'<path d="M60 {top + 30}V{bottom}H{LEFT + WIDTH}" stroke="{OTHERS}" fill="none"/>']
     parts += [text(place(count, 0)[0], bottom + 16, str(count), 'text-anchor="middle"') for count in growth.counts]
-    parts.append(text(LEFT + WIDTH + 14, bottom + 16, growth.of))
+    parts.append(text(LEFT + WIDTH + 20, bottom + 16, growth.of))
     for name, values, colour in growth.series:
         points = [place(*point) for point in zip(growth.counts, values)]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
