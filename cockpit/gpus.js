@@ -115,7 +115,7 @@ function apisNode(gpu) {
     const rows = Object.entries(gpu.apis).sort(([, a], [, b]) => answered(a) - answered(b)).map(apiRow);
     if (!rows.length)
         return null;
-    const caption = cockpit.format(_("Report of each API about $0"), gpu.name ?? gpu.id);
+    const caption = cockpit.format(_("Report of each API about $0"), gpu.id);
     return h("details", { id: `apis-${safeId(gpu.id)}` },
         h("summary", {}, _("Report of each API")),
         h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },

@@ -71,8 +71,8 @@ export function label(name) {
 }
 
 /** Reasons that say "this is for other hardware", not "something is wrong" (docs/reasons.md). */
-const FOR_OTHERS = ["vendor-mismatch", "not-in-profile-for-vendor", "arch-not-in-build", "no-gpu", "platform-not-in-profile",
-    "mig-without-graphics", "display-only"];
+const FOR_OTHERS = ["vendor-mismatch", "not-in-profile-for-vendor", "arch-not-in-build", "platform-not-in-profile",
+    "mig-without-graphics", "display-only", "software-rasterizer"];
 
 /** Open questions, which do not matter for other hardware. */
 const OPEN = ["requirement-unknown", "unknown-not-chosen"];
@@ -80,6 +80,9 @@ const OPEN = ["requirement-unknown", "unknown-not-chosen"];
 /** Whether reasons, of the report or of the bus, only say that this is for other hardware. */
 export function doesNotApply(reasons) {
     const codes = (reasons ?? []).map(reason => reason.code ?? reason.Code);
+    // Without a GPU it does not matter what else is missing.
+    if (codes.includes("no-gpu"))
+        return true;
     return codes.some(code => FOR_OTHERS.includes(code)) && codes.every(code => FOR_OTHERS.includes(code) || OPEN.includes(code));
 }
 

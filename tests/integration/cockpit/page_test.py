@@ -74,12 +74,13 @@ class FourAlike(PageCase):
 
     def test_are_shown_without_a_heading_twice(self):
         self.show()
+        self.take_pictures("h200x4")
         self.unfold_all()
         headings = self.ask("run", script="[...document.querySelectorAll('h1, h2')].map(one => one.textContent)")
         self.assertIn("What helps", headings)
         self.assertEqual(sorted(set(headings)), sorted(headings))
         self.assertNotIn("requested=", self.text())
-        self.take_pictures("h200x4")
+        self.assert_accessible()
 
     def test_fit_on_three_screens_of_a_phone(self):
         self.ask("size", width=375, height=800)
