@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The daemon on the system bus: org.gpuprobe.GpuProbe1 (dbus/*.xml), asked with the rights of who is logged in.
+// The daemon on the system bus: org.gpuprobe.GpuProbe1 (dbus/*.xml), called with the rights of the logged-in user.
 
 const NAME = "org.gpuprobe.GpuProbe1";
 const ROOT = "/org/gpuprobe/GpuProbe1";
@@ -21,7 +21,7 @@ export function plain(value) {
     return Object.fromEntries(Object.entries(value).map(([key, content]) => [key, plain(content)]));
 }
 
-/** A reason to say that nobody answers, and not that the answer is no. */
+/** Whether the error means that the daemon does not answer, instead of an error from the daemon. */
 export function isAbsence(error) {
     return ["not-found", "disconnected", "terminated", "access-denied", "no-cockpit"].includes(error.problem) ||
         /\.(ServiceUnknown|NameHasNoOwner|NoReply|Disconnected|TimedOut)$|\.Spawn\.|systemd1\.(NoSuchUnit|UnitMasked|ShuttingDown)/
@@ -56,13 +56,13 @@ export function connect(onChange, onOwner) {
         });
 }
 
-/** The bridge takes messages of this size at most for granted. */
+/** Messages up to this size pass every bridge. */
 const BLOCK = 64 * 1024;
 
-/** Exit statuses with an answer: nothing matches, the doctor found something. */
+/** Exit statuses that come with an answer: nothing matches, and the doctor found something. */
 const ANSWERS = [3, 6];
 
-/** One of gpuprobectl's answers, as JSON. It asks the same daemon. */
+/** An answer of gpuprobectl, which asks the same daemon, as JSON. */
 function ctl(words, input = new Uint8Array(0)) {
     return new Promise((resolve, reject) => {
         const process = cockpit.spawn(["gpuprobectl", ...words, "--json=short"], { binary: true, err: "message" });
@@ -84,7 +84,7 @@ function ctl(words, input = new Uint8Array(0)) {
     });
 }
 
-/** The report as the user may see it. One that is too large for a message comes through gpuprobectl. */
+/** The report for this user. gpuprobectl reads it if it is too large for a message. */
 export async function report() {
     try {
         return JSON.parse(await call(ROOT, MANAGER, "Describe", "", []));

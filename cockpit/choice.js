@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which backend an application should use, and which variant of an application to install: what the daemon decides, and why.
+// Which backend an application should use, and which variant of an application to install: the daemon's decisions, with reasons.
 
 import { copyable, draw, facts, h, mark, sentence, table, title } from "./dom.js";
 import { doesNotApply, fixNode, gpuList, label, learn, settings, unique } from "./words.js";
@@ -11,7 +11,7 @@ const GIB = 1024 ** 3;
 const VERDICTS = { accepted: ["good", _("can be used")], rejected: ["bad", _("rejected")], uncertain: ["unsure", _("uncertain")],
     unknown: ["unsure", _("unknown")] };
 
-/** What is for other hardware is grey: nothing is wrong with it. */
+/** Grey if the candidate is for other hardware, as nothing is wrong then. */
 function verdictMark(word, reasons) {
     if (word === "rejected" && doesNotApply(reasons))
         return mark("plain", _("does not apply"));
@@ -23,7 +23,7 @@ function texts(reasons) {
     return unique((reasons ?? []).map(reason => reason.Text)).join("; ");
 }
 
-/** Each fix once, in the list that it belongs to. */
+/** Each fix of the candidates once. */
 function fixesNode(candidates) {
     const reasons = candidates.flatMap(candidate => candidate.Reasons ?? []).filter(reason => reason.Fix);
     const fixes = new Map(reasons.map(reason => [reason.Fix, reason.Commands ?? []]));
@@ -31,7 +31,7 @@ function fixesNode(candidates) {
     return nodes.length ? h("ul", { class: "plain entries" }, nodes) : null;
 }
 
-/** What most people do not need to see, folded away. */
+/** Details that most people do not need, folded away; null without any. */
 function folded(id, summary, ...content) {
     return content.some(Boolean) ? h("details", { id }, h("summary", {}, summary), content) : null;
 }
@@ -59,12 +59,12 @@ function candidateRows(candidates, machine) {
         verdictMark(row.Verdict, row.Reasons), texts(row.Reasons)]);
 }
 
-/** A sentence of what is chosen, and of the GPUs that it runs on, if any. */
+/** Sentences about the choice without and with GPUs. */
 const CHOSEN = [_("$0"), _("$0 on $1")];
 const UNCERTAIN = [_("$0, perhaps: not everything that it needs is known"), _("$0 on $1, perhaps: not everything that it needs is known")];
 const BY_DEFAULT = [_("$0 by default: nothing is known to fit"), _("$0 on $1 by default: nothing is known to fit")];
 
-/** "cuda on NVIDIA H200 × 4". */
+/** "CUDA on 4 x NVIDIA H200". */
 function onGpus([alone, withGpus], what, paths, machine) {
     const ids = (paths ?? []).map(path => machine.ids[path] ?? path);
     return cockpit.format(ids.length ? withGpus : alone, what, gpuList(ids, machine.gpus));
@@ -145,7 +145,7 @@ function installAnswer(answer, machine) {
     ];
 }
 
-/** Asks again whenever a control changes or the machine does; an answer that comes late is dropped. */
+/** Asks the daemon again when a control or the machine changes, and drops answers to older questions. */
 class Question {
     constructor(id, ask, answerNode) {
         this.id = id;
@@ -154,7 +154,7 @@ class Question {
         this.asked = 0;
     }
 
-    /** `machine`: {gpus: [{id, name}], ids: by object path}; left out where it is as before. */
+    /** `machine`: {gpus: [{id, name}], ids: by object path}; left out if it has not changed. */
     async refresh(machine) {
         if (machine)
             this.machine = machine;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements. Text from drivers, files and the bus is hostile: it becomes text nodes and attribute values that no
-// browser runs, and there is no other way into the page.
+// Elements of the page. Text from drivers, files and the bus is hostile: it only becomes text nodes and attribute
+// values that no browser runs.
 
 const _ = cockpit.gettext;
 
@@ -11,7 +11,7 @@ const NEWS_MS = 8000;
 const UNPRINTABLE = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 const MANY_MARKS = /(\p{M}{4})\p{M}+/gu;
 
-/** Text as people may see it: what reorders or hides it is shown as U+FFFD. */
+/** The text with U+FFFD in place of characters that reorder or hide text. */
 export function printable(text) {
     return text.replace(UNPRINTABLE, "\uFFFD").replace(MANY_MARKS, "$1\uFFFD");
 }
@@ -20,8 +20,8 @@ export function printable(text) {
  * An element.
  *
  * @param {string} tag
- * @param {Object<string, any>} attributes - `class`, `id`, ARIA …; true is an empty attribute, null, undefined and false
- *   are none; a function is the listener of the event it is named for ("click")
+ * @param {Object<string, any>} attributes - `class`, `id`, ARIA …; true makes an empty attribute; null, undefined and
+ *   false make none; a function becomes a listener of the event that the key names ("click")
  * @param {...(Node|string|number|null|undefined|Array<any>)} children - strings and numbers become text
  */
 export function h(tag, attributes = {}, ...children) {
@@ -37,7 +37,7 @@ export function h(tag, attributes = {}, ...children) {
     return element;
 }
 
-/** A sentence with $0, $1 … in it as text and elements: an element may stand wherever another language has it. */
+/** A sentence with elements in place of $0, $1 …, in the order that its language needs. */
 export function sentence(text, ...parts) {
     return text.split(/(\$\d)/).map(piece => /^\$\d$/.test(piece) ? parts[Number(piece.slice(1))] : piece);
 }
@@ -45,7 +45,7 @@ export function sentence(text, ...parts) {
 /** Inputs of the last drawing of each container, as text. */
 const drawn = new WeakMap();
 
-/** Finds what stands where `element` stands now: by its id, or as the nth of its kind in what has one. */
+/** Finds the successor of `element` after a redraw: by its id, or by its position among its kind below an id. */
 function finder(element) {
     const home = element.closest("[id]");
     if (home === element)
@@ -55,8 +55,8 @@ function finder(element) {
 }
 
 /**
- * Draws `build()` into the element `id` where `inputs` changed since the last time; null hides the element. What had the
- * focus has it again, and details with an id stay open or closed. Nothing is drawn into a section that has gone.
+ * Draws `build()` into the element `id` if `inputs` changed since the last time; null hides the element. The element with
+ * the focus keeps it, and details with an id stay open or closed. Does nothing if the element does not exist.
  */
 export function draw(id, inputs, build) {
     const key = JSON.stringify(inputs);
@@ -79,27 +79,27 @@ export function isWide() {
     return window.matchMedia("(min-width: 48.01rem)").matches;
 }
 
-/** A heading that labels its section: the id is the section's and "-title". */
+/** A heading that labels its section by the id SECTION-title. */
 export function title(section, text) {
     return h("h2", { id: `${section}-title` }, text);
 }
 
 let silence = 0;
 
-/** Tells what happened, for a while, to those who see the page and those who hear it. */
+/** Shows a message for a while, also to screen readers. */
 export function announce(text) {
     document.getElementById("news").textContent = printable(text);
     window.clearTimeout(silence);
     silence = window.setTimeout(() => { document.getElementById("news").textContent = "" }, NEWS_MS);
 }
 
-/** Without a secure context, as in Cockpit over HTTP, there is no clipboard, and the old way is the only one. */
+/** Copies text. Without a secure context, as in Cockpit over HTTP, browsers only have the old way. */
 async function copy(text) {
     try {
         await navigator.clipboard.writeText(text);
         return;
     } catch {
-        // Denied, or not there.
+        // Denied, or not available.
     }
     const area = h("textarea", { class: "off-screen", readonly: true, "aria-hidden": "true" });
     area.value = text;
@@ -111,7 +111,7 @@ async function copy(text) {
         throw new Error("copy");
 }
 
-/** A button that copies `text`; `what` says to listeners what that is. */
+/** A button that copies `text`; `what` describes the text to screen readers. */
 export function copyButton(text, what) {
     const button = h("button", { type: "button", class: "copy", "aria-label": cockpit.format(_("Copy $0"), what) }, _("Copy"));
     button.addEventListener("click", async () => {
@@ -133,7 +133,7 @@ export function copyable(text, what) {
 }
 
 /**
- * A bar for the share `part` of `whole`, both of one unit; `label` is what it shows, in words.
+ * A bar for the share `part` of `whole`, both in the same unit; `label` describes it in words.
  * `tone`: "", "good", "unsure" or "bad".
  */
 export function bar(part, whole, label, tone = "") {
@@ -153,7 +153,7 @@ export function table(caption, columns, rows) {
     const cells = row => row.map((cell, at) => at === 0
         ? h("th", { scope: "row", role: "rowheader" }, cell)
         : h("td", { role: "cell", "data-label": columns[at] }, cell));
-    // The roles are for narrow pages: what is drawn as blocks is no table to a browser otherwise.
+    // On narrow pages rows are drawn as blocks, and without the roles browsers would not treat that as a table.
     const heads = columns.map(column => h("th", { scope: "col", role: "columnheader" }, column));
     return h("table", { role: "table" },
         h("caption", { class: "off-screen" }, caption),
@@ -161,7 +161,7 @@ export function table(caption, columns, rows) {
         h("tbody", { role: "rowgroup" }, rows.map(row => h("tr", { role: "row" }, cells(row)))));
 }
 
-/** Terms and what is said of them; those without a value are left out. */
+/** Terms and their values; terms without a value are left out. */
 export function facts(pairs) {
     return h("dl", {}, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "")
         .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));

@@ -13,14 +13,14 @@ import * as bus from "./bus.js";
 
 const _ = cockpit.gettext;
 
-/** A change of hardware is several signals: they are one reading. */
+/** A change of hardware causes several signals; they are read together. */
 const SETTLE_MS = 100;
-/** Free memory is read again while somebody looks. */
+/** Interval of reading free memory while the page is visible. */
 const MEMORY_MS = 15000;
 const RETRY_MS = 5000;
 const SECTIONS = ["helps", "gpus", "accelerators", "choice", "install", "fit", "measured", "machine"];
 
-/** What is known: null before the first answer. */
+/** Answers of the daemon; null before the first. */
 const state = { report: null, told: null, objects: {}, manager: {}, choice: null, findings: null, now: {}, isBusy: false };
 let isLoading = false;
 let isStale = false;
@@ -33,7 +33,7 @@ let refreshFit = null;
 
 let idOf = {};
 
-/** What an answer's object paths mean: those of GPUs, and of the partitions of divided ones, which are no objects. */
+/** GPUs and partitions by the object paths in answers. Partitions have paths, but are not objects on the bus. */
 function machine() {
     const gpus = state.report.gpus.map(({ id, name }) => ({ id, name }));
     const ids = { ...idOf };
@@ -49,13 +49,13 @@ function machine() {
 function keepObjects(objects) {
     idOf = Object.fromEntries(Object.entries(objects).map(([path, object]) => [path, object.Id]));
     state.objects = Object.fromEntries(Object.values(objects).map(object => [object.Id, object]));
-    // A daemon of before the property Apis has none.
+    // Older daemons do not have the property Apis.
     for (const object of Object.values(objects))
         for (const view of [...Object.values(object.Backends), ...Object.values(object.Apis ?? {})])
             learn(view.Reasons);
 }
 
-/** The report with GPUs by the names that people call them. */
+/** The report with marketing names of GPUs. */
 function titled(report) {
     return { ...report, gpus: report.gpus.map(gpu => ({ ...gpu, name: state.objects[gpu.id]?.Title || gpu.name })) };
 }
@@ -135,7 +135,7 @@ function downloads() {
     ];
 }
 
-/** A GPU without what differs in each report, so that nothing is drawn anew for an age alone. */
+/** A GPU without its ages, which differ in each report and would cause a redraw. */
 function steady(gpu) {
     return { ...gpu, apis: Object.entries(gpu.apis).map(([name, view]) => [name, { ...view, age_usec: 0 }]) };
 }
@@ -165,7 +165,7 @@ function tellChanges(before) {
         announce(cockpit.format(_("Removed: $0"), list(gone)));
 }
 
-/** Once for each time that the daemon comes: what it knows by name. */
+/** Draws the sections with a list of applications, once for each start of the daemon. */
 async function drawQuestions() {
     const applications = await bus.applications().catch(() => [{ Name: "default", Backends: ["cpu"], Variants: [] }]);
     const namesWith = part => applications.filter(application => application[part].length).map(application => application.Name);
@@ -185,7 +185,7 @@ async function readMoment() {
         drawMachine();
 }
 
-/** Marks when data was painted first: what runs behind the frame that is drawn next. */
+/** Marks the time of the first frame with data. */
 function markPaint() {
     if (isPainted)
         return;
@@ -193,7 +193,7 @@ function markPaint() {
     window.requestAnimationFrame(() => window.setTimeout(() => performance.mark("gpuprobe-data"), 0));
 }
 
-/** What is there first, and at once; then what takes longer to say. */
+/** Draws the report first; the answers that take longer follow. */
 async function load() {
     const before = state.report;
     const [report, objects, manager] = await Promise.all([bus.report(), bus.objects(), bus.manager()]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What keeps a GPU from being used, and what helps: the doctor's findings, and what the reasons of unused backends say
-// beyond them.
+// Problems that keep a GPU from being used, with fixes: the doctor's findings, and reasons of unused backends that no
+// finding covers.
 
 import { h, mark, title } from "./dom.js";
 import { fixNode, gpuList, inWords, label, unique } from "./words.js";
@@ -29,7 +29,7 @@ function needsHelp(gpu, view) {
     return view.usable === false || (view.usable === null && !isUsed(gpu));
 }
 
-/** `told`: codes of reasons that a finding has told. */
+/** `told`: codes of reasons that a finding covers. */
 function ofReasons(report, told) {
     const entries = [];
     for (const gpu of report.gpus)
@@ -56,7 +56,7 @@ function entryNode({ text, fix, commands, tone, about, backends }, gpus) {
     return h("li", {}, h("p", {}, mark(tone, words)), fix ? fixNode(fix, commands) : null);
 }
 
-/** `findings`: the doctor's, or null where they are not known. */
+/** `findings`: the doctor's, or null if they are not known. */
 export function helpsNode(report, findings) {
     const found = ofFindings((findings ?? []).filter(finding => finding.fix || finding.severity === "error"));
     const entries = [...found, ...ofReasons(report, new Set((findings ?? []).map(finding => finding.id)))];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Figures and reasons as people read them. The sentences of reasons are the daemon's.
+// Figures and reasons in words. The sentences of reasons come from the daemon.
 
 import { copyable, h, printable } from "./dom.js";
 
@@ -9,7 +9,7 @@ const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"];
 const DECIMAL = ["", "k", "M", "G", "T", "P"];
 
 /**
- * 150754820096 as "140.4 GiB", 644939776 as "615 MiB". Cut, as gpuprobectl does it: who reads "8.0 GiB" has all of them.
+ * 150754820096 as "140.4 GiB", 644939776 as "615 MiB". Rounded down, as gpuprobectl does: "8.0 GiB" is never less.
  */
 export function size(bytes) {
     if (!Number.isFinite(bytes))
@@ -22,7 +22,7 @@ export function size(bytes) {
     return `${Math.floor(bytes / unit)}${digit} ${BINARY[at]}`;
 }
 
-/** 4277675221679 and "B/s" as "4.28 TB/s", rounded to three digits as gpuprobectl does it. */
+/** 4277675221679 and "B/s" as "4.28 TB/s", rounded to three digits as gpuprobectl does. */
 export function rate(number, unit) {
     let value = number;
     let at = 0;
@@ -86,18 +86,18 @@ export function doesNotApply(reasons) {
     return codes.some(code => FOR_OTHERS.includes(code)) && codes.every(code => FOR_OTHERS.includes(code) || OPEN.includes(code));
 }
 
-/** Each value once, in the order of their first. */
+/** Each value once, in the original order. */
 export function unique(values) {
     return [...new Set(values)];
 }
 
-/** What neither a shell nor systemd treats specially; zsh does "=" at the start and behind ":". */
+/** Text without characters that a shell or systemd treats specially. zsh does so with "=" at the start and after ":". */
 const SAFE = /^(?![=])(?!.*:[=])[A-Za-z0-9_%+,./:=@-]*$/;
 
-/** In a word between single quotes: joined by a shell, systemd and fish. */
+/** Replacements in a word between single quotes that a shell, systemd and fish all understand. */
 const QUOTED = { "'": "'\"'\"'", "\\": "'\"\\\\\"'" };
 
-/** Whether a text may be a word of a command without quotes. */
+/** Whether a text can be a word of a command without quotes. */
 export function isPlain(text) {
     return text !== "" && SAFE.test(text) && !text.startsWith("-");
 }
@@ -129,7 +129,7 @@ function wordsOf(fix, commands) {
 /** A fix with a button for each of its commands. Commands come from the daemon; none is read out of a sentence. */
 export function fixNode(text, commands = []) {
     const words = wordsOf(text, commands);
-    // A sentence begins with a capital; a command that one begins with does not: "docker run --gpus all … for NVIDIA".
+    // Style sheets capitalize the first letter of a sentence, but not of a command: "docker run --gpus all … for NVIDIA".
     const isCommand = /^\S+ (\S+ )?-/.test(words);
     return h("div", { class: "fix" },
         words ? h("p", { class: isCommand ? "" : "words" }, words) : null,
