@@ -64,7 +64,7 @@ export function gpuList(ids, all) {
 
 /** Names of backends and APIs as their makers write them (report/api_table.h). An application's own names stay as they are. */
 const LABELS = { cuda: "CUDA", hip: "HIP", rocm: "ROCm", level_zero: "Level Zero", sycl: "SYCL", vulkan: "Vulkan", opencl: "OpenCL",
-    webgpu: "WebGPU", nvml: "NVML", sysman: "Level Zero Sysman", drm: "DRM", pci: "PCI", cpu: "CPU" };
+    webgpu: "WebGPU", nvml: "NVML", level_zero_sysman: "Level Zero Sysman", drm: "DRM", pci: "PCI", cpu: "CPU" };
 
 export function label(name) {
     return Object.hasOwn(LABELS, name) ? LABELS[name] : name;

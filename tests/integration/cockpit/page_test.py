@@ -104,7 +104,7 @@ class FourAlike(PageCase):
         self.show()
         self.unfold_all()
         said = self.text("#gpus .gpu:first-of-type details[id^=apis]")
-        for words in ("CUDA\n✓ answered\n13.0\nNVIDIA H200\n139.8 GiB", "NVML\n✓ answered\n13.580.159.04",
+        for words in ("CUDA\t✓ answered\t13.0\tNVIDIA H200\t139.8 GiB", "NVML\t✓ answered\t13.580.159.04",
                       "only for Intel GPUs"):
             self.assertIn(words, said)
         self.take_picture("apis", "#gpus article")
