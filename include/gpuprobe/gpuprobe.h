@@ -10,7 +10,9 @@
  * in bytes, times in microseconds. null means that a value is unknown.
  *
  * The library calls the daemon through its socket. If there is no daemon, it runs `gpuprobectl
- * --direct`, which probes the machine in a process of its own. gpuprobectl must be in PATH.
+ * --direct`, which probes the machine in a process of its own. gpuprobectl must be in PATH, or be
+ * named by the environment variable GPUPROBE_PROGRAM or by gpuprobe_set_program(). The one-file
+ * programs of docs/packaging.md can take its place, so that an application can bundle one of them.
  *
  * Functions that can fail return 0 on success, or a negative errno value. The following mean that
  * the request was refused. Each function lists the ones that it returns.
@@ -23,7 +25,8 @@
  *   -EBUSY         a sleeping GPU would have to wake up
  *   -ECANCELED     the operation was cancelled
  * The following mean that there is no reply. Any call can return them.
- *   -ECONNREFUSED  neither the daemon nor gpuprobectl can be reached
+ *   -ECONNREFUSED  neither the daemon nor gpuprobectl can be reached, or the program that was set
+ *                  does not know the method
  *   -ECONNRESET    the daemon closed the connection before it replied
  *   -ETIMEDOUT     no reply within the time limit
  *   -EAGAIN        too many requests
@@ -39,6 +42,8 @@
  *
  * All functions are thread-safe, even with a shared client: calls with the same client wait for one
  * another. The library uses neither signals nor global state. */
+
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -65,6 +70,19 @@ typedef struct gpuprobe_client gpuprobe_client;
 GPUPROBE_PUBLIC int gpuprobe_open(gpuprobe_client** client, const char* socket, unsigned flags);
 /* Closes a client; NULL is allowed. No other call with this client may be in progress. */
 GPUPROBE_PUBLIC void gpuprobe_close(gpuprobe_client* client);
+/* Sets the program to run if there is no daemon: the path of a gpuprobectl or of a one-file
+ * program. NULL restores the default, which is the value of GPUPROBE_PROGRAM or, if that is not
+ * set, gpuprobectl. A name without a slash is found through PATH. The path is copied; the program
+ * is looked for at the next call without a daemon. Errors: -EINVAL if client is NULL or path is
+ * empty; -ENOMEM. */
+GPUPROBE_PUBLIC int gpuprobe_set_program(gpuprobe_client* client, const char* path);
+/* The same for a one-file program that the application has in memory. The bytes are copied to a
+ * file in memory, and /proc must be mounted when the program is run. Errors: -EINVAL if an argument
+ * is NULL or size is 0; -ENOMEM; otherwise those of memfd_create(2), for instance -EACCES or -EPERM
+ * if files in memory are forbidden: then use gpuprobe_set_program(). */
+GPUPROBE_PUBLIC int gpuprobe_set_program_bytes(gpuprobe_client* client,
+                                               const void* bytes,
+                                               size_t size);
 /* Sets the time limit of a call in milliseconds. The default is 25,000; a negative value means no
  * limit. Probes may take minutes. */
 GPUPROBE_PUBLIC void gpuprobe_set_timeout(gpuprobe_client* client, int milliseconds);
@@ -118,8 +136,10 @@ GPUPROBE_PUBLIC int gpuprobe_call_more(gpuprobe_client* client,
 
 /* Starts to follow the report. Returns a descriptor to poll for reading, which the client owns, or
  * a negative errno value. Calling it again starts over. Errors: -EINVAL if client is NULL;
- * -ECONNREFUSED without a daemon, because gpuprobectl cannot follow the report; -ECONNRESET,
- * -ETIMEDOUT, -ENOMEM, -EMFILE, -ENFILE. */
+ * -ECONNREFUSED if neither the daemon nor gpuprobectl can be reached; -ECONNRESET, -ETIMEDOUT,
+ * -ENOMEM, -EMFILE, -ENFILE. Without a daemon, gpuprobectl follows the machine until this is called
+ * again or the client is closed; it probes the drivers first, so the current state takes some
+ * seconds. */
 GPUPROBE_PUBLIC int gpuprobe_watch(gpuprobe_client* client);
 /* Gets the next change without waiting; the first call gets the current state. Returns 1 and sets
  * *json to {"generation":…,"state":…}, which the caller must free; returns 0 if nothing has

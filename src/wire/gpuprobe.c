@@ -34,10 +34,13 @@ struct gpuprobe_client {
     pthread_mutex_t lock;
     struct sockaddr_un address;
     unsigned flags;
-    int timeout;  // milliseconds
-    int call;     // descriptor of the connection for calls, or -1
+    char* program;     // path of the program that the caller set, or NULL
+    int program_file;  // descriptor of its bytes in memory, or -1
+    int timeout;       // milliseconds
+    int call;          // descriptor of the connection for calls, or -1
     // descriptor of the connection that follows the report, or -1
     int watch;
+    pid_t watch_child;    // the program at its other end; 0 for the daemon
     struct text* events;  // data received on `watch` and not returned yet
 };
 
@@ -351,13 +354,18 @@ static int unpack(const char* text, int* continues, char** json) {
 
 // Without a daemon ----------------------------------------------------------------------------
 
-// Returns a memory file with `content`, positioned at its start, for use as standard input.
-static int file_with(const char* content) {
-    const int file = memfd_create("gpuprobe", MFD_CLOEXEC);
+// Returns a memory file with `content`, positioned at its start. `flags`: of memfd_create(2).
+static int file_with(const char* content, size_t size, unsigned flags) {
+    const int low = memfd_create("gpuprobe", MFD_CLOEXEC | flags);
+    // Clear of the standard descriptors, which a child replaces.
+    const int file = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int problem = errno;
+    if (low >= 0)
+        close(low);
     if (file < 0)
-        return -errno;
-    for (size_t left = strlen(content); left > 0;) {
-        const ssize_t done = write(file, content, left);
+        return -problem;
+    while (size > 0) {
+        const ssize_t done = write(file, content, size);
         if (done < 0 && errno == EINTR)
             continue;
         if (done < 0) {
@@ -365,7 +373,7 @@ static int file_with(const char* content) {
             return -EIO;
         }
         content += done;
-        left -= (size_t)done;
+        size -= (size_t)done;
     }
     if (lseek(file, 0, SEEK_SET) != 0) {
         close(file);
@@ -374,18 +382,30 @@ static int file_with(const char* content) {
     return file;
 }
 
-// Runs gpuprobectl in direct mode, which does the same work as the daemon. It is found through
-// PATH.
-static int start_program(const char* method, int input, int output, pid_t* child) {
-    char* words[] = {"gpuprobectl", "--direct", "-j", "-q", "call", (char*)(uintptr_t)method,
-                     "-",           NULL};
+// Returns the path of the program to run. A name without a slash is found through PATH.
+static const char* program_of(const gpuprobe_client* client) {
+    const char* named = client->program ? client->program : secure_getenv("GPUPROBE_PROGRAM");
+    return named && *named ? named : "gpuprobectl";
+}
+
+// Runs gpuprobectl in direct mode, which does the same work as the daemon. It reads the parameters
+// from `input`. `option`: a further word, or NULL.
+static int start_program(const gpuprobe_client* client,
+                         const char* method,
+                         const char* option,
+                         int input,
+                         int output,
+                         pid_t* child) {
+    const char* words[] = {
+        program_of(client), "--direct", "-j", "-q", "call", method, "-", option, NULL};
     posix_spawn_file_actions_t actions;
     if (posix_spawn_file_actions_init(&actions) != 0)
         return -ENOMEM;
     posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    const int problem = posix_spawnp(child, words[0], &actions, NULL, words, environ);
+    const int problem =
+        posix_spawnp(child, words[0], &actions, NULL, (char**)(uintptr_t)words, environ);
     posix_spawn_file_actions_destroy(&actions);
     return problem == 0 ? 0 : -ECONNREFUSED;
 }
@@ -439,14 +459,14 @@ static int call_program(const gpuprobe_client* client,
                         char** json) {
     int ends[2];
     pid_t child;
-    const int input = file_with(parameters);
+    const int input = file_with(parameters, strlen(parameters), 0);
     if (input < 0)
         return input;
     if (pipe2(ends, O_CLOEXEC) != 0) {
         close(input);
         return -errno;
     }
-    const int started = start_program(method, input, ends[1], &child);
+    const int started = start_program(client, method, NULL, input, ends[1], &child);
     close(input);
     close(ends[1]);
     const int code = started < 0 ? started : take_output(child, ends[0], deadline_of(client), json);
@@ -459,6 +479,11 @@ static int call_program(const gpuprobe_client* client,
 // Whether an error of connect(2) means that this user cannot reach a daemon.
 static int is_absence(int code) {
     return code == -ENOENT || code == -ECONNREFUSED || code == -EACCES || code == -ENOTDIR;
+}
+
+// Whether calls may run gpuprobectl.
+static int may_run(const gpuprobe_client* client) {
+    return (client->flags & GPUPROBE_DAEMON_ONLY) == 0;
 }
 
 // The member of a call that asks for several replies.
@@ -580,8 +605,7 @@ static int call_locked(gpuprobe_client* client,
     if (code == 0)
         code = call_daemon(client, &question, listener, json);
     drop(&question);
-    const int may_run = (client->flags & GPUPROBE_DAEMON_ONLY) == 0;
-    if (code == -ECONNREFUSED && !*json && may_run)
+    if (code == -ECONNREFUSED && !*json && may_run(client))
         code = call_program(client, method, parameters, json);
     return code;
 }
@@ -679,15 +703,48 @@ int gpuprobe_diagnose(gpuprobe_client* client, char** json) {
 
 // Following -----------------------------------------------------------------------------------
 
+static void close_watch(gpuprobe_client* client) {
+    close_at(&client->watch);
+    if (client->watch_child <= 0)
+        return;
+    kill(client->watch_child, SIGKILL);
+    while (waitpid(client->watch_child, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    client->watch_child = 0;
+}
+
+// Runs gpuprobectl to follow the report. It prints a line for the current state and for each
+// change.
+static int watch_program(gpuprobe_client* client) {
+    int ends[2];
+    const int input = file_with("{}", 2, 0);
+    if (input < 0)
+        return input;
+    int code = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0 ? 0 : -errno;
+    if (code == 0) {
+        code = start_program(client, "org.gpuprobe.Subscribe", "--more", input, ends[1],
+                             &client->watch_child);
+        close(ends[1]);
+        if (code < 0) {
+            client->watch_child = 0;
+            close(ends[0]);
+        }
+    }
+    close(input);
+    return code < 0 ? code : (client->watch = ends[0]);
+}
+
 // Opens a second connection, on which the daemon sends a reply for each change.
 static int watch_locked(gpuprobe_client* client) {
     struct text question = {0};
     const int64_t deadline = deadline_of(client);
-    close_at(&client->watch);
+    close_watch(client);
     client->events->size = client->events->searched = 0;
     const int descriptor = connect_to(client, deadline);
+    if (descriptor < 0 && is_absence(descriptor))
+        return may_run(client) ? watch_program(client) : -ECONNREFUSED;
     if (descriptor < 0)
-        return is_absence(descriptor) ? -ECONNREFUSED : descriptor;
+        return descriptor;
     int code = put_call(&question, "org.gpuprobe.Subscribe", "{}", kMore);
     if (code == 0)
         code = send_all(descriptor, question.bytes, question.size, deadline);
@@ -709,6 +766,32 @@ int gpuprobe_watch(gpuprobe_client* client) {
     return descriptor;
 }
 
+// Takes the next line of gpuprobectl, which is a document without a frame. Returns its code.
+static int unpack_line(const char* line, char** json) {
+    size_t values = 0;
+    if (!gpuprobe_json_object(line, &values))
+        return -EPROTO;
+    *json = strdup(line);
+    if (!*json)
+        return -ENOMEM;
+    char* name = gpuprobe_value(line, "/error/name");
+    const int code = name ? code_of_error(name) : 0;
+    free(name);
+    return code;
+}
+
+// Reads more of what follows the report. The lines of gpuprobectl become messages.
+static int read_events(gpuprobe_client* client) {
+    struct text* events = client->events;
+    const size_t before = events->size;
+    const int got = read_block(client->watch, events);
+    if (got > 0 && client->watch_child > 0)
+        for (size_t i = before; i < events->size; ++i)
+            if (events->bytes[i] == '\n')
+                events->bytes[i] = '\0';
+    return got;
+}
+
 static int next_locked(gpuprobe_client* client, char** json) {
     struct text* events = client->events;
     if (client->watch < 0)
@@ -717,18 +800,19 @@ static int next_locked(gpuprobe_client* client, char** json) {
     const char* end = end_of_message(events);
     // Return a message that is already in the buffer before reading more.
     for (; got > 0 && !end; end = end_of_message(events))
-        got = read_block(client->watch, events);
+        got = read_events(client);
     if (!end) {
         if (got < 0)
-            close_at(&client->watch);
+            close_watch(client);
         return got;
     }
-    int continues = 0;
-    const int code = unpack(events->bytes, &continues, json);
+    int continues = client->watch_child > 0;
+    const int code =
+        continues ? unpack_line(events->bytes, json) : unpack(events->bytes, &continues, json);
     remove_first(events, end);
     // The daemon has ended the subscription.
     if (!continues)
-        close_at(&client->watch);
+        close_watch(client);
     return code < 0 ? code : 1;
 }
 
@@ -766,7 +850,7 @@ int gpuprobe_open(gpuprobe_client** client, const char* socket, unsigned flags) 
     strcpy(made->address.sun_path, path);
     made->flags = flags;
     made->timeout = kUsualTimeout;
-    made->call = made->watch = -1;
+    made->call = made->watch = made->program_file = -1;
     if ((flags & GPUPROBE_DAEMON_ONLY) != 0) {
         made->call = connect_to(made, deadline_of(made));
         if (made->call < 0) {
@@ -782,11 +866,51 @@ void gpuprobe_close(gpuprobe_client* client) {
     if (!client)
         return;
     close_at(&client->call);
-    close_at(&client->watch);
+    close_watch(client);
+    close_at(&client->program_file);
+    free(client->program);
     drop(client->events);
     free(client->events);
     pthread_mutex_destroy(&client->lock);
     free(client);
+}
+
+// Replaces the program, and takes ownership of both.
+static void replace_program(gpuprobe_client* client, char* path, int file) {
+    pthread_mutex_lock(&client->lock);
+    close_at(&client->program_file);
+    free(client->program);
+    client->program = path;
+    client->program_file = file;
+    pthread_mutex_unlock(&client->lock);
+}
+
+int gpuprobe_set_program(gpuprobe_client* client, const char* path) {
+    if (!client || (path && !*path))
+        return -EINVAL;
+    char* copy = path ? strdup(path) : NULL;
+    if (path && !copy)
+        return -ENOMEM;
+    replace_program(client, copy, -1);
+    return 0;
+}
+
+int gpuprobe_set_program_bytes(gpuprobe_client* client, const void* bytes, size_t size) {
+    if (!client || !bytes || size == 0)
+        return -EINVAL;
+    // MFD_EXEC. Kernels before 6.3 don't know the flag, and their memory files are executable.
+    int file = file_with(bytes, size, 0x10);
+    if (file == -EINVAL)
+        file = file_with(bytes, size, 0);
+    if (file < 0)
+        return file;
+    char* path = NULL;
+    if (asprintf(&path, "/proc/self/fd/%d", file) < 0) {
+        close(file);
+        return -ENOMEM;
+    }
+    replace_program(client, path, file);
+    return 0;
 }
 
 void gpuprobe_set_timeout(gpuprobe_client* client, int milliseconds) {

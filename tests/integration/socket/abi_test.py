@@ -64,6 +64,11 @@ class Abi(unittest.TestCase):
             shutil.copy(described, DESCRIBED)
         self.assertEqual(self.differences(described).stdout, "")
 
+    def test_shows_no_structure(self):
+        shown = [line.strip() for line in DESCRIBED.read_text(encoding="utf-8").splitlines() if "-decl name" in line and "is-struct" in line]
+        self.assertEqual([line for line in shown if "is-declaration-only='yes'" not in line], [])
+        self.assertEqual(len(shown), 1)  # the client
+
     def test_finds_what_breaks_programs(self):
         for what, change, *files in (
                 ("another type of a result", ("long gpuprobe_count(", "int gpuprobe_count("), READER, HEADER),

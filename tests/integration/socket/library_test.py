@@ -260,6 +260,74 @@ class ClientLibrary(SocketCase):
             told = self.in_child(f"{self.folder}:/usr/bin:/bin", f"print(library.ask('Select', {parameters!r})[1])")
             self.assertEqual(told, self.gpuprobectl(f"--replay={H200}", "-j", *words).stdout)
 
+    def program(self, name, select):
+        """A program that answers Select with this text, and Subscribe with two changes."""
+        code, program = pathlib.Path(self.folder, f"{name}.c"), pathlib.Path(self.folder, name)
+        code.write_text(f"""
+            #include <stdio.h>
+            #include <string.h>
+            #include <unistd.h>
+            int main(int count, char** words) {{
+                char parameters[100] = "";
+                int follows = count == 8 && !strcmp(words[5], "org.gpuprobe.Subscribe") && !strcmp(words[7], "--more");
+                if (strcmp(words[1], "--direct") || !fgets(parameters, sizeof parameters, stdin) || parameters[0] != '{{')
+                    return 1;
+                puts(follows ? "{{\\"generation\\":1}}\\n{{\\"generation\\":2}}" : "{{\\"backend\\":\\"{select}\\"}}");
+                fflush(stdout);
+                return follows ? (int)sleep(60) : 0;
+            }}""", encoding="utf-8")
+        subprocess.run(["cc", "-o", program, code], check=True, timeout=60)
+        return program
+
+    def test_runs_the_program_that_the_caller_bundles(self):
+        library, program = self.library(f"{self.folder}/nothing"), self.program("bundled", "from a file")
+        self.assertEqual(library.lib.gpuprobe_set_program(library.handle, str(program).encode()), 0)
+        self.assertEqual(library.ask("Select"), (0, '{"backend":"from a file"}'))
+        for path in (f"{self.folder}/none", str(self.folder)):
+            self.assertEqual(library.lib.gpuprobe_set_program(library.handle, path.encode()), 0)
+            self.assertEqual(library.ask("Select"), (-errno.ECONNREFUSED, None))
+        self.assertEqual(library.lib.gpuprobe_set_program(library.handle, b""), -errno.EINVAL)
+        self.assertEqual(library.lib.gpuprobe_set_program(None, b"x"), -errno.EINVAL)
+
+    def test_runs_the_program_that_the_caller_has_in_memory(self):
+        library, content = self.library(f"{self.folder}/nothing"), self.program("stored", "from memory").read_bytes()
+        for _ in range(2):  # the second one replaces the first
+            self.assertEqual(library.lib.gpuprobe_set_program_bytes(library.handle, content, ctypes.c_size_t(len(content))), 0)
+            self.assertEqual(library.ask("Select"), (0, '{"backend":"from memory"}'))
+        open_files = len(os.listdir("/proc/self/fd"))
+        self.assertEqual(library.lib.gpuprobe_set_program(library.handle, None), 0)
+        self.assertEqual(len(os.listdir("/proc/self/fd")), open_files - 1)
+        self.assertEqual(library.lib.gpuprobe_set_program_bytes(library.handle, content, ctypes.c_size_t(0)), -errno.EINVAL)
+        self.assertEqual(library.lib.gpuprobe_set_program_bytes(library.handle, None, ctypes.c_size_t(1)), -errno.EINVAL)
+
+    def test_runs_the_program_that_the_environment_names(self):
+        program = self.program("named", "from the environment")
+        code = f"import os; os.environ['GPUPROBE_PROGRAM'] = {str(program)!r}\nprint(library.ask('Select'))"
+        self.assertEqual(self.in_child("/usr/bin:/bin", code), "(0, '{\"backend\":\"from the environment\"}')\n")
+
+    def test_asks_the_daemon_before_it_runs_a_program(self):
+        self.start()
+        library = self.library()
+        self.assertEqual(library.lib.gpuprobe_set_program(library.handle, str(self.program("bundled", "unused")).encode()), 0)
+        self.assertNotIn("unused", library.ask("Select")[1])
+
+    def test_follows_changes_through_a_program(self):
+        def children():
+            words = ["ps", "--no-headers", "--ppid", str(os.getpid()), "-o", "comm"]
+            return subprocess.run(words, capture_output=True, text=True, check=False).stdout
+
+        library = self.library(f"{self.folder}/nothing")
+        library.lib.gpuprobe_set_program(library.handle, str(self.program("bundled", "x")).encode())
+        descriptor = library.lib.gpuprobe_watch(library.handle)
+        self.assertGreaterEqual(descriptor, 0)
+        self.assertTrue(select.select([descriptor], [], [], 10)[0])
+        self.assertEqual([library.next_event() for _ in range(3)], [(1, '{"generation":1}'), (1, '{"generation":2}'), (0, None)])
+        self.assertIn("bundled", children())
+        library.lib.gpuprobe_set_program(library.handle, b"/nothing")
+        self.assertEqual(library.lib.gpuprobe_watch(library.handle), -errno.ECONNREFUSED)
+        self.assertEqual(library.next_event()[0], -errno.ECONNRESET)
+        self.assertNotIn("bundled", children())
+
     def test_says_that_nobody_is_there(self):
         self.assertEqual(self.in_child(self.folder, "print(library.ask('Select'))"), f"({-errno.ECONNREFUSED}, None)\n")
         self.assertEqual(Library(f"{self.folder}/nothing", DAEMON_ONLY).opened, -errno.ECONNREFUSED)
