@@ -121,6 +121,7 @@ struct RunArguments {
 struct CallArguments {
     std::string method = {};
     std::string parameters = "{}";  ///< "-" reads standard input
+    bool wants_more = false;        ///< the answers before the last one too
 };
 
 /// A parsed command line.

@@ -171,8 +171,19 @@ Result<MethodAnswer> DirectClient::call(const MethodCall& call, const HearAnswer
     asked.wants_more = static_cast<bool>(heard_before);
     (void)varlink::take_interactive(asked.parameters);  // polkit is not needed here
     // Methods about the current moment need fresh facts first, as in the daemon.
-    if (traits_of(asked, engine_->report()).value_or(MethodTraits{}).is_of_now)
+    const auto traits = traits_of(asked, engine_->report()).value_or(MethodTraits{});
+    if (traits.is_of_now)
         TRY(renew());
+    // Such a call ends with an interrupt, or when the reader of the output goes away. Without
+    // events, epoll reports only errors and hang-ups.
+    EventHandle reader;
+    if (traits.subscribes && heard_before) {
+        reader = loop_->watch(STDOUT_FILENO, 0, EventLoop::Priority::Idle,
+                              [this](std::uint32_t) { loop_->stop(0); });
+        engine_->on_change([this, &heard_before] {
+            heard_before({.document = subscription_document(engine_->report()), .continues = true});
+        });
+    }
     std::optional<std::vector<Finding>> findings;
     std::optional<MethodAnswer> last;
     answer(asked,

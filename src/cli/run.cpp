@@ -94,7 +94,7 @@ Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool loo
          .knowledge_root = arguments.knowledge_root,
          .has_cache = arguments.has_cache,
          .patience = patience_of(arguments),
-         .follows_hardware = arguments.verb == "monitor",
+         .follows_hardware = arguments.verb == "monitor" || arguments.call.wants_more,
          .lives_on = arguments.verb == "run" || arguments.verb == "watch",
          .looks = looks,
          .waiting = [&line](bool waits) { waits ? line.show("asking the drivers") : line.clear(); },

@@ -58,6 +58,8 @@ bool may_need_permission(const MethodCall& call) {
 
 /// How long to wait for the answer. `may_be_asked`: polkit may ask the user for a password first.
 std::chrono::milliseconds patience_for(const MethodCall& call, bool may_be_asked) {
+    if (call.method == "org.gpuprobe.Subscribe")
+        return std::chrono::milliseconds{-1};  // no limit
     if (call.method == kProbe)
         return kProbePatience;
     return may_be_asked ? kPatienceWithPeople : kCallPatience;

@@ -259,7 +259,12 @@ Result<ExitCode> run_call(Context& context) {
         .method = (has_interface ? "" : std::string{kInterface} + ".") + arguments.method,
         .parameters = TRY(parameters_of(arguments)),
         .uid = ::getuid()};
-    const auto answer = TRY(context.client.call(call));
+    const auto show = [](const MethodAnswer& earlier) {
+        print(earlier.document + "\n");
+        std::fflush(stdout);
+    };
+    const auto answer =
+        TRY(context.client.call(call, arguments.wants_more ? HearAnswer{show} : HearAnswer{}));
     const auto document = TRY(parse_json(answer.document, kMaxReport));
     if (answer.error.empty()) {
         print_json(context.arguments, document);
@@ -283,7 +288,7 @@ Status check_call(Arguments& arguments) {
 Verb call_verb() {
     return {.name = "call",
             .overview = {{"call METHOD", "call a method of the daemon's socket"}},
-            .usage = {"call METHOD [PARAMETERS] [OPTION…]"},
+            .usage = {"call METHOD [PARAMETERS] [--more] [OPTION…]"},
             .about = R"(
 Calls a method of org.gpuprobe and prints its answer as JSON, or {"error":…}. PARAMETERS is a JSON
 object, or - to read one from standard input. With --direct or --replay the answer is made here.
@@ -292,6 +297,10 @@ object, or - to read one from standard input. With --direct or --replay the answ
                           .take = put<&Arguments::call, &CallArguments::method>},
                          {.word = {.name = "PARAMETERS"},
                           .take = put<&Arguments::call, &CallArguments::parameters>}},
+            .options = {{.names = "--more",
+                         .help = "print earlier answers too, each on a line: the progress of "
+                                 "Probe, the changes of Subscribe",
+                         .take = put<&Arguments::call, &CallArguments::wants_more>}},
             .check = check_call,
             .run = run_call};
 }
