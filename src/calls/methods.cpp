@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/accounts.h"
+#include "base/profile.h"
 #include "base/text.h"
 #include "base/value.h"
 #include "calls/documents.h"
@@ -490,12 +491,23 @@ std::vector<Method> lists() {
     };
 }
 
+/// The method of `plan`, which the profile "embed" leaves out.
+Method plan_method() {
+    using enum ErrorCode;
+    return method<PlanParameters, PlanAnswer, plan_memory>(
+        "Plan",
+        "Whether a model, or a number of bytes, fits on each GPU and on several GPUs together. "
+        "'model' is the text of a gpuprobe.model/1 document.",
+        {.waits = true}, {{.member = "Plan", .in = "request:a{sv} model:s", .out = "json:s"}},
+        {InvalidRequest, TooLarge, UnknownDevice, UnknownApplication, NoMatch});
+}
+
 /// The methods that answer a question about the machine and change nothing.
 std::vector<Method> questions() {
     using enum ErrorCode;
     const MethodTraits kept{.keeping = Keeping::UntilReport};
     const MethodTraits of_now{.keeping = Keeping::ASecond, .is_costly = true, .is_of_now = true};
-    return {
+    std::vector<Method> methods{
         method<SelectParameters, Decision, select_backend>(
             "Select",
             "The backend and the GPU that an application should use, and the verdict on every "
@@ -518,12 +530,6 @@ std::vector<Method> questions() {
               .optional = "assumed",
               .explained = "candidates"}},
             {NotFound, Malformed, TooLarge, InvalidRequest}),
-        method<PlanParameters, PlanAnswer, plan_memory>(
-            "Plan",
-            "Whether a model, or a number of bytes, fits on each GPU and on several GPUs together. "
-            "'model' is the text of a gpuprobe.model/1 document.",
-            {.waits = true}, {{.member = "Plan", .in = "request:a{sv} model:s", .out = "json:s"}},
-            {InvalidRequest, TooLarge, UnknownDevice, UnknownApplication, NoMatch}),
         method<DiagnoseParameters, Diagnosis, diagnose>(
             "Diagnose",
             "Why a GPU is not used, and how to fix that. 'environment' has the variables of the "
@@ -546,6 +552,9 @@ std::vector<Method> questions() {
               .is_of_gpu = true}},
             {UnknownDevice}),
     };
+    if constexpr (!kIsEmbed)
+        methods.insert(methods.begin() + 2, plan_method());
+    return methods;
 }
 
 /// The methods that probe drivers, record an outcome, or keep a subscription open.

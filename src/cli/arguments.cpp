@@ -154,6 +154,15 @@ std::string chosen_verb(const CLI::App& app) {
     return chosen.empty() ? "" : chosen.front()->get_name();
 }
 
+/// The refusal for a word where a verb should be.
+Parsed refused_verb(const std::string& word) {
+    if (is_left_out(word))
+        return refused(
+            fmt::format("'{}' is left out of this program, which is for embedding", word),
+            "The full program has it: gpuprobectl, or gpuprobe-linux-ARCH.");
+    return refused(fmt::format("unknown verb '{}'", word), advice(word, ""));
+}
+
 /// The refusal for the first word that CLI11 could not place: an option, a surplus operand or an
 /// unknown verb.
 Parsed unexpected(const CLI::App& app) {
@@ -164,7 +173,7 @@ Parsed unexpected(const CLI::App& app) {
         return refused(fmt::format("unknown option '{}'", word), advice(word, verb));
     if (!verb.empty())
         return refused(fmt::format("{}: unexpected '{}'", verb, word), hint_on(verb));
-    return refused(fmt::format("unknown verb '{}'", word), advice(word, verb));
+    return refused_verb(word);
 }
 
 /// The refusal for an error from our checks. Such an error may already have a hint as its second
@@ -274,7 +283,9 @@ Parsed parse_arguments(const std::vector<std::string>& all_words, bool is_termin
         const auto topic = arguments.topic.value_or(verb == "help" ? "" : verb);
         if (const auto text = help_text(topic))
             return {.refusal = Refusal{.is_help = true, .text = *text}};
-        return refused(fmt::format("no help on '{}'", scrubbed(topic, 64)), advice(topic, ""));
+        return is_left_out(topic) ? refused_verb(topic)
+                                  : refused(fmt::format("no help on '{}'", scrubbed(topic, 64)),
+                                            advice(topic, ""));
     }
     arguments.verb = verb.empty() ? "status" : verb;
     return finished(std::move(arguments), is_terminal);

@@ -89,6 +89,8 @@ struct Verb {
 
 /// Every verb, in the order of the help.
 const std::vector<Verb>& verbs();
+/// Whether gpuprobectl has a verb of this name that the profile of this program leaves out.
+bool is_left_out(std::string_view verb);
 /// The verb with that name, or null.
 const Verb* find_verb(std::string_view name);
 

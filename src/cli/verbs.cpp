@@ -1,26 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "base/profile.h"
 #include "cli/verb.h"
 
 namespace gpuprobe::inline cli {
+namespace {
+
+/// The name of a verb, and the function that returns its table. Null if this profile leaves the
+/// verb out; the linker then drops its code.
+struct Row {
+    std::string_view name;
+    Verb (*make)();
+};
+
+/// A verb that the profile "embed" leaves out.
+constexpr Row only_full(std::string_view name, Verb (*make)()) {
+    return {name, kIsEmbed ? nullptr : make};
+}
+
+/// The order is the order of the help. gpuprobectl's front program has a shorter list
+/// (front_main.cpp).
+constexpr Row kRows[] = {{"status", status_verb},
+                         {"list", list_verb},
+                         {"show", show_verb},
+                         {"describe", describe_verb},
+                         {"select", select_verb},
+                         {"env", env_verb},
+                         only_full("run", run_verb),
+                         only_full("watch", watch_verb),
+                         {"recommend", recommend_verb},
+                         only_full("export", export_verb),
+                         only_full("selector", selector_verb),
+                         only_full("verify", verify_verb),
+                         only_full("check", check_verb),
+                         only_full("plan", plan_verb),
+                         only_full("probe", probe_verb),
+                         only_full("bench", bench_verb),
+                         {"monitor", monitor_verb},
+                         {"doctor", doctor_verb},
+                         only_full("capture", capture_verb),
+                         only_full("override", override_verb),
+                         {"call", call_verb},
+                         only_full("report-outcome", report_outcome_verb),
+                         only_full("quarantine", quarantine_verb),
+                         {"apps", applications_verb},
+                         only_full("knowledge", knowledge_verb),
+                         {"version", version_verb},
+                         {"help", help_verb}};
+
+}  // namespace
 
 const std::vector<Verb>& verbs() {
-    // The order is the order of the help. gpuprobectl's front program has a shorter list
-    // (front_main.cpp).
-    static const std::vector<Verb> all{status_verb(),     list_verb(),
-                                       show_verb(),       describe_verb(),
-                                       select_verb(),     env_verb(),
-                                       run_verb(),        watch_verb(),
-                                       recommend_verb(),  export_verb(),
-                                       selector_verb(),   verify_verb(),
-                                       check_verb(),      plan_verb(),
-                                       probe_verb(),      bench_verb(),
-                                       monitor_verb(),    doctor_verb(),
-                                       capture_verb(),    override_verb(),
-                                       call_verb(),       report_outcome_verb(),
-                                       quarantine_verb(), applications_verb(),
-                                       knowledge_verb(),  version_verb(),
-                                       help_verb()};
+    static const std::vector<Verb> all = [] {
+        std::vector<Verb> made;
+        for (const auto& row : kRows)
+            if (row.make)
+                made.push_back(row.make());
+        return made;
+    }();
     return all;
+}
+
+bool is_left_out(std::string_view verb) {
+    return std::ranges::any_of(kRows,
+                               [verb](const Row& row) { return row.name == verb && !row.make; });
 }
 
 }  // namespace gpuprobe::inline cli

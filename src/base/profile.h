@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace gpuprobe::inline base {
+
+/// Whether this program has the profile "embed": a smaller program that leaves out some verbs and
+/// methods (docs/packaging.md). The linker drops the code that only those need. The macro is set
+/// for the sources that src/CMakeLists.txt lists there.
+#ifdef GPUPROBE_EMBED
+inline constexpr bool kIsEmbed = true;
+#else
+inline constexpr bool kIsEmbed = false;
+#endif
+
+}  // namespace gpuprobe::inline base
