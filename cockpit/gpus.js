@@ -26,7 +26,7 @@ const isShared = kind => kind === "unified" || kind === "carveout";
 
 function memoryNode({ kind, total, free }) {
     if (total === null)
-        return h("p", { class: "faint" }, _("The size of its memory is not known."));
+        return h("p", { class: "faint" }, _("The GPU's memory size is unknown."));
     if (free === null)
         return h("p", {}, cockpit.format(isShared(kind) ? _("Memory: $0 of the machine's memory") : _("Memory: $0"), size(total)));
     const used = Math.max(0, total - free);

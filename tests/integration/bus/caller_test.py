@@ -59,8 +59,8 @@ class Callers(BusCase):
                 cuda = next(entry for entry in decision["candidates"] if entry["backend"] == "cuda")
                 self.assertEqual((cuda["verdict"], cuda["reasons"][0]), (
                     "rejected", {"code": "no-permission",
-                                 "text": "no permission to open /dev/nvidia0, which belongs to the group gpuprobe-render",
-                                 "fix": 'join its group, then log in again: sudo usermod -aG gpuprobe-render "$USER"',
+                                 "text": "no permission to open /dev/nvidia0 (group gpuprobe-render)",
+                                 "fix": 'add your account to the group, then log in again: sudo usermod -aG gpuprobe-render "$USER"',
                                  "commands": ['sudo usermod -aG gpuprobe-render "$USER"'],
                                  "subject": {"gpu": "pci:0000:00:06.0", "api": "cuda", "path": "/dev/nvidia0"},
                                  "detail": {"node": "/dev/nvidia0", "group": "gpuprobe-render", "mode": "0660"}}))
@@ -97,7 +97,7 @@ class Callers(BusCase):
                 found = [finding for finding in json.loads(answer.stdout)["findings"] if finding["id"] == "no-permission"]
                 self.assertEqual(len(found), 1 if wanted else 0)
                 if found:
-                    self.assertEqual(found[0]["fix"], 'join its group, then log in again: sudo usermod -aG gpuprobe-render "$USER"')
+                    self.assertEqual(found[0]["fix"], 'add your account to the group, then log in again: sudo usermod -aG gpuprobe-render "$USER"')
 
     def test_identifiers_are_for_those_who_may_open_the_gpu(self):
         for who in ({"uid": 0}, {"groups": [RENDER]}):

@@ -101,7 +101,7 @@ class Bench(unittest.TestCase):
         self.assertEqual(self.ask("-q", *words[:2]), "cu13\n")
         self.assertEqual(self.ask("-q", *words), "cpu\n")
         told_why = self.ask(*words, "--explain")
-        self.assertIn("its results with cuda have not been verified", told_why)
+        self.assertIn("the results with cuda have not been verified", told_why)
         self.assertIn("check: gpuprobectl probe --stage=verify", told_why)
         self.ask("probe", "--stage=verify")
         self.assertEqual(self.ask("-q", *words), "cu13\n")

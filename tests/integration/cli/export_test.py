@@ -80,13 +80,13 @@ class Embedded(InFolder):
             with self.subTest(format):
                 done = self.on("nvidia-smi-rtx-4080-super-595-71-05", format, "torch", "--assume=glibc=2.39")
                 self.assertEqual(done.returncode, 3)
-                self.assertRegex(done.stderr, r"'cpu' uses no GPU, and pci:0000:01:00\.0 is left unused by")
+                self.assertRegex(done.stderr, r"'cpu' uses no GPU, and pci:0000:01:00\.0 will not be used by")
                 self.assertFalse(self.starts(done))
 
     def test_are_for_the_cpu_if_that_is_wanted(self):
         done = self.on("nvidia-smi-rtx-4080-super-595-71-05", "pip", "torch", "--assume=glibc=2.39", "--allow-cpu")
         self.assertEqual((done.returncode, done.stdout), (0, "torch --index-url https://download.pytorch.org/whl/cpu\n"))
-        self.assertIn("is left unused", done.stderr)
+        self.assertIn("will not be used", done.stderr)
 
     def test_fail_where_nothing_fits(self):
         for format in ("pip", "uv", "container"):

@@ -58,13 +58,13 @@ class HostileTexts(unittest.TestCase):
         return list(below(self.run_script(script, value)))
 
     def test_no_command_is_read_out_of_a_sentence(self):
-        for fix in ("on the host, join its group, then log in again: sudo usermod -aG x;touch\u00a0CANARY \"$USER\"", "sudo reboot",
-                    "ask the drivers: gpuprobectl probe", "look at it: journalctl -u x", "nvidia-smi -r"):
+        for fix in ("on the host, add your account to the group, then log in again: sudo usermod -aG x;touch\u00a0CANARY \"$USER\"", "sudo reboot",
+                    "probe the drivers: gpuprobectl probe", "look at it: journalctl -u x", "nvidia-smi -r"):
             self.assertEqual(self.elements("button", "words.fixNode(input)", fix), [], fix)
             self.assertEqual(self.elements("code", "words.fixNode(input)", fix), [], fix)
 
     def test_each_command_of_a_finding_or_a_reason_has_a_button(self):
-        fix = "join its group, then log in again: sudo usermod -aG render \"$USER\""
+        fix = "add your account to the group, then log in again: sudo usermod -aG render \"$USER\""
         command = "sudo usermod -aG render \"$USER\""
         self.assertEqual(len(self.elements("button", "words.fixNode(...input)", [fix, [command]])), 1)
         codes = self.elements("code", "words.fixNode(...input)", [fix, [command]])

@@ -48,7 +48,7 @@ class NoGpu(PageCase):
         self.assertIn("This machine has no GPU, or none that the kernel shows.", self.text("#gpus"))
         self.assertIn("✓ CPU", self.text("#choice-answer"))
         self.unfold("choice-candidates")
-        self.assertRegex(self.text("#choice-answer"), r"CUDA\t–\tdoes not apply\tthis machine has no GPU for it")
+        self.assertRegex(self.text("#choice-answer"), r"CUDA\t–\tdoes not apply\tthis machine has no suitable GPU")
         self.assertEqual(self.ask("count", selector="#choice-answer .mark.bad"), 0)
         self.assertIn("OpenCL pocl (pthread-haswell-AMD EPYC)", self.text("#machine"))
         self.assertEqual(self.text("#measured").strip(), "")
@@ -131,7 +131,7 @@ class FourAlike(PageCase):
         self.ask("choose", selector="#choice-application", value="llama.cpp")
         self.unfold("choice-candidates")
         self.see("#choice-answer", "HIP")
-        self.assertIn("the application does not use it on NVIDIA GPUs", self.text("#choice-answer"))
+        self.assertIn("the application does not use this backend on NVIDIA GPUs", self.text("#choice-answer"))
         self.assertRegex(self.text("#choice-answer"), r"for the published build ubuntu-\S+ of version b\d+\n")
         helps = self.text("#choice-answer .entries").split("\n")
         self.assertEqual([line.split(" ")[0] for line in helps if line], ["Give", "sed", "Copy"])
@@ -175,10 +175,10 @@ class Fixes(PageCase):
 
     def test_no_command_is_read_out_of_a_sentence(self):
         self.show()
-        for fix in ("ask the drivers: gpuprobectl probe", "sudo nvidia-modprobe -u -c0", "see whether it is seated: lspci -nn | grep -Ei 'vga|3d'",
-                    "load the GPU's kernel driver", "start it with one: --gpus all", "look for it in the kernel log (journalctl -k)",
+        for fix in ("probe the drivers: gpuprobectl probe", "sudo nvidia-modprobe -u -c0", "see whether it is seated: lspci -nn | grep -Ei 'vga|3d'",
+                    "load the GPU's kernel driver", "start the container with a GPU: --gpus all", "look for it in the kernel log (journalctl -k)",
                     "update the driver; then run gpuprobectl probe until the answer has been the same three times",
-                    "on the host: sudo systemctl restart gpuprobe-worker.socket, then gpuprobectl probe",
+                    "on the host, restart the socket: sudo systemctl restart gpuprobe-worker.socket, then gpuprobectl probe",
                     "sudo rpm-ostree install a, in use from the next start", "repair it; gpuprobectl knowledge status says what is used",
                     "give a manifest: sed s/a:b/c/ x | sudo tee y", "sudo", "journalctl: look there",
                     "docker run --gpus all … for NVIDIA (or --device nvidia.com/gpu=all, by CDI), docker run --device /dev/dri … for others"):
@@ -301,13 +301,13 @@ class HalfAsked(PageCase):
     def test_tells_what_is_not_known_from_no(self):
         self.show()
         self.assertEqual(self.reasons(2), {
-            "Not usable: Vulkan and WebGPU": ["Vulkan and WebGPU: MIG is on, and MIG instances have no graphics APIs"],
-            "Not known: OpenCL": ["OpenCL: it has not been asked yet"]})
+            "Not usable: Vulkan and WebGPU": ["Vulkan and WebGPU: graphics APIs do not work while MIG is on"],
+            "Not known: OpenCL": ["OpenCL: not probed yet"]})
         self.assertEqual(self.reasons(1), {
-            "Not known: OpenCL, Vulkan and WebGPU": ["OpenCL, Vulkan and WebGPU: it has not been asked yet"]})
+            "Not known: OpenCL, Vulkan and WebGPU": ["OpenCL, Vulkan and WebGPU: not probed yet"]})
         self.assertEqual(self.reasons(3), {
             "Not usable: CUDA, OpenCL, Vulkan and WebGPU":
-                ["CUDA, OpenCL, Vulkan and WebGPU: MIG is on, but the GPU has no instance for programs to use"]})
+                ["CUDA, OpenCL, Vulkan and WebGPU: MIG is on, but programs here see no MIG instance"]})
         self.assertEqual(self.text("#helps button"), "")  # to switch MIG off is a choice, not a command to copy
         self.assertEqual(self.text("#gpus article:nth-of-type(2) .chip .mark.bad"), "")
         self.assertIn("Vulkan", self.text("#gpus article:nth-of-type(2) .chip .mark.plain"))
@@ -329,7 +329,7 @@ class Divided(PageCase):
         self.assertIn("Divided into 2 partitions", partitions)
         self.assertIn(f"1g.18gb\n16.0 GiB, 15.0 GiB free\n{MIG}1", partitions)
         self.assertIn(f"3g.71gb\n69.0 GiB, 69.0 GiB free\n{MIG}2", partitions)
-        self.see("#gpus article", "! two sources give different sizes for its memory")  # what CUDA shows is not what NVML lists
+        self.see("#gpus article", "! two sources report different sizes of the GPU's memory")  # what CUDA shows is not what NVML lists
         self.take_pictures("mig")
 
 

@@ -179,7 +179,7 @@ class Rare(unittest.TestCase):
         ("choice.js", "cli/choice.cpp"): ("nothing matches", "candidates", "answers", "the application's words"),
         ("choice.js", "policy/truth.h"): ('"rejected"', '"uncertain"', '"unknown"'),
         ("gpuprobe.js", "cli/verb_status.cpp"): ("nothing is known to work on",),
-        ("gpus.js", "explain/wording_table.h"): ("the size of its memory is not known", "not for gpus from this vendor"),
+        ("gpus.js", "explain/wording_table.h"): ("the gpu's memory size is unknown", "not for gpus from this vendor"),
         ("fit.js", "cli/plan_text.cpp"): ("no gpu that computes", "without a gpu: ", "no flash attention", "per gpu, at most", "together",
             "an estimate: the budgets leave ", "only the program", "that the machine has available"),
         ("fit.js", "plan/plan.h"): ('"fits"', '"tight"', '"no"', '"unknown"'),

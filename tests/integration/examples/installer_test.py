@@ -84,7 +84,7 @@ class Installer(ExampleCase):
                 done = self.install(option)
                 self.assert_installed(done, "cuda12")
                 self.assertIn("cuda12 on NVIDIA H200 (pci:0000:00:06.0)", done.stderr)
-                self.assertIn("the build has no kernels for its architecture 9.0", done.stderr)
+                self.assertIn("the build has no kernels for the GPU's architecture 9.0", done.stderr)
                 self.assertIn(f"{self.archives}/tool-cuda12.tar.gz is cuda12 of tool", done.stderr)
 
     def test_takes_the_one_file_beside_it_where_nothing_is_installed(self):
@@ -141,7 +141,7 @@ class Installer(ExampleCase):
                 self.assert_installed(self.install(who), "slow")
                 again = self.install(who)
                 self.assert_installed(again, "slow")
-                self.assertIn("the application tried it and failed: illegal instruction", again.stderr)
+                self.assertIn("the application reported a failure: illegal instruction", again.stderr)
                 self.assertEqual(runs.read_text(encoding="utf-8"), "run\n")
 
     def test_ends_with_3_and_the_hint_where_nothing_fits(self):

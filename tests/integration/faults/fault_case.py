@@ -241,7 +241,7 @@ class FaultCase(BusCase):
     def assert_is_held_back(self, api):
         before = self.launches(api)
         self.ask(api)
-        self.assertEqual(self.launches(api), before, "it was asked although it is in quarantine")
+        self.assertEqual(self.launches(api), before, "the driver was probed although it is in quarantine")
         held, = self.report()["quarantine"]
         self.assertEqual(held["api"], api)
 

@@ -63,7 +63,7 @@ class Steps:
         self.start()
         found = self.answers("select nobody", "recommend nobody", "select default sycl")
         self.assertEqual(found[:2], ["refused: UnknownApplication", "refused: NotFound"])
-        self.assertRegex(found[2], r"^no match: \w+: the request is only for sycl$")
+        self.assertRegex(found[2], r"^no match: \w+: the request allows only sycl$")
 
     def test_survive_a_restart_of_the_daemon(self):
         self.start()

@@ -99,7 +99,7 @@ TEST(BenchText, SaysWhereFiguresAreOld) {
     const auto text = bench_text(bench_rows(report, {kId}), Screen{});
     EXPECT_NE(
         text.find(
-            "cuda on pci:0000:00:06.0 was not measured again: other programs are using it: 97 % "
+            "cuda on pci:0000:00:06.0 was not measured again: other programs use the GPU: 97% "
             "of the time\n"),
         std::string::npos)
         << text;

@@ -124,7 +124,8 @@ TEST(Wording, TakesTheFixThatTheDoctorHasForThisPlace) {
     EXPECT_NE(fix("pci:1", "cuda", without_uvm).find("--gpus all"), std::string::npos);
     EXPECT_NE(fix("pci:2", "vulkan", because("loader-missing")).find("Vulkan"), std::string::npos);
     EXPECT_NE(fix("pci:2", "opencl", because("loader-missing")).find("OpenCL"), std::string::npos);
-    EXPECT_EQ(fix("pci:2", "vulkan", because("not-probed")), "ask the drivers: gpuprobectl probe");
+    EXPECT_EQ(fix("pci:2", "vulkan", because("not-probed")),
+              "probe the drivers: gpuprobectl probe");
 }
 
 /// Of what no doctor finds: the reasons of candidates.
@@ -142,7 +143,7 @@ TEST(Wording, TakesTheFixOfAReasonThatFitsThePlace) {
     EXPECT_EQ(fix({.wsl = true}, old), "in Windows, update the GPU's driver to 580 or later");
     EXPECT_EQ(explained(old).fix, "update the GPU's driver to 580 or later") << "nowhere known";
     const auto lost = because("device-lost");
-    EXPECT_EQ(fix({}, lost), "look for the cause in the kernel's log: sudo dmesg");
+    EXPECT_EQ(fix({}, lost), "find the cause in the kernel log: sudo dmesg");
     EXPECT_EQ(fix({}, lost, true), "look for the cause in the kernel's log: dmesg");
     const auto library = because("library-missing", {{"missing", "libcudart.so.13"}});
     EXPECT_NE(fix({.sandbox = "flatpak"}, library).find("use a build that includes"),
@@ -198,12 +199,12 @@ TEST(Wording, TakesNoFixWhereSeveralCouldBeMeant) {
 TEST(Wording, ExplainsAPermissionWithItsFix) {
     const auto explanation = explained(
         {.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}, {"group", "render"}})});
-    EXPECT_EQ(explanation.text,
-              "no permission to open /dev/kfd, which belongs to the group render");
-    EXPECT_EQ(explanation.fix,
-              "join its group, then log in again: sudo usermod -aG render \"$USER\"");
+    EXPECT_EQ(explanation.text, "no permission to open /dev/kfd (group render)");
+    EXPECT_EQ(
+        explanation.fix,
+        "add your account to the group, then log in again: sudo usermod -aG render \"$USER\"");
     EXPECT_EQ(explained({.code = "no-permission", .detail = detail({{"node", "/dev/kfd"}})}).fix,
-              "give it to the group render with a udev rule, as systemd's own rules do: see "
+              "assign the node to the group render with a udev rule, as systemd's own rules do: "
               "udevadm info /dev/kfd");
 }
 
@@ -215,11 +216,11 @@ TEST(Wording, TellsReasonsInsideAReasonWithWhatHelps) {
                           .detail = detail({{"gpu", "pci:0000:01:00.0"}, {"reasons", reasons}})});
     };
     const auto with_reasons = unused(to_value(std::vector{closed}));
-    EXPECT_EQ(with_reasons.text, "pci:0000:01:00.0 is left unused: " + explained(closed).text);
+    EXPECT_EQ(with_reasons.text, "pci:0000:01:00.0 will not be used: " + explained(closed).text);
     EXPECT_EQ(with_reasons.fix, explained(closed).fix);
     const auto without_reasons = unused(Value{});
     EXPECT_EQ(without_reasons.text,
-              "pci:0000:01:00.0 is left unused: there is nothing here for it");
+              "pci:0000:01:00.0 will not be used: no backend or variant is made for it");
     EXPECT_EQ(without_reasons.fix, std::nullopt);
     EXPECT_EQ(unused(Value{"no list"}).text, without_reasons.text);
 }
@@ -296,14 +297,14 @@ std::string rejected_text(std::vector<Reason> reasons) {
 /// Of a GPU that can't be used, or that was not heard, nobody misses a fact.
 TEST(Explain, SaysNoUnknownFactBesideWhatEndsTheQuestion) {
     EXPECT_EQ(rejected_text({at("pci:1", because("no-driver")), unknown("pci:1", "gfx")}),
-              "no kernel driver is bound to it");
+              "no kernel driver is bound to the device");
     EXPECT_EQ(rejected_text({unknown("pci:1", "cuda.driver"), at("pci:1", because("asleep"))}),
-              "asking would wake a sleeping GPU");
+              "a probe would wake a suspended GPU");
     EXPECT_EQ(rejected_text({at("pci:1", because("no-driver")), unknown("pci:2", "gfx")}),
-              "pci:1: no kernel driver is bound to it; pci:2: not known: gfx");
+              "pci:1: no kernel driver is bound to the device; pci:2: unknown: gfx");
     EXPECT_EQ(rejected_text({at("pci:1", because("joined-weakly")), unknown("pci:1", "gfx")}),
-              "matched to this GPU only by vendor and model; not known: gfx");
-    EXPECT_EQ(rejected_text({unknown("pci:1", "gfx")}), "not known: gfx");
+              "the device was matched to this GPU only by vendor and model; unknown: gfx");
+    EXPECT_EQ(rejected_text({unknown("pci:1", "gfx")}), "unknown: gfx");
     EXPECT_EQ(rejected_text({at("host", because("glibc-too-old")), unknown("host", "kernel")}),
               "glibc is too old; not known: kernel");
 }
@@ -314,9 +315,10 @@ TEST(Explain, SaysAnUnknownFactOfAnotherWay) {
     ended.detail["alternative"] = 0;
     auto open = unknown("pci:1", "vulkan.version");
     open.detail["alternative"] = 1;
-    EXPECT_EQ(rejected_text({ended, open}), "cuda cannot be used on it; not known: vulkan.version");
+    EXPECT_EQ(rejected_text({ended, open}),
+              "cuda does not work on this GPU; unknown: vulkan.version");
     open.detail["alternative"] = 0;
-    EXPECT_EQ(rejected_text({ended, open}), "cuda cannot be used on it");
+    EXPECT_EQ(rejected_text({ended, open}), "cuda does not work on this GPU");
 }
 
 TEST(Explain, SaysOfADriverThatNobodyAskedNothingElse) {
@@ -330,7 +332,7 @@ TEST(Explain, SaysOfADriverThatNobodyAskedNothingElse) {
             because("fact-unknown", {{"where", "host"}, {"predicate", "glibc"}}),
             because("unknown-not-chosen")}};
     const auto why = explained(candidate);
-    EXPECT_TRUE(why.text.starts_with("it has not been asked yet; not known: glibc")) << why.text;
+    EXPECT_TRUE(why.text.starts_with("not probed yet; unknown: glibc")) << why.text;
     EXPECT_EQ(why.text.find("cuda.driver"), std::string::npos) << why.text;
     EXPECT_EQ(why.text.find("chosen"), std::string::npos) << why.text;
 }

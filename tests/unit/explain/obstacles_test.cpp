@@ -57,17 +57,17 @@ TEST(Obstacles, SayOnceWhatIsTheSameForBackendsAndGpus) {
     for (int i = 0; i < 2; ++i)
         for (const char* backend : {"opencl", "vulkan"})
             report.gpus[static_cast<std::size_t>(i)].backends[backend] = no("driver-missing");
-    EXPECT_EQ(lines(report), "vulkan, opencl | a+1 | its driver is not installed\n");
+    EXPECT_EQ(lines(report), "vulkan, opencl | a+1 | the API's driver is not installed\n");
     for (const char* backend : {"opencl", "vulkan"})
         report.gpus[2].backends[backend] = no("driver-missing");
-    EXPECT_EQ(lines(report), "vulkan, opencl | - | its driver is not installed\n");
+    EXPECT_EQ(lines(report), "vulkan, opencl | - | the API's driver is not installed\n");
 }
 
 TEST(Obstacles, MarkWhatIsNotKnown) {
     Report report;
     report.gpus = {gpu("a", "nvidia")};
     report.gpus[0].backends["vulkan"] = {.reasons = {Reason{.code = "not-probed"}}};
-    EXPECT_EQ(lines(report), "vulkan | a | it has not been asked yet (?)\n");
+    EXPECT_EQ(lines(report), "vulkan | a | not probed yet (?)\n");
 }
 
 TEST(Obstacles, WithoutGpuNameTheSoftwareThatAnswers) {
@@ -79,7 +79,7 @@ TEST(Obstacles, WithoutGpuNameTheSoftwareThatAnswers) {
               "rocm | - | no AMD GPU\n"
               "sycl | - | no Intel GPU\n"
               "vulkan, webgpu | - | only in software, on the CPU: llvmpipe\n"
-              "opencl | - | the driver crashed when asked\n");
+              "opencl | - | the driver crashed during the probe\n");
 }
 
 }  // namespace obstacles_test

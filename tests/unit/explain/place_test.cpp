@@ -127,9 +127,9 @@ TEST(Examine, NamesNoPackageThatIsMadeForAnotherProcessor) {
         report.host.arch = arch;
         return only(examine(report, {}), "level-zero-missing").fix.value_or("");
     };
-    EXPECT_EQ(fix("x86_64"), "for Level Zero: sudo apt install libze-intel-gpu1 libze1");
+    EXPECT_EQ(fix("x86_64"), "to use Level Zero: sudo apt install libze-intel-gpu1 libze1");
     EXPECT_EQ(fix("aarch64"),
-              "for Level Zero: Level Zero for Intel's GPUs is made only for x86_64");
+              "to use Level Zero: Level Zero for Intel's GPUs is made only for x86_64");
 }
 
 /// No distribution has a driver for the GPU of a Tegra.

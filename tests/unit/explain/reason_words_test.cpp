@@ -45,10 +45,10 @@ Candidate rocm_on(std::optional<std::string> gpu) {
 TEST(ReasonWriter, AddsATextAndAFix) {
     const auto reason = worded(rocm_on("a")).reasons.at(0);
     ASSERT_NE(reason.words, nullptr);
-    EXPECT_EQ(reason.words->text,
-              "no permission to open /dev/kfd, which belongs to the group render");
-    EXPECT_EQ(reason.words->fix,
-              "join its group, then log in again: sudo usermod -aG render \"$USER\"");
+    EXPECT_EQ(reason.words->text, "no permission to open /dev/kfd (group render)");
+    EXPECT_EQ(
+        reason.words->fix,
+        "add your account to the group, then log in again: sudo usermod -aG render \"$USER\"");
     EXPECT_EQ(reason, closed_node()) << "words do not make another reason";
 }
 
@@ -97,8 +97,7 @@ TEST(ReasonWriter, KeepsTheWordsThatAReasonHas) {
 }
 
 TEST(ReasonWriter, ExplainsTheVerdictOfEachCandidate) {
-    EXPECT_EQ(worded(rocm_on("a")).why,
-              "no permission to open /dev/kfd, which belongs to the group render");
+    EXPECT_EQ(worded(rocm_on("a")).why, "no permission to open /dev/kfd (group render)");
     EXPECT_EQ(worded(Candidate{.backend = "cpu", .verdict = Verdict::Accepted}).why, "can be used");
     EXPECT_EQ(worded(VariantCandidate{.verdict = Verdict::Accepted, .gpus = {"a"}}).why,
               "runs on a");
@@ -183,8 +182,8 @@ TEST(ReasonWords, AreWrittenBetweenTheCodeAndTheDetail) {
     const auto reason = worded(rocm_on("a")).reasons.at(0);
     EXPECT_EQ(json_line(to_value(reason)),
               R"({"code":"no-permission",)"
-              R"("text":"no permission to open /dev/kfd, which belongs to the group render",)"
-              R"("fix":"join its group, then log in again: sudo usermod -aG render \"$USER\"",)"
+              R"("text":"no permission to open /dev/kfd (group render)",)"
+              R"("fix":"add your account to the group, then log in again: sudo usermod -aG render \"$USER\"",)"
               R"("commands":["sudo usermod -aG render \"$USER\""],)"
               R"("subject":{"gpu":"a","api":"hip","path":"/dev/kfd"},)"
               R"("detail":{"node":"/dev/kfd","group":"render"}})");

@@ -230,7 +230,7 @@ TEST(KnownBad, IsAWarningAboutTheChosenBackend) {
     ASSERT_NE(warning, decision.warnings.end());
     EXPECT_EQ(warning->detail.at("cause"), Value{"nvidia-595-45"});
     EXPECT_EQ(warning->detail.at("text"),
-              Value{"under driver 595.45.04, programs that use CUDA are known to hang"});
+              Value{"with driver 595.45.04, programs that use CUDA are known to hang"});
 }
 
 TEST(KnownBad, IsNoWarningUnderAnotherOrAnUnknownDriver) {
