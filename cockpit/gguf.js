@@ -202,7 +202,7 @@ async function magic(cursor) {
         throw new GgufError(_("not a GGUF file"));
     const version = await cursor.u32();
     if (version !== 2 && version !== 3)
-        cursor.fail((version & 0xffff) === 0 ? _("a big-endian GGUF file, and only little-endian ones are read")
+        cursor.fail((version & 0xffff) === 0 ? _("big-endian GGUF files are unsupported")
             : words(_("GGUF version $0, and 2 and 3 are read"), version));
     return version;
 }

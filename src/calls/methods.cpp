@@ -472,21 +472,25 @@ std::vector<Method> lists() {
     const MethodTraits kept{.keeping = Keeping::UntilReport};
     return {
         method<Nothing, Report, describe_machine>(
-            "Describe", "The capability report, without what the caller may not see.", kept,
+            "Describe",
+            "The capability report, without the facts that the caller has no permission to see.",
+            kept,
             {{.member = "Describe", .out = "json:s"}, {.member = "DescribeFd", .out = "json:h"}}),
         method<Nothing, GpuList, list_gpus>(
             "ListGpus", "All GPUs, the default one first, and all other accelerators.", kept,
             {{.member = "ListGpus", .in = "options:a{sv}", .out = "gpus:ao"}}),
         method<GpuParameters, Gpu, get_gpu>(
-            "GetGpu", "One GPU's part of the report, without what the caller may not see.", kept,
-            {{.member = "Describe", .out = "json:s", .is_of_gpu = true}}, {UnknownDevice}),
+            "GetGpu",
+            "One GPU's part of the report, without the facts that the caller has no permission to "
+            "see.",
+            kept, {{.member = "Describe", .out = "json:s", .is_of_gpu = true}}, {UnknownDevice}),
         method<Nothing, HardwareDeviceList, list_hardware_devices>(
             "ListHardwareDevices",
             "The CPU, GPUs and NPUs, described as ONNX Runtime's OrtHardwareDevice does.", kept),
         method<Nothing, ApplicationList, list_applications>(
             "ListApplications",
-            "The applications that Select and Recommend know: the backends from which Select "
-            "chooses, and the variants from which Recommend chooses.",
+            "The applications that Select and Recommend know, with the backends for Select and the "
+            "variants for Recommend.",
             {}, {{.member = "ListApplications", .out = "applications:aa{sv}"}}),
     };
 }
@@ -496,8 +500,8 @@ Method plan_method() {
     using enum ErrorCode;
     return method<PlanParameters, PlanAnswer, plan_memory>(
         "Plan",
-        "Whether a model, or a number of bytes, fits on each GPU and on several GPUs together. "
-        "'model' is the text of a gpuprobe.model/1 document.",
+        "Reports whether a model, or a number of bytes, fits on each GPU and on several GPUs "
+        "together. 'model' is the text of a gpuprobe.model/1 document.",
         {.waits = true}, {{.member = "Plan", .in = "request:a{sv} model:s", .out = "json:s"}},
         {InvalidRequest, TooLarge, UnknownDevice, UnknownApplication, NoMatch});
 }
@@ -521,8 +525,8 @@ std::vector<Method> questions() {
             {UnknownApplication, UnknownDevice, InvalidRequest, NoMatch}),
         method<RecommendParameters, Recommendation, recommend_variant>(
             "Recommend",
-            "Which variant of an application to install. 'manifest' is the text of a manifest to "
-            "use instead of the installed one.",
+            "The variant of an application to install. 'manifest' is the text of a manifest to use "
+            "instead of the installed one.",
             kept,
             {{.member = "RecommendVariant",
               .in = "application:s manifest:s request:a{sv}",
@@ -532,18 +536,19 @@ std::vector<Method> questions() {
             {NotFound, Malformed, TooLarge, InvalidRequest}),
         method<DiagnoseParameters, Diagnosis, diagnose>(
             "Diagnose",
-            "Why a GPU is not used, and how to fix that. 'environment' has the variables of the "
-            "program that does not use it.",
+            "Explains why a GPU is not used, and how to fix that. 'environment' contains the "
+            "environment of the program that does not use the GPU.",
             of_now, {{.member = "Diagnose", .out = "json:s"}}),
         method<QueryParameters, TermAnswer, query_terms>(
             "Query",
-            "Whether each term, such as 'driver>=550', is true for each of the GPUs; for all GPUs "
-            "if 'gpus' is left out.",
+            "Evaluates each term, such as 'driver>=550', for each of the GPUs; for all GPUs if "
+            "'gpus' is left out.",
             kept, {}, {InvalidRequest, UnknownDevice}),
         method<MemoryParameters, engine::LiveMemory, get_memory>(
             "GetMemory",
-            "The memory of one GPU or partition, read now, in bytes. Does not wake a GPU that "
-            "sleeps. 'partition' is the name of a partition, unless 'gpu' is a partition's id.",
+            "The current memory of one GPU or partition, in bytes. Does not wake a suspended GPU. "
+            "'partition' is the name of a partition; leave it out if 'gpu' is the id of a "
+            "partition.",
             {.waits = true},
             {{.member = "GetMemory",
               .in = "options:a{sv}",
@@ -573,15 +578,13 @@ std::vector<Method> orders() {
             {InvalidRequest, UnknownDevice, WouldWake}),
         method<OutcomeParameters, OutcomeParameters, report_outcome>(
             "ReportOutcome",
-            "Reports how a choice worked out: 'outcome' is 'ok' or 'failed'. Returns what was "
-            "recorded.",
+            "Records whether a choice worked: 'outcome' is 'ok' or 'failed'. Returns the record.",
             {.is_costly = true}, {{.member = "ReportOutcome", .in = "report:a{sv}"}},
             {InvalidRequest, UnknownApplication, UnknownDevice, Io}),
-        method<Nothing, ReportChange, subscribe>(
-            "Subscribe",
-            "The generation and the state of the report, now and after each change. The call has "
-            "to set 'more'.",
-            {.subscribes = true}),
+        method<Nothing, ReportChange, subscribe>("Subscribe",
+                                                 "The generation and the state of the report, now "
+                                                 "and after each change. The call must set 'more'.",
+                                                 {.subscribes = true}),
     };
     methods.front().needs = needs_of_probe;
     return methods;
@@ -594,7 +597,7 @@ std::vector<Method> administration() {
     std::vector<Method> methods{
         method<OverrideParameters, OverrideSet, set_override>(
             "SetOverride",
-            "Fixes the choice for one application, for all users. Administrators only.",
+            "Overrides the choice for one application, for all users. Administrators only.",
             for_overrides, {{.member = "SetOverride", .in = "application:s rule:a{sv}"}},
             {UnknownApplication, UnknownDevice, InvalidRequest, TooLarge, Io}),
         method<ApplicationParameters, OverrideCleared, clear_override>(
@@ -606,18 +609,18 @@ std::vector<Method> administration() {
             {{.member = "ListOverrides", .out = "overrides:a{sa{sv}}"}}),
         method<Nothing, QuarantineList, list_quarantine>(
             "ListQuarantine",
-            "The drivers in quarantine: an earlier probe of them crashed or hung.", {},
+            "The drivers in quarantine, which crashed or hung during an earlier probe.", {},
             {{.member = "ListQuarantine", .out = "quarantine:aa{sv}"}}),
         method<QuarantineParameters, QuarantineCleared, clear_quarantine>(
             "ClearQuarantine",
-            "Lets one quarantined driver, or all, be probed again. Administrators only.",
+            "Ends the quarantine of one driver, or of all drivers. Administrators only.",
             {.is_costly = true, .needs = {Action::ClearQuarantine}},
             {{.member = "ClearQuarantine", .in = "filter:a{sv}", .out = "cleared:u"}},
             {InvalidRequest, Io}),
         method<GpuParameters, IdentifierList, get_identifiers>(
             "GetIdentifiers",
-            "What distinguishes a GPU from others of its model, in the form of each API. For "
-            "callers who may open the GPU, and for others with permission.",
+            "The identifiers that distinguish a GPU from others of its model, in the form of each "
+            "API. For callers who may open the GPU, and for others with authorization.",
             {.may_need = {Action::GetIdentifiers}},
             {{.member = "GetIdentifiers",
               .in = "options:a{sv}",

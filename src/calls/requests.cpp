@@ -102,7 +102,7 @@ Result<PlanRequest> plan_request_for(const Value& request, const std::string& mo
     auto asked = TRY(plan_request_from(request));
     // Exactly one of model and need is required.
     if (model.empty() != asked.need.has_value())
-        return Error{ErrorCode::InvalidRequest, "request: neither a model nor a need, or both"};
+        return Error{ErrorCode::InvalidRequest, "request: give either a model or a need"};
     if (model.empty())
         return asked;
     auto read = model_from_document(model);
@@ -189,7 +189,7 @@ Result<ProbeRequest> checked(ProbeRequest request, const Report& report, const F
         // Only GPUs that the caller named are refused; others that sleep are left out by the
         // engine.
         if (!request.allow_wake && is_asleep(files, *gpu))
-            return Error{ErrorCode::WouldWake, gpu->id + ": asleep; allow-wake was not given"};
+            return Error{ErrorCode::WouldWake, gpu->id + ": suspended; allow-wake was not given"};
         id = gpu->id;
     }
     return request;

@@ -134,8 +134,8 @@ std::string DriverChoice::without_role(std::string_view gpu) const {
             others.push_back(other.gpu->id);
     if (has_package(gpu) && !others.empty())
         return phrase(
-            "leave this GPU or {others} to the open driver, nouveau: no driver of NVIDIA's works "
-            "with both",
+            "use the open driver nouveau for this GPU or for {others}: no NVIDIA driver supports "
+            "both",
             {{"others", joined_with_and(others)}});
     const auto targets = selected(gpu);
     const bool has_nouveau = std::ranges::any_of(
@@ -144,9 +144,8 @@ std::string DriverChoice::without_role(std::string_view gpu) const {
     const bool is_blacklisted =
         setup && setup->blacklist && std::ranges::count(*setup->blacklist, "nouveau") > 0;
     return phrase(
-        "{use} the open driver, nouveau[, and take it off the blacklist{first}][: branch "
-        "{last} was the last one of NVIDIA's driver for this GPU, and no distribution has "
-        "it]",
+        "{use} the open driver nouveau[, and remove it from the blacklist{first}][: branch {last} "
+        "was the last NVIDIA driver for this GPU, and no distribution packages it]",
         {{"use", has_nouveau ? "keep" : "use"},
          {"first", is_blacklisted ? std::optional{std::string{}} : std::nullopt},
          {"last", last_branch(gpu)}});

@@ -393,10 +393,10 @@ std::string software_sentence(const Report& report, std::string_view api) {
 std::string runtime_sentence(const Report& report, std::string_view api) {
     const auto runtime = report.runtimes.find(std::string{api});
     if (runtime == report.runtimes.end())
-        return report.gpus.empty() ? "no GPU" : "not known on any GPU here";
+        return report.gpus.empty() ? "no GPU" : "unknown for every GPU here";
     switch (runtime->second.outcome) {
         case Outcome::Absent:
-            return "its loader or driver is not installed";
+            return "the API's library or driver is not installed";
         case Outcome::Answered:
             return explained(because("no-device")).text;
         case Outcome::Failed:

@@ -205,7 +205,7 @@ std::string Place::install_words(const std::string& role) const {
     const auto name = known ? known->name : role;
     // From the most to the least specific advice.
     if (known && !is_made_for(*known))
-        return phrase("{package} is made only for {machine}",
+        return phrase("{package} is available only for {machine}",
                       {{"package", name}, {"machine", *known->machine}});
     if (known && is_elsewhere(*known))
         return phrase(host_.wsl ? "in Windows, install or update {package}"
@@ -227,7 +227,7 @@ std::string Place::install_words(const std::string& role) const {
         return noted(*command);
     // The distribution is known, but does not have the package.
     if (packages && !is_other_release_)
-        return phrase("{distribution} has no package of {package}[: {note}]",
+        return phrase("{distribution} has no package for {package}[: {note}]",
                       {{"distribution", row_->name}, {"package", name}, {"note", note}});
     // The distribution or its release is not known.
     const auto example = example_names(role);
@@ -257,7 +257,7 @@ std::string Place::update_words(std::string_view gpu,
         return phrase("{where}install a newer release of Jetson Linux (JetPack)",
                       {{"where", std::string{where}}});
     return phrase(
-        "{where}update the GPU's driver[ to {version} or later][ to one for CUDA {cuda} or "
+        "{where}update the GPU's driver[ to {version} or later][ to a version for CUDA {cuda} or "
         "later][, but not beyond branch {last}, the last one that supports this GPU]",
         {{"where", std::string{where}},
          {"version", version},

@@ -223,7 +223,7 @@ Status Reader::header() {
     // A small version number read in the wrong byte order has only zeros in its low half.
     const bool is_swapped = version != 0 && (version & 0xffffU) == 0;
     if (is_swapped)
-        return malformed("a big-endian GGUF file, and only little-endian ones are read");
+        return malformed("big-endian GGUF files are unsupported");
     if (version < kOldestVersion || version > kNewestVersion)
         return malformed("GGUF version " + std::to_string(version) + ", and 2 and 3 are read" +
                          (version == 1 ? ": convert the file again" : ""));
@@ -252,7 +252,7 @@ Result<std::int64_t> Reader::take_integer(std::uint32_t type) {
         case kBool: {
             const auto byte = TRY(take<std::uint8_t>());
             if (byte > 1)
-                return malformed("a boolean that is neither 0 nor 1");
+                return malformed("a boolean is neither 0 nor 1");
             return static_cast<std::int64_t>(byte);
         }
         default:
@@ -322,7 +322,7 @@ Status Reader::values() {
         // Keys appear in messages: accept only keys that scrubbing leaves unchanged.
         const auto key = scrubbed(raw, kMaxGgufKeyBytes);
         if (key.empty() || key != raw)
-            return malformed("a key that is no text");
+            return malformed("a key is not text");
         if (!seen_.insert(key).second)
             return malformed("the key " + scrubbed(key, 64) + " appears twice");
         TRY(value(key));
@@ -364,7 +364,7 @@ Result<std::uint32_t> Reader::alignment() {
         return kDefaultAlignment;
     const auto value = gguf_.number("general.alignment");
     if (!value || *value > kMaxGgufAlignment || !std::has_single_bit(*value))
-        return malformed("general.alignment is no power of two up to " +
+        return malformed("general.alignment is not a power of two up to " +
                          std::to_string(kMaxGgufAlignment));
     return static_cast<std::uint32_t>(*value);
 }
@@ -510,7 +510,7 @@ std::string gguf_part_name(const GgufPart& part, std::uint32_t number) {
 
 Result<Gguf> joined(std::vector<Gguf> parts) {
     if (parts.empty())
-        return mismatch("no part");
+        return mismatch("no parts");
     TRY(check_numbers(parts));
     // The first part has the metadata of the whole model.
     auto whole = std::move(parts.front());

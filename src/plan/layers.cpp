@@ -109,7 +109,7 @@ std::optional<std::uint64_t> Keys::number(std::string_view key) const {
     // A value that exists but is not a number is a fault of the file, not a missing value.
     const auto number = gguf_.number(name_of(key));
     if (!number && has(key))
-        complain(key, "is no whole number from 0");
+        complain(key, "is not a non-negative integer");
     return number;
 }
 
@@ -126,7 +126,7 @@ std::uint64_t Keys::of_layer(std::string_view key,
     // A list that is too short or has a negative item is a fault of the file.
     if (layer < numbers->size() && (*numbers)[layer] >= 0)
         return std::min(static_cast<std::uint64_t>((*numbers)[layer]), kMaxWidth);
-    complain(key, "has no whole number from 0 for layer " + std::to_string(layer));
+    complain(key, "has no non-negative integer for layer " + std::to_string(layer));
     return 0;
 }
 

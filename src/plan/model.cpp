@@ -31,8 +31,7 @@ Status weigh(const Gguf& gguf, Model& model) {
     for (const auto& tensor : gguf.tensors) {
         if (const auto layer = layer_of(tensor.name)) {
             if (*layer >= model.layers.size())
-                return Error{ErrorCode::Malformed, tensor.name +
-                                                       " belongs to no layer: there are " +
+                return Error{ErrorCode::Malformed, tensor.name + ": no such layer, the model has " +
                                                        std::to_string(model.layers.size())};
             auto& shape = model.layers[*layer];
             if (shape.is_unused)
@@ -160,7 +159,7 @@ void shape_layers(const Keys& keys, Model& model) {
 }
 
 Error not_a_model(const std::string& what) {
-    return {ErrorCode::InvalidRequest, what + ": not a language model that could be planned for"};
+    return {ErrorCode::InvalidRequest, what + ": not a language model that gpuprobe can plan for"};
 }
 
 Result<std::uint64_t> layers_of(const Keys& keys) {
@@ -275,7 +274,7 @@ std::uint64_t patches_of(const Gguf& gguf, const Keys& keys) {
 
 Result<Projector> projector_of(const Gguf& gguf) {
     if (gguf.text("general.architecture") != "clip")
-        return Error{ErrorCode::InvalidRequest, "it is not a multimodal projector (clip)"};
+        return Error{ErrorCode::InvalidRequest, "the file is not a multimodal projector (clip)"};
     const Keys keys{gguf, "clip.vision"};
     const auto patches = patches_of(gguf, keys);
     const auto row = product(patches, keys.width("embedding_length"), kFloatBytes);
@@ -352,7 +351,7 @@ Status read_metadata(const Value& metadata, Gguf& gguf) {
     for (const auto& member : *members) {
         // GGUF has no values that are objects.
         if (member.key.empty() || member.value.is_object())
-            return malformed("metadata", "a value that is no number, text or list");
+            return malformed("metadata", "a value is not a number, text or list");
         gguf.keys.insert(member.key);
         if (auto value = kept(member.value))
             gguf.values.emplace(member.key, std::move(*value));
@@ -383,7 +382,7 @@ Status read_tensors(const Value& tensors, Gguf& gguf) {
         // Names appear in messages: accept only names that scrubbing leaves unchanged.
         auto name = scrubbed(record->name, kMaxGgufNameBytes);
         if (name != record->name || !seen.insert(name).second)
-            return malformed(name, "a tensor's name that is no text, too long or there twice");
+            return malformed(name, "a tensor name is not text, too long, or not unique");
         auto tensor = tensor_of(std::move(name), ggml_type(record->type), record->shape);
         if (!tensor)
             return malformed("tensors", tensor.error().text);

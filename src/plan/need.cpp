@@ -195,9 +195,8 @@ Status check_heads(const Model& model, const GgmlType& type, Length length, std:
     for (const auto& layer : model.layers)
         if (layer.key_heads > 0 && layer.*length % type.block != 0)
             return refused(std::string{what} + " in " + std::string{type.name} +
-                           " come in blocks of " + std::to_string(type.block) +
-                           ", and a head has " + std::to_string(layer.*length) +
-                           " numbers: f16 is for any head");
+                           " have blocks of " + std::to_string(type.block) + ", and a head has " +
+                           std::to_string(layer.*length) + " numbers; f16 works with any head");
     return Done{};
 }
 
@@ -214,9 +213,8 @@ Status check_cache_types(const Model& model, const RunShape& run, FlashAttention
     TRY(check_cache_types(run, wish));
     // Only flash attention can read quantized values.
     if (is_quantized(run.values) && !has_flash)
-        return refused("values in " + std::string{run.values.name} +
-                       " need flash attention, which " + model.architecture +
-                       " has not: f16 needs none");
+        return refused("values in " + std::string{run.values.name} + " need flash attention, but " +
+                       model.architecture + " does not support it; use f16");
     if (run.keys.id != run.values.id && has_keys_alone(model))
         return refused("this model reads values from its keys: one type for both, " +
                        std::string{run.keys.name} + " or " + std::string{run.values.name});

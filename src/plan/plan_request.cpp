@@ -33,7 +33,7 @@ ReadProblem read_number(const Value& value,
         number = number && *number <= most / unit ? std::optional{*number * unit} : std::nullopt;
     }
     if (!number || *number < least || *number > most)
-        return "'" + scrubbed(text ? *text : json_line(value), 32) + "' is no number from " +
+        return "'" + scrubbed(text ? *text : json_line(value), 32) + "' is not a number from " +
                std::to_string(least) + " to " + std::to_string(most);
     out = *number;
     return {};
@@ -83,8 +83,7 @@ ReadProblem read_cache_types(const Value& value, PlanRequest& request) {
     for (const auto& type : types)
         if (!cache_type(type))
             return "'" + scrubbed(type, 32) +
-                   "' is no type of a cache: f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0 or "
-                   "iq4_nl";
+                   "' is not a cache type: f32, f16, bf16, q8_0, q5_1, q5_0, q4_1, q4_0 or iq4_nl";
     request.run.keys = *cache_type(types.front());
     request.run.values = *cache_type(types.back());
     return {};
@@ -114,7 +113,7 @@ ReadProblem read_tensor_split(const Value& value, PlanRequest& request) {
         float number = 0;
         if (!(text >> std::noskipws >> number) || !text.eof() || !std::isfinite(number) ||
             number < 0)
-            return "'" + scrubbed(part, 32) + "' is no part: a number from 0";
+            return "'" + scrubbed(part, 32) + "' is not a non-negative number";
         request.tensor_split.push_back(number);
     }
     return {};
@@ -124,32 +123,32 @@ ReadProblem read_tensor_split(const Value& value, PlanRequest& request) {
 constexpr ReadableKey<PlanRequest> kTable[] = {
     {{.key = "need-mib",
       .type = RequestType::Mebibytes,
-      .meaning = "instead of a model: so many MiB of anything",
+      .meaning = "MiB to fit, instead of a model",
       .option = "--need-mib",
       .placeholder = "N"},
      [](const Value& v, PlanRequest& r) { return read_mib(v, 1, r.need); }},
     {{.key = "projector-mib",
       .type = RequestType::Mebibytes,
-      .meaning = "so many MiB for a multimodal projector, on the first GPU",
+      .meaning = "MiB for a multimodal projector, on the first GPU",
       .option = "--projector-mib",
       .placeholder = "N"},
      [](const Value& v, PlanRequest& r) { return read_mib(v, r.projector); }},
     {{.key = "ctx",
       .type = RequestType::Number,
-      .meaning = "tokens of context of one stream: 4096, 32k",
+      .meaning = "context length of one stream in tokens: 4096, 32k",
       .option = "--ctx",
       .placeholder = "N",
       .offers = "4k 8k 16k 32k 64k 128k"},
      [](const Value& v, PlanRequest& r) { return read_number(v, 1, kMaxContext, r.run.context); }},
     {{.key = "kv",
-      .meaning = "of the cache: f16, q8_0, q4_0 …; KEYS,VALUES where they differ",
+      .meaning = "type of the KV cache: f16, q8_0, q4_0 …; KEYS,VALUES if they differ",
       .option = "--kv",
       .placeholder = "TYPE",
       .offers = "f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl f32"},
      read_cache_types},
     {{.key = "flash-attention",
       .type = RequestType::Word,
-      .meaning = "auto (as the backend has it), on or off",
+      .meaning = "auto (if the backend supports it), on or off",
       .option = "--flash-attention",
       .placeholder = "MODE",
       .offers = "auto on off",
@@ -157,13 +156,13 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
      read_flash_attention},
     {{.key = "batch",
       .type = RequestType::Number,
-      .meaning = "tokens computed at once, 512 by default",
+      .meaning = "batch size in tokens (default: 512)",
       .option = "--batch",
       .placeholder = "N"},
      [](const Value& v, PlanRequest& r) { return read_number(v, 1, kMaxBatch, r.run.batch); }},
     {{.key = "ubatch",
       .type = RequestType::Number,
-      .meaning = "where fewer than --batch are computed at once: llama.cpp's --ubatch-size",
+      .meaning = "physical batch size, if smaller than --batch, as llama.cpp's --ubatch-size",
       .option = "--ubatch",
       .placeholder = "N"},
      [](const Value& v, PlanRequest& r) {
@@ -171,17 +170,17 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
      }},
     {{.key = "streams",
       .type = RequestType::Number,
-      .meaning = "sequences at the same time, each with its own context",
+      .meaning = "parallel sequences, each with its own context",
       .option = "--streams",
       .placeholder = "N"},
      [](const Value& v, PlanRequest& r) { return read_number(v, 1, kMaxStreams, r.run.streams); }},
     {{.key = "swa-full",
       .type = RequestType::Flag,
-      .meaning = "layers with a sliding window keep the whole context, as with llama.cpp's switch",
+      .meaning = "keep the whole context in sliding-window layers, as llama.cpp's --swa-full",
       .option = "--swa-full"},
      [](const Value& v, PlanRequest& r) { return read_value(v, r.run.keeps_whole_windows); }},
     {{.key = "gpus",
-      .meaning = "these GPUs only",
+      .meaning = "only these GPUs",
       .option = "--gpus",
       .placeholder = "LIST",
       .offers_gpus = true,
@@ -189,24 +188,24 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
      read_gpus},
     {{.key = "application",
       .type = RequestType::Word,
-      .meaning = "only GPUs that select accepts for this program, with its override",
+      .meaning = "only GPUs that select accepts for this application, with its override",
       .option = "--application",
       .placeholder = "NAME"},
      [](const Value& v, PlanRequest& r) { return read_value(v, r.application.emplace()); }},
     {{.key = "tensor-split",
-      .meaning = "parts of several GPUs, like 3,1; by free memory otherwise",
+      .meaning = "share of each GPU, such as 3,1 (default: by free memory)",
       .option = "--tensor-split",
       .placeholder = "PARTS"},
      read_tensor_split},
     {{.key = "margin-mib",
       .type = RequestType::Mebibytes,
-      .meaning = "left free on each GPU, 1024 by default",
+      .meaning = "MiB to leave free on each GPU (default: 1024)",
       .option = "--margin-mib",
       .placeholder = "N"},
      [](const Value& v, PlanRequest& r) { return read_mib(v, r.margin); }},
     {{.key = "context-mib",
       .type = RequestType::Mebibytes,
-      .meaning = "what the driver's context takes of each GPU, if you measured it",
+      .meaning = "MiB that the driver's context uses on each GPU, if you measured it",
       .option = "--context-mib",
       .placeholder = "N"},
      [](const Value& v, PlanRequest& r) { return read_mib(v, 0, r.context_overhead); }},
@@ -231,8 +230,7 @@ Result<PlanRequest> plan_request_from(const Value& object) {
     if (request.need && std::ranges::any_of(*members, is_about_a_model))
         return Error{
             ErrorCode::InvalidRequest,
-            "request: need-mib is the whole need: of the others only gpus, application and "
-            "margin-mib go with it"};
+            "request: need-mib can be combined only with gpus, application and margin-mib"};
     // As in llama.cpp, the micro-batch is the number of tokens computed at once, limited by the
     // batch.
     if (request.micro_batch)

@@ -135,7 +135,7 @@ ReadProblem fill_floors(Value& selection, const Manifest& manifest) {
                 continue;
             auto filled = least.in(*text);
             if (!filled)
-                return ReadProblem{scrubbed(*text) + ": no build says it"}
+                return ReadProblem{scrubbed(*text) + ": no build reports it"}
                     .in("[" + std::to_string(at) + "]")
                     .in(backend.key)
                     .in("floors");
@@ -166,7 +166,7 @@ ReadProblem read_parts(const Value& root, Application& out, UnknownWords unknown
         if (problem.empty() && !is_label(*out.selection_of))
             problem = "not a label";
         if (problem.empty() && root.find(kSelection))
-            problem = "beside a selection";
+            problem = "not allowed with a selection";
         if (!problem.empty())
             return std::move(problem).in(kSelectionOf);
     }
@@ -227,7 +227,7 @@ ReadProblem read_application(const Value& root, Application& out, UnknownWords u
 Result<Application> parse_application(std::string_view json) {
     auto application = TRY(application_in(json, "application"));
     if (!application.selection && !application.manifest)
-        return malformed("application", "neither selection nor manifest");
+        return malformed("application", "has neither a selection nor a manifest");
     application.name =
         application.selection ? application.selection->name : application.manifest->name;
     if (application.name.empty())
@@ -380,7 +380,8 @@ std::vector<ApplicationSummary> ApplicationSet::summaries() const {
 
 Error ApplicationSet::no_selection(std::string_view name) const {
     if (!manifest(name))
-        return unknown_name(ErrorCode::UnknownApplication, "no application", name, applications());
+        return unknown_name(ErrorCode::UnknownApplication, "no application", name,
+                            applications());
     const std::string text{name};
     return {ErrorCode::UnknownApplication,
             text + " has variants, but no rules for choosing a backend; 'gpuprobectl recommend " +

@@ -352,7 +352,7 @@ std::optional<std::string> need_problem(std::string_view word) {
                    : std::optional<std::string>{"a need has no alternatives"};
     }
     const bool is_plain = word.size() <= kMaxBuildWord && word.find('/') == std::string_view::npos;
-    return is_plain ? std::nullopt : std::optional<std::string>{"no name of a library"};
+    return is_plain ? std::nullopt : std::optional<std::string>{"not the name of a library"};
 }
 
 std::optional<std::string> kernels_problem(std::string_view word) {

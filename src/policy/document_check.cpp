@@ -317,7 +317,8 @@ public:
             const auto problem = read_application(root_, application, UnknownWords::Refuse);
             if (problem.empty()) {
                 if (!application.selection && !application.manifest)
-                    check_.findings.push_back({.problem = "neither selection nor manifest"});
+                    check_.findings.push_back(
+                        {.problem = "has neither a selection nor a manifest"});
                 return std::move(check_);
             }
             if (check_.findings.size() == kMaxDocumentFindings || !handle(problem))

@@ -181,7 +181,7 @@ ReadProblem check_companions(const VariantPlatform& platform) {
             continue;
         for (const auto& companion : *companions)
             if (!find_variant(platform, *companion.as_string()))
-                return ReadProblem{"names no variant"}
+                return ReadProblem{"does not name a variant"}
                     .in("companions")
                     .in("artifact")
                     .in(path_part(variant.name))
@@ -206,7 +206,7 @@ ReadProblem read_platform_member(const std::string& key,
         return unknown_member(key, word_list(kPlatformMembers));
     auto problem = read_value(value, out.on_none);
     if (!problem.empty())
-        problem.reason = "neither error nor default";
+        problem.reason = "expected error or default";
     return problem;
 }
 
@@ -220,7 +220,7 @@ ReadProblem read_platform(const Value& value, VariantPlatform& out, UnknownWords
     if (out.variants.empty())
         return ReadProblem{"missing"}.in("variants");
     if (out.fallback && !find_variant(out, *out.fallback))
-        return ReadProblem{"names no variant"}.in("default");
+        return ReadProblem{"does not name a variant"}.in("default");
     return check_companions(out);
 }
 

@@ -88,7 +88,7 @@ ReadProblem check_url(const Value& value) {
         return ReadProblem{"more than " + std::to_string(kMaxUrl) + " bytes"};
     const auto host = host_of(*text);
     if (host == std::string::npos)
-        return "neither an https nor an http URL";
+        return "not an https or http URL";
     // The host must not be empty.
     if (text->size() == host || (*text)[host] == '/' ||
         !std::ranges::all_of(*text, is_url_character))
@@ -201,11 +201,11 @@ ReadProblem check_signature(const Value& value) {
         const auto* word = member.as_string();
         return word && contains(known, *word)
                    ? ReadProblem{}
-                   : unknown_word("none of minisign, sigstore-bundle and gpg", known);
+                   : unknown_word("expected minisign, sigstore-bundle or gpg", known);
     });
 }
 
-constexpr const char* kNoArtifactType = "none of file, index, oci, dir, package and wheel";
+constexpr const char* kNoArtifactType = "expected file, index, oci, dir, package or wheel";
 
 /// A member of an artifact and its check.
 struct ArtifactCheck {
@@ -377,7 +377,7 @@ bool accept_unknown(const std::optional<std::string>& name, Requirements& needs)
 /// Reads `on_unknown`: "reject", "accept", or the names of the requirements that unknown facts
 /// meet. Needs the variant's requirements.
 ReadProblem read_on_unknown(const Value& value, Variant& out) {
-    const ReadProblem neither{"neither reject, accept nor a list of requirements"};
+    const ReadProblem neither{"expected reject, accept or a list of requirements"};
     if (const auto* word = value.as_string()) {
         if (*word == "accept")
             accept_unknown(std::nullopt, out.needs);
@@ -457,7 +457,7 @@ ReadProblem read_variant(std::string name, const Value& value, Variant& out, Unk
     // tsuku's shorthand and an artifact exclude each other, and the shorthand needs a URL.
     const bool has_shorthand = value.find("url") != nullptr;
     if (has_shorthand && !out.artifact.is_null())
-        return ReadProblem{"beside an artifact"}.in("url");
+        return ReadProblem{"not allowed with an artifact"}.in("url");
     if (!has_shorthand && (value.find("sha256") || value.find("size")))
         return ReadProblem{"missing"}.in("url");
     if (has_shorthand)

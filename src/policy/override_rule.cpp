@@ -208,7 +208,7 @@ Status check_rule(const OverrideRule& rule,
     } else if (!(rule.request == SelectRequest{})) {
         // Without a profile only the rule's variants can be valid.
         return Error{ErrorCode::InvalidRequest,
-                     "rule: it is no application: only its variants can be ruled"};
+                     "rule: no rules for choosing a backend exist: only variants can be set"};
     }
     const auto variants = TRY(recommend_request_from(rule.variants));
     return manifest ? check_variants(variants, *manifest) : Status{Done{}};

@@ -80,7 +80,7 @@ std::vector<std::string> every_backend() {
 
 /// The problem with a member that should be one of the profile's backends.
 ReadProblem no_backend_of(const Profile& profile, const std::string& member) {
-    auto problem = unknown_word("none of this profile's backends", profile.backends);
+    auto problem = unknown_word("not a backend of this profile", profile.backends);
     problem.word = member;
     return std::move(problem).in(scrubbed(member, kMaxProfileWord));
 }
@@ -96,7 +96,7 @@ ReadProblem backends_problem(const std::vector<std::string>& words,
             problem = unknown_word(scrubbed(word, kMaxProfileWord) + ": no such backend",
                                    allowed ? *allowed : every_backend());
         else if (allowed && (word == kCpu || !contains(*allowed, word)))
-            problem = word + ": none of this profile's GPU backends";
+            problem = word + ": not a GPU backend of this profile";
         else if (!seen.insert(word).second)
             problem = word + ": named twice";
         if (!problem.empty())
@@ -124,7 +124,7 @@ ReadProblem order_problem(const Profile& profile) {
     if (!ends_with_cpu && contains(profile.backends, kCpu))
         return ReadProblem{"cpu comes last"}.in("backends");
     if (ends_with_cpu != (profile.cpu == CpuPolicy::Last))
-        return ReadProblem{"\"last\" wants cpu in backends, \"forbid\" wants it out"}.in("cpu");
+        return ReadProblem{"\"last\" needs cpu in backends, \"forbid\" needs it absent"}.in("cpu");
     return {};
 }
 
@@ -133,7 +133,7 @@ ReadProblem vendors_problem(const Profile& profile) {
         return ReadProblem{"more than 32"}.in("vendors");
     for (const auto& [vendor, backends] : profile.vendors) {
         if (vendor != kAnyVendor && !is_word(vendor))
-            return ReadProblem{scrubbed(vendor, kMaxProfileWord) + ": no vendor"}.in("vendors");
+            return ReadProblem{scrubbed(vendor, kMaxProfileWord) + ": not a vendor"}.in("vendors");
         if (auto problem = backends_problem(backends, &profile.backends); !problem.empty())
             return std::move(problem).in(vendor).in("vendors");
     }
@@ -152,7 +152,7 @@ ReadProblem translate_problem(const Profile& profile) {
         if (!is_word(word))
             return ReadProblem{"expected a lower-case word"}.in(backend).in("translate");
         if (!words.insert(word).second)
-            return ReadProblem{"a name that another backend has"}.in(backend).in("translate");
+            return ReadProblem{"another backend has this name"}.in(backend).in("translate");
     }
     return {};
 }
@@ -166,7 +166,7 @@ ReadProblem rule_problem(const EnvironmentRule& rule,
         return "expected 1 to 16 variables";
     for (const auto& [variable, text] : rule) {
         if (!is_profile_variable(variable))
-            return scrubbed(variable, kMaxProfileWord) + ": no name of a variable";
+            return scrubbed(variable, kMaxProfileWord) + ": not the name of a variable";
         // Variables that change how a program is loaded or run are forbidden.
         if (auto problem = knowledge::variable_problem(variable, profile.name))
             return variable + ": " + *problem;
@@ -179,7 +179,7 @@ ReadProblem rule_problem(const EnvironmentRule& rule,
         if (auto problem = knowledge::value_problem(variable, text))
             return ReadProblem{std::move(*problem)}.in(variable);
         if (access && !access->variables.contains(variable))
-            return variable + ": neither in \"reads\" nor in \"forwards\"";
+            return variable + ": missing from \"reads\" and \"forwards\"";
     }
     return {};
 }
@@ -194,15 +194,14 @@ ReadProblem reads_problem(const Profile& profile) {
             continue;
         // Reader names are lower case, so variables here must not begin with a lower-case letter.
         if (!is_profile_variable(word) || !consists_of(word.substr(0, 1), {kUpper, "_"}))
-            return ReadProblem{scrubbed(word, kMaxProfileWord) +
-                               ": neither a reader nor a variable"}
-                .in("reads");
+            return ReadProblem{scrubbed(word, kMaxProfileWord) + ": not a reader or a variable"}.in(
+                "reads");
         if (auto problem = knowledge::variable_problem(word, profile.name))
             return ReadProblem{word + ": " + *problem}.in("reads");
     }
     for (const auto& word : profile.forwards) {
         if (!is_profile_variable(word))
-            return ReadProblem{scrubbed(word, kMaxProfileWord) + ": no name of a variable"}.in(
+            return ReadProblem{scrubbed(word, kMaxProfileWord) + ": not the name of a variable"}.in(
                 "forwards");
         if (auto problem = knowledge::variable_problem(word, profile.name))
             return ReadProblem{word + ": " + *problem}.in("forwards");
@@ -260,7 +259,7 @@ ReadProblem integrated_by_problem(const Profile& profile) {
     if (profile.integrated_by.empty())
         return {};
     if (profile.integrated != IntegratedPolicy::Never)
-        return ReadProblem{"wants \"integrated\" to be \"never\""}.in("integrated_by");
+        return ReadProblem{"requires that \"integrated\" is \"never\""}.in("integrated_by");
     for (const auto& [variable, values] : profile.integrated_by)
         if (const auto known = split(values, '|'); std::ranges::find(known, "") != known.end())
             return ReadProblem{"an empty value"}.in(variable).in("integrated_by");
@@ -276,7 +275,7 @@ ReadProblem bundles_problem(const Profile& profile) {
     for (const auto& word : profile.bundles)
         if (!can_be_bundled(word))
             return ReadProblem{scrubbed(word, kMaxProfileWord) +
-                               ": neither a backend nor a GPU library such as libcudart"}
+                               ": not a backend or a GPU library such as libcudart"}
                 .in("bundles");
     return {};
 }
@@ -303,7 +302,7 @@ ReadProblem requests_problem(const Profile& profile) {
         for (std::size_t at = 0; at < backends.size(); ++at)
             if (!contains(profile.backends, backends[at]) && backends[at] != kCpu)
                 return unknown_word(scrubbed(backends[at], kMaxProfileWord) +
-                                        ": none of this profile's backends",
+                                        ": not a backend of this profile",
                                     profile.backends)
                     .in("[" + std::to_string(at) + "]")
                     .in(word)
@@ -346,7 +345,7 @@ ReadProblem answers_problem(const Profile& profile) {
         return ReadProblem{"more than 32"}.in("answers");
     for (const auto& [name, rules] : profile.answers) {
         if (!is_profile_variable(name))
-            return ReadProblem{scrubbed(name, kMaxProfileWord) + ": no name of an answer"}.in(
+            return ReadProblem{scrubbed(name, kMaxProfileWord) + ": not the name of an answer"}.in(
                 "answers");
         if (rules.size() > kMaxProfileRules)
             return ReadProblem{"more than 16 rules"}.in(name).in("answers");
@@ -372,7 +371,7 @@ ReadProblem dates_problem(const Profile& profile) {
     for (const auto& [key, date] :
          {std::pair{"issued", &profile.issued}, {"expires", &profile.expires}})
         if (*date && !instant_from(**date))
-            return ReadProblem{"no instant"}.in(key);
+            return ReadProblem{"not an instant"}.in(key);
     return {};
 }
 

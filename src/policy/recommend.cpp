@@ -26,7 +26,7 @@ constexpr std::uint64_t kMaxNeedMib = 1ULL << 40;
 ReadProblem add_word(const std::string& text, std::vector<std::string>& out) {
     const auto word = trimmed(text);
     if (!is_label(word))
-        return "neither the name of a variant nor of a family";
+        return "not the name of a variant or family";
     if (out.size() == kMaxWords)
         return "more than 64 words";
     out.emplace_back(word);
@@ -64,27 +64,27 @@ ReadProblem read_need(const Value& value, RecommendRequest& out) {
 // The accepted keys in the order of the help.
 constexpr ReadableKey<RecommendRequest> kRecommendKeys[] = {
     {{.key = "prefer",
-      .meaning = "these first",
+      .meaning = "variants or families to try first",
       .option = "--prefer",
       .placeholder = "NAMES",
       .offers = kFamilyWords,
       .rule_option = "--prefer-variants",
-      .rule_meaning = "of what recommend offers, these first"},
+      .rule_meaning = "variants or families that recommend tries first"},
      [](const Value& v, RecommendRequest& r) { return read_word_list(v, r.prefer); }},
     {{.key = "only",
-      .meaning = "only these",
+      .meaning = "only these variants or families",
       .option = "--only",
       .placeholder = "NAMES",
       .offers = kFamilyWords,
       .rule_option = "--only-variants"},
      [](const Value& v, RecommendRequest& r) { return read_word_list(v, r.only.emplace()); }},
     {{.key = "exclude",
-      .meaning = "not these: after a failure, family:cuda or the like",
+      .meaning = "variants or families to exclude, such as family:cuda after a failure",
       .option = "--exclude",
       .placeholder = "NAMES",
       .offers = kFamilyWords,
       .rule_option = "--exclude-variants",
-      .rule_meaning = "not these"},
+      .rule_meaning = "variants or families that recommend excludes"},
      [](const Value& v, RecommendRequest& r) { return read_word_list(v, r.exclude); }},
     {{.key = "need-mib",
       .type = RequestType::Mebibytes,
@@ -92,17 +92,17 @@ constexpr ReadableKey<RecommendRequest> kRecommendKeys[] = {
       .option = "--need-mib",
       .placeholder = "N",
       .rule_option = "--variants-need-mib",
-      .rule_meaning = "memory that every GPU must offer a variant"},
+      .rule_meaning = "memory that every GPU must offer for a variant"},
      read_need},
     {{.key = "require-verified",
       .type = RequestType::Flag,
-      .meaning = "of a GPU only what was verified: probe --stage=verify",
+      .meaning = "only GPU variants whose results were verified (probe --stage=verify)",
       .option = "--require-verified"},
      [](const Value& v, RecommendRequest& r) { return read_value(v, r.require_verified); }},
     {kAssumeKey, [](const Value& v, RecommendRequest& r) { return read_assumptions(v, r.assume); }},
     {{.key = "environment",
       .type = RequestType::Pairs,
-      .meaning = "the caller's own variables, of which some let the program use more GPUs"},
+      .meaning = "the caller's environment variables, some of which let the program use more GPUs"},
      [](const Value& v, RecommendRequest& r) { return read_variables(v, r.environment); }},
     {{.key = "explain",
       .type = RequestType::Flag,

@@ -174,7 +174,7 @@ ReadProblem where_problem(const Predicate& predicate, FactScope scope) {
     const bool is_of_backend = std::ranges::any_of(predicate.alternatives, [](const Term& term) {
         return row_of(term.fact).scope == FactScope::Backend;
     });
-    return is_of_backend ? "about a GPU with a backend, and a variant can have several"
+    return is_of_backend ? "about a GPU with a backend, but a variant can have several backends"
                          : ReadProblem{};
 }
 
@@ -215,7 +215,7 @@ ReadProblem read_libc(const Value& value, Predicates& out) {
     std::string need;
     auto problem = read_value(value, need);
     if (problem.empty() && need != "glibc" && need != "musl" && need != "static")
-        return lose_for("libc", need, "none of glibc, musl and static", {"glibc", "musl", "static"},
+        return lose_for("libc", need, "expected glibc, musl or static", {"glibc", "musl", "static"},
                         out);
     if (need != "static")  // runs with any C library
         add("libc", FactId::Libc, Relation::Is, std::vector{std::move(need)}, out);
@@ -232,7 +232,7 @@ ReadProblem read_cpu_level(const Value& value, Predicates& out) {
     const bool is_level = need.size() == kPrefix.size() + 1 && need.starts_with(kPrefix) &&
                           need.back() >= '1' && need.back() <= '4';
     if (!is_level)
-        return lose_for("cpu_level_min", need, "none of x86-64-v1 to x86-64-v4",
+        return lose_for("cpu_level_min", need, "expected x86-64-v1 to x86-64-v4",
                         {"x86-64-v1", "x86-64-v2", "x86-64-v3", "x86-64-v4"}, out);
     add("cpu_level_min", FactId::CpuLevel, Relation::AtLeast,
         Version{{static_cast<std::uint32_t>(need.back() - '0')}}, out);
@@ -385,7 +385,7 @@ ReadProblem read_cuda_member(const std::string& key, const Value& value, CudaNee
         // "9.0@9.1" includes a PTX ISA version, which is only valid for PTX.
         const bool is_ptx = std::ranges::any_of(
             *need.code.sass, [](const KernelTarget& target) { return target.isa.has_value(); });
-        return is_ptx && problem.empty() ? ReadProblem{"a cubin has no version of PTX"} : problem;
+        return is_ptx && problem.empty() ? ReadProblem{"a cubin has no PTX version"} : problem;
     }
     if (key == "ptx")
         return read_targets(value, need.code.ptx);
@@ -589,9 +589,9 @@ ReadProblem read_scope(const Value& value, Requirements& out, UnknownWords unkno
     if (read_value(value, out.scope).empty())
         return {};
     if (!is_label(word))
-        return unknown_word("neither any nor all", {"any", "all"});
+        return unknown_word("expected any or all", {"any", "all"});
     if (unknown == UnknownWords::Refuse)
-        return newer_word(unknown_word("neither any nor all", {"any", "all"}));
+        return newer_word(unknown_word("expected any or all", {"any", "all"}));
     out.unsupported.push_back("scope=" + word);
     return {};
 }

@@ -56,7 +56,7 @@ std::optional<std::string> vendor_for(std::string_view backend) {
 Gpu made_up_gpu(const Profile& profile, const std::string& backend) {
     Gpu gpu{.id = "fake:" + word_for(profile, backend), .kind = GpuKind::Discrete};
     gpu.vendor = vendor_for(backend);
-    gpu.name = "made up for " + word_for(profile, backend);
+    gpu.name = "simulated for " + word_for(profile, backend);
     for (const auto& other : profile.backends)
         if (other == backend)
             gpu.backends[other] = {.usable = true, .reasons = {because("simulated")}};

@@ -68,7 +68,7 @@ Status add_denied(const Report& report, const std::string& word, SelectQuestion&
         return add_backend(question.profile, "deny", word, question.denied);
     auto id = denied_id(report, word);
     if (!id)
-        return refused("deny", word, "no id of a GPU");
+        return refused("deny", word, "not the id of a GPU");
     question.denied_gpus.insert(std::move(*id));
     return Done{};
 }
@@ -179,7 +179,7 @@ Status note_installed(const SelectRequest& request,
     const bool is_listed = question.built.has_value();
     if (!request.variants.empty()) {
         if (!manifest)
-            return refused("variant", request.variants.front(), "no catalogue of this application");
+            return refused("variant", request.variants.front(), "this application has no catalog");
         const Facts host{{.report = report}};
         question.installed.push_back(TRY(needs_of(request.variants, *manifest, host)));
         if (request.variants.size() == 1)

@@ -564,7 +564,7 @@ Result<TermNeed> words_from(const TermText& text) {
         if (word.empty())
             return refused(std::string{text.name} + ": an empty word");
         if (text.name == "library" && !is_listed_library(word))
-            return refused(scrubbed(word, 64) + ": no scan looks for this library");
+            return refused(scrubbed(word, 64) + ": gpuprobe does not search for this library");
         words.push_back(text.name == "library" ? std::string{word} : lower_case(word));
     }
     return TermNeed{std::move(words)};

@@ -236,14 +236,14 @@ Status CallRate::take(const Payer& payer) {
     const auto own = calls_.find(payer.id);
     const auto made = own == calls_.end() ? 0U : own->second;
     if (made >= kCalls)
-        return Error{ErrorCode::TooManyRequests, "30 such calls a minute are enough"};
+        return Error{ErrorCode::TooManyRequests, "more than 30 such calls a minute"};
     // Calls that are granted even if the class has used up its limit: the first call of a new
     // stranger (for kMaxFirst of them), and kAlways calls of everyone else.
     const bool is_new = is_stranger && !payer.has_returned;
     const bool is_granted = is_new ? made == 0 && first_ < kMaxFirst : made < kAlways;
     if (!is_granted && of_class >= (is_stranger ? kStrangers : kUsers))
         return Error{ErrorCode::TooManyRequests,
-                     "other users made too many such calls; try again in a minute"};
+                     "too many such calls from other users; try again in a minute"};
     first_ += is_granted && is_new ? 1 : 0;
     ++of_class;
     ++calls_[payer.id];
@@ -254,7 +254,7 @@ Status CallRate::take(const Payer& payer) {
 
 Status InlineBudget::take(const std::string& sender, Bytes size) {
     if (size > kMaxReply)
-        return Error{ErrorCode::TooLarge, "the report does not fit into a reply: use DescribeFd"};
+        return Error{ErrorCode::TooLarge, "the report is too large for a reply; use DescribeFd"};
     // Forget the senders whose window is over; if that is not enough, the oldest one.
     const auto now = clock_.monotonic();
     std::erase_if(accounts_,
@@ -264,7 +264,7 @@ Status InlineBudget::take(const std::string& sender, Bytes size) {
             accounts_, {}, [](const auto& entry) { return entry.second.since; }));
     auto& account = accounts_.try_emplace(sender, Account{.since = now}).first->second;
     if (account.used.count + size.count > kPerSender.count)
-        return Error{ErrorCode::TooManyRequests, "too much text in a short time: use DescribeFd"};
+        return Error{ErrorCode::TooManyRequests, "too much text in a short time; use DescribeFd"};
     account.used.count += size.count;
     return Done{};
 }

@@ -82,7 +82,7 @@ BusCalls::~BusCalls() {
     server_.answers().clear();  // kept answers have this connection's paths
     for (const auto& [number, pending] : pending_)
         if (const auto reply = pending.lock())
-            reply->fail(Error{ErrorCode::Cancelled, "the operation was given up"});
+            reply->fail(Error{ErrorCode::Cancelled, "the operation was canceled"});
 }
 
 /// The row of a method that objects were given, so it exists. Types are made at the first call:
@@ -265,7 +265,7 @@ void BusCalls::send(const Asked& asked, const bus::MessageBody& body, std::size_
     if (!out.empty() && out.front().signature == "s") {
         if (size > kLargeText && connection_.congested())
             return asked.reply->fail({ErrorCode::TooManyRequests,
-                                      "the bus is slow: ask again later, or with DescribeFd"});
+                                      "the bus is slow; try again later, or use DescribeFd"});
         const auto taken = server_.admission().text.take(asked.sender, Bytes{size});
         if (!taken)
             return asked.reply->fail(taken.error());

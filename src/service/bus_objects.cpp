@@ -295,7 +295,7 @@ bus::MessageBody GpuObject::read(std::string_view property) {
     if (property == "PowerState") {
         const auto* gpu = find_gpu(server_.engine().report(), id_);
         if (!gpu)
-            throw bus::sdbus_error(Error{ErrorCode::UnknownDevice, id_ + ": no longer there"});
+            throw bus::sdbus_error(Error{ErrorCode::UnknownDevice, id_ + ": no longer exists"});
         value = Value{bus::bus_text(power_state(server_.files(), *gpu).value_or(""), Bytes{64})};
     }
     bus::MessageBody body;

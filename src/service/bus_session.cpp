@@ -47,7 +47,8 @@ std::string LogControl::LogTarget() {
 
 /// Never reached in practice: Service::decide_write() handles all writes first.
 void LogControl::refuse() {
-    throw bus::sdbus_error(Error{ErrorCode::NotAuthorized, "only root may change the log"});
+    throw bus::sdbus_error(
+        Error{ErrorCode::NotAuthorized, "only root may change the log settings"});
 }
 
 Status LogControl::set(const std::string& property, const std::string& word) {
@@ -117,7 +118,7 @@ Status Service::admit(const std::string& sender) {
     // The second check also covers calls that are answered while they are read.
     if (are_many || connection_.untaken() >= kMaxUntaken)
         return Error{ErrorCode::TooManyRequests,
-                     "too many calls before the bus said whose they are"};
+                     "too many calls before the bus identified the caller"};
     // Request the identity already now; calls that need it wait for the same answer.
     if (waiting == 0)
         callers_.credentials_of(sender, [](const Result<bus::Credentials>&) {});

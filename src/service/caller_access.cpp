@@ -65,13 +65,13 @@ bool has_ended(int process) {
 /// Permission as polkit decided it; any error is a refusal with the reason.
 Status status_of(Action action, bus::ReplyError problem, const PolkitVerdict& verdict) {
     if (problem && problem->getName() == "org.freedesktop.DBus.Error.ServiceUnknown")
-        return refusal(action, "polkit is not installed, so that root alone may");
+        return refusal(action, "only root may do this because polkit is not installed");
     if (problem)
-        return refusal(action, "polkit gives no answer: " + std::string{problem->getName()});
+        return refusal(action, "polkit did not answer: " + std::string{problem->getName()});
     if (std::get<0>(verdict))
         return Done{};
-    return refusal(action, std::get<1>(verdict) ? "polkit wants to ask its user first"
-                                                : "polkit does not allow it");
+    return refusal(action, std::get<1>(verdict) ? "polkit needs to ask the user first"
+                                                : "polkit denied permission");
 }
 
 }  // namespace
@@ -115,7 +115,7 @@ void Authority::ask(const SocketRequester& who,
         return answer(Done{});
     // Without a pidfd, the pid could be another process by the time polkit decides.
     if (!who.process || !caller.pid)
-        return answer(refusal(action, "this kernel does not tell which process asks"));
+        return answer(refusal(action, "this kernel does not identify the calling process"));
     const auto checked = [process = who.process, action, answer](const Status& may) {
         answer(may && has_ended(process->get()) ? refusal(action, "the caller has ended") : may);
     };
@@ -134,12 +134,12 @@ bool Authority::is_trusted(const bus::Credentials& caller) {
 }
 
 Status Authority::refused(Action action) {
-    return refusal(action, "no bus, and so no polkit to ask");
+    return refusal(action, "polkit cannot be reached without a bus");
 }
 
 void Authority::ask_polkit(const Subject& who, Action action, const Answer& answer) {
     const auto share = admission_.questions.claim(admission_.payers.of(who.uid), 1,
-                                                  "too many questions to polkit");
+                                                  "too many polkit checks are pending");
     if (!share)
         return answer(share.error());
     const auto reply = [waiting = std::make_shared<SharedPool::Claim>(*share), action, answer](
@@ -160,7 +160,7 @@ void Authority::ask_polkit(const Subject& who, Action action, const Answer& answ
             .uponReplyInvoke(reply);
     });
     if (!asked)
-        answer(refusal(action, "the bus takes no question to polkit"));
+        answer(refusal(action, "the bus does not deliver the polkit check"));
 }
 
 namespace {

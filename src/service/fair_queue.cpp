@@ -55,7 +55,7 @@ Status FairQueue::admit(const Payer& payer) {
     if (flow != flows_.end() && flow->second.calls.size() >= kMaxWaiting)
         return Error{ErrorCode::TooManyRequests, "too many calls of this user wait"};
     if (reader.untaken >= kMaxUntaken)
-        return Error{ErrorCode::TooManyRequests, "too many answers to this user are under way"};
+        return Error{ErrorCode::TooManyRequests, "too many answers to this user are pending"};
     // The time limits apply only under load: other payers are active and more calls can be read.
     if (reader.used >= kShare && !is_alone(payer.id) && has_input_())
         return Error{ErrorCode::TooManyRequests, "too many calls of this user in one second"};

@@ -163,8 +163,8 @@ Result<UniqueFd> claim_of(const std::optional<std::string>& folder) {
         return UniqueFd{};  // not writable: continue, the report contains a warning about it
     if (!*lock)
         return Error{ErrorCode::Unavailable, *folder +
-                                                 ": another gpuprobed keeps its state there; end "
-                                                 "it, or name another folder with --state-dir"};
+                                                 ": another gpuprobed uses this folder; stop it, "
+                                                 "or choose another folder with --state-dir"};
     return closed_last(*std::move(lock));  // the next holder will find all other locks free
 }
 
@@ -188,60 +188,67 @@ std::vector<std::string> words_of(E) {
 
 /// Adds the options for folders and files.
 void add_places(CLI::App& app, Settings& settings) {
-    app.add_option("--cache-dir", settings.cache_folder, "Where to keep what drivers said");
+    app.add_option("--cache-dir", settings.cache_folder,
+                   "Folder for the cached answers of drivers");
     app.add_option("--state-dir", settings.state_folder,
-                   "Where to keep overrides, outcomes and the quarantine");
-    app.add_option(
-        "--report-file", settings.report_file,
-        "Where to keep what export json prints; $RUNTIME_DIRECTORY/report.json by itself");
-    app.add_flag("!--no-cache", settings.has_cache, "Keep nothing; ask the drivers at each start");
-    app.add_option("--profiles", settings.profiles, "A further folder of profiles; repeatable")
+                   "Folder for overrides, outcomes and quarantines");
+    app.add_option("--report-file", settings.report_file,
+                   "File for the output of export json (default: $RUNTIME_DIRECTORY/report.json)");
+    app.add_flag("!--no-cache", settings.has_cache,
+                 "Disable the cache; probe the drivers at each start");
+    app.add_option("--profiles", settings.profiles,
+                   "Additional folder with application files; repeatable")
         ->check(CLI::ExistingDirectory);
     app.add_option("--knowledge-root", settings.knowledge_root,
-                   "The root below which documents of knowledge are, instead of /")
+                   "Root folder of the data files, instead of /")
         ->check(CLI::ExistingDirectory);
     app.add_option("--vulkan-drivers", settings.drivers.vulkan,
-                   "A folder of Vulkan manifests, instead of the usual ones; repeatable");
+                   "Folder with Vulkan manifests, instead of the default folders; repeatable");
     app.add_option("--opencl-vendors", settings.drivers.opencl,
-                   "A folder of .icd files, instead of /etc/OpenCL/vendors; repeatable");
+                   "Folder with .icd files, instead of /etc/OpenCL/vendors; repeatable");
 }
 
 /// Parses the command line. Exits for --help and --version, and with EX_USAGE on errors.
 Settings settings_from(int argc, char** argv) {
     Settings settings;
-    CLI::App app{"Knows the GPUs of this machine and answers on D-Bus and a socket.", "gpuprobed"};
+    CLI::App app{"Reports the GPUs of this machine on D-Bus and a socket.", "gpuprobed"};
     app.set_version_flag("--version", "gpuprobed " + std::string{kVersion});
-    app.add_option("--bus", settings.bus, "system, session, the address of a bus, or none")
+    app.add_option("--bus", settings.bus, "D-Bus bus: system, session, an address, or none")
         ->capture_default_str();
-    app.add_option("--socket", settings.socket,
-                   "Where to answer without a bus; systemd's socket where it hands one over");
-    app.add_option("--replay", settings.replay, "Serve the captured machine in this folder")
+    app.add_option(
+        "--socket", settings.socket,
+        "Path of the socket for callers without D-Bus (default: the socket from systemd)");
+    app.add_option("--replay", settings.replay, "Report the captured machine in this folder")
         ->check(CLI::ExistingDirectory);
-    app.add_option("--worker", settings.worker, "The program that loads drivers");
+    app.add_option("--worker", settings.worker, "Worker program that loads drivers");
     std::string mode{name_of(settings.launch.mode)};
-    app.add_option("--launcher", mode, "How workers start: by systemd's socket, or as our children")
+    app.add_option("--launcher", mode,
+                   "How to start workers: through systemd's socket, or as child processes")
         ->check(CLI::IsMember(words_of(LaunchMode{})))
         ->capture_default_str();
-    app.add_option("--worker-socket", settings.launch.socket, "Where systemd listens for workers")
+    app.add_option("--worker-socket", settings.launch.socket,
+                   "Socket on which systemd starts workers")
         ->capture_default_str();
-    app.add_option("--worker-user", settings.launch.worker_user,
-                   "Whose the socket's workers are, and so which devices they may open");
+    app.add_option(
+        "--worker-user", settings.launch.worker_user,
+        "User that socket-activated workers run as, which determines the devices they may open");
     add_places(app, settings);
     app.add_flag("--verify", settings.verifies,
-                 "Run a small checked kernel on each GPU through each API, once, by itself");
-    app.add_option("--settle-ms", settings.settle_ms, "How long it must be calm after hot-plug")
+                 "Run a test computation on each GPU through each API once, without a request");
+    app.add_option("--settle-ms", settings.settle_ms,
+                   "Milliseconds without hot-plug events before the drivers are probed")
         ->check(CLI::Range(0U, 10'000U))
         ->capture_default_str();
     auto deadline_ms = settings.deadline.count();
-    app.add_option("--deadline-ms", deadline_ms, "How long a driver may take to answer")
+    app.add_option("--deadline-ms", deadline_ms, "Milliseconds that a driver may take to answer")
         ->check(CLI::Range(100, 300'000))
         ->capture_default_str();
     app.add_flag("--switcheroo", settings.serves_switcheroo,
-                 "Answer as net.hadess.SwitcherooControl too, instead of switcheroo-control")
+                 "Also provide net.hadess.SwitcherooControl, instead of switcheroo-control")
         ->envname("GPUPROBE_SWITCHEROO");
     // Enumerations are parsed as words and converted below.
     std::string level{name_of(settings.log_level)};
-    app.add_option("--log-level", level, "The least important entries to log")
+    app.add_option("--log-level", level, "Lowest priority of log entries")
         ->check(CLI::IsMember(words_of(LogLevel{})))
         ->capture_default_str();
     try {
@@ -297,7 +304,7 @@ Result<engine::MachineSource> machine(const Settings& settings, const Log& log) 
     if (prober)
         source.nodes = std::make_shared<LiveNodes>(prober);
     else
-        log.write(LogLevel::Warning, "no user " + *settings.launch.worker_user);
+        log.write(LogLevel::Warning, "no such user: " + *settings.launch.worker_user);
     return source;
 }
 
@@ -322,7 +329,7 @@ Status listen(const Settings& settings, SocketServer& socket) {
 void reload(engine::Engine& engine, const Log& log) {
     sd_notify(0, "RELOADING=1");
     engine.reload();
-    log.write(LogLevel::Info, "documents of knowledge and applications read again");
+    log.write(LogLevel::Info, "data files reloaded");
     sd_notify(0, "READY=1");
 }
 
@@ -358,7 +365,7 @@ Result<int> serve(const Settings& settings, Log& log) {
     Admission admission{own_files, clock};  // outlives the engine, whose callbacks hold claims
     Launchers launchers{
         settings.launch, worker, cache_home_of_drivers(cache), [&log](const std::string& problem) {
-            log.write(LogLevel::Warning, "no worker through the socket: " + problem);
+            log.write(LogLevel::Warning, "cannot start a worker through the socket: " + problem);
         }};
     const auto engine = engine::Engine::create(std::move(source), *loop, launchers.chosen(), clock,
                                                engine_options(settings, cache, state, admission));
@@ -393,7 +400,8 @@ Result<int> serve(const Settings& settings, Log& log) {
     TRY(loop->on_hangup([&] { reload(*engine, log); }));
     const auto watch = watch_knowledge(settings, *loop, [&] { reload(*engine, log); });
     if (!watch)
-        log.write(LogLevel::Warning, "new knowledge is not noticed: " + watch.error().text);
+        log.write(LogLevel::Warning,
+                  "changes of data files are not detected: " + watch.error().text);
     engine->start();
     log.write(LogLevel::Info, "ready: " + std::to_string(engine->report().gpus.size()) + " GPUs");
     sd_notify(0, "READY=1");

@@ -116,7 +116,7 @@ void SocketConnection::read() {
         static const auto refusal = std::make_shared<const Text>(
             Text{varlink::reply("org.gpuprobe.TooLarge",
                                 R"({"name":"org.gpuprobe.GpuProbe1.Error.TooLarge",)"
-                                R"("message":"a call of more than 2 MiB","candidates":[]})",
+                                R"("message":"a call is larger than 2 MiB","candidates":[]})",
                                 false)});
         return end_with(refusal);
     }

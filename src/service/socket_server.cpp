@@ -116,8 +116,8 @@ const SharedText& too_many() {
 }
 
 const SharedText& too_much() {
-    static const auto refusal = text_of(
-        refusal_of({ErrorCode::TooManyRequests, "too much of this user's calls is unfinished"}));
+    static const auto refusal = text_of(refusal_of(
+        {ErrorCode::TooManyRequests, "too many bytes of this user's calls are unfinished"}));
     return refusal;
 }
 
@@ -155,12 +155,12 @@ Status SocketServer::listen(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.empty() || path.size() >= sizeof address.sun_path)
-        return Error{ErrorCode::InvalidRequest, path + ": no path of a socket"};
+        return Error{ErrorCode::InvalidRequest, path + ": not a valid socket path"};
     path.copy(address.sun_path, path.size());
     // A daemon that is just being replaced may still listen for a moment.
     int problem = 0;
     if (!succeeds_within(kAfterPredecessor, [&] { return (problem = visit(address)) != 0; }))
-        return Error{ErrorCode::Unavailable, path + ": another daemon listens there"};
+        return Error{ErrorCode::Unavailable, path + ": another daemon listens on this socket"};
     if (problem == ECONNREFUSED)
         (void)::unlink(path.c_str());  // left by a daemon that ended; bind() fails if this fails
     UniqueFd socket = new_socket();
@@ -431,7 +431,7 @@ void SocketServer::serve(const Waiting& waiting) {
     auto call = varlink::call_from(waiting.message);
     if (!call)
         return connection->end_with(
-            text_of(refusal_of({ErrorCode::InvalidRequest, "no call: " + call.error().text})));
+            text_of(refusal_of({ErrorCode::InvalidRequest, "not a call: " + call.error().text})));
     const auto served = std::make_shared<ServedCall>();
     served->call = {.method = std::move(call->method),
                     .parameters = std::move(call->parameters),
@@ -476,7 +476,7 @@ void SocketServer::ask(const SocketRequester& who,
     // copy of is_decided is then destroyed undecided, and its deleter sends the error.
     const auto lost = [done](const bool* is_decided) {
         if (!*is_decided)
-            done(Error{ErrorCode::Unavailable, "the bus was lost"});
+            done(Error{ErrorCode::Unavailable, "the connection to the bus was lost"});
         delete is_decided;
     };
     const std::shared_ptr<bool> is_decided{new bool{false}, lost};

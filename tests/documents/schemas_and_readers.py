@@ -30,20 +30,20 @@ DOCUMENTS = {
 }
 # What only the reader can say, by what it says: it knows the facts, and how members belong together.
 ABOUT_VARIABLES = ["a data file may not name this variable", "this variable loads files"]  # it depends on the application's name
-ABOUT_PROFILES = [*ABOUT_VARIABLES, "no such fact", "expected a version", "neither a reader nor a variable", "nor in \"forwards\"$",
-                  "neither a backend nor a GPU library"]
+ABOUT_PROFILES = [*ABOUT_VARIABLES, "no such fact", "expected a version", "not a reader or a variable", "and \"forwards\"$",
+                  "not a backend or a GPU library"]
 BEYOND_SCHEMA = {
-    "application": [*ABOUT_PROFILES, "default: names no variant", "names no requirement$", "no build says it$"],
+    "application": [*ABOUT_PROFILES, "default: does not name a variant", "names no requirement$", "no build reports it$"],
     "profile": ABOUT_PROFILES,
-    "variants": [*ABOUT_VARIABLES, "default: names no variant", "names no requirement$"],
+    "variants": [*ABOUT_VARIABLES, "default: does not name a variant", "names no requirement$"],
     "report": ["expected (non-negative )?integer, found number"],  # of more than 64 bits
     "causes": ["no such fact$", "a path begins with nothing of that name$", "a bracket is not closed$"],
     "distributions": [],
     # It knows ggml's types, what a planned model has and which of its keys are numbers; a name's letters; numbers of
     # more than 64 bits.
-    "model": ["could be planned for$", "block_count is [0-9]+, not 1 to [0-9]+$", "is of an unknown type$",
-              "head_count is 0 in every layer$", "(is|has) no whole number from 0( for layer [0-9]+)?$",
-              "rows that end within a block of", "a tensor's name that is no text", "expected non-negative integer, found number"],
+    "model": ["that gpuprobe can plan for$", "block_count is [0-9]+, not 1 to [0-9]+$", "is of an unknown type$",
+              "head_count is 0 in every layer$", "(is not a|has no) non-negative integer( for layer [0-9]+)?$",
+              "rows that end within a block of", "a tensor name is not text", "expected non-negative integer, found number"],
 }
 # A word of a newer release loses the variant that has it, and not the document: places by their own path.
 NEW_WORDS = ["/artifact/type$", "/scope$", "/host/(libc|cpu_level_min)$", "/device(/[0-9]+)?/(backend|(vendor|kinds)/[0-9]+)$"]

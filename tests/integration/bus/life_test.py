@@ -50,7 +50,7 @@ class Start(BusCase):
         for self.bus.address in (address, "unix:path=/nonexistent/bus", address):
             ended = self.run_daemon("--replay", str(machine.folder), f"--state-dir={state}")
             self.assertEqual(ended.returncode, UNAVAILABLE, ended.stderr)
-            self.assertIn(f"{state}: another gpuprobed keeps its state there; end it, or name another folder with "
+            self.assertIn(f"{state}: another gpuprobed uses this folder; stop it, or choose another folder with "
                           "--state-dir", ended.stderr)
         self.assert_same_daemon()
         self.daemon.kill()

@@ -158,7 +158,7 @@ class Polkit(BusCase):
         self.assert_denied(self.wake(), "ask its user")
 
     def test_no_polkit_is_a_no(self):
-        self.assert_denied(self.wake(), "polkit is not installed, so that root alone may")
+        self.assert_denied(self.wake(), "only root may do this because polkit is not installed")
 
     def test_an_error_is_a_no(self):
         FakePolkit(self.bus, POLKIT + ".Error.Failed")
@@ -166,14 +166,14 @@ class Polkit(BusCase):
 
     def test_garbage_is_a_no(self):
         FakePolkit(self.bus, ("yes",), "(s)")
-        self.assert_denied(self.wake(), "polkit gives no answer")
+        self.assert_denied(self.wake(), "polkit did not answer")
 
     def test_an_end_in_the_middle_is_a_no(self):
         polkit = FakePolkit(self.bus, None)
         busctl = self.start_as(NOBODY, *WAKE)
         self.wait_until(lambda: polkit.questions, "a question to polkit")
         polkit.connection.close_sync(None)
-        self.assert_denied(self.end_of(busctl), "polkit gives no answer")
+        self.assert_denied(self.end_of(busctl), "polkit did not answer")
 
     def test_silence_is_a_no_and_holds_nobody_up(self):
         polkit = FakePolkit(self.bus, None)
@@ -181,7 +181,7 @@ class Polkit(BusCase):
         self.wait_until(lambda: polkit.questions, "a question to polkit")
         self.assertEqual(self.gpus(), [PATH])
         self.assertIsNone(busctl.poll())
-        self.assert_denied(self.end_of(busctl), "polkit gives no answer")
+        self.assert_denied(self.end_of(busctl), "polkit did not answer")
 
     def test_one_user_has_eight_questions_and_another_has_his_own(self):
         polkit = FakePolkit(self.bus, None)
@@ -197,7 +197,7 @@ class Polkit(BusCase):
         self.wait_until(lambda: len(polkit.questions) == 8, "eight questions to polkit")
         code, text = self.call_as(NOBODY, *decide, interactive=True)
         self.assertNotEqual(code, 0)
-        self.assertIn("too many questions to polkit", text)
+        self.assertIn("too many polkit checks are pending", text)
         start(1)  # some user that every Debian has
         self.wait_until(lambda: len(polkit.questions) == 9, "somebody else's question")
 

@@ -27,7 +27,7 @@ HOSTILE = {
     "zero hash": (manifest({"url": "https://a/b", "sha256": "0" * 64}),
                   "platforms.linux-x86_64.variants.v.sha256: a placeholder"),
     "local file": (manifest({"url": "file:///etc/shadow", "sha256": HASH}),
-                   "platforms.linux-x86_64.variants.v.url: neither an https nor an http URL"),
+                   "platforms.linux-x86_64.variants.v.url: not an https or http URL"),
     "NaN": (manifest({"requires": {"host": {"glibc_min": "NaN"}}}),
             "platforms.linux-x86_64.variants.v.requires.host.glibc_min: not a version"),
     "number that is none": (manifest({"tier": 1}).replace("1}", "NaN}"), "not JSON"),

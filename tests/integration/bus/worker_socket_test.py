@@ -137,7 +137,7 @@ class Misfortunes(SocketCase):
         self.assertIn("answered", self.outcomes(self.probe()).values())
         self.assert_same_daemon()
         log = self.log()
-        self.assertEqual(log.count("no worker through the socket"), 1, log)
+        self.assertEqual(log.count("cannot start a worker through the socket"), 1, log)
 
     def test_a_daemon_that_ends_takes_its_workers_with_it(self):
         self.start_with()

@@ -162,21 +162,21 @@ class PlanCommandLine(unittest.TestCase):
     BAD = {
         (): "plan: what for? Give --gguf FILE or --need-mib N",
         ("--need-mib=1", "--gguf=x"): "plan: what for?",
-        ("--need-mib=0",): "request: need-mib: '0' is no number from 1",
+        ("--need-mib=0",): "request: need-mib: '0' is not a number from 1",
         ("--need-mib=1", "--ctx=4096"): "request: need-mib is the whole need",
         ("--need-mib=1", "--beginning"): "plan: --beginning, --print-model and --format need a model",
         ("--need-mib=1", "--format=vllm"): "plan: --beginning, --print-model and --format need a model",
-        ("--gguf=x", "--ctx=0"): "request: ctx: '0' is no number from 1",
+        ("--gguf=x", "--ctx=0"): "request: ctx: '0' is not a number from 1",
         ("--gguf=x", "--ctx=99999999999999999999"): "request: ctx: '99999999999999999999' is no number",
         ("--gguf=x", "--ctx=k"): "request: ctx: 'k' is no number",
         ("--gguf=x", "--ctx=4194305k"): "request: ctx: '4194305k' is no number",
-        ("--gguf=x", "--kv=q4_K"): "request: kv: 'q4_K' is no type of a cache",
+        ("--gguf=x", "--kv=q4_K"): "request: kv: 'q4_K' is not a cache type",
         ("--gguf=x", "--kv=f16,f16,f16"): "request: kv: one type",
         ("--gguf=x", "--kv=q8_0", "--flash-attention=off"): "request: kv: values in q8_0 need flash attention",
-        ("--gguf=x", "--streams=5000"): "request: streams: '5000' is no number from 1 to 4096",
+        ("--gguf=x", "--streams=5000"): "request: streams: '5000' is not a number from 1 to 4096",
         ("--gguf=x", "--batch=2000000"): "request: batch: '2000000' is no number",
-        ("--gguf=x", "--tensor-split=1,-1"): "request: tensor-split: '-1' is no part",
-        ("--gguf=x", "--tensor-split=nan"): "request: tensor-split: 'nan' is no part",
+        ("--gguf=x", "--tensor-split=1,-1"): "request: tensor-split: '-1' is not a non-negative number",
+        ("--gguf=x", "--tensor-split=nan"): "request: tensor-split: 'nan' is not a non-negative number",
     }
 
     def test_that_makes_no_sense_is_refused(self):

@@ -512,8 +512,8 @@ TEST(Examine, KnowsWhichDriverOfNvidiasServesAGpu) {
     };
     for (const auto& fix : std::vector<std::function<std::string(const char*)>>{
              nouveau, unloaded, unbuilt, taken_by_none}) {
-        EXPECT_TRUE(has(fix("2.0"), "the open driver, nouveau: branch 390"));       // Tesla C2070
-        EXPECT_TRUE(has(fix("3.0"), "NVIDIA's driver of branch 470"));              // GTX 680
+        EXPECT_TRUE(has(fix("2.0"), "the open driver nouveau: branch 390"));        // Tesla C2070
+        EXPECT_TRUE(has(fix("3.0"), "branch 470 of NVIDIA's driver"));              // GTX 680
         EXPECT_TRUE(has(fix("6.1"), "of branch 580 with the proprietary kernel"));  // GTX 1080
         EXPECT_TRUE(has(fix("7.0"), "of branch 580 with the proprietary kernel"));  // V100
         EXPECT_TRUE(has(fix("12.0"), "the open kernel module, 570 or later"));      // RTX 5090
@@ -522,7 +522,7 @@ TEST(Examine, KnowsWhichDriverOfNvidiasServesAGpu) {
     auto ion = healthy();  // no capability is known of chips of before CUDA, nor of some after it
     gpu_of(ion).driver.name = "nouveau";
     gpu_of(ion).pci = PciInfo{.vendor_id = "10de", .device_id = "087d"};
-    EXPECT_TRUE(has(fix_of(ion, "nouveau"), "keep the open driver, nouveau: branch 340"));
+    EXPECT_TRUE(has(fix_of(ion, "nouveau"), "keep the open driver nouveau: branch 340"));
 }
 
 /// el9's 5.14 has the drivers of a much later kernel.

@@ -100,16 +100,15 @@ TEST(DriverChoice, KnowsTheLastBranchAndTheNewestCudaOfAGpu) {
 
 TEST(DriverChoice, SaysWhatToDoWithoutADriver) {
     Report report{.gpus = {gpu("pci:1", kFermi)}};
-    EXPECT_EQ(
-        DriverChoice{report}.without_role("pci:1"),
-        "use the open driver, nouveau: branch 390 was the last one of NVIDIA's driver for this "
-        "GPU, and no distribution has it");
+    EXPECT_EQ(DriverChoice{report}.without_role("pci:1"),
+              "use the open driver nouveau: branch 390 was the last NVIDIA driver for this "
+              "GPU, and no distribution packages it");
     report.host.setup = KernelSetup{.blacklist = std::vector<std::string>{"nouveau"}};
-    EXPECT_NE(DriverChoice{report}.without_role("pci:1").find("take it off the blacklist"),
+    EXPECT_NE(DriverChoice{report}.without_role("pci:1").find("remove it from the blacklist"),
               std::string::npos);
     report.gpus = {gpu("pci:1", kPascal), gpu("pci:2", kBlackwell, "570.1", "open")};
     EXPECT_NE(DriverChoice{report}.without_role("pci:1").find(
-                  "leave this GPU or pci:2 to the open driver"),
+                  "use the open driver nouveau for this GPU or for pci:2"),
               std::string::npos);
 }
 

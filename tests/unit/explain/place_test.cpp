@@ -22,7 +22,7 @@ TEST(Examine, NamesThePackageOfTheGpusOwnDriver) {
     EXPECT_EQ(fix("amd", "amdgpu", "fedora"), "sudo dnf install mesa-libOpenCL");
     EXPECT_EQ(fix("intel", "xe", "arch"), "sudo pacman -S intel-compute-runtime");
     EXPECT_EQ(fix("virtio", "virtio-pci", "debian"), "");
-    EXPECT_EQ(fix("nvidia", "nvidia", "alpine").find("Alpine has no package of NVIDIA's OpenCL"),
+    EXPECT_EQ(fix("nvidia", "nvidia", "alpine").find("Alpine has no package for NVIDIA's OpenCL"),
               0U);
     EXPECT_EQ(fix("intel", "xe", "unheard-of"),
               "install Intel's OpenCL driver (in Debian: intel-opencl-icd)");
@@ -129,7 +129,7 @@ TEST(Examine, NamesNoPackageThatIsMadeForAnotherProcessor) {
     };
     EXPECT_EQ(fix("x86_64"), "to use Level Zero: sudo apt install libze-intel-gpu1 libze1");
     EXPECT_EQ(fix("aarch64"),
-              "to use Level Zero: Level Zero for Intel's GPUs is made only for x86_64");
+              "to use Level Zero: Level Zero for Intel GPUs is available only for x86_64");
 }
 
 /// No distribution has a driver for the GPU of a Tegra.
@@ -291,11 +291,11 @@ INSTANTIATE_TEST_SUITE_P(
         advises("AnotherProcessor",
                 on_machine("aarch64"),
                 "level-zero",
-                "Level Zero for Intel's GPUs is made only for x86_64"),
+                "Level Zero for Intel GPUs is available only for x86_64"),
         advises("NoPackage",
                 on("debian", "11"),
                 "rocm",
-                "Debian has no package of the runtime of ROCm: AMD's own repository has it")),
+                "Debian has no package for the ROCm runtime: available from AMD's repository")),
     [](const auto& row) { return std::string{row.param.name}; });
 
 TEST(PlaceFacts, NameTheDistributionAndTheEngine) {
@@ -358,8 +358,8 @@ TEST(PlaceEngine, GivesTheDeviceOfTheEvidenceElseAllOfThem) {
     const Surroundings surroundings;
     const Place place{report, surroundings};
     EXPECT_EQ(place.fix("{engine:node}", Value{Value::Object{{"node", "/dev/kfd"}}}),
-              "start it with --device /dev/kfd");
-    EXPECT_EQ(place.fix("{engine:node}", Value{}), "start it with --device /dev/dri");
+              "start the container with --device /dev/kfd");
+    EXPECT_EQ(place.fix("{engine:node}", Value{}), "start the container with --device /dev/dri");
     const Report outside{.host = on("debian")};
     EXPECT_EQ(Place(outside, surroundings).command("{engine:node}", Value{}), std::nullopt);
 }

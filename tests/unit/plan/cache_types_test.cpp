@@ -51,18 +51,18 @@ INSTANTIATE_TEST_SUITE_P(
                  "values in q4_0 need flash attention"},
         TypesRow{"KeysWithoutFlashAttention", "llama", 128, 128, "q8_0", "f16", kOff, ""},
         TypesRow{"ValuesOfGrok", "grok", 128, 128, "q8_0", "q8_0", kOn,
-                 "values in q8_0 need flash attention, which grok has not: f16 needs none"},
+                 "values in q8_0 need flash attention, but grok does not support it; use f16"},
         TypesRow{"KeysOfGrok", "grok", 80, 80, "q8_0", "f16", kAuto, ""},
         TypesRow{"Latent", "deepseek2", 576, 0, "q8_0", "q8_0", kAuto, ""},
         TypesRow{"LatentAndDifferent", "deepseek2", 576, 0, "q8_0", "f16", kOff,
                  "this model reads values from its keys: one type for both, q8_0 or f16"},
         TypesRow{"LatentButExpanded", "deepseek2", 192, 128, "q8_0", "f16", kAuto, ""},
         TypesRow{"OddKeys", "phi2", 80, 80, "q8_0", "f16", kAuto,
-                 "keys in q8_0 come in blocks of 32, and a head has 80 numbers: f16 is for any "
+                 "keys in q8_0 have blocks of 32, and a head has 80 numbers; f16 works with any "
                  "head"},
         TypesRow{"OddKeysWithoutFlashAttention", "phi2", 80, 80, "q8_0", "f16", kOff, ""},
         TypesRow{"OddValues", "phi2", 80, 80, "f16", "q8_0", kAuto,
-                 "values in q8_0 come in blocks of 32, and a head has 80 numbers: f16 is for any "
+                 "values in q8_0 have blocks of 32, and a head has 80 numbers; f16 works with any "
                  "head"}),
     support::case_name);
 

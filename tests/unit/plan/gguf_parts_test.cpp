@@ -64,7 +64,7 @@ TEST(Parts, OfAnotherModelAreRefused) {
     auto short_one = part(0, 1, "a");
     short_one.values.emplace("split.tensors.count", std::int64_t{5});
     EXPECT_EQ(text({short_one}), "the parts hold 1 tensors, and the first says 5");
-    EXPECT_EQ(text({}), "no part");
+    EXPECT_EQ(text({}), "no parts");
 }
 
 }  // namespace gguf_parts_test

@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wrong{"ATensorTwice",
               tensor(
                   R"({"name":"a","type":"f16","shape":[1]},{"name":"a","type":"f16","shape":[1]})"),
-              "there twice"},
+              "not unique"},
         Wrong{"TooLong", document(kMetadata, "[" + std::string(kMaxModelDocument.count, ' ') + "]"),
               "over"}),
     support::case_name);

@@ -324,18 +324,18 @@ INSTANTIATE_TEST_SUITE_P(
                {},
                "",
                ErrorCode::InvalidRequest,
-               "general.architecture is missing: not a language model that could be planned for"},
+               "general.architecture is missing: not a language model that gpuprobe can plan for"},
         BadRow{"Projector",
                {{"general.architecture", std::string{"clip"}},
                 {"general.type", std::string{"mmproj"}}},
                "",
                ErrorCode::InvalidRequest,
-               "general.type is mmproj: not a language model that could be planned for"},
+               "general.type is mmproj: not a language model that gpuprobe can plan for"},
         BadRow{"NoLayers",
                {{"general.architecture", kLlama}},
                "",
                ErrorCode::InvalidRequest,
-               "llama.block_count is missing: not a language model that could be planned for"},
+               "llama.block_count is missing: not a language model that gpuprobe can plan for"},
         BadRow{"ZeroLayers",
                {{"general.architecture", kLlama}, {"llama.block_count", std::int64_t{0}}},
                "",
@@ -346,11 +346,12 @@ INSTANTIATE_TEST_SUITE_P(
                "",
                ErrorCode::Malformed,
                "llama.block_count is 1025, not 1 to 1024"},
-        BadRow{"NoWidth",
-               {{"general.architecture", kLlama}, {"llama.block_count", std::int64_t{2}}},
-               "",
-               ErrorCode::InvalidRequest,
-               "llama.embedding_length is missing: not a language model that could be planned for"},
+        BadRow{
+            "NoWidth",
+            {{"general.architecture", kLlama}, {"llama.block_count", std::int64_t{2}}},
+            "",
+            ErrorCode::InvalidRequest,
+            "llama.embedding_length is missing: not a language model that gpuprobe can plan for"},
         BadRow{"NoHeads",
                {{"general.architecture", kLlama},
                 {"llama.block_count", std::int64_t{2}},
@@ -366,7 +367,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {"llama.attention.head_count", std::int64_t{2}}},
                "blk.2.attn_q.weight",
                ErrorCode::Malformed,
-               "blk.2.attn_q.weight belongs to no layer: there are 2"}),
+               "blk.2.attn_q.weight: no such layer, the model has 2"}),
     support::case_name);
 
 struct WrongKeyRow {
@@ -388,19 +389,20 @@ INSTANTIATE_TEST_SUITE_P(
     Table,
     WrongKey,
     ::testing::Values(WrongKeyRow{"Text", "block_count", std::string{"32"},
-                                  "block_count is no whole number from 0"},
+                                  "block_count is not a non-negative integer"},
                       WrongKeyRow{"NoHeads", "attention.head_count", std::int64_t{0},
                                   "attention.head_count is 0 in every layer"},
                       WrongKeyRow{"Negative", "attention.head_count_kv", std::int64_t{-8},
-                                  "attention.head_count_kv is no whole number from 0"},
+                                  "attention.head_count_kv is not a non-negative integer"},
                       WrongKeyRow{"ListForANumber", "attention.key_length", Numbers{64, 64, 64, 64},
-                                  "attention.key_length is no whole number from 0"},
-                      WrongKeyRow{"ShortList", "attention.head_count_kv", Numbers{8, 8, 8},
-                                  "attention.head_count_kv has no whole number from 0 for layer 3"},
+                                  "attention.key_length is not a non-negative integer"},
+                      WrongKeyRow{
+                          "ShortList", "attention.head_count_kv", Numbers{8, 8, 8},
+                          "attention.head_count_kv has no non-negative integer for layer 3"},
                       WrongKeyRow{"NegativeInAList", "feed_forward_length", Numbers{8, -8, 8, 8},
-                                  "feed_forward_length has no whole number from 0 for layer 1"},
+                                  "feed_forward_length has no non-negative integer for layer 1"},
                       WrongKeyRow{"Window", "attention.sliding_window", std::string{"512"},
-                                  "attention.sliding_window is no whole number from 0"}),
+                                  "attention.sliding_window is not a non-negative integer"}),
     support::case_name);
 
 /// As 32.0, which no reader keeps.
@@ -408,7 +410,8 @@ TEST(Model, WithAFloatWhereANumberBelongsIsRefused) {
     auto gguf = made("llama", 2, {});
     gguf.values.erase("llama.attention.head_count");
     gguf.keys.insert("llama.attention.head_count");
-    EXPECT_EQ(model_of(gguf).error().text, "llama.attention.head_count is no whole number from 0");
+    EXPECT_EQ(model_of(gguf).error().text,
+              "llama.attention.head_count is not a non-negative integer");
 }
 
 /// Mebibytes that llama.cpp reserved for an encoder of images, with flash attention and without.

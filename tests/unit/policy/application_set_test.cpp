@@ -160,7 +160,7 @@ TEST(ApplicationSet, KeepsWhatItHasWhenATextIsBroken) {
         {"[]", "manifest: "},
         {R"({"platforms":{"linux-amd64":{"variants":{"cpu":{}}}}})", "name: missing"},
         {application_with(R"("source":{"facts":[]})"),
-         "application: neither selection nor manifest"},
+         "application: has neither a selection nor a manifest"},
         {application_with(selection + R"(,"floors":{})"), "floors: unknown member"},
         {application_with(R"("selection":[])"), "selection: expected an object"},
         {application_with(R"("selection":{"name":"a"})"), "selection.name: unknown member"},
@@ -217,7 +217,7 @@ TEST(Floors, MayLeaveToTheProductWhatItsBuildsSay) {
 TEST(Floors, LeaveToAProductOnlyWhatItSays) {
     for (const auto* floor : {"gfx=manifest", "driver>=manifest", "compute-capability>=manifest"})
         EXPECT_EQ(with_floor(floor, R"("cpu":{})").error().text,
-                  "selection.floors.cuda[0]: " + std::string{floor} + ": no build says it");
+                  "selection.floors.cuda[0]: " + std::string{floor} + ": no build reports it");
     const auto own =
         R"("new":{"requires":{"device":{"cuda":{"toolkit":"13.0","min_driver":"570"}}}})";
     EXPECT_EQ(with_floor("driver>=manifest", own)->selection->floors.at("cuda").front().text,

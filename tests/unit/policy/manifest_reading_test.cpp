@@ -88,7 +88,7 @@ TEST_P(Url, IsHttpWithAHost) {
     EXPECT_EQ(check_url(Value{GetParam().text}).text(), GetParam().problem);
 }
 
-constexpr const char* kOtherScheme = "neither an https nor an http URL";
+constexpr const char* kOtherScheme = "not an https or http URL";
 
 INSTANTIATE_TEST_SUITE_P(
     Table,
@@ -179,17 +179,17 @@ INSTANTIATE_TEST_SUITE_P(
                 file_artifact(R"(,"signature":{"type":"minisign","url":"https://e/s"})"), ""},
         JsonRow{"NoType", "{}", "type: missing"},
         JsonRow{"TypeIsNoLabel", R"({"type":"a b"})",
-                "type: none of file, index, oci, dir, package and wheel"},
+                "type: expected file, index, oci, dir, package or wheel"},
         JsonRow{"FileWithoutUrls", R"({"type":"file"})", "urls: missing"},
         JsonRow{"FileWithoutHash", R"({"type":"file","urls":["https://e/a"]})", "sha256: missing"},
         JsonRow{"ImageWithoutReference", R"({"type":"oci"})", "ref: missing"},
         JsonRow{"NoUrls", R"({"type":"file","urls":[]})", "urls: needs 1 to 16 URLs"},
         JsonRow{"SecondUrl", R"({"type":"file","urls":["https://e/a","ftp://e/a"]})",
-                "urls[1]: neither an https nor an http URL"},
+                "urls[1]: not an https or http URL"},
         JsonRow{"Digest", R"({"type":"oci","ref":"e/a","digest":"md5:1"})",
                 "digest: does not start with sha256:"},
         JsonRow{"SignatureType", file_artifact(R"(,"signature":{"type":"pgp"})"),
-                "signature.type: none of minisign, sigstore-bundle and gpg"},
+                "signature.type: expected minisign, sigstore-bundle or gpg"},
         JsonRow{"SignatureMember", file_artifact(R"(,"signature":{"key":"1"})"),
                 "signature.key: unknown member"},
         JsonRow{"NegativeSize", file_artifact(R"(,"size":-1)"),
@@ -258,7 +258,7 @@ TEST(VariantReading, ExpandsTheShorthandToAnArtifact) {
     EXPECT_EQ(variant_from("v", R"({"url":"https://e/a"})").problem, "sha256: missing");
     EXPECT_EQ(variant_from("v", R"({"size":7})").problem, "url: missing");
     EXPECT_EQ(variant_from("v", R"({"url":"a","artifact":{"type":"package"}})").problem,
-              "url: beside an artifact");
+              "url: not allowed with an artifact");
 }
 
 TEST(VariantReading, RejectsOnlyTheVariantForAnUnknownTypeOfArtifact) {
@@ -294,7 +294,7 @@ TEST(VariantReading, TakesWhichRequirementsAcceptUnknownFacts) {
     EXPECT_EQ(accepting(R"(["cuda.driver"])"), Names{"cuda.driver"});
     EXPECT_EQ(accepting(R"("accept")").size(), 8U) << "kinds are required of each device";
     EXPECT_EQ(accepting(R"("guess")"),
-              Names{"on_unknown: neither reject, accept nor a list of requirements"});
+              Names{"on_unknown: expected reject, accept or a list of requirements"});
     EXPECT_EQ(accepting(R"(["cud"])"), Names{"on_unknown: cud: names no requirement"});
 }
 

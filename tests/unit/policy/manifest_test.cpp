@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
             "platforms.linux-x86_64.variants: needs 1 to 512 variants"},
         Bad{"NoSuchDefault",
             R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"default":"w","variants":{"v":{}}}}})",
-            "platforms.linux-x86_64.default: names no variant"},
+            "platforms.linux-x86_64.default: does not name a variant"},
         Bad{"LabelWithSpace",
             R"({"schema":"gpuprobe.variants/1","name":"p","platforms":{"linux-x86_64":{"variants":{"a b":{}}}}})",
             R"(platforms.linux-x86_64.variants["a b"]: not a label)"},
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
             "platforms.linux-x86_64.variants.v.priority: number out of range"},
         Bad{"OnUnknown", with_variant(R"({"on_unknown":"maybe"})"),
             "platforms.linux-x86_64.variants.v.on_unknown: "
-            "neither reject, accept nor a list of requirements"},
+            "expected reject, accept or a list of requirements"},
         Bad{"Variable", with_variant(R"({"env":{"A=B":"1"}})"),
             R"(platforms.linux-x86_64.variants.v.env["A=B"]: not the name of a variable)"},
         Bad{"VariableThatLoadsCode", with_variant(R"({"env":{"LD_PRELOAD":"/tmp/evil.so"}})"),
@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
             "platforms.linux-x86_64.variants.v.env.A: has control characters"},
         Bad{"ShorthandBesideArtifact",
             with_variant(R"({"artifact":{"type":"dir"},"url":"https://a/b"})"),
-            "platforms.linux-x86_64.variants.v.url: beside an artifact"},
+            "platforms.linux-x86_64.variants.v.url: not allowed with an artifact"},
         Bad{"HashWithoutUrl", with_variant(std::string{R"({"sha256":")"} + kHash + "\"}"),
             "platforms.linux-x86_64.variants.v.url: missing"},
         Bad{"UrlWithoutHash", with_variant(R"({"url":"https://a/b"})"),
@@ -180,12 +180,12 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"NoAlternative", with_requires(R"({"device":[]})"),
             "platforms.linux-x86_64.variants.v.requires.device: needs 1 to 16 alternatives"},
         Bad{"Scope", with_requires(R"({"scope":"most of"})"),
-            "platforms.linux-x86_64.variants.v.requires.scope: neither any nor all"},
+            "platforms.linux-x86_64.variants.v.requires.scope: expected any or all"},
         Bad{"Level", with_requires(R"({"host":{"cpu_level_min":"x86-64 v5"}})"),
-            "platforms.linux-x86_64.variants.v.requires.host.cpu_level_min: none of x86-64-v1 to "
+            "platforms.linux-x86_64.variants.v.requires.host.cpu_level_min: expected x86-64-v1 to "
             "x86-64-v4"},
         Bad{"Libc", with_requires(R"({"host":{"libc":"uc libc"}})"),
-            "platforms.linux-x86_64.variants.v.requires.host.libc: none of glibc, musl and static"},
+            "platforms.linux-x86_64.variants.v.requires.host.libc: expected glibc, musl or static"},
         Bad{"L4t", with_requires(R"({"host":{"l4t":"36"}})"),
             "platforms.linux-x86_64.variants.v.requires.host.l4t: not a release such as R36"},
         Bad{"NegativeMemory", with_requires(R"({"device":{"vram_min_mib":-1}})"),
@@ -203,14 +203,14 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"NoType", with_artifact("{}"),
             "platforms.linux-x86_64.variants.v.artifact.type: missing"},
         Bad{"OtherType", with_artifact(R"({"type":"tor rent"})"),
-            "platforms.linux-x86_64.variants.v.artifact.type: none of file, index, oci, dir, "
-            "package and wheel"},
+            "platforms.linux-x86_64.variants.v.artifact.type: expected file, index, oci, dir, "
+            "package or wheel"},
         Bad{"FileWithoutHash", with_artifact(R"({"type":"file","urls":["https://a/b"]})"),
             "platforms.linux-x86_64.variants.v.artifact.sha256: missing"},
         Bad{"ImageWithoutName", with_artifact(R"({"type":"oci"})"),
             "platforms.linux-x86_64.variants.v.artifact.ref: missing"},
         Bad{"LocalFile", with_artifact(R"({"type":"index","urls":["file:///etc/shadow"]})"),
-            "platforms.linux-x86_64.variants.v.artifact.urls[0]: neither an https nor an http URL"},
+            "platforms.linux-x86_64.variants.v.artifact.urls[0]: not an https or http URL"},
         Bad{"NoHost", with_artifact(R"({"type":"index","urls":["https://a/b","https:///c"]})"),
             "platforms.linux-x86_64.variants.v.artifact.urls[1]: not a URL"},
         Bad{"SpaceInUrl", with_artifact(R"({"type":"index","urls":["https://a/b c"]})"),
@@ -230,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(
             "platforms.linux-x86_64.variants.v.artifact.size: expected non-negative integer, found "
             "integer"},
         Bad{"NoSuchCompanion", with_artifact(R"({"type":"dir","companions":["w"]})"),
-            "platforms.linux-x86_64.variants.v.artifact.companions: names no variant"},
+            "platforms.linux-x86_64.variants.v.artifact.companions: does not name a variant"},
         Bad{"UnknownMember", with_artifact(R"({"type":"dir","mirror":"x"})"),
             "platforms.linux-x86_64.variants.v.artifact.mirror: unknown member"}),
     support::case_name);
@@ -416,7 +416,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"LocalFile",
             std::string{R"({"platforms":{"linux-amd64":{"url":"file:///b","sha256":")"} + kHash +
                 R"("}}})",
-            "platforms.linux-amd64.url: neither an https nor an http URL"},
+            "platforms.linux-amd64.url: not an https or http URL"},
         Bad{"NeitherForm", R"({"platforms":{"linux-amd64":{"default":"cpu"}}})",
             "platforms.linux-amd64.default: unknown member"},
         Bad{"LinuxMisspelt", R"({"platforms":{"linux-x64":{}}})",

@@ -213,7 +213,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"HalfAVersion", "driver>=1.2.", "driver: expected a version like 1.2"},
         BadRow{"TwoVersions", "driver=1|2", "driver: expected a version like 1.2"},
         BadRow{"LibraryThatNoScanLooksFor", "library=libsycl.so.8|libc.so.6",
-               "libc.so.6: no scan looks for this library"},
+               "libc.so.6: gpuprobe does not search for this library"},
         BadRow{"NoSize", "memory>=8G", "memory: expected a size like 8GiB"},
         BadRow{"OrderedWord", "vendor>=amd", "vendor: a word is compared with = or !="},
         BadRow{"EmptyWord", "vendor=", "vendor: an empty word"},

@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"SecondAlternative", R"({"device":[{},{"gfx":1}]})",
                "device[1].gfx: expected array, found integer"},
         BadRow{"LibcIsNoLabel", R"({"host":{"libc":"g libc"}})",
-               "host.libc: none of glibc, musl and static"},
+               "host.libc: expected glibc, musl or static"},
         BadRow{"Version", R"({"host":{"glibc_min":"2.x"}})",
                "host.glibc_min: not a version of one to four numbers"},
         BadRow{"TegraWithoutR", R"({"host":{"l4t":"36"}})", "host.l4t: not a release such as R36"},
@@ -195,19 +195,20 @@ INSTANTIATE_TEST_SUITE_P(
                "device.cuda.toolkit: missing"},
         BadRow{"CubinWithPtxVersion",
                R"({"device":{"cuda":{"toolkit":"12.4","sass":["9.0@8.1"]}}})",
-               "device.cuda.sass: a cubin has no version of PTX"},
+               "device.cuda.sass: a cubin has no PTX version"},
         BadRow{"Capability", R"({"device":{"cuda":{"toolkit":"12.4","ptx":["sm_90"]}}})",
                "device.cuda.ptx[0]: not a compute capability such as 9.0"},
         BadRow{"WhereOfAGpuAboutTheHost", R"({"host":{"where":["kernel>=6","driver>=1"]}})",
                "host.where[1]: not about the host"},
-        BadRow{"WhereOfABackend", R"({"device":{"where":["fp16"]}})",
-               "device.where[0]: about a GPU with a backend, and a variant can have several"},
+        BadRow{
+            "WhereOfABackend", R"({"device":{"where":["fp16"]}})",
+            "device.where[0]: about a GPU with a backend, but a variant can have several backends"},
         BadRow{"WhereIsNoList", R"({"host":{"where":"kernel>=6"}})",
                "host.where: expected array, found string"},
         BadRow{"Gfx", R"({"device":{"gfx":["navi"]}})",
                "device.gfx[0]: not a target such as gfx1100"},
         BadRow{"NoGpus", R"({"gpus_min":0})", "gpus_min: not a number from 1 to 64"},
-        BadRow{"ScopeIsNoLabel", R"({"scope":"a b"})", "scope: neither any nor all"}),
+        BadRow{"ScopeIsNoLabel", R"({"scope":"a b"})", "scope: expected any or all"}),
     support::case_name);
 
 // Values and order --------------------------------------------------------------------------------

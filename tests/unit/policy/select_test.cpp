@@ -473,7 +473,7 @@ INSTANTIATE_TEST_SUITE_P(
                       BadRow{"DenyNoGpuId",
                              {.deny = {"gpu:0"}},
                              ErrorCode::InvalidRequest,
-                             "deny: gpu:0: no id of a GPU"},
+                             "deny: gpu:0: not the id of a GPU"},
                       BadRow{"PreferTypo",
                              {.prefer = {"vulcan"}},
                              ErrorCode::InvalidRequest,

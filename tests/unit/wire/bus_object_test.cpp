@@ -240,7 +240,7 @@ TEST_F(BusObjectTest, CancelsACallWhoseReplyIsDropped) {
     pair.run();
     object.kept.reset();
     pair.run();
-    EXPECT_EQ(error_of(reply), "Cancelled: the operation was given up");
+    EXPECT_EQ(error_of(reply), "Cancelled: the operation was canceled");
     EXPECT_EQ(object.sent, 1);
 }
 
