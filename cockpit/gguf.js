@@ -67,7 +67,7 @@ class Cursor {
         this.start = position;
         this.at = 0;
         if (!this.has(count))
-            this.fail(_("the file became shorter while it was read"));
+            this.fail(_("the file shrank while it was read"));
     }
 
     async take(count) {

@@ -140,7 +140,7 @@ std::string advice(const std::string& word, std::string_view verb) {
     if (const auto others = is_option ? verbs_with(name) : ""; !others.empty())
         return verb.empty() || others.find(own) != std::string::npos
                    ? fmt::format("It is an option of {}: write it after the verb.", others)
-                   : fmt::format("{} does not have it; it is an option of {}.", own, others);
+                   : fmt::format("It is an option of {1}, not of {0}.", own, others);
     auto question = did_you_mean(name, is_option ? option_names() : verb_names());
     if (question.empty())
         return hint_on(is_option ? verb : "");
@@ -284,7 +284,7 @@ Parsed parse_arguments(const std::vector<std::string>& all_words, bool is_termin
         if (const auto text = help_text(topic))
             return {.refusal = Refusal{.is_help = true, .text = *text}};
         return is_left_out(topic) ? refused_verb(topic)
-                                  : refused(fmt::format("no help on '{}'", scrubbed(topic, 64)),
+                                  : refused(fmt::format("no help page for '{}'", scrubbed(topic, 64)),
                                             advice(topic, ""));
     }
     arguments.verb = verb.empty() ? "status" : verb;

@@ -290,7 +290,7 @@ std::string measured_words(const std::optional<Verification>& verification,
         return text;
     add_part(text, measurement_words(*measurement, peak), "; ");
     if (measurement->outcome == Outcome::Answered && !peak.memory && !peak.fp32)
-        add_part(text, "its peak is not known", "; ");
+        add_part(text, "peak unknown", "; ");
     if (score)
         add_part(text, phrase("score {score}", {{"score", rate_text(*score)}}), "; ");
     return text;

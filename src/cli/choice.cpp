@@ -277,8 +277,8 @@ std::string warnings_text(const std::vector<Reason>& warnings, const Screen& scr
 std::string assumed_text(const std::map<std::string, std::string>& assumed, const Screen& screen) {
     std::string text;
     for (const auto& [fact, value] : assumed)
-        text += (text.empty() ? "assumed, because it is not known here: " : ", ") +
-                scrubbed(fact, 64) + "=" + scrubbed(value, 128);
+        text += (text.empty() ? "assumed, because unknown here: " : ", ") + scrubbed(fact, 64) +
+                "=" + scrubbed(value, 128);
     return text.empty() ? text
                         : hanging(screen, "  " + toned(screen, Tone::Unsure, "?") + " ", 4, text);
 }
@@ -417,11 +417,10 @@ Status read_build(const Context& context, Value& request) {
     // The options and the files would contradict each other.
     for (const auto* key : {"needs", "bundles", "kernels"})
         if (request.find(key))
-            return Error{
-                ErrorCode::InvalidRequest,
-                phrase("--installed reads from {path} what --{option} would say: give only "
-                       "one of them",
-                       {{"path", scrubbed(*path)}, {"option", key}})};
+            return Error{ErrorCode::InvalidRequest,
+                         phrase("--installed reads the same data from {path} as --{option}: give "
+                                "only one of them",
+                                {{"path", scrubbed(*path)}, {"option", key}})};
     auto build = read_installed_build(*path, linker_of(context.arguments));
     if (!build)
         return std::move(build).error().in("--installed");

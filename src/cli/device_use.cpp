@@ -32,11 +32,11 @@ struct DoubtWords {
     std::string_view text;
 };
 constexpr std::array<DoubtWords, 5> kDoubts = {
-    {{Doubt::NotReadable, "there is no permission to look into one of its processes"},
-     {Doubt::NodeOpen, "the driver of a device does not say how much a process uses"},
-     {Doubt::EndedTooSoon, "it ended before NVIDIA's library reported it"},
-     {Doubt::TooMany, "it has more processes than are looked at"},
-     {Doubt::SeldomSeen, "the machine was too busy to look at it often enough"}}};
+    {{Doubt::NotReadable, "no permission to inspect one of its processes"},
+     {Doubt::NodeOpen, "the driver of a device does not report the memory of processes"},
+     {Doubt::EndedTooSoon, "the process ended before NVIDIA's library reported it"},
+     {Doubt::TooMany, "the process has too many child processes"},
+     {Doubt::SeldomSeen, "the machine was too busy to check the process often enough"}}};
 
 /// The devices that are GPUs; the others are accelerators.
 std::vector<DeviceUse> gpus_in(const std::vector<DeviceUse>& devices, const Report& report) {
@@ -190,7 +190,7 @@ std::string outcome_text(const SeenUse& seen, const ChosenUse& chosen, const Rep
                       {{"devices", devices_text(seen.devices, report)},
                        {"chosen", contrast(seen, chosen, report)}});
     if (!seen.doubts.empty())
-        return phrase("it is not known whether a GPU was used: {doubts}",
+        return phrase("unknown whether a GPU was used: {doubts}",
                       {{"doubts", doubts_text(seen.doubts)}});
     if (api_below(chosen.backend).empty())
         return "took no GPU, as chosen";
@@ -374,8 +374,8 @@ std::string line_of(const SeenUse& seen, const Report& report, pid_t pid) {
     if (!seen.devices.empty())
         return devices_text(seen.devices, report);
     if (!seen.doubts.empty())
-        return phrase("not known: {doubts}", {{"doubts", doubts_text(seen.doubts)}});
-    return phrase("no GPU[: it started before {node} was there, so restart it]",
+        return phrase("unknown: {doubts}", {{"doubts", doubts_text(seen.doubts)}});
+    return phrase("no GPU[: the process started before {node} existed, so restart it]",
                   {{"node", later_node(report, pid)}});
 }
 
@@ -413,8 +413,8 @@ private:
         // The process can't be inspected, and no driver reports that it uses a device.
         if (!watcher.sees_root() && uses.empty() && watch_.is_settled())
             return give_up({ErrorCode::NotAuthorized,
-                            fmt::format("watch: you have no permission to look into process {}; "
-                                        "the user that it runs as has, and root",
+                            fmt::format("watch: you have no permission to inspect process {}; run "
+                                        "watch as that process's user or as root",
                                         pid_)});
         const auto now = clock_.monotonic();
         // NVML needs a while. Until then the first line would be incomplete.
@@ -457,7 +457,7 @@ private:
     void ended() {
         if (!printed_at_)
             return give_up(
-                {ErrorCode::NotFound, fmt::format("watch: there is no process {}", pid_)});
+                {ErrorCode::NotFound, fmt::format("watch: process {} does not exist", pid_)});
         is_done_ = true;
     }
 
@@ -492,10 +492,9 @@ Result<ExitCode> run_watch(Context& context) {
 Status check_watch(Arguments& arguments) {
     constexpr std::uint64_t kMaxPid = 1U << 22U;  // proc_sys_kernel(5), pid_max
     if (!arguments.run.pid)
-        return refusal("watch: which process? Its number is needed");
+        return refusal("watch: give the id of a process");
     if (*arguments.run.pid == 0 || *arguments.run.pid > kMaxPid)
-        return refusal(
-            fmt::format("watch: {} cannot be the number of a process", *arguments.run.pid));
+        return refusal(fmt::format("watch: {} is not a process id", *arguments.run.pid));
     return Done{};
 }
 
@@ -507,16 +506,16 @@ Verb watch_verb() {
         .overview = {{"watch PID", "which GPU a running program uses, and how much of it"}},
         .usage = {"watch PID [--once]"},
         .about = R"page(
-Which GPUs the process and everything it has started use now, how much memory they have there, and
-through which API. On a terminal a line that is kept up to date until the process ends; elsewhere,
-and with --once, one line. With -j one JSON document, or one a second.
+Shows which GPUs the process and its child processes use now, how much GPU memory they use, and
+through which API. On a terminal, the line is updated until the process ends; otherwise, and with
+--once, watch prints one line. With -j, it prints one JSON document, or one each second.
 
-You can look into your own processes, and root into all; of others only KFD and NVIDIA's driver
-report. What cannot be seen is said to be not known.
+You can inspect your own processes, and root can inspect all. For other processes, only KFD and
+NVIDIA's driver report their use. Missing information is shown as unknown.
 )page",
         .operands = {{.word = {.name = "PID"}, .take = put<&Arguments::run, &RunArguments::pid>}},
         .options = {{.names = "--once",
-                     .help = "look once",
+                     .help = "check once and exit",
                      .take = put<&Arguments::run, &RunArguments::looks_once>}},
         .check = check_watch,
         .run = run_watch};

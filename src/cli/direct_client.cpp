@@ -71,7 +71,7 @@ void show_given_up(const Report& report, const DirectOptions& options) {
     for (const auto& probe : report.probes)
         if (probe.outcome == Outcome::TimedOut && report.source == ReportSource::Live)
             options.slow(phrase(
-                "{api}[ {driver}] did not answer within {seconds} s and is left out; "
+                "{api}[ {driver}] did not answer within {seconds} s and is ignored; "
                 "--patience=SECONDS waits longer",
                 {{"api", probe.api},
                  {"driver", probe.driver.empty() ? std::nullopt : std::optional{probe.driver}},
@@ -98,7 +98,8 @@ Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options)
     if (const auto why =
             !options.has_cache || options.replay ? std::nullopt : why_nothing_is_kept();
         why && options.slow)
-        options.slow(phrase("nothing is kept for the next command: {why}", {{"why", *why}}));
+        options.slow(
+            phrase("results cannot be cached for the next command: {why}", {{"why", *why}}));
     // The methods of `call` read files of the same machine as the engine.
     client->files_ = source.files;
     client->engine_ = engine::Engine::create(std::move(source), *client->loop_, *client->launcher_,
@@ -165,8 +166,8 @@ Status DirectClient::capture(const std::string& folder, engine::Redaction* mask)
 
 Result<MethodAnswer> DirectClient::call(const MethodCall& call, const HearAnswer& heard_before) {
     if (const auto verb = verb_that_stores(call.method); !verb.empty() && engine_->is_replayed())
-        return refusal_of(
-            {ErrorCode::InvalidRequest, std::string{verb} + ": a replayed machine keeps nothing"});
+        return refusal_of({ErrorCode::InvalidRequest,
+                           std::string{verb} + ": not possible with a replayed machine"});
     auto asked = call;
     asked.wants_more = static_cast<bool>(heard_before);
     (void)varlink::take_interactive(asked.parameters);  // polkit is not needed here

@@ -156,7 +156,7 @@ std::optional<Refusal> refusal_of(const std::string& path) {
     // execve(2).
     if (!pid && pid.error().code == ErrorCode::NotFound)
         return Refusal{
-            .text = phrase("this machine has no {linker}, the dynamic linker that loads drivers",
+            .text = phrase("this machine lacks {linker}, the dynamic linker that loads drivers",
                            {{"linker", kDynamicLinker}}),
             .is_final = true};
     if (!pid)
@@ -166,7 +166,7 @@ std::optional<Refusal> refusal_of(const std::string& path) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return std::nullopt;
     // The worker was started and failed, for instance because the C library is too old.
-    const auto why = trimmed(text).empty() ? "it says nothing" : std::string{trimmed(text)};
+    const auto why = trimmed(text).empty() ? "it prints nothing" : std::string{trimmed(text)};
     return Refusal{.text = phrase("this machine cannot run the worker: {why}", {{"why", why}}),
                    .is_final = true};
 }
@@ -198,7 +198,7 @@ Result<WorkerPlace> place_found() {
         if (fits(place, is_final))
             return place;
     }
-    return Error{ErrorCode::ProbeFailed, "no driver is asked: " + refusals};
+    return Error{ErrorCode::ProbeFailed, "drivers are not probed: " + refusals};
 }
 
 /// A launcher that finds the place at the first target, so that commands without a probe don't wait

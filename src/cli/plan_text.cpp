@@ -49,11 +49,10 @@ std::string headline(const PlanRequest& request, const Plan& plan, const Screen&
     const auto& model = *request.model;
     const auto& run = request.run;
     std::vector<std::string> parts{
-        plural(
-            model.layers.size(), "{model} ({architecture}, {number} layer)",
-            "{model} ({architecture}, {number} layers)",
-            {{"model", toned(screen, Tone::Strong, model.name.value_or("a model without a name"))},
-             {"architecture", model.architecture}}),
+        plural(model.layers.size(), "{model} ({architecture}, {number} layer)",
+               "{model} ({architecture}, {number} layers)",
+               {{"model", toned(screen, Tone::Strong, model.name.value_or("unnamed model"))},
+                {"architecture", model.architecture}}),
         phrase("context {tokens}", {{"tokens", std::to_string(run.context)}}),
         phrase("cache {types}", {{"types", cache_types(run)}}),
         phrase("batch {tokens}", {{"tokens", std::to_string(run.batch)}})};
@@ -74,7 +73,7 @@ std::string parts_text(const Plan& plan, const Screen& screen) {
     Table table{{{.title = "part"}, {.title = "size", .is_right_aligned = true}, {.title = ""}}};
     table.add({{.text = "weights of the layers"}, {.text = size_text(need.layers)}, {}});
     table.add({{.text = "weights of the output"}, {.text = size_text(need.output)}, {}});
-    table.add({{.text = "cache of the context"}, {.text = size_text(need.cache)}, {}});
+    table.add({{.text = "KV cache"}, {.text = size_text(need.cache)}, {}});
     table.add({{.text = "computation"}, {.text = size_text(need.compute)}, {.text = "per GPU"}});
     if (need.projector.count > 0)
         table.add({{.text = "projector"},
@@ -84,9 +83,8 @@ std::string parts_text(const Plan& plan, const Screen& screen) {
         table.add({{.text = "driver's context"},
                    {.text = size_text(overhead)},
                    {.text = "per GPU, at most"}});
-    table.add({{.text = "embedding"},
-               {.text = size_text(need.embedding)},
-               {.text = "in the machine's memory"}});
+    table.add(
+        {{.text = "embedding"}, {.text = size_text(need.embedding)}, {.text = "in the machine's memory"}});
     // The table explains itself without a header.
     auto bare = screen;
     bare.has_legend = false;
@@ -187,9 +185,8 @@ std::string together_text(const PlanRequest& request, const Plan& plan, const Sc
 std::string host_text(const HostPlan& host, const Screen& screen) {
     const auto answer = toned(screen, tone_of(host.fit), name_of(host.fit));
     const auto sentence =
-        host.available
-            ? "Without a GPU: {answer}, {need} of {available} that the machine has available"
-            : "Without a GPU: {answer}; {need} is needed";
+        host.available ? "Without a GPU: {answer}, {need} of {available} that the machine has available"
+                       : "Without a GPU: {answer}; {need} is needed";
     return "\n" +
            phrase(sentence,
                   {{"answer", answer},
@@ -280,9 +277,9 @@ Result<std::string> for_ollama(const PlanRequest& request, const Choice& choice)
     const auto& run = request.run;
     constexpr auto kTypes = std::to_array<std::string_view>({"f16", "q8_0", "q4_0"});
     if (run.keys.id != run.values.id)
-        return cannot("ollama", "has one type for keys and values");
+        return cannot("ollama", "supports only one type for keys and values");
     if (std::ranges::find(kTypes, run.keys.name) == kTypes.end())
-        return cannot("ollama", "has caches in f16, q8_0 and q4_0");
+        return cannot("ollama", "supports only f16, q8_0 and q4_0 caches");
     return fmt::format(
         "OLLAMA_CONTEXT_LENGTH={}\nOLLAMA_NUM_PARALLEL={}\nOLLAMA_FLASH_ATTENTION={}\n"
         "OLLAMA_KV_CACHE_TYPE={}\n# Modelfile: PARAMETER num_gpu {}\n"
@@ -308,17 +305,17 @@ std::optional<std::uint64_t> utilization_of(const Choice& choice) {
 Result<std::string> for_vllm(const PlanRequest& request, const Choice& choice) {
     const auto& run = request.run;
     if (run.keys.id != run.values.id)
-        return cannot("vllm", "has one type for keys and values");
+        return cannot("vllm", "supports only one type for keys and values");
     // vllm's nearest cache types.
     const auto type = run.keys.name == "f16"    ? "auto"
                       : run.keys.name == "bf16" ? "bfloat16"
                       : run.keys.name == "q8_0" ? "fp8"
                                                 : "";
     if (*type == '\0')
-        return cannot("vllm", "has caches in f16, bf16 and eight bits (q8_0)");
+        return cannot("vllm", "supports only f16, bf16 and q8_0 caches");
     // vllm can't leave layers in the machine's memory.
     if (rank_of(choice.fit) == 0)
-        return cannot("vllm", "needs the whole model on GPUs, and it does not fit");
+        return cannot("vllm", "needs the whole model on GPUs, but the model does not fit");
     auto text = fmt::format(
         "--max-model-len {} --max-num-seqs {} --max-num-batched-tokens {} --kv-cache-dtype {}",
         run.context, run.streams, std::max(run.batch, run.context), type);
@@ -352,8 +349,8 @@ std::string plan_text(const PlanRequest& request, const Plan& plan, const Screen
     auto text = headline(request, plan, screen) + "\n";
     if (plan.need)
         text += "\n" + parts_text(plan, screen);
-    text +=
-        plan.gpus.empty() ? "\n  no GPU that computes\n" : "\n" + gpus_text(request, plan, screen);
+    text += plan.gpus.empty() ? "\n  no GPU that computes\n"
+                              : "\n" + gpus_text(request, plan, screen);
     text += reasons_text(plan, screen) + together_text(request, plan, screen) +
             host_text(plan.host, screen);
     if (screen.has_legend)
@@ -368,7 +365,7 @@ Result<ProgramArguments> plan_arguments_for(std::string_view program,
                                             const PlanRequest& request,
                                             const Plan& plan) {
     if (!request.model)
-        return cannot(program, "needs a model");
+        return cannot(program, "requires a model");
     const auto choice = choice_of(plan);
     ProgramArguments arguments{.text = TRY(text_for(program, request, choice))};
     for (const auto* gpu : choice.gpus)

@@ -97,7 +97,8 @@ Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool loo
          .follows_hardware = arguments.verb == "monitor" || arguments.call.wants_more,
          .lives_on = arguments.verb == "run" || arguments.verb == "watch",
          .looks = looks,
-         .waiting = [&line](bool waits) { waits ? line.show("asking the drivers") : line.clear(); },
+         .waiting =
+             [&line](bool waits) { waits ? line.show("probing the drivers") : line.clear(); },
          .slow = say_slow});
 }
 
@@ -119,7 +120,8 @@ Result<std::unique_ptr<Client>> open_client(const Arguments& arguments) {
     if (daemon || arguments.socket)
         return daemon;
     if (looks)
-        remark(arguments, "no daemon answers on its socket; asking the machine directly");
+        remark(arguments,
+               "the daemon does not answer on its socket; probing this machine directly");
     return open_direct(arguments, looks);
 }
 

@@ -34,12 +34,12 @@ Error failure_of_code(int code) {
         return {ErrorCode::Unavailable, "the daemon does not answer on its socket"};
     if (code == -EPROTO)
         return {ErrorCode::Internal,
-                "the answer on the daemon's socket is not valid: another program or another "
-                "version of gpuprobe answers there"};
+                "the answer on the daemon's socket is invalid: it is from another program or "
+                "another version of gpuprobe"};
     if (code == -E2BIG)
         return {ErrorCode::TooLarge,
                 "the answer on the daemon's socket is larger than 64 MiB, or has more than "
-                "1,048,576 values: another program answers there"};
+                "1,048,576 values: it is from another program"};
     if (code == -ETIMEDOUT)
         return {ErrorCode::Unavailable, "the daemon did not answer in time on its socket"};
     return {ErrorCode::Internal, std::string{"the daemon's socket: "} + std::strerror(-code)};
@@ -131,11 +131,11 @@ Status SocketClient::watch(const std::function<void()>& changed) {
         if (code == 0)
             (void)::poll(&events, 1, -1);
     }
-    return Error{ErrorCode::Unavailable, "the daemon left its socket"};
+    return Error{ErrorCode::Unavailable, "the daemon closed the connection"};
 }
 
 Status SocketClient::capture(const std::string&, engine::Redaction*) {
-    return Error{ErrorCode::InvalidRequest, "capture: only --direct can write one"};
+    return Error{ErrorCode::InvalidRequest, "capture: only possible with --direct"};
 }
 
 ClientInfo SocketClient::info() {

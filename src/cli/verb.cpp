@@ -58,7 +58,7 @@ Status assign(std::optional<std::vector<std::string>>& items, const std::string&
 Status assign(std::optional<std::uint64_t>& number, const std::string& word) {
     number = parse_number<std::uint64_t>(word);
     if (!number)
-        return refusal(fmt::format("'{}' is no number", scrubbed(word, 32)));
+        return refusal(fmt::format("'{}' is not a number", scrubbed(word, 32)));
     return Done{};
 }
 
@@ -211,10 +211,10 @@ std::vector<Option> trial_options() {
          .help = "only these APIs: vulkan,opencl,…",
          .take = put<&Arguments::apis>},
         {.names = "--allow-wake",
-         .help = "wake sleeping GPUs",
+         .help = "wake suspended GPUs",
          .take = put<&Arguments::allow_wake>},
         {.names = "--force",
-         .help = "measure also what is in use, short of memory, or runs on battery",
+         .help = "also measure GPUs that are in use or short of memory, and on battery power",
          .take = put<&Arguments::measures_in_use>},
     };
 }
@@ -223,7 +223,7 @@ std::vector<Option> variant_options() {
     std::vector<Option> options{
         {.names = "--manifest",
          .value = {.name = "FILE", .names = kFiles},
-         .help = "the variants there are; without it the installed list of APPLICATION",
+         .help = "manifest with the variants, instead of the installed one of APPLICATION",
          .take = put<&Arguments::recommend, &RecommendArguments::manifest>}};
     for (const auto& key : recommend_keys())
         if (!key.option.empty() && key.key != "explain")
@@ -282,19 +282,18 @@ std::vector<Option> output_options() {
          .take = take_json},
         {.names = "--color",
          .value = {.name = "WHEN", .offers = "auto always never", .takes_others = false},
-         .help = "auto, always or never (NO_COLOR is honoured)",
+         .help = "auto, always or never (respects NO_COLOR)",
          .take = take_colour,
          .also = "--colour"},
         {.names = "--no-legend",
-         .help = "no titles and closing hints",
+         .help = "omit titles and closing hints",
          .take = [](Arguments& arguments, const std::string&) -> Status {
              arguments.has_legend = false;
              return Done{};
          }},
         {.names = "-q,--quiet",
-         .help = "no remarks on standard error; select and recommend print only the backend or the "
-                 "variant, unless "
-                 "--explain asks for more",
+         .help = "print no remarks on standard error; select and recommend print only the backend "
+                 "or the variant, unless --explain is given",
          .take = put<&Arguments::is_quiet>},
         {.names = "--no-pager",
          .help = "do not show long output in $GPUPROBE_PAGER, $PAGER or less",
@@ -309,31 +308,31 @@ std::vector<Option> source_options() {
     return {
         {.names = "--socket",
          .value = {.name = "PATH", .names = kFiles},
-         .help = "the daemon's socket; without it the usual one and the machine are tried",
+         .help = "the daemon's socket (default: the standard socket, then this machine)",
          .take = put<&Arguments::socket>},
         {.names = "--direct",
-         .help = "ask the machine from this process, without the daemon",
+         .help = "probe this machine from this process, without the daemon",
          .take = put<&Arguments::is_direct>},
         {.names = "--replay",
          .value = {.name = "DIR", .names = kFolders},
-         .help = "answer for a captured machine",
+         .help = "use a captured machine",
          .take = put<&Arguments::replay>},
         {.names = "--worker",
          .value = {.name = "PATH", .names = kFiles},
-         .help = "the probe worker, with --direct",
+         .help = "with --direct: the probe worker",
          .take = put<&Arguments::worker>},
         {.names = "--profiles",
          .value = {.name = "DIR", .names = kFolders},
-         .help = "more application profiles, with --direct or --replay; may be repeated",
+         .help = "with --direct or --replay: a folder of additional application files; repeatable",
          .take = take_profile_folder,
          .repeats = true},
         {.names = "--knowledge-root",
          .value = {.name = "DIR", .names = kFolders},
-         .help = "the root folder of knowledge documents, with --direct and knowledge",
+         .help = "with --direct and knowledge: the root folder of the data files",
          .take = put<&Arguments::knowledge_root>},
         {.names = "--patience",
          .value = {.name = "SECONDS"},
-         .help = "with --direct: how long a driver may take; 5 without it",
+         .help = "with --direct: seconds that a driver may take (default: 5)",
          .take = [](Arguments& arguments, const std::string& word) -> Status {
              // Ten minutes at most.
              const auto seconds = parse_number<int>(word);
@@ -343,7 +342,7 @@ std::vector<Option> source_options() {
              return Done{};
          }},
         {.names = "--no-cache",
-         .help = "forget what earlier --direct runs learned",
+         .help = "discard the results of earlier --direct runs",
          .take = [](Arguments& arguments, const std::string&) -> Status {
              arguments.has_cache = false;
              return Done{};
@@ -356,14 +355,13 @@ std::vector<Option> source_options() {
 const std::vector<OptionGroup>& global_options() {
     static const std::vector<OptionGroup> groups{
         {.title = "Output", .options = output_options()},
-        {.title = "Where to ask", .options = source_options()},
+        {.title = "Data source", .options = source_options()},
         {.title = "This program",
-         .options = {{.names = "-h,--help",
-                      .help = "this page, or the one on the verb",
-                      .take = put<&Arguments::wants_help>},
-                     {.names = "--version",
-                      .help = "as the verb version",
-                      .take = put<&Arguments::wants_version>}}}};
+         .options = {
+             {.names = "-h,--help", .help = "show help", .take = put<&Arguments::wants_help>},
+             {.names = "--version",
+              .help = "same as the verb version",
+              .take = put<&Arguments::wants_version>}}}};
     return groups;
 }
 

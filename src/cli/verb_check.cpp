@@ -142,7 +142,7 @@ Result<ExitCode> run_check(Context& context) {
     if (check.findings.empty())
         print("no mistakes\n");
     if (!check.application)
-        remark(arguments, "programs refuse this file, so no machine gets anything from it");
+        remark(arguments, "programs reject this file, so it has no effect on any machine");
     else
         print("\n" + machines_text(found, context.screen));
     return code;
@@ -150,35 +150,36 @@ Result<ExitCode> run_check(Context& context) {
 
 Status check_check(Arguments& arguments) {
     if (!arguments.check.file)
-        return refusal("check: which file?");
+        return refusal("check: give a file");
     return Done{};
 }
 
 }  // namespace
 
 Verb check_verb() {
-    return {.name = "check",
-            .overview = {{"check FILE", "what is wrong with a manifest or an application's file"}},
-            .usage = {"check FILE [--machine=DIR]… [OPTION…]"},
-            .about = R"(
-For authors of manifests and of applications' data files: every mistake with its place in FILE, the
-rule, and the word that was probably meant. A word that is unknown and resembles no known one is a
-warning, because a newer program may understand it. Then a table shows which variant each machine
-gets. FILE may be "-", standard input. Exit status 1 if there are mistakes.
+    return {
+        .name = "check",
+        .overview = {{"check FILE", "find mistakes in a manifest or an application's data file"}},
+        .usage = {"check FILE [--machine=DIR]… [OPTION…]"},
+        .about = R"(
+For authors of manifests and of applications' data files. Shows every mistake with its place in FILE,
+the rule, and the word that was probably meant. An unknown word that does not resemble a known one is
+only a warning, because a newer version may understand it. Then a table shows which variant each
+machine gets. If FILE is "-", standard input is read. The exit status is 1 if there are mistakes.
 )",
-            .operands = {{.word = {.name = "FILE", .names = kFiles},
-                          .take = put<&Arguments::check, &CheckArguments::file>}},
-            .options = {{.names = "--machine",
-                         .value = {.name = "DIR", .names = kFolders},
-                         .help = "a capture, or a folder of captures, instead of this machine; may "
-                                 "be repeated",
-                         .take = [](Arguments& arguments, const std::string& word) -> Status {
-                             arguments.check.machines.push_back(word);
-                             return Done{};
-                         },
-                         .repeats = true}},
-            .check = check_check,
-            .run = run_check};
+        .operands = {{.word = {.name = "FILE", .names = kFiles},
+                      .take = put<&Arguments::check, &CheckArguments::file>}},
+        .options = {{.names = "--machine",
+                     .value = {.name = "DIR", .names = kFolders},
+                     .help =
+                         "a capture, or a folder of captures, instead of this machine; repeatable",
+                     .take = [](Arguments& arguments, const std::string& word) -> Status {
+                         arguments.check.machines.push_back(word);
+                         return Done{};
+                     },
+                     .repeats = true}},
+        .check = check_check,
+        .run = run_check};
 }
 
 }  // namespace gpuprobe::inline cli

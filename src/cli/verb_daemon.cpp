@@ -169,7 +169,7 @@ Status follow(const Context& context, Report& known) {
         auto ended = client->watch([&] { print_changes(context, *client, known); });
         if (ended || ended.error().code != ErrorCode::Unavailable || !may_come_back)
             return ended;
-        remark(context.arguments, "the daemon has ended; waiting for it to come back");
+        remark(context.arguments, "the daemon has stopped; waiting until it starts again");
         // `again` keeps the new client alive; changes since the old one ended are printed first.
         again = TRY(wait_for_daemon(context.arguments));
         client = again.get();
@@ -195,11 +195,12 @@ Result<ExitCode> run_monitor(Context& context) {
 
 Verb monitor_verb() {
     return {.name = "monitor",
-            .overview = {{"monitor", "follow hot-plug and changes"}},
+            .overview = {{"monitor", "print changes of GPUs as they happen"}},
             .usage = {"monitor [OPTION…]"},
             .about = R"(
-Prints a line when a GPU comes, goes or changes, until interrupted. When the daemon ends, as in an
-upgrade, it is waited for: 30 seconds, or --patience. With -j each line is a JSON document.
+Prints a line when a GPU is added, removed or changed, until interrupted. If the daemon stops, for
+example during an upgrade, waits until it starts again: 30 seconds, or --patience. With -j, each line
+is a JSON document.
 )",
             .run = run_monitor};
 }
@@ -220,7 +221,7 @@ Result<std::string> standard_input() {
             return text;
         text.append(block, 0, static_cast<std::size_t>(got));
         if (text.size() > varlink::kMaxMessage.count)
-            return Error{ErrorCode::TooLarge, "standard input: over 2 MiB"};
+            return Error{ErrorCode::TooLarge, "standard input: larger than 2 MiB"};
     }
 }
 
@@ -279,7 +280,7 @@ Result<ExitCode> run_call(Context& context) {
 
 Status check_call(Arguments& arguments) {
     if (arguments.call.method.empty())
-        return refusal("call: which method? 'call org.varlink.service.GetInfo' is one");
+        return refusal("call: give a method, such as 'call org.varlink.service.GetInfo'");
     return Done{};
 }
 
@@ -291,7 +292,7 @@ Verb call_verb() {
             .usage = {"call METHOD [PARAMETERS] [--more] [OPTION…]"},
             .about = R"(
 Calls a method of org.gpuprobe and prints its answer as JSON, or {"error":…}. PARAMETERS is a JSON
-object, or - to read one from standard input. With --direct or --replay the answer is made here.
+object, or - to read one from standard input. With --direct or --replay, no daemon is used.
 )",
             .operands = {{.word = {.name = "METHOD"},
                           .take = put<&Arguments::call, &CallArguments::method>},
@@ -330,9 +331,9 @@ Result<ExitCode> run_version(const Arguments& arguments) {
     print(fmt::format("gpuprobectl {}\n", kVersion));
     if (daemon)
         print(fmt::format("gpuprobed {}\n",
-                          scrubbed(daemon->version.value_or("of unknown version"), 64)));
+                          scrubbed(daemon->version.value_or("unknown version"), 64)));
     else if (asks_daemon)
-        remark(arguments, "no daemon answers on its socket");
+        remark(arguments, "the daemon does not answer on its socket");
     return ExitCode::Answered;
 }
 
@@ -340,10 +341,10 @@ Result<ExitCode> run_version(const Arguments& arguments) {
 
 Verb version_verb() {
     return {.name = "version",
-            .overview = {{"version", "this program's version, and the daemon's"}},
+            .overview = {{"version", "show the versions of this program and the daemon"}},
             .usage = {"version [OPTION…]"},
             .about = R"(
-The version of this program and of the daemon that answers.
+Shows the versions of this program and of the daemon that answers.
 )",
             .run_alone = run_version};
 }

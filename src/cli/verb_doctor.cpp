@@ -55,7 +55,7 @@ std::string count_words(std::size_t number, Severity severity) {
         return plural(number, "{number} error", "{number} errors");
     if (severity == Severity::Warning)
         return plural(number, "{number} warning", "{number} warnings");
-    return plural(number, "{number} thing to know", "{number} things to know");
+    return plural(number, "{number} note", "{number} notes");
 }
 
 /// Whether a backend works on a GPU.
@@ -76,8 +76,8 @@ std::string headline(const Report& report,
         if (const auto number = count_of(findings, severity))
             text += (text.empty() ? "" : ", ") + count_words(number, severity);
     if (text.empty())
-        text = is_known_to_work(report) ? "nothing keeps the GPUs from being used"
-                                        : "nothing is wrong, but nothing is known to work";
+        text = is_known_to_work(report) ? "no problem found: all GPUs can be used"
+                                        : "no problem found, but no backend is known to work";
     if (const auto number = count_of(findings, Severity::Info))
         text.append(screen.dot()).append(count_words(number, Severity::Info));
     return toned(screen, tone_of(worst == Severity::Info ? Severity::Ok : worst), text) + "\n";
@@ -172,7 +172,8 @@ std::string doctor_text(const Report& report,
 /// and run. Each command occurs once.
 std::string fix_script(const std::vector<Finding>& findings) {
     std::string text =
-        "#!/bin/sh\n# What gpuprobectl doctor would do here. Read it before you run it.\nset -e\n";
+        "#!/bin/sh\n# Fixes from gpuprobectl doctor for this machine. Read them before you run "
+        "this script.\nset -e\n";
     std::set<std::string> printed;
     for (const auto& finding : findings) {
         // Fixes for the host don't work inside a container.
@@ -182,7 +183,7 @@ std::string fix_script(const std::vector<Finding>& findings) {
         for (const auto& command : finding.commands)
             text += printed.insert(command).second ? command + "\n" : "# (as above)\n";
     }
-    return printed.empty() ? text + "\n# Nothing here can be fixed by a script.\n" : text;
+    return printed.empty() ? text + "\n# No finding can be fixed by a script.\n" : text;
 }
 
 /// The surroundings of this process, or those in the capture that is replayed; nullopt if it has
@@ -271,35 +272,37 @@ Result<ExitCode> run_doctor(Context& context) {
 /// --report needs files that a daemon's client can't read, so it excludes --socket.
 Status check_doctor(Arguments& arguments) {
     if (arguments.bundle && arguments.socket)
-        return refusal("doctor: --report reads this machine itself: leave --socket out");
+        return refusal(
+            "doctor: --report reads this machine directly and cannot be combined with --socket");
     return Done{};
 }
 
 }  // namespace
 
 Verb doctor_verb() {
-    return {.name = "doctor",
-            .overview = {{"doctor", "why a GPU is not used, and what helps"}},
-            .usage = {"doctor [--strict] [--fix-script] [--report FILE] [OPTION…]"},
-            .about = R"(
-Every known reason why a GPU is not used: permissions, missing loaders and drivers, versions that
-do not fit, containers, variables of this environment. For each it says what was found and what helps
-here: on this distribution, in this container.
-Exit status 6 when an error was found; warnings and things to know do not count.
+    return {
+        .name = "doctor",
+        .overview = {{"doctor", "explain why a GPU is not used, and suggest fixes"}},
+        .usage = {"doctor [--strict] [--fix-script] [--report FILE] [OPTION…]"},
+        .about = R"(
+Checks every known reason why a GPU is not used: permissions, missing loaders and drivers, versions
+that do not match, containers, environment variables. For each finding, it shows the evidence and a
+fix for this distribution or container.
+The exit status is 6 if an error was found; warnings and notes do not count.
 )",
-            .options = {{.names = "--strict",
-                         .help = "warnings count too",
-                         .take = put<&Arguments::warnings_count>},
-                        {.names = "--fix-script",
-                         .help = "print a shell script of the safe fixes; nothing is run",
-                         .take = put<&Arguments::wants_script>},
-                        {.names = "--report",
-                         .value = {.name = "FILE", .names = kFiles},
-                         .help = "write findings, report and capture, without identities, for a "
-                                 "bug report",
-                         .take = put<&Arguments::bundle>}},
-            .check = check_doctor,
-            .run = run_doctor};
+        .options = {{.names = "--strict",
+                     .help = "count warnings as errors",
+                     .take = put<&Arguments::warnings_count>},
+                    {.names = "--fix-script",
+                     .help = "print a shell script with the safe fixes, without running it",
+                     .take = put<&Arguments::wants_script>},
+                    {.names = "--report",
+                     .value = {.name = "FILE", .names = kFiles},
+                     .help =
+                         "write findings, report and a redacted capture to a file for a bug report",
+                     .take = put<&Arguments::bundle>}},
+        .check = check_doctor,
+        .run = run_doctor};
 }
 
 namespace {
@@ -313,11 +316,8 @@ Result<ExitCode> run_capture(Context& context) {
         mask.emplace(engine::identifiers_of(RootedFiles{}), arguments.keeps_driver_output);
     TRY(write_capture(context, folder, mask ? &*mask : nullptr));
     if (arguments.json == JsonMode::Off) {
-        remark(
-            arguments,
-            phrase(
-                "the capture is written; 'gpuprobectl --replay {folder}' answers as this machine",
-                {{"folder", folder}}));
+        remark(arguments, phrase("capture written; replay it with 'gpuprobectl --replay {folder}'",
+                                 {{"folder", folder}}));
         return ExitCode::Answered;
     }
     Value document;
@@ -329,7 +329,7 @@ Result<ExitCode> run_capture(Context& context) {
 
 Status check_capture(Arguments& arguments) {
     if (!arguments.capture_folder)
-        return refusal("capture: into which folder?");
+        return refusal("capture: give a folder");
     if (arguments.keeps_driver_output && !arguments.redacts)
         return refusal("--with-driver-output needs --redact: without it, all output is kept");
     return Done{};
@@ -343,16 +343,16 @@ Verb capture_verb() {
         .overview = {{"capture DIR", "record this machine for --replay, a test or a bug report"}},
         .usage = {"capture DIR [--redact [--with-driver-output]] [OPTION…]"},
         .about = R"(
-Writes what the kernel and the drivers say about this machine into DIR, which must be empty or must
+Records the data of the kernel and the drivers about this machine in DIR, which must be empty or must
 not exist. 'gpuprobectl --replay DIR' then answers as this machine would.
 )",
         .operands = {{.word = {.name = "DIR", .names = kFolders},
                       .take = put<&Arguments::capture_folder>}},
         .options = {{.names = "--redact",
-                     .help = "replace what identifies cards, machines and people",
+                     .help = "replace data that identifies devices, machines and people",
                      .take = put<&Arguments::redacts>},
                     {.names = "--with-driver-output",
-                     .help = "with --redact: keep what drivers printed, redacted too",
+                     .help = "with --redact: keep the drivers' output, also redacted",
                      .take = put<&Arguments::keeps_driver_output>}},
         .check = check_capture,
         .run = run_capture};

@@ -141,9 +141,10 @@ std::optional<ExportRemark> collision_beside(const ExportFormat& format,
         const auto other = (file.parent_path() / name).native();
         if (const auto text = files.read(other, kMaxExportFile);
             text && text->find(format.marker) != std::string::npos)
-            return ExportRemark{.code = "collision",
-                                .text = phrase("{file} says the same things: remove one of them",
-                                               {{"file", other}})};
+            return ExportRemark{
+                .code = "collision",
+                .text = phrase("{file} defines the same devices: remove one of the two files",
+                               {{"file", other}})};
     }
     return std::nullopt;
 }
@@ -153,11 +154,10 @@ std::optional<ExportRemark> collision_beside(const ExportFormat& format,
 Status check_export_path(const ExportFormat& format, std::string_view path) {
     const std::string name{format.name};
     if (format.written_first == WrittenFirst::NoFile)
-        return Error{
-            ErrorCode::InvalidRequest,
-            phrase(
-                "export {format}: only to standard output, as whoever runs the cluster installs it",
-                {{"format", name}})};
+        return Error{ErrorCode::InvalidRequest,
+                     phrase("export {format}: only possible to standard output, because the "
+                            "cluster's administrator installs it",
+                            {{"format", name}})};
     // Readers skip hidden files.
     const auto file = path.substr(path.rfind('/') + 1);
     if (file.starts_with('.') || file.empty())
@@ -188,15 +188,17 @@ Result<Placed> place_export(const ExportFormat& format,
         if (auto lost = lost_lines(*there, text); !lost.empty())
             return Placed{
                 .refusal = ExportRemark{.code = "unsettled",
-                                        .text = phrase("{file} is left as it is: a probe was cut "
-                                                       "short, and another one may differ",
+                                        .text = phrase("{file} is unchanged, because a probe was "
+                                                       "interrupted and the next result may differ",
                                                        {{"file", path}})},
                 .would_lose = std::move(lost)};
     const auto folder = file.parent_path();
     if (!RootedFiles{}.exists(folder.native()))
-        return Error{ErrorCode::NotFound,
-                     fmt::format("there is no folder {}: is what reads it installed?",
-                                 scrubbed(folder.native(), 512))};
+        return Error{
+            ErrorCode::NotFound,
+            fmt::format(
+                "folder {} does not exist; check that the program that reads it is installed",
+                scrubbed(folder.native(), 512))};
     // The temporary file must not be noticed by the reader, which may watch the folder.
     const bool is_above = format.written_first == WrittenFirst::FolderAbove;
     const auto from = is_above ? folder.parent_path() : folder;
@@ -210,7 +212,7 @@ Result<ExportDifference> export_difference(const std::string& path,
     const auto file = whole(path).native();
     const auto there = RootedFiles{}.read(file, kMaxExportFile);
     if (!there && there.error().code == ErrorCode::NotFound)
-        return ExportDifference{.reason = "there is no such file"};
+        return ExportDifference{.reason = "the file does not exist"};
     if (!there)
         return there.error();
     ExportDifference difference{.lost = lost_lines(*there, text),
@@ -219,10 +221,10 @@ Result<ExportDifference> export_difference(const std::string& path,
     if (difference.is_none() && !is_same_export(*there, text))
         difference.reason = "the order of its lines differs";
     if (const auto expiry = expiry_of(*there); expiry && *expiry <= now)
-        difference.reason = "it has expired";
+        difference.reason = "the file has expired";
     // See has_mode().
     if (const auto status = RootedFiles{}.status(file); status && (status->mode & 0111) != 0)
-        difference.reason = "it is executable";
+        difference.reason = "the file is executable";
     return difference;
 }
 
@@ -407,11 +409,12 @@ struct ToolForm {
 // In the order of the help.
 constexpr ToolForm kForms[] = {
     {"conda", "CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _AMDGPU, _GLIBC …, for mamba and pixi too"},
-    {"uv", "UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; of an APPLICATION its indexes"},
-    {"wheel", "what the providers of wheel variants take"},
+    {"uv",
+     "UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; with APPLICATION, its package indexes"},
+    {"wheel", "properties for the providers of wheel variants"},
     {"pip", "the package and the indexes of the recommended variant of APPLICATION"},
-    {"ggml", "CMake options for llama.cpp and its like"},
-    {"container", "--device arguments for docker and podman, of an APPLICATION for its GPUs alone"},
+    {"ggml", "CMake options for llama.cpp and similar projects"},
+    {"container", "--device arguments for docker and podman; with APPLICATION, only for its GPUs"},
 };
 
 /// The export for a tool: variables or arguments. One of the two is empty.
@@ -429,15 +432,15 @@ Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
         return std::optional<Recommendation>{};
     auto answer = TRY(recommended(context));
     if (!answer.variant)
-        return Error{ErrorCode::NoMatch, phrase("no variant of '{application}' fits",
+        return Error{ErrorCode::NoMatch, phrase("no variant of '{application}' works here",
                                                 {{"application", scrubbed(answer.application)}})};
     const auto unused = std::ranges::find(answer.warnings, "gpu-unused", &Reason::code);
     if (answer.gpus.empty() && unused != answer.warnings.end() &&
         !context.arguments.fleet.allows_cpu)
-        return Error{ErrorCode::NoMatch, phrase("'{variant}' uses no GPU, and {unused}; use "
-                                                "--allow-cpu if that is what you want",
-                                                {{"variant", scrubbed(*answer.variant)},
-                                                 {"unused", explained(*unused).text}})};
+        return Error{
+            ErrorCode::NoMatch,
+            phrase("'{variant}' uses no GPU, and {unused}; to accept this, add --allow-cpu",
+                   {{"variant", scrubbed(*answer.variant)}, {"unused", explained(*unused).text}})};
     return std::optional{std::move(answer)};
 }
 
@@ -451,8 +454,7 @@ ToolAnswer for_containers(const Report& report, const std::optional<Recommendati
     const bool has_gpu = std::ranges::any_of(
         report.gpus, [](const Gpu& gpu) { return gpu.kind != GpuKind::DisplayOnly; });
     if (made.arguments.empty() && has_gpu)
-        made.problem =
-            "no GPU here has a device node or a CDI name that a container could be given";
+        made.problem = "no GPU here has a device node or a CDI name for containers";
     return made;
 }
 
@@ -481,7 +483,7 @@ Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation
     if (format == "container")
         return for_containers(report, answer);
     if (format == "pip" && !answer)
-        return Error{ErrorCode::InvalidRequest, "export pip: of which application?"};
+        return Error{ErrorCode::InvalidRequest, "export pip: give an application"};
     if (format == "pip")
         return for_pip(*answer);
     // ggml: build for the default choice.
@@ -577,19 +579,19 @@ Prints one answer for another tool, as variables (KEY=VALUE) or arguments:
         for (const auto& form : kForms)
             text += fmt::format("  {:<11}  {}\n", form.name, form.summary);
         text += R"(
-Or describes this machine to an engine that runs many, with what it can run of each APPLICATION:
+Or describes this machine to an orchestrator, with the variants of each APPLICATION that run on it:
 
 )";
         for (const auto& format : export_formats())
             text += fmt::format("  {:<11}  {}\n", format.name, format.summary);
         return text + R"(
-A file is replaced as a whole, and only when something has changed; a probe that was cut short
-removes nothing from it. Exit status 1 when --check finds a difference other than dates, 3 when
-something was left out or refused; standard error says why.
+A file is replaced atomically, and only if something has changed; an interrupted probe removes
+nothing from it. The exit status is 1 if --check finds a difference other than dates, and 3 if
+something was left out or refused; standard error has the reason.
 
-For another tool, a variant for the CPU is refused while a GPU stays unused, unless you give
---allow-cpu. Without an answer, the export is --gpuprobe-has-no-answer, an option that no program
-knows, so a command around it fails and installs nothing:
+For another tool, a CPU variant is refused while a GPU stays unused, unless you give --allow-cpu.
+Without an answer, the export is --gpuprobe-has-no-answer, an option that no program knows, so the
+command that contains the export fails and installs nothing:
 
   pip install $(gpuprobectl export pip torch)
 )";
@@ -607,17 +609,19 @@ Result<ExitCode> run_export(Context& context) {
 /// usual path.
 Status check_fleet(FleetArguments& fleet, const ExportFormat& format) {
     if (fleet.installs && format.usual.empty())
-        return refusal(fmt::format("export {}: has no usual place; give --output", format.name));
+        return refusal(
+            fmt::format("export {}: no default path exists; give --output", format.name));
     if (fleet.installs && fleet.output)
-        return refusal("export: --install writes to the usual place: leave --output out");
+        return refusal(
+            "export: --install writes to the default path and cannot be combined with --output");
     if (fleet.installs)
         fleet.output = format.usual;
     if (fleet.every && (!fleet.output || *fleet.output == "-"))
-        return refusal("export: --every writes a file: give --output or --install");
+        return refusal("export: --every needs --output or --install");
     if (fleet.mode && (!fleet.output || *fleet.output == "-"))
-        return refusal("export: --mode is of a file: give --output or --install");
+        return refusal("export: --mode needs --output or --install");
     if (fleet.output && fleet.check)
-        return refusal("export: --output writes and --check compares: give one of them");
+        return refusal("export: --output and --check cannot be combined");
     if (fleet.output && *fleet.output != "-")
         return check_export_path(format, *fleet.output);
     return Done{};
@@ -628,9 +632,9 @@ Status check_export(Arguments& arguments) {
     auto& wanted = arguments.recommend;
     auto& fleet = arguments.fleet;
     if (wanted.format.empty())
-        return refusal(phrase("export: which format? {names}", {{"names", format_names()}}));
+        return refusal(phrase("export: give a format: {names}", {{"names", format_names()}}));
     if (wanted.manifest && fleet.applications.size() > 1)
-        return refusal("export: a manifest is about one application");
+        return refusal("export: --manifest needs one application");
     if (!fleet.applications.empty())
         wanted.application = fleet.applications.front();
     if (const auto* format = export_format(wanted.format))
@@ -639,9 +643,10 @@ Status check_export(Arguments& arguments) {
         return refusal(
             phrase("export {format}: give one application", {{"format", wanted.format}}));
     if (fleet.output || fleet.installs || fleet.check || fleet.node || fleet.every || fleet.mode)
-        return refusal(phrase(
-            "export {format}: it has no --output, --install, --check, --every, --mode or --node",
-            {{"format", wanted.format}}));
+        return refusal(
+            phrase("export {format}: --output, --install, --check, --every, --mode and --node are "
+                   "unsupported",
+                   {{"format", wanted.format}}));
     return Done{};
 }
 
@@ -655,8 +660,7 @@ Status add_application(Arguments& arguments, const std::string& word) {
 Status take_mode(Arguments& arguments, const std::string& word) {
     const auto mode = parse_number<unsigned>(word, 8);
     if (!mode || (*mode & ~0666U) != 0 || (*mode & 0400U) == 0)
-        return refusal(
-            fmt::format("{} is not a mode of a file to read, such as 0640 or 0644", word));
+        return refusal(fmt::format("{} is not a file mode such as 0640 or 0644", word));
     arguments.fleet.mode = mode;
     return Done{};
 }
@@ -673,14 +677,14 @@ Status take_every(Arguments& arguments, const std::string& word) {
 
 std::vector<Option> fleet_options() {
     return {{.names = "--allow-cpu",
-             .help = "for another tool: accept a variant for the CPU while a GPU stays unused",
+             .help = "for another tool: accept a CPU variant while a GPU stays unused",
              .take = put<&Arguments::fleet, &FleetArguments::allows_cpu>},
             {.names = "--output",
              .value = {.name = "FILE", .names = kFiles},
-             .help = "write to this file, which is never seen half-written",
+             .help = "write to this file atomically",
              .take = put<&Arguments::fleet, &FleetArguments::output>},
             {.names = "--install",
-             .help = "write to the file that the reader of this format looks for",
+             .help = "write to the file that programs read for this format",
              .take = put<&Arguments::fleet, &FleetArguments::installs>},
             {.names = "--check",
              .value = {.name = "FILE", .names = kFiles},
@@ -688,11 +692,11 @@ std::vector<Option> fleet_options() {
              .take = put<&Arguments::fleet, &FleetArguments::check>},
             {.names = "--every",
              .value = {.name = "SECONDS"},
-             .help = "with --output or --install: again and again, until interrupted",
+             .help = "with --output or --install: repeat until interrupted",
              .take = take_every},
             {.names = "--mode",
              .value = {.name = "MODE"},
-             .help = "with --output or --install: who may read the file, such as 0640 (0644)",
+             .help = "with --output or --install: the file's mode, such as 0640 (default: 0644)",
              .take = take_mode},
             {.names = "--node",
              .value = {.name = "NAME"},
@@ -705,8 +709,7 @@ std::vector<Option> fleet_options() {
 Verb export_verb() {
     return {
         .name = "export",
-        .overview = {{"export FORMAT",
-                      "the same, or this machine, for pip, docker, Ansible, Slurm …"}},
+        .overview = {{"export FORMAT", "convert the answer for pip, docker, Ansible, Slurm …"}},
         .usage = {"export FORMAT [APPLICATION…] [OPTION…]"},
         .about = about_export(),
         .operands = {{.word = {.name = "FORMAT", .offers = format_names(), .takes_others = false},

@@ -188,9 +188,9 @@ Result<ExitCode> run_knowledge(const Arguments& arguments) {
         arguments, version, bundle.key,
         plural(
             bundle.bundle.head.documents.size(),
-            action == "update" ? "knowledge {version}, {number} document, signed by {key}: in use"
+            action == "update" ? "knowledge {version}, {number} data file, signed by {key}: in use"
                                : "knowledge {version}, {number} document, signed by {key}",
-            action == "update" ? "knowledge {version}, {number} documents, signed by {key}: in use"
+            action == "update" ? "knowledge {version}, {number} data files, signed by {key}: in use"
                                : "knowledge {version}, {number} documents, signed by {key}",
             {{"version", version}, {"key", scrubbed(bundle.key)}}) +
             "\n");
@@ -201,36 +201,34 @@ Status check_knowledge(Arguments& arguments) {
     const auto& knowledge = arguments.knowledge;
     const bool takes_file = knowledge.action == "update" || knowledge.action == "verify";
     if (takes_file && !knowledge.file)
-        return refusal(phrase("knowledge {action}: which bundle?", {{"action", knowledge.action}}));
+        return refusal(phrase("knowledge {action}: give a bundle", {{"action", knowledge.action}}));
     if (!takes_file && knowledge.file)
-        return refusal(
-            phrase("knowledge {action}: it takes no file", {{"action", knowledge.action}}));
+        return refusal(phrase("knowledge {action}: takes no file", {{"action", knowledge.action}}));
     return Done{};
 }
 
 }  // namespace
 
 Verb knowledge_verb() {
-    return {
-        .name = "knowledge",
-        .overview = {{"knowledge", "the documents that answers rest on; update takes a bundle"}},
-        .usage = {"knowledge [status]", "knowledge verify FILE", "knowledge update FILE",
-                  "knowledge rollback"},
-        .about = R"(
-What is known about chips, drivers, distributions, causes and applications is in documents: compiled in,
-from the package gpuprobe-knowledge, from a bundle, or an administrator's. status says which one of each
-is in use. verify checks a bundle, its signature and every document; update also puts it into use, as
-root; rollback returns to the one before. A running daemon notices the change. NEWER is a version of the
-application that its document does not describe yet, CHECKED the day on which somebody last looked for one.
+    return {.name = "knowledge",
+            .overview = {{"knowledge", "show or update the data files that answers are based on"}},
+            .usage = {"knowledge [status]", "knowledge verify FILE", "knowledge update FILE",
+                      "knowledge rollback"},
+            .about = R"(
+Facts about chips, drivers, distributions, causes and applications are in data files. They are compiled
+in, or come from the package gpuprobe-knowledge, a bundle, or an administrator. status shows the data
+files in use. verify checks a bundle: its signature and every file in it. update also installs the
+bundle, as root; rollback returns to the previous one. A running daemon loads the change. NEWER is a
+version of the application that its data file does not cover yet; CHECKED is the date of the last check.
 )",
-        .operands = {{.word = {.name = "ACTION",
-                               .offers = "status verify update rollback",
-                               .takes_others = false},
-                      .take = put<&Arguments::knowledge, &KnowledgeArguments::action>},
-                     {.word = {.name = "FILE", .names = kFiles},
-                      .take = put<&Arguments::knowledge, &KnowledgeArguments::file>}},
-        .check = check_knowledge,
-        .run_alone = run_knowledge};
+            .operands = {{.word = {.name = "ACTION",
+                                   .offers = "status verify update rollback",
+                                   .takes_others = false},
+                          .take = put<&Arguments::knowledge, &KnowledgeArguments::action>},
+                         {.word = {.name = "FILE", .names = kFiles},
+                          .take = put<&Arguments::knowledge, &KnowledgeArguments::file>}},
+            .check = check_knowledge,
+            .run_alone = run_knowledge};
 }
 
 }  // namespace gpuprobe::inline cli

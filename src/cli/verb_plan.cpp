@@ -72,7 +72,7 @@ public:
             if (got < 0 && errno != EINTR)
                 return errno_error(path_, errno);
             if (got == 0 && path_ != kStandardInput)
-                return Error{ErrorCode::Io, path_ + ": became shorter while it was read"};
+                return Error{ErrorCode::Io, path_ + ": shrank while it was read"};
             // The end of standard input: now its size is known.
             if (got == 0) {
                 size_ = Bytes{before};
@@ -114,9 +114,9 @@ Result<Gguf> read_header(const std::string& path, bool is_beginning) {
         if (*gguf)
             return std::move(**gguf);
         if (file.window().size() == file.size().count)
-            return Error{ErrorCode::Malformed, path + ": the header goes on behind its end"};
+            return Error{ErrorCode::Malformed, path + ": the file ends within its header"};
         if (window == kMaxGgufHeader)
-            return Error{ErrorCode::TooLarge, path + ": its header is over 128 MiB"};
+            return Error{ErrorCode::TooLarge, path + ": the header is larger than 128 MiB"};
     }
 }
 
@@ -271,11 +271,12 @@ Status check_plan(Arguments& arguments) {
     if (!request)
         return request.error();
     if (plan.model_file.has_value() == request->need.has_value())
-        return refusal("what for? Give --gguf FILE or --need-mib N").in("plan");
+        return refusal("give --gguf FILE or --need-mib N").in("plan");
     if (request->need && (plan.is_beginning || plan.prints_model || !plan.format.empty()))
         return refusal("--beginning, --print-model and --format need a model").in("plan");
     if (plan.projector_file && (!plan.model_file || request->projector.count > 0))
-        return refusal("--mmproj needs --gguf, and goes without --projector-mib").in("plan");
+        return refusal("--mmproj needs --gguf and cannot be combined with --projector-mib")
+            .in("plan");
     return Done{};
 }
 
@@ -287,21 +288,21 @@ std::vector<Option> plan_options() {
     std::vector<Option> options{
         {.names = "--gguf",
          .value = {.name = "FILE", .names = kFiles},
-         .help = "a model in GGUF; of a split one, any part; - is standard input",
+         .help = "model in GGUF format; for a split model, any part; - is standard input",
          .take = put<&Arguments::plan, &PlanArguments::model_file>},
         {.names = "--mmproj",
          .value = {.name = "FILE", .names = kFiles},
-         .help = "its multimodal projector in GGUF, which goes to the first GPU",
+         .help = "multimodal projector of the model in GGUF format, for the first GPU",
          .take = put<&Arguments::plan, &PlanArguments::projector_file>},
         {.names = "--beginning",
-         .help = "FILE is only the beginning of a model: plan before the rest is there",
+         .help = "FILE is an incomplete download with only the header",
          .take = put<&Arguments::plan, &PlanArguments::is_beginning>},
         {.names = "--format",
          .value = {.name = "PROGRAM", .offers = "llama.cpp ollama vllm", .takes_others = false},
-         .help = "print the arguments for that program instead",
+         .help = "print the arguments for this program instead",
          .take = put<&Arguments::plan, &PlanArguments::format>},
         {.names = "--print-model",
-         .help = "print the model as the method Plan takes it, without planning",
+         .help = "print the model in the form for the method Plan, without planning",
          .take = put<&Arguments::plan, &PlanArguments::prints_model>},
     };
     for (const auto& key : plan_keys())
@@ -313,14 +314,14 @@ std::vector<Option> plan_options() {
 
 Verb plan_verb() {
     return {.name = "plan",
-            .overview = {{"plan", "does a model fit on these GPUs, and how much of it"}},
+            .overview = {{"plan", "estimate whether a model fits on the GPUs"}},
             .usage = {"plan --gguf=FILE [OPTION…]", "plan --need-mib=N [OPTION…]"},
             .about = R"(
-Whether a model fits on each GPU, and on several together: "fits" with a tenth to spare, "tight"
-without, "no", or "unknown" when it is not known how much memory there is. With it the layers that
-can go to the GPU (llama.cpp's --n-gpu-layers) and the longest context at which all of them do. It
-is an estimate; only the header of FILE is read, and the other parts of a split model are found.
-Exit status 3 when no GPU and no set of them is known to hold it.
+Estimates whether a model fits on each GPU, and on several together: "fits" with 10% to spare,
+"tight" with less, "no", or "unknown" if the size of the memory is unknown. Also shows how many layers
+fit on the GPU (llama.cpp's --n-gpu-layers) and the longest context with which all layers fit. Only
+the header of FILE is read; the other parts of a split model are found by name.
+The exit status is 3 if no GPU and no set of GPUs is known to have enough memory.
 )",
             .options = plan_options(),
             .check = check_plan,

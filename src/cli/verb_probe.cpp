@@ -35,7 +35,7 @@ Result<ProbeRequest> order_of(Context& context) {
 const char* words_for(const std::string& stage) {
     if (stage == "verify")
         return "verifying";
-    return stage == "measure" ? "measuring" : "asking the drivers";
+    return stage == "measure" ? "measuring" : "probing the drivers";
 }
 
 Result<ExitCode> run_probe(Context& context) {
@@ -67,12 +67,12 @@ Result<ExitCode> run_probe(Context& context) {
 Verb probe_verb() {
     return {
         .name = "probe",
-        .overview = {{"probe [GPU…]", "ask the drivers again"}},
+        .overview = {{"probe [GPU…]", "probe the drivers again"}},
         .usage = {"probe [GPU…] [OPTION…]"},
         .about = R"(
-Asks the drivers again and shows how each probe ended. The stage 'query', the default, runs nothing
-on a GPU; 'verify' runs a small test computation on each GPU through each API that lists it, and
-checks every word of the result; 'measure' measures bandwidth and arithmetic rates.
+Probes the drivers again and shows how each probe ended. The stage 'query', the default, runs nothing
+on a GPU; 'verify' runs a test computation on each GPU through each API that lists it, and checks
+every word of the result; 'measure' measures bandwidth and arithmetic rates.
 )",
         .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
         .options = joined(
@@ -118,8 +118,8 @@ Result<ExitCode> run_bench(Context& context) {
     const auto rows = bench_rows(report, order.gpus);
     if (rows.empty())
         return Error{ErrorCode::NoMatch, report.source == ReportSource::Replay
-                                             ? "this capture holds no measurements of it"
-                                             : "nothing here could be verified or measured"};
+                                             ? "this capture contains no measurements"
+                                             : "no device here could be verified or measured"};
     show(context, report, rows);
     return ExitCode::Answered;
 }
@@ -129,13 +129,13 @@ Result<ExitCode> run_bench(Context& context) {
 Verb bench_verb() {
     return {
         .name = "bench",
-        .overview = {{"bench [GPU…]", "does each backend compute, and how fast"}},
+        .overview = {{"bench [GPU…]", "verify and measure each backend"}},
         .usage = {"bench [GPU…] [OPTION…]"},
         .about = R"(
-Verifies and measures each GPU through each API that lists it; without a GPU also the software
-implementations and the CPU. Then the table: bandwidth of the memory (read, copy) and to and
-from it (up, down), operations a second, the time to launch a kernel, and by how much the samples
-differ. It takes about a second for each line.
+Verifies and measures each GPU through each API that lists it. If no GPU is given, software
+implementations and the CPU are measured, too. The table shows memory bandwidth (read, copy),
+transfers to and from the device (up, down), operations per second, kernel launch time, and the
+spread of the samples. Each line takes about a second.
 )",
         .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
         .options = trial_options(),
@@ -168,7 +168,7 @@ Result<ExitCode> list_quarantines(Context& context) {
                                                  : scrubbed(probe.driver)},
                    {.text = time_text(probe.until)},
                    {.text = scrubbed(reason_of(probe))}});
-    print(table.empty() ? "nothing is in quarantine\n" : table.text(context.screen));
+    print(table.empty() ? "no driver is in quarantine\n" : table.text(context.screen));
     return ExitCode::Answered;
 }
 
@@ -194,7 +194,7 @@ Result<ExitCode> run_quarantine(Context& context) {
         document["cleared"] = to_value(cleared);
         print_json(arguments, document);
     } else if (!arguments.is_quiet) {
-        print(cleared == 0 ? "there was nothing to clear\n"
+        print(cleared == 0 ? "no driver was in quarantine\n"
                            : fmt::format("cleared: {}\n", cleared));
     }
     return ExitCode::Answered;
@@ -206,7 +206,7 @@ Status check_quarantine(Arguments& arguments) {
     const auto& quarantine = arguments.quarantine;
     const bool names_one = quarantine.api || quarantine.driver;
     if (quarantine.action == "clear" && quarantine.is_all == names_one)
-        return refusal("quarantine: clear which? Give an API, --driver, or only --all");
+        return refusal("quarantine clear: give an API, --driver, or only --all");
     return Done{};
 }
 
@@ -214,14 +214,12 @@ Status check_quarantine(Arguments& arguments) {
 
 Verb quarantine_verb() {
     return {.name = "quarantine",
-            .overview = {{"quarantine",
-                          "drivers that are not asked for now; clear has them asked again"}},
+            .overview = {{"quarantine", "list drivers in quarantine, or end it"}},
             .usage = {"quarantine [list]", "quarantine clear [API] [--driver=PATH] [--all]"},
             .about = R"(
-The drivers that are not asked for now because they crashed or hung twice, or because the machine
-went down while they were being asked. Updating the driver ends that, and so does waiting: 10
-minutes at first, then longer. 'clear' has them asked again; in the daemon it needs an
-administrator.
+Lists the drivers that are not probed because they crashed or hung twice, or because the machine went
+down during their probe. Updating the driver ends the quarantine, and so does waiting: 10 minutes at
+first, then longer. 'clear' ends it now; in the daemon, this needs an administrator.
 )",
             .operands = {{.word = {.name = "ACTION", .offers = "list clear", .takes_others = false},
                           .take = put<&Arguments::quarantine, &QuarantineArguments::action>},
@@ -229,10 +227,10 @@ administrator.
                           .take = put<&Arguments::quarantine, &QuarantineArguments::api>}},
             .options = {{.names = "--driver",
                          .value = {.name = "PATH", .names = kFiles},
-                         .help = "the one with this manifest",
+                         .help = "only the driver with this manifest",
                          .take = put<&Arguments::quarantine, &QuarantineArguments::driver>},
                         {.names = "--all",
-                         .help = "every one",
+                         .help = "all drivers",
                          .take = put<&Arguments::quarantine, &QuarantineArguments::is_all>}},
             .check = check_quarantine,
             .run = run_quarantine};

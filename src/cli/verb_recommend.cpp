@@ -223,7 +223,7 @@ Result<ExitCode> print_forced(Context& context,
     const auto candidate = std::ranges::find(answer.candidates, name, &VariantCandidate::variant);
     if (!variant || candidate == answer.candidates.end())
         return Error{ErrorCode::InvalidRequest,
-                     fmt::format("--force: there is no variant '{}' here", scrubbed(name, 64))};
+                     fmt::format("--force: no variant '{}' exists here", scrubbed(name, 64))};
     // The answer as if the variant had been chosen.
     auto forced = answer;
     forced.variant = variant->name;
@@ -240,7 +240,7 @@ Result<ExitCode> print_forced(Context& context,
     }
     if (candidate->verdict == Verdict::Rejected)
         remark(context.arguments,
-               phrase("{variant} is forced, although it is rejected: {why}",
+               phrase("{variant} is forced, although gpuprobe rejects it: {why}",
                       {{"variant", scrubbed(name, 64)}, {"why", explained(*candidate).text}}));
     print(context.arguments.is_quiet ? scrubbed(*forced.variant) + "\n"
                                      : recommendation_text(forced, nullptr, context.screen));
@@ -333,40 +333,39 @@ Result<ExitCode> run_recommend(Context& context) {
 Status check_recommend(Arguments& arguments) {
     const auto& recommend = arguments.recommend;
     if (recommend.application.empty() && !recommend.manifest)
-        return refusal(
-            "recommend: which application? 'gpuprobectl apps' lists those that are known");
+        return refusal("recommend: give an application; 'gpuprobectl apps' lists them");
     if (recommend.chain && arguments.json == JsonMode::Off &&
         recommend.request.at("explain").as_bool() == true)
-        return refusal("recommend: --chain prints only names: leave --explain out");
+        return refusal("recommend: --chain and --explain cannot be combined");
     return Done{};
 }
 
 }  // namespace
 
 Verb recommend_verb() {
-    return {.name = "recommend",
-            .overview = {{"recommend APPLICATION",
-                          "which of its variants to install, and why not the others"}},
-            .usage = {"recommend APPLICATION [OPTION…]",
-                      "recommend [APPLICATION] --manifest=FILE [OPTION…]"},
-            .about = R"(
-The variant of APPLICATION that fits this machine, and what to try next. NAMES are variants or
-families; family:NAME means only the family. Exit status 3 when none fits.
+    return {
+        .name = "recommend",
+        .overview = {{"recommend APPLICATION", "choose the variant of an application to install"}},
+        .usage = {"recommend APPLICATION [OPTION…]",
+                  "recommend [APPLICATION] --manifest=FILE [OPTION…]"},
+        .about = R"(
+Chooses the variant of APPLICATION for this machine, and the variants to try next. NAMES are variants
+or families; family:NAME means only the family. The exit status is 3 if no variant fits.
 )",
-            .operands = {{.word = {.name = "APPLICATION", .names = kManifests},
-                          .take = put<&Arguments::recommend, &RecommendArguments::application>}},
-            .options = joined(
-                variant_options(),
-                {explain_variants_option(),
-                 {.names = "--chain",
-                  .help = "only the names, in the order in which to try them",
-                  .take = put<&Arguments::recommend, &RecommendArguments::chain>},
-                 {.names = "--force",
-                  .value = {.name = "NAME"},
-                  .help = "this variant whatever the verdict; what speaks against it is told",
-                  .take = put<&Arguments::recommend, &RecommendArguments::force>}}),
-            .check = check_recommend,
-            .run = run_recommend};
+        .operands = {{.word = {.name = "APPLICATION", .names = kManifests},
+                      .take = put<&Arguments::recommend, &RecommendArguments::application>}},
+        .options = joined(
+            variant_options(),
+            {explain_variants_option(),
+             {.names = "--chain",
+              .help = "print only the names, in the order in which to try them",
+              .take = put<&Arguments::recommend, &RecommendArguments::chain>},
+             {.names = "--force",
+              .value = {.name = "NAME"},
+              .help = "use this variant despite its verdict, and print the reasons against it",
+              .take = put<&Arguments::recommend, &RecommendArguments::force>}}),
+        .check = check_recommend,
+        .run = run_recommend};
 }
 
 namespace {
@@ -442,10 +441,10 @@ Result<Found> hashed(const std::string& path) {
 std::string difference(const Expected& expected, const Found& found) {
     if (expected.size && *expected.size != found.size)
         return phrase(
-            "it has {size} bytes, but the manifest says {expected}",
+            "the file has {size} bytes, but the manifest has {expected}",
             {{"size", std::to_string(found.size)}, {"expected", std::to_string(*expected.size)}});
     if (expected.sha256 != found.sha256)
-        return phrase("its SHA-256 is {sum}, but the manifest says {expected}",
+        return phrase("the SHA-256 of the file is {sum}, but the manifest has {expected}",
                       {{"sum", found.sha256}, {"expected", expected.sha256}});
     return "";
 }
@@ -483,7 +482,7 @@ Result<ExitCode> run_verify(const Arguments& arguments) {
 Status check_verify(Arguments& arguments) {
     const auto& recommend = arguments.recommend;
     if (!recommend.file || !recommend.manifest || !recommend.variant)
-        return refusal("verify: FILE, --manifest and --variant are needed");
+        return refusal("verify: give FILE, --manifest and --variant");
     return Done{};
 }
 
@@ -491,10 +490,10 @@ Status check_verify(Arguments& arguments) {
 
 Verb verify_verb() {
     return {.name = "verify",
-            .overview = {{"verify FILE", "whether a downloaded file is what a manifest says"}},
+            .overview = {{"verify FILE", "check a downloaded file against a manifest"}},
             .usage = {"verify FILE --manifest=FILE --variant=NAME"},
             .about = R"(
-Whether FILE has the size and the SHA-256 that the manifest says.
+Checks whether FILE has the size and the SHA-256 from the manifest.
 )",
             .operands = {{.word = {.name = "FILE", .names = kFiles},
                           .take = put<&Arguments::recommend, &RecommendArguments::file>}},
@@ -504,7 +503,7 @@ Whether FILE has the size and the SHA-256 that the manifest says.
                          .take = put<&Arguments::recommend, &RecommendArguments::manifest>},
                         {.names = "--variant",
                          .value = {.name = "NAME"},
-                         .help = "the variant that FILE is",
+                         .help = "the variant in FILE",
                          .take = put<&Arguments::recommend, &RecommendArguments::variant>}},
             .check = check_verify,
             .run_alone = run_verify};

@@ -380,12 +380,12 @@ Status check_program(Arguments& arguments) {
     auto& run = arguments.run;
     if (run.program.empty() || run.program.front().empty())
         return refusal(
-            "run: which program?\nWrite it behind two dashes: gpuprobectl run "
-            "APPLICATION -- PROGRAM ARGUMENTS…");
+            "run: give a program\nWrite it after two dashes: gpuprobectl run APPLICATION -- "
+            "PROGRAM ARGUMENTS…");
     if (run.expect && !is_expectable(*run.expect))
         return refusal(
-            fmt::format("--expect: '{}' is no API that programs compute through\nIt takes {} or a "
-                        "backend; cpu for no GPU.",
+            fmt::format("--expect: '{}' is not an API that programs compute with\nUse {} or a "
+                        "backend; cpu means no GPU.",
                         scrubbed(*run.expect, 64), expectable_words()));
     run.wants_json = arguments.json != JsonMode::Off;
     // So that errors are not written to the program's output either.
@@ -411,39 +411,39 @@ Verb run_verb() {
     return {
         .name = "run",
         .overview = {{"run APPLICATION -- …",
-                      "start a program with its choice, and see what it uses"}},
+                      "start a program with the chosen GPU, and report its GPU use"}},
         .usage = {"run [APPLICATION] [OPTION…] -- PROGRAM [ARGUMENT…]"},
         .about = R"page(
-Starts PROGRAM, without a shell, with the environment that 'env APPLICATION' prints, and watches which
-GPU it and everything that it starts use, how much of its memory, and through which API. When it has
-ended, or ten seconds after it took a GPU, one line on standard error says so:
+Starts PROGRAM, without a shell, with the environment that 'env APPLICATION' prints, and observes which
+GPU the program and its child processes use, how much GPU memory, and through which API. When the
+program has ended, or ten seconds after it first used a GPU, run prints one line on standard error:
 
   gpuprobectl: took NVIDIA H200, 18.2 GiB through CUDA
   gpuprobectl: took no GPU although cuda was chosen
 
-Standard input, output and error are the program's; signals are passed on to it. The exit status is
-the program's, and if a signal ended it, that signal ends this too. Otherwise: 127 when PROGRAM is
-not found, 126 when it cannot be run, 125 when nothing could be chosen, 124 when it ended well but
---expect was not met, 123 when it ended well but it could not be seen whether --expect was met.
+Standard input, output and error belong to the program; signals are passed on to it. The exit status
+is the program's; if a signal ended the program, run ends with the same signal. Otherwise, the exit
+status is 127 if PROGRAM is not found, 126 if it cannot be run, 125 if nothing could be chosen, 124 if
+the program succeeded but did not use what --expect names, and 123 if this is unknown.
 
-Memory is the most that was seen at one moment. Descendants are found by the variable GPUPROBE_RUN,
-which is set for that. How the choice went is reported as report-outcome does it: that it worked,
-or that it failed, if another way did not fail or the GPU was in use.
+Memory is the maximum at one moment. Child processes are found by the variable GPUPROBE_RUN, which run
+sets. The outcome of the choice is recorded as with report-outcome: as a success, or as a failure if
+another candidate worked or the GPU was in use.
 )page",
         .operands = {{.word = {.name = "APPLICATION", .names = kApplications},
                       .take = take_application}},
         .options = joined(
             {{.names = "--expect",
               .value = {.name = "API", .offers = kBackendWords},
-              .help = "what the program must use: cuda, vulkan …; cpu: no GPU",
+              .help = "fail unless the program uses this: cuda, vulkan …; cpu: no GPU",
               .take = put<&Arguments::run, &RunArguments::expect>},
              {.names = "--fallback",
-              .help = "try the next accepted candidate when the program crashes or fails within a "
-                      "minute",
+              .help =
+                  "try the next accepted candidate if the program crashes or fails within a minute",
               .take = put<&Arguments::run, &RunArguments::falls_back>},
              {.names = "--report",
               .value = {.name = "FILE", .names = kFiles},
-              .help = "write what was seen to a file, as JSON; -j writes it to standard error",
+              .help = "write the observed use to a file, as JSON; -j writes it to standard error",
               .take = put<&Arguments::run, &RunArguments::report>}},
             options_of_a_start()),
         .takes_program = true,

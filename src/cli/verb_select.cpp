@@ -55,19 +55,19 @@ Result<ExitCode> run_select(Context& context) {
 }  // namespace
 
 Verb select_verb() {
-    return {.name = "select",
-            .overview = {{"select [APPLICATION]",
-                          "the backend an application should use, and why not the others"}},
-            .usage = {"select [APPLICATION] [OPTION…]"},
-            .about = R"(
-The backend that APPLICATION should use on this machine, on which GPU, with which environment.
-Without a name, what any inference runtime should use. Exit status 3 when nothing satisfies the
-request; the candidates then say why.
+    return {
+        .name = "select",
+        .overview = {{"select [APPLICATION]", "choose the backend that an application should use"}},
+        .usage = {"select [APPLICATION] [OPTION…]"},
+        .about = R"(
+Chooses the backend that APPLICATION should use on this machine, with its GPU and environment. Without
+a name, chooses for any inference runtime. The exit status is 3 if nothing satisfies the request; the
+reasons of the candidates then explain why.
 )",
-            .operands = {{.word = {.name = "APPLICATION", .names = kApplications},
-                          .take = take_application}},
-            .options = choice_options(),
-            .run = run_select};
+        .operands = {{.word = {.name = "APPLICATION", .names = kApplications},
+                      .take = take_application}},
+        .options = choice_options(),
+        .run = run_select};
 }
 
 namespace {
@@ -117,7 +117,7 @@ Result<ExitCode> print_choice(Context& context) {
             print(name + "=" + shell_quoted(value) + "\n");
         else
             remark(context.arguments,
-                   "left out a variable that no shell can set: " + scrubbed(name));
+                   "omitted a variable that no shell can set: " + scrubbed(name));
     }
     return ExitCode::Answered;
 }
@@ -127,7 +127,8 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
     const auto& arguments = context.arguments;
     if (has_options(arguments))
         return Error{ErrorCode::InvalidRequest,
-                     "env: a GPU takes no options of a choice; 'env APPLICATION --gpu=GPU' does"};
+                     "env: options of select cannot be combined with a GPU; use 'env APPLICATION "
+                     "--gpu=GPU'"};
     const auto selectors = gpu_selectors(report, gpu);
     const auto lines = environment_lines(selectors, environment_for(report, gpu));
     const auto stale = stale_among(report.notes);
@@ -155,7 +156,8 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
         print(lines.settings);
     if (!lines.settings.empty())
         return ExitCode::Answered;
-    return Error{ErrorCode::NoMatch, fmt::format("nothing names {}", gpu.id)};
+    return Error{ErrorCode::NoMatch,
+                 fmt::format("no API has listed {}, so no variable can select it", gpu.id)};
 }
 
 /// The operand is an application or a GPU. A name that could be both is an error, unless options
@@ -174,12 +176,11 @@ Result<ExitCode> run_env(Context& context) {
     const ComputeView view{report};
     const auto meant = gpus_meant(view, word);
     if (meant.empty() && is_application && context.arguments.shows_all)
-        return Error{ErrorCode::InvalidRequest,
-                     "env: --all goes with a GPU, not with an application"};
+        return Error{ErrorCode::InvalidRequest, "env: --all needs a GPU, not an application"};
     if (meant.empty() && is_application)
         return print_choice(context);
     if (meant.empty())
-        return unknown_name(ErrorCode::UnknownApplication, "no application and no GPU", word,
+        return unknown_name(ErrorCode::UnknownApplication, "no application or GPU", word,
                             applications);
     if (is_application)
         return Error{
@@ -194,7 +195,7 @@ Result<ExitCode> run_env(Context& context) {
 
 Status check_env(Arguments& arguments) {
     if (arguments.shows_all && !arguments.select.names_application)
-        return refusal("env: --all shows every way to name a GPU: which one?");
+        return refusal("env: --all needs a GPU");
     return Done{};
 }
 
@@ -203,33 +204,33 @@ Status check_env(Arguments& arguments) {
 Verb env_verb() {
     return {.name = "env",
             .overview = {{"env [APPLICATION]",
-                          "the same as KEY=VALUE lines, for eval or EnvironmentFile="},
-                         {"env GPU", "the variables that make any program use this GPU"}},
+                          "print the environment of the choice, for eval or EnvironmentFile="},
+                         {"env GPU", "print variables that restrict any program to this GPU"}},
             .usage = {"env [APPLICATION] [OPTION…]", "env GPU [--all] [OPTION…]"},
             .about = R"page(
-The environment of the choice as KEY=VALUE lines:
+Prints the environment of the choice as KEY=VALUE lines:
 
   eval "$(gpuprobectl env APPLICATION | sed 's/^/export /')"
   gpuprobectl env APPLICATION > /run/APPLICATION.env     # EnvironmentFile=
 
-It selects what was chosen and hides every other GPU, in all variables that the application reads; if
-the CPU was chosen, or --backend=none was given, it hides all GPUs.
+The variables select the chosen GPU and hide every other GPU from the application. If the CPU was
+chosen, or --backend=none was given, they hide all GPUs.
 
-With a GPU, it is what makes programs use only that one: for each API the best name that stays the
-same after a restart, or else its position, with the variables that fix the order. A terminal also
-shows the other ways, as comments; -j prints all of them with the GPU's UUIDs. Exit status 3 when
-the GPU cannot be named.
+Given a GPU instead of an application, env prints variables that restrict any program to it: for each
+API a name that stays the same after a restart, or otherwise its position, with the variables that
+fix the order. On a terminal, the other ways are shown as comments; -j prints all of them with the
+GPU's UUIDs. The exit status is 3 if no variable can select the GPU.
 )page",
             .operands = {{.word = {.name = "APPLICATION", .names = kApplications | kGpus},
                           .take = take_application}},
-            .options =
-                joined({{.names = "--build",
-                         .help = "variables for building ggml for that choice, not for running it",
-                         .take = put<&Arguments::select, &SelectArguments::for_build>},
-                        {.names = "--all",
-                         .help = "with a GPU: also the other ways to name it, as comments",
-                         .take = put<&Arguments::shows_all>}},
-                       choice_options()),
+            .options = joined(
+                {{.names = "--build",
+                  .help = "print variables for building ggml for this choice, not for running it",
+                  .take = put<&Arguments::select, &SelectArguments::for_build>},
+                 {.names = "--all",
+                  .help = "with a GPU: also print the other ways to name it, as comments",
+                  .take = put<&Arguments::shows_all>}},
+                choice_options()),
             .check = check_env,
             .run = run_env};
 }
@@ -295,7 +296,7 @@ Result<ExitCode> done(Context& context, const char* what, bool happened) {
         print_json(context.arguments, document);
     } else if (!context.arguments.is_quiet) {
         print(phrase(happened ? "{application}: override {what}"
-                              : "{application}: there was no override",
+                              : "{application}: no override was set",
                      {{"application", scrubbed(application, 64)}, {"what", what}}) +
               "\n");
     }
@@ -318,7 +319,7 @@ Result<ExitCode> run_override(Context& context) {
 
 Status check_override(Arguments& arguments) {
     if (arguments.overriding.action != "list" && !arguments.overriding.application)
-        return refusal("override: for which application? 'gpuprobectl apps' lists them");
+        return refusal("override: give an application; 'gpuprobectl apps' lists them");
     return Done{};
 }
 
@@ -327,14 +328,14 @@ Status check_override(Arguments& arguments) {
 Verb override_verb() {
     return {
         .name = "override",
-        .overview = {{"override", "set, clear or list your own choice for an application"}},
+        .overview = {{"override", "set, clear or list overrides of the choice for an application"}},
         .usage = {"override set APPLICATION OPTION…", "override clear APPLICATION",
                   "override [list]"},
         .about = R"(
-Sets what select and recommend answer for APPLICATION until it is cleared. An override reorders or
-narrows the choice; it never makes an unusable backend usable, and its --backend counts only if the
-application asks for none itself. In the daemon it needs an administrator; with --direct it is only
-for you.
+Changes the answers of select and recommend for APPLICATION until the override is cleared. An override
+reorders or narrows the choice, but never makes an unusable backend usable. Its --backend applies only
+if the application does not ask for a backend itself. In the daemon, overrides need an administrator;
+with --direct, they apply only to you.
 )",
         .operands = {{.word = {.name = "ACTION", .offers = "set clear list", .takes_others = false},
                       .take = put<&Arguments::overriding, &OverrideArguments::action>},
@@ -369,21 +370,21 @@ Result<ExitCode> run_report_outcome(Context& context) {
     if (context.wants_json())
         print_json(arguments, outcome);
     else if (!arguments.is_quiet)
-        print(fmt::format("noted: {} {}\n", scrubbed(arguments.select.application, 64),
+        print(fmt::format("recorded: {} {}\n", scrubbed(arguments.select.application, 64),
                           arguments.outcome.result == "ok" ? "works" : "failed"));
     return ExitCode::Answered;
 }
 
 Status check_report_outcome(Arguments& arguments) {
     if (arguments.outcome.result.empty())
-        return refusal("report-outcome: APPLICATION and RESULT are needed");
+        return refusal("report-outcome: give APPLICATION and RESULT");
     return Done{};
 }
 
 Status take_gpu_used(Arguments& arguments, const std::string& word) {
     arguments.outcome.gpus = comma_list(word);
     if (arguments.outcome.gpus.size() != 1)
-        return refusal("name one GPU; leave it out if it was any");
+        return refusal("name only one GPU, or none");
     return Done{};
 }
 
@@ -391,11 +392,11 @@ Status take_gpu_used(Arguments& arguments, const std::string& word) {
 
 Verb report_outcome_verb() {
     return {.name = "report-outcome",
-            .overview = {{"report-outcome", "say that a choice worked, or failed"}},
+            .overview = {{"report-outcome", "record that a choice worked or failed"}},
             .usage = {"report-outcome APPLICATION ok|failed OPTION…"},
             .about = R"(
-Reports how a choice went. What failed is not offered to you again for a week, unless its driver
-changes or you report that it works. What root reports counts for everybody.
+Records whether a choice worked. A backend or variant that failed is not offered to you again for a
+week, unless its driver changes or you report that it works. Reports from root apply to all users.
 )",
             .operands = {{.word = {.name = "APPLICATION", .names = kApplications},
                           .take = take_application},
@@ -407,19 +408,19 @@ changes or you report that it works. What root reports counts for everybody.
                          .take = put<&Arguments::outcome, &OutcomeArguments::backend>},
                         {.names = "--variant",
                          .value = {.name = "NAME"},
-                         .help = "or the variant that was installed",
+                         .help = "the variant that was installed",
                          .take = put<&Arguments::outcome, &OutcomeArguments::variant>},
                         {.names = "--family",
                          .value = {.name = "NAME", .offers = "cuda rocm vulkan xpu cpu"},
-                         .help = "or everything of that family: cuda, rocm, vulkan …",
+                         .help = "all variants of this family: cuda, rocm, vulkan …",
                          .take = put<&Arguments::outcome, &OutcomeArguments::family>},
                         {.names = "--gpu",
                          .value = {.name = "GPU", .names = kGpus},
-                         .help = "the GPU it ran on; without it, any",
+                         .help = "the GPU that was used (default: any)",
                          .take = take_gpu_used},
                         {.names = "--detail",
                          .value = {.name = "TEXT"},
-                         .help = "what went wrong, for people",
+                         .help = "a description of the problem",
                          .take = put<&Arguments::outcome, &OutcomeArguments::detail>}},
             .check = check_report_outcome,
             .run = run_report_outcome};
@@ -456,11 +457,11 @@ Result<ExitCode> list_applications(Context& context) {
 
 Verb applications_verb() {
     return {.name = "apps",
-            .overview = {{"apps", "the applications, with their backends and variants"}},
+            .overview = {{"apps", "list applications with their backends and variants"}},
             .usage = {"apps [OPTION…]"},
             .about = R"(
-The applications that are known: the backends from which select and env choose, and the variants from
-which recommend chooses. --quiet prints only the names.
+Lists the known applications, with the backends for select and env and the variants for recommend.
+--quiet prints only the names.
 )",
             .run = list_applications};
 }

@@ -59,7 +59,8 @@ Result<FleetQuery> verdict_query(const Orchestrator& asked,
                                  const Manifest& manifest,
                                  const Variant& variant) {
     if (!is_fleet_name(manifest.name) || !is_fleet_name(variant.name))
-        return Error{ErrorCode::NoMatch, "no export gives a verdict on a variant of that name"};
+        return Error{ErrorCode::NoMatch,
+                     "no export includes a verdict for a variant with this name"};
     return FleetQuery{.text = asked.ask_verdict(manifest.name, variant.name)};
 }
 
@@ -100,13 +101,16 @@ void print_query(const Arguments& arguments, const FleetQuery& query, bool is_gi
 /// Explains on standard error how the query differs from the variant's needs.
 void explain_differences(const Arguments& arguments, const FleetQuery& query, bool is_given) {
     for (const auto& weaker : query.weaker)
-        remark(arguments, phrase(is_given ? "not asked: {what}" : "cannot be asked: {what}",
-                                 {{"what", scrubbed(weaker.text, 512)}}));
+        remark(arguments,
+               phrase(is_given ? "not in the query: {what}" : "cannot be expressed: {what}",
+                      {{"what", scrubbed(weaker.text, 512)}}));
     for (const auto& stronger : query.stronger)
-        remark(arguments, phrase("left out: {what}", {{"what", scrubbed(stronger.text, 512)}}));
+        remark(arguments, phrase("omitted: {what}", {{"what", scrubbed(stronger.text, 512)}}));
     if (is_given)
         return;
-    remark(arguments, "--allow-weaker asks without it; --verdict asks what the machines said");
+    remark(arguments,
+           "--allow-weaker omits it from the query; --verdict matches on the nodes' exported "
+           "verdicts");
 }
 
 /// Prints the query, unless the orchestrator can't express a need and --allow-weaker was not given.
@@ -126,11 +130,11 @@ Result<ExitCode> run_selector(const Arguments& arguments) {
 Status check_selector(Arguments& arguments) {
     const auto& fleet = arguments.fleet;
     if (fleet.orchestrator.empty())
-        return refusal("selector: for which --orchestrator?");
+        return refusal("selector: give --orchestrator");
     if (arguments.recommend.application.empty() || fleet.variant.empty())
-        return refusal("selector: APPLICATION and VARIANT are needed");
+        return refusal("selector: give APPLICATION and VARIANT");
     if (!fleet.features.empty() && fleet.orchestrator != "slurm")
-        return refusal("--features is for --orchestrator=slurm");
+        return refusal("--features needs --orchestrator=slurm");
     return Done{};
 }
 
@@ -161,14 +165,14 @@ const std::string& orchestrator_names() {
 const std::string& about_selector() {
     static const std::string page = [] {
         std::string text = R"(
-The query by which an orchestrator finds the machines on which VARIANT of APPLICATION runs:
+Prints the query with which an orchestrator finds the machines that can run VARIANT of APPLICATION:
 
 )";
         for (const auto& one : orchestrators())
             text += fmt::format("  {:<8} {}\n", one.name, one.summary);
         return text + R"(
-Exit status 3 if the orchestrator cannot express a part of what the variant needs. If its query has to
-ask for more than that, because it compares less finely, standard error says so.
+The exit status is 3 if the orchestrator cannot express one of the variant's requirements. If the query
+must be stricter than the requirement, standard error has a remark.
 )";
     }();
     return page;
@@ -177,13 +181,13 @@ ask for more than that, because it compares less finely, standard error says so.
 std::vector<Option> selector_options() {
     return {{.names = "--orchestrator",
              .value = {.name = "NAME", .offers = orchestrator_names(), .takes_others = false},
-             .help = "the orchestrator that gets the query",
+             .help = "the orchestrator for the query",
              .take = put<&Arguments::fleet, &FleetArguments::orchestrator>},
             {.names = "--allow-weaker",
-             .help = "leave out what the orchestrator cannot express, and say what that is",
+             .help = "omit requirements that the orchestrator cannot express, and list them",
              .take = put<&Arguments::fleet, &FleetArguments::allows_weaker>},
             {.names = "--verdict",
-             .help = "ask what machines said of the variant when they exported APPLICATION",
+             .help = "match on the verdict that each node exported for APPLICATION",
              .take = put<&Arguments::fleet, &FleetArguments::by_verdict>},
             {.names = "--features",
              .value = {.name = "LIST", .is_list = true},
@@ -191,11 +195,11 @@ std::vector<Option> selector_options() {
              .take = take_features},
             {.names = "--platform",
              .value = {.name = "NAME"},
-             .help = "of the manifest; that of x86_64 when it is not given",
+             .help = "platform of the manifest (default: x86_64)",
              .take = put<&Arguments::fleet, &FleetArguments::platform>},
             {.names = "--manifest",
              .value = {.name = "FILE", .names = kFiles},
-             .help = "the variants of APPLICATION",
+             .help = "manifest with the variants of APPLICATION",
              .take = put<&Arguments::recommend, &RecommendArguments::manifest>}};
 }
 
@@ -204,7 +208,7 @@ std::vector<Option> selector_options() {
 Verb selector_verb() {
     return {.name = "selector",
             .overview = {{"selector VARIANT",
-                          "the query that finds the machines of a fleet that run it"}},
+                          "print a query for the machines of a fleet that can run a variant"}},
             .usage = {"selector APPLICATION VARIANT --orchestrator=NAME [OPTION…]"},
             .about = about_selector(),
             .operands = {{.word = {.name = "APPLICATION", .names = kManifests},

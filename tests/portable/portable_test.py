@@ -85,7 +85,7 @@ def forbid_memory_files():
 def not_started(done):
     """What kept the workers from starting, of a description."""
     notes = [probe["note"] or "" for probe in json.loads(done.stdout)["probes"]]
-    return next((note for note in notes if note.startswith("no driver is asked: ")), None)
+    return next((note for note in notes if note.startswith("drivers are not probed: ")), None)
 
 
 class TheFile(unittest.TestCase):

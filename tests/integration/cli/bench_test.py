@@ -55,7 +55,7 @@ class Bench(unittest.TestCase):
         told.tell(self.folder, {"cuda query": {"devices": [told.CARD]}})
         self.assertTrue(self.backend()["verified"])
         self.ask("probe")
-        self.assertTrue(self.backend()["verified"], "asking the drivers again does not lose it")
+        self.assertTrue(self.backend()["verified"], "probing the drivers again does not lose it")
 
     def test_a_gpu_that_computes_wrong_is_used_by_nobody(self):
         told.install(self.folder, {**FAST, "cuda verify": told.verified(wrong=17)})

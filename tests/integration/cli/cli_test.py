@@ -203,7 +203,7 @@ class EnvironmentOfAGpu(WithDaemon):
     def test_what_is_neither_is_named_so(self):
         done = self.ask("env", "defualt")
         self.assertEqual((done.returncode, done.stderr),
-                         (1, "gpuprobectl: no application and no GPU 'defualt'; did you mean 'default'?\n"))
+                         (1, "gpuprobectl: no application or GPU 'defualt'; did you mean 'default'?\n"))
 
     def test_what_could_be_both_is_an_error_that_names_both(self):
         report = json.loads((DATA / "laptop.report.json").read_text())
@@ -300,7 +300,7 @@ class NoDaemon(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(
             done.stderr.splitlines()[0],
-            "gpuprobectl: no daemon answers on its socket; asking the machine directly",
+            "gpuprobectl: the daemon does not answer on its socket; probing this machine directly",
         )
 
     def test_quiet_keeps_the_remark_back(self):

@@ -253,7 +253,7 @@ class Checked(InFolder):
     def test_a_missing_file_differs(self):
         done = export("prometheus", f"--check={self.folder}/none.prom")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("there is no such file", done.stderr)
+        self.assertIn("the file does not exist", done.stderr)
 
 
 class Selector(unittest.TestCase):

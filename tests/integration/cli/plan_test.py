@@ -86,7 +86,7 @@ class PlanWithAProjector(unittest.TestCase):
         self.assertIn("llama-3.1-8b.header.gguf", done.stderr)
         done = replay("nvidia-h200-1", "--need-mib=5", f"--mmproj={self.file}")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("plan: --mmproj needs --gguf, and goes without --projector-mib\n", done.stderr)
+        self.assertIn("plan: --mmproj needs --gguf and cannot be combined with --projector-mib\n", done.stderr)
 
 
 class PlanTexts(unittest.TestCase):
@@ -160,7 +160,7 @@ class PlanAnswers(unittest.TestCase):
 
 class PlanCommandLine(unittest.TestCase):
     BAD = {
-        (): "plan: what for? Give --gguf FILE or --need-mib N",
+        (): "plan: give --gguf FILE or --need-mib N",
         ("--need-mib=1", "--gguf=x"): "plan: what for?",
         ("--need-mib=0",): "request: need-mib: '0' is not a number from 1",
         ("--need-mib=1", "--ctx=4096"): "request: need-mib is the whole need",
@@ -273,8 +273,8 @@ class PlanFormats(unittest.TestCase):
 
     def test_say_what_a_program_cannot_be_told(self):
         for machine, words, problem in (
-                ("nvidia-h200-1", ["--format=ollama", "--kv=q8_0,f16"], "ollama has one type for keys and values"),
-                ("nvidia-h200-1", ["--format=ollama", "--kv=q5_1"], "ollama has caches in f16, q8_0 and q4_0"),
+                ("nvidia-h200-1", ["--format=ollama", "--kv=q8_0,f16"], "ollama supports only one type for keys and values"),
+                ("nvidia-h200-1", ["--format=ollama", "--kv=q5_1"], "ollama supports only f16, q8_0 and q4_0 caches"),
                 ("nvidia-h200-1", ["--format=vllm", "--kv=q4_0"], "vllm has caches in f16, bf16"),
                 ("software-only", ["--format=vllm"], "vllm needs the whole model on GPUs")):
             with self.subTest(words=words):
@@ -318,7 +318,7 @@ class PlanFiles(unittest.TestCase):
 
     def test_that_is_a_beginning_too_short_for_its_header(self):
         self.path.write_bytes((MODELS / "llama-3.1-8b.header.gguf").read_bytes()[:1000])
-        self.assertIn("the header goes on behind its end", self.refused("--beginning"))
+        self.assertIn("the file ends within its header", self.refused("--beginning"))
 
     def test_from_standard_input(self):
         """A pipe, whose end is its size."""
@@ -330,7 +330,7 @@ class PlanFiles(unittest.TestCase):
 
         self.assertEqual(json.loads(piped(whole + bytes(1 << 22)).stdout),
                          document("nvidia-h200-1", *model("llama-3.1-8b"))[1])
-        self.assertIn(b"-: the header goes on behind its end", piped(whole[:1000]).stdout)
+        self.assertIn(b"-: the file ends within its header", piped(whole[:1000]).stdout)
 
     def test_with_a_header_larger_than_a_window(self):
         made = shapes.published("llama-3.1-8b")
@@ -355,7 +355,7 @@ class PlanFiles(unittest.TestCase):
         done = subprocess.run(words, env=environment(), capture_output=True, text=True, timeout=60, check=False,
                               preexec_fn=bounded)
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn("its header is over 128 MiB", done.stderr)
+        self.assertIn("the header is larger than 128 MiB", done.stderr)
 
     def test_with_controls_in_its_name(self):
         made = shapes.published("llama-3.1-8b")

@@ -44,7 +44,7 @@ class QuarantineVerb(unittest.TestCase):
         self.assertEqual((held["api"], held["driver"], held["why"], held["times"]), ("cuda", "", "crashed", 2))
         self.assertIn("cuda: the driver is in quarantine until", self.direct("status").stdout)
         self.assertEqual(self.launches(), 2)
-        self.assertEqual(self.direct("quarantine", "clear", "vulkan").stdout, "there was nothing to clear\n")
+        self.assertEqual(self.direct("quarantine", "clear", "vulkan").stdout, "no driver was in quarantine\n")
         self.assertEqual(self.direct("quarantine", "clear", "cuda").stdout, "cleared: 1\n")
         self.assertEqual(self.launches(), 2)
         self.direct("list")

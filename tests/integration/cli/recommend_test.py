@@ -72,7 +72,7 @@ class Recommend(unittest.TestCase):
         done = ask("recommend", "torch", machine=SOURCE / "tests/data/machines/lact-amd-rx7900xtx")
         self.assertEqual(done.returncode, 3)
         self.assertIn("the platform of this machine is not known", done.stderr)
-        self.assertIn("there are builds for linux-aarch64, linux-x86_64\n", done.stderr)
+        self.assertIn("builds exist only for linux-aarch64, linux-x86_64\n", done.stderr)
         with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as manifest:
             manifest.write((MANIFESTS / "tsuku-llm.json").read_text(encoding="utf-8").replace('"linux-amd64-glibc', '"linux-riscv64-glibc'))
             manifest.flush()

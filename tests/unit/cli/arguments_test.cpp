@@ -129,7 +129,7 @@ TEST(Arguments, MistakesAreNamedWithAHint) {
          "gpuprobectl: show: which GPU? 'gpuprobectl list' shows them\n"
          "See 'gpuprobectl help show'.\n"},
         {{"env", "--all"},
-         "gpuprobectl: env: --all shows every way to name a GPU: which one?\n"
+         "gpuprobectl: env: --all needs a GPU\n"
          "See 'gpuprobectl help env'.\n"},
         {{"select", "--min-memory=lots"},
          "gpuprobectl: --min-memory: 'lots' is not a size\n"
@@ -170,10 +170,9 @@ TEST(Arguments, WhatStandsBehindTwoDashesIsTheProgramsOfRun) {
     EXPECT_EQ(refusal({"list", "--", "p"}),
               "gpuprobectl: list: unexpected 'p'\nSee 'gpuprobectl help list'.\n");
     for (const auto& words : {Words{"run"}, Words{"run", "x", "--"}, Words{"run", "--", ""}})
-        EXPECT_EQ(
-            refusal(words),
-            "gpuprobectl: run: which program?\n"
-            "Write it behind two dashes: gpuprobectl run APPLICATION -- PROGRAM ARGUMENTS…\n");
+        EXPECT_EQ(refusal(words),
+                  "gpuprobectl: run: give a program\n"
+                  "Write it after two dashes: gpuprobectl run APPLICATION -- PROGRAM ARGUMENTS…\n");
 }
 
 TEST(Arguments, ExpectsWhatProgramsComputeThrough) {

@@ -113,7 +113,7 @@ TEST(MeasuredWords, CompareWithWhatTheApiPromises) {
               "verified; reads 4.19 TB/s (85 % of 4.92 T), copies 3.90 TB/s (79 % of 4.92 T), fp32 "
               "62.3 Top/s (93 % of 66.9 T), fp16 125 Top/s; score 527");
     EXPECT_EQ(measured_words(std::nullopt, Measurement{.fp32 = 950}, std::nullopt, {}),
-              "fp32 950 op/s; its peak is not known");
+              "fp32 950 op/s; peak unknown");
     EXPECT_EQ(measured_words(std::nullopt, std::nullopt, std::nullopt, {}), "");
 }
 

@@ -155,15 +155,15 @@ TEST(OutcomeText, SaysWhatWasTakenInsteadOfTheChoice) {
     EXPECT_EQ(text(kNothing, {.backend = "cpu"}), "took no GPU, as chosen");
     EXPECT_EQ(text(kNothing, on_card), "took no GPU although cuda was chosen");
     EXPECT_EQ(text(kDoubtful, on_card),
-              "it is not known whether a GPU was used: there is no permission to look into one of "
+              "unknown whether a GPU was used: no permission to inspect one of "
               "its processes");
 }
 
 TEST(DoubtsText, HasEachDoubtInOneOrder) {
     EXPECT_EQ(doubts_text({}), "");
     EXPECT_EQ(doubts_text({Doubt::TooMany, Doubt::EndedTooSoon}),
-              "it ended before NVIDIA's library reported it; it has more processes than are looked "
-              "at");
+              "the process ended before NVIDIA's library reported it; the process has "
+              "too many child processes");
 }
 
 // Documents ---------------------------------------------------------------------------------------

@@ -138,9 +138,9 @@ TEST(ArgumentsForOllama, AreVariablesAndLinesOfAModelfile) {
               "OLLAMA_KV_CACHE_TYPE=q8_0\n# Modelfile: PARAMETER num_gpu 33\n"
               "# Modelfile: PARAMETER num_batch 512\n");
     EXPECT_EQ(arguments_of("ollama", request_of(with_cache("q8_0", "f16")), fitting()),
-              "plan: ollama has one type for keys and values");
+              "plan: ollama supports only one type for keys and values");
     EXPECT_EQ(arguments_of("ollama", request_of(with_cache("q5_1", "q5_1")), fitting()),
-              "plan: ollama has caches in f16, q8_0 and q4_0");
+              "plan: ollama supports only f16, q8_0 and q4_0 caches");
 }
 
 TEST(ArgumentsForVllm, HaveTheNearestTypeAndTheShareOfTheMemory) {
@@ -152,9 +152,9 @@ TEST(ArgumentsForVllm, HaveTheNearestTypeAndTheShareOfTheMemory) {
     };
     EXPECT_NE(type("bf16").find("--kv-cache-dtype bfloat16"), std::string::npos);
     EXPECT_NE(type("q8_0").find("--kv-cache-dtype fp8"), std::string::npos);
-    EXPECT_EQ(type("q4_0"), "plan: vllm has caches in f16, bf16 and eight bits (q8_0)");
+    EXPECT_EQ(type("q4_0"), "plan: vllm supports only f16, bf16 and q8_0 caches");
     EXPECT_EQ(arguments_of("vllm", request_of(with_cache("q8_0", "f16")), fitting()),
-              "plan: vllm has one type for keys and values");
+              "plan: vllm supports only one type for keys and values");
 }
 
 TEST(ArgumentsForVllm, WriteTheShareWithTwoDigits) {
@@ -174,7 +174,8 @@ TEST(ArgumentsForVllm, WriteTheShareWithTwoDigits) {
 }
 
 TEST(ArgumentsForVllm, NeedTheWholeModelOnGpus) {
-    constexpr const char* kNo = "plan: vllm needs the whole model on GPUs, and it does not fit";
+    constexpr const char* kNo =
+        "plan: vllm needs the whole model on GPUs, but the model does not fit";
     EXPECT_EQ(arguments_of("vllm", request_of(), plan_of({gpu_plan(kFirst, Fit::No, 20)})), kNo);
     EXPECT_EQ(arguments_of("vllm", request_of(), plan_of({})), kNo);
 }
@@ -191,7 +192,7 @@ TEST(ArgumentsForVllm, HaveAStageForEachGpuWithLayers) {
 
 TEST(Arguments, AreForAModelAndAKnownProgram) {
     EXPECT_EQ(arguments_of("llama.cpp", {.need = gib(1)}, fitting()),
-              "plan: llama.cpp needs a model");
+              "plan: llama.cpp requires a model");
     EXPECT_EQ(arguments_of("tgi", request_of(), fitting()),
               "plan: 'tgi' is not a known program: llama.cpp, ollama or vllm");
 }
