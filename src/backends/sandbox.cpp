@@ -116,7 +116,7 @@ void print_unknown(int call) {
     if (number >= printed.size() || printed[number])
         return;
     printed.set(number);
-    print("system call %zu is not among those for drivers\n", number);
+    print("system call %zu is not allowed for drivers\n", number);
 }
 
 /// The handshake between the worker and its supervisor before the driver is loaded. It is in memory

@@ -246,7 +246,7 @@ public:
         // The library's message quotes the input. Report only the offset, so that nothing is
         // echoed.
         problem_ = reason.id == 101 && offset == 0
-                       ? "no document"
+                       ? "empty document"
                        : path() + "not JSON at byte " + std::to_string(offset);
         return false;
     }

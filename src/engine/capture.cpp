@@ -156,7 +156,7 @@ private:
 Status check_folder(const std::string& folder) {
     std::error_code problem;
     if (fs::exists(folder, problem) && !fs::is_empty(folder, problem))
-        return Error{ErrorCode::InvalidRequest, folder + ": holds something already"};
+        return Error{ErrorCode::InvalidRequest, folder + ": not empty"};
     (void)TRY(made_folder(folder));
     return Done{};
 }

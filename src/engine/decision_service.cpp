@@ -41,7 +41,7 @@ Status check_name(std::string_view what, std::string_view text) {
     if (is_name(text))
         return Done{};
     return Error{ErrorCode::InvalidRequest,
-                 std::string{what} + ": letters, digits and -._+:/ make a name"};
+                 std::string{what} + ": a name has only letters, digits and -._+:/"};
 }
 
 /// The note for a file that can't be read.
@@ -92,9 +92,9 @@ Error outcome_at_fault(std::string_view key, std::string_view problem) {
 /// Reads `backend`, `variant` or `family`, of which only one may be present.
 Status read_choice(std::string_view kind, const std::string& name, OutcomeReport& report) {
     if (!report.choice.empty())
-        return outcome_at_fault(kind, "one of backend, variant and family is enough");
+        return outcome_at_fault(kind, "give only one of backend, variant and family");
     if (!is_name(name))
-        return outcome_at_fault(kind, "no name");
+        return outcome_at_fault(kind, "not a name");
     report.choice = choice_of(kind, name);
     return Done{};
 }

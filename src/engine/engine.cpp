@@ -484,7 +484,7 @@ Status Engine::read_memory(const std::string& id, bool allow_wake, LiveMemoryRea
     // For a capture, and before the machine sleeps, reply with the last known values.
     auto known = last_known(gpu.memory);
     if (is_sleep_near)
-        known.reasons = {because("skipped", {{"note", "the machine goes to sleep"}})};
+        known.reasons = {because("skipped", {{"note", "the machine is being suspended"}})};
     reply(known);
     return Done{};
 }

@@ -48,7 +48,7 @@ Status check_rules(std::string_view name, std::string_view json) {
 Status check_application(std::string_view name, std::string_view json) {
     const auto application = TRY(parse_application(json));
     if (application.name != name)
-        return Error{ErrorCode::Malformed, "name: not that of its document"};
+        return Error{ErrorCode::Malformed, "name: differs from the name of its data file"};
     return Done{};
 }
 
@@ -62,7 +62,8 @@ Status check_contexts(std::string_view json) {
     for (const auto& row : contexts.rows())
         if (std::ranges::find(known, row.backend) == known.end())
             return Error{ErrorCode::Malformed, "backend: '" + scrubbed(row.backend, kMaxWord) +
-                                                   "' is none" + suggestion(row.backend, known)};
+                                                   "' is not a backend" +
+                                                   suggestion(row.backend, known)};
     return Done{};
 }
 
@@ -96,7 +97,7 @@ std::map<std::string, std::string> files_in(const std::string& folder,
             else
                 notes.push_back(
                     ignored(folder + "/" + inside + file,
-                            text ? Error{ErrorCode::Malformed, "not the name of a document"}
+                            text ? Error{ErrorCode::Malformed, "not the name of a data file"}
                                  : text.error()));
         }
     return found;
@@ -121,7 +122,8 @@ void add_package(const std::string& folder, Library& library, std::vector<Reason
                                           std::type_identity<Version>{})
                              : std::nullopt;
     if (!version) {
-        notes.push_back(ignored(path, {ErrorCode::Malformed, "no release of knowledge"}));
+        notes.push_back(
+            ignored(path, {ErrorCode::Malformed, "not a release of the knowledge base"}));
         return;
     }
     if (*version <= library.version())
@@ -154,7 +156,7 @@ void add_own(const std::string& folder, Library& library, std::vector<Reason>& n
         const auto file = folder + "/" + name + std::string{kEnding};
         auto checked = check_document(name, json);
         if (name == knowledge::kRelease)
-            checked = Error{ErrorCode::Malformed, "a single document has no release"};
+            checked = Error{ErrorCode::Malformed, "a single data file has no release"};
         if (checked)
             checked = library.add(name, document_of(std::move(json), Origin::Administrator, file));
         if (!checked)
@@ -200,7 +202,7 @@ Status check_document(const std::string& name, std::string_view json) {
     const auto head = TRY(knowledge::head_of(json));
     return head.schema == knowledge::kReleaseSchema
                ? Status{Done{}}
-               : Error{ErrorCode::Malformed, "schema: not known"};
+               : Error{ErrorCode::Malformed, "schema: unknown"};
 }
 
 Result<knowledge::Bundle> bundle_at(const std::string& path) {

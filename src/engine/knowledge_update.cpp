@@ -45,7 +45,7 @@ Error unwritten(Error error) {
     if (error.code != ErrorCode::PermissionDenied)
         return error;
     return {ErrorCode::NotAuthorized,
-            error.text + "; the knowledge of a machine is changed by root: with sudo"};
+            error.text + "; only root can change the knowledge base: use sudo"};
 }
 
 /// Locks the installed bundles until the descriptor is closed. Errors: Unavailable if another
@@ -102,7 +102,7 @@ Status install(const CheckedBundle& bundle, const KnowledgeFolders& folders) {
     if (bundle.bundle.set.version <= in_use->version())
         return Error{ErrorCode::InvalidRequest, "bundle: version " + bundle.bundle.head.version +
                                                     " is not newer than " + version +
-                                                    ", which is in use"};
+                                                    ", the version in use"};
     // Save the installed bundle first. After an interruption here, both files are the same bundle.
     const RootedFiles files;
     if (const auto before = files.read(folders.bundle(), knowledge::kMaxBundle))

@@ -224,7 +224,7 @@ Status LiveMemoryReader::wait(const ProbeTarget& target, Question question, Repl
     for (const auto& [gpu, waiters] : place->second)
         count += waiters.replies.size();
     if (count >= kMaxWaiting)
-        return Error{ErrorCode::TooManyRequests, "memory: too many wait for " + target.api};
+        return Error{ErrorCode::TooManyRequests, "memory: too many calls wait for " + target.api};
     auto& waiters = place->second[question.gpu.id];
     if (waiters.replies.empty())
         waiters.question = std::move(question);

@@ -175,7 +175,7 @@ ProbeResult skipped(const ProbeTarget& target, std::string note, Reason reason) 
 }
 
 ProbeResult skipped_asleep(const ProbeTarget& target, const std::string& device) {
-    return skipped(target, device + " is asleep", because("asleep", {{"device", device}}));
+    return skipped(target, device + " is suspended", because("asleep", {{"device", device}}));
 }
 
 std::string fingerprint_of(const ProbeTarget& trial,
@@ -429,7 +429,8 @@ Result<store::QuarantineFilter> quarantine_filter_from(const Value& object) {
         return filter_at_fault("api", "no API '" + scrubbed(*filter.api, 64) + "'");
     // Exactly one of the two forms is allowed.
     if (is_all == (filter.api || filter.driver))
-        return filter_at_fault("all", is_all ? "stands alone" : "missing; or api, or driver");
+        return filter_at_fault(
+            "all", is_all ? "cannot be combined with other keys" : "missing; or api, or driver");
     return filter;
 }
 

@@ -407,8 +407,8 @@ Result<MachineSource> captured_machine(const FileSystem& files,
     auto document = read_document(files, "/capture.json");
     if (!document && document.error().code == ErrorCode::NotFound)
         return Error{ErrorCode::NotFound, files.exists("/")
-                                              ? "not a capture: there is no file capture.json"
-                                              : "no such folder"};
+                                              ? "not a capture: capture.json is missing"
+                                              : "folder does not exist"};
     const auto capture = TRY(std::move(document));
     if (capture.at("schema").as_int() != 1)
         return Error{
@@ -433,7 +433,7 @@ Result<MachineSource> replayed_machine(const std::string& folder) {
     // If /root is a link, its target is resolved inside the capture and can't leave it.
     const auto inside = capture.real_path("/root");
     if (!inside && capture.link_target("/root"))
-        return Error{ErrorCode::Malformed, "capture " + folder + ": root leads nowhere"};
+        return Error{ErrorCode::Malformed, "capture " + folder + ": root does not exist"};
     const auto root = folder + (inside ? *inside : "/root");
     auto source = captured_machine(capture, std::make_shared<RootedFiles>(root));
     if (!source)

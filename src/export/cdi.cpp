@@ -73,8 +73,9 @@ Exported write_cdi(const ExportSubject& subject) {
     for (const auto& gpu : exported_gpus(subject, result.left_out)) {
         if (gpu.gpu->driver.name == "nvidia")
             // Containers for NVIDIA also need libraries and hooks, which nvidia-ctk adds.
-            result.notes.push_back({.code = "vendor-cdi",
-                                    .text = gpu.place + " is left to 'nvidia-ctk cdi generate'"});
+            result.notes.push_back(
+                {.code = "vendor-cdi",
+                 .text = gpu.place + " is omitted: use 'nvidia-ctk cdi generate'"});
         else if (nodes_of(*gpu.gpu, "/dev/dri/renderD").empty())
             result.left_out.push_back(
                 {.code = "no-render-node", .text = gpu.place + " has no render node"});
@@ -82,8 +83,9 @@ Exported write_cdi(const ExportSubject& subject) {
             devices.push_back(device_of(gpu, subject.report));
     }
     if (devices.empty())
-        return {.left_out = {{.code = "no-device", .text = "no GPU here is for this format"}},
-                .notes = result.notes};
+        return {
+            .left_out = {{.code = "no-device", .text = "no GPU here is supported by this format"}},
+            .notes = result.notes};
     Value document{Value::Object{}};
     document["cdiVersion"] = "0.5.0";
     document["kind"] = kKind;

@@ -166,7 +166,7 @@ std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
     const auto last = verdicts.begin() + static_cast<std::ptrdiff_t>(room);
     facts.insert(facts.end(), verdicts.begin(), last);
     if (last != verdicts.end())
-        left_out.push_back(over_budget("verdicts are left out: they are",
+        left_out.push_back(over_budget("verdicts are omitted: they are",
                                        static_cast<std::size_t>(verdicts.end() - last)));
     return facts;
 }

@@ -65,11 +65,12 @@ Exported write_nfd(const ExportSubject& subject) {
         else
             result.left_out.push_back(
                 {.code = "unfit-name",
-                 .text = "'" + scrubbed(label.name, 128) + "' is no label that Kubernetes takes"});
+                 .text = "'" + scrubbed(label.name, 128) + "' is not a valid Kubernetes label"});
     }
     text += raw_features(subject, gpus);
     if (text.size() > kMaxFeatureFile)
-        return Exported::refused("over-budget", "over the 64 KiB that NFD reads of a file");
+        return Exported::refused("over-budget",
+                                 "larger than 64 KiB, the most that NFD reads from a file");
     result.text = std::move(text);
     return result;
 }
@@ -172,14 +173,14 @@ void add_vendors(const GpuNeed& gpu, NodeTerm& term, FleetQuery& query) {
     for (const auto* vendor : {"nvidia", "amd", "intel", "other"})
         if (std::ranges::find(gpu.vendors, vendor) == gpu.vendors.end())
             term.ours(std::string{"gpu.vendor."} + vendor, "DoesNotExist");
-    query.stronger.push_back(asked_more("machines that have another vendor's GPU as well"));
+    query.stronger.push_back(asked_more("machines that also have a GPU from another vendor"));
 }
 
 void add_kinds(const GpuNeed& gpu, NodeTerm& term, FleetQuery& query) {
     if (!gpu.kinds)
         return;
     no_others(*gpu.kinds, term);
-    query.stronger.push_back(asked_more("machines that have another kind of GPU as well"));
+    query.stronger.push_back(asked_more("machines that also have another kind of GPU"));
 }
 
 /// Adds the memory, rounded up to whole GiB.
@@ -188,12 +189,13 @@ void add_memory(const GpuNeed& gpu, const std::string& target, NodeTerm& term, F
         return;
     const auto whole = (gpu.memory->count + gib(1).count - 1) / gib(1).count;
     if (gpu.memory->count % gib(1).count != 0)
-        query.stronger.push_back(asked_more("memory is asked in whole GiB"));
+        query.stronger.push_back(asked_more("memory is compared in whole GiB"));
     if (!target.empty())
         return term.at_least("memory." + target + ".min-gib", whole);
     term.at_least("gpu.discrete.memory.min-gib", whole);
     no_others({GpuKind::Discrete}, term);
-    query.stronger.push_back(asked_more("memory is asked of cards, where all GPUs are cards"));
+    query.stronger.push_back(
+        asked_more("memory is compared only on machines on which all GPUs are discrete"));
 }
 
 /// Adds the driver's version. Labels have only the major version, so a minor version rounds it up.
@@ -205,7 +207,7 @@ void add_driver(const GpuNeed& gpu, NodeTerm& term, FleetQuery& query) {
     if (!is_whole)
         query.stronger.push_back(asked_more("drivers of branch " +
                                             std::to_string(gpu.driver->major()) +
-                                            ": only whole branches are compared"));
+                                            ": only whole branches can be compared"));
 }
 
 /// Adds the versions of Vulkan up to 1.9; no version 2 exists.

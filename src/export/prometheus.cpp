@@ -99,7 +99,7 @@ GaugeText info_of(const std::vector<ExportedGpu>& gpus) {
 /// Information about partitions. The label for the MIG instance's number has the name from NVIDIA's
 /// exporter. Source: NVIDIA/dcgm-exporter, README, metrics of MIG devices.
 GaugeText partitions_of(const std::vector<ExportedGpu>& gpus) {
-    GaugeText metric{"gpuprobe_gpu_partition_info", "Which part of which GPU this is."};
+    GaugeText metric{"gpuprobe_gpu_partition_info", "Identity of one partition of a GPU."};
     for (const auto& gpu : gpus)
         if (const auto* partition = partition_of(*gpu.gpu))
             metric.add({{"gpu", gpu.place},
@@ -118,10 +118,9 @@ std::string accelerator_place(const Accelerator& accelerator) {
 }
 
 GaugeText info_of(const std::vector<Accelerator>& accelerators) {
-    GaugeText metric{
-        "gpuprobe_accelerator_info",
-        "Identity of one accelerator that is no GPU; join other metrics on instance and "
-        "accelerator."};
+    GaugeText metric{"gpuprobe_accelerator_info",
+                     "Identity of one accelerator that is not a GPU; join other metrics on "
+                     "instance and accelerator."};
     for (const auto& one : accelerators)
         metric.add({{"accelerator", accelerator_place(one)},
                     {"vendor", one.vendor.value_or("")},
@@ -158,21 +157,25 @@ std::string accelerators_text(std::vector<Accelerator> all) {
     constexpr int kMicro = 6;
     constexpr int kMilli = 3;
     return info_of(all).text() +
-           series_of(all, {"gpuprobe_accelerator_memory_bytes", "Memory of its own."}, memory) +
+           series_of(all, {"gpuprobe_accelerator_memory_bytes", "Memory of the accelerator."},
+                     memory) +
            series_of(
-               all, {"gpuprobe_accelerator_power_limit_watts", "What it may draw."},
+               all, {"gpuprobe_accelerator_power_limit_watts", "Power limit of the accelerator."},
                [](const Accelerator& one) { return one.power.limit; }, kMicro) +
            series_of(
-               all, {"gpuprobe_accelerator_power_watts", "What it draws."},
+               all, {"gpuprobe_accelerator_power_watts", "Power draw of the accelerator."},
                [](const Accelerator& one) { return one.power.draw; }, kMicro) +
            series_of(
-               all, {"gpuprobe_accelerator_temperature_celsius", "Of its first sensor."},
+               all,
+               {"gpuprobe_accelerator_temperature_celsius",
+                "Temperature of the accelerator's first sensor."},
                [](const Accelerator& one) { return one.power.temperature; }, kMilli);
 }
 
 /// The platform of the host.
 GaugeText host_gauge(const ExportedHost& host) {
-    GaugeText metric{"gpuprobe_host_info", "What programs for this machine must be built for."};
+    GaugeText metric{"gpuprobe_host_info",
+                     "CPU architecture and levels that programs for this machine can use."};
     const auto level = host.cpu_level;
     metric.add({{"arch", host.arch},
                 {"libc", host.libc.value_or("")},
@@ -184,7 +187,7 @@ GaugeText host_gauge(const ExportedHost& host) {
 
 /// The memory of each GPU, if it is known.
 GaugeText memory_of(const std::vector<ExportedGpu>& gpus) {
-    GaugeText metric{"gpuprobe_gpu_memory_bytes", "Memory that one GPU offers to programs."};
+    GaugeText metric{"gpuprobe_gpu_memory_bytes", "Memory that programs can allocate on one GPU."};
     for (const auto& gpu : gpus)
         if (memory_of(gpu))
             metric.add({{"gpu", gpu.place}}, memory_of(gpu)->count);
@@ -194,7 +197,7 @@ GaugeText memory_of(const std::vector<ExportedGpu>& gpus) {
 /// Whether each API works on each GPU.
 GaugeText usable_of(const std::vector<ExportedGpu>& gpus) {
     GaugeText metric{"gpuprobe_gpu_usable",
-                     "Whether this API works on this GPU (1) or not (0); absent when not known."};
+                     "1 if this API works on this GPU, 0 if not; absent if unknown."};
     for (const auto& gpu : gpus)
         for (const auto& [api, works] : gpu.apis)
             metric.add({{"gpu", gpu.place}, {"api", api}}, works ? 1 : 0);
@@ -204,7 +207,7 @@ GaugeText usable_of(const std::vector<ExportedGpu>& gpus) {
 /// The verdicts about all variants.
 GaugeText variants_of(const std::vector<Verdicts>& verdicts) {
     GaugeText metric{"gpuprobe_variant_supported",
-                     "Whether this machine can run this variant (1) or not (0)."};
+                     "1 if this machine can run this variant, 0 if not."};
     for (const auto& application : verdicts) {
         for (const auto& variant : application.supported)
             metric.add({{"application", application.application}, {"variant", variant}}, 1);
@@ -230,7 +233,7 @@ GaugeText best_of(const std::vector<Verdicts>& verdicts) {
 GaugeText findings_of(const Value& findings) {
     GaugeText found{
         "gpuprobe_finding",
-        "GPUs that a finding of gpuprobectl doctor is about; 1 for the machine itself."};
+        "Number of GPUs with this finding of gpuprobectl doctor; 1 for the machine itself."};
     std::map<std::pair<std::string, std::string>, std::size_t> gpus;
     for (const auto& finding : *findings.as_array())
         gpus[{*finding.at("id").as_string(), *finding.at("severity").as_string()}] +=
@@ -243,13 +246,13 @@ GaugeText findings_of(const Value& findings) {
 /// Time and success of the last probe.
 std::string about_the_probe(const Report& report) {
     GaugeText time{"gpuprobe_last_probe_timestamp_seconds",
-                   "Unix time at which the report behind this file was completed."};
+                   "Unix time at which the report for this file was completed."};
     if (report.created)
         time.add({}, static_cast<std::uint64_t>(std::chrono::floor<std::chrono::seconds>(
                                                     report.created->time_since_epoch())
                                                     .count()));
     GaugeText success{"gpuprobe_last_probe_success",
-                      "Whether every probe came to its end (1) or one crashed or hung (0)."};
+                      "1 if every probe completed, 0 if one crashed or hung."};
     const bool is_whole = std::ranges::none_of(report.probes, [](const ProbeEntry& probe) {
         return probe.outcome == Outcome::Crashed || probe.outcome == Outcome::TimedOut;
     });
@@ -275,7 +278,7 @@ Exported write_prometheus(const ExportSubject& subject) {
         result.left_out.push_back(
             {.code = "over-budget",
              .text = "verdicts are left out: " + std::to_string(variants.count()) +
-                     " are over the 64 that a machine may have; export fewer applications"});
+                     " exceed the limit of 64 for a machine; export fewer applications"});
     else
         text += variants.text() + best_of(verdicts).text();
     result.text = text + about_the_probe(subject.report);

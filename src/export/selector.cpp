@@ -59,7 +59,7 @@ public:
         std::erase_if(needs_,
                       [](const GpuNeed& need) { return need.targets && need.targets->empty(); });
         if (needs_.empty())
-            return Error{ErrorCode::NoMatch, "it has kernels for no GPU that is known here"};
+            return Error{ErrorCode::NoMatch, "the variant has no kernels for a known GPU"};
         return std::move(needs_);
     }
 
@@ -150,7 +150,7 @@ private:
             words.insert(GpuKind::Integrated);
         if (has("integrated") != has("tegra"))
             leave(has("tegra") ? "kinds: tegra among integrated GPUs"
-                               : "kinds: integrated GPUs that are no Tegra");
+                               : "kinds: integrated GPUs except Tegra");
         each([&](GpuNeed& need) { need.kinds = words; });
     }
 
@@ -276,8 +276,8 @@ Result<FleetNeed> fleet_need_of(const VariantPlatform& platform,
                                 const Variant& variant,
                                 const Rules& rules) {
     if (!variant.needs.unsupported.empty())
-        return Error{ErrorCode::NoMatch,
-                     "it needs what is not known here: " + joined(variant.needs.unsupported, ", ")};
+        return Error{ErrorCode::NoMatch, "the variant has unknown requirements: " +
+                                             joined(variant.needs.unsupported, ", ")};
     FleetNeed need{.host = {.arch = platform.arch, .libc = platform.libc}};
     for (const auto& term : variant.needs.host)
         add_host(term, need);

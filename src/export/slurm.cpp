@@ -84,9 +84,9 @@ std::string obstacle(const ExportedGpu& gpu) {
     // its partitions can't be offered as a whole.
     if (partition ? stands_alone(*gpu.gpu) && partition->nodes.size() < 2
                   : !gpu.gpu->partitions.empty())
-        return gpu.place + " is divided: leave it to Slurm's AutoDetect, which knows its parts";
+        return gpu.place + " is partitioned: use Slurm's AutoDetect, which detects its partitions";
     if (files_of(gpu).empty())
-        return gpu.place + " has no device node: slurmd would wait for it and then end";
+        return gpu.place + " has no device node: slurmd would wait for the node and then exit";
     return "";
 }
 
@@ -290,8 +290,9 @@ std::optional<SlurmNode> slurm_node(const ExportSubject& subject, Exported& resu
                    std::string_view{"=,#\""}.find(character) == std::string_view::npos;
         });
     if (!has_name) {
-        result.left_out = {{.code = "unfit-name",
-                            .text = "'" + scrubbed(subject.node, 64) + "' is no name of a node"}};
+        result.left_out = {
+            {.code = "unfit-name",
+             .text = "'" + scrubbed(subject.node, 64) + "' is not a valid node name"}};
         return std::nullopt;
     }
     const auto gpus = exported_gpus(subject, result.left_out);
@@ -303,10 +304,9 @@ std::optional<SlurmNode> slurm_node(const ExportSubject& subject, Exported& resu
     }
     node.line = node_line(subject, node.gres, features.words);
     if (vendors_of_cards(node.gres).size() > 1)
-        result.notes.push_back(
-            {.code = "mixed-vendors",
-             .text = "Slurm sets no variables for GPUs of two vendors: let a TaskProlog set what "
-                     "'gpuprobectl env GPU' prints"});
+        result.notes.push_back({.code = "mixed-vendors",
+                                .text = "Slurm sets no variables for GPUs of two vendors: set the "
+                                        "output of 'gpuprobectl env GPU' in a TaskProlog"});
     return node;
 }
 
@@ -459,7 +459,7 @@ Words driver_words(const Version& floor,
     const Version branch{{floor.major() + (is_whole ? 0 : 1)}};
     if (!is_whole)
         query.stronger.push_back(asked_more("drivers of branch " + std::to_string(floor.major()) +
-                                            ": only whole branches have a word"));
+                                            ": features exist only for whole branches"));
     Words known;
     for (const auto number : rules.driver_branches())
         if (number >= branch.major())
@@ -502,7 +502,7 @@ std::string line_for(const FleetNeed& need,
         constraint.any_of(driver_words(*gpu->driver, there, rules, query));
     if (gpu && gpu->kinds && !kind_word(*gpu->kinds).empty()) {
         constraint.any_of(there.among({kind_word(*gpu->kinds)}));
-        query.stronger.push_back(asked_more("machines that have another kind of GPU as well"));
+        query.stronger.push_back(asked_more("machines that also have another kind of GPU"));
     }
     if (gpu && gpu->vulkan)
         constraint.any_of(there.from("vulkan", *gpu->vulkan,
@@ -529,10 +529,10 @@ Result<FleetQuery> slurm_query(const FleetNeed& need, const Rules& rules, const 
     for (const auto& feature : need.host.cpu_features)
         query.weaker.push_back(not_asked("cpu_features: " + feature));
     if (query.text.empty())
-        return Error{ErrorCode::NoMatch, "no node of this cluster has the features for it"};
+        return Error{ErrorCode::NoMatch, "no node of this cluster has the required features"};
     if (known.empty())
         query.stronger.push_back(
-            asked_more("Slurm refuses words that no node has: give those there are, "
+            asked_more("Slurm rejects features that no node has: give the existing ones, "
                        "--features=\"$(sinfo -h -o %f | paste -sd,)\""));
     unite(query.weaker);
     unite(query.stronger);

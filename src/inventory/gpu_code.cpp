@@ -46,7 +46,7 @@ struct Section {
     /// `count` bytes. Errors: Malformed if the section has fewer.
     Result<std::string> exactly(std::uint64_t at, std::uint64_t count) const {
         if (at > size || count > size - at)
-            return malformed_code("GPU code: goes on behind its section");
+            return malformed_code("GPU code: extends past its section");
         return file.exactly(offset + at, count);
     }
     /// The position of the next of these marks, at most kMaxGap after `at`; the section's end if
@@ -105,7 +105,7 @@ Status add_cuda_images(const Section& section,
         const std::uint64_t length = number_at<std::uint32_t>(head, 4);
         const auto payload = number_at<std::uint64_t>(head, 8);
         if (length < kHead || length > end - at || payload > end - at - length)
-            return malformed_code("CUDA code: an image goes on behind its container");
+            return malformed_code("CUDA code: an image extends past its container");
         TRY(add_cuda_image(head, out));
         at += length + payload;
     }
@@ -166,7 +166,7 @@ Result<std::string> inflated(std::string_view input) {
     // Z_BUF_ERROR is expected: the input is only the start of the data, or the output is full.
     const auto result = inflate(&stream, Z_SYNC_FLUSH);
     if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
-        return malformed_code("HIP code: its compression is broken");
+        return malformed_code("HIP code: the compressed data is corrupt");
     out.resize(out.size() - stream.avail_out);
     return out;
 }
@@ -182,7 +182,7 @@ Result<std::string> unzstded(std::string_view input) {
     while (from.pos < from.size && to.pos < to.size) {
         const auto left = ZSTD_decompressStream(stream.get(), &to, &from);
         if (ZSTD_isError(left) != 0)
-            return malformed_code("HIP code: its compression is broken");
+            return malformed_code("HIP code: the compressed data is corrupt");
         if (left == 0)
             break;
     }
@@ -201,7 +201,7 @@ Result<std::uint64_t> add_compressed(const Section& section,
     const auto version = number_at<std::uint16_t>(common, 4);
     const auto method = number_at<std::uint16_t>(common, 6);
     if (version < 1 || version > 3 || method > 1)
-        return malformed_code("HIP code: compressed in a way that is not known");
+        return malformed_code("HIP code: unknown compression");
     const auto length = kHeads[version - 1];
     const auto head = TRY(section.exactly(at, length));
     // Version 1 does not contain the bundle's length.
@@ -209,11 +209,11 @@ Result<std::uint64_t> add_compressed(const Section& section,
                        : version == 2 ? std::uint64_t{number_at<std::uint32_t>(head, 8)}
                                       : number_at<std::uint64_t>(head, 8);
     if (total < length || total > section.size - at)
-        return malformed_code("HIP code: a compressed bundle goes on behind its section");
+        return malformed_code("HIP code: a compressed bundle extends past its section");
     const auto input = TRY(section.exactly(at + length, std::min(total - length, kInput)));
     const auto start = TRY(method == 0 ? inflated(input) : unzstded(input));
     if (!start.starts_with(kBundleMagic))
-        return malformed_code("HIP code: a compressed bundle holds none");
+        return malformed_code("HIP code: a compressed bundle contains no bundle");
     TRY(add_bundle(start, out));
     return total;
 }
@@ -242,7 +242,7 @@ Result<std::set<std::string>> cuda_code(Pieces& file, std::uint64_t offset, std:
         const std::uint64_t length = number_at<std::uint16_t>(head, 6);
         const auto images = number_at<std::uint64_t>(head, 8);
         if (length < kHead || length > size - at || images > size - at - length)
-            return malformed_code("CUDA code: a container goes on behind its section");
+            return malformed_code("CUDA code: a container extends past its section");
         if (left-- == 0)
             return malformed_code("CUDA code: more than 262144 images");
         TRY(add_cuda_images(section, at + length, at + length + images, left, code));
@@ -261,7 +261,7 @@ Result<std::set<std::string>> hip_code(Pieces& file, std::uint64_t offset, std::
             return malformed_code("HIP code: more than 262144 bundles");
         const auto length = TRY(add_any_bundle(section, at, code));
         if (length > size - at)
-            return malformed_code("HIP code: a bundle goes on behind its section");
+            return malformed_code("HIP code: a bundle extends past its section");
         at = TRY(section.next(at + length, {kBundleMagic, kCompressedMagic}));
     }
     return code;

@@ -71,7 +71,7 @@ public:
         if (!problem)
             return std::move(problem).error().in(path);
         if (objects_.empty())
-            return Error{ErrorCode::Malformed, path + ": no 64-bit ELF program or library"};
+            return Error{ErrorCode::Malformed, path + ": not a 64-bit ELF program or library"};
         asked_ = &objects_.front();
         // Read the neighbors that it needs, and those that they need: `objects_` grows in the loop.
         for (std::size_t i = 0; i < objects_.size(); ++i)
@@ -322,7 +322,7 @@ private:
 
     static void note(InstalledBuild& build, const std::string& name) {
         if (build.unread.size() < kMaxUnread)
-            build.unread.push_back(name + ": behind the first 16 that use GPUs");
+            build.unread.push_back(name + ": after the first 16 files that use GPUs");
     }
 
     const LinkerPlaces& places_;
@@ -350,7 +350,7 @@ Result<InstalledBuild> read_installed_build(const std::string& path, const Linke
     else if (S_ISREG(status.st_mode))
         TRY(reader.read_file(real.get()));
     else
-        return Error{ErrorCode::Io, path + ": neither a file nor a folder"};
+        return Error{ErrorCode::Io, path + ": not a file or folder"};
     return reader.build();
 }
 

@@ -130,7 +130,7 @@ private:
         const auto address = value_of(DT_STRTAB);
         const auto place = address ? place_of(*address) : std::nullopt;
         if (!place || offset >= file_.size())
-            return malformed_object("dynamic section: its names are not in the file");
+            return malformed_object("dynamic section: the string table is outside the file");
         return text_at(file_, *place + offset, limit);
     }
 
@@ -241,7 +241,7 @@ private:
 Result<std::string> Pieces::exactly(std::uint64_t offset, std::uint64_t count) {
     auto bytes = TRY(read(offset, count));
     if (bytes.size() != count)
-        return malformed_object("byte " + std::to_string(offset) + ": behind the end of the file");
+        return malformed_object("byte " + std::to_string(offset) + ": past the end of the file");
     return bytes;
 }
 
@@ -251,14 +251,14 @@ Result<std::string> FilePieces::read(std::uint64_t offset, std::uint64_t count) 
         return std::string{};
     count = std::min(count, size_ - offset);
     if (count > kMaxPiece)
-        return Error{ErrorCode::TooLarge, "a piece of over 1 MiB"};
+        return Error{ErrorCode::TooLarge, "a part is larger than 1 MiB"};
     // Read ahead unless the window already contains all of it: headers are small and close
     // together.
     if (offset < start_ || offset - start_ > window_.size() ||
         window_.size() - (offset - start_) < count) {
         const auto wanted = std::min(std::max(count, kAhead), size_ - offset);
         if (wanted > allowance_.bytes)
-            return Error{ErrorCode::TooLarge, "over 1 GiB would have to be read"};
+            return Error{ErrorCode::TooLarge, "more than 1 GiB would have to be read"};
         allowance_.bytes -= wanted;
         window_.resize(wanted);
         start_ = offset;

@@ -21,7 +21,7 @@ Error malformed(std::string_view place, std::string_view problem) {
 Result<std::string_view> line_of(std::string_view& text, std::size_t limit, std::string_view what) {
     const auto end = text.substr(0, limit).find('\n');
     if (end == std::string_view::npos)
-        return malformed(what, "no such line");
+        return malformed(what, "the line is missing");
     const auto line = text.substr(0, end);
     text.remove_prefix(end + 1);
     return line;
@@ -52,16 +52,16 @@ Status check_head(const BundleHead& head) {
     const auto issued = instant_of(head.issued);
     const auto expires = instant_of(head.expires);
     if (!issued || !expires || *expires <= *issued)
-        return malformed("expires", "expected a day after that of issued");
+        return malformed("expires", "expected a day after the day of issued");
     if (head.documents.size() > kMaxBundleDocuments)
         return Error{ErrorCode::TooLarge, "bundle: documents: more than 1024"};
     for (std::size_t i = 0; i < head.documents.size(); ++i) {
         const auto& name = head.documents[i].name;
         if (!is_document_name(name))
-            return malformed(name, "not the name of a document");
+            return malformed(name, "not the name of a data file");
         // Strictly ascending names also rule out duplicates.
         if (i > 0 && name <= head.documents[i - 1].name)
-            return malformed(name, "twice, or not in the order of names");
+            return malformed(name, "not unique, or not sorted by name");
     }
     return Done{};
 }
@@ -110,7 +110,7 @@ Result<Bundle> bundle_from(std::string_view message,
         const auto document = rest.substr(0, entry.bytes);
         rest.remove_prefix(entry.bytes);
         if (sha256_of(document) != entry.sha256)
-            return malformed(entry.name, "is not what its sha256 says");
+            return malformed(entry.name, "does not match its sha256");
         TRY(check_schema(entry.name, document));
         bundle.set.documents.emplace(entry.name, StoredDocument{.json = document,
                                                                 .origin = Origin::Bundle,
@@ -119,7 +119,7 @@ Result<Bundle> bundle_from(std::string_view message,
     }
     // Unlisted bytes at the end would not be covered by any hash.
     if (!rest.empty())
-        return malformed("documents", "more follows than the head says");
+        return malformed("documents", "has more data than its header says");
     // The version is in the head and in the data file "release"; both must agree.
     const auto* release = bundle.set.documents.contains(kRelease)
                               ? &bundle.set.documents.find(kRelease)->second

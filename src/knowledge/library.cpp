@@ -195,7 +195,7 @@ bool Library::add(const DocumentSet& set) {
 
 Status Library::add(std::string_view name, StoredDocument document) {
     if (!is_document_name(name))
-        return Error{ErrorCode::Malformed, "not the name of a document"};
+        return Error{ErrorCode::Malformed, "not the name of a data file"};
     ageing_.reset();
     documents_[std::string{name}] = std::move(document);
     return Done{};

@@ -180,7 +180,7 @@ Status check(const std::string& where,
              const std::set<std::string>& known) {
     for (const auto& [name, text] : variables) {
         if (!known.contains(name))
-            return malformed(where, name + ": nobody reads it");
+            return malformed(where, name + ": no program reads this variable");
         if (const auto problem = value_problem(name, text))
             return malformed(where, name + ": " + *problem);
     }

@@ -46,7 +46,7 @@ Result<PublicKey> public_key_from(std::string_view text, std::string_view name) 
         return Error{ErrorCode::Malformed, scrubbed(name) + ": " + problem};
     };
     if (lines.size() < 2 || !lines[0].starts_with(kUntrustedComment))
-        return bad("not a public key of signify's");
+        return bad("not a signify public key");
     const auto bytes = decoded<kAlgorithm.size() + kNumberSize + ED25519_KEY_SIZE>(lines[1]);
     if (!bytes)
         return bad("not an Ed25519 key");
@@ -70,7 +70,7 @@ Result<const PublicKey*> signer_of(const SignedText& text,
     const auto bytes =
         decoded<kAlgorithm.size() + kNumberSize + ED25519_SIGNATURE_SIZE>(text.signature);
     if (!bytes)
-        return Error{ErrorCode::Malformed, "bundle: signature: not one of Ed25519"};
+        return Error{ErrorCode::Malformed, "bundle: signature: not an Ed25519 signature"};
     const std::span number{bytes->data() + kAlgorithm.size(), kNumberSize};
     // An expired key counts only if no valid key made the signature, and gets its own message.
     const auto* expired = static_cast<const PublicKey*>(nullptr);
@@ -87,10 +87,10 @@ Result<const PublicKey*> signer_of(const SignedText& text,
     }
     if (expired)
         return Error{ErrorCode::NotAuthorized,
-                     "bundle: signed by a key that has expired: " + scrubbed(expired->name)};
+                     "bundle: the signing key has expired: " + scrubbed(expired->name)};
     return Error{ErrorCode::NotAuthorized,
-                 keys.empty() ? "bundle: no key says who may sign one"
-                              : "bundle: not signed by one of the keys of this machine"};
+                 keys.empty() ? "bundle: this machine has no key for verifying bundles"
+                              : "bundle: not signed by a key of this machine"};
 }
 
 }  // namespace gpuprobe::knowledge

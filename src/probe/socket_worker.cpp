@@ -111,9 +111,9 @@ Result<std::optional<Message>> receive_message(int socket, Bytes limit, std::siz
     auto owned = descriptors_of(message);
     // A message is never empty, so zero bytes mean end-of-file.
     if (count == 0)
-        return Error{ErrorCode::Unavailable, "the connection has ended"};
+        return Error{ErrorCode::Unavailable, "the connection was closed"};
     if ((message.msg_flags & MSG_TRUNC) != 0)
-        return Error{ErrorCode::TooLarge, "a message over " + std::to_string(limit.count)};
+        return Error{ErrorCode::TooLarge, "a message larger than " + std::to_string(limit.count)};
     if ((message.msg_flags & MSG_CTRUNC) != 0 || owned.size() > descriptors)
         return Error{ErrorCode::Malformed, "a message with too many descriptors"};
     text.resize(static_cast<std::size_t>(count));
@@ -146,7 +146,8 @@ struct Request {
 Status check_peer(int connection, uid_t peer) {
     const auto uid = TRY(peer_of(connection));
     if (uid != 0 && uid != peer)
-        return Error{ErrorCode::NotAuthorized, "user " + std::to_string(uid) + " may not ask"};
+        return Error{ErrorCode::NotAuthorized,
+                     "user " + std::to_string(uid) + " has no permission to start workers"};
     return Done{};
 }
 
@@ -155,7 +156,7 @@ Result<Message> first_message(int connection) {
     (void)::poll(&readable, 1, kRequestMilliseconds);
     auto message = TRY(receive_message(connection, kMaxRequest, kRequestDescriptors));
     if (!message)
-        return Error{ErrorCode::Unavailable, "nothing was asked"};
+        return Error{ErrorCode::Unavailable, "the request is empty"};
     return *std::move(message);
 }
 
@@ -204,7 +205,7 @@ Result<UniqueFd> passed_connection() {
         return text ? parse_number<int>(text) : std::nullopt;
     };
     if (number("LISTEN_PID") != ::getpid() || number("LISTEN_FDS") != 1)
-        return Error{ErrorCode::InvalidRequest, "--socket: no connection was handed over"};
+        return Error{ErrorCode::InvalidRequest, "--socket: systemd passed no connection"};
     UniqueFd low{kFirstPassedFd};
     return raised(std::move(low));
 }
@@ -239,7 +240,7 @@ Result<SocketOptions> options_from(std::span<char*> rest) {
         if (option == "--peer")
             options.peer = TRY(user_named(value));
         else if (middle == 0 || middle == std::string::npos)
-            return Error{ErrorCode::InvalidRequest, "--setenv takes NAME=VALUE"};
+            return Error{ErrorCode::InvalidRequest, "--setenv needs NAME=VALUE"};
         else
             options.environment[value.substr(0, middle)] = value.substr(middle + 1);
     }
@@ -382,9 +383,9 @@ private:
         const auto notice =
             value ? record_from<WorkerNotice>(*value) : Result<WorkerNotice>{value.error()};
         if (!notice)
-            return lost("a notice that is none");
+            return lost("an invalid notification");
         if (notice->event == WorkerEvent::Ended && !has_started_)
-            return lost("the service could start none");
+            return lost("the service could not start a worker");
         launcher_.works();
         close_written_ends();
         if (notice->event == WorkerEvent::Ended)
@@ -410,7 +411,7 @@ private:
     /// pipe.
     [[nodiscard]] bool can_stand_in(const std::string& problem) {
         auto worker = launcher_.stand_in_for(target_, frames_.write.get(), output_.write.get(),
-                                             "no worker started: " + problem);
+                                             "a worker could not be started: " + problem);
         if (!worker || !watch(ended_, (*worker)->ended())) {
             explain(worker ? problem : worker.error().text);
             return false;

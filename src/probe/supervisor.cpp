@@ -77,7 +77,7 @@ void ProbeRun::begin(Launcher& launcher) {
     if (watch_worker())
         return;
     worker_ = abandon();
-    refuse("worker-not-started", "the event loop takes no more descriptors");
+    refuse("worker-not-started", "the event loop cannot watch more descriptors");
 }
 
 void ProbeRun::refuse(ReasonCode code, std::string_view problem) {
@@ -381,7 +381,7 @@ void Supervisor::Impl::begin(Waiting next) {
     if (is_stuck)
         place->run->refuse("worker-stuck", "its last worker is stuck in the kernel");
     else if (unburied.size() >= kMaxUnburied)
-        place->run->refuse("worker-not-started", "too many killed workers have not ended");
+        place->run->refuse("worker-not-started", "too many killed workers are still running");
     else
         place->run->begin(launcher);
 }

@@ -148,7 +148,7 @@ Error malformed(std::string text) {
 /// Why the name can't be passed to dlopen; empty if it can.
 std::string library_problem(std::string_view name) {
     if (name.empty())
-        return "names no library";
+        return "does not name a library";
     if (name.size() > kMaxLibrary)
         return "the library's name is too long";
     if (scrubbed(name, kMaxLibrary) != name)

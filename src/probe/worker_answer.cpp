@@ -151,7 +151,7 @@ void FrameReader::feed(std::string_view bytes) {
         return;
     bytes_ += bytes.size();
     if (done_) {
-        (void)fail("bytes after the end");
+        (void)fail("extra bytes at the end");
         return;
     }
     if (bytes_ > kMaxFrames.count) {
@@ -189,7 +189,7 @@ std::optional<Frame> FrameReader::next() {
         return std::nullopt;
     read_ += kHeader + length;
     if (done_ && read_ != buffer_.size())
-        return fail("bytes after the end");
+        return fail("extra bytes at the end");
     return frame;
 }
 
@@ -207,10 +207,10 @@ std::optional<Frame> FrameReader::take(FrameKind kind, std::string_view bytes) {
     if (has_sum(kind))
         text = summed(bytes);
     if (!text)
-        return fail("the sum is wrong");
+        return fail("wrong checksum");
     auto payload = parse_json(*text, kMaxFrame);
     if (!payload || !payload->is_object())
-        return fail("a frame that is no JSON object");
+        return fail("a frame is not a JSON object");
     Frame frame{.kind = kind, .payload = *std::move(payload)};
     if (auto why = objection(frame); !why.empty())
         return fail(std::move(why));
@@ -443,10 +443,10 @@ void Transcript::judge_malformed(ProbeResult& result) const {
     result.outcome = Outcome::Failed;
     result.note = "malformed answer" + in_phase();
     if (!undeclared_) {
-        result.reasons.push_back(malformed_reason(reader_.problem().value_or("no such outcome")));
+        result.reasons.push_back(malformed_reason(reader_.problem().value_or("unknown outcome")));
         return;
     }
-    const auto problem = "no fact is called " + *undeclared_;
+    const auto problem = "unknown fact " + *undeclared_;
     *result.note += ": " + problem;
     result.reasons.push_back(malformed_reason(problem));
 }

@@ -38,7 +38,7 @@ Status check_owner(const UniqueFd& fd, const std::string& path) {
     if (info.st_uid != ::geteuid())
         return Error{ErrorCode::PermissionDenied, path + ": belongs to another user"};
     if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return Error{ErrorCode::PermissionDenied, path + ": others may write it"};
+        return Error{ErrorCode::PermissionDenied, path + ": writable by other users"};
     return Done{};
 }
 
@@ -60,7 +60,7 @@ Result<std::string_view> checked_body(std::string_view text, std::string_view ma
         return Error{ErrorCode::Malformed, "another kind or version of file"};
     const auto body = text.substr(end + 1);
     if (text.substr(magic.size(), end - magic.size()) != checksum(body))
-        return Error{ErrorCode::Malformed, "checksum does not fit"};
+        return Error{ErrorCode::Malformed, "wrong checksum"};
     return body;
 }
 
@@ -105,7 +105,7 @@ Result<bool> CheckedFile::claim() {
     // The lock is on a separate file because each save replaces the document's file.
     auto lock = TRY(lock_file(path_ + ".lock"));
     if (!lock)
-        return Error{ErrorCode::Io, path_ + ": another process keeps this file"};
+        return Error{ErrorCode::Io, path_ + ": another process uses this file"};
     lock_ = std::move(lock);
     return true;
 }

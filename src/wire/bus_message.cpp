@@ -46,7 +46,7 @@ private:
     Result<Value> array(std::string_view item, int depth);
     Result<Value> members(int depth);
     Result<Value> texts();
-    static Error malformed() { return refused("a malformed message"); }
+    static Error malformed() { return refused("malformed message"); }
     static Status enter(int depth) {
         if (depth >= kMaxReceivedDepth)
             return refused("nested too deeply");

@@ -85,7 +85,7 @@ BusReply::BusReply(sd_bus_message* call, std::function<void()> sent)
     : call_{owned(sd_bus_message_ref(call))}, sent_{std::move(sent)} {}
 
 BusReply::~BusReply() {
-    fail(Error{ErrorCode::Cancelled, "the operation was given up"});
+    fail(Error{ErrorCode::Cancelled, "the operation was canceled"});
 }
 
 void BusReply::send(const std::function<void(sd_bus_message*)>& write) {

@@ -115,7 +115,7 @@ int answer_without_id(sd_bus_message* message, void* /*data*/, sd_bus_error* /*p
         sd_id128_get_machine(&id) >= 0)
         return 0;
     (void)sd_bus_reply_method_errorf(message, SD_BUS_ERROR_FILE_NOT_FOUND,
-                                     "this machine has no id");  // the caller may be gone
+                                     "this machine has no machine id");  // the caller may be gone
     return 1;
 }
 
@@ -238,7 +238,7 @@ int Connection::refuse_too_much(sd_bus_message* message, void* self, sd_bus_erro
     static_cast<Connection*>(self)->call_size_ = contents ? contents->bytes : 0;
     if (contents && contents->bytes > kMaxCall.count) {
         (void)sd_bus_reply_method_errorf(message, error_name(ErrorCode::TooLarge).c_str(),
-                                         "a call of more than 2 MiB");
+                                         "a call is larger than 2 MiB");
         return 1;
     }
     if (contents)

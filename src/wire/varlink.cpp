@@ -134,7 +134,7 @@ Status MessageReader::add(std::string_view bytes) {
     const auto first_end = text_.find('\0', known_);
     const auto first = first_end == std::string::npos ? text_.size() : first_end;
     if (first > kMaxMessage.count)
-        return Error{ErrorCode::TooLarge, "a message of more than 2 MiB"};
+        return Error{ErrorCode::TooLarge, "a message is larger than 2 MiB"};
     known_ = first;
     return Done{};
 }

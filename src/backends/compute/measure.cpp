@@ -27,7 +27,7 @@ Refusal too_slow(Seconds piece) {
     Value detail;
     detail["piece_usec"] = Value{static_cast<long long>(piece.count() * 1e6)};
     return Refusal{.code = "too-slow",
-                   .note = "the smallest piece of work takes too long",
+                   .note = "the smallest test computation takes too long",
                    .detail = std::move(detail)};
 }
 
@@ -59,7 +59,7 @@ Refusal miscomputed(std::string_view what) {
     Value detail;
     detail["kernel"] = Value{what};
     return Refusal{.code = "miscomputed",
-                   .note = "the kernel " + std::string{what} + " gave wrong numbers",
+                   .note = "the kernel " + std::string{what} + " computed wrong results",
                    .detail = std::move(detail)};
 }
 
@@ -129,7 +129,7 @@ Attempt<Measured> Measuring::take() {
         (void)TRY(launch());
     }
     if (sampler_.is_hurried() && !measured_.note)
-        measured_.note = "something else was busy: figures of fewer than five batches";
+        measured_.note = "the device was busy: fewer than five samples";
     measured_.duration = std::chrono::duration_cast<Duration>(now() - begin);
     return measured_;
 }

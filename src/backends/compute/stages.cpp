@@ -263,7 +263,7 @@ Answer device_not_found(const ProbeTarget& target) {
     const auto device = target.device.value_or("");
     const auto name = device.starts_with(kUuid) ? std::string{"of that UUID"} : device;
     return Answer{.outcome = Outcome::Absent,
-                  .note = "the driver offers no device " + name,
+                  .note = "the driver lists no device " + name,
                   .reasons = {because("device-not-found", {{"device", name}})}};
 }
 

@@ -154,7 +154,7 @@ Attempt<std::unique_ptr<ComputeDevice>> open_hip(const DynamicLibrary& library,
     const auto compute = TRY(compute_functions<hip::ComputeSymbols>(library));
     const auto compiler = find_compiler();
     if (!compiler)
-        return Refusal{.code = "compiler-missing", .note = "there is no libhiprtc"};
+        return Refusal{.code = "compiler-missing", .note = "libhiprtc is missing"};
     return opened(std::make_unique<HipDevice>(api, compute, *compiler), device);
 }
 

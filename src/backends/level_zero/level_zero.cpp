@@ -115,7 +115,7 @@ std::optional<std::uint32_t> LevelZeroDevice::compute_group() const {
 Attempt<Done> LevelZeroDevice::open(ze_driver_handle_t driver) {
     const auto group = compute_group();
     if (!group)
-        return Refusal{.code = "no-compute-queue", .note = "no queue of the device computes"};
+        return Refusal{.code = "no-compute-queue", .note = "the device has no compute queue"};
     const auto for_context = ze::made<ze_context_desc_t>(ZE_STRUCTURE_TYPE_CONTEXT_DESC);
     ze_context_handle_t context = nullptr;
     (void)TRY(call(refusal, api_.create_context, driver, &for_context, &context));

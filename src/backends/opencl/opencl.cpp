@@ -238,7 +238,8 @@ Attempt<std::unique_ptr<ComputeDevice>> open_opencl(const DynamicLibrary& librar
                                                     cl_device_id device,
                                                     const DeviceFacts& facts) {
     if (facts.extra.at("available").as_bool() == false)
-        return Refusal{.code = "no-compute-device", .note = "the device says it is not available"};
+        return Refusal{.code = "no-compute-device",
+                       .note = "the device reports that it is not available"};
     if (facts.extra.at("compiler_available").as_bool() == false)
         return Refusal{.code = "compiler-missing", .note = "the device has no compiler"};
     auto limits = limits_from(facts, "fp16");
@@ -315,7 +316,7 @@ Answer visit_platforms(const OpenClSymbols& opencl,
     }
     if (first_error != CL_SUCCESS)
         return failed(opencl.devices.name, first_error);
-    return index > 0 ? Answer{} : without_devices("driver offers no device");
+    return index > 0 ? Answer{} : without_devices("the driver lists no device");
 }
 
 }  // namespace
@@ -339,7 +340,7 @@ Answer visit_opencl(const ProbeTarget& target, Sink& sink, const VisitDevice& vi
         return failed(opencl.platforms.name, error);
     platforms.resize(error == CL_SUCCESS ? std::min(count, kMaxOpenClPlatforms) : 0);
     if (platforms.empty())
-        return without_library(target).value_or(without_devices("driver offers no platform"));
+        return without_library(target).value_or(without_devices("the driver lists no platform"));
     return visit_platforms(opencl, library, platforms, sink, visit);
 }
 

@@ -252,7 +252,7 @@ Answer query_pci_at(const PciSources& sources, Sink& sink) {
         Value{Value::Object{{"loader", Value{"libpci.so.3"}}, {"version", Value{PCILIB_VERSION}}}});
     // Without this folder, libpci would end the process instead of returning an error.
     if (!RootedFiles{}.exists(sources.sysfs + "/devices"))
-        return {.outcome = Outcome::Absent, .note = "no PCI on this machine"};
+        return {.outcome = Outcome::Absent, .note = "this machine has no PCI bus"};
     sink.phase("enumerate");
     PciLibrary library{sources};
     if (!library.scan())

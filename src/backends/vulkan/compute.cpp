@@ -116,7 +116,7 @@ struct LogicalDevice {
 Attempt<LogicalDevice> make_logical_device(const PhysicalDevice& device, const DeviceFacts& facts) {
     const auto family = compute_family(device);
     if (!family)
-        return Refusal{.code = "no-compute-queue", .note = "no queue of the device computes"};
+        return Refusal{.code = "no-compute-queue", .note = "the device has no compute queue"};
     const float priority = 0;
     VkDeviceQueueCreateInfo queue{};
     queue.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO;

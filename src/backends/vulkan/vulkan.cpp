@@ -137,7 +137,7 @@ Answer refused(std::string_view function, VkResult result) {
     const auto name = result_name(result);
     auto refusal = refused_call("api-refused", function, name, result);
     if (result == VK_ERROR_INITIALIZATION_FAILED || result == VK_ERROR_INCOMPATIBLE_DRIVER)
-        return without_devices("driver offers no device (" + name + ")",
+        return without_devices("the driver lists no device (" + name + ")",
                                std::move(*refusal.detail.as_object()));
     return answer_of(refusal);
 }
@@ -218,7 +218,7 @@ Answer visit_devices(const InstanceSymbols& vulkan,
         return refused(vulkan.devices.name, result);
     devices.resize(std::min(count, kMaxVulkanDevices));
     if (devices.empty())
-        return without_devices("driver offers no device");
+        return without_devices("the driver lists no device");
 
     sink.phase("query");
     std::uint32_t index = 0;
@@ -230,7 +230,8 @@ Answer visit_devices(const InstanceSymbols& vulkan,
     }
     Answer answer;
     if (result == VK_INCOMPLETE)
-        answer.note = "only the first " + std::to_string(kMaxVulkanDevices) + " devices are told";
+        answer.note =
+            "only the first " + std::to_string(kMaxVulkanDevices) + " devices are reported";
     return answer;
 }
 

@@ -127,7 +127,7 @@ class Misfortunes(SocketCase):
         self.assertEqual(set(self.outcomes(report).values()), {"failed"})
         self.assertEqual({probe["note"] for probe in report["probes"]}, {"ended without an answer"})
         self.assert_unharmed(self.descriptors())
-        self.assertIn("worker.sock: no worker started: ", self.log())
+        self.assertIn("worker.sock: a worker could not be started: ", self.log())
 
     def test_auto_stands_in_for_each(self):
         self.start_with("--no-such-option", launcher="auto")

@@ -339,7 +339,7 @@ class NoDaemon(unittest.TestCase):
     def test_missing_capture_is_named(self):
         done = run("--replay=/nonexistent/capture")
         self.assertEqual(done.returncode, 1)
-        self.assertEqual(done.stderr, "gpuprobectl: capture /nonexistent/capture: no such folder\n")
+        self.assertEqual(done.stderr, "gpuprobectl: capture /nonexistent/capture: folder does not exist\n")
 
     def test_a_socket_without_a_daemon_is_named(self):
         done = run("--socket=/nonexistent", "list")

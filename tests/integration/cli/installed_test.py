@@ -156,7 +156,7 @@ class Installed(InstalledCase):
         text = self.build / "README"
         text.write_text("not a program", encoding="utf-8")
         for path, says in ((text, "no 64-bit ELF"), (self.build, "no 64-bit ELF"),
-                           (self.build / "missing", "No such file"), ("/dev/null", "neither a file nor a folder")):
+                           (self.build / "missing", "No such file"), ("/dev/null", "not a file or folder")):
             done = run(f"--replay={self.machine}", "select", "node-llama-cpp", f"--installed={path}")
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(says, done.stderr)

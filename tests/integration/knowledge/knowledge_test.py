@@ -122,9 +122,9 @@ class Bundles(KnowledgeCase):
                 ("more behind it", good + b"x", "not signed"),
                 ("a changed byte", good.replace(b"2030.1.1", b"2031.1.1", 1), "not signed"),
                 ("no bundle", b"\x1f\x8b\n" + bytes(1000), "not a signed bundle"),
-                ("nothing", b"", "no such line"),
+                ("nothing", b"", "the line is missing"),
                 ("an old one", self.bundle("2020.1.1").read_bytes(), "is not newer than"),
-                ("a name that leads away", self.bundle("2030.1.1", **{"../chips": b"{}"}).read_bytes(), "not the name of a document"),
+                ("a name that leads away", self.bundle("2030.1.1", **{"../chips": b"{}"}).read_bytes(), "not the name of a data file"),
                 ("a broken document", self.bundle("2030.1.1", chips=b'{"schema":"gpuprobe.chips/1"}').read_bytes(), "chips: "),
                 ("a cause that says nothing", self.bundle("2030.1.1", causes__new=(
                     b'{"schema":"gpuprobe.causes/1","variables":{},"causes":[{"id":"x","of":"gpu","severity":"error",'

@@ -132,7 +132,7 @@ TEST_F(VulkanDriver, IsAbsentWhenItOffersNoDevice) {
         const auto answer =
             query_devices<visit_vulkan>(pinned_vulkan(fake("vulkan", "no-device")), sink);
         EXPECT_EQ(answer.outcome, Outcome::Absent);
-        EXPECT_EQ(answer.note, "driver offers no device (VK_ERROR_INITIALIZATION_FAILED)");
+        EXPECT_EQ(answer.note, "the driver lists no device (VK_ERROR_INITIALIZATION_FAILED)");
     });
     EXPECT_EQ(status, 0);
 }
@@ -239,7 +239,7 @@ TEST_F(VulkanDriver, OfNvidiaIsAbsentWithoutItsKernelDriver) {
         const auto answer =
             query_devices<visit_vulkan>(pinned_vulkan(fake("vulkan", "nvidia-headless")), sink);
         EXPECT_EQ(answer.outcome, Outcome::Absent);
-        EXPECT_EQ(answer.note, "driver offers no device (VK_ERROR_INCOMPATIBLE_DRIVER)");
+        EXPECT_EQ(answer.note, "the driver lists no device (VK_ERROR_INCOMPATIBLE_DRIVER)");
     });
     EXPECT_EQ(status, 0);
 }
@@ -306,7 +306,7 @@ TEST_F(OpenClDriver, IsAbsentWithoutAPlatform) {
         RecordingSink sink;
         const auto answer = query_devices<visit_opencl>(pinned_opencl("/nonexistent/no.icd"), sink);
         EXPECT_EQ(answer.outcome, Outcome::Absent);
-        EXPECT_EQ(answer.note, "driver offers no platform");
+        EXPECT_EQ(answer.note, "the driver lists no platform");
     });
     EXPECT_EQ(status, 0);
 }

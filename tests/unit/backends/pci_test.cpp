@@ -149,7 +149,7 @@ TEST_F(FakeBus, IsAbsentOnAMachineWithoutPci) {
         RecordingSink sink;
         const auto answer = query_pci_at({.sysfs = (root_ / "nowhere").string()}, sink);
         EXPECT_EQ(answer.outcome, Outcome::Absent);
-        EXPECT_EQ(answer.note, "no PCI on this machine");
+        EXPECT_EQ(answer.note, "this machine has no PCI bus");
     });
     EXPECT_EQ(status, 0);
 }

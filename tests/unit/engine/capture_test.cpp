@@ -100,7 +100,7 @@ protected:
 };
 
 TEST_F(Replay, NeedsACaptureFile) {
-    EXPECT_EQ(problem(), "not a capture: there is no file capture.json");
+    EXPECT_EQ(problem(), "not a capture: capture.json is missing");
 }
 
 TEST_F(Replay, NamesTheFileAtFault) {

@@ -47,7 +47,7 @@ TEST(Bundle, IsRefusedCutAtEachByte) {
     const auto message = message_of(head_for(kTexts, "2027.1.1", "2028-01-01"), kTexts);
     for (std::size_t size = 0; size < message.size(); ++size)
         EXPECT_FALSE(bundle_from(std::string_view{message}.substr(0, size), nullptr, "b")) << size;
-    EXPECT_EQ(problem_of(message + " "), "bundle: documents: more follows than the head says");
+    EXPECT_EQ(problem_of(message + " "), "bundle: documents: has more data than its header says");
 }
 
 TEST(Bundle, IsRefusedWithABitFlipped) {
@@ -75,18 +75,18 @@ TEST(Bundle, IsRefusedWithAHeadThatLies) {
     EXPECT_EQ(problem_with([](Value& head) { head["version"] = "2027.1.2"; }),
               "bundle: release: does not have the version of the bundle");
     EXPECT_EQ(problem_with([](Value& head) { head["expires"] = "2026-12-01"; }),
-              "bundle: expires: expected a day after that of issued");
+              "bundle: expires: expected a day after the day of issued");
     EXPECT_EQ(problem_with([&](Value& head) { entry(head, 0)["bytes"] = std::int64_t{1} << 40; }),
               "bundle: drivers: cut short");
     EXPECT_EQ(problem_with([&](Value& head) { entry(head, 0)["sha256"] = std::string(64, '0'); }),
-              "bundle: drivers: is not what its sha256 says");
+              "bundle: drivers: does not match its sha256");
     EXPECT_EQ(problem_with([&](Value& head) { std::swap(entry(head, 0), entry(head, 1)); }),
-              "bundle: drivers: twice, or not in the order of names");
+              "bundle: drivers: not unique, or not sorted by name");
     EXPECT_EQ(problem_with([&](Value& head) {
                   const Value twin = entry(head, 0);
                   head["documents"].push_back(twin);
               }),
-              "bundle: drivers: twice, or not in the order of names");
+              "bundle: drivers: not unique, or not sorted by name");
     EXPECT_EQ(problem_with([&](Value& head) {
                   for (int i = 0; i < 1025; ++i)
                       head["documents"].push_back(entry(head, 0));
@@ -111,7 +111,7 @@ TEST(Bundle, TakesNoNameThatLeadsAnywhere) {
         EXPECT_TRUE(is_document_name(name)) << name;
     const Texts texts{{"../chips", "{}"}, {"release", release_of("2027.1.1", "2028-01-01")}};
     EXPECT_EQ(problem_of(message_of(head_for(texts, "2027.1.1", "2028-01-01"), texts)),
-              "bundle: ../chips: not the name of a document");
+              "bundle: ../chips: not the name of a data file");
 }
 
 TEST(Bundle, TakesNoDocumentOfAnotherSchema) {

@@ -40,21 +40,21 @@ TEST(Selectors, SetOnlyWhatSomebodyReads) {
     EXPECT_EQ(problem_of(good), "");
     EXPECT_NE(
         problem_of(document(kReader, R"({"api": "cuda", "kind": "index", "variables": {"C": ""}})"))
-            .find("C: nobody reads it"),
+            .find("C: no program reads this variable"),
         std::string::npos);
     EXPECT_NE(
         problem_of(
             document(
                 kReader,
                 R"({"api": "hip", "kind": "index", "variables": {"CUDA_VISIBLE_DEVICES": ""}})"))
-            .find("CUDA_VISIBLE_DEVICES: nobody reads it"),
+            .find("CUDA_VISIBLE_DEVICES: no program reads this variable"),
         std::string::npos);
     EXPECT_NE(
         problem_of(
             document(
                 R"({"name": "a", "api": "cuda", "reads": ["CUDA_VISIBLE_DEVICES"], "hide": {"B": ""}})",
                 ""))
-            .find("a: B: nobody reads it"),
+            .find("a: B: no program reads this variable"),
         std::string::npos);
 }
 

@@ -130,11 +130,11 @@ TEST(FrameReader, IsCompleteForNoStreamWithoutOneOfItsFrames) {
 TEST(FrameReader, RefusesBytesAfterTheEnd) {
     FrameReader at_once;
     (void)read_all(at_once, stream() + "x");
-    EXPECT_EQ(at_once.problem(), "bytes after the end");
+    EXPECT_EQ(at_once.problem(), "extra bytes at the end");
     FrameReader later;
     (void)read_all(later, stream());
     (void)read_all(later, stream());
-    EXPECT_EQ(later.problem(), "bytes after the end");
+    EXPECT_EQ(later.problem(), "extra bytes at the end");
     EXPECT_FALSE(later.is_complete());
 }
 
@@ -158,16 +158,16 @@ INSTANTIATE_TEST_SUITE_P(
     RefuseAStream,
     testing::Values(BadStream{"KindZero", raw(0, "{}"), "a frame of unknown kind 0"},
                     BadStream{"KindSeven", raw(7, "{}"), "a frame of unknown kind 7"},
-                    BadStream{"KnownWithoutASum", raw(6, "{}"), "the sum is wrong"},
+                    BadStream{"KnownWithoutASum", raw(6, "{}"), "wrong checksum"},
                     BadStream{"Text", "Segmentation fault\n", "a frame of 1835492691 bytes"},
                     BadStream{"OneByteTooLong", std::string("\1\0\x10\0\1\0\0\0", 8),
                               "a frame of 1048577 bytes"},
-                    BadStream{"NoJson", raw(2, "{"), "a frame that is no JSON object"},
-                    BadStream{"NoObject", raw(2, "[]"), "a frame that is no JSON object"},
-                    BadStream{"EmptyPayload", raw(1, ""), "a frame that is no JSON object"},
-                    BadStream{"DoneWithoutSum", raw(4, "{}"), "the sum is wrong"},
+                    BadStream{"NoJson", raw(2, "{"), "a frame is not a JSON object"},
+                    BadStream{"NoObject", raw(2, "[]"), "a frame is not a JSON object"},
+                    BadStream{"EmptyPayload", raw(1, ""), "a frame is not a JSON object"},
+                    BadStream{"DoneWithoutSum", raw(4, "{}"), "wrong checksum"},
                     BadStream{"DoneWithWrongSum", raw(4, R"({"outcome":"answered","frames":0})"),
-                              "the sum is wrong"}),
+                              "wrong checksum"}),
     [](const auto& row) { return row.param.name; });
 
 TEST(FrameReader, WaitsForAFrameOfTheLargestSize) {

@@ -196,7 +196,7 @@ TEST_F(Socket, IsAnOutcomeWhenItCloses) {
     EXPECT_EQ(result.outcome, Outcome::Failed);
     EXPECT_EQ(result.note, "ended without an answer");
     const auto text = json_line(to_value(result.reasons));
-    EXPECT_NE(text.find("worker.sock: no worker started: "), std::string::npos) << text;
+    EXPECT_NE(text.find("worker.sock: a worker could not be started: "), std::string::npos) << text;
 }
 
 TEST_F(Socket, LetsTheStandInStartWhatItCloses) {

@@ -237,7 +237,7 @@ TEST(Transcript, BelievesNoWorkerThatTellsAnUndeclaredFact) {
                                             {"chip_serial", false},
                                             {"gfx_target", false}}) {
         const auto result = with_fact(key, is_of_device);
-        const auto problem = std::string{"no fact is called "} + key;
+        const auto problem = std::string{"unknown fact "} + key;
         EXPECT_EQ(result.outcome, Outcome::Failed) << key;
         EXPECT_EQ(result.note, "malformed answer in phase query: " + problem);
         EXPECT_TRUE(result.devices.empty());

@@ -197,7 +197,7 @@ TEST(TwoProcesses, DoNotWriteOneFile) {
         const auto refused = second.set("vllm", override_of("vulkan"));
         ASSERT_FALSE(refused);
         EXPECT_EQ(refused.error().text,
-                  folder.path() + "/overrides: another process keeps this file");
+                  folder.path() + "/overrides: another process uses this file");
     }
     ASSERT_TRUE(second.set("vllm", override_of("vulkan")));
     EXPECT_EQ(second.all().size(), 2U) << "what the first one wrote is lost";
