@@ -268,14 +268,14 @@ class Selector(unittest.TestCase):
     def test_refuses_what_an_orchestrator_cannot_express(self):
         done = self.ask("llama.cpp", "ubuntu-vulkan-x64", "--orchestrator=nfd")
         self.assertEqual((done.returncode, done.stdout), (3, ""))
-        self.assertIn("cannot be asked: vulkan.features: storageBuffer16BitAccess", done.stderr)
+        self.assertIn("cannot be expressed: vulkan.features: storageBuffer16BitAccess", done.stderr)
         self.assertIn("--allow-weaker", done.stderr)
 
     def test_leaves_it_out_when_told_and_says_so(self):
         done = self.ask("llama.cpp", "ubuntu-vulkan-x64", "--orchestrator=nfd", "--allow-weaker")
         self.assertEqual(done.returncode, 0)
         self.assertIn("nodeSelectorTerms", json.loads(done.stdout))
-        self.assertIn("not asked: vulkan.features", done.stderr)
+        self.assertIn("not in the query: vulkan.features", done.stderr)
 
     def test_json_holds_both(self):
         document = json.loads(self.ask("llama.cpp", "ubuntu-vulkan-x64", "--orchestrator=nfd", "-j").stdout)
