@@ -76,14 +76,14 @@ void describe(Visitor&, Nothing&) {}
 
 struct SelectParameters {
     std::optional<std::string> application = {};  ///< name of the application; "default" if omitted
-    SelectRequestValue request = {};              ///< what the caller knows about the application
+    SelectRequestValue request = {};              ///< facts about the application
 };
 RECORD_MEMBERS(SelectParameters, application, request)
 
 struct RecommendParameters {
     std::optional<std::string> application = {};  ///< name; may be omitted if the manifest has one
     std::optional<std::string> manifest = {};     ///< a text to use instead of the installed one
-    RecommendRequestValue request = {};           ///< what the caller knows about the installation
+    RecommendRequestValue request = {};           ///< facts about the installation
 };
 RECORD_MEMBERS(RecommendParameters, application, manifest, request)
 
@@ -161,7 +161,7 @@ RECORD_MEMBERS(ApplicationParameters, application)
 struct QuarantineParameters {
     std::optional<std::string> api = {};     ///< only drivers of this API: "vulkan"
     std::optional<std::string> driver = {};  ///< only this driver: the path of its manifest
-    std::optional<bool> all = {};            ///< all drivers; without the other parameters
+    std::optional<bool> all = {};            ///< all drivers; not with other parameters
 };
 RECORD_MEMBERS(QuarantineParameters, api, driver, all)
 

@@ -105,12 +105,12 @@ void explain_differences(const Arguments& arguments, const FleetQuery& query, bo
                phrase(is_given ? "not in the query: {what}" : "cannot be expressed: {what}",
                       {{"what", scrubbed(weaker.text, 512)}}));
     for (const auto& stronger : query.stronger)
-        remark(arguments, phrase("omitted: {what}", {{"what", scrubbed(stronger.text, 512)}}));
+        remark(arguments, phrase("excluded: {what}", {{"what", scrubbed(stronger.text, 512)}}));
     if (is_given)
         return;
     remark(arguments,
-           "--allow-weaker omits it from the query; --verdict matches on the nodes' exported "
-           "verdicts");
+           "--allow-weaker omits the requirement; --verdict matches on the verdicts that the nodes "
+           "exported");
 }
 
 /// Prints the query, unless the orchestrator can't express a need and --allow-weaker was not given.

@@ -25,7 +25,7 @@ struct Application {
     std::optional<Manifest> manifest = {};
 };
 
-/// What is known about an application, for lists.
+/// Summary of an application, for lists.
 struct ApplicationSummary {
     std::string name = {};
     std::optional<std::string> description = {};

@@ -307,8 +307,8 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
      [](const Value& v, SelectRequest& r) { return read_value(v, r.forbid_fake); }},
     {{.key = "environment",
       .type = RequestType::Pairs,
-      .meaning =
-          "the caller's environment variables, which may hide a GPU or let the program use more"},
+      .meaning = "the caller's environment variables: some hide GPUs, others let the program use "
+                 "more GPUs"},
      [](const Value& v, SelectRequest& r) { return read_variables(v, r.environment); }},
     {{.key = "include-rejected",
       .type = RequestType::Flag,

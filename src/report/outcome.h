@@ -42,7 +42,7 @@ constexpr std::array<EnumName<Outcome>, 6> names_of(Outcome) {
              {Outcome::Skipped, "skipped"}}};
 }
 
-/// What a reason is about. Unknown members are null.
+/// The subject of a reason. Unknown members are null.
 struct ReasonTarget {
     std::optional<std::string> gpu = {};   ///< a GPU's id
     std::optional<std::string> api = {};   ///< "vulkan"

@@ -335,7 +335,7 @@ inline constexpr ReasonInfo kRows[] = {
      "requested: backends, variants or GPU ids; variant", Wished},
     {"not-told-apart", Machine, Remarks, OnCandidate,
      "no variable that the application reads names only this GPU, so it sees other GPUs too",
-     "gpu; gpus: the ids of those other GPUs"},
+     "gpu; gpus: the ids of the other GPUs"},
     {"not-usable", Device, Ends, OnCandidate | OnPlan,
      "the report says that it is not usable and gives no reason"},
     {"not-verified", Request, Ends, OnCandidate | OnVariant,

@@ -232,7 +232,7 @@ struct Gpu {
     std::optional<GpuBasis> basis = {};      ///< null if unknown
     std::optional<std::string> vendor = {};  ///< "nvidia", "amd", "intel" …
     std::optional<std::string> name = {};
-    std::optional<std::string> title = {};  ///< the name as people say it
+    std::optional<std::string> title = {};  ///< short name for people
     std::optional<PciInfo> pci = {};
     DriverInfo driver = {};
     std::vector<DeviceNode> nodes = {};

@@ -184,7 +184,7 @@ def facts_of(method):
     traits = method["traits"]
     record = method["result_record"]
     yield "Answer", f"[{record}](#{anchor(record)})"
-    yield "[Errors](#errors)", codes_of(errors_of(method)) or "those of any method"
+    yield "[Errors](#errors)", codes_of(errors_of(method)) or "the errors of every method"
     yield "Permission", permission(traits)
     if traits["is_costly"] or traits["waits"]:
         yield "Limit", "counts as a [costly call](security.md)" if traits["is_costly"] else "waits for a [reading of free memory](security.md)"

@@ -76,17 +76,17 @@ public:
         // Take ownership before the check, so that a handle is released even after a failure.
         program_ = {made, [this](hip::Program program) { (void)api_.destroy(&program); }};
         if (refused != 0)
-            return build_failed("hiprtcCreateProgram refused");
+            return build_failed("hiprtcCreateProgram failed");
         // Without an architecture option, hiprtc compiles for the current device.
         std::array options = {definition, "-O3"};
         if (api_.compile(made, options.size(), options.data()) != 0)
             return build_failed("hiprtcCompileProgram: " + first_line_of_log());
         std::size_t size = 0;
         if (api_.code_size(made, &size) != 0 || size == 0 || size > kMaxCode)
-            return build_failed("hiprtcGetCodeSize refused");
+            return build_failed("hiprtcGetCodeSize failed");
         std::vector<char> code(size);
         if (api_.code(made, code.data()) != 0)
-            return build_failed("hiprtcGetCode refused");
+            return build_failed("hiprtcGetCode failed");
         return code;
     }
 
