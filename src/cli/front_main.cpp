@@ -117,7 +117,7 @@ int run_whole(char** words) {
         ::execv(path.c_str(), words);
         tried += (tried.empty() ? "" : ", ") + path;
     }
-    print_error(fmt::format("gpuprobectl: {} is missing; reinstall gpuprobe\n", tried));
+    print_error(fmt::format("gpuprobectl: program not found: {}; reinstall gpuprobe\n", tried));
     return static_cast<int>(ExitCode::Failed);
 }
 

@@ -36,7 +36,7 @@ Value lasting(Gpu gpu) {
     return to_value(gpu);
 }
 
-/// The names of the members that differ, apart from those.
+/// The names of the members that differ, without those that change by themselves.
 std::vector<std::string> differing_members(const Gpu& before, const Gpu& after) {
     const auto left = lasting(before);
     const auto right = lasting(after);

@@ -189,9 +189,9 @@ Result<ExitCode> run_knowledge(const Arguments& arguments) {
         plural(
             bundle.bundle.head.documents.size(),
             action == "update" ? "knowledge {version}, {number} data file, signed by {key}: in use"
-                               : "knowledge {version}, {number} document, signed by {key}",
+                               : "knowledge {version}, {number} data file, signed by {key}",
             action == "update" ? "knowledge {version}, {number} data files, signed by {key}: in use"
-                               : "knowledge {version}, {number} documents, signed by {key}",
+                               : "knowledge {version}, {number} data files, signed by {key}",
             {{"version", version}, {"key", scrubbed(bundle.key)}}) +
             "\n");
 }

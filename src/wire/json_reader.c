@@ -187,7 +187,7 @@ static const char* value_of_member(const char* at) {
     return *at == ':' ? gpuprobe_json_start(at + 1) : NULL;
 }
 
-// gpuprobe_json_end() for a value at this level of nesting. Adds the number of values inside it to
+// gpuprobe_json_end() for a value at this level of nesting. Adds the number of nested values to
 // *values.
 static const char* end_of_value(const char* at, int level, size_t* values) {
     if (*at != '{' && *at != '[')

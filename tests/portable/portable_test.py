@@ -160,7 +160,7 @@ class WithoutLinker(unittest.TestCase):
         root = Root("busybox", sysfs=machine / "root/sys")
         done = root.ask("--direct", "describe", "-j")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(f"this machine has no {LINKER}", not_started(done))
+        self.assertIn(f"this machine lacks {LINKER}", not_started(done))
         self.assertEqual(json.loads(done.stdout)["host"]["libc"], {"name": None, "version": None})
         wanted = json.loads(ask(CTL, "--replay", machine, "describe", "-j").stdout)["gpus"]
         self.assertEqual([(gpu["id"], gpu["vendor"], gpu["architecture"]) for gpu in json.loads(done.stdout)["gpus"]],
@@ -344,7 +344,7 @@ class Image(unittest.TestCase):
             return ask(*self.buildah, "run", "--isolation=chroot", container, "--", *image["config"]["Entrypoint"], *words)
         done = run("--direct", "describe", "-j")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn(f"this machine has no {LINKER}", not_started(done))
+        self.assertIn(f"this machine lacks {LINKER}", not_started(done))
         self.assertEqual(run(*image["config"]["Cmd"]).returncode, 0)
         self.assertEqual(run("--direct", "-q", "select", "llama.cpp").stdout, "cpu\n")
 

@@ -26,7 +26,7 @@ class AdviceVerbs(unittest.TestCase):
         listed = json.loads(self.direct("override", "list", "-j").stdout)["overrides"]["default"]
         self.assertEqual(listed["rule"], {"deny": ["cpu"], "prefer": ["vulkan", "cuda"], "strict": True})
         self.assertEqual(self.direct("override", "clear", "default").stdout, "default: override cleared\n")
-        self.assertEqual(self.direct("override", "clear", "default").stdout, "default: there was no override\n")
+        self.assertEqual(self.direct("override", "clear", "default").stdout, "default: no override was set\n")
 
     def test_an_override_narrows_the_variants_too(self):
         manifest = f"--manifest={SOURCE}/data/knowledge/applications/llama.cpp.json"

@@ -135,7 +135,7 @@ class Written(InFolder):
         path = self.folder / "a.fact"
         export("ansible", f"--output={path}")
         path.chmod(0o755)
-        self.assertIn("it is executable", export("ansible", f"--check={path}").stderr)
+        self.assertIn("the file is executable", export("ansible", f"--check={path}").stderr)
         export("ansible", f"--output={path}")
         self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o644)
 
@@ -180,7 +180,7 @@ class Written(InFolder):
     def test_a_folder_that_is_not_there_is_an_error(self):
         done = export("json", f"--output={self.folder}/nowhere/a.json")
         self.assertEqual(done.returncode, 1)
-        self.assertIn(f"there is no folder {self.folder}/nowhere: is what reads it installed?", done.stderr)
+        self.assertIn(f"folder {self.folder}/nowhere does not exist; check that the program that reads it is installed", done.stderr)
 
     def test_names_that_no_reader_takes_are_refused(self):
         for words in (("prometheus", "--output=a.txt"), ("prometheus", "--output=.a.prom"), ("nfd", "--output=.a"),

@@ -569,7 +569,7 @@ class Watches(unittest.TestCase):
         child = self.child("/bin/true")
         child.wait()
         done = self.watch(str(child.pid))
-        self.assertEqual((done.returncode, done.stderr), (1, f"gpuprobectl: watch: there is no process {child.pid}\n"))
+        self.assertEqual((done.returncode, done.stderr), (1, f"gpuprobectl: watch: process {child.pid} does not exist\n"))
         for word in ("0", "-3", "x", "99999999", ""):
             self.assertEqual(self.watch(word).returncode, 2, word)
         self.assertEqual(self.watch().returncode, 2)

@@ -111,7 +111,7 @@ class Installer(ExampleCase):
             done = self.install()
             archive.write_bytes(whole)
             self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertIn("but the manifest says", done.stderr)
+            self.assertIn("but the manifest has", done.stderr)
             self.assert_nothing_else()
         archive.unlink()
         done = self.install()

@@ -358,7 +358,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {"llama.embedding_length", std::int64_t{256}}},
                "",
                ErrorCode::InvalidRequest,
-               "llama.attention.head_count is missing: not a language model that could be planned "
+               "llama.attention.head_count is missing: not a language model that gpuprobe can plan "
                "for"},
         BadRow{"TensorOfNoLayer",
                {{"general.architecture", kLlama},
