@@ -140,7 +140,7 @@ Result<OutcomeReport> outcome_report_from(const Value& object) {
         if (!object.find(key))
             return outcome_at_fault(key, "missing");
     if (report.choice.empty())
-        return outcome_at_fault("backend", "missing; or variant, or family");
+        return outcome_at_fault("backend", "missing; or give variant or family");
     TRY(check_name("outcome: application", report.application));
     return report;
 }
