@@ -319,6 +319,8 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"gtt_total", Device, "drm", Bytes, Model, "system memory that the GPU may use",
      "amdgpu, radeon"},
     {"gtt_used", Device, "drm", Bytes, Moment, "used part of `gtt_total`", "amdgpu"},
+    {"mes_firmware", Device, "drm", Text, Model,
+     "AMDGPU_INFO_FW_MES, the firmware that starts compute queues: `0x83`", "amdgpu"},
     {"regions", Device, "drm", List, Model, R"(`[{"on_device", "instance", "size", "free"}]`)",
      "i915, xe", "", "free"},
     {"intel_ip", Device, "drm", Version, Model, "`20.4.4`, of the first graphics GT", "xe"},

@@ -256,9 +256,24 @@ void add_amdgpu_memory(const DrmDevice& device, DeviceFacts& facts) {
     facts.extra["gtt_used"] = info.gtt.total_heap_size > 0 ? Value{info.gtt.heap_usage} : Value{};
 }
 
+/// The version of the micro engine scheduler (MES), which starts the queues of compute programs, as
+/// the kernel log prints it. Older GPUs and kernels have none, which is not an error.
+void add_amdgpu_scheduler(const DrmDevice& device, DeviceFacts& facts) {
+    constexpr std::uint32_t kVersionBits = 0xfff;  // the others are those of its interface
+    drm_amdgpu_info_firmware reply = {};
+    drm_amdgpu_info info = {};
+    info.return_pointer = drm::address_of(&reply);
+    info.return_size = sizeof reply;
+    info.query = AMDGPU_INFO_FW_VERSION;
+    info.query_fw.fw_type = drm::amdgpu::kSchedulerFirmware;
+    if (device.ask(DRM_IOCTL_AMDGPU_INFO, &info) == 0 && (reply.ver & kVersionBits) != 0)
+        facts.extra["mes_firmware"] = "0x" + hexadecimal(reply.ver & kVersionBits, 2);
+}
+
 void add_amdgpu_facts(const DrmDevice& device, DeviceFacts& facts) {
     add_amdgpu_device(device, facts);
     add_amdgpu_memory(device, facts);
+    add_amdgpu_scheduler(device, facts);
 }
 
 /// A parameter of nouveau. If the call fails, notes the error and returns nullopt.

@@ -101,6 +101,22 @@ TEST(Amdgpu, KeepsItsVersionWhenItRefusesTheRest) {
     EXPECT_EQ(facts.type, std::nullopt);
 }
 
+TEST(Amdgpu, HasTheVersionOfItsScheduler) {
+    // The kernel log calls the first 0x83; the other bits are the version of an interface.
+    for (const auto& [version, text] : std::vector<std::pair<std::uint32_t, Value>>{
+             {0x83, "0x83"}, {0x0200'0083, "0x83"}, {0x105, "0x105"}, {0x0100'0000, {}}}) {
+        FakeDrm device{"amdgpu"};
+        device.on<drm_amdgpu_info>(DRM_IOCTL_AMDGPU_INFO, [=](drm_amdgpu_info& info) {
+            if (info.query != AMDGPU_INFO_FW_VERSION || info.query_fw.fw_type != 0x1a)
+                return EINVAL;
+            at_address<drm_amdgpu_info_firmware>(info.return_pointer).ver = version;
+            return 0;
+        });
+        EXPECT_EQ(facts_of(device).extra.at("mes_firmware"), text) << version;
+    }
+    EXPECT_TRUE(facts_of(amdgpu(0, 0)).extra.at("mes_firmware").is_null());
+}
+
 /// An i915 device whose regions are the given bytes, but says they are `length` long.
 FakeDrm i915(const std::vector<drm_i915_memory_region_info>& regions, std::int32_t length) {
     FakeDrm device{"i915"};
