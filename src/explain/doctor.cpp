@@ -111,7 +111,7 @@ Value examined(const Report& report, const Surroundings& surroundings, const Pla
     for (std::size_t i = 0; i < report.gpus.size(); ++i) {
         auto& gpu = (*gpus.as_array())[i];
         gpu["said"] = api_reasons_of(report.gpus[i], gpu);
-        add_derived_members(report.gpus[i], gpu);
+        add_derived_members(report.gpus[i], report, gpu);
         add_shared_memory(report.gpus[i], report.host, gpu);
         if (now)
             forget_the_past(report.gpus[i].power, *now, gpu);

@@ -29,16 +29,20 @@ std::string chip_name(const Gpu& gpu) {
     return chip ? chip->chip.value_or("") : "";
 }
 
-void add_derived_members(const Gpu& gpu, Value& value) {
+void add_derived_members(const Gpu& gpu, const Report& report, Value& value) {
     if (const auto chip = chip_name(gpu); !chip.empty())
         value["chip"] = Value{chip};
+    value["alike"] = std::ranges::count_if(report.gpus, [&](const Gpu& other) {
+        return other.vendor == gpu.vendor && other.kind == gpu.kind &&
+               other.driver.name == gpu.driver.name;
+    });
 }
 
 const Value& KnownBad::value_of(const Gpu& gpu) {
     if (gpu_ != &gpu) {
         gpu_ = &gpu;
         value_ = to_value(gpu);
-        add_derived_members(gpu, value_);
+        add_derived_members(gpu, report_, value_);
     }
     return value_;
 }

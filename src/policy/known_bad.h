@@ -18,8 +18,10 @@ namespace gpuprobe::inline policy {
 /// The chip's name in chips.json, under any driver; "" if it is unknown.
 std::string chip_name(const Gpu& gpu);
 
-/// The members that causes use of a GPU and that its record lacks: `chip`.
-void add_derived_members(const Gpu& gpu, Value& value);
+/// The members that causes use of a GPU and that its record lacks: `chip`, and `alike`, the number
+/// of GPUs of the machine, this one included, that have its vendor,
+/// kind and kernel driver.
+void add_derived_members(const Gpu& gpu, const Report& report, Value& value);
 
 /// The pairs of a machine. Borrows the report.
 class KnownBad {
