@@ -39,8 +39,8 @@ ELSEWHERE = {"nvidia-ctk": ("nvidia-container-toolkit-base", {"--output"})}
 # if any; and what replaces the 0 in it, which stands for a value of the machine. tools/knowledge/causes reads this too.
 EFFECTS = {
     r"apt install .*\bnvidia-driver": (
-        "modprobe -c | grep -qx 'blacklist nouveau' && dkms status | grep -q nvidia && ls -d /usr/src/linux-headers-*-amd64",),
-    r"apt install .*\bnvidia-kernel-dkms": ("dkms status | grep -q nvidia && ls -d /usr/src/linux-headers-*-amd64",),
+        "modprobe -c | grep -qx 'blacklist nouveau' && ls /usr/src/nvidia-*/dkms.conf && ls -d /usr/src/linux-headers-*-amd64",),
+    r"apt install .*\bnvidia-kernel-dkms": ("ls /usr/src/nvidia-*/dkms.conf && ls -d /usr/src/linux-headers-*-amd64",),
     "apt install libcuda1 nvidia-driver-libs": ("ldconfig -p | grep -q libcuda.so.1",),
     "apt install nvidia-vulkan-icd": ("ls /etc/vulkan/icd.d/nvidia_icd.json || ls /usr/share/vulkan/icd.d/nvidia_icd.json",),
     "apt install nvidia-opencl-icd": ("test -e /etc/OpenCL/vendors/nvidia.icd",),
@@ -62,15 +62,13 @@ EFFECTS = {
     "update-initramfs -u": (
         "test /boot/initrd.img-6.1.0 -nt /boot/config-6.1.0",
         "mkdir -p /lib/modules/6.1.0 && touch /lib/modules/6.1.0/modules.builtin /lib/modules/6.1.0/modules.order && depmod 6.1.0"
-        " && cp /etc/os-release /boot/config-6.1.0 && update-initramfs -c -k 6.1.0 && touch -d 1990-01-01 /boot/initrd.img-6.1.0"),
+        " && touch /boot/vmlinuz-6.1.0 && cp /etc/os-release /boot/config-6.1.0 && update-initramfs -c -k 6.1.0 && touch -d 1990-01-01 /boot/initrd.img-6.1.0"),
     "usermod -aG .*": ("id -nG someone | grep -qw render", "groupadd -f render", "render"),
     "chmod 0666 .*": ("test $(stat -c %a /node) = 666", "touch /node && chmod 0600 /node", "/node"),
     r"chmod a\+r .*": ("su someone -s /bin/sh -c 'cat /node'", "touch /node && chmod 0600 /node", "/node"),
     "sed s/libGLX/.*": (
         "grep -q libEGL_nvidia.so.0 /etc/vulkan/icd.d/nvidia_egl.json",
         "mkdir -p /etc/vulkan/icd.d && echo '{\"ICD\": {\"library_path\": \"libGLX_nvidia.so.0\"}}' >/nvidia_icd.json", "/nvidia_icd.json"),
-    "systemctl enable --now nvidia-persistenced": (
-        "systemctl is-enabled nvidia-persistenced", "apt-get install -qq nvidia-persistenced && systemctl disable nvidia-persistenced"),
     "dpkg -S /x": ("grep -q ^dpkg: /told", "true", "/usr/bin/dpkg >/told"),
 }
 FEWEST = 25  # causes whose commands are run in each release
