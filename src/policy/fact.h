@@ -61,6 +61,7 @@ enum class FactId : std::uint8_t {
     Kind,
     Class,
     Device,
+    ProductLine,
     KernelDriver,
     Gfx,
     ApiVersion,  ///< version of the first API; the other APIs follow in table order

@@ -239,6 +239,14 @@ AnyFact form(const Facts& facts) {
     return is_tegra ? Word::known("tegra") : kind(gpu);
 }
 
+/// NVIDIA's product line; absent for a GPU of another vendor.
+AnyFact product_line(const Facts& facts) {
+    if (!facts.gpu() || !is_of(*facts.gpu(), info_of(Api::Cuda).vendor))
+        return Word::absent();
+    const auto* products = facts.rules().products_named(facts.gpu()->name.value_or(""));
+    return products ? Word::known(products->line) : Word::unknown();
+}
+
 /// The version that the driver's library reports; absent if the library isn't installed.
 Fact<Version> runtime_version(const Report& report,
                               Api api,
@@ -564,6 +572,8 @@ constexpr auto kOwnRows = std::to_array<FactRow>({
      .read = of_gpu<std::string, pci_class>},
     {.id = FactId::Device, .key = "device", .type = FactForm::Word, .scope = kGpu,
      .read = of_gpu<std::string, pci_device>},
+    {.id = FactId::ProductLine, .key = "product-line", .type = FactForm::Word, .scope = kGpu,
+     .read = product_line},
     {.id = FactId::KernelDriver, .key = "kernel-driver", .type = FactForm::Word, .scope = kGpu,
      .read = of_gpu<std::string, [](const Gpu& gpu) { return word(gpu.driver.name); }>},
     {.id = FactId::Gfx, .key = "gfx", .type = FactForm::Word, .scope = kGpu,

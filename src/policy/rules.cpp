@@ -316,6 +316,12 @@ struct PtxTable {
 };
 RECORD_MEMBERS(PtxTable, ("isa", rows))
 
+/// nvidia_products: the product lines.
+struct NvidiaProductTable {
+    std::vector<NvidiaProducts> products = {};
+};
+RECORD_MEMBERS(NvidiaProductTable, products)
+
 /// uv: the values of UV_TORCH_BACKEND.
 struct UvTable {
     std::vector<std::string> torch_backends = {};
@@ -393,6 +399,11 @@ Status Rules::read_ptx_isa(std::string_view json) {
     return Done{};
 }
 
+Status Rules::read_nvidia_products(std::string_view json) {
+    nvidia_products_ = TRY(table_from<NvidiaProductTable>(json)).products;
+    return Done{};
+}
+
 Status Rules::read_intel_ip(std::string_view json) {
     const auto table = TRY(table_from<IpTable>(json));
     for (const auto& row : table.rows)
@@ -449,10 +460,15 @@ Result<Rules> Rules::from(std::span<const knowledge::BuiltinDocument> documents)
         Status (Rules::*read)(std::string_view);
     };
     constexpr Reader kReaders[] = {
-        {"cpu_levels", &Rules::read_cpu_levels}, {"cuda_driver", &Rules::read_cuda_driver},
-        {"cuda_sm", &Rules::read_cuda_sm},       {"index", &Rules::read_index},
-        {"intel_ip", &Rules::read_intel_ip},     {"ptx_isa", &Rules::read_ptx_isa},
-        {"rocm_gfx", &Rules::read_rocm_gfx},     {"uv", &Rules::read_uv},
+        {"cpu_levels", &Rules::read_cpu_levels},
+        {"cuda_driver", &Rules::read_cuda_driver},
+        {"cuda_sm", &Rules::read_cuda_sm},
+        {"index", &Rules::read_index},
+        {"intel_ip", &Rules::read_intel_ip},
+        {"nvidia_products", &Rules::read_nvidia_products},
+        {"ptx_isa", &Rules::read_ptx_isa},
+        {"rocm_gfx", &Rules::read_rocm_gfx},
+        {"uv", &Rules::read_uv},
     };
     Rules rules;
     // Every table is required, so a missing one is an error.
@@ -536,6 +552,36 @@ std::optional<Version> Rules::cuda_of_driver(const Version& driver) const {
 
 bool Rules::is_tegra(const ComputeCapability& capability) const {
     return tegra_.contains(capability);
+}
+
+namespace {
+
+/// Whether the name is one of a vGPU: "A10-24Q", "GRID T4-16C".
+bool is_of_vgpu(std::string_view name) {
+    const auto profile = name.substr(name.rfind('-') + 1);
+    return profile.size() > 1 && std::string_view{"ABCQ"}.find(profile.back()) != profile.npos &&
+           parse_number<unsigned>(profile.substr(0, profile.size() - 1));
+}
+
+/// Whether the text begins with these words.
+bool begins_with_words(std::string_view text, std::string_view words) {
+    return text.starts_with(words) &&
+           (text.size() == words.size() || text[words.size()] == ' ' || text[words.size()] == '-');
+}
+
+}  // namespace
+
+const NvidiaProducts* Rules::products_named(std::string_view name) const {
+    constexpr std::string_view kVendor = "NVIDIA ";
+    if (name.starts_with(kVendor))
+        name.remove_prefix(kVendor.size());
+    const auto has_name = [&name](const NvidiaProducts& products) {
+        return std::ranges::any_of(products.names, [&name](const std::string& beginning) {
+            return begins_with_words(name, beginning);
+        });
+    };
+    const auto found = std::ranges::find_if(nvidia_products_, has_name);
+    return found == nvidia_products_.end() || is_of_vgpu(name) ? nullptr : &*found;
 }
 
 std::optional<Version> Rules::intel_base(const Version& ip) const {

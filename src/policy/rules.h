@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/record.h"
 #include "base/result.h"
 #include "base/version.h"
 #include "knowledge/library.h"
@@ -115,6 +116,15 @@ Truth truth_of(KernelFit fit);
 /// exists.
 const KernelTarget* nearest_ptx(const CudaKernels& code, const CudaDevice& device);
 
+/// NVIDIA's GPUs whose names begin alike.
+struct NvidiaProducts {
+    std::string line = {};                 ///< "data-center", "workstation", "geforce" or "titan"
+    std::vector<std::string> names = {};   ///< beginnings of names, without "NVIDIA"
+    std::vector<std::string> brands = {};  ///< NVML's; which one depends on the driver's version
+    std::optional<bool> runs_compat = {};  ///< whether cuda-compat works on them; null if unknown
+};
+RECORD_MEMBERS(NvidiaProducts, line, names, brands, runs_compat)
+
 /// Facts that apply to all manifests: the tables in data/rules, where each row names its source.
 class Rules {
 public:
@@ -152,6 +162,8 @@ public:
     [[nodiscard]] const std::set<ComputeCapability>& capabilities() const { return capabilities_; }
     /// Whether devices with this capability are NVIDIA's systems on a chip.
     [[nodiscard]] bool is_tegra(const ComputeCapability& capability) const;
+    /// The products that a GPU of this name belongs to; null if no row has it, and for a vGPU.
+    [[nodiscard]] const NvidiaProducts* products_named(std::string_view name) const;
     /// The Intel IP whose code also runs on this one; nullopt if none exists.
     [[nodiscard]] std::optional<Version> intel_base(const Version& ip) const;
     /// The Intel IPs that run code for this one, including itself.
@@ -172,6 +184,7 @@ public:
 private:
     Status read_cuda_driver(std::string_view json);
     Status read_cuda_sm(std::string_view json);
+    Status read_nvidia_products(std::string_view json);
     Status read_ptx_isa(std::string_view json);
     Status read_intel_ip(std::string_view json);
     Status read_rocm_gfx(std::string_view json);
@@ -192,6 +205,7 @@ private:
     std::map<ComputeCapability, VersionRange> toolkits_ = {};
     /// By PTX ISA version: the first CUDA that compiles it.
     std::map<Version, Version> cuda_by_ptx_ = {};
+    std::vector<NvidiaProducts> nvidia_products_ = {};
     /// By Intel IP: the IP whose code it also runs.
     std::map<Version, Version> intel_base_ = {};
     GfxFamilies gfx_families_ = {};
