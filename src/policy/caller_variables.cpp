@@ -159,8 +159,12 @@ constexpr const char* kForceDefault = "MESA_VK_DEVICE_SELECT_FORCE_DEFAULT_DEVIC
 /// Whether Mesa's device-select layer shows only the device that `value` names, in an environment
 /// with these variables. Both ways are assumed to work if Mesa's version is unknown.
 /// Source: Mesa 09e4fd1d84b0 (22.2) and af27ecb08990 (23.3), device_select_layer.c.
-bool shows_only_named(const std::string& value, const Variables& variables, const Gpu& gpu) {
-    const auto mesa = mesa_version(gpu);
+bool shows_only_named(const std::string& value,
+                      const Variables& variables,
+                      const CallerScene& scene) {
+    if (lacks_device_select(scene.selection.report))
+        return false;
+    const auto mesa = mesa_version(scene.gpu);
     const auto force = variables.find(kForceDefault);
     const bool is_forced = force != variables.end() && force->second == "1";
     return (value.ends_with('!') && (!mesa || *mesa >= Version{{23, 3}})) ||
@@ -174,8 +178,8 @@ bool leaves_only_selected(const CallerScene& scene) {
         return found == scene.answer.end() ? std::string{} : found->second;
     };
     const auto files = value_in_answer("VK_DRIVER_FILES");
-    return shows_only_named(value_in_answer("MESA_VK_DEVICE_SELECT"), scene.answer, scene.gpu) ||
-           shows_only_named(value_in_answer("DRI_PRIME"), scene.answer, scene.gpu) ||
+    return shows_only_named(value_in_answer("MESA_VK_DEVICE_SELECT"), scene.answer, scene) ||
+           shows_only_named(value_in_answer("DRI_PRIME"), scene.answer, scene) ||
            (!files.empty() && files == selector_fact("vulkan_own_manifest", scene.selection));
 }
 
@@ -257,7 +261,7 @@ std::string mesa_name(const std::string& value) {
 /// MESA_VK_DEVICE_SELECT: "vendor:device" can show only that device.
 bool by_mesa(const std::string& value, const CallerScene& scene) {
     const auto& pci = scene.gpu.pci;
-    if (!shows_only_named(value, scene.callers, scene.gpu) || !pci || !pci->vendor_id ||
+    if (!shows_only_named(value, scene.callers, scene) || !pci || !pci->vendor_id ||
         !pci->device_id)
         return false;
     return mesa_name(value) != lower_case(*pci->vendor_id + ":" + *pci->device_id);
@@ -265,7 +269,7 @@ bool by_mesa(const std::string& value, const CallerScene& scene) {
 
 /// DRI_PRIME: hides this GPU only if it shows only another GPU that the API reports.
 bool by_prime(const std::string& value, const CallerScene& scene) {
-    if (!shows_only_named(value, scene.callers, scene.gpu))
+    if (!shows_only_named(value, scene.callers, scene))
         return false;
     const auto is_named = [&](const Gpu& gpu) {
         const auto& pci = gpu.pci;

@@ -546,6 +546,12 @@ std::optional<Version> mesa_version(const Gpu& gpu) {
                : std::nullopt;
 }
 
+bool lacks_device_select(const Report& report) {
+    const auto& libraries = report.host.libraries;
+    return libraries &&
+           std::ranges::find(*libraries, "libVkLayer_MESA_device_select.so") == libraries->end();
+}
+
 bool is_selector_fact(std::string_view name) {
     return ranked_api(name) ||
            std::ranges::find(kSelectorFacts, name, &SelectorFact::name) != kSelectorFacts.end();

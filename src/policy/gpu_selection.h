@@ -38,6 +38,10 @@ struct Selection {
 /// layer that is released with it. nullopt for other drivers and if it is unknown.
 std::optional<Version> mesa_version(const Gpu& gpu);
 
+/// Whether Mesa's device-select layer is known not to be installed, so that nothing reads
+/// MESA_VK_DEVICE_SELECT and DRI_PRIME of Vulkan programs.
+bool lacks_device_select(const Report& report);
+
 /// Whether environment templates may name this fact (listed in docs/data-files.md).
 bool is_selector_fact(std::string_view name);
 

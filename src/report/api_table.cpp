@@ -11,10 +11,12 @@ namespace gpuprobe::inline report {
 namespace {
 
 /// Libraries that GPU builds need and do not bundle, and that no API's row lists; also the
-/// libraries through which programs use NPUs and ROCm on WSL. Sources: as ApiLibraries;
-/// intel/linux-npu-driver#107, amd/xdna-driver#168, ROCm/librocdxg#35.
+/// libraries through which programs use NPUs and ROCm on WSL, and Mesa's device-select layer, which
+/// some distributions package apart. Sources: as ApiLibraries; intel/linux-npu-driver#107,
+/// amd/xdna-driver#168, ROCm/librocdxg#35.
 constexpr std::string_view kOfHost =
-    "libascendcl libcurl libdnnl libgfortran libgomp libimf libintlc libmkl_core libmusa libmusart "
+    "libVkLayer_MESA_device_select libascendcl libcurl libdnnl libgfortran libgomp libimf libintlc "
+    "libmkl_core libmusa libmusart "
     "libnuma libomp libopenblas libopenvino librocdxg libssl libstdc++ libsvml libtbb libxrt_core "
     "libze_intel_npu libze_intel_vpu";
 

@@ -156,6 +156,12 @@ TEST(HiddenByTheCaller, IsAGpuBesideTheOnlyOneThatMesaShows) {
                           {.report = older, .gpus = {&older.gpus[0]}}, {})
                     .empty())
         << "the mark means nothing to Mesa 22.3";
+    auto without_layer = report;
+    without_layer.host.libraries = {"libvulkan.so.1"};
+    EXPECT_TRUE(hidden_by({{"DRI_PRIME", "8086:46a6!"}}, access, "vulkan", without_layer.gpus[0],
+                          {.report = without_layer, .gpus = {&without_layer.gpus[0]}}, {})
+                    .empty())
+        << "nothing reads it";
     EXPECT_EQ(hidden_with("8086:46a6!")[0].detail.at("replaced"), Value{false});
     EXPECT_EQ(hidden_with("8086:46a6!", {{"MESA_VK_DEVICE_SELECT", "1002:744c!"}})[0].detail.at(
                   "replaced"),

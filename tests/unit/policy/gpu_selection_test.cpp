@@ -189,6 +189,20 @@ TEST(GpuSelectors, UseWhatTheVersionOfMesaSupports) {
     EXPECT_EQ(second_by(two_radeons("Mesa 22.3.6", "744c")), Lines{place});
 }
 
+TEST(GpuSelectors, UseMesasDeviceSelectLayerOnlyIfItIsInstalled) {
+    const std::string place = "GGML_VK_VISIBLE_DEVICES";
+    auto report = two_radeons("Mesa 25.0.7-2", "73bf");
+    report.host.libraries = {"libVkLayer_MESA_device_select.so", "libvulkan.so.1"};
+    EXPECT_EQ(second_by(report), (Lines{"MESA_VK_DEVICE_SELECT", "DRI_PRIME", place}));
+    EXPECT_EQ(seen_beside(report, report.gpus[1]), Lines{});
+    report.host.libraries = {"libvulkan.so.1"};
+    EXPECT_EQ(second_by(report), Lines{place});
+    EXPECT_EQ(seen_beside(report, report.gpus[1]), Lines{"pci:0000:03:00.0"});
+    report.runtimes["vulkan"].version = "1.4.326";
+    EXPECT_EQ(second_by(report), (Lines{"VK_LOADER_DEVICE_ID_FILTER", place}));
+    EXPECT_EQ(seen_beside(report, report.gpus[1]), Lines{});
+}
+
 TEST(EnvironmentOfAGpu, SaysWhichGpusItDoesNotHide) {
     const auto beside = [](const Report& report) { return seen_beside(report, report.gpus[1]); };
     const Lines first{"pci:0000:03:00.0"};
