@@ -204,6 +204,8 @@ inline constexpr Wording kWordings[] = {
     {"ptx-needs-newer-driver",
      "the driver is too old for the build's PTX code[: it supports CUDA {driver_cuda}, but the "
      "code is for {toolkit}][ (PTX {ptx})]"},
+    {"image-needs-newer-driver",
+     "the container image requires {want} (NVIDIA_REQUIRE_CUDA)[, but the driver has CUDA {have}]"},
     {"built-for-older", "the build supports only older versions[ (have {have}, need {want})]"},
     {"cuda-version-unfit", "the driver's CUDA version does not match[ (have {have}, need {want})]"},
     {"rocm-version-unfit", "the ROCm version does not match[ (have {have}, need {want})]"},

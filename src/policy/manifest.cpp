@@ -70,12 +70,17 @@ struct NeedHash {
         for (const auto& alternative : alternatives)
             add_text(alternative.name);
     }
+    void operator()(const std::vector<Conjunction>& alternatives) {
+        for (const auto& alternative : alternatives)
+            (*this)(alternative);
+    }
 };
 
 /// The hash of a term, without its name.
 std::size_t hash_of(const Term& term) {
     NeedHash hash{static_cast<std::size_t>(term.fact)};
     hash.add(static_cast<std::size_t>(term.relation));
+    hash.add_version(term.image_cuda);
     std::visit([&hash](const auto& need) { hash(need); }, term.need);
     return hash.value;
 }

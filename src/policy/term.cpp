@@ -130,9 +130,20 @@ Truth driver_reaches(const Version& floor, const Facts& facts) {
     return branch > floor.major() || is_first_of_branch ? Truth::True : Truth::Unknown;
 }
 
+const NvidiaProducts* products_of(const Facts& facts) {
+    return facts.gpu() ? facts.rules().products_named(facts.gpu()->name.value_or("")) : nullptr;
+}
+
+/// Whether cuda-compat works on the GPU, which NVIDIA restricts to some of its products.
+/// Source: CUDA Compatibility, "Forward Compatibility".
+Truth runs_compat(const Facts& facts) {
+    const auto* products = products_of(facts);
+    return products && products->runs_compat ? truth_of(*products->runs_compat) : Truth::Unknown;
+}
+
 /// Whether the driver supports the CUDA toolkit. A driver of another vendor never does, regardless
 /// of its version.
-Truth driver_runs(const CudaDriverNeed& need, const Facts& facts) {
+Truth host_driver_runs(const CudaDriverNeed& need, const Facts& facts) {
     const auto& vendor = facts.get<std::string>(FactId::Vendor);
     // An unknown vendor may still be NVIDIA.
     if (vendor.value ? *vendor.value != info_of(Api::Cuda).vendor : vendor.is_probed)
@@ -149,6 +160,17 @@ Truth driver_runs(const CudaDriverNeed& need, const Facts& facts) {
     return when_known(facts.version(FactId::Cuda), [&need](const Version& have) {
         return have.major() >= need.toolkit.major();
     });
+}
+
+/// Whether the driver supports the toolkit, or the compatibility libraries in the image do. Which
+/// drivers these work with is in the image's own condition.
+Truth driver_runs(const Term& term, const Facts& facts) {
+    const auto& need = std::get<CudaDriverNeed>(term.need);
+    const auto by_host = host_driver_runs(need, facts);
+    const bool has_cuda = facts.version(FactId::Cuda).value.has_value();
+    const bool is_newer = term.image_cuda && term.image_cuda->major() >= need.toolkit.major();
+    return by_host != Truth::True && has_cuda && is_newer ? either(by_host, runs_compat(facts))
+                                                          : by_host;
 }
 
 /// Whether one of the gfx targets runs on the GPU.
@@ -176,10 +198,50 @@ Truth ip_runs(const std::vector<Version>& ips, const Facts& facts) {
 /// Whether the GPU runs the build's CUDA kernels, gfx targets or Intel IPs.
 Truth runs(const Term& term, const Facts& facts) {
     if (const auto* code = std::get_if<CudaKernels>(&term.need))
-        return truth_of(fit_of(*code, cuda_device(facts), facts.rules()));
+        return truth_of(fit_of(*code, cuda_device(term, facts), facts.rules()));
     if (const auto* targets = std::get_if<std::vector<GfxTarget>>(&term.need))
         return gfx_runs(*targets, facts);
     return ip_runs(std::get<std::vector<Version>>(term.need), facts);
+}
+
+/// Whether the conjunction of an image's condition holds for a GPU that NVML calls `brand`.
+Truth holds_for(const Conjunction& terms,
+                const std::optional<std::string>& brand,
+                const Facts& facts) {
+    auto result = Truth::True;
+    for (const auto& term : terms)
+        if (term.fact != FactId::ProductLine)
+            result = both(result, holds(term, facts));
+        else
+            result = both(result, !brand ? Truth::Unknown
+                                         : truth_of(is_one_of(*brand, std::get<Words>(term.need)) !=
+                                                    (term.relation == Relation::IsNot)));
+    return result;
+}
+
+/// Whether an alternative of an image's condition holds.
+Truth admits(const std::vector<Conjunction>& alternatives,
+             const std::optional<std::string>& brand,
+             const Facts& facts) {
+    auto result = Truth::False;
+    for (const auto& alternative : alternatives)
+        result = either(result, holds_for(alternative, brand, facts));
+    return result;
+}
+
+/// The same for every brand that the GPU may have: unknown if it depends on the brand.
+Truth admits(const std::vector<Conjunction>& alternatives, const Facts& facts) {
+    const auto* products = products_of(facts);
+    if (!products)
+        return admits(alternatives, std::nullopt, facts);
+    auto all = Truth::True;
+    auto any = Truth::False;
+    for (const auto& brand : products->brands) {
+        const auto result = admits(alternatives, brand, facts);
+        all = both(all, result);
+        any = either(any, result);
+    }
+    return all == any ? all : Truth::Unknown;
 }
 
 Truth is_word(const Term& term, const Facts& facts) {
@@ -261,6 +323,13 @@ struct NeedText {
         return has_lists ? Value{text_of(code)} : Value{};
     }
     Value operator()(const std::vector<Term>&) const { return {}; }
+    /// The first alternative, which is the condition for GPUs of any kind.
+    Value operator()(const std::vector<Conjunction>& alternatives) const {
+        std::string text;
+        for (const auto& part : alternatives.front())
+            text += (text.empty() ? "" : ",") + part.name;
+        return Value{std::move(text)};
+    }
 };
 
 /// value_of(): the fact's value as answers show it; null if it has none.
@@ -363,7 +432,7 @@ void add_alternative(const Reason& other, Reason& reason) {
 
 }  // namespace
 
-CudaDevice cuda_device(const Facts& facts) {
+CudaDevice cuda_device(const Term& term, const Facts& facts) {
     const auto& capability = facts.version(FactId::ComputeCapability);
     CudaDevice device{.cuda = facts.version(FactId::Cuda),
                       .is_tegra = facts.get<std::string>(FactId::Form).value == "tegra"};
@@ -371,6 +440,10 @@ CudaDevice cuda_device(const Facts& facts) {
     device.capability.is_probed = capability.is_probed;
     if (capability.value)
         device.capability.value = capability_of(*capability.value);
+    // The image's libraries replace those of an older driver.
+    const auto& own = device.cuda.value;
+    if (term.image_cuda && own && *own < *term.image_cuda && runs_compat(facts) == Truth::True)
+        device.cuda = Fact<Version>::known(*term.image_cuda);
     return device;
 }
 
@@ -416,7 +489,9 @@ Truth holds(const Term& term, const Facts& facts) {
         case Relation::Runs:
             return runs(term, facts);
         case Relation::DriverOf:
-            return driver_runs(std::get<CudaDriverNeed>(term.need), facts);
+            return driver_runs(term, facts);
+        case Relation::Admits:
+            return admits(std::get<std::vector<Conjunction>>(term.need), facts);
         case Relation::HasAll:
             return has_all(term, facts);
         // The remaining relations compare, and the overload follows from the fact's type.
@@ -446,7 +521,9 @@ bool is_about_host(const Term& term) {
 std::optional<Api> api_of(const Term& term) {
     if (const auto* api = std::get_if<Api>(&term.need))
         return *api;
-    return term.relation == Relation::DriverOf ? Api::Cuda : row_of(term.fact).api;
+    const bool is_of_cuda =
+        term.relation == Relation::DriverOf || term.relation == Relation::Admits;
+    return is_of_cuda ? Api::Cuda : row_of(term.fact).api;
 }
 
 ReasonCode shortfall_code(const Term& term) {
@@ -456,6 +533,8 @@ ReasonCode shortfall_code(const Term& term) {
     const auto& row = row_of(term.fact);
     if (term.relation == Relation::AnyOf)
         return "requirement-unmet";
+    if (term.relation == Relation::Admits)
+        return "image-needs-newer-driver";
     const bool is_low = is_floor(term.relation) || term.relation == Relation::DriverOf;
     const auto code = is_low ? row.too_low : row.unfit;
     if (const auto* reason = find_reason(code))
@@ -472,7 +551,8 @@ Value have_of(const Term& term, const Facts& facts) {
         return {};
     if (term.fact == FactId::Usable)
         return to_value(facts.usable(std::get<Api>(term.need)));
-    const auto& fact = facts.at(term.fact);
+    // The condition of an image begins with the driver's CUDA.
+    const auto& fact = facts.at(term.relation == Relation::Admits ? FactId::Cuda : term.fact);
     // Levels are stored as versions; show them in their usual spelling.
     if (const auto* level = std::get_if<Fact<Version>>(&fact);
         term.fact == FactId::CpuLevel && level->value)
@@ -661,6 +741,45 @@ Result<Term> fact_term(const TermText& text) {
     }
     term.need = TRY(need_from(text, row->type));
     return term;
+}
+
+namespace {
+
+/// A part of an image's condition. `brand` is NVML's word, which admits() knows.
+Result<Term> condition_part(std::string_view text) {
+    auto part = term_text(text);
+    if (part.name == "brand") {
+        Term term{.fact = FactId::ProductLine, .name = std::string{text}};
+        term.relation = part.sign == "!=" ? Relation::IsNot : Relation::Is;
+        if (part.sign != "=" && part.sign != "!=")
+            return refused("brand: expected = or !=");
+        term.need = TRY(words_from(part));
+        return term;
+    }
+    if (part.name == "arch")
+        part.name = "compute-capability";
+    else if (part.name != "cuda" && part.name != "driver")
+        return refused(scrubbed(part.name, 64) + ": none of cuda, driver, arch and brand");
+    auto term = TRY(fact_term(part));
+    term.name = text;
+    return term;
+}
+
+}  // namespace
+
+Result<Term> image_condition(std::string_view text) {
+    std::vector<Conjunction> alternatives;
+    for (const auto alternative : words(text)) {
+        auto& parts = alternatives.emplace_back();
+        for (const auto part : split(alternative, ','))
+            parts.push_back(TRY(condition_part(part)));
+    }
+    if (alternatives.empty())
+        return refused("no condition");
+    return Term{.fact = FactId::Alternatives,
+                .relation = Relation::Admits,
+                .need = std::move(alternatives),
+                .name = "NVIDIA_REQUIRE_CUDA"};
 }
 
 Result<Predicate> parse_predicate(std::string_view text) {

@@ -41,6 +41,7 @@ enum class Relation : std::uint8_t {
     DriverOf,  ///< the driver supports code from a CUDA toolkit
     HasAll,    ///< has all the words
     AnyOf,     ///< one of several terms holds
+    Admits,    ///< the condition of a container image holds: one of several conjunctions
 };
 
 /// The driver requirement of a CUDA build.
@@ -62,7 +63,8 @@ using TermNeed = std::variant<std::monostate,
                               std::vector<GfxTarget>,
                               CudaDriverNeed,
                               CudaKernels,
-                              std::vector<Term>>;
+                              std::vector<Term>,
+                              std::vector<std::vector<Term>>>;
 
 /// A condition on one fact.
 struct Term {
@@ -72,6 +74,8 @@ struct Term {
     /// The spelling in answers: "driver>=550", "glibc_min", an unknown word.
     std::string name = {};
     bool accepts_unknown = false;  ///< whether the term is met if its fact is unknown
+    /// The CUDA of the compatibility libraries in the variant's container image.
+    std::optional<Version> image_cuda = {};
     bool operator==(const Term&) const = default;
 };
 
@@ -85,8 +89,8 @@ bool stands(std::strong_ordering order, Relation relation);
 /// Whether all terms hold. Stops at the first false term.
 Truth all_hold(const Conjunction& terms, const Facts& facts);
 
-/// The subject's properties that decide whether CUDA kernels run.
-CudaDevice cuda_device(const Facts& facts);
+/// The subject's properties that decide whether the CUDA kernels of a term run.
+CudaDevice cuda_device(const Term& term, const Facts& facts);
 
 /// Whether the term is about the machine and not about a GPU.
 bool is_about_host(const Term& term);
@@ -168,6 +172,11 @@ Tested test_predicate(const Predicate& predicate, const Facts& facts);
 Tested test_term(const Term& term, const Facts& facts);
 /// Whether all predicates hold.
 Truth test_all(const std::vector<Predicate>& predicates, const Facts& facts);
+
+/// The condition in a container image's NVIDIA_REQUIRE_CUDA, as a term. Its alternatives are
+/// separated by spaces and their parts by commas; "|" separates values of one part.
+/// Errors: InvalidRequest with an explanation.
+Result<Term> image_condition(std::string_view text);
 
 /// The term for a minimum of GPU memory, as a request states it.
 Term memory_floor(Bytes floor, std::string name);

@@ -57,7 +57,7 @@ ReasonCode code_for(const Term& term, Truth result, const Facts& facts) {
     const auto* code = std::get_if<CudaKernels>(&term.need);
     if (!code)
         return shortfall_code(term);
-    const auto device = cuda_device(facts);
+    const auto device = cuda_device(term, facts);
     const auto fit = fit_of(*code, device, facts.rules());
     if (fit == KernelFit::PtxNeedsNewerCuda)
         return "ptx-needs-newer-driver";
@@ -93,15 +93,23 @@ void add_missing(Value missing, Reason& reason) {
 
 /// Adds the CUDA version that the driver would need to support to compile the build's PTX for this
 /// GPU.
-void add_ptx(const CudaKernels& code, const Facts& facts, Reason& reason) {
+void add_ptx(const Term& term, const Facts& facts, Reason& reason) {
+    const auto& code = std::get<CudaKernels>(term.need);
     const auto& cuda = facts.version(FactId::Cuda).value;
     reason.detail["driver_cuda"] = text_of(cuda.value_or(Version{}));
-    const auto* ptx = nearest_ptx(code, cuda_device(facts));
+    const auto* ptx = nearest_ptx(code, cuda_device(term, facts));
     // PTX without an ISA version needs the CUDA version of the toolkit.
     const auto made = ptx && ptx->isa ? facts.rules().cuda_of_ptx(*ptx->isa) : code.toolkit;
     reason.detail["toolkit"] = made ? Value{text_of(*made)} : Value{};
     if (ptx && ptx->isa)
         reason.detail["ptx"] = text_of(*ptx->isa);
+}
+
+/// Adds the CUDA version in an image's condition, for which a driver can be found.
+void add_toolkit(const std::vector<Conjunction>& condition, Reason& reason) {
+    for (const auto& part : condition.front())
+        if (const auto* cuda = std::get_if<Version>(&part.need); part.fact == FactId::Cuda && cuda)
+            reason.detail["toolkit"] = text_of(*cuda);
 }
 
 Reason unmet(const Term& term, const Facts& facts, const Place& place, Truth result);
@@ -132,7 +140,9 @@ Reason unmet(const Term& term, const Facts& facts, const Place& place, Truth res
     auto reason = reason_for(term, place, code_for(term, result, facts), result);
     reason.detail["want"] = want_of(term, facts.rules());
     if (reason.is("ptx-needs-newer-driver"))
-        add_ptx(std::get<CudaKernels>(term.need), facts, reason);
+        add_ptx(term, facts, reason);
+    if (const auto* condition = std::get_if<std::vector<Conjunction>>(&term.need))
+        add_toolkit(*condition, reason);
     reason.detail["have"] = reason.is("vendor-mismatch")
                                 ? to_value(facts.get<std::string>(FactId::Vendor).value)
                                 : have_of(term, facts);
@@ -174,7 +184,8 @@ bool covers(const Reason& known, const Reason& reason) {
 bool may_run(const Conjunction& alternative, const Facts& gpu) {
     return std::ranges::all_of(alternative, [&gpu](const Term& term) {
         return holds(term, gpu) != Truth::False ||
-               code_for(term, Truth::False, gpu) == "driver-too-old";
+               code_for(term, Truth::False, gpu) == "driver-too-old" ||
+               term.relation == Relation::Admits;
     });
 }
 

@@ -229,6 +229,9 @@ inline constexpr ReasonInfo kRows[] = {
      "a variable in the caller's environment hides the GPU from this backend",
      "gpu, variable, value; replaced: whether the environment of the answer sets this variable, or "
      "one that takes precedence over it"},
+    {"image-needs-newer-driver", Driver, Ends, OnVariant,
+     "the container image requires a newer driver (NVIDIA_REQUIRE_CUDA)",
+     "have: the driver's CUDA; toolkit: the image's"},
     {"implausible", Hardware, Remarks, OnGpu,
      "a size that no GPU can have: more than 4 TiB, 64 times the machine's memory, or twice the "
      "size that the kernel reports. It is kept only in `memory.evidence` and is not used",
