@@ -146,6 +146,18 @@ constexpr auto forms_of(std::type_identity<CompanionFile>) {
                                       {.key = "ref", .is_optional = true}});
 }
 
+/// What is known about a container image. Every member may be missing.
+struct ArtifactImage {
+    /// Bundled parts of a driver with their versions: "cuda-compat", "mesa", "rocm".
+    std::map<std::string, std::optional<std::string>> bundles = {};
+    std::vector<std::string> conditions = {};  ///< NVIDIA_REQUIRE_CUDA, one alternative each
+};
+RECORD_MEMBERS(ArtifactImage, bundles, ("requires", conditions))
+constexpr auto forms_of(std::type_identity<ArtifactImage>) {
+    return std::to_array<MemberForm>(
+        {{.key = "bundles", .is_optional = true}, {.key = "requires", .is_optional = true}});
+}
+
 // Answers contain the manifest's own object, which read_artifact() has checked. This is its type
 // for clients.
 
@@ -162,6 +174,7 @@ struct Artifact {
     /// Files and packages that have to be installed next to this one.
     std::vector<CompanionFile> companion_files = {};
     ArtifactSignature signature = {};
+    ArtifactImage image = {};  ///< of an OCI image
 };
 RECORD_MEMBERS(Artifact,
                type,
@@ -173,7 +186,8 @@ RECORD_MEMBERS(Artifact,
                media_type,
                companions,
                companion_files,
-               signature)
+               signature,
+               image)
 constexpr auto forms_of(std::type_identity<Artifact>) {
     return std::to_array<MemberForm>({{.key = "urls", .is_optional = true},
                                       {.key = "sha256", .is_optional = true},
@@ -183,7 +197,8 @@ constexpr auto forms_of(std::type_identity<Artifact>) {
                                       {.key = "media_type", .is_optional = true},
                                       {.key = "companions", .is_optional = true},
                                       {.key = "companion_files", .is_optional = true},
-                                      {.key = "signature", .is_optional = true}});
+                                      {.key = "signature", .is_optional = true},
+                                      {.key = "image", .is_optional = true}});
 }
 
 /// The answer to "which download?".

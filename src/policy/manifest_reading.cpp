@@ -205,6 +205,57 @@ ReadProblem check_signature(const Value& value) {
     });
 }
 
+/// What an image can bring along, by which a GPU can be used without the same on the host.
+constexpr auto kBundled = std::to_array<std::string_view>({"cuda-compat", "mesa", "rocm"});
+
+ReadProblem check_bundles(const Value& value) {
+    return read_members(value, [](const std::string& key, const Value& version) -> ReadProblem {
+        if (std::ranges::find(kBundled, key) == kBundled.end())
+            return unknown_member(key, {kBundled.begin(), kBundled.end()});
+        Version ignored;
+        return version.is_null() ? ReadProblem{} : read_value(version, ignored);
+    });
+}
+
+/// The condition of an image as one text: its items are alternatives.
+ReadProblem read_condition(const Value& value, std::string& out) {
+    std::vector<std::string> items;
+    if (auto problem = read_list(value, items, kMaxList); !problem.empty())
+        return problem;
+    for (const auto& item : items)
+        out += (out.empty() ? "" : " ") + item;
+    const auto condition = image_condition(out);
+    return condition ? ReadProblem{} : ReadProblem{condition.error().text};
+}
+
+ReadProblem check_image(const Value& value) {
+    return read_members(value, [](const std::string& key, const Value& member) -> ReadProblem {
+        std::string condition;
+        if (key == "bundles")
+            return check_bundles(member);
+        return key == "requires" ? read_condition(member, condition)
+                                 : unknown_member(key, {"bundles", "requires"});
+    });
+}
+
+/// Adds what is known about the container image to the alternatives that use CUDA.
+void add_image(const Value& image, Requirements& needs) {
+    std::string condition;
+    if (const auto* required = image.find("requires"))
+        (void)read_condition(*required, condition);  // was checked with the artifact
+    const auto* compat = image.at("bundles").at("cuda-compat").as_string();
+    for (auto& terms : needs.devices) {
+        const auto is_of_cuda = [](const Term& term) { return api_of(term) == Api::Cuda; };
+        if (std::ranges::none_of(terms, is_of_cuda))
+            continue;
+        for (auto& term : terms)
+            if (compat && is_of_cuda(term))
+                term.image_cuda = parse_text(*compat, std::type_identity<Version>{});
+        if (!condition.empty())
+            terms.insert(terms.begin(), image_condition(condition).value());
+    }
+}
+
 constexpr const char* kNoArtifactType = "expected file, index, oci, dir, package or wheel";
 
 /// A member of an artifact and its check.
@@ -227,6 +278,7 @@ constexpr ArtifactCheck kArtifactChecks[] = {
     {"companions", check_companions},
     {"companion_files", check_companion_files},
     {"signature", check_signature},
+    {"image", check_image},
 };
 
 ReadProblem needs_member(const Value& artifact, const char* key) {
@@ -244,6 +296,8 @@ ReadProblem check_whole(const Value& artifact) {
     }
     if (problem.empty() && type && *type == "oci")
         problem = needs_member(artifact, "ref");
+    else if (problem.empty() && artifact.find("image"))
+        problem = ReadProblem{"only for an artifact of type oci"}.in("image");
     return problem;
 }
 
@@ -462,6 +516,8 @@ ReadProblem read_variant(std::string name, const Value& value, Variant& out, Unk
         return ReadProblem{"missing"}.in("url");
     if (has_shorthand)
         problem = read_shorthand(value, out.artifact);
+    if (problem.empty())
+        add_image(out.artifact.at("image"), out.needs);
     if (out.family.empty())
         out.family = out.name;
     // Only variants without explicit requirements get the implied ones.
