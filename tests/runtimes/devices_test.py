@@ -14,6 +14,7 @@ import unittest
 import gpus
 import llama
 import npm
+import roots
 import shapes
 from gpus import ANV, CPU, DISCRETE, GIB, INTEGRATED, LLVMPIPE, RADV, gpu
 
@@ -106,6 +107,10 @@ def applications():
 
 
 class Devices(unittest.TestCase):
+    MACHINES = tuple(MACHINES)
+    LEAST = 90  # programs that are started
+    root, mesa = None, None
+
     @classmethod
     def setUpClass(cls):
         if not gpus.DRIVER.exists() or not gpus.LAVAPIPE.exists():
@@ -113,6 +118,7 @@ class Devices(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(prefix="gpuprobe-programs-")
         cls.addClassCleanup(folder.cleanup)
         cls.programs = Programs(pathlib.Path(folder.name))
+        cls.needs = (folder.name, PROGRAMS.parent, npm.KEPT)
 
     def opened(self, machine, command, variables, expected, beside, words):
         """What the program opened, for the table; a difference is a failure.
@@ -179,9 +185,18 @@ class Devices(unittest.TestCase):
                 rows.setdefault(words, {})[name] = self.opened(machine, command, variables, {key}, beside, f"{name}: {words}")
                 print(f"{name:10} {words:48} {rows[words][name]}", flush=True)
 
+    def drivers_of(self, name):
+        """The machine's drivers; those of Mesa have the version of the root folder's."""
+        if not self.mesa:
+            return MACHINES[name]
+        return {driver: [{**each, "answers": {**each["answers"], "driverInfo": f"Mesa {self.mesa}"}}
+                         if each["answers"]["driverID"] in (RADV, ANV) else each for each in devices]
+                for driver, devices in MACHINES[name].items()}
+
     def rows_of(self, name):
         rows = {}
-        with tempfile.TemporaryDirectory(prefix="gpuprobe-machine-") as folder, gpus.Machine(folder, MACHINES[name]) as machine:
+        with tempfile.TemporaryDirectory(prefix="gpuprobe-machine-") as folder, \
+                gpus.Machine(folder, self.drivers_of(name), self.root, self.needs) as machine:
             self.ask_all(machine, name, rows)
             self.ask_of_gpus(machine, name, rows)
         return rows
@@ -189,14 +204,14 @@ class Devices(unittest.TestCase):
     def test_that_are_opened_are_those_that_env_names(self):
         self.wrong, self.runs = [], 0
         with concurrent.futures.ThreadPoolExecutor() as pool:
-            parts = list(pool.map(self.rows_of, MACHINES))
+            parts = list(pool.map(self.rows_of, self.MACHINES))
         rows = {}
         for part in parts:
             for words, cells in part.items():
                 rows.setdefault(words, {}).update(cells)
         print(f"{self.runs} programs started, {len(self.wrong)} not as said")
         print("\n".join(self.wrong))
-        self.assertGreater(self.runs, 90)
+        self.assertGreater(self.runs, self.LEAST)
         self.assertEqual(self.wrong, [])
         self.keep(rows)
 
@@ -210,6 +225,25 @@ class Devices(unittest.TestCase):
         if os.environ.get("GPUPROBE_ACCEPT"):
             PAGE.write_text(whole, encoding="utf-8")
         self.assertEqual(whole, PAGE.read_text(encoding="utf-8"))
+
+
+class DevicesOfDebian13(Devices):
+    """The same with the Mesa, Vulkan loader and device-select layer of Debian 13."""
+
+    MACHINES = ("two cards", "two Radeons", "two equal Radeons", "Ryzen with Radeon")
+    LEAST = 40
+
+    @classmethod
+    def setUpClass(cls):
+        cls.root = roots.folder("trixie")
+        cls.mesa = roots.version(cls.root, "mesa-vulkan-drivers")
+        super().setUpClass()
+
+    def test_that_are_opened_are_those_that_env_names(self):
+        super().test_that_are_opened_are_those_that_env_names()
+
+    def keep(self, rows):
+        """Nothing: the table is of the Mesa that the machine with the tests has."""
 
 
 if __name__ == "__main__":

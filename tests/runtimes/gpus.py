@@ -12,6 +12,8 @@ import subprocess
 import time
 import uuid
 
+import roots
+
 BIN = pathlib.Path(os.environ["GPUPROBE_BIN"])
 DRIVER = BIN.parent / "fakes/vulkan/told/told.so"
 LAVAPIPE = pathlib.Path("/usr/lib/x86_64-linux-gnu/libvulkan_lvp.so")
@@ -41,10 +43,12 @@ def gpu(key, name, vendor, device, kind, address=None, driver=NVIDIA, memory=8 *
 
 
 class Machine:
-    """Drivers by name, each with its GPUs."""
+    """Drivers by name, each with its GPUs. Programs start in the root folder of another Debian if one is given, with the
+    folders that they need."""
 
-    def __init__(self, folder, drivers, **fail):
+    def __init__(self, folder, drivers, root=None, needs=(), **fail):
         self.folder = pathlib.Path(folder)
+        self.root, self.needs = root, needs
         self.log = self.folder / "log"
         self.manifests = self.folder / "share/vulkan/icd.d"
         self.manifests.mkdir(parents=True)
@@ -106,6 +110,8 @@ class Machine:
     def run(self, command, variables=None, timeout=120):
         """The program's end, and the devices that it opened and computed with, by the drivers' log."""
         self.log.unlink(missing_ok=True)
+        if self.root:
+            command = roots.started_in(self.root, [self.folder, *self.needs], command)
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("VK_", "GGML_", "MESA_", "CUDA_"))}
         done = subprocess.run(list(map(str, command)), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout,
                               check=False, cwd=self.folder,
