@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <set>
 
 #include "base/text.h"
 
@@ -62,6 +63,11 @@ std::size_t columns_of(const Utf8Character& character) {
     return is_double_width(*character.point) ? 2 : 1;
 }
 
+/// The length of the sequence for a color with which the text starts; 0 without one.
+std::size_t colour_bytes(std::string_view text) {
+    return text.starts_with("\x1b[") ? std::min(text.find('m'), text.size() - 1) + 1 : 0;
+}
+
 /// The length in bytes of the longest prefix that fits.
 std::size_t fitting_bytes(std::string_view text, std::size_t columns) {
     std::size_t bytes = 0;
@@ -90,6 +96,30 @@ bool is_command(std::string_view text) {
             }));
 }
 
+constexpr std::size_t kLeastRoom = 20;  ///< for the text of a paragraph
+constexpr std::size_t kRowIndent = 4;   ///< of the second line of a row or paragraph
+
+/// The text without the spaces at its end.
+std::string_view without_end_spaces(std::string_view text) {
+    return text.substr(0, text.find_last_not_of(' ') + 1);
+}
+
+/// A paragraph on a screen that is too narrow for text next to `lead`: the text is below it.
+std::string below(const Screen& screen,
+                  std::string_view lead,
+                  std::size_t lead_width,
+                  std::string_view text,
+                  Tone tone) {
+    const auto words = without_end_spaces(lead);
+    const auto indent = std::min(lead_width, kRowIndent);
+    std::string paragraph;
+    if (!words.empty())
+        paragraph += std::string{words} + "\n";
+    for (const auto& line : wrapped(text, std::max(screen.columns, indent + 1) - indent))
+        paragraph += std::string(indent, ' ') + toned(screen, tone, line) + "\n";
+    return paragraph;
+}
+
 }  // namespace
 
 std::string toned(const Screen& screen, Tone tone, std::string_view text) {
@@ -103,8 +133,9 @@ std::string hanging(const Screen& screen,
                     std::size_t lead_width,
                     std::string_view text,
                     Tone tone) {
-    // With under 20 columns for the text, leave wrapping to the terminal.
-    const std::size_t room = screen.columns > lead_width + 20 ? screen.columns - lead_width : 0;
+    if (screen.columns != 0 && screen.columns < lead_width + kLeastRoom)
+        return below(screen, lead, lead_width, text, tone);
+    const std::size_t room = screen.columns == 0 ? 0 : screen.columns - lead_width;
     std::string paragraph;
     for (const auto& line : wrapped(text, room)) {
         paragraph += paragraph.empty() ? std::string{lead} : std::string(lead_width, ' ');
@@ -129,6 +160,27 @@ std::string hanging_fix(const Screen& screen,
     return start + std::string{fix.substr(command)} + "\n";
 }
 
+std::string hanging_parts(const Screen& screen,
+                          std::string_view lead,
+                          const std::vector<std::string>& parts) {
+    const auto indent = display_width(lead);
+    std::string text;
+    std::string line;
+    const auto end_line = [&] {
+        const auto start = text.empty() ? std::string{lead} : std::string(indent, ' ');
+        text += line.empty() ? "" : hanging(screen, start, indent, line);
+    };
+    for (const auto& part : parts) {
+        const auto longer = line.empty() ? part : line + std::string{screen.dot()} + part;
+        const bool fits = screen.columns == 0 || indent + display_width(longer) <= screen.columns;
+        if (!line.empty() && !fits)
+            end_line();
+        line = line.empty() || fits ? longer : part;
+    }
+    end_line();
+    return text;
+}
+
 std::size_t command_in(std::string_view fix) {
     if (starts_a_command(fix))
         return 0;
@@ -141,6 +193,10 @@ std::size_t command_in(std::string_view fix) {
 std::size_t display_width(std::string_view text) {
     std::size_t columns = 0;
     while (!text.empty()) {
+        if (const auto colour = colour_bytes(text)) {
+            text.remove_prefix(colour);
+            continue;
+        }
         const auto next = first_character(text);
         columns += columns_of(next);
         text.remove_prefix(next.bytes);
@@ -183,6 +239,14 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t columns) {
 
 namespace {
 
+/// The text with each word cut to at most `columns` columns.
+std::string with_words_cut(std::string_view text, std::size_t columns, std::string_view mark) {
+    std::string cut;
+    for (const auto word : words(text))
+        cut += (cut.empty() ? "" : " ") + cut_to(word, columns, mark);
+    return cut;
+}
+
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kMinShrunk = 12;
 
@@ -197,11 +261,6 @@ std::string aligned(const Column& column,
     return column.is_right_aligned ? space + text : text + space;
 }
 
-std::string without_end_spaces(std::string text) {
-    text.erase(text.find_last_not_of(' ') + 1);
-    return text;
-}
-
 }  // namespace
 
 void Table::add(std::vector<Cell> row) {
@@ -212,8 +271,14 @@ void Table::add(std::vector<Cell> row) {
 }
 
 std::string Table::text(const Screen& screen, std::size_t indent) const {
-    const auto slots = layout(screen, indent);
+    const auto fitting = layout(screen, indent);
     std::string lines;
+    if (!fitting) {
+        for (const auto& row : rows_)
+            lines += lines_of(row, screen, indent);
+        return lines;
+    }
+    const auto& slots = *fitting;
     if (screen.has_legend) {
         std::vector<Cell> titles;
         for (const auto& column : columns_)
@@ -233,8 +298,33 @@ std::size_t Table::natural_width(std::size_t column, bool has_titles) const {
     return width;
 }
 
-/// The columns that fit the screen, with their widths.
-std::vector<Table::Slot> Table::layout(const Screen& screen, std::size_t indent) const {
+/// True if all cells of a column are equal.
+bool Table::has_one_text(std::size_t column) const {
+    return std::ranges::all_of(rows_, [&](const std::vector<Cell>& row) {
+        return row[column].text == rows_.front()[column].text;
+    });
+}
+
+/// The width to which a column may be cut: different cells stay different.
+std::size_t Table::least_width(const Slot& slot, const Screen& screen) const {
+    if (!columns_[slot.column].may_shrink || slot.width <= kMinShrunk)
+        return slot.width;
+    std::set<std::string> texts;
+    for (const auto& row : rows_)
+        texts.insert(row[slot.column].text);
+    for (auto width = kMinShrunk; width < slot.width; ++width) {
+        std::set<std::string> cut;
+        for (const auto& text : texts)
+            cut.insert(cut_to(text, width, screen.ellipsis()));
+        if (cut.size() == texts.size())
+            return width;
+    }
+    return slot.width;
+}
+
+/// The columns that fit the screen, with their widths. nullopt if the rows do not fit on a line.
+std::optional<std::vector<Table::Slot>> Table::layout(const Screen& screen,
+                                                      std::size_t indent) const {
     std::vector<Slot> slots;
     for (std::size_t i = 0; i < columns_.size(); ++i)
         slots.push_back({.column = i, .width = natural_width(i, screen.has_legend)});
@@ -242,23 +332,22 @@ std::vector<Table::Slot> Table::layout(const Screen& screen, std::size_t indent)
     if (screen.columns == 0)
         return slots;
     const std::size_t room = screen.columns > indent ? screen.columns - indent : 1;
-    drop_columns(slots, room);
-    shrink_columns(slots, room);
-    return slots;
+    drop_columns(slots, screen, room);
+    return shrink_columns(slots, screen, room) ? std::optional{slots} : std::nullopt;
 }
 
 /// Removes columns until the rest would fit if it were shrunk as far as allowed.
-void Table::drop_columns(std::vector<Slot>& slots, std::size_t room) const {
+void Table::drop_columns(std::vector<Slot>& slots, const Screen& screen, std::size_t room) const {
     const auto least = [&] {
         std::size_t sum = kGap * (slots.size() - 1);
         for (const auto& slot : slots)
-            sum += columns_[slot.column].may_shrink ? std::min(slot.width, kMinShrunk) : slot.width;
+            sum += least_width(slot, screen);
         return sum;
     };
     while (least() > room) {
         // Remove the last column that may be removed.
         const auto last = std::find_if(slots.rbegin(), slots.rend(), [this](const Slot& slot) {
-            return columns_[slot.column].may_go;
+            return columns_[slot.column].may_go && has_one_text(slot.column);
         });
         if (last == slots.rend())
             return;
@@ -267,22 +356,55 @@ void Table::drop_columns(std::vector<Slot>& slots, std::size_t room) const {
 }
 
 /// Takes one character at a time from the widest column, so that wide columns get equally wide.
-void Table::shrink_columns(std::vector<Slot>& slots, std::size_t room) const {
+/// False if that does not suffice.
+bool Table::shrink_columns(std::vector<Slot>& slots, const Screen& screen, std::size_t room) const {
     std::size_t taken = kGap * (slots.size() - 1);
-    for (const auto& slot : slots)
+    std::vector<std::size_t> least;
+    for (const auto& slot : slots) {
         taken += slot.width;
+        least.push_back(least_width(slot, screen));
+    }
     while (taken > room) {
         Slot* widest = nullptr;
-        for (auto& slot : slots)
-            if (columns_[slot.column].may_shrink && slot.width > kMinShrunk &&
-                (!widest || slot.width > widest->width))
-                widest = &slot;
-        // No column can shrink any further; line() cuts the end of the lines.
+        for (std::size_t i = 0; i < slots.size(); ++i)
+            if (slots[i].width > least[i] && (!widest || slots[i].width > widest->width))
+                widest = &slots[i];
         if (!widest)
-            return;
+            return false;
         --widest->width;
         --taken;
     }
+    return true;
+}
+
+/// The number of leading columns that name the row.
+std::size_t Table::count_keys() const {
+    const auto first = std::ranges::find_if(
+        columns_, [](const Column& column) { return column.may_shrink || column.may_go; });
+    const bool is_key_alone = first == columns_.begin() || first == columns_.end();
+    return is_key_alone ? 1 : static_cast<std::size_t>(first - columns_.begin());
+}
+
+/// A row that is wider than the screen: its name on the first line, and the other cells with their
+/// titles below it.
+std::string Table::lines_of(const std::vector<Cell>& row,
+                            const Screen& screen,
+                            std::size_t indent) const {
+    const std::string inner(indent + kRowIndent, ' ');
+    const auto room = std::max(screen.columns, inner.size() + 1) - inner.size();
+    const auto fitted = [&](Tone tone, std::string_view text) {
+        return toned(screen, tone, with_words_cut(text, room, screen.ellipsis()));
+    };
+    const auto keys = count_keys();
+    std::string name;
+    for (std::size_t i = 0; i < keys; ++i)
+        name += (i == 0 ? "" : " ") + fitted(row[i].tone, row[i].text);
+    std::vector<std::string> parts;
+    for (std::size_t i = keys; i < row.size(); ++i)
+        parts.push_back((screen.has_legend ? fitted(Tone::Faint, columns_[i].title) + " " : "") +
+                        fitted(row[i].tone, row[i].text));
+    return hanging(screen, inner.substr(0, indent), indent, name) +
+           hanging_parts(screen, inner, parts);
 }
 
 std::string Table::line(const std::vector<Cell>& row,
@@ -290,22 +412,13 @@ std::string Table::line(const std::vector<Cell>& row,
                         const Screen& screen,
                         std::size_t indent) const {
     std::string line(indent, ' ');
-    std::size_t used = indent;
     for (const auto& slot : slots) {
-        // If shrinking did not suffice, cut the last cell and drop cells that start beyond the
-        // screen.
-        const bool is_first = used == indent;
-        const std::size_t gap = is_first ? 0 : kGap;
-        if (screen.columns != 0 && used + gap >= screen.columns)
-            break;
-        const std::size_t left = screen.columns == 0 ? slot.width : screen.columns - used - gap;
-        const std::size_t width = std::min(slot.width, left);
         auto cell = row[slot.column];
-        cell.text = cut_to(cell.text, width, screen.ellipsis());
-        line += std::string(gap, ' ') + aligned(columns_[slot.column], screen, cell, width);
-        used += gap + width;
+        cell.text = cut_to(cell.text, slot.width, screen.ellipsis());
+        line += std::string(&slot == &slots.front() ? 0 : kGap, ' ') +
+                aligned(columns_[slot.column], screen, cell, slot.width);
     }
-    return without_end_spaces(std::move(line)) + "\n";
+    return std::string{without_end_spaces(line)} + "\n";
 }
 
 }  // namespace gpuprobe::inline explain

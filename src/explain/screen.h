@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +32,7 @@ std::string toned(const Screen& screen, Tone tone, std::string_view text);
 
 /// A paragraph with a hanging indent: `lead` is on the first line, and further lines are indented
 /// to its width. Each line ends with a newline. `lead` may contain color; `lead_width` is its
-/// visible width.
+/// visible width. If there is little room next to `lead`, the text starts below it.
 std::string hanging(const Screen& screen,
                     std::string_view lead,
                     std::size_t lead_width,
@@ -46,6 +47,12 @@ std::string hanging_fix(const Screen& screen,
                         std::string_view fix,
                         std::size_t command);
 
+/// Parts separated by dots, on as many lines as needed: each line begins with a part. A part that
+/// is wider than a line is wrapped. `lead` is as in hanging().
+std::string hanging_parts(const Screen& screen,
+                          std::string_view lead,
+                          const std::vector<std::string>& parts);
+
 /// The position of the command in "words: command", or npos. A text counts as a command if it has
 /// no ", " and begins with sudo or one of our programs, or has an option, a path or an assignment
 /// in it.
@@ -54,9 +61,9 @@ std::size_t command_in(std::string_view fix);
 // UTF-8 text as a terminal lays it out. The input is valid UTF-8 without control characters; an
 // invalid byte counts as one column.
 
-/// The display width of the text in columns: 0 for combining marks, 2 for East Asian wide
-/// characters and emoji, 1 for other characters. Source: Unicode 15, EastAsianWidth.txt (W, F) and
-/// the Mn/Me/Cf blocks, by block.
+/// The display width of the text in columns: 0 for combining marks and for the color of toned(), 2
+/// for East Asian wide characters and emoji, 1 for other characters. Source: Unicode 15,
+/// EastAsianWidth.txt (W, F) and the Mn/Me/Cf blocks, by block.
 std::size_t display_width(std::string_view text);
 
 /// The text cut to at most `columns` columns; a cut text ends with `mark`.
@@ -80,8 +87,8 @@ struct Cell {
 struct Column {
     std::string title = {};
     bool is_right_aligned = false;
-    bool may_shrink = false;  ///< may be cut if the screen is too narrow
-    bool may_go = false;      ///< may be left out if cutting does not suffice
+    bool may_shrink = false;  ///< may be cut, as long as different cells stay different
+    bool may_go = false;      ///< may be left out if all its cells are equal
 };
 
 /// A table: rows under titles, aligned by display width.
@@ -95,7 +102,8 @@ public:
     [[nodiscard]] bool empty() const { return rows_.empty(); }
     /// The table as text. Each line ends with a newline and has no trailing spaces. If the screen
     /// is too narrow: first, columns with `may_go` are left out, from the right; then the widest
-    /// columns with `may_shrink` are cut; last, the end of each line is cut.
+    /// columns with `may_shrink` are cut; last, each row takes several lines. A column whose cells
+    /// differ is never left out.
     [[nodiscard]] std::string text(const Screen& screen, std::size_t indent = 0) const;
 
 private:
@@ -105,9 +113,16 @@ private:
         std::size_t width = 0;
     };
     [[nodiscard]] std::size_t natural_width(std::size_t column, bool has_titles) const;
-    [[nodiscard]] std::vector<Slot> layout(const Screen& screen, std::size_t indent) const;
-    void drop_columns(std::vector<Slot>& slots, std::size_t room) const;
-    void shrink_columns(std::vector<Slot>& slots, std::size_t room) const;
+    [[nodiscard]] bool has_one_text(std::size_t column) const;
+    [[nodiscard]] std::size_t least_width(const Slot& slot, const Screen& screen) const;
+    [[nodiscard]] std::optional<std::vector<Slot>> layout(const Screen& screen,
+                                                          std::size_t indent) const;
+    void drop_columns(std::vector<Slot>& slots, const Screen& screen, std::size_t room) const;
+    bool shrink_columns(std::vector<Slot>& slots, const Screen& screen, std::size_t room) const;
+    [[nodiscard]] std::size_t count_keys() const;
+    [[nodiscard]] std::string lines_of(const std::vector<Cell>& row,
+                                       const Screen& screen,
+                                       std::size_t indent) const;
     [[nodiscard]] std::string line(const std::vector<Cell>& row,
                                    const std::vector<Slot>& slots,
                                    const Screen& screen,

@@ -47,6 +47,28 @@ TEST(TextWidth, WrapsAtSpaces) {
     EXPECT_EQ(wrapped("no limit at all", 0), (Lines{"no limit at all"}));
 }
 
+TEST(TextWidth, DoesNotCountColours) {
+    const Screen screen{.is_coloured = true};
+    EXPECT_EQ(display_width(toned(screen, Tone::Good, "cuda")), 4U);
+    EXPECT_EQ(display_width("\x1b["), 0U);  // cut in the middle
+}
+
+TEST(Hanging, StartsBelowAWideLead) {
+    EXPECT_EQ(hanging(Screen{.columns = 40}, "  vulkan, webgpu, opencl  ", 26, "not probed"),
+              "  vulkan, webgpu, opencl\n"
+              "    not probed\n");
+}
+
+TEST(HangingParts, BeginEachLineWithAPart) {
+    const std::vector<std::string> parts{"VRAM 24 GiB", "driver nvidia", "APIs cuda vulkan"};
+    EXPECT_EQ(hanging_parts(Screen{.columns = 32}, "  ", parts),
+              "  VRAM 24 GiB · driver nvidia\n"
+              "  APIs cuda vulkan\n");
+    EXPECT_EQ(hanging_parts(Screen{}, "", parts),
+              "VRAM 24 GiB · driver nvidia · APIs cuda vulkan\n");
+    EXPECT_EQ(hanging_parts(Screen{}, "  ", {}), "");
+}
+
 TEST(HangingFix, NeverBreaksACommand) {
     const Screen narrow{.columns = 40};
     const std::string_view fix =

@@ -39,11 +39,44 @@ TEST(Table, CutsWhatMayShrinkFirst) {
               "1    核显             integrated   512 MiB\n");
 }
 
-TEST(Table, DropsAColumnBeforeItCutsNamesToNothing) {
+/// Rows that differ at the end of a long name.
+Table partitions() {
+    Table table{{{.title = "GPU"},
+                 {.title = "NAME", .may_shrink = true},
+                 {.title = "KIND", .may_go = true},
+                 {.title = "MEMORY", .is_right_aligned = true}}};
+    for (const auto* profile : {"1g.10gb", "3g.40gb"})
+        table.add({{.text = profile},
+                   {.text = std::string{"NVIDIA H100 MIG "} + profile},
+                   {.text = "discrete"},
+                   {.text = "9.7 GiB"}});
+    return table;
+}
+
+TEST(Table, DropsAColumnOfEqualCells) {
+    EXPECT_EQ(partitions().text({.columns = 43}),
+              "GPU      NAME                      MEMORY\n"
+              "1g.10gb  NVIDIA H100 MIG 1g.10gb  9.7 GiB\n"
+              "3g.40gb  NVIDIA H100 MIG 3g.40gb  9.7 GiB\n");
+}
+
+TEST(Table, KeepsDifferentCellsDifferent) {
+    for (std::size_t columns = 20; columns < 60; ++columns) {
+        const auto text = partitions().text({.columns = columns});
+        for (const auto* profile : {"MIG 1g", "MIG 3g"})
+            EXPECT_NE(text.find(profile), std::string::npos) << text;
+    }
+}
+
+TEST(Table, TakesSeveralLinesForARowThatDoesNotFit) {
     EXPECT_EQ(sample().text({.columns = 32}),
-              "GPU  NAME                 MEMORY\n"
-              "0    NVIDIA GeForce R…  24.0 GiB\n"
-              "1    核显                512 MiB\n");
+              "0\n"
+              "    NAME NVIDIA GeForce RTX 4090\n"
+              "    KIND discrete\n"
+              "    MEMORY 24.0 GiB\n"
+              "1\n"
+              "    NAME 核显 · KIND integrated\n"
+              "    MEMORY 512 MiB\n");
 }
 
 TEST(Table, NeverExceedsTheScreen) {
