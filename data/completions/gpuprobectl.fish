@@ -11,7 +11,8 @@ function __gpuprobectl_complete
             case \tfolders
                 __fish_complete_directories "$current"
             case '*'
-                printf '%s\n' $line
+                # Of a verb, the third field is its group, which fish does not show.
+                string replace --regex '^([^\t]*\t[^\t]*)\t.*' '$1' -- $line
         end
     end
 end

@@ -205,6 +205,8 @@ Parsed finished(Arguments arguments, bool is_terminal) {
     arguments.recommend.request = in_order(arguments.recommend.request, recommend_keys());
     arguments.overriding.variants = in_order(arguments.overriding.variants, recommend_keys());
     const auto& verb = *find_verb(arguments.verb);
+    if (arguments.captures.size() > 1 && !verb.takes_captures)
+        return refused("--replay is given twice", hint_on(arguments.verb));
     if (verb.check)
         if (const auto checked = verb.check(arguments); !checked)
             return refused(checked.error(), arguments.verb);
@@ -283,9 +285,10 @@ Parsed parse_arguments(const std::vector<std::string>& all_words, bool is_termin
         const auto topic = arguments.topic.value_or(verb == "help" ? "" : verb);
         if (const auto text = help_text(topic))
             return {.refusal = Refusal{.is_help = true, .text = *text}};
-        return is_left_out(topic) ? refused_verb(topic)
-                                  : refused(fmt::format("no help page for '{}'", scrubbed(topic, 64)),
-                                            advice(topic, ""));
+        return is_left_out(topic)
+                   ? refused_verb(topic)
+                   : refused(fmt::format("no help page for '{}'", scrubbed(topic, 64)),
+                             advice(topic, ""));
     }
     arguments.verb = verb.empty() ? "status" : verb;
     return finished(std::move(arguments), is_terminal);

@@ -85,7 +85,6 @@ struct RecommendArguments {
 /// Arguments of check.
 struct CheckArguments {
     std::optional<std::string> file = {};
-    std::vector<std::string> machines = {};  ///< folders of captures
 };
 
 /// Arguments of export and selector, in addition to RecommendArguments.
@@ -139,6 +138,7 @@ struct Arguments {
     std::optional<std::string> socket = {};  ///< a path
     bool is_direct = false;
     std::optional<std::string> replay = {};
+    std::vector<std::string> captures = {};  ///< every --replay; several only for check
     std::optional<std::string> worker = {};
     std::vector<std::string> profile_folders = {};
     std::string knowledge_root = {};  ///< replaces "/" for data files and keys
@@ -161,8 +161,8 @@ struct Arguments {
     OutcomeArguments outcome = {};                   ///< report-outcome
     QuarantineArguments quarantine = {};             ///< quarantine
     KnowledgeArguments knowledge = {};               ///< knowledge
-    bool shows_all = false;                          ///< env: also print index forms
-    bool wants_script = false;                       ///< doctor: print the safe fixes
+    bool shows_all = false;     ///< show, list and status: everything; env: index forms
+    bool wants_script = false;  ///< doctor: print the safe fixes
     PlanArguments plan = {};
     RecommendArguments recommend = {};  ///< verbs about variants
     FleetArguments fleet = {};

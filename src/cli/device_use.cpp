@@ -503,6 +503,7 @@ Status check_watch(Arguments& arguments) {
 Verb watch_verb() {
     return {
         .name = "watch",
+        .group = VerbGroup::Start,
         .overview = {{"watch PID", "which GPU a running program uses, and how much of it"}},
         .usage = {"watch PID [--once]"},
         .about = R"page(

@@ -64,9 +64,14 @@ std::string overview() {
     std::string page =
         "Usage: gpuprobectl [VERB] [OPTION…]\n\n"
         "What GPUs this machine has, what works on them, and which backend to use.\n\n";
-    for (const auto& verb : verbs())
+    std::string_view before;
+    for (const auto& verb : verbs()) {
+        if (title_of(verb.group) != before)
+            page += fmt::format("{}{}\n", before.empty() ? "" : "\n", title_of(verb.group));
+        before = title_of(verb.group);
         for (const auto& line : verb.overview)
             page += entry(std::string{line.words}, line.text, kTextColumn);
+    }
     for (const auto& group : global_options())
         page += fmt::format("\n{}\n", group.title) + option_entries(group.options, 22);
     return page + std::string{kGpuNames};
@@ -97,6 +102,26 @@ bool continues(std::string_view line, std::size_t start, bool is_prose) {
            text_start(line) == start;
 }
 
+constexpr std::size_t kNarrowIndent = 6;  ///< of the texts of entries on the narrowest terminals
+constexpr std::string_view kUsage = "Usage: ";
+
+/// Whether a line shows how to call a verb. Such lines are below each other after "Usage:".
+bool is_usage(std::string_view lead, std::string_view text) {
+    return text.starts_with(kUsage) ||
+           (lead.size() == kUsage.size() && text.starts_with("gpuprobectl "));
+}
+
+/// A line of the usage; what does not fit continues below, further to the right.
+std::string narrowed_usage(std::string_view line, std::size_t columns) {
+    const auto words = line.substr(kUsage.size());
+    const std::string indent(kUsage.size(), ' ');
+    std::string text;
+    for (const auto& part : wrapped(words, columns - kUsage.size() - 2))
+        text += (text.empty() ? std::string{line.substr(0, kUsage.size())} : indent + "  ") + part +
+                "\n";
+    return text;
+}
+
 }  // namespace
 
 std::string narrowed(std::string_view page, std::size_t columns) {
@@ -119,14 +144,22 @@ std::string narrowed(std::string_view page, std::size_t columns) {
              (is_prose || is_entry) && i < lines.size() && continues(lines[i], start, is_prose);
              ++i)
             joined += " " + std::string{lines[i].substr(start)};
-        // Empty lines, examples and usage lines are kept as they are.
+        if (is_usage(lead, joined)) {
+            text += narrowed_usage(lead + joined, columns);
+            continue;
+        }
+        // Empty lines and examples are kept as they are.
         if (joined.empty() || (!is_prose && !is_entry)) {
             text += lead + joined + "\n";
             continue;
         }
-        // At least 20 columns for the text, even if the line then exceeds the terminal.
-        const auto room = columns - std::min(columns - 20, display_width(lead));
-        for (const auto& line : wrapped(joined, room)) {
+        // With under 20 columns for the text, it starts on the line after the words.
+        if (columns < display_width(lead) + 20) {
+            const auto words = lead.substr(0, lead.find_last_not_of(' ') + 1);
+            text += words.empty() ? "" : words + "\n";
+            lead.assign(kNarrowIndent, ' ');
+        }
+        for (const auto& line : wrapped(joined, columns - display_width(lead))) {
             text += lead + line + "\n";
             lead.assign(display_width(lead), ' ');
         }
@@ -274,7 +307,9 @@ void offer_options(Completion& completion, const Place& place, std::string_view 
 void offer_verbs(Completion& completion, std::string_view begun) {
     for (const auto& verb : verbs())
         if (verb.name.starts_with(begun))
-            add(completion, std::string{verb.name}, verb.overview.front().text);
+            completion.offers.push_back({.word = std::string{verb.name},
+                                         .help = std::string{verb.overview.front().text},
+                                         .group = std::string{title_of(verb.group)}});
 }
 
 /// Offers words for the next operand. The last operand may repeat.
@@ -329,6 +364,7 @@ std::vector<Offer> offers_of(const Completion& completion, const std::vector<Off
 Verb help_verb() {
     return {
         .name = "help",
+        .group = VerbGroup::Advanced,
         .overview = {{"help [VERB]", "this page, or the one on a verb"}},
         .usage = {"help [VERB]"},
         .about = R"(

@@ -25,6 +25,7 @@ std::vector<std::string> verb_names();
 struct Offer {
     std::string word = {};
     std::string help = {};
+    std::string group = {};  ///< of a verb: "Ask"; empty for other words
 };
 
 /// The possible completions of a command line.

@@ -83,8 +83,9 @@ std::string parts_text(const Plan& plan, const Screen& screen) {
         table.add({{.text = "driver's context"},
                    {.text = size_text(overhead)},
                    {.text = "per GPU, at most"}});
-    table.add(
-        {{.text = "embedding"}, {.text = size_text(need.embedding)}, {.text = "in the machine's memory"}});
+    table.add({{.text = "embedding"},
+               {.text = size_text(need.embedding)},
+               {.text = "in the machine's memory"}});
     // The table explains itself without a header.
     auto bare = screen;
     bare.has_legend = false;
@@ -185,8 +186,9 @@ std::string together_text(const PlanRequest& request, const Plan& plan, const Sc
 std::string host_text(const HostPlan& host, const Screen& screen) {
     const auto answer = toned(screen, tone_of(host.fit), name_of(host.fit));
     const auto sentence =
-        host.available ? "Without a GPU: {answer}, {need} of {available} that the machine has available"
-                       : "Without a GPU: {answer}; {need} is needed";
+        host.available
+            ? "Without a GPU: {answer}, {need} of {available} that the machine has available"
+            : "Without a GPU: {answer}; {need} is needed";
     return "\n" +
            phrase(sentence,
                   {{"answer", answer},
@@ -349,8 +351,8 @@ std::string plan_text(const PlanRequest& request, const Plan& plan, const Screen
     auto text = headline(request, plan, screen) + "\n";
     if (plan.need)
         text += "\n" + parts_text(plan, screen);
-    text += plan.gpus.empty() ? "\n  no GPU that computes\n"
-                              : "\n" + gpus_text(request, plan, screen);
+    text +=
+        plan.gpus.empty() ? "\n  no GPU that computes\n" : "\n" + gpus_text(request, plan, screen);
     text += reasons_text(plan, screen) + together_text(request, plan, screen) +
             host_text(plan.host, screen);
     if (screen.has_legend)

@@ -58,7 +58,7 @@ bool asks_for_names(const Arguments& arguments) {
 
 /// Whether the verb checks a file for other machines than this one.
 bool asks_for_captures(const Arguments& arguments) {
-    return arguments.verb == "check" && !arguments.check.machines.empty();
+    return arguments.verb == "check" && arguments.replay;
 }
 
 /// How long to wait for a driver. Verbs that need an answer don't wait for a driver that hangs;
@@ -88,7 +88,7 @@ Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool loo
         remark(arguments, what);
     };
     return DirectClient::open(
-        {.replay = arguments.replay,
+        {.replay = asks_for_captures(arguments) ? std::nullopt : arguments.replay,
          .worker = arguments.worker,
          .profile_folders = arguments.profile_folders,
          .knowledge_root = arguments.knowledge_root,
@@ -140,7 +140,8 @@ void leave_when_it_takes_long() {
 void show(const std::vector<Offer>& offers) {
     for (const auto& offer : offers)
         if (shell_quoted(offer.word) == offer.word)  // shells insert the word unquoted
-            print(offer.word + "\t" + offer.help + "\n");
+            print(offer.word + "\t" + offer.help + (offer.group.empty() ? "" : "\t" + offer.group) +
+                  "\n");
     std::fflush(stdout);
 }
 
@@ -174,9 +175,9 @@ std::vector<Offer> gpus(Arguments arguments) {
 }
 
 /// The hidden verb that the shells' completions call. Prints a line "word<tab>help" for each word
-/// that fits at the end of `words` (completion.h). "<tab>files" and "<tab>folders" ask the shell to
-/// complete file names itself. Reports no errors; ends the process after kPatience, keeping the
-/// output so far.
+/// that fits at the end of `words` (completion.h), and for a verb "<tab>group" behind it.
+/// "<tab>files" and "<tab>folders" ask the shell to complete file names itself. Reports no errors;
+/// ends the process after kPatience, keeping the output so far.
 int complete(const std::vector<std::string>& words) {
     leave_when_it_takes_long();
     const auto completion = completion_of(words);
@@ -244,9 +245,14 @@ std::string section_on(const Verb& verb) {
 
 /// All verbs and options as Markdown, for the middle part of gpuprobectl(1).
 std::string manual() {
-    std::string text = "# VERBS\n\n";
-    for (const auto& verb : verbs())
+    std::string text;
+    std::string_view before;
+    for (const auto& verb : verbs()) {
+        if (title_of(verb.group) != before)
+            text += fmt::format("# {}\n\n", title_of(verb.group));
+        before = title_of(verb.group);
         text += section_on(verb);
+    }
     text += "# OPTIONS\n\n";
     for (const auto& group : global_options())
         text += fmt::format("## {}\n\n", group.title) + entries(group.options);

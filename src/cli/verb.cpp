@@ -12,6 +12,22 @@
 
 namespace gpuprobe::inline cli {
 
+std::string_view title_of(VerbGroup group) {
+    switch (group) {
+        case VerbGroup::Ask:
+            return "Ask";
+        case VerbGroup::Start:
+            return "Start";
+        case VerbGroup::Record:
+            return "Record";
+        case VerbGroup::Administer:
+            return "Administer";
+        case VerbGroup::Advanced:
+            break;
+    }
+    return "Advanced";
+}
+
 const Verb* find_verb(std::string_view name) {
     const auto found = std::ranges::find(verbs(), name, &Verb::name);
     return found == verbs().end() ? nullptr : &*found;
@@ -81,11 +97,16 @@ std::optional<Value> names_from(const RequestKey& key, const std::string& word) 
     return names.empty() && !key.keeps_empty ? std::nullopt : std::optional{to_value(names)};
 }
 
+/// Rounded up, so that at least the size that was asked for is required.
+std::uint64_t whole_mebibytes(Bytes size) {
+    const auto unit = mib(1).count;
+    return size.count / unit + (size.count % unit == 0 ? 0 : 1);
+}
+
 /// The value for a request key. Numbers such as "32k" stay text; the reader of the request converts
 /// them.
 Result<std::optional<Value>> value_of(const RequestKey& key, const std::string& word) {
     std::optional<Bytes> size;
-    std::optional<std::uint64_t> count;
     switch (key.type) {
         case RequestType::Names:
             return names_from(key, word);
@@ -99,8 +120,8 @@ Result<std::optional<Value>> value_of(const RequestKey& key, const std::string& 
             TRY(assign(size, word));
             return std::optional{to_value(*size)};
         case RequestType::Mebibytes:
-            TRY(assign(count, word));
-            return std::optional{to_value(*count)};
+            TRY(assign(size, word));
+            return std::optional{to_value(whole_mebibytes(*size))};
     }
     return std::optional<Value>{word};
 }
@@ -193,6 +214,10 @@ std::vector<Option> choice_options() {
     return options;
 }
 
+Option all_option(std::string_view help) {
+    return {.names = "--all", .help = help, .take = put<&Arguments::shows_all>};
+}
+
 std::string_view api_words() {
     // Options keep string views, so the text must live as long as the program.
     static const std::string words = [] {
@@ -270,6 +295,12 @@ Status take_profile_folder(Arguments& arguments, const std::string& word) {
     return Done{};
 }
 
+Status take_replay(Arguments& arguments, const std::string& word) {
+    arguments.replay = word;
+    arguments.captures.push_back(word);
+    return Done{};
+}
+
 /// Options about how answers are printed.
 std::vector<Option> output_options() {
     return {
@@ -316,7 +347,8 @@ std::vector<Option> source_options() {
         {.names = "--replay",
          .value = {.name = "DIR", .names = kFolders},
          .help = "use a captured machine",
-         .take = put<&Arguments::replay>},
+         .take = take_replay,
+         .repeats = true},
         {.names = "--worker",
          .value = {.name = "PATH", .names = kFiles},
          .help = "with --direct: the probe worker",

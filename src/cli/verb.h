@@ -71,15 +71,23 @@ struct Synopsis {
     std::string_view text = {};
 };
 
+/// The sections of the overview, in its order.
+enum class VerbGroup { Ask, Start, Record, Administer, Advanced };
+
+/// The title of a group: "Ask".
+std::string_view title_of(VerbGroup group);
+
 /// A verb with its syntax, help and implementation.
 struct Verb {
     std::string_view name = {};
+    VerbGroup group = VerbGroup::Ask;
     std::vector<Synopsis> overview = {};       ///< completions show the first text
     std::vector<std::string_view> usage = {};  ///< without the program's name
     std::string_view about = {};               ///< paragraphs of at most 100 columns
     std::vector<Operand> operands = {};
     std::vector<Option> options = {};
-    bool takes_program = false;  ///< a program with its arguments follows "--"
+    bool takes_program = false;   ///< a program with its arguments follows "--"
+    bool takes_captures = false;  ///< --replay may be repeated
     /// Checks for missing and conflicting arguments. Errors: InvalidRequest.
     Status (*check)(Arguments&) = nullptr;
     /// The implementation. Exactly one of the two is set; `run_alone` needs no client.
@@ -87,7 +95,7 @@ struct Verb {
     Result<ExitCode> (*run_alone)(const Arguments&) = nullptr;
 };
 
-/// Every verb, in the order of the help.
+/// Every verb, in the order of the help: group by group.
 const std::vector<Verb>& verbs();
 /// Whether gpuprobectl has a verb of this name that the profile of this program leaves out.
 bool is_left_out(std::string_view verb);
@@ -140,6 +148,8 @@ std::string_view api_words();
 
 /// Options of an override rule: the keys of backend and variant requests that a rule may contain.
 std::vector<Option> rule_options();
+/// The option --all, with the help text of the verb.
+Option all_option(std::string_view help);
 /// Options of select and env.
 std::vector<Option> choice_options();
 /// Options that probe and bench share.

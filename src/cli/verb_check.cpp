@@ -48,13 +48,12 @@ std::string name_of_capture(std::string_view path) {
 Result<std::vector<MachineOutcome>> outcomes(Context& context, const Application& application) {
     const auto& arguments = context.arguments;
     std::vector<MachineOutcome> found;
-    if (arguments.check.machines.empty()) {
-        const auto name = arguments.replay ? name_of_capture(*arguments.replay) : "this machine";
+    if (arguments.captures.empty()) {
         const auto report = TRY(context.client.report());
-        found.push_back(outcome_on(application, name, report));
+        found.push_back(outcome_on(application, "this machine", report));
         return found;
     }
-    for (const auto& folder : arguments.check.machines) {
+    for (const auto& folder : arguments.captures) {
         const auto captures = TRY(captures_in(folder));
         for (const auto& capture : captures) {
             const auto client = TRY(DirectClient::open({.replay = capture,
@@ -73,8 +72,9 @@ std::string findings_text(const DocumentCheck& check, const Screen& screen) {
     for (const auto& finding : check.findings) {
         const bool is_mistake = finding.grade == FindingGrade::Mistake;
         text += hanging(
-            screen, verdict_sign(is_mistake ? Verdict::Rejected : Verdict::Unknown, screen) + " ",
-            2, text_of(finding));
+            screen,
+            verdict_sign(is_mistake ? Verdict::Rejected : Verdict::Unknown, {}, screen) + " ", 2,
+            text_of(finding));
     }
     if (!check.is_complete)
         text += "There may be more: correct these, and check the file again.\n";
@@ -159,25 +159,19 @@ Status check_check(Arguments& arguments) {
 Verb check_verb() {
     return {
         .name = "check",
+        .group = VerbGroup::Advanced,
         .overview = {{"check FILE", "find mistakes in a manifest or an application's data file"}},
-        .usage = {"check FILE [--machine=DIR]… [OPTION…]"},
+        .usage = {"check FILE [--replay=DIR]… [OPTION…]"},
         .about = R"(
 For authors of manifests and of applications' data files. Shows every mistake with its place in FILE,
 the rule, and the word that was probably meant. An unknown word that does not resemble a known one is
 only a warning, because a newer version may understand it. Then a table shows which variant each
-machine gets. If FILE is "-", standard input is read. The exit status is 1 if there are mistakes.
+machine gets: this machine, or the captures of --replay, which may be repeated and may name a folder of
+captures. If FILE is "-", standard input is read. The exit status is 1 if there are mistakes.
 )",
         .operands = {{.word = {.name = "FILE", .names = kFiles},
                       .take = put<&Arguments::check, &CheckArguments::file>}},
-        .options = {{.names = "--machine",
-                     .value = {.name = "DIR", .names = kFolders},
-                     .help =
-                         "a capture, or a folder of captures, instead of this machine; repeatable",
-                     .take = [](Arguments& arguments, const std::string& word) -> Status {
-                         arguments.check.machines.push_back(word);
-                         return Done{};
-                     },
-                     .repeats = true}},
+        .takes_captures = true,
         .check = check_check,
         .run = run_check};
 }

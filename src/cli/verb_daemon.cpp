@@ -195,6 +195,7 @@ Result<ExitCode> run_monitor(Context& context) {
 
 Verb monitor_verb() {
     return {.name = "monitor",
+            .group = VerbGroup::Record,
             .overview = {{"monitor", "print changes of GPUs as they happen"}},
             .usage = {"monitor [OPTION…]"},
             .about = R"(
@@ -288,6 +289,7 @@ Status check_call(Arguments& arguments) {
 
 Verb call_verb() {
     return {.name = "call",
+            .group = VerbGroup::Advanced,
             .overview = {{"call METHOD", "call a method of the daemon's socket"}},
             .usage = {"call METHOD [PARAMETERS] [--more] [OPTION…]"},
             .about = R"(
@@ -341,6 +343,7 @@ Result<ExitCode> run_version(const Arguments& arguments) {
 
 Verb version_verb() {
     return {.name = "version",
+            .group = VerbGroup::Advanced,
             .overview = {{"version", "show the versions of this program and the daemon"}},
             .usage = {"version [OPTION…]"},
             .about = R"(

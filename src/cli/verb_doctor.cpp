@@ -80,7 +80,7 @@ std::string headline(const Report& report,
                                         : "no problem found, but no backend is known to work";
     if (const auto number = count_of(findings, Severity::Info))
         text.append(screen.dot()).append(count_words(number, Severity::Info));
-    return toned(screen, tone_of(worst == Severity::Info ? Severity::Ok : worst), text) + "\n";
+    return hanging(screen, "", 0, text, tone_of(worst == Severity::Info ? Severity::Ok : worst));
 }
 
 /// A finding with its severity in the left column, then its fix.
@@ -111,7 +111,7 @@ std::string section(const std::string& title,
     if (own.empty())
         return "";
     std::ranges::stable_sort(own, std::ranges::greater{}, &Finding::severity);
-    auto text = "\n" + toned(screen, Tone::Strong, title) + "\n";
+    auto text = "\n" + hanging(screen, "", 0, title, Tone::Strong);
     for (const auto& finding : own)
         text += finding_lines(finding, screen);
     return text;
@@ -162,7 +162,7 @@ std::string doctor_text(const Report& report,
         };
         // A device without findings is listed too, as "ok".
         if (std::ranges::none_of(findings, is_about_it))
-            text += "\n" + toned(screen, Tone::Strong, title) + "\n  " +
+            text += "\n" + hanging(screen, "", 0, title, Tone::Strong) + "  " +
                     toned(screen, Tone::Good, "ok") + "\n";
     }
     return text;
@@ -269,11 +269,12 @@ Result<ExitCode> run_doctor(Context& context) {
     return exit_code_of(gravest(findings), context.arguments.warnings_count);
 }
 
-/// --report needs files that a daemon's client can't read, so it excludes --socket.
+/// --bug-report needs files that a daemon's client can't read, so it excludes --socket.
 Status check_doctor(Arguments& arguments) {
     if (arguments.bundle && arguments.socket)
         return refusal(
-            "doctor: --report reads this machine directly and cannot be combined with --socket");
+            "doctor: --bug-report reads this machine directly and cannot be combined with "
+            "--socket");
     return Done{};
 }
 
@@ -283,7 +284,7 @@ Verb doctor_verb() {
     return {
         .name = "doctor",
         .overview = {{"doctor", "explain why a GPU is not used, and suggest fixes"}},
-        .usage = {"doctor [--strict] [--fix-script] [--report FILE] [OPTION…]"},
+        .usage = {"doctor [--strict] [--fix-script] [--bug-report=FILE] [OPTION…]"},
         .about = R"(
 Checks every known reason why a GPU is not used: permissions, missing loaders and drivers, versions
 that do not match, containers, environment variables. For each finding, it shows the evidence and a
@@ -296,7 +297,7 @@ The exit status is 6 if an error was found; warnings and notes do not count.
                     {.names = "--fix-script",
                      .help = "print a shell script with the safe fixes, without running it",
                      .take = put<&Arguments::wants_script>},
-                    {.names = "--report",
+                    {.names = "--bug-report",
                      .value = {.name = "FILE", .names = kFiles},
                      .help =
                          "write findings, report and a redacted capture to a file for a bug report",
@@ -340,6 +341,7 @@ Status check_capture(Arguments& arguments) {
 Verb capture_verb() {
     return {
         .name = "capture",
+        .group = VerbGroup::Record,
         .overview = {{"capture DIR", "record this machine for --replay, a test or a bug report"}},
         .usage = {"capture DIR [--redact [--with-driver-output]] [OPTION…]"},
         .about = R"(

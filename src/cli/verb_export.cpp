@@ -709,6 +709,7 @@ std::vector<Option> fleet_options() {
 Verb export_verb() {
     return {
         .name = "export",
+        .group = VerbGroup::Record,
         .overview = {{"export FORMAT", "convert the answer for pip, docker, Ansible, Slurm …"}},
         .usage = {"export FORMAT [APPLICATION…] [OPTION…]"},
         .about = about_export(),

@@ -211,6 +211,7 @@ Status check_knowledge(Arguments& arguments) {
 
 Verb knowledge_verb() {
     return {.name = "knowledge",
+            .group = VerbGroup::Administer,
             .overview = {{"knowledge", "show or update the data files that answers are based on"}},
             .usage = {"knowledge [status]", "knowledge verify FILE", "knowledge update FILE",
                       "knowledge rollback"},

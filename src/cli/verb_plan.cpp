@@ -271,17 +271,30 @@ Status check_plan(Arguments& arguments) {
     if (!request)
         return request.error();
     if (plan.model_file.has_value() == request->need.has_value())
-        return refusal("give --gguf FILE or --need-mib N").in("plan");
+        return refusal("give --gguf=FILE or --memory=SIZE").in("plan");
     if (request->need && (plan.is_beginning || plan.prints_model || !plan.format.empty()))
         return refusal("--beginning, --print-model and --format need a model").in("plan");
     if (plan.projector_file && (!plan.model_file || request->projector.count > 0))
-        return refusal("--mmproj needs --gguf and cannot be combined with --projector-mib")
+        return refusal("--mmproj needs --gguf and cannot be combined with --projector-memory")
             .in("plan");
     return Done{};
 }
 
 Value& request_value(Arguments& arguments) {
     return arguments.plan.request;
+}
+
+constexpr std::string_view kCacheTypes = "f16 bf16 q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl f32";
+
+/// Sets the type of the keys (0) or values (1) of the KV cache; the other one is f16 unless it is
+/// given too.
+template <std::size_t place>
+Status take_cache_type(Arguments& arguments, const std::string& word) {
+    auto& types = request_value(arguments)["kv"];
+    if (!types.as_array())
+        types = Value::Array{Value{"f16"}, Value{"f16"}};
+    (*types.as_array())[place] = word;
+    return Done{};
 }
 
 std::vector<Option> plan_options() {
@@ -304,9 +317,18 @@ std::vector<Option> plan_options() {
         {.names = "--print-model",
          .help = "print the model in the form for the method Plan, without planning",
          .take = put<&Arguments::plan, &PlanArguments::prints_model>},
+        {.names = "--cache-type-k",
+         .value = {.name = "TYPE", .offers = kCacheTypes},
+         .help = "type of the keys in the KV cache: f16 (default), q8_0, q4_0 …",
+         .take = take_cache_type<0>},
+        {.names = "--cache-type-v",
+         .value = {.name = "TYPE", .offers = kCacheTypes},
+         .help = "type of the values in the KV cache",
+         .take = take_cache_type<1>},
     };
     for (const auto& key : plan_keys())
-        options.push_back(option_of(key, request_value));
+        if (!key.option.empty())
+            options.push_back(option_of(key, request_value));
     return options;
 }
 
@@ -315,7 +337,7 @@ std::vector<Option> plan_options() {
 Verb plan_verb() {
     return {.name = "plan",
             .overview = {{"plan", "estimate whether a model fits on the GPUs"}},
-            .usage = {"plan --gguf=FILE [OPTION…]", "plan --need-mib=N [OPTION…]"},
+            .usage = {"plan --gguf=FILE [OPTION…]", "plan --memory=SIZE [OPTION…]"},
             .about = R"(
 Estimates whether a model fits on each GPU, and on several together: "fits" with 10% to spare,
 "tight" with less, "no", or "unknown" if the size of the memory is unknown. Also shows how many layers

@@ -67,6 +67,7 @@ Result<ExitCode> run_probe(Context& context) {
 Verb probe_verb() {
     return {
         .name = "probe",
+        .group = VerbGroup::Record,
         .overview = {{"probe [GPU…]", "probe the drivers again"}},
         .usage = {"probe [GPU…] [OPTION…]"},
         .about = R"(
@@ -129,6 +130,7 @@ Result<ExitCode> run_bench(Context& context) {
 Verb bench_verb() {
     return {
         .name = "bench",
+        .group = VerbGroup::Record,
         .overview = {{"bench [GPU…]", "verify and measure each backend"}},
         .usage = {"bench [GPU…] [OPTION…]"},
         .about = R"(
@@ -214,6 +216,7 @@ Status check_quarantine(Arguments& arguments) {
 
 Verb quarantine_verb() {
     return {.name = "quarantine",
+            .group = VerbGroup::Administer,
             .overview = {{"quarantine", "list drivers in quarantine, or end it"}},
             .usage = {"quarantine [list]", "quarantine clear [API] [--driver=PATH] [--all]"},
             .about = R"(

@@ -59,7 +59,7 @@ struct Run {
     std::optional<std::string> not_reported = {};  ///< why reporting the outcome failed
 };
 
-/// An attempt in the report of --report and -j.
+/// An attempt in the report of --output and -j.
 Value document_of(const Attempt& attempt, const Report& report) {
     Value document;
     document["backend"] = attempt.chosen.backend;
@@ -410,6 +410,7 @@ std::vector<Option> options_of_a_start() {
 Verb run_verb() {
     return {
         .name = "run",
+        .group = VerbGroup::Start,
         .overview = {{"run APPLICATION -- …",
                       "start a program with the chosen GPU, and report its GPU use"}},
         .usage = {"run [APPLICATION] [OPTION…] -- PROGRAM [ARGUMENT…]"},
@@ -441,7 +442,7 @@ another candidate worked or the GPU was in use.
               .help =
                   "try the next accepted candidate if the program crashes or fails within a minute",
               .take = put<&Arguments::run, &RunArguments::falls_back>},
-             {.names = "--report",
+             {.names = "--output",
               .value = {.name = "FILE", .names = kFiles},
               .help = "write the observed use to a file, as JSON; -j writes it to standard error",
               .take = put<&Arguments::run, &RunArguments::report>}},

@@ -203,6 +203,7 @@ Status check_env(Arguments& arguments) {
 
 Verb env_verb() {
     return {.name = "env",
+            .group = VerbGroup::Start,
             .overview = {{"env [APPLICATION]",
                           "print the environment of the choice, for eval or EnvironmentFile="},
                          {"env GPU", "print variables that restrict any program to this GPU"}},
@@ -227,9 +228,7 @@ GPU's UUIDs. The exit status is 3 if no variable can select the GPU.
                 {{.names = "--build",
                   .help = "print variables for building ggml for this choice, not for running it",
                   .take = put<&Arguments::select, &SelectArguments::for_build>},
-                 {.names = "--all",
-                  .help = "with a GPU: also print the other ways to name it, as comments",
-                  .take = put<&Arguments::shows_all>}},
+                 all_option("with a GPU: also print the other ways to name it, as comments")},
                 choice_options()),
             .check = check_env,
             .run = run_env};
@@ -328,6 +327,7 @@ Status check_override(Arguments& arguments) {
 Verb override_verb() {
     return {
         .name = "override",
+        .group = VerbGroup::Administer,
         .overview = {{"override", "set, clear or list overrides of the choice for an application"}},
         .usage = {"override set APPLICATION OPTION…", "override clear APPLICATION",
                   "override [list]"},
@@ -392,6 +392,7 @@ Status take_gpu_used(Arguments& arguments, const std::string& word) {
 
 Verb report_outcome_verb() {
     return {.name = "report-outcome",
+            .group = VerbGroup::Record,
             .overview = {{"report-outcome", "record that a choice worked or failed"}},
             .usage = {"report-outcome APPLICATION ok|failed OPTION…"},
             .about = R"(

@@ -207,6 +207,7 @@ std::vector<Option> selector_options() {
 
 Verb selector_verb() {
     return {.name = "selector",
+            .group = VerbGroup::Advanced,
             .overview = {{"selector VARIANT",
                           "print a query for the machines of a fleet that can run a variant"}},
             .usage = {"selector APPLICATION VARIANT --orchestrator=NAME [OPTION…]"},

@@ -21,33 +21,39 @@ constexpr Row only_full(std::string_view name, Verb (*make)()) {
 
 /// The order is the order of the help. gpuprobectl's front program has a shorter list
 /// (front_main.cpp).
-constexpr Row kRows[] = {{"status", status_verb},
-                         {"list", list_verb},
-                         {"show", show_verb},
-                         {"describe", describe_verb},
-                         {"select", select_verb},
-                         {"env", env_verb},
-                         only_full("run", run_verb),
-                         only_full("watch", watch_verb),
-                         {"recommend", recommend_verb},
-                         only_full("export", export_verb),
-                         only_full("selector", selector_verb),
-                         only_full("verify", verify_verb),
-                         only_full("check", check_verb),
-                         only_full("plan", plan_verb),
-                         only_full("probe", probe_verb),
-                         only_full("bench", bench_verb),
-                         {"monitor", monitor_verb},
-                         {"doctor", doctor_verb},
-                         only_full("capture", capture_verb),
-                         only_full("override", override_verb),
-                         {"call", call_verb},
-                         only_full("report-outcome", report_outcome_verb),
-                         only_full("quarantine", quarantine_verb),
-                         {"apps", applications_verb},
-                         only_full("knowledge", knowledge_verb),
-                         {"version", version_verb},
-                         {"help", help_verb}};
+constexpr Row kRows[] = {
+    // Ask
+    {"status", status_verb},
+    {"list", list_verb},
+    {"show", show_verb},
+    {"select", select_verb},
+    {"recommend", recommend_verb},
+    only_full("plan", plan_verb),
+    {"doctor", doctor_verb},
+    {"apps", applications_verb},
+    // Start
+    {"env", env_verb},
+    only_full("run", run_verb),
+    only_full("watch", watch_verb),
+    // Record
+    only_full("probe", probe_verb),
+    only_full("bench", bench_verb),
+    {"monitor", monitor_verb},
+    only_full("capture", capture_verb),
+    only_full("export", export_verb),
+    only_full("report-outcome", report_outcome_verb),
+    // Administer
+    only_full("override", override_verb),
+    only_full("quarantine", quarantine_verb),
+    only_full("knowledge", knowledge_verb),
+    // Advanced
+    {"describe", describe_verb},
+    only_full("check", check_verb),
+    only_full("verify", verify_verb),
+    only_full("selector", selector_verb),
+    {"call", call_verb},
+    {"version", version_verb},
+    {"help", help_verb}};
 
 }  // namespace
 

@@ -39,7 +39,7 @@ enum class RequestType {
     Flag,       ///< a boolean
     Word,       ///< a string
     Size,       ///< bytes, or text like "8GiB"
-    Mebibytes,  ///< a whole number of MiB
+    Mebibytes,  ///< a whole number of MiB; its option takes a size
     Pairs,      ///< names with their values
     Number,     ///< a whole number, or text like "32k"
 };
@@ -49,7 +49,7 @@ struct RequestKey {
     std::string_view key = {};
     RequestType type = RequestType::Names;
     std::string_view meaning = {};  ///< one line for the command line's help
-    std::string_view option = {};   ///< of the verbs that take requests: "--min-memory"
+    std::string_view option = {};   ///< of the verbs that take requests: "--memory"
     std::string_view placeholder = {};
     std::string_view offers = {};        ///< completions, separated by spaces
     bool offers_gpus = false;            ///< also complete the machine's GPUs

@@ -203,8 +203,8 @@ class DemoApi(unittest.TestCase):
 
     def test_selects_it(self):
         self.assertEqual(self.ask("select", "demo-user", "-q").strip(), "demo")
-        self.assertEqual(self.ask("select", "demo-user", "--min-memory=32GiB", "-q").strip(), "cpu")
-        self.assertEqual(self.ask("select", "demo-user", "--deny=demo", "-q").strip(), "cpu")
+        self.assertEqual(self.ask("select", "demo-user", "--memory=32GiB", "-q").strip(), "cpu")
+        self.assertEqual(self.ask("select", "demo-user", "--exclude=demo", "-q").strip(), "cpu")
 
     def test_holds_a_floor_against_its_version(self):
         path = self.profiles / "demo-user.json"

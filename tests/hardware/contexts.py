@@ -159,7 +159,7 @@ def main():
                 holds = abs(error) <= MAY_DIFFER and min(found[api]) > 0
                 right, wrong = right + holds, wrong + (not holds)
                 print(f"{'right' if holds else 'WRONG'}  {api:7} nvidia-smi {real[api]}  bench {found[api]}  {error:+.0f}")
-            plan = json.loads(ask("plan", "-j", "--beginning", f"--gguf={MODEL}", f"--gpus={gpu['id']}"))
+            plan = json.loads(ask("plan", "-j", "--beginning", f"--gguf={MODEL}", f"--gpu={gpu['id']}"))
             counted = plan["gpus"][0]["overhead"] / MIB
             holds = 0 <= counted - found["cuda"][-1] <= 64
             right, wrong = right + holds, wrong + (not holds)

@@ -38,7 +38,7 @@ CASES = {"small": [("llama-3.1-8b", 8192)],
          "all": [("llama-3.1-8b", 8192), ("llama-3.1-8b", 65536), ("gemma-3-27b", 32768), ("qwen3-32b", 40960)]}
 LEAST, MOST = -1.0, 4.0  # percent that plan may be off
 HELD = {"cuda": 100, "vulkan": 30}  # MiB that a program has which computes; an instance of Vulkan alone has 17
-PLAN_OVERHEAD = {"cuda": [], "vulkan": ["--context-mib=50"]}  # docs/plan.md: what the driver's context takes
+PLAN_OVERHEAD = {"cuda": [], "vulkan": ["--context-memory=50MiB"]}  # docs/plan.md: what the driver's context takes
 
 
 # What travels.

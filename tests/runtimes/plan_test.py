@@ -49,8 +49,8 @@ MORE_WAYS = [
 def answer(model, way):
     """Of a machine without a GPU."""
     switches = {**llama.SWITCHES, **way}
-    words = [f"--gguf={model}", f"--ctx={switches['ctx']}", f"--batch={switches['batch']}", f"--streams={switches['streams']}",
-             f"--kv={switches['keys']},{switches['values']}", f"--flash-attention={switches['flash']}"]
+    words = [f"--gguf={model}", f"--ctx={switches['ctx']}", f"--batch={switches['batch']}", f"--parallel={switches['streams']}",
+             f"--cache-type-k={switches['keys']}", f"--cache-type-v={switches['values']}", f"--flash-attention={switches['flash']}"]
     words += ["--swa-full"] if switches["swa_full"] else []
     done = subprocess.run([BIN / "gpuprobectl", f"--replay={SOURCE}/tests/data/machines/software-only", "plan", "-j", *words],
                           capture_output=True, text=True, check=False, timeout=60)

@@ -79,7 +79,7 @@ class PlanOfSeveralGpus(unittest.TestCase):
                 for device, part in sorted(parts.items()) if re.fullmatch(r"Vulkan\d", device)]
 
     def planned(self, machine, name):
-        done = machine.ask("plan", "-j", f"--gguf={self.folder}/{name}.gguf", "--margin-mib=0", "--context-mib=0", "--flash-attention=on")
+        done = machine.ask("plan", "-j", f"--gguf={self.folder}/{name}.gguf", "--margin=0MiB", "--context-memory=0MiB", "--flash-attention=on")
         together, = json.loads(done.stdout)["together"]
         self.assertEqual(together["backend"], "vulkan")
         return [(share["layers"], share["need"] / MIB) for share in together["shares"] if share["layers"]]

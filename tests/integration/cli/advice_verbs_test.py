@@ -20,7 +20,7 @@ class AdviceVerbs(unittest.TestCase):
 
     def test_an_override_lasts_until_it_is_cleared(self):
         self.assertEqual(self.direct("override", "list").stdout, "no overrides\n")
-        done = self.direct("override", "set", "default", "--deny=cpu", "--prefer=vulkan,cuda", "--strict")
+        done = self.direct("override", "set", "default", "--exclude=cpu", "--prefer=vulkan,cuda", "--strict")
         self.assertEqual((done.returncode, done.stdout), (0, "default: override set\n"), done.stderr)
         self.assertIn("prefer vulkan, cuda; deny cpu; strict", self.direct("override").stdout)
         listed = json.loads(self.direct("override", "list", "-j").stdout)["overrides"]["default"]
@@ -31,7 +31,7 @@ class AdviceVerbs(unittest.TestCase):
     def test_an_override_narrows_the_variants_too(self):
         manifest = f"--manifest={SOURCE}/data/knowledge/applications/llama.cpp.json"
         before = json.loads(self.direct("recommend", "llama.cpp", "-j").stdout)
-        done = self.direct("override", "set", "llama.cpp", f"--exclude-variants={before['variant']}", "--variants-need-mib=1")
+        done = self.direct("override", "set", "llama.cpp", f"--exclude-variants={before['variant']}", "--memory-variants=1MiB")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(f"variants: exclude {before['variant']}; need-mib 1", self.direct("override").stdout)
         after = json.loads(self.direct("recommend", "llama.cpp", "-j").stdout)
@@ -42,7 +42,7 @@ class AdviceVerbs(unittest.TestCase):
     def test_an_override_of_backends_narrows_the_variants_too(self):
         def variant():
             return json.loads(self.direct("recommend", "llama.cpp", "-j").stdout)["variant"]
-        self.direct("override", "set", "llama.cpp", "--deny=cpu")
+        self.direct("override", "set", "llama.cpp", "--exclude=cpu")
         self.assertIsNone(variant())  # this machine has no GPU that computes
         self.direct("override", "clear", "llama.cpp")
         chosen = variant()
@@ -50,19 +50,19 @@ class AdviceVerbs(unittest.TestCase):
         self.assertNotEqual(variant(), chosen)
 
     def test_rules_are_merged_key_by_key(self):
-        self.direct("override", "set", "llama.cpp", "--deny=cuda", "--strict")
-        self.direct("override", "set", "llama.cpp", "--deny=vulkan", "--exclude-variants=family:rocm")
+        self.direct("override", "set", "llama.cpp", "--exclude=cuda", "--strict")
+        self.direct("override", "set", "llama.cpp", "--exclude=vulkan", "--exclude-variants=family:rocm")
         self.direct("override", "set", "llama.cpp", "--prefer-variants=family:cpu")
         rule = json.loads(self.direct("override", "list", "-j").stdout)["overrides"]["llama.cpp"]["rule"]
         self.assertEqual(rule, {"deny": ["vulkan"], "strict": True,
                                 "variants": {"exclude": ["family:rocm"], "prefer": ["family:cpu"]}})
 
     def test_what_is_not_there_is_refused_with_the_nearest_word(self):
-        rows = ((("override", "set", "ollama", "--deny=cdua"), "did you mean 'cuda'?"),
+        rows = ((("override", "set", "ollama", "--exclude=cdua"), "did you mean 'cuda'?"),
                 (("override", "set", "ollama", "--only=nonsense"), "nonsense: no such backend"),
                 (("override", "set", "ollama", "--backend=cdua"), "cdua"),
-                (("override", "set", "ollama", "--deny=pci:0000:77:00.0"), "no such GPU"),
-                (("override", "set", "olama", "--deny=cuda"), "did you mean 'ollama'?"),
+                (("override", "set", "ollama", "--exclude=pci:0000:77:00.0"), "no such GPU"),
+                (("override", "set", "olama", "--exclude=cuda"), "did you mean 'ollama'?"),
                 (("override", "set", "llama.cpp", "--exclude-variants=family:vulcan"), "did you mean 'vulkan'?"),
                 (("report-outcome", "olama", "failed", "--backend=cuda"), "did you mean 'ollama'?"),
                 (("report-outcome", "ollama", "failed", "--backend=cdua"), "did you mean 'cuda'?"),
@@ -76,7 +76,7 @@ class AdviceVerbs(unittest.TestCase):
 
     def test_a_replayed_machine_keeps_nothing(self):
         machine = f"--replay={SOURCE}/tests/data/machines/nvidia-h200-1"
-        for words in (("override", "set", "ollama", "--deny=cuda"), ("override", "clear", "ollama"),
+        for words in (("override", "set", "ollama", "--exclude=cuda"), ("override", "clear", "ollama"),
                       ("report-outcome", "ollama", "failed", "--backend=cuda")):
             with self.subTest(words=words):
                 done = run(machine, *words, HOME=self.home)

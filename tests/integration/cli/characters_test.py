@@ -52,13 +52,13 @@ class TextCase(unittest.TestCase):
 class OddArguments(TextCase):
     def test_are_repeated_without_them(self):
         for words in (["ODD"], ["--ODD"], ["-ODD"], ["show", "ODD"], ["select", "ODD"], ["select", "--backend=ODD"],
-                      ["select", "--min-memory=ODD"], ["env", "ODD"], ["recommend", "ODD"], ["recommend", "--manifest=/tmp/ODD"],
+                      ["select", "--memory=ODD"], ["env", "ODD"], ["recommend", "ODD"], ["recommend", "--manifest=/tmp/ODD"],
                       ["recommend", "torch", "--force=ODD"], ["plan", "--gguf=/tmp/ODD"], ["run", "ODD", "--", "true"],
                       ["run", "--", "/nonexistent/ODD"], ["help", "ODD"], ["export", "ODD"], ["export", "nfd", "--output=/nonexistent/ODD"],
                       ["call", "ODD"], ["call", "Select", "ODD"], ["capture", "/nonexistent/ODD"], ["knowledge", "verify", "/tmp/ODD"],
                       ["quarantine", "clear", "ODD"], ["override", "set", "ODD", "--backend=cpu"], ["probe", "ODD"], ["selector", "ODD"],
                       ["verify", "ODD", "/tmp/ODD"], ["complete", "select", "ODD"], ["list", "--replay=/tmp/ODD"],
-                      ["list", "--socket=/tmp/ODD"], ["doctor", "--report=/nonexistent/ODD"], ["watch", "ODD"],
+                      ["list", "--socket=/tmp/ODD"], ["doctor", "--bug-report=/nonexistent/ODD"], ["watch", "ODD"],
                       ["report-outcome", "ODD", "--failed"], ["bench", "ODD"], ["completion", "ODD"]):
             for odd in (WORD, TOWER):
                 with self.subTest(words=words):

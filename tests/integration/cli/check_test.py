@@ -26,11 +26,11 @@ class Check(unittest.TestCase):
     def check(self, document, *words, machine=H200):
         path = self.folder / "mine.json"
         path.write_text(document if isinstance(document, str) else json.dumps(document), encoding="utf-8")
-        return run("check", str(path), f"--machine={machine}", *words)
+        return run("check", str(path), f"--replay={machine}", *words)
 
     def test_a_good_manifest_and_what_each_machine_gets(self):
         document = manifest({"cuda": {"tier": 400, "requires": {"device": {"backend": "cuda"}}}, "cpu": {}})
-        done = self.check(document, f"--machine={BARE}", "-j")
+        done = self.check(document, f"--replay={BARE}", "-j")
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         answer = json.loads(done.stdout)
         self.assertEqual((answer["findings"], answer["complete"], answer["usable"]), ([], True, True))
@@ -79,7 +79,7 @@ class Check(unittest.TestCase):
         self.assertEqual(machine["backend"], json.loads(run(f"--replay={H200}", "-j", "select", "llama.cpp").stdout)["backend"])
 
     def test_standard_input_and_what_is_no_file(self):
-        done = subprocess.run([CTL, "check", "-", f"--machine={BARE}"], input=json.dumps(manifest({"cpu": {}})), env=environment(),
+        done = subprocess.run([CTL, "check", "-", f"--replay={BARE}"], input=json.dumps(manifest({"cpu": {}})), env=environment(),
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(run("check", str(self.folder)).returncode, 1)

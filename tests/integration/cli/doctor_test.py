@@ -75,7 +75,7 @@ class Machines(unittest.TestCase):
     def test_a_report_holds_findings_and_no_identity(self):
         machine = SOURCE / "tests/data/machines/nvidia-h200-1"
         with tempfile.TemporaryDirectory() as folder:
-            done = run(f"--replay={machine}", "doctor", f"--report={folder}/report.json")
+            done = run(f"--replay={machine}", "doctor", f"--bug-report={folder}/report.json")
             self.assertEqual(done.returncode, 0, done.stderr)
             bundle = json.loads(pathlib.Path(folder, "report.json").read_text(encoding="utf-8"))
         self.assertEqual([finding["id"] for finding in bundle["findings"]], ["nvidia-icd-needs-egl"])
@@ -86,7 +86,7 @@ class Machines(unittest.TestCase):
         """Whoever gets it sees the machine as it was, but for what identifies a card."""
         for name in ("nvidia-h200-1", "rocm-mi300x-spx", "wsl2-nvidia"):
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
-                run(f"--replay={SOURCE}/tests/data/machines/{name}", "doctor", f"--report={folder}/report.json")
+                run(f"--replay={SOURCE}/tests/data/machines/{name}", "doctor", f"--bug-report={folder}/report.json")
                 bundle = json.loads(pathlib.Path(folder, "report.json").read_text(encoding="utf-8"))
                 for path, content in bundle["capture"].items():
                     place = pathlib.Path(folder, "capture", path)
@@ -99,7 +99,7 @@ class Machines(unittest.TestCase):
                 self.assertEqual(again["findings"], bundle["findings"])
 
     def test_a_report_is_not_a_daemons(self):
-        done = run("--socket=/nonexistent", "doctor", "--report=/nonexistent/file")
+        done = run("--socket=/nonexistent", "doctor", "--bug-report=/nonexistent/file")
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("leave --socket out", done.stderr)
 

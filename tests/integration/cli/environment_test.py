@@ -33,7 +33,7 @@ class UseAndHide(unittest.TestCase):
 
     def test_no_gpu_is_said_so_that_none_is_opened(self):
         hidden = {"CUDA_VISIBLE_DEVICES": "", "GGML_VK_VISIBLE_DEVICES": ""}
-        for words in (("--backend=none",), ("--backend=off",), ("--backend=cpu",), ("--deny=cuda,vulkan",)):
+        for words in (("--backend=none",), ("--backend=off",), ("--backend=cpu",), ("--exclude=cuda,vulkan",)):
             with self.subTest(words=words):
                 self.assertEqual(variables("node-llama-cpp", *words), hidden)
         # Not even the CPU is left to choose, and a choice of nothing was asked for.

@@ -94,7 +94,7 @@ class RootInTheHomeOfAUser(unittest.TestCase):
         self.assertEqual(os.stat(temporary).st_mtime_ns, before)
 
     def test_follows_no_link_to_a_file_that_it_writes(self):
-        for name, words in (("report.json", ("--direct", "doctor", "--report")),):
+        for name, words in (("report.json", ("--direct", "doctor", "--bug-report")),):
             with self.subTest(name):
                 path = self.link(name, self.precious / name)
                 done = subprocess.run([CTL, *words, str(path)],
@@ -105,7 +105,7 @@ class RootInTheHomeOfAUser(unittest.TestCase):
 
     def test_writes_into_no_folder_that_is_a_link(self):
         way = self.link("way", self.precious)
-        done = self.run_as_root("--direct", "doctor", "--report", f"{way}/report.json", code=1)
+        done = self.run_as_root("--direct", "doctor", "--bug-report", f"{way}/report.json", code=1)
         self.assertIn("is a link that user", done.stderr)
         self.run_as_root("--direct", "--no-cache", "capture", f"{way}/capture", code=1)
         self.run_as_root(f"--replay={MACHINE}", "export", "prometheus", "--output", f"{way}/gpuprobe.prom", code=1)

@@ -74,7 +74,7 @@ class PlanWithAProjector(unittest.TestCase):
         self.assertEqual((self.projector(f"--mmproj={self.file}", "--flash-attention=off")[0] - self.weights) / self.MIB, 1132)
 
     def test_can_be_given_in_mebibytes(self):
-        self.assertEqual(self.projector("--projector-mib=300")[0], 300 * self.MIB)
+        self.assertEqual(self.projector("--projector-memory=300MiB")[0], 300 * self.MIB)
 
     def test_is_an_argument_of_llama_cpp(self):
         done = replay("nvidia-h200-1", *model("gemma-3-27b"), f"--mmproj={self.file}", "--format=llama.cpp")
@@ -84,9 +84,9 @@ class PlanWithAProjector(unittest.TestCase):
         done = replay("nvidia-h200-1", *model("gemma-3-27b"), f"--mmproj={MODELS}/llama-3.1-8b.header.gguf")
         self.assertEqual(done.returncode, 1)
         self.assertIn("llama-3.1-8b.header.gguf", done.stderr)
-        done = replay("nvidia-h200-1", "--need-mib=5", f"--mmproj={self.file}")
+        done = replay("nvidia-h200-1", "--memory=5MiB", f"--mmproj={self.file}")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("plan: --mmproj needs --gguf and cannot be combined with --projector-mib\n", done.stderr)
+        self.assertIn("plan: --mmproj needs --gguf and cannot be combined with --projector-memory\n", done.stderr)
 
 
 class PlanTexts(unittest.TestCase):
@@ -101,13 +101,13 @@ class PlanTexts(unittest.TestCase):
         self.assertEqual(path.read_text(encoding="utf-8"), done.stdout)
 
     def test_one_gpu(self):
-        self.check("plan", "nvidia-h200-1", *model("llama-3.1-8b"), "--ctx=32k", "--kv=q8_0")
+        self.check("plan", "nvidia-h200-1", *model("llama-3.1-8b"), "--ctx=32k", "--cache-type-k=q8_0", "--cache-type-v=q8_0")
 
     def test_two_gpus(self):
-        self.check("plan-together", "nvidia-h200-2", *model("qwen3-32b"), "--streams=24", "--ctx=32k")
+        self.check("plan-together", "nvidia-h200-2", *model("qwen3-32b"), "--parallel=24", "--ctx=32k")
 
     def test_need_alone(self):
-        self.check("plan-need", "nvidia-h200-2", "--need-mib=200000")
+        self.check("plan-need", "nvidia-h200-2", "--memory=200000MiB")
 
     def test_memory_that_nobody_knows(self):
         self.check("plan-unknown", "tsuku-nvidia-intel", *model("gemma-3-27b"), code=3)
@@ -116,7 +116,7 @@ class PlanTexts(unittest.TestCase):
         self.check("plan-no-gpu", "software-only", *model("llama-3.1-8b"), code=3)
 
     def test_document(self):
-        self.check("plan-document", "nvidia-h200-2", "--json=pretty", *model("qwen3-32b"), "--margin-mib=70000")
+        self.check("plan-document", "nvidia-h200-2", "--json=pretty", *model("qwen3-32b"), "--margin=70000MiB")
 
 
 class PlanAnswers(unittest.TestCase):
@@ -138,42 +138,41 @@ class PlanAnswers(unittest.TestCase):
             self.assertEqual(need["layers"] + need["output"] + need["embedding"], path.stat().st_size - start)
 
     def test_one_gpu_of_two(self):
-        _, answer = document("nvidia-h200-2", "--need-mib=1000", "--gpus=1")
+        _, answer = document("nvidia-h200-2", "--memory=1000MiB", "--gpu=1")
         self.assertEqual([gpu["gpu"] for gpu in answer["gpus"]], ["pci:0000:00:07.0"])
         self.assertEqual(answer["together"], [])
 
     def test_one_partition_of_a_gpu(self):
         part = "pci:0000:1a:00.0/mig-5"
-        _, answer = document("nvidia-h100-mig-mixed", "--need-mib=1000", f"--gpus={part}")
+        _, answer = document("nvidia-h100-mig-mixed", "--memory=1000MiB", f"--gpu={part}")
         self.assertEqual([gpu["gpu"] for gpu in answer["gpus"]], [part])
 
     def test_a_gpu_that_is_not_there(self):
-        done = replay("nvidia-h200-2", "--need-mib=1000", "--gpus=7")
+        done = replay("nvidia-h200-2", "--memory=1000MiB", "--gpu=7")
         self.assertEqual(done.returncode, 1)
         self.assertIn("no GPU '7'", done.stderr)
 
     def test_exit_status_says_whether_it_fits(self):
-        self.assertEqual(replay("nvidia-h200-1", "--need-mib=100000").returncode, 0)
-        self.assertEqual(replay("nvidia-h200-1", "--need-mib=200000").returncode, 3)
-        self.assertEqual(replay("nvidia-h200-2", "--need-mib=200000").returncode, 0)
+        self.assertEqual(replay("nvidia-h200-1", "--memory=100000MiB").returncode, 0)
+        self.assertEqual(replay("nvidia-h200-1", "--memory=200000MiB").returncode, 3)
+        self.assertEqual(replay("nvidia-h200-2", "--memory=200000MiB").returncode, 0)
 
 
 class PlanCommandLine(unittest.TestCase):
     BAD = {
-        (): "plan: give --gguf FILE or --need-mib N",
-        ("--need-mib=1", "--gguf=x"): "plan: what for?",
-        ("--need-mib=0",): "request: need-mib: '0' is not a number from 1",
-        ("--need-mib=1", "--ctx=4096"): "request: need-mib is the whole need",
-        ("--need-mib=1", "--beginning"): "plan: --beginning, --print-model and --format need a model",
-        ("--need-mib=1", "--format=vllm"): "plan: --beginning, --print-model and --format need a model",
+        (): "plan: give --gguf=FILE or --memory=SIZE",
+        ("--memory=1MiB", "--gguf=x"): "plan: give --gguf",
+        ("--memory=0MiB",): "request: need-mib: '0' is not a number from 1",
+        ("--memory=1MiB", "--ctx=4096"): "request: need-mib is the whole need",
+        ("--memory=1MiB", "--beginning"): "plan: --beginning, --print-model and --format need a model",
+        ("--memory=1MiB", "--format=vllm"): "plan: --beginning, --print-model and --format need a model",
         ("--gguf=x", "--ctx=0"): "request: ctx: '0' is not a number from 1",
         ("--gguf=x", "--ctx=99999999999999999999"): "request: ctx: '99999999999999999999' is no number",
         ("--gguf=x", "--ctx=k"): "request: ctx: 'k' is no number",
         ("--gguf=x", "--ctx=4194305k"): "request: ctx: '4194305k' is no number",
-        ("--gguf=x", "--kv=q4_K"): "request: kv: 'q4_K' is not a cache type",
-        ("--gguf=x", "--kv=f16,f16,f16"): "request: kv: one type",
-        ("--gguf=x", "--kv=q8_0", "--flash-attention=off"): "request: kv: values in q8_0 need flash attention",
-        ("--gguf=x", "--streams=5000"): "request: streams: '5000' is not a number from 1 to 4096",
+        ("--gguf=x", "--cache-type-k=q4_K", "--cache-type-v=q4_K"): "request: kv: 'q4_K' is not a cache type",
+        ("--gguf=x", "--cache-type-k=q8_0", "--cache-type-v=q8_0", "--flash-attention=off"): "request: kv: values in q8_0 need flash attention",
+        ("--gguf=x", "--parallel=5000"): "request: streams: '5000' is not a number from 1 to 4096",
         ("--gguf=x", "--batch=2000000"): "request: batch: '2000000' is no number",
         ("--gguf=x", "--tensor-split=1,-1"): "request: tensor-split: '-1' is not a non-negative number",
         ("--gguf=x", "--tensor-split=nan"): "request: tensor-split: 'nan' is not a non-negative number",
@@ -198,12 +197,12 @@ class PlanFormats(unittest.TestCase):
 
     def test_of_llama_cpp(self):
         self.assertEqual(
-            self.printed("nvidia-h200-1", "--format=llama.cpp", "--ctx=8k", "--streams=2", "--kv=q8_0,q4_0", "--swa-full"),
+            self.printed("nvidia-h200-1", "--format=llama.cpp", "--ctx=8k", "--parallel=2", "--cache-type-k=q8_0", "--cache-type-v=q4_0", "--swa-full"),
             "--n-gpu-layers 65 --ctx-size 16384 --batch-size 2048 --ubatch-size 512 --parallel 2 --cache-type-k q8_0 "
             "--cache-type-v q4_0 --flash-attn on --no-kv-unified --swa-full --split-mode none\n")
 
     def test_of_llama_cpp_on_two_gpus(self):
-        text = self.printed("nvidia-h200-2", "--format=llama.cpp", "--ctx=32k", "--streams=24", "--flash-attention=off")
+        text = self.printed("nvidia-h200-2", "--format=llama.cpp", "--ctx=32k", "--parallel=24", "--flash-attention=off")
         self.assertIn("--flash-attn off", text)
         self.assertIn("--split-mode layer --tensor-split 33,32", text)
 
@@ -233,7 +232,7 @@ class PlanFormats(unittest.TestCase):
         for kind, expected in told.items():
             with self.subTest(kind=kind), tempfile.TemporaryDirectory() as folder:
                 capture = self.unlike(pathlib.Path(folder), kind)
-                done = replay(capture, *self.MODEL, "--ctx=16k", "--streams=3", "--format=llama.cpp")
+                done = replay(capture, *self.MODEL, "--ctx=16k", "--parallel=3", "--format=llama.cpp")
                 first, second = map(int, done.stdout.split("--tensor-split ")[1].split(","))
                 self.assertLess(first, second, "the smaller one has the smaller part, and comes first")
                 remark = done.stderr.strip().removeprefix("gpuprobectl: with the variables of: gpuprobectl ")
@@ -242,7 +241,7 @@ class PlanFormats(unittest.TestCase):
                 shown = run(f"--replay={capture}", *command.split()).stdout
                 variables = dict(line.split("=", 1) for line in shown.splitlines())
                 self.assertEqual({name: variables.get(name) for name in expected}, expected)
-                self.assertEqual(run(f"--replay={capture}", "plan", *self.MODEL, "--ctx=16k", "--streams=3", "--format=llama.cpp", "--quiet").stderr, "")
+                self.assertEqual(run(f"--replay={capture}", "plan", *self.MODEL, "--ctx=16k", "--parallel=3", "--format=llama.cpp", "--quiet").stderr, "")
 
     def test_names_the_one_of_several_that_it_is_for(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -256,7 +255,7 @@ class PlanFormats(unittest.TestCase):
 
     def test_of_ollama(self):
         self.assertEqual(
-            self.printed("nvidia-h200-1", "--format=ollama", "--kv=q8_0"),
+            self.printed("nvidia-h200-1", "--format=ollama", "--cache-type-k=q8_0", "--cache-type-v=q8_0"),
             "OLLAMA_CONTEXT_LENGTH=4096\nOLLAMA_NUM_PARALLEL=1\nOLLAMA_FLASH_ATTENTION=1\nOLLAMA_KV_CACHE_TYPE=q8_0\n"
             "# Modelfile: PARAMETER num_gpu 65\n# Modelfile: PARAMETER num_batch 512\n")
 
@@ -267,15 +266,15 @@ class PlanFormats(unittest.TestCase):
             "--gpu-memory-utilization 0.98\n")
 
     def test_count_the_gpus_that_carry_something(self):
-        text = self.printed("nvidia-h200-4", "--format=vllm", "--ctx=32k", "--streams=24", "--tensor-split=1,1,0,0")
+        text = self.printed("nvidia-h200-4", "--format=vllm", "--ctx=32k", "--parallel=24", "--tensor-split=1,1,0,0")
         self.assertIn("--pipeline-parallel-size 2", text)
-        self.assertIn("fits on 2 of 4 GPUs", replay("nvidia-h200-4", "--need-mib=140000").stdout)
+        self.assertIn("fits on 2 of 4 GPUs", replay("nvidia-h200-4", "--memory=140000MiB").stdout)
 
     def test_say_what_a_program_cannot_be_told(self):
         for machine, words, problem in (
-                ("nvidia-h200-1", ["--format=ollama", "--kv=q8_0,f16"], "ollama supports only one type for keys and values"),
-                ("nvidia-h200-1", ["--format=ollama", "--kv=q5_1"], "ollama supports only f16, q8_0 and q4_0 caches"),
-                ("nvidia-h200-1", ["--format=vllm", "--kv=q4_0"], "vllm has caches in f16, bf16"),
+                ("nvidia-h200-1", ["--format=ollama", "--cache-type-k=q8_0", "--cache-type-v=f16"], "ollama supports only one type for keys and values"),
+                ("nvidia-h200-1", ["--format=ollama", "--cache-type-k=q5_1", "--cache-type-v=q5_1"], "ollama supports only f16, q8_0 and q4_0 caches"),
+                ("nvidia-h200-1", ["--format=vllm", "--cache-type-k=q4_0", "--cache-type-v=q4_0"], "vllm has caches in f16, bf16"),
                 ("software-only", ["--format=vllm"], "vllm needs the whole model on GPUs")):
             with self.subTest(words=words):
                 done = replay(machine, *self.MODEL, *words)
@@ -435,20 +434,20 @@ class PlanOverTheSocket(WithDaemon):
         super().setUpClass()
 
     def test_memory_is_read_when_asked(self):
-        code, answer = self.document("plan", "--need-mib=1800", "--margin-mib=1024")
+        code, answer = self.document("plan", "--memory=1800MiB", "--margin=1024MiB")
         self.assertEqual(code, 0)
         for gpu in answer["gpus"]:
             self.assertEqual((gpu["budget"]["source"], gpu["budget"]["bytes"]), ("free", 2 << 30))
             self.assertEqual(gpu["fit"], "fits")
 
     def test_show_has_it_too(self):
-        self.assertIn("3.0 GiB", self.ask("show", "0").stdout)
+        self.assertIn("3.0 GiB", self.ask("show", "--all", "0").stdout)
 
 
 class PlanOverTheSocketOfASilentDaemon(WithDaemon):
     def test_the_report_stands_in(self):
         _, report = self.document("describe")
-        _, answer = self.document("plan", "--need-mib=1", "--margin-mib=0")
+        _, answer = self.document("plan", "--memory=1MiB", "--margin=0MiB")
         free = {gpu["id"]: gpu["memory"]["free"] for gpu in report["gpus"]}
         for gpu in answer["gpus"]:
             if free[gpu["gpu"]] is not None and not gpu["budget"]["is_shared_with_host"]:

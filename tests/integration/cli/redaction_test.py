@@ -162,7 +162,7 @@ class TalkativeDriver(unittest.TestCase):
 
     def test_the_doctors_report_holds_nothing_of_it(self):
         file = self.folder / "report.json"
-        self.run_with_it("doctor", "--report", str(file))
+        self.run_with_it("doctor", "--bug-report", str(file))
         text = file.read_text(encoding="utf-8")
         self.assertNotIn(MARK, text)
         self.expect_nothing_of_it(text + text.lower() + BARE.sub("", text).lower())

@@ -228,7 +228,7 @@ class WithoutAGpu(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         file = pathlib.Path(folder.name) / "report.json"
-        done = run("-j", "llama.cpp", "--expect=cuda", f"--report={file}", program=["/bin/echo", "out"])
+        done = run("-j", "llama.cpp", "--expect=cuda", f"--output={file}", program=["/bin/echo", "out"])
         self.assertEqual((done.returncode, done.stdout), (124, "out\n"))
         told = json.loads(done.stderr)
         self.assertEqual(told, json.loads(file.read_text(encoding="utf-8")))
@@ -243,7 +243,7 @@ class WithoutAGpu(unittest.TestCase):
         self.assertEqual(json.loads(done.stderr)["attempts"][0]["loaded"], ["opencl"])
 
     def test_a_report_that_cannot_be_written_does_not_change_the_end(self):
-        done = run("llama.cpp", "--report=/dev/null/x", program=["/bin/sh", "-c", "exit 9"])
+        done = run("llama.cpp", "--output=/dev/null/x", program=["/bin/sh", "-c", "exit 9"])
         self.assertEqual((done.returncode, done.stderr.splitlines()[0] + "\n"), (9, NONE))
         self.assertIn("/dev/null/x", done.stderr.splitlines()[1])
 

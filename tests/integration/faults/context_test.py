@@ -31,7 +31,7 @@ class ContextsOfADaemon(FaultCase):
         return measurement["context"]
 
     def counted(self):
-        plan = json.loads(self.ctl("plan", "-j", "--beginning", f"--gguf={MODEL}", f"--gpus={CARD}"))
+        plan = json.loads(self.ctl("plan", "-j", "--beginning", f"--gguf={MODEL}", f"--gpu={CARD}"))
         return plan["gpus"][0]["overhead"] / MIB
 
     def test_is_in_the_report_and_counted(self):

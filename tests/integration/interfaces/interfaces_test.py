@@ -206,11 +206,11 @@ def wanted_of_bus(method, text, paths):
 # What the manual page's table says of names that are not there.
 STATUSES = {
     1: ["show nothing", "show 0 nothing", "describe 99", "env nothing", "env default --gpu=nothing", "select nothing",
-        "select default --gpu=nothing", "recommend nothing", "plan --need-mib=8 --gpus=nothing", "plan --need-mib=8 --application=nothing",
+        "select default --gpu=nothing", "recommend nothing", "plan --memory=8MiB --gpu=nothing", "plan --memory=8MiB --application=nothing",
         "plan --gguf=/nonexistent", "probe nothing", "bench nothing", "selector nothing cu128 --orchestrator=nfd", "export pip nothing",
         "export prometheus nothing", "override set default --gpu=nothing", "report-outcome default ok --backend=cpu --gpu=nothing",
         "watch 4194304 --once"],
-    2: ["nothing", "select default --backend=nothing", "select default --only=nothing", "select default --deny=nothing",
+    2: ["nothing", "select default --backend=nothing", "select default --only=nothing", "select default --exclude=nothing",
         "select default --require=nothing>=1", "select llama.cpp --installed=nothing", "recommend torch --force=nothing",
         "selector torch nothing --orchestrator=nfd", "selector torch cu128 --orchestrator=nothing", "selector torch cu128 --orchestrator=nfd --platform=nothing",
         "export nothing", "probe --api=nothing", "bench --api=vulkan,nothing", "quarantine clear nothing",
@@ -219,8 +219,8 @@ STATUSES = {
     125: ["run nothing -- true", "run default --gpu=nothing -- true"],
 }
 # And of what the recorded machine has nothing for.
-UNSATISFIED = ["select default --backend=rocm --strict", "select default --min-memory=1TiB --strict", "recommend torch --only=nothing",
-               "plan --need-mib=99999999", "env 0"]
+UNSATISFIED = ["select default --backend=rocm --strict", "select default --memory=1TiB --strict", "recommend torch --only=nothing",
+               "plan --memory=99999999MiB", "env 0"]
 
 
 class Interfaces(SocketCase):

@@ -275,7 +275,7 @@ class Expired(KnowledgeCase):
         self.assertEqual(self.stale(self.answer("recommend", "torch")["warnings"]), [*base, "torch"])
         self.assertEqual(self.stale(self.answer("export", "conda")["warnings"]), base)
         self.assertEqual(self.stale(self.answer("export", "uv", "torch")["warnings"]), [*base, "torch"])
-        self.assertEqual(self.stale(self.answer("plan", "--need-mib=1000")["notes"]), base)
+        self.assertEqual(self.stale(self.answer("plan", "--memory=1000MiB")["notes"]), base)
         for form in ("json", "prometheus", "nfd"):
             notes = [note["code"] for note in self.answer("export", form)["notes"]]
             self.assertEqual(notes.count("stale-document"), 2, form)

@@ -76,7 +76,7 @@ class Vectorizer(ScenarioCase):
         self.assertIn("driver-timed-out", answer.codes("cuda"))
 
     def test_V10_too_little_memory_is_said_clearly(self):
-        answer = self.select(Machine().nvidia(memory=4 * GIB), "vectorizer", "--min-memory=8GiB", "--strict")
+        answer = self.select(Machine().nvidia(memory=4 * GIB), "vectorizer", "--memory=8GiB", "--strict")
         self.assertEqual(answer.detail("cuda", "too-little-memory"), {"have": 4 * GIB, "need": 8 * GIB, "of": "allocatable"})
 
     def test_V11_a_build_without_cuda_takes_the_next(self):

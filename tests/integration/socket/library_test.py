@@ -357,7 +357,7 @@ class ClientHeader(SocketCase):
                         pathlib.Path(__file__).with_name("client_header.cpp"), f"-L{BIN}", f"-Wl,-rpath,{BIN}", "-lgpuprobe", "-o", program], check=True, timeout=100)
         self.start(f"--state-dir={self.folder}")
         printed = {words: self.gpuprobectl(f"--socket={self.path}", "-j", *words).stdout.rstrip("\n")
-                   for words in (("recommend", "torch", "--exclude=cu132", "--need-mib=1024"), ("doctor",), ("list",),
+                   for words in (("recommend", "torch", "--exclude=cu132", "--memory=1024MiB"), ("doctor",), ("list",),
                                  ("select", "ollama"), ("select", "default", "--only=sycl"), ("call", "Plan", '{"need":1073741824}'))}
         plan = list(printed.values())[-1]
         found, doctor, listed, chosen, refusal, planned = map(json.loads, printed.values())

@@ -249,7 +249,7 @@ class SameAnswers(SocketCase):
         (("list",), "ListGpus", {}),
         (("describe",), "Describe", {}),
         (("apps",), "ListApplications", {}),
-        (("plan", "--need-mib=8192"), "Plan", {"need": 8192 << 20}),
+        (("plan", "--memory=8192MiB"), "Plan", {"need": 8192 << 20}),
         (("quarantine",), "ListQuarantine", {}),
         (("override",), "ListOverrides", {}),
     )

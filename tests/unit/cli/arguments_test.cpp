@@ -48,8 +48,8 @@ TEST(Arguments, ShortJsonOptionIsPrettyOnATerminal) {
 
 TEST(Arguments, RequestHoldsOnlyWhatWasAsked) {
     EXPECT_EQ(json_line(read({"select", "tsuku"}).select.request), "{}");
-    const auto all = read({"select", "x", "--built=cuda,vulkan", "--deny", "opencl",
-                           "--backend=cuda", "--min-memory=8GiB", "--strict", "--prefer=rocm"});
+    const auto all = read({"select", "x", "--built=cuda,vulkan", "--exclude", "opencl",
+                           "--backend=cuda", "--memory=8GiB", "--strict", "--prefer=rocm"});
     EXPECT_EQ(json_line(all.select.request),
               R"({"built":["cuda","vulkan"],"prefer":["rocm"],"deny":["opencl"],"backend":"cuda",)"
               R"("min-memory":8589934592,"strict":true})");
@@ -62,17 +62,26 @@ TEST(Arguments, EachKeyOfARequestHasItsOption) {
         if (key.type == RequestType::Size)
             return "=8GiB";
         if (key.type == RequestType::Mebibytes)
-            return "=7";
+            return "=7MiB";
         return key.placeholder.empty() ? "" : key.takes_others ? "=x" : "=measured";
     };
     // Some values of plan are read when the line is.
-    const std::map<std::string_view, std::string> planned{
-        {"ctx", "8k"},        {"kv", "q8_0"},           {"batch", "64"},
-        {"ubatch", "32"},     {"streams", "2"},         {"flash-attention", "on"},
-        {"swa-full", ""},     {"tensor-split", "3,1"},  {"margin-mib", "7"},
-        {"context-mib", "7"}, {"need-mib", "7"},        {"projector-mib", "7"},
-        {"gpus", "0"},        {"application", "ollama"}};
+    const std::map<std::string_view, std::string> planned{{"ctx", "8k"},
+                                                          {"batch", "64"},
+                                                          {"ubatch", "32"},
+                                                          {"streams", "2"},
+                                                          {"flash-attention", "on"},
+                                                          {"swa-full", ""},
+                                                          {"tensor-split", "3,1"},
+                                                          {"margin-mib", "7MiB"},
+                                                          {"context-mib", "7MiB"},
+                                                          {"need-mib", "7MiB"},
+                                                          {"projector-mib", "7MiB"},
+                                                          {"gpus", "0"},
+                                                          {"application", "ollama"}};
     for (const auto& key : plan_keys()) {
+        if (key.option.empty())
+            continue;  // kv, which has an option for keys and one for values
         const auto& value = planned.at(key.key);
         const auto option = std::string{key.option} + (value.empty() ? "" : "=" + value);
         const auto asked =
@@ -106,6 +115,40 @@ TEST(Arguments, EachKeyOfARequestHasItsOption) {
     EXPECT_EQ(json_line(read({"select", "x", "--prefer="}).select.request), "{}");
 }
 
+TEST(Arguments, SizesOfAllVerbsAreWrittenAlike) {
+    const auto mebibytes = [](const char* size) {
+        const auto option = std::string{"--memory="} + size;
+        const auto plan = read({"plan", option}).plan.request.at("need-mib").as_unsigned();
+        const auto variant =
+            read({"recommend", "x", option}).recommend.request.at("need-mib").as_unsigned();
+        EXPECT_EQ(plan, variant);
+        return plan;
+    };
+    EXPECT_EQ(mebibytes("8GiB"), 8192U);
+    EXPECT_EQ(mebibytes("8192MiB"), 8192U);
+    EXPECT_EQ(mebibytes("8388608KiB"), 8192U);
+    EXPECT_EQ(mebibytes("8GB"), 7630U);  // rounded up
+    EXPECT_EQ(mebibytes("1500kB"), 2U);
+    EXPECT_EQ(mebibytes("1MB"), 1U);
+    EXPECT_EQ(read({"select", "x", "--memory=8GiB"}).select.request.at("min-memory").as_unsigned(),
+              8ULL << 30U);
+}
+
+TEST(Arguments, TheCacheOfAPlanHasATypeForKeysAndOneForValues) {
+    const auto types = [](const Words& words) {
+        return json_line(read(words).plan.request.at("kv"));
+    };
+    EXPECT_EQ(types({"plan", "--gguf=x", "--cache-type-k=q8_0"}), R"(["q8_0","f16"])");
+    EXPECT_EQ(types({"plan", "--gguf=x", "--cache-type-v=q4_0", "--cache-type-k=q8_0"}),
+              R"(["q8_0","q4_0"])");
+}
+
+TEST(Arguments, OnlyCheckTakesSeveralCaptures) {
+    EXPECT_EQ(read({"check", "x", "--replay=a", "--replay=b"}).captures, (Words{"a", "b"}));
+    EXPECT_EQ(refusal({"list", "--replay=a", "--replay=b"}),
+              "gpuprobectl: --replay is given twice\nSee 'gpuprobectl help list'.\n");
+}
+
 TEST(Arguments, TakesSeveralGpus) {
     EXPECT_EQ(read({"show", "0", "1"}).gpus, (Words{"0", "1"}));
     EXPECT_EQ(read({"probe", "0", "--api=vulkan,opencl", "--allow-wake"}).apis,
@@ -125,14 +168,13 @@ TEST(Arguments, MistakesAreNamedWithAHint) {
         {{"list", "-x"}, "gpuprobectl: unknown option '-x'\nSee 'gpuprobectl help list'.\n"},
         {{"list", "extra"},
          "gpuprobectl: list: unexpected 'extra'\nSee 'gpuprobectl help list'.\n"},
-        {{"show"},
-         "gpuprobectl: show: which GPU? 'gpuprobectl list' shows them\n"
-         "See 'gpuprobectl help show'.\n"},
+        {{"capture"},
+         "gpuprobectl: capture: into which folder?\nSee 'gpuprobectl help capture'.\n"},
         {{"env", "--all"},
          "gpuprobectl: env: --all needs a GPU\n"
          "See 'gpuprobectl help env'.\n"},
-        {{"select", "--min-memory=lots"},
-         "gpuprobectl: --min-memory: 'lots' is not a size\n"
+        {{"select", "--memory=lots"},
+         "gpuprobectl: --memory: 'lots' is not a size\n"
          "Write it like 8GiB, 8192MiB, 8GB or a number of bytes.\n"},
         {{"probe", "--stage=verfy"},
          "gpuprobectl: --stage: unknown value 'verfy'; did you mean 'verify'?\n"
@@ -219,8 +261,9 @@ TEST(Arguments, AnOptionWithAValueTakesOneWord) {
     const auto arguments = read({"--profiles", "a", "--profiles=b", "select", "tsuku"});
     EXPECT_EQ(arguments.profile_folders, (Words{"a", "b"}));
     EXPECT_EQ(arguments.select.application, "tsuku");
-    EXPECT_EQ(refusal({"recommend", "x", "--need-mib=lots"}),
-              "gpuprobectl: --need-mib: 'lots' is no number\nSee 'gpuprobectl help recommend'.\n");
+    EXPECT_EQ(refusal({"recommend", "x", "--memory=lots"}),
+              "gpuprobectl: --memory: 'lots' is not a size\n"
+              "Write it like 8GiB, 8192MiB, 8GB or a number of bytes.\n");
 }
 
 TEST(Arguments, AnOptionOfAVerbGoesBehindIt) {

@@ -24,6 +24,12 @@ TEST(Completion, AVerbComesFirstAndOnce) {
     EXPECT_EQ(offered({}), Words{});
 }
 
+TEST(Completion, AVerbHasItsGroup) {
+    EXPECT_EQ(completion_of({"stat"}).offers.front().group, "Ask");
+    EXPECT_EQ(completion_of({"quar"}).offers.front().group, "Administer");
+    EXPECT_EQ(completion_of({"select", "--expl"}).offers.front().group, "");
+}
+
 TEST(Completion, AnOptionBelongsToItsVerb) {
     EXPECT_EQ(offered({"select", "--expl"}), Words{"--explain"});
     EXPECT_EQ(offered({"list", "--expl"}), Words{});
@@ -41,12 +47,12 @@ TEST(Completion, AValueStandsBehindItsOptionInEitherWay) {
 
 TEST(Completion, AListGrowsByWhatIsNotInIt) {
     EXPECT_EQ(offered({"select", "--only=cuda,c"}), Words{"--only=cuda,cpu"});
-    const auto completion = completion_of({"select", "--deny=cuda,pci:0"});
-    EXPECT_EQ(completion.lead, "--deny=cuda,");
+    const auto completion = completion_of({"select", "--exclude=cuda,pci:0"});
+    EXPECT_EQ(completion.lead, "--exclude=cuda,");
     EXPECT_EQ(completion.begun, "pci:0");
     const auto offers = offers_of(completion, {{.word = "pci:0000:01:00.0"}, {.word = "usb:1"}});
     ASSERT_EQ(offers.size(), 1U);
-    EXPECT_EQ(offers.front().word, "--deny=cuda,pci:0000:01:00.0");
+    EXPECT_EQ(offers.front().word, "--exclude=cuda,pci:0000:01:00.0");
 }
 
 TEST(Completion, NamesFollowThePlace) {

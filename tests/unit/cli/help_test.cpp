@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/help.h"
 
+#include <algorithm>
 #include <iterator>
 #include <sstream>
 
@@ -26,14 +27,38 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 TEST(NarrowedHelp, HasNoLineThatATerminalWouldBreak) {
-    for (const std::size_t columns : {80, 90, 99})
+    for (const std::size_t columns : {40, 80, 90, 99})
         for (const auto& page : pages()) {
             const auto text = narrowed(page, columns);
-            for (const auto line : split(text, '\n'))
-                EXPECT_TRUE(display_width(line) <= columns || line.starts_with("Usage:") ||
-                            line.starts_with("       gpuprobectl"))
+            for (const auto line : split(text, '\n')) {
+                // Examples are not wrapped.
+                const bool is_example = columns == 40 && line.starts_with("  gpuprobectl: took");
+                EXPECT_TRUE(display_width(line) <= columns || is_example)
                     << columns << ": " << line;
+            }
         }
+}
+
+TEST(HelpOverview, ListsTheVerbsInGroups) {
+    const auto page = *help_text("");
+    std::size_t before = 0;
+    for (const auto* group : {"\nAsk\n  status", "\nStart\n  env", "\nRecord\n  probe",
+                              "\nAdminister\n  override", "\nAdvanced\n  describe"}) {
+        const auto place = page.find(group);
+        ASSERT_NE(place, std::string::npos) << group;
+        EXPECT_GT(place, before) << group;
+        before = place;
+    }
+}
+
+TEST(HelpOverview, OneThingHasOneOptionInAllVerbs) {
+    const auto names = option_names();
+    for (const auto* other : {"--min-memory", "--need-mib", "--variants-need-mib", "--gpus",
+                              "--deny", "--kv", "--streams", "--machine", "--report"})
+        EXPECT_EQ(std::ranges::count(names, other), 0) << other;
+    for (const auto* name : {"--memory", "--gpu", "--exclude", "--replay", "--parallel",
+                             "--cache-type-k", "--cache-type-v"})
+        EXPECT_EQ(std::ranges::count(names, name), 1) << name;
 }
 
 TEST(NarrowedHelp, SaysTheSame) {
@@ -57,7 +82,8 @@ TEST(NarrowedHelp, KeepsParagraphsExamplesAndColumns) {
                        "      --other-longer-option=NAME\n"
                        "                          something else that is long\n",
                        45),
-              "Usage: gpuprobectl verb [OPTION…] WORD WORD WORD\n"
+              "Usage: gpuprobectl verb [OPTION…] WORD WORD\n"
+              "         WORD\n"
               "\n"
               "A paragraph of two lines that is too long.\n"
               "\n"
