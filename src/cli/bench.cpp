@@ -324,11 +324,10 @@ std::string measured_section(const Report& report, const Screen& screen) {
                                            {"words", one.words}}));
     }
     if (as_well > 1)
-        lines +=
-            "  " +
-            phrase("{more} more computed correctly{dot}gpuprobectl bench shows all",
-                   {{"more", std::to_string(as_well - 1)}, {"dot", std::string{screen.dot()}}}) +
-            "\n";
+        lines += hanging_parts(
+            screen, "  ",
+            {phrase("{more} more computed correctly", {{"more", std::to_string(as_well - 1)}}),
+             "gpuprobectl bench shows all"});
     return lines.empty() ? "" : "\n" + toned(screen, Tone::Strong, "Computed") + "\n" + lines;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -25,6 +26,7 @@
 #include "inventory/host.h"
 #include "inventory/installed_build.h"
 #include "policy/environment.h"
+#include "report/reason_table.h"
 
 namespace gpuprobe::inline cli {
 namespace {
@@ -242,7 +244,7 @@ std::string candidate_lines(const Candidate& candidate,
     if (widths.gpu > 0)
         rest += padded_right(scrubbed(candidate.gpu.value_or("")), widths.gpu) + "  ";
     // Escape sequences have no width, so the width is computed without the sign.
-    const auto lead = "  " + verdict_sign(candidate.verdict, screen);
+    const auto lead = "  " + verdict_sign(candidate.verdict, candidate.reasons, screen);
     return hanging(screen, lead + rest, 3 + display_width(rest), sentence);
 }
 
@@ -253,11 +255,44 @@ bool is_chosen(const Candidate& candidate, const Decision& decision) {
 
 }  // namespace
 
-std::string verdict_sign(Verdict verdict, const Screen& screen) {
+namespace {
+
+/// Whether the reasons leave open if a GPU, or the machine, would do.
+bool leaves_open(const std::vector<Reason>& reasons) {
+    std::set<std::string> open;
+    std::set<std::string> closed;
+    for (const auto& reason : reasons) {
+        const auto* row = find_reason(reason.code);
+        const auto* where = reason.detail.at("where").as_string();
+        // Only ids of GPUs contain a colon.
+        const auto gpu = where && where->find(':') != std::string::npos ? *where : std::string{};
+        const bool ends = !row || row->effect == ReasonEffect::Ends;
+        if (ends && gpu.empty())
+            return false;
+        if (ends)
+            closed.insert(gpu);
+        else if (row->effect == ReasonEffect::LeavesOpen)
+            open.insert(gpu);
+    }
+    // A fact about the machine matters only if no GPU is ruled out.
+    if (!closed.empty())
+        open.erase("");
+    for (const auto& gpu : closed)
+        open.erase(gpu);
+    return !open.empty();
+}
+
+}  // namespace
+
+std::string verdict_sign(Verdict verdict,
+                         const std::vector<Reason>& reasons,
+                         const Screen& screen) {
     switch (verdict) {
         case Verdict::Accepted:
             return toned(screen, Tone::Good, screen.is_unicode ? "✓" : "+");
         case Verdict::Rejected:
+            if (leaves_open(reasons))
+                break;
             return toned(screen, Tone::Bad, screen.is_unicode ? "✗" : "-");
         case Verdict::Unknown:
         case Verdict::Uncertain:
@@ -284,24 +319,25 @@ std::string assumed_text(const std::map<std::string, std::string>& assumed, cons
 }
 
 std::string decision_text(const Decision& decision, const Report* report, const Screen& screen) {
-    auto text = phrase("{backend}[ on {gpus}]",
-                       {{"backend", toned(screen, Tone::Good,
-                                          scrubbed(decision.backend.value_or("nothing matches")))},
-                        {"gpus", named_gpu_titles(decision.gpus, report)}}) +
-                "\n";
+    auto text = hanging(
+        screen, "", 0,
+        phrase("{backend}[ on {gpus}]",
+               {{"backend",
+                 toned(screen, Tone::Good, scrubbed(decision.backend.value_or("nothing matches")))},
+                {"gpus", named_gpu_titles(decision.gpus, report)}}));
     for (const auto& [name, value] : decision.environment)
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
     if (decision.assumes)
-        text += "  " +
-                phrase("for the published build {variant}[ of version {version}]",
-                       {{"variant", scrubbed(decision.assumes->variant)},
-                        {"version", decision.assumes->version
-                                        ? std::optional{scrubbed(*decision.assumes->version)}
-                                        : std::nullopt}}) +
-                "\n";
+        text +=
+            hanging(screen, "  ", 2,
+                    phrase("for the published build {variant}[ of version {version}]",
+                           {{"variant", scrubbed(decision.assumes->variant)},
+                            {"version", decision.assumes->version
+                                            ? std::optional{scrubbed(*decision.assumes->version)}
+                                            : std::nullopt}}));
     text += assumed_text(decision.assumed, screen) + warnings_text(decision.warnings, screen);
     if (!decision.summary.empty() && screen.has_legend)
-        text += "  " + toned(screen, Tone::Faint, scrubbed(decision.summary, 1024)) + "\n";
+        text += hanging(screen, "  ", 2, scrubbed(decision.summary, 1024), Tone::Faint);
     return text;
 }
 
@@ -315,7 +351,7 @@ std::string application_text(const Decision& decision, const Screen& screen) {
         text += "\n" + toned(screen, Tone::Strong, "The application's words") + "\n";
     for (const auto& message : decision.messages)
         for (const auto line : split(message, '\n'))
-            text += "  " + scrubbed(line, 1024) + "\n";
+            text += hanging(screen, "  ", 2, scrubbed(line, 1024));
     return text;
 }
 

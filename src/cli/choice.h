@@ -62,8 +62,9 @@ std::string assumed_text(const std::map<std::string, std::string>& assumed, cons
 /// One line for each warning. Pure.
 std::string warnings_text(const std::vector<Reason>& warnings, const Screen& screen);
 
-/// "✓", "✗" or "?" in its color; "+", "-" or "?" on terminals without Unicode. Pure.
-std::string verdict_sign(Verdict verdict, const Screen& screen);
+/// "✓", "✗" or "?" in its color; "+", "-" or "?" on terminals without Unicode. A rejection for
+/// unknown facts only is "?". Pure.
+std::string verdict_sign(Verdict verdict, const std::vector<Reason>& reasons, const Screen& screen);
 
 /// Every candidate with a sentence, then the fixes for the candidates and the warnings. `place`
 /// describes this machine as far as it is known. Pure.

@@ -108,8 +108,8 @@ std::string gpus_text(const PlanRequest& request, const Plan& plan, const Screen
     for (const auto& gpu : plan.gpus) {
         std::vector<Cell> row{{.text = gpu.gpu},
                               {.text = gpu.name.value_or(std::string{screen.dash()})},
-                              {.text = size_or_dash(gpu.budget.available, screen)},
-                              {.text = size_or_dash(gpu.budget.bytes, screen)},
+                              {.text = size_or_unknown(gpu.budget.available)},
+                              {.text = size_or_unknown(gpu.budget.bytes)},
                               {.text = size_text(gpu.need)},
                               {.text = std::string{name_of(gpu.fit)}, .tone = tone_of(gpu.fit)}};
         if (request.model) {

@@ -161,7 +161,7 @@ std::string free_text(const GpuMemory& memory, WallTime now, const Screen& scree
     const bool is_dated = memory.free && memory.free_at;
     return phrase(
         "{size}[, {age}]",
-        {{"size", size_or_dash(memory.free, screen)},
+        {{"size", size_or_unknown(memory.free)},
          {"age", is_dated ? std::optional{age_text(*memory.free_at, now)} : std::nullopt}});
 }
 
@@ -183,8 +183,8 @@ FactList memory(const Gpu& gpu, WallTime now, const Screen& screen) {
     FactList facts{"Memory"};
     if (gpu.memory.kind)
         facts.add("kind", name_of(*gpu.memory.kind));
-    facts.add("physical", size_or_dash(gpu.memory.physical, screen));
-    facts.add("allocatable", size_or_dash(gpu.memory.allocatable, screen));
+    facts.add("physical", size_or_unknown(gpu.memory.physical));
+    facts.add("allocatable", size_or_unknown(gpu.memory.allocatable));
     facts.add("free", free_text(gpu.memory, now, screen));
     if (const auto limits = buffer_limits(gpu); !limits.empty())
         facts.add("largest buffer", limits);

@@ -7,9 +7,11 @@
 #include "base/units.h"
 #include "calls/surroundings.h"
 #include "cli/choice.h"
+#include "cli/machine_text.h"
 #include "cli/show_text.h"
 #include "cli/verb.h"
 #include "engine/live_memory.h"
+#include "explain/phrase.h"
 #include "explain/report_text.h"
 #include "explain/screen.h"
 #include "report/compute_view.h"
@@ -27,22 +29,85 @@ std::string accelerators_text(const Report& report, const Screen& screen) {
                  {.title = "POWER", .is_right_aligned = true, .may_go = true},
                  {.title = "TEMP", .is_right_aligned = true, .may_go = true},
                  {.title = "DRIVER", .may_shrink = true}}};
-    const std::string dash{screen.dash()};
+    const std::string unknown{kUnknown};
     for (const auto& one : report.accelerators)
         table.add({{.text = one.id},
-                   {.text = scrubbed(one.name.value_or(dash)), .tone = Tone::Strong},
-                   {.text = scrubbed(one.kind.value_or(dash))},
-                   {.text = size_or_dash(one.memory, screen)},
-                   {.text = power_words(one.power).value_or(dash)},
-                   {.text = temperature_words(one.power, screen).value_or(dash)},
+                   {.text = scrubbed(one.name.value_or(unknown)), .tone = Tone::Strong},
+                   {.text = scrubbed(one.kind.value_or(unknown))},
+                   {.text = size_or_unknown(one.memory)},
+                   {.text = power_words(one.power).value_or(unknown)},
+                   {.text = temperature_words(one.power, screen).value_or(unknown)},
                    {.text = driver_title(one.driver, screen)}});
     const auto text = table.empty() ? "" : table.text(screen);
     return text.empty() || report.gpus.empty() ? text : "\n" + text;
 }
 
+/// "0-3,6": the indices of the GPUs in a group.
+std::string index_text(const std::vector<std::size_t>& indices) {
+    std::string text;
+    for (std::size_t i = 0; i < indices.size();) {
+        auto end = i + 1;
+        while (end < indices.size() && indices[end] == indices[end - 1] + 1)
+            ++end;
+        text += (i == 0 ? "" : ",") + std::to_string(indices[i]);
+        if (end > i + 1)
+            text += "-" + std::to_string(indices[end - 1]);
+        i = end;
+    }
+    return text;
+}
+
+/// The free memory of a group: "12.0 GiB", or "12.0 GiB to 139.8 GiB" if it differs.
+std::string free_text(const Report& report, const LikeGpus& group) {
+    auto least = group.gpu->memory.free;
+    auto most = least;
+    for (const auto index : group.indices) {
+        const auto& free = report.gpus[index].memory.free;
+        if (!free || !least)
+            return std::string{kUnknown};
+        least = std::min(*least, *free);
+        most = std::max(*most, *free);
+    }
+    const auto text = size_or_unknown(least);
+    const auto highest = size_or_unknown(most);
+    return text == highest ? text
+                           : phrase("{least} to {most}", {{"least", text}, {"most", highest}});
+}
+
+/// The row of a group of GPUs, or of a partition.
+std::vector<Cell> gpu_row(const std::string& number,
+                          const LikeGpus& group,
+                          const std::string& free,
+                          const Screen& screen) {
+    const auto& gpu = *group.gpu;
+    return {{.text = number, .tone = Tone::Faint},
+            {.text = id_of(group, screen)},
+            {.text = title_of(group), .tone = Tone::Strong},
+            {.text = kind_title(gpu)},
+            {.text = size_or_unknown(offered_memory(gpu.memory))},
+            {.text = free},
+            {.text = driver_title(gpu.driver, screen)},
+            backends_cell(gpu, screen)};
+}
+
+/// The row of a partition that programs can't use, with its state as its kind.
+std::vector<Cell> unusable_row(const std::string& number,
+                               const Partition& partition,
+                               const Screen& screen) {
+    const Cell none{.text = std::string{screen.dash()}};
+    return {{.text = number, .tone = Tone::Faint},
+            {.text = partition.id.value_or(partition.name)},
+            none,
+            {.text = *partition.state, .tone = Tone::Faint},
+            none,
+            none,
+            none,
+            none};
+}
+
 /// The tables of GPUs and accelerators. The first column is the index that verbs accept; "" without
-/// devices. Pure.
-std::string list_text(const Report& report, const Screen& screen) {
+/// devices. Equal GPUs share a row, unless `shows_all`. Pure.
+std::string list_text(const Report& report, bool shows_all, const Screen& screen) {
     Table table{{{.title = "#", .is_right_aligned = true},
                  {.title = "GPU"},
                  {.title = "NAME", .may_shrink = true},
@@ -51,36 +116,20 @@ std::string list_text(const Report& report, const Screen& screen) {
                  {.title = "FREE", .is_right_aligned = true, .may_go = true},
                  {.title = "DRIVER", .may_shrink = true, .may_go = true},
                  {.title = "BACKENDS"}}};
-    const auto add = [&](const std::string& number, const Gpu& gpu) {
-        table.add({{.text = number, .tone = Tone::Faint},
-                   {.text = gpu.id},
-                   {.text = gpu_title(gpu), .tone = Tone::Strong},
-                   {.text = kind_title(gpu)},
-                   {.text = size_or_dash(offered_memory(gpu.memory), screen)},
-                   {.text = size_or_dash(gpu.memory.free, screen)},
-                   {.text = driver_title(gpu.driver, screen)},
-                   backends_cell(gpu, screen)});
-    };
     // Below each GPU come its partitions: the usable ones with all columns, then the others with
     // their state.
     const ComputeView view{report};
-    for (std::size_t index = 0; index < report.gpus.size(); ++index) {
-        const auto& gpu = report.gpus[index];
-        add(std::to_string(index), gpu);
+    for (const auto& group : like_gpus(report, screen, shows_all)) {
+        const auto& gpu = *group.gpu;
+        const auto number = index_text(group.indices);
+        table.add(gpu_row(number, group, free_text(report, group), screen));
         for (const auto& part : view.report().gpus)
             if (const auto* partition = partition_of(part); partition && goes_by(part, gpu.id))
-                add(std::to_string(index) + "/" + partition->name, part);
+                table.add(gpu_row(number + "/" + partition->name, {.indices = {0}, .gpu = &part},
+                                  size_or_unknown(part.memory.free), screen));
         for (const auto& partition : gpu.partitions)
             if (!is_usable(partition))
-                table.add(
-                    {{.text = std::to_string(index) + "/" + partition.name, .tone = Tone::Faint},
-                     {.text = partition.id.value_or(partition.name)},
-                     {.text = std::string{screen.dash()}},
-                     {.text = *partition.state, .tone = Tone::Faint},
-                     {.text = std::string{screen.dash()}},
-                     {.text = std::string{screen.dash()}},
-                     {.text = std::string{screen.dash()}},
-                     {.text = std::string{screen.dash()}}});
+                table.add(unusable_row(number + "/" + partition.name, partition, screen));
     }
     return (table.empty() ? "" : table.text(screen)) + accelerators_text(report, screen);
 }
@@ -97,7 +146,7 @@ Result<ExitCode> run_list(Context& context) {
         return ExitCode::Answered;
     }
     const auto report = TRY(context.client.current_report());
-    print(list_text(report, context.screen));
+    print(list_text(report, context.arguments.shows_all, context.screen));
     if (report.gpus.empty() && report.accelerators.empty())
         remark(context.arguments, "this machine has no GPU");
     return ExitCode::Answered;
@@ -107,11 +156,13 @@ Result<ExitCode> run_list(Context& context) {
 
 Verb list_verb() {
     return {.name = "list",
-            .overview = {{"list", "one line per GPU"}},
-            .usage = {"list [OPTION…]"},
+            .overview = {{"list", "one line per kind of GPU"}},
+            .usage = {"list [--all] [OPTION…]"},
             .about = R"(
-One line per GPU, the default one first; below them the accelerators that are not GPUs.
+One line for each kind of GPU, the default one first; below them the accelerators that are not GPUs.
+Equal GPUs share a line.
 )",
+            .options = {all_option("one line for each GPU")},
             .run = run_list};
 }
 
@@ -159,6 +210,13 @@ Result<ExitCode> run_show(Context& context) {
     const ComputeView view{report};
     std::vector<const Gpu*> gpus;
     Accelerators accelerators;
+    // Without a name, every device is meant.
+    if (context.arguments.gpus.empty()) {
+        for (const auto& gpu : report.gpus)
+            gpus.push_back(&gpu);
+        for (const auto& accelerator : report.accelerators)
+            accelerators.push_back(&accelerator);
+    }
     for (const auto& selector : context.arguments.gpus) {
         if (const auto* accelerator = accelerator_meant(report, selector))
             accelerators.push_back(accelerator);
@@ -170,6 +228,13 @@ Result<ExitCode> run_show(Context& context) {
         return ExitCode::Answered;
     }
     const auto found = own_findings(report);
+    if (!context.arguments.shows_all) {
+        // Without a decision, the screen has no line about it.
+        const auto choice = context.client.select("default", Value{Value::Object{}});
+        print(summary_text({.gpus = gpus, .accelerators = accelerators}, report, found,
+                           choice ? &*choice : nullptr, context.screen));
+        return ExitCode::Answered;
+    }
     for (std::size_t i = 0; i < gpus.size(); ++i) {
         // Free memory is read again for whole GPUs only.
         auto gpu = *gpus[i];
@@ -184,26 +249,22 @@ Result<ExitCode> run_show(Context& context) {
     return ExitCode::Answered;
 }
 
-Status check_show(Arguments& arguments) {
-    if (arguments.gpus.empty())
-        return refusal("show: which GPU? 'gpuprobectl list' shows them");
-    return Done{};
-}
-
 }  // namespace
 
 Verb show_verb() {
     return {
         .name = "show",
-        .overview = {{"show GPU…", "everything known about a GPU"}},
-        .usage = {"show GPU… [OPTION…]"},
+        .overview = {{"show [GPU…]", "the GPUs, the default choice and the gravest problem"}},
+        .usage = {"show [GPU…] [--all] [OPTION…]"},
         .about = R"(
-Everything known about one GPU or several: hardware, driver, nodes, memory and where its size was
-read, and what each API says. An accelerator that is not a GPU is named by its id, its PCI address
-or the path of one of its nodes, and is shown with its power and temperature.
+About 15 lines: the machine, the default choice, the memory, driver and backends of each kind of GPU,
+and the gravest problem with the command that helps. With --all, everything known about each GPU:
+hardware, driver, nodes, memory and the sources of its size, and the facts from each API. An
+accelerator that is not a GPU is named by its id, its PCI address or the path of one of its nodes,
+and is shown with its power and temperature.
 )",
         .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
-        .check = check_show,
+        .options = {all_option("everything known about each GPU")},
         .run = run_show};
 }
 
@@ -240,6 +301,7 @@ Result<ExitCode> run_describe(Context& context) {
 
 Verb describe_verb() {
     return {.name = "describe",
+            .group = VerbGroup::Advanced,
             .overview = {{"describe [GPU]", "the report as JSON"}},
             .usage = {"describe [GPU] [OPTION…]"},
             .about = R"(

@@ -64,13 +64,13 @@ std::string location(const Value& file) {
 }
 
 /// The artifact's type and location, "file https://…", and a line for each companion file.
-std::string artifact_lines(const Value& artifact) {
+std::string artifact_lines(const Value& artifact, const Screen& screen) {
     const auto* type = artifact.at("type").as_string();
-    auto text = fmt::format("  {}{}{}\n", type ? scrubbed(*type) : "",
-                            location(artifact).empty() ? "" : " ", location(artifact));
+    const auto words = (type ? scrubbed(*type) : std::string{}) + " " + location(artifact);
+    auto text = hanging(screen, "  ", 2, trimmed(words));
     if (const auto* files = artifact.at("companion_files").as_array())
         for (const auto& file : *files)
-            text += fmt::format("  with {}\n", location(file));
+            text += hanging(screen, "  ", 2, "with " + location(file));
     return text;
 }
 
@@ -99,7 +99,7 @@ std::string command_line(const Recommendation& answer) {
 /// The first line: the variant and its GPUs, or the refusal.
 std::string headline(const Recommendation& answer, const Report* report, const Screen& screen) {
     if (!answer.variant)
-        return toned(screen, Tone::Bad, refusal_words(answer)) + "\n";
+        return hanging(screen, "", 0, refusal_words(answer), Tone::Bad);
     const bool is_default = answer.status == RecommendStatus::DefaultUnverified;
     const bool is_uncertain = answer.verdict == Verdict::Uncertain;
     const auto sentence =
@@ -107,9 +107,9 @@ std::string headline(const Recommendation& answer, const Report* report, const S
         : is_uncertain ? "{variant}[ on {gpus}], perhaps: not everything that it needs is known"
                        : "{variant}[ on {gpus}]";
     const auto tone = is_default || is_uncertain ? Tone::Unsure : Tone::Good;
-    return phrase(sentence, {{"variant", toned(screen, tone, scrubbed(*answer.variant))},
-                             {"gpus", named_gpu_titles(answer.gpus, report)}}) +
-           "\n";
+    return hanging(screen, "", 0,
+                   phrase(sentence, {{"variant", toned(screen, tone, scrubbed(*answer.variant))},
+                                     {"gpus", named_gpu_titles(answer.gpus, report)}}));
 }
 
 /// The facts about the chosen variant that are unknown; "" if its verdict is certain.
@@ -136,7 +136,7 @@ std::string recommendation_text(const Recommendation& answer,
                                 const Screen& screen) {
     auto text = headline(answer, report, screen);
     if (!answer.artifact.is_null())
-        text += artifact_lines(answer.artifact) + command_line(answer);
+        text += artifact_lines(answer.artifact, screen) + command_line(answer);
     for (const auto& [name, value] : answer.environment)
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(shell_quoted(value), 4096));
     if (!answer.fallback.empty())
@@ -170,7 +170,7 @@ std::string variants_text(const Recommendation& answer,
     };
     for (const auto& candidate : answer.candidates) {
         const auto rest = "  " + padded_right(scrubbed(candidate.variant), width) + "  ";
-        const auto lead = "  " + verdict_sign(candidate.verdict, screen);
+        const auto lead = "  " + verdict_sign(candidate.verdict, candidate.reasons, screen);
         const auto why = explained(candidate, place);
         text += hanging(screen, lead + rest, 3 + display_width(rest), why.text);
         if (is_preferred(candidate))
@@ -490,6 +490,7 @@ Status check_verify(Arguments& arguments) {
 
 Verb verify_verb() {
     return {.name = "verify",
+            .group = VerbGroup::Advanced,
             .overview = {{"verify FILE", "check a downloaded file against a manifest"}},
             .usage = {"verify FILE --manifest=FILE --variant=NAME"},
             .about = R"(

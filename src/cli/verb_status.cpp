@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "calls/surroundings.h"
 #include "cli/bench.h"
+#include "cli/machine_text.h"
 #include "cli/verb.h"
 #include "explain/explain.h"
 #include "explain/phrase.h"
@@ -20,7 +21,6 @@ namespace gpuprobe::inline cli {
 namespace {
 
 constexpr std::size_t kScreenIndent = 2;
-constexpr std::size_t kMaxRows = 8;
 
 /// Hints in the order of their causes on the screen, each once.
 using Hints = std::vector<std::string>;
@@ -48,109 +48,35 @@ bool any_backend_works(const Report& report) {
                        [](const Gpu& gpu) { return !usable_backends(gpu).empty(); });
 }
 
-/// "default cuda on NVIDIA H200"; "" without a decision.
-std::string choice_words(const Report& report, const Decision* choice, const Screen& screen) {
-    if (!choice)
-        return "";
-    if (!choice->backend)
-        return toned(screen, Tone::Bad, "no backend to choose");
-    const bool is_cpu = choice->gpus.empty();
-    const auto* gpu = is_cpu ? nullptr : gpu_of(report, choice);
-    return phrase(
-        "default {backend}[ on {gpu}][ and {more} more]",
-        {{"backend", toned(screen, is_cpu ? Tone::Unsure : Tone::Good, scrubbed(*choice->backend))},
-         {"gpu", gpu ? std::optional{toned(screen, Tone::Strong, scrubbed(gpu_title(*gpu)))}
-                     : std::nullopt},
-         {"more", number_of(is_cpu ? 0 : choice->gpus.size() - 1)}});
-}
-
 /// The first line: how many GPUs, and the default choice.
 std::string headline(const Report& report, const Decision* choice, const Screen& screen) {
-    auto line = toned(screen, Tone::Strong, count_words(report.gpus.size()));
+    std::vector<std::string> parts{toned(screen, Tone::Strong, count_words(report.gpus.size()))};
     if (!report.gpus.empty() && !any_backend_works(report))
-        line += std::string{screen.dot()} +
-                toned(screen, Tone::Bad,
-                      plural(report.gpus.size(), "nothing is known to work on it",
-                             "nothing is known to work on them"));
-    const auto words = choice_words(report, choice, screen);
-    return line + (words.empty() ? "" : std::string{screen.dot()} + words) + "\n";
+        parts.push_back(toned(screen, Tone::Bad,
+                              plural(report.gpus.size(), "nothing is known to work on it",
+                                     "nothing is known to work on them")));
+    if (auto words = default_text(report, choice, screen); !words.empty())
+        parts.push_back(std::move(words));
+    return hanging_parts(screen, "", parts);
 }
 
-void add_part(std::vector<std::string>& parts, const std::optional<std::string>& part) {
-    if (part && !part->empty())
-        parts.push_back(scrubbed(*part));
-}
-
-/// The second line: "Linux 6.1.0 x86_64 · glibc 2.36 · kvm guest · report 7, ready".
-std::string host_line(const Report& report, const Screen& screen) {
-    const auto& host = report.host;
-    std::vector<std::string> parts;
-    auto system = host.os.value_or("linux");
-    for (const auto& word : {host.kernel, host.arch})
-        system += word ? " " + *word : "";
-    add_part(parts, system);
-    if (host.libc.name)
-        add_part(parts, *host.libc.name + " " + host.libc.version.value_or(""));
-    if (host.virtualization && !host.wsl)
-        add_part(parts, phrase("{kind} guest", {{"kind", *host.virtualization}}));
-    if (host.container)
-        add_part(parts, phrase("{kind} container", {{"kind", *host.container}}));
-    if (host.wsl)
-        add_part(parts, "WSL");
-    const bool is_live = report.source == ReportSource::Live;
-    add_part(parts,
-             phrase("report {number}, {state}[, from {source}]",
-                    {{"number", std::to_string(report.generation)},
-                     {"state", std::string{name_of(report.state)}},
-                     {"source", is_live ? std::nullopt
-                                        : std::optional<std::string>{name_of(report.source)}}}));
-    std::string line;
-    for (const auto& part : parts)
-        line += (line.empty() ? "" : std::string{screen.dot()}) + std::string{trimmed(part)};
-    const auto columns = screen.columns == 0 ? display_width(line) : screen.columns;
-    return toned(screen, Tone::Faint, cut_to(line, columns, screen.ellipsis())) + "\n";
-}
-
-std::vector<std::vector<Cell>> gpu_rows(const Report& report, const Screen& screen) {
-    std::vector<std::vector<Cell>> rows;
-    for (const auto& gpu : report.gpus)
-        rows.push_back(
-            {{.text = gpu.id},
-             {.text = gpu_title(gpu), .tone = Tone::Strong},
-             {.text = kind_title(gpu), .tone = gpu.health == "ok" ? Tone::Plain : Tone::Unsure},
-             {.text = driver_title(gpu.driver, screen)},
-             {.text = size_or_dash(offered_memory(gpu.memory), screen)},
-             backends_cell(gpu, screen)});
-    return rows;
-}
-
-/// The end of the run of rows, starting at `start`, that differ only in the id.
-std::size_t end_of_likes(const std::vector<std::vector<Cell>>& rows, std::size_t start) {
-    const auto differs = [&first = rows[start]](const std::vector<Cell>& row) {
-        return !std::equal(row.begin() + 1, row.end(), first.begin() + 1, first.end());
-    };
-    return static_cast<std::size_t>(
-        std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(start), rows.end(), differs) -
-        rows.begin());
-}
-
-/// The table of GPUs. With more than kMaxRows GPUs, equal ones share a row, so that the table fits
-/// on a screen.
-std::string gpu_table(const Report& report, const Screen& screen) {
+/// The table of GPUs. Equal ones share a row, unless `shows_all`.
+std::string gpu_table(const Report& report, bool shows_all, const Screen& screen) {
     Table table{{{.title = "GPU"},
                  {.title = "NAME", .may_shrink = true},
                  {.title = "KIND", .may_go = true},
                  {.title = "DRIVER", .may_shrink = true, .may_go = true},
                  {.title = "MEMORY", .is_right_aligned = true},
                  {.title = "BACKENDS"}}};
-    const auto rows = gpu_rows(report, screen);
-    for (std::size_t i = 0; i < rows.size();) {
-        const auto end = report.gpus.size() > kMaxRows ? end_of_likes(rows, i) : i + 1;
-        auto row = rows[i];
-        row.front().text = phrase("{gpu}[ and {more} more]", {{"gpu", std::move(row.front().text)},
-                                                              {"more", number_of(end - i - 1)}});
-        table.add(std::move(row));
-        i = end;
+    for (const auto& group : like_gpus(report, screen, shows_all)) {
+        const auto& gpu = *group.gpu;
+        table.add(
+            {{.text = id_of(group, screen)},
+             {.text = title_of(group), .tone = Tone::Strong},
+             {.text = kind_title(gpu), .tone = gpu.health == "ok" ? Tone::Plain : Tone::Unsure},
+             {.text = driver_title(gpu.driver, screen)},
+             {.text = size_or_unknown(offered_memory(gpu.memory))},
+             backends_cell(gpu, screen)});
     }
     return table.empty() ? "" : "\n" + table.text(screen, kScreenIndent);
 }
@@ -178,12 +104,24 @@ std::string obstacle_lines(const std::vector<Obstacle>& all, const Screen& scree
     return lines;
 }
 
+/// Whether a fix for the obstacle is needed. If a GPU works with another backend, a backend that is
+/// not known to work there is no problem.
+bool needs_help(const Obstacle& obstacle, const Report& report) {
+    return !obstacle.is_uncertain || std::ranges::any_of(report.gpus, [&](const Gpu& gpu) {
+        return obstacle.gpu.value_or(gpu.id) == gpu.id && usable_backends(gpu).empty();
+    });
+}
+
 /// The sections "Not usable" and "Not known".
-std::string obstacle_section(const std::vector<Obstacle>& all, const Screen& screen, Hints& hints) {
+std::string obstacle_section(const std::vector<Obstacle>& all,
+                             const Report& report,
+                             const Screen& screen,
+                             Hints& hints) {
     std::vector<Obstacle> unusable;
     std::vector<Obstacle> unknown;
     for (const auto& obstacle : all) {
-        add_hints(obstacle.fixes, hints);
+        if (needs_help(obstacle, report))
+            add_hints(obstacle.fixes, hints);
         (obstacle.is_uncertain ? unknown : unusable).push_back(obstacle);
     }
     std::string text;
@@ -308,11 +246,11 @@ std::string hint_section(const Report& report,
     const auto* gpu = gpu_of(report, choice);
     const auto id = gpu ? command_word(gpu->id) : std::nullopt;
     const auto more =
-        id ? fmt::format("gpuprobectl show {}", *id) : std::string{"gpuprobectl describe"};
+        id ? fmt::format("gpuprobectl show {} --all", *id) : std::string{"gpuprobectl describe"};
     return lines + "\n" +
-           toned(screen, Tone::Faint,
-                 fmt::format("More: {}{}gpuprobectl select --explain", more, screen.dot())) +
-           "\n";
+           hanging_parts(screen, "",
+                         {toned(screen, Tone::Faint, "More: " + more),
+                          toned(screen, Tone::Faint, "gpuprobectl select --explain")});
 }
 
 }  // namespace
@@ -320,14 +258,15 @@ std::string hint_section(const Report& report,
 std::string status_text(const Report& report,
                         const std::vector<Finding>& findings,
                         const Decision* choice,
-                        const Screen& screen) {
+                        const Screen& screen,
+                        bool shows_all) {
     // The sections collect their fixes in `hints`, which come last.
     const auto in_the_way = obstacles(report, findings);
     Hints hints;
-    auto text =
-        headline(report, choice, screen) + host_line(report, screen) + gpu_table(report, screen);
+    auto text = headline(report, choice, screen) + machine_line(report, screen) +
+                gpu_table(report, shows_all, screen);
     text += measured_section(report, screen);
-    text += obstacle_section(in_the_way, screen, hints);
+    text += obstacle_section(in_the_way, report, screen, hints);
     text += software_section(report, screen);
     text += accelerator_section(report, screen);
     text += problem_section(report, findings, in_the_way, screen, hints);
@@ -344,7 +283,8 @@ Result<ExitCode> run_status(Context& context) {
     const auto report = TRY(context.client.report());
     // If there is no decision, the screen shows only which backends work.
     const auto choice = context.client.select("default", Value{Value::Object{}});
-    print(status_text(report, own_findings(report), choice ? &*choice : nullptr, context.screen));
+    print(status_text(report, own_findings(report), choice ? &*choice : nullptr, context.screen,
+                      context.arguments.shows_all));
     return ExitCode::Answered;
 }
 
@@ -353,11 +293,12 @@ Result<ExitCode> run_status(Context& context) {
 Verb status_verb() {
     return {.name = "status",
             .overview = {{"status", "one screen about this machine (default)"}},
-            .usage = {"[status] [OPTION…]"},
+            .usage = {"[status] [--all] [OPTION…]"},
             .about = R"(
 One screen: the GPUs, the backends that work on them, why others do not, what crashed, and what to
-do about it.
+do about it. Equal GPUs share a row.
 )",
+            .options = {all_option("one row for each GPU")},
             .run = run_status};
 }
 

@@ -14,10 +14,11 @@ namespace gpuprobe::inline cli {
 /// The screen of `status`: headline, GPUs, results of verification and measurement, obstacles with
 /// their reasons, software implementations, accelerators, problems, hints. `choice` is the decision
 /// for the default application; null if it is unknown. `findings` are the doctor's findings for the
-/// same report. Pure.
+/// same report. Equal GPUs share a row, unless `shows_all`. Pure.
 std::string status_text(const Report& report,
                         const std::vector<Finding>& findings,
                         const Decision* choice,
-                        const Screen& screen);
+                        const Screen& screen,
+                        bool shows_all = false);
 
 }  // namespace gpuprobe::inline cli

@@ -88,8 +88,19 @@ std::string driver_title(const DriverInfo& driver, const Screen& screen) {
     return text;
 }
 
-std::string size_or_dash(const std::optional<Bytes>& size, const Screen& screen) {
-    return size ? size_text(*size) : std::string{screen.dash()};
+std::string size_or_unknown(const std::optional<Bytes>& size) {
+    return size ? size_text(*size) : std::string{kUnknown};
+}
+
+std::string backend_title(std::string_view backend) {
+    // Backends that are not called like the API below them.
+    constexpr auto kOwnTitles = std::to_array<std::pair<std::string_view, std::string_view>>(
+        {{"rocm", "ROCm"}, {"sycl", "SYCL"}, {"webgpu", "WebGPU"}});
+    for (const auto& [name, title] : kOwnTitles)
+        if (name == backend)
+            return std::string{title};
+    const auto api = std::ranges::find(kApis, backend, &ApiInfo::backend);
+    return std::string{api == kApis.end() ? backend : api->label};
 }
 
 std::string kind_title(const Gpu& gpu) {
@@ -113,6 +124,40 @@ std::vector<std::string> backend_names(const Report& report) {
                 names.push_back(name);
     std::sort(names.begin() + ours, names.end());
     return names;
+}
+
+std::vector<LikeGpus> like_gpus(const Report& report, const Screen& screen, bool separately) {
+    const auto are_like = [&screen](const Gpu& one, const Gpu& other) {
+        return one.partitions.empty() && other.partitions.empty() &&
+               gpu_title(one) == gpu_title(other) && kind_title(one) == kind_title(other) &&
+               driver_title(one.driver, screen) == driver_title(other.driver, screen) &&
+               offered_memory(one.memory) == offered_memory(other.memory) &&
+               backends_cell(one, screen) == backends_cell(other, screen);
+    };
+    std::vector<LikeGpus> groups;
+    for (std::size_t i = 0; i < report.gpus.size(); ++i) {
+        const auto& gpu = report.gpus[i];
+        const auto group = std::ranges::find_if(groups, [&](const LikeGpus& known) {
+            return !separately && are_like(*known.gpu, gpu);
+        });
+        if (group == groups.end())
+            groups.push_back({.indices = {i}, .gpu = &gpu});
+        else
+            group->indices.push_back(i);
+    }
+    return groups;
+}
+
+std::string title_of(const LikeGpus& group) {
+    const auto title = gpu_title(*group.gpu);
+    const auto number = group.indices.size();
+    return number == 1 ? title
+                       : phrase("{number} x {gpu}",
+                                {{"number", std::to_string(number)}, {"gpu", title}});
+}
+
+std::string id_of(const LikeGpus& group, const Screen& screen) {
+    return group.gpu->id + (group.indices.size() == 1 ? "" : " " + std::string{screen.ellipsis()});
 }
 
 Cell backends_cell(const Gpu& gpu, const Screen& screen) {

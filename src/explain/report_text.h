@@ -9,7 +9,7 @@
 #include "explain/screen.h"
 #include "report/report.h"
 
-/// Short texts about a GPU for tables and headlines.
+/// Short texts about GPUs for tables and headlines.
 
 namespace gpuprobe::inline explain {
 
@@ -24,13 +24,30 @@ std::optional<std::string> named_gpu_titles(const std::vector<std::string>& ids,
 std::string vendor_title(std::string_view vendor);
 /// "nvidia 580.159.04 (open)"; a dash if no driver is bound.
 std::string driver_title(const DriverInfo& driver, const Screen& screen);
-/// A size; a dash if it is unknown.
-std::string size_or_dash(const std::optional<Bytes>& size, const Screen& screen);
+/// What screens show for an unknown value. A dash means that there is nothing.
+inline constexpr std::string_view kUnknown = "?";
+/// A size; "?" if it is unknown.
+std::string size_or_unknown(const std::optional<Bytes>& size);
+/// The name of a backend for people: "CUDA", "ROCm".
+std::string backend_title(std::string_view backend);
 /// The kind of a GPU, with "!" for any health except "ok".
 std::string kind_title(const Gpu& gpu);
 
 /// The backends that work, then with "?" those that have not been probed; each group in our order.
 Cell backends_cell(const Gpu& gpu, const Screen& screen);
+/// GPUs that a screen shows as one, because they differ only in their identity and free memory.
+struct LikeGpus {
+    std::vector<std::size_t> indices = {};  ///< in the report
+    const Gpu* gpu = nullptr;               ///< the first of them, borrowed from the report
+};
+/// The GPUs of a report in groups, in the order of their first members. GPUs with partitions are
+/// alone in their group. `separately`: each GPU is alone.
+std::vector<LikeGpus> like_gpus(const Report& report, const Screen& screen, bool separately);
+/// "8 x NVIDIA H200", or the title of a single GPU.
+std::string title_of(const LikeGpus& group);
+/// "pci:0000:00:06.0 …", or the id of a single GPU.
+std::string id_of(const LikeGpus& group, const Screen& screen);
+
 /// Names of the backends that work on the GPU, in our order.
 std::vector<std::string> usable_backends(const Gpu& gpu);
 /// All backends except the CPU: ours in our order, then others that a GPU has, by name.

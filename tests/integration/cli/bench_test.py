@@ -38,7 +38,7 @@ class Bench(unittest.TestCase):
         self.assertIn("60.0 T", card)
         self.assertIn("20.0 G", processor)
         self.assertIn(f"cuda  {GPU}: verified; reads 4.00 TB/s", self.ask("status"))
-        self.assertIn("verified; reads 4.00 TB/s", self.ask("show", GPU))
+        self.assertIn("verified; reads 4.00 TB/s", self.ask("show", "--all", GPU))
 
     def test_tells_programs_the_same(self):
         told.install(self.folder, FAST)

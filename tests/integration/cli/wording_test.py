@@ -39,7 +39,7 @@ class CapturedMachines(unittest.TestCase):
                 report = json.loads(run(f"--replay={machine}", "-j", "describe").stdout)
                 self.assertEqual(set(codes_in(report)) - known, set())
                 for index in range(len(report["gpus"])):
-                    self.assertEqual(run(f"--replay={machine}", "show", str(index)).returncode, 0)
+                    self.assertEqual(run(f"--replay={machine}", "show", "--all", str(index)).returncode, 0)
 
     def test_each_gets_a_decision(self):
         for machine in MACHINES:

@@ -88,7 +88,7 @@ class Same(PageCase):
 
     def test_backends_of_a_gpu(self):
         self.open_machine("nvidia-h200-4")
-        shown = ctl("nvidia-h200-4", "show", "pci:0000:00:06.0")
+        shown = ctl("nvidia-h200-4", "show", "--all", "pci:0000:00:06.0")
         titles = self.ask("run", script="""[...document.querySelectorAll("#gpus article:first-of-type .chip")]
             .map(one => one.textContent.slice(2))""")
         self.assertEqual(len(titles), 4)
@@ -102,7 +102,7 @@ class Same(PageCase):
             with self.subTest(machine):
                 self.open_machine(machine)
                 gpus = json.loads(ctl(machine, "describe", "-j"))["gpus"]
-                shown = re.sub(r"\s+", " ", "\n".join(ctl(machine, "show", gpu["id"]) for gpu in gpus))
+                shown = re.sub(r"\s+", " ", "\n".join(ctl(machine, "show", "--all", gpu["id"]) for gpu in gpus))
                 only = {reason["code"] for gpu in gpus for view in gpu["apis"].values() for reason in view["reasons"]
                         if all(reason not in backend["reasons"] for backend in gpu["backends"].values())}
                 rows = self.ask("run", script="""[...document.querySelectorAll("#gpus details[id^=apis] tbody tr")]
@@ -203,7 +203,7 @@ class Figures(PageCase):
         for machine in ("soc-strix-halo", "nvidia-h200-4", "lact-amd-phoenix", "lact-amd-rx6900xt", "identity-rocm-gentoo-1650"):
             for gpu in json.loads(ctl(machine, "describe", "-j"))["gpus"]:
                 told = [gpu["memory"][kind] for kind in ("physical", "allocatable", "free") if gpu["memory"][kind] is not None]
-                shown = ctl(machine, "show", gpu["id"])
+                shown = ctl(machine, "show", "--all", gpu["id"])
                 self.assertTrue(told, gpu["id"])
                 for words in self.words("size(one)", told):
                     self.assertRegex(shown, rf"(physical|allocatable|free) +{words}\b", machine)

@@ -25,13 +25,13 @@ Report machine_of(int cards) {
     return report;
 }
 
-std::string status_of(int cards) {
-    return status_text(machine_of(cards), {}, nullptr, Screen{});
+std::string status_of(int cards, bool shows_all = false) {
+    return status_text(machine_of(cards), {}, nullptr, Screen{}, shows_all);
 }
 
 TEST(Status, OfManyLikeGpusHasOneRow) {
     const auto text = status_of(64);
-    EXPECT_NE(text.find("pci:0000:00:00.0 and 63 more  NVIDIA H200"), std::string::npos) << text;
+    EXPECT_NE(text.find("pci:0000:00:00.0 …  64 x NVIDIA H200"), std::string::npos) << text;
     EXPECT_EQ(text.find("pci:0000:01:00.0"), std::string::npos) << text;
     EXPECT_LT(std::ranges::count(text, '\n'), 24) << text;
 }
@@ -59,8 +59,8 @@ TEST(Status, NamesWslOnce) {
     EXPECT_EQ(text.find("guest"), std::string::npos) << text;
 }
 
-TEST(Status, OfFewGpusHasARowForEach) {
-    EXPECT_NE(status_of(8).find("  pci:0000:07:00.0  NVIDIA H200"), std::string::npos);
+TEST(Status, OfAllHasARowForEach) {
+    EXPECT_NE(status_of(8, true).find("  pci:0000:07:00.0  NVIDIA H200"), std::string::npos);
 }
 
 TEST(Status, TellsTheFastestAndWhatComputedWrong) {

@@ -47,8 +47,8 @@ TEST(Titles, OfVendorDriverSizeAndKindSayWhatIsKnown) {
     EXPECT_EQ(driver_title({.name = "nvidia"}, kAscii), "nvidia");
     EXPECT_EQ(driver_title({.name = "nvidia", .version = "580.1", .flavour = "open"}, kAscii),
               "nvidia 580.1 (open)");
-    EXPECT_EQ(size_or_dash(gib(2), kAscii), "2.0 GiB");
-    EXPECT_EQ(size_or_dash({}, kAscii), "-");
+    EXPECT_EQ(size_or_unknown(gib(2)), "2.0 GiB");
+    EXPECT_EQ(size_or_unknown({}), "?");
     EXPECT_EQ(kind_title({.kind = GpuKind::Discrete, .health = "ok"}), "discrete");
     EXPECT_EQ(kind_title({.kind = GpuKind::Integrated, .health = "no-driver"}), "integrated !");
 }

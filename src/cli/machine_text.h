@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "explain/doctor.h"
+#include "explain/screen.h"
+#include "policy/decision.h"
+#include "report/report.h"
+
+/// Texts about the whole machine, for `status` and `show`.
+
+namespace gpuprobe::inline cli {
+
+/// "Linux 6.1.0 x86_64 · glibc 2.36 · kvm guest", on as many lines as needed. Pure.
+std::string machine_line(const Report& report, const Screen& screen);
+
+/// "default: CUDA on 4 x NVIDIA H200", colored; "" without a decision. Pure.
+std::string default_text(const Report& report, const Decision* choice, const Screen& screen);
+
+/// The devices that `show` is about.
+struct ShownDevices {
+    std::vector<const Gpu*> gpus = {};  ///< of the report, or partitions
+    std::vector<const Accelerator*> accelerators = {};
+};
+
+/// The short form of `show`: the machine, the default choice, each kind of device with its memory,
+/// driver and backends, and the gravest problem with the command that helps. At most
+/// kMaxSummaryLines lines, unless a single device needs more. `found` are the doctor's findings for
+/// the report. Pure.
+inline constexpr std::size_t kMaxSummaryLines = 18;
+std::string summary_text(const ShownDevices& devices,
+                         const Report& report,
+                         const std::vector<Finding>& found,
+                         const Decision* choice,
+                         const Screen& screen);
+
+}  // namespace gpuprobe::inline cli
