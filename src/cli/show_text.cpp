@@ -157,7 +157,7 @@ FactList driver(const DriverInfo& driver,
 }
 
 /// Free memory and the age of that value.
-std::string free_text(const GpuMemory& memory, WallTime now, const Screen& screen) {
+std::string free_text(const GpuMemory& memory, WallTime now) {
     const bool is_dated = memory.free && memory.free_at;
     return phrase(
         "{size}[, {age}]",
@@ -179,13 +179,13 @@ std::string buffer_limits(const Gpu& gpu) {
     return base::joined(limits, ", ");
 }
 
-FactList memory(const Gpu& gpu, WallTime now, const Screen& screen) {
+FactList memory(const Gpu& gpu, WallTime now) {
     FactList facts{"Memory"};
     if (gpu.memory.kind)
         facts.add("kind", name_of(*gpu.memory.kind));
     facts.add("physical", size_or_unknown(gpu.memory.physical));
     facts.add("allocatable", size_or_unknown(gpu.memory.allocatable));
-    facts.add("free", free_text(gpu.memory, now, screen));
+    facts.add("free", free_text(gpu.memory, now));
     if (const auto limits = buffer_limits(gpu); !limits.empty())
         facts.add("largest buffer", limits);
     bool is_first = true;
@@ -384,13 +384,11 @@ std::string show_text(const Gpu& gpu,
                       WallTime now,
                       const Screen& screen) {
     // The order goes from the general to the specific; empty sections print nothing.
-    std::vector<FactList> lists{hardware(gpu),
-                                driver(gpu.driver, gpu.nodes, screen),
-                                memory(gpu, now, screen),
-                                backends(gpu, report),
-                                computed(gpu, report),
-                                findings(gpu.findings, {.findings = &found, .gpu = gpu.id}),
-                                identity(gpu)};
+    std::vector<FactList> lists{
+        hardware(gpu),         driver(gpu.driver, gpu.nodes, screen),
+        memory(gpu, now),      backends(gpu, report),
+        computed(gpu, report), findings(gpu.findings, {.findings = &found, .gpu = gpu.id}),
+        identity(gpu)};
     for (const auto& [api, view] : gpu.apis)
         if (view.outcome != Outcome::Absent)
             lists.push_back(api_facts(api, view));

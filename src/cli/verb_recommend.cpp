@@ -70,7 +70,7 @@ std::string artifact_lines(const Value& artifact, const Screen& screen) {
     auto text = hanging(screen, "  ", 2, trimmed(words));
     if (const auto* files = artifact.at("companion_files").as_array())
         for (const auto& file : *files)
-            text += hanging(screen, "  ", 2, "with " + location(file));
+            text += hanging(screen, "  ", 2, phrase("with {file}", {{"file", location(file)}}));
     return text;
 }
 

@@ -149,11 +149,10 @@ std::vector<LikeGpus> like_gpus(const Report& report, const Screen& screen, bool
 }
 
 std::string title_of(const LikeGpus& group) {
-    const auto title = gpu_title(*group.gpu);
     const auto number = group.indices.size();
-    return number == 1 ? title
-                       : phrase("{number} x {gpu}",
-                                {{"number", std::to_string(number)}, {"gpu", title}});
+    return phrase("[{number} x ]{gpu}",
+                  {{"number", number > 1 ? std::optional{std::to_string(number)} : std::nullopt},
+                   {"gpu", gpu_title(*group.gpu)}});
 }
 
 std::string id_of(const LikeGpus& group, const Screen& screen) {
