@@ -107,7 +107,7 @@ std::string gpus_text(const PlanRequest& request, const Plan& plan, const Screen
     Table table{columns};
     for (const auto& gpu : plan.gpus) {
         std::vector<Cell> row{{.text = gpu.gpu},
-                              {.text = gpu.name.value_or(std::string{screen.dash()})},
+                              {.text = gpu.name.value_or(std::string{kUnknown})},
                               {.text = size_or_unknown(gpu.budget.available)},
                               {.text = size_or_unknown(gpu.budget.bytes)},
                               {.text = size_text(gpu.need)},

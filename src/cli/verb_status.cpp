@@ -104,12 +104,24 @@ std::string obstacle_lines(const std::vector<Obstacle>& all, const Screen& scree
     return lines;
 }
 
-/// Whether a fix for the obstacle is needed. If a GPU works with another backend, a backend that is
-/// not known to work there is no problem.
-bool needs_help(const Obstacle& obstacle, const Report& report) {
-    return !obstacle.is_uncertain || std::ranges::any_of(report.gpus, [&](const Gpu& gpu) {
-        return obstacle.gpu.value_or(gpu.id) == gpu.id && usable_backends(gpu).empty();
+/// Whether a probe of the obstacle's backends crashed, hung or failed.
+bool has_failed(const Obstacle& obstacle, const Report& report) {
+    const auto backends = comma_list(obstacle.backend);
+    return std::ranges::any_of(report.probes, [&backends](const ProbeEntry& probe) {
+        return went_wrong(probe) && std::ranges::any_of(backends, [&](const std::string& backend) {
+                   return api_below(backend) == probe.api;
+               });
     });
+}
+
+/// Whether a fix for the obstacle is needed. If a GPU works with another backend, a backend that
+/// was not probed there is not a problem.
+bool needs_help(const Obstacle& obstacle, const Report& report) {
+    const auto lacks_backend = [&obstacle](const Gpu& gpu) {
+        return obstacle.gpu.value_or(gpu.id) == gpu.id && usable_backends(gpu).empty();
+    };
+    return !obstacle.is_uncertain || has_failed(obstacle, report) ||
+           std::ranges::any_of(report.gpus, lacks_backend);
 }
 
 /// The sections "Not usable" and "Not known".
