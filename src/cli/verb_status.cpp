@@ -16,6 +16,7 @@
 #include "explain/report_text.h"
 #include "explain/screen.h"
 #include "policy/gpu_selection.h"
+#include "report/api_table.h"
 
 namespace gpuprobe::inline cli {
 namespace {
