@@ -180,13 +180,14 @@ TEST(ReasonSubject, OfAWarningIsNotTheChosenBackend) {
 
 TEST(ReasonWords, AreWrittenBetweenTheCodeAndTheDetail) {
     const auto reason = worded(rocm_on("a")).reasons.at(0);
-    EXPECT_EQ(json_line(to_value(reason)),
-              R"({"code":"no-permission",)"
-              R"("text":"no permission to open /dev/kfd (group render)",)"
-              R"("fix":"add your account to the group, then log in again: sudo usermod -aG render \"$USER\"",)"
-              R"("commands":["sudo usermod -aG render \"$USER\""],)"
-              R"("subject":{"gpu":"a","api":"hip","path":"/dev/kfd"},)"
-              R"("detail":{"node":"/dev/kfd","group":"render"}})");
+    EXPECT_EQ(
+        json_line(to_value(reason)),
+        R"({"code":"no-permission",)"
+        R"-("text":"no permission to open /dev/kfd (group render)",)-"
+        R"("fix":"add your account to the group, then log in again: sudo usermod -aG render \"$USER\"",)"
+        R"("commands":["sudo usermod -aG render \"$USER\""],)"
+        R"("subject":{"gpu":"a","api":"hip","path":"/dev/kfd"},)"
+        R"("detail":{"node":"/dev/kfd","group":"render"}})");
     EXPECT_EQ(json_line(to_value(closed_node())),
               R"({"code":"no-permission","detail":{"node":"/dev/kfd","group":"render"}})");
     const auto back = record_from<Reason>(to_value(reason));

@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ProductRow{"Spark", "NVIDIA GB10", ""},
                     ProductRow{"Longer", "NVIDIA A1000", ""},
                     ProductRow{"Nothing", "", ""}),
-    case_name<ProductRow>);
+    support::case_name);
 
 struct MistakeRow {
     const char* name;
@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "no condition"},
         MistakeRow{"UnknownMember", R"({"type":"oci","ref":"a","image":{"injects":[]}})",
                    "image.injects"}),
-    case_name<MistakeRow>);
+    support::case_name);
 
 }  // namespace container_image_test
 }  // namespace gpuprobe
