@@ -38,7 +38,7 @@ std::string option_words(const Option& option) {
 /// An entry: the words, and the text at `column` on as many lines as needed. If the words are too
 /// long, the text starts on the next line.
 std::string entry(const std::string& words, std::string_view text, std::size_t column) {
-    auto lead = padded_right("  " + words, column - 1) + " ";
+    auto lead = padded_right("  " + words, column - 2) + "  ";
     std::string page;
     if (display_width(lead) > column)
         page += "  " + words + "\n";

@@ -224,6 +224,8 @@ ReadProblem read_condition(const Value& value, std::string& out) {
         return problem;
     for (const auto& item : items)
         out += (out.empty() ? "" : " ") + item;
+    if (out.empty())
+        return {};
     const auto condition = image_condition(out);
     return condition ? ReadProblem{} : ReadProblem{condition.error().text};
 }
@@ -285,6 +287,11 @@ ReadProblem needs_member(const Value& artifact, const char* key) {
     return artifact.find(key) ? ReadProblem{} : ReadProblem{"missing"}.in(key);
 }
 
+/// Whether a member says anything: those of a record that was read before may be empty.
+bool describes_image(const Value& image) {
+    return image.at("bundles").size() > 0 || image.at("requires").size() > 0;
+}
+
 /// Checks that the members are present that are needed to find and verify the artifact.
 ReadProblem check_whole(const Value& artifact) {
     auto problem = needs_member(artifact, "type");
@@ -296,7 +303,7 @@ ReadProblem check_whole(const Value& artifact) {
     }
     if (problem.empty() && type && *type == "oci")
         problem = needs_member(artifact, "ref");
-    else if (problem.empty() && artifact.find("image"))
+    else if (problem.empty() && describes_image(artifact.at("image")))
         problem = ReadProblem{"only for an artifact of type oci"}.in("image");
     return problem;
 }

@@ -168,8 +168,7 @@ TEST(Arguments, MistakesAreNamedWithAHint) {
         {{"list", "-x"}, "gpuprobectl: unknown option '-x'\nSee 'gpuprobectl help list'.\n"},
         {{"list", "extra"},
          "gpuprobectl: list: unexpected 'extra'\nSee 'gpuprobectl help list'.\n"},
-        {{"capture"},
-         "gpuprobectl: capture: into which folder?\nSee 'gpuprobectl help capture'.\n"},
+        {{"capture"}, "gpuprobectl: capture: give a folder\nSee 'gpuprobectl help capture'.\n"},
         {{"env", "--all"},
          "gpuprobectl: env: --all needs a GPU\n"
          "See 'gpuprobectl help env'.\n"},
@@ -191,7 +190,7 @@ TEST(Arguments, MistakesAreNamedWithAHint) {
         {{"--socket"}, "gpuprobectl: --socket takes a value\nSee 'gpuprobectl help'.\n"},
         {{"select", "--built=cuda", "--built=cpu"},
          "gpuprobectl: --built is given twice\nSee 'gpuprobectl help select'.\n"},
-        {{"help", "statsu"}, "gpuprobectl: no help on 'statsu'\nDid you mean 'status'?\n"},
+        {{"help", "statsu"}, "gpuprobectl: no help page for 'statsu'\nDid you mean 'status'?\n"},
     };
     for (const auto& mistake : mistakes)
         EXPECT_EQ(refusal(mistake.words), mistake.text);

@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"OddApplication", R"({"application":"a b","outcome":"ok","backend":"b"})",
                "application"},
         BadRow{"OddBackend", R"({"application":"a","outcome":"ok","backend":""})",
-               "backend: no name"},
+               "backend: not a name"},
         BadRow{"UnknownKey", R"({"application":"a","severity":"high"})", "severity: unknown key"},
         BadRow{"WrongType", R"({"application":"a","detail":1})", "detail: expected a string"}),
     case_name);

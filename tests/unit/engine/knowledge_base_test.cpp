@@ -220,10 +220,10 @@ TEST_F(MachineKnowledge, HasContextsOfKnownBackendsOnly) {
     };
     for (const auto* backend : {"cuda", "rocm", "sycl", "vulkan", "opencl"})
         EXPECT_EQ(ignored_of(backend), "") << backend;
-    EXPECT_EQ(ignored_of("cdua"), "backend: 'cdua' is none; did you mean 'cuda'?");
+    EXPECT_EQ(ignored_of("cdua"), "backend: 'cdua' is not a backend; did you mean 'cuda'?");
     EXPECT_EQ(ignored_of("hip"),
-              "backend: 'hip' is none; there are cuda, rocm, sycl, vulkan, opencl");
-    EXPECT_EQ(ignored_of("cpu").substr(0, 22), "backend: 'cpu' is none");
+              "backend: 'hip' is not a backend; there are cuda, rocm, sycl, vulkan, opencl");
+    EXPECT_EQ(ignored_of("cpu").substr(0, 31), "backend: 'cpu' is not a backend");
 }
 
 TEST_F(MachineKnowledge, UsesOfAPackageWhatThisProgramReads) {

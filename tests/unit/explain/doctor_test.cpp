@@ -512,12 +512,14 @@ TEST(Examine, KnowsWhichDriverOfNvidiasServesAGpu) {
     };
     for (const auto& fix : std::vector<std::function<std::string(const char*)>>{
              nouveau, unloaded, unbuilt, taken_by_none}) {
-        EXPECT_TRUE(has(fix("2.0"), "the open driver nouveau: branch 390"));        // Tesla C2070
-        EXPECT_TRUE(has(fix("3.0"), "branch 470 of NVIDIA's driver"));              // GTX 680
-        EXPECT_TRUE(has(fix("6.1"), "of branch 580 with the proprietary kernel"));  // GTX 1080
-        EXPECT_TRUE(has(fix("7.0"), "of branch 580 with the proprietary kernel"));  // V100
-        EXPECT_TRUE(has(fix("12.0"), "the open kernel module, 570 or later"));      // RTX 5090
-        EXPECT_FALSE(has(fix("9.0"), "branch")) << fix("9.0");                      // H100
+        EXPECT_TRUE(has(fix("2.0"), "the open driver nouveau: branch 390"));  // Tesla C2070
+        EXPECT_TRUE(has(fix("3.0"), "branch 470 of NVIDIA's driver"));        // GTX 680
+        EXPECT_TRUE(has(fix("6.1"),
+                        "branch 580 of NVIDIA's driver with the proprietary kernel"));  // GTX 1080
+        EXPECT_TRUE(
+            has(fix("7.0"), "branch 580 of NVIDIA's driver with the proprietary kernel"));  // V100
+        EXPECT_TRUE(has(fix("12.0"), "the open kernel module, 570 or later"));  // RTX 5090
+        EXPECT_FALSE(has(fix("9.0"), "branch")) << fix("9.0");                  // H100
     }
     auto ion = healthy();  // no capability is known of chips of before CUDA, nor of some after it
     gpu_of(ion).driver.name = "nouveau";

@@ -79,7 +79,7 @@ TEST(Wording, TakesTheFixOfACauseThatRestsOnTheReason) {
 
 TEST(Wording, NamesTheCommandOfItsFix) {
     const auto why = explained({.code = "not-verified"});
-    EXPECT_EQ(why.fix, "check: gpuprobectl probe --stage=verify");
+    EXPECT_EQ(why.fix, "verify the results: gpuprobectl probe --stage=verify");
     EXPECT_EQ(why.commands, std::vector<std::string>{"gpuprobectl probe --stage=verify"});
     EXPECT_EQ(explained({.code = "rules-too-old"}).commands, std::vector<std::string>{});
 }
@@ -144,11 +144,11 @@ TEST(Wording, TakesTheFixOfAReasonThatFitsThePlace) {
     EXPECT_EQ(explained(old).fix, "update the GPU's driver to 580 or later") << "nowhere known";
     const auto lost = because("device-lost");
     EXPECT_EQ(fix({}, lost), "find the cause in the kernel log: sudo dmesg");
-    EXPECT_EQ(fix({}, lost, true), "look for the cause in the kernel's log: dmesg");
+    EXPECT_EQ(fix({}, lost, true), "find the cause in the kernel log: dmesg");
     const auto library = because("library-missing", {{"missing", "libcudart.so.13"}});
     EXPECT_NE(fix({.sandbox = "flatpak"}, library).find("use a build that includes"),
               std::string::npos);
-    EXPECT_NE(fix({.container = "docker"}, library).find("in the container's image"),
+    EXPECT_NE(fix({.container = "docker"}, library).find("in the container image"),
               std::string::npos);
 }
 
@@ -306,7 +306,7 @@ TEST(Explain, SaysNoUnknownFactBesideWhatEndsTheQuestion) {
               "the device was matched to this GPU only by vendor and model; unknown: gfx");
     EXPECT_EQ(rejected_text({unknown("pci:1", "gfx")}), "unknown: gfx");
     EXPECT_EQ(rejected_text({at("host", because("glibc-too-old")), unknown("host", "kernel")}),
-              "glibc is too old; not known: kernel");
+              "glibc is too old; unknown: kernel");
 }
 
 /// Another way of the same build may be open still.

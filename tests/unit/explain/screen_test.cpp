@@ -74,7 +74,8 @@ TEST(HangingFix, NeverBreaksACommand) {
     const std::string_view fix =
         "install a manifest that names the EGL library: sed s/a/b/ /a/long/path | sudo tee /b";
     EXPECT_EQ(hanging_fix(narrow, "  * ", 4, fix, command_in(fix)),
-              "  * install a manifest that names the EGL library:\n"
+              "  * install a manifest that names the\n"
+              "    EGL library:\n"
               "    sed s/a/b/ /a/long/path | sudo tee /b\n");
     EXPECT_EQ(hanging_fix(Screen{.columns = 100}, "  * ", 4, fix, command_in(fix)),
               "  * " + std::string{fix} + "\n");
@@ -85,7 +86,7 @@ TEST(HangingFix, NeverBreaksACommand) {
 TEST(CommandIn, TellsCommandsFromProse) {
     constexpr auto kNone = std::string_view::npos;
     EXPECT_EQ(command_in("sudo nvidia-modprobe -u -c0"), 0U);
-    EXPECT_EQ(command_in("probe the drivers: gpuprobectl probe"), 17U);
+    EXPECT_EQ(command_in("probe the drivers: gpuprobectl probe"), 19U);
     EXPECT_EQ(command_in("see: CUDA_VISIBLE_DEVICES= program"), 5U);
     EXPECT_EQ(command_in("a bug of the driver: update it, or remove its manifest /a/b"), kNone);
     EXPECT_EQ(command_in("update the driver"), kNone);

@@ -124,7 +124,8 @@ INSTANTIATE_TEST_SUITE_P(
     Likeness,
     ::testing::Values(
         DifferenceRow{"OnlyAddressAndUuid", [](Gpu&) {}, true},
-        DifferenceRow{"Name", [](Gpu& gpu) { gpu.name = "Another"; }, true},
+        DifferenceRow{"Name", [](Gpu& gpu) { gpu.name = *gpu.name + " NVL"; }, true},
+        DifferenceRow{"ProductLine", [](Gpu& gpu) { gpu.name = "NVIDIA TITAN V"; }, false},
         DifferenceRow{"Driver", [](Gpu& gpu) { gpu.driver.version = "535.1"; }, false},
         DifferenceRow{"Memory", [](Gpu& gpu) { gpu.memory.allocatable = gib(1); }, false},
         DifferenceRow{"Capability",
