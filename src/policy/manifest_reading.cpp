@@ -289,7 +289,9 @@ ReadProblem needs_member(const Value& artifact, const char* key) {
 
 /// Whether a member says anything: those of a record that was read before may be empty.
 bool describes_image(const Value& image) {
-    return image.at("bundles").size() > 0 || image.at("requires").size() > 0;
+    const auto* bundles = image.at("bundles").as_object();
+    const auto* conditions = image.at("requires").as_array();
+    return (bundles && !bundles->empty()) || (conditions && !conditions->empty());
 }
 
 /// Checks that the members are present that are needed to find and verify the artifact.
