@@ -52,6 +52,10 @@ private:
 /// Listens for hardware events and calls back when the hardware has changed.
 class HardwareWatch {
 public:
+    /// When the machine is scanned once more after a round of probes. The kernel announces a
+    /// removal before the device has left sysfs, and on a busy machine that may take a while.
+    static constexpr Duration kLateLook = std::chrono::seconds{5};
+
     struct Callbacks {
         std::function<void()> seen;     ///< scan the machine again
         std::function<void()> settled;  ///< scan it and probe the drivers
@@ -71,6 +75,7 @@ private:
     Debounce debounce_;
     Callbacks callbacks_;
     EventHandle timer_ = {};
+    EventHandle late_ = {};  ///< the late look
     std::unique_ptr<HardwareMonitor> monitor_ = {};
 };
 

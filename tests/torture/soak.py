@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A working day by the clock: GPUs come and go one at a time, drivers are asked, overrides change, and clients of both interfaces ask.
 
-Memory is the proportional set size, sampled every ten seconds; its median over the last fifth of the time is compared with that over
-the second fifth, as a daemon is warm by then. Each GPU that comes or goes must be signalled exactly once.
+Memory is what belongs to the daemon's process alone (the proportional set size also changes with other programs that use the same
+libraries), sampled every ten seconds; its median over the last fifth of the time is compared with that over the second fifth, as a
+daemon is warm by then. Each GPU that comes or goes must be signalled exactly once.
 """
 import pathlib
 import random
@@ -27,12 +28,10 @@ APPLICATIONS = ("llama.cpp", "ollama", "torch", "whisper.cpp")
 PROBED_EVERY, OVERRIDDEN_EVERY = 20, 3  # events
 
 
-def proportional_bytes(pid):
-    """What the kernel calls Pss: pages that several processes have count in parts."""
-    for line in pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) << 10
-    raise ValueError("no Pss")
+def own_bytes(pid):
+    """Memory that no other process shares."""
+    lines = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Private_"))
 
 
 class Watcher:
@@ -116,7 +115,7 @@ class Day:
             number += 1
             if time.monotonic() - start >= sampled:
                 sampled += SAMPLED
-                self.memory.append(proportional_bytes(self.patient.pid))
+                self.memory.append(own_bytes(self.patient.pid))
             self.options.progress(int(time.monotonic() - start), int(self.options.soak))
         self.figures.seconds = time.monotonic() - start
         for address in sorted(self.machine.plugged):
@@ -130,7 +129,7 @@ class Day:
         early, last = statistics.median(self.memory[fifth:2 * fifth]), statistics.median(self.memory[-fifth:])
         self.figures.outcomes["KiB at first"], self.figures.outcomes["KiB in the end"] = int(early) >> 10, int(last) >> 10
         if last > early * GROWTH and not self.patient.is_instrumented:
-            self.figures.grown.append(f"proportional set size: {early:.0f} -> {last:.0f} bytes")
+            self.figures.grown.append(f"memory of its own: {early:.0f} -> {last:.0f} bytes")
 
 
 def run(options):
