@@ -143,7 +143,7 @@ export function probe(stage) {
 
 /** Whether the model with this header fits. `header` is GGUF without its weights. */
 export function plan(header, { context, cache }) {
-    return ctl(["plan", "--beginning", "--gguf=-", `--ctx=${context}`, `--kv=${cache}`], header);
+    return ctl(["plan", "--beginning", "--gguf=-", `--ctx=${context}`, `--cache-type-k=${cache}`, `--cache-type-v=${cache}`], header);
 }
 
 const UNIT = "gpuprobed.service";

@@ -87,7 +87,7 @@ function partsNode(need, gpus) {
     return facts([
         [_("Weights of the layers"), size(need.layers)],
         [_("Weights of the output"), size(need.output)],
-        [_("Cache of the context"), size(need.cache)],
+        [_("KV cache"), size(need.cache)],
         [_("Computation"), cockpit.format(_("$0 per GPU"), size(need.compute))],
         [_("Driver's context"), overhead > 0 ? cockpit.format(_("$0 per GPU, at most"), size(overhead)) : null],
         [_("Embedding"), cockpit.format(_("$0 in the machine's memory"), size(need.embedding))],

@@ -79,12 +79,12 @@ class Fit(PageCase):
     def test_follows_context_and_cache(self):
         shapes.published("llama-3.1-8b").write(pathlib.Path(self.folder) / "a.gguf")
         self.choose("a.gguf")
-        self.see("#fit-answer", "Cache of the context\n512 MiB")
+        self.see("#fit-answer", "KV cache\n512 MiB")
         self.ask("type", selector="#fit-context", text="32768")
         self.ask("press", key="Tab")
-        self.see("#fit-answer", "Cache of the context\n4.0 GiB")
+        self.see("#fit-answer", "KV cache\n4.0 GiB")
         self.ask("choose", selector="#fit-cache", value="q8_0")
-        self.see("#fit-answer", "Cache of the context\n2.1 GiB")
+        self.see("#fit-answer", "KV cache\n2.1 GiB")
 
     def test_a_split_model_needs_all_its_parts(self):
         tensors = list(shapes.published("qwen2.5-14b").tensors.items())
@@ -110,7 +110,7 @@ class Fit(PageCase):
             ("empty", b"", "not a GGUF file"),
             ("program", b"\x7fELF" + bytes(1000), "not a GGUF file"),
             ("old", start(version=1), "GGUF version 1, and 2 and 3 are read"),
-            ("swapped", b"GGUF" + struct.pack(">IQQ", 3, 0, 0), "a big-endian GGUF file"),
+            ("swapped", b"GGUF" + struct.pack(">IQQ", 3, 0, 0), "big-endian GGUF files are unsupported"),
             ("many-keys", start(keys=1 << 62), "4611686018427387904 keys, and at most 4096 are read"),
             ("many-tensors", start(tensors=70000), "70000 tensors, and at most 65536 are read"),
             ("long-key", start(keys=1) + struct.pack("<Q", 1 << 63), "bytes of a key, and at most 65535 are read"),

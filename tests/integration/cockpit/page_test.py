@@ -134,7 +134,7 @@ class FourAlike(PageCase):
         self.assertIn("the application does not use this backend on NVIDIA GPUs", self.text("#choice-answer"))
         self.assertRegex(self.text("#choice-answer"), r"for the published build ubuntu-\S+ of version b\d+\n")
         helps = self.text("#choice-answer .entries").split("\n")
-        self.assertEqual([line.split(" ")[0] for line in helps if line], ["Give", "sed", "Copy"])
+        self.assertEqual([line.split(" ")[0] for line in helps if line], ["Install", "sed", "Copy"])
         self.take_picture("choice", "#choice")
         self.ask("type", selector="#choice-memory", text="141")
         self.see("#choice-answer", "✓ CPU\n")
@@ -265,11 +265,11 @@ class HybridLaptop(PageCase):
         self.assertIn("integrated", intel)
         self.assertTrue(intel.startswith("Intel [8086:a788]"), intel)
         self.assertIn("i915", intel)
-        self.assertIn("The size of its memory is not known.", intel)
+        self.assertIn("The GPU's memory size is unknown.", intel)
         self.assertEqual([card.count("✓ Vulkan") for card in (nvidia, intel)], [1, 1])
         self.assertEqual(self.text("#helps"), "")  # each GPU works with a backend, so nothing has to be done
         self.unfold("choice-candidates")
-        self.assertIn("Ask the drivers", self.text("#choice-answer .entries"))
+        self.assertIn("Probe the drivers", self.text("#choice-answer .entries"))
         self.see("#install", "The platform of this machine is not known, and builds differ by it.")
         self.take_pictures("hybrid")
 
