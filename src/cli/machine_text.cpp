@@ -186,7 +186,8 @@ std::string problem_block(const std::vector<const Finding*>& all, const Screen& 
     auto text = "\n" + hanging(screen, toned(screen, tone, screen.bullet()) + " ", kSummaryIndent,
                                problem_words(first));
     if (first.fix)
-        text += hanging_fix(screen, std::string(kSummaryIndent, ' ') + "fix: ", kSummaryIndent + 5, *first.fix,
+        text += hanging_fix(screen, std::string(kSummaryIndent, ' ') + "fix: ", kSummaryIndent + 5,
+                            *first.fix,
                             first.commands.empty() ? command_in(*first.fix)
                                                    : first.fix->find(first.commands.front()));
     if (all.size() > 1)

@@ -373,7 +373,11 @@ std::string FactList::text(const Screen& screen, std::size_t width) const {
     for (const auto& fact : facts_) {
         const auto lead = "  " + toned(screen, Tone::Faint, padded_right(fact.label, width)) + "  ";
         const std::size_t lead_width = kFactIndent + width + 2;
-        lines += hanging(screen, lead, lead_width, fact.text, fact.tone);
+        // The continuation of a finding is its fix, whose command is kept in one piece.
+        const auto command = fact.label.empty() ? command_in(fact.text) : std::string::npos;
+        lines += command == std::string::npos
+                     ? hanging(screen, lead, lead_width, fact.text, fact.tone)
+                     : hanging_fix(screen, lead, lead_width, fact.text, command);
     }
     return lines;
 }

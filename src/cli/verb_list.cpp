@@ -174,11 +174,13 @@ using Accelerators = std::vector<const Accelerator*>;
 void print_documents(const Context& context,
                      const std::vector<const Gpu*>& gpus,
                      const Accelerators& accelerators) {
-    if (gpus.size() + accelerators.size() == 1)
+    // One device that was named is a document of its own.
+    if (gpus.size() + accelerators.size() == 1 && !context.arguments.gpus.empty())
         return print_json(context.arguments,
                           gpus.empty() ? to_value(*accelerators.front()) : to_value(*gpus.front()));
     Value document{Value::Object{}};
     document["gpus"] = Value{Value::Array{}};
+    document["accelerators"] = Value{Value::Array{}};
     for (const auto* gpu : gpus)
         document["gpus"].push_back(to_value(*gpu));
     for (const auto* accelerator : accelerators)

@@ -384,7 +384,7 @@ Status check_report_outcome(Arguments& arguments) {
 Status take_gpu_used(Arguments& arguments, const std::string& word) {
     arguments.outcome.gpus = comma_list(word);
     if (arguments.outcome.gpus.size() != 1)
-        return refusal("name only one GPU, or none");
+        return refusal("name one GPU; leave it out if any was used");
     return Done{};
 }
 

@@ -429,8 +429,8 @@ Result<store::QuarantineFilter> quarantine_filter_from(const Value& object) {
         return filter_at_fault("api", "no API '" + scrubbed(*filter.api, 64) + "'");
     // Exactly one of the two forms is allowed.
     if (is_all == (filter.api || filter.driver))
-        return filter_at_fault(
-            "all", is_all ? "cannot be combined with other keys" : "missing; or give api or driver");
+        return filter_at_fault("all", is_all ? "cannot be combined with other keys"
+                                             : "missing; or give api or driver");
     return filter;
 }
 

@@ -156,7 +156,8 @@ std::string title_of(const LikeGpus& group) {
 }
 
 std::string id_of(const LikeGpus& group, const Screen& screen) {
-    return group.gpu->id + (group.indices.size() == 1 ? "" : " " + std::string{screen.ellipsis()});
+    const auto is_single = group.indices.size() < 2;
+    return is_single ? group.gpu->id : group.gpu->id + " " + std::string{screen.ellipsis()};
 }
 
 Cell backends_cell(const Gpu& gpu, const Screen& screen) {

@@ -380,8 +380,7 @@ std::vector<ApplicationSummary> ApplicationSet::summaries() const {
 
 Error ApplicationSet::no_selection(std::string_view name) const {
     if (!manifest(name))
-        return unknown_name(ErrorCode::UnknownApplication, "no application", name,
-                            applications());
+        return unknown_name(ErrorCode::UnknownApplication, "no application", name, applications());
     const std::string text{name};
     return {ErrorCode::UnknownApplication,
             text + " has variants, but no rules for choosing a backend; 'gpuprobectl recommend " +

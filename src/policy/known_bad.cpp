@@ -21,6 +21,16 @@ std::optional<std::string> shown_word(const std::vector<Evidence>& proof) {
 
 }  // namespace
 
+/// Whether two targets may be of one generation: "gfx1200" and "gfx1201".
+bool is_same_generation(const std::optional<std::string>& left,
+                        const std::optional<std::string>& right) {
+    constexpr std::size_t kMinorAndStepping = 2;
+    return !left || !right || left->size() != right->size() || left->size() < kMinorAndStepping
+               ? left == right || !left || !right
+               : left->substr(0, left->size() - kMinorAndStepping) ==
+                     right->substr(0, right->size() - kMinorAndStepping);
+}
+
 std::string chip_name(const Gpu& gpu) {
     if (!gpu.pci || !gpu.pci->vendor_id || !gpu.pci->device_id)
         return {};
@@ -34,7 +44,8 @@ void add_derived_members(const Gpu& gpu, const Report& report, Value& value) {
         value["chip"] = Value{chip};
     value["alike"] = std::ranges::count_if(report.gpus, [&](const Gpu& other) {
         return other.vendor == gpu.vendor && other.kind == gpu.kind &&
-               other.driver.name == gpu.driver.name;
+               other.driver.name == gpu.driver.name &&
+               is_same_generation(other.architecture.gfx_target, gpu.architecture.gfx_target);
     });
 }
 

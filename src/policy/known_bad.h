@@ -19,8 +19,8 @@ namespace gpuprobe::inline policy {
 std::string chip_name(const Gpu& gpu);
 
 /// The members that causes use of a GPU and that its record lacks: `chip`, and `alike`, the number
-/// of GPUs of the machine, this one included, that have its vendor,
-/// kind and kernel driver.
+/// of GPUs of the machine, this one included, that have its vendor, kind, kernel driver and, if
+/// both are known, generation of gfx targets.
 void add_derived_members(const Gpu& gpu, const Report& report, Value& value);
 
 /// The pairs of a machine. Borrows the report.

@@ -222,7 +222,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"gpu-unused", Policy, Remarks, OnRecommendation,
      "no GPU is used, although there is one and the request does not exclude it",
      "gpu; by, reasons: the backend or variant that needs the fewest changes to work on it, and "
-     "the changes; `by` is missing if nothing is made for the GPU"},
+     "the changes (`by` is missing if nothing is made for the GPU)"},
     {"gpus-left-out", Report, Remarks, OnRecommendation, "only the best 64 GPUs were considered",
      "count"},
     {"hidden-by-environment", Machine, Remarks, OnCandidate,
@@ -231,7 +231,7 @@ inline constexpr ReasonInfo kRows[] = {
      "one that takes precedence over it"},
     {"image-needs-newer-driver", Driver, Ends, OnVariant,
      "the container image requires a newer driver (NVIDIA_REQUIRE_CUDA)",
-     "have: the driver's CUDA; toolkit: the image's"},
+     "have: the driver's CUDA; want: the image's condition; toolkit: the build's CUDA"},
     {"implausible", Hardware, Remarks, OnGpu,
      "a size that no GPU can have: more than 4 TiB, 64 times the machine's memory, or twice the "
      "size that the kernel reports. It is kept only in `memory.evidence` and is not used",

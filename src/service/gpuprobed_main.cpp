@@ -337,13 +337,19 @@ void reload(engine::Engine& engine, const Log& log) {
 /// while the daemon runs causes a reload.
 Result<std::unique_ptr<FolderWatch>> watch_knowledge(const Settings& settings,
                                                      EventLoop& loop,
+                                                     Log& log,
                                                      std::function<void()> changed) {
     constexpr Duration kSettle = std::chrono::milliseconds{300};  // dpkg moves many files
     const auto folders = engine::KnowledgeFolders::below(settings.knowledge_root);
-    return FolderWatch::begin(loop,
-                              {folders.state, folders.package, folders.own, folders.own + "/causes",
-                               folders.own + "/applications", folders.own + "/rules"},
-                              {".bundle", ".json"}, kSettle, std::move(changed));
+    auto watch =
+        FolderWatch::begin(loop,
+                           {folders.state, folders.package, folders.own, folders.own + "/causes",
+                            folders.own + "/applications", folders.own + "/rules"},
+                           {".bundle", ".json"}, kSettle, std::move(changed));
+    if (!watch)
+        log.write(LogLevel::Warning,
+                  "changes of data files are not detected: " + watch.error().text);
+    return watch;
 }
 
 /// Creates all parts, runs the event loop and returns the exit code. The bus name is acquired
@@ -398,10 +404,7 @@ Result<int> serve(const Settings& settings, Log& log) {
     if (settings.bus != kNoBus)
         TRY(session.start());
     TRY(loop->on_hangup([&] { reload(*engine, log); }));
-    const auto watch = watch_knowledge(settings, *loop, [&] { reload(*engine, log); });
-    if (!watch)
-        log.write(LogLevel::Warning,
-                  "changes of data files are not detected: " + watch.error().text);
+    const auto watch = watch_knowledge(settings, *loop, log, [&] { reload(*engine, log); });
     engine->start();
     log.write(LogLevel::Info, "ready: " + std::to_string(engine->report().gpus.size()) + " GPUs");
     sd_notify(0, "READY=1");

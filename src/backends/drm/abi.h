@@ -76,7 +76,7 @@ struct Gt {
 static_assert(sizeof(DeviceQuery) == 40 && sizeof(Region) == 88 && sizeof(Gt) == 96);
 }  // namespace xe
 
-namespace amdgpu {  // amdgpu_drm.h
+namespace amdgpu {                                  // amdgpu_drm.h
 constexpr std::uint32_t kSchedulerFirmware = 0x1a;  ///< AMDGPU_INFO_FW_MES
 }  // namespace amdgpu
 
