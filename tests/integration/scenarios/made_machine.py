@@ -7,6 +7,10 @@ import pathlib
 GB = 10**9
 GIB = 2**30
 # CUDA of the driver's own release. Source: data/rules/cuda_driver.json.
+# A GPU of each compute capability, as NVIDIA's driver calls it: the product line follows from the name.
+NVIDIA_NAMES = {"12.0": "NVIDIA GeForce RTX 5090", "9.0": "NVIDIA H100 80GB HBM3", "8.9": "NVIDIA GeForce RTX 4090", "8.6": "NVIDIA GeForce RTX 3090",
+                "8.0": "NVIDIA A100-SXM4-80GB", "7.5": "Tesla T4", "7.0": "Tesla V100-SXM2-32GB", "6.1": "NVIDIA GeForce GTX 1080",
+                "3.7": "Tesla K80"}
 CUDA_OF_DRIVER = {"470": "11.4", "525": "12.0", "535": "12.2", "550": "12.4", "570": "12.8", "580": "13.0"}
 # What programs of the oneAPI runtime 2025 link with.
 ONEAPI = ("libsycl.so.8", "libsvml.so", "libimf.so", "libintlc.so.5")
@@ -109,7 +113,7 @@ class Machine:
             for name, minor in ((f"/dev/nvidia{number}", number), ("/dev/nvidiactl", 255)):
                 self.nodes[name] = node(195, minor, "root")
             self.nodes["/dev/nvidia-uvm"] = node(511, 0, "root")
-        about = {"name": f"NVIDIA GPU {device}", "vendor_id": "10de", "pci": address, "uuid": uuid}
+        about = {"name": NVIDIA_NAMES.get(capability, f"NVIDIA GPU {device}"), "vendor_id": "10de", "pci": address, "uuid": uuid}
         if nvml:
             self.said("nvml", {**about, "memory": {"total": memory, "free": memory}, "compute_capability": capability},
                       loader="libnvidia-ml.so.1", driver_version=driver)
