@@ -151,11 +151,11 @@ class Polkit(BusCase):
 
     def test_a_no_is_a_no(self):
         FakePolkit(self.bus, ((False, False, {}),))
-        self.assert_denied(self.wake(), "does not allow")
+        self.assert_denied(self.wake(), "denied permission")
 
     def test_a_challenge_is_a_no(self):
         FakePolkit(self.bus, ((False, True, {}),))
-        self.assert_denied(self.wake(), "ask its user")
+        self.assert_denied(self.wake(), "needs to ask the user")
 
     def test_no_polkit_is_a_no(self):
         self.assert_denied(self.wake(), "only root may do this because polkit is not installed")

@@ -81,20 +81,20 @@ class AdviceVerbs(unittest.TestCase):
             with self.subTest(words=words):
                 done = run(machine, *words, HOME=self.home)
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
-                self.assertIn("keeps nothing", done.stderr)
+                self.assertIn("not possible with a replayed machine", done.stderr)
 
     def test_a_failure_is_not_offered_again(self):
         before = self.direct("select", "-q")
         failed = self.direct("report-outcome", "default", "failed", "--backend=cpu", "--detail=SIGILL at start")
-        self.assertEqual((failed.returncode, failed.stdout), (0, "noted: default failed\n"), failed.stderr)
+        self.assertEqual((failed.returncode, failed.stdout), (0, "recorded: default failed\n"), failed.stderr)
         without = self.direct("select", "--backend=cpu")
         self.assertEqual(without.returncode, 3)
-        self.assertIn("tried it and failed: SIGILL at start", without.stderr)
+        self.assertIn("the application reported a failure: SIGILL at start", without.stderr)
         self.assertEqual(self.direct("report-outcome", "default", "ok", "--backend=cpu", "-q").returncode, 0)
         self.assertEqual(self.direct("select", "-q").stdout, before.stdout)
 
     def test_mistakes_are_named(self):
-        rows = ((("override", "set"), 2, "which application"),
+        rows = ((("override", "set"), 2, "give an application"),
                 (("override", "evict", "default"), 2, "evict"),
                 (("override", "set", "default"), 2, "at least one key"),
                 (("override", "set", "default", "--gpu=nosuch"), 1, "nosuch"),

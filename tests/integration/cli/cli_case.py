@@ -34,7 +34,8 @@ def environment(**more):
 
 
 def without_sudo(text):
-    """As root is told it, whose lines are shorter and end elsewhere."""
+    """The text as root gets it: without sudo, so that its lines are shorter and break elsewhere."""
+    text = re.sub(r"\n {4,}(?=sudo )", " ", text)
     return re.sub(r"\n {6,}(?=\S)", " ", text.replace("sudo ", ""))
 
 

@@ -101,7 +101,7 @@ class Machines(unittest.TestCase):
     def test_a_report_is_not_a_daemons(self):
         done = run("--socket=/nonexistent", "doctor", "--bug-report=/nonexistent/file")
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("leave --socket out", done.stderr)
+        self.assertIn("--bug-report reads this machine directly and cannot be combined with --socket", done.stderr)
 
     def test_warnings_count_when_asked_for(self):
         machine = SOURCE / "tests/data/machines/nvidia-h200-1"

@@ -127,7 +127,7 @@ class Written(InFolder):
         path.write_text("\n".join(old) + "\n")
         done = export("nfd", f"--check={path}")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("it has expired", done.stderr)
+        self.assertIn(f"{path} differs: the file has expired", done.stderr)
         self.assertEqual(json.loads(export("nfd", f"--output={path}", "-j").stdout)["result"], "written")
         self.assertNotIn("2020-01-01", path.read_text())
 
@@ -151,7 +151,7 @@ class Written(InFolder):
                 done = export("prometheus", f"--output={path}", f"--mode={mode}")
                 self.assertEqual(done.returncode, 2)
                 self.assertIn("mode", done.stderr)
-        self.assertIn("give --output or --install", export("prometheus", "--mode=0640").stderr)
+        self.assertIn("--mode needs --output or --install", export("prometheus", "--mode=0640").stderr)
 
     def test_nfd_sees_one_event_and_it_is_the_whole_file(self):
         libc = ctypes.CDLL(None, use_errno=True)

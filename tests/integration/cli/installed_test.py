@@ -150,12 +150,12 @@ class Installed(InstalledCase):
         self.assertEqual((done.returncode, done.stdout), (0, "cuda\n"), done.stderr)
         named = run("select", "node-llama-cpp", f"--replay={self.machine}", f"--installed={self.build / 'broken.so'}")
         self.assertEqual(named.returncode, 1, named.stdout)
-        self.assertIn("goes on behind its section", named.stderr)
+        self.assertIn("CUDA code: a container extends past its section", named.stderr)
 
     def test_what_is_no_build_is_refused(self):
         text = self.build / "README"
         text.write_text("not a program", encoding="utf-8")
-        for path, says in ((text, "no 64-bit ELF"), (self.build, "no 64-bit ELF"),
+        for path, says in ((text, "not a 64-bit ELF"), (self.build, "no 64-bit ELF program or library in it"),
                            (self.build / "missing", "No such file"), ("/dev/null", "not a file or folder")):
             done = run(f"--replay={self.machine}", "select", "node-llama-cpp", f"--installed={path}")
             self.assertNotEqual(done.returncode, 0)

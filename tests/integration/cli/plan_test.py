@@ -163,17 +163,17 @@ class PlanCommandLine(unittest.TestCase):
         (): "plan: give --gguf=FILE or --memory=SIZE",
         ("--memory=1MiB", "--gguf=x"): "plan: give --gguf",
         ("--memory=0MiB",): "request: need-mib: '0' is not a number from 1",
-        ("--memory=1MiB", "--ctx=4096"): "request: need-mib is the whole need",
+        ("--memory=1MiB", "--ctx=4096"): "request: need-mib can be combined only with gpus, application and margin-mib",
         ("--memory=1MiB", "--beginning"): "plan: --beginning, --print-model and --format need a model",
         ("--memory=1MiB", "--format=vllm"): "plan: --beginning, --print-model and --format need a model",
         ("--gguf=x", "--ctx=0"): "request: ctx: '0' is not a number from 1",
-        ("--gguf=x", "--ctx=99999999999999999999"): "request: ctx: '99999999999999999999' is no number",
-        ("--gguf=x", "--ctx=k"): "request: ctx: 'k' is no number",
-        ("--gguf=x", "--ctx=4194305k"): "request: ctx: '4194305k' is no number",
+        ("--gguf=x", "--ctx=99999999999999999999"): "request: ctx: '99999999999999999999' is not a number from 1 to 4294967296",
+        ("--gguf=x", "--ctx=k"): "request: ctx: 'k' is not a number from 1 to 4294967296",
+        ("--gguf=x", "--ctx=4194305k"): "request: ctx: '4194305k' is not a number from 1 to 4294967296",
         ("--gguf=x", "--cache-type-k=q4_K", "--cache-type-v=q4_K"): "request: kv: 'q4_K' is not a cache type",
         ("--gguf=x", "--cache-type-k=q8_0", "--cache-type-v=q8_0", "--flash-attention=off"): "request: kv: values in q8_0 need flash attention",
         ("--gguf=x", "--parallel=5000"): "request: streams: '5000' is not a number from 1 to 4096",
-        ("--gguf=x", "--batch=2000000"): "request: batch: '2000000' is no number",
+        ("--gguf=x", "--batch=2000000"): "request: batch: '2000000' is not a number from 1 to 1048576",
         ("--gguf=x", "--tensor-split=1,-1"): "request: tensor-split: '-1' is not a non-negative number",
         ("--gguf=x", "--tensor-split=nan"): "request: tensor-split: 'nan' is not a non-negative number",
     }
@@ -274,7 +274,7 @@ class PlanFormats(unittest.TestCase):
         for machine, words, problem in (
                 ("nvidia-h200-1", ["--format=ollama", "--cache-type-k=q8_0", "--cache-type-v=f16"], "ollama supports only one type for keys and values"),
                 ("nvidia-h200-1", ["--format=ollama", "--cache-type-k=q5_1", "--cache-type-v=q5_1"], "ollama supports only f16, q8_0 and q4_0 caches"),
-                ("nvidia-h200-1", ["--format=vllm", "--cache-type-k=q4_0", "--cache-type-v=q4_0"], "vllm has caches in f16, bf16"),
+                ("nvidia-h200-1", ["--format=vllm", "--cache-type-k=q4_0", "--cache-type-v=q4_0"], "vllm supports only f16, bf16 and q8_0 caches"),
                 ("software-only", ["--format=vllm"], "vllm needs the whole model on GPUs")):
             with self.subTest(words=words):
                 done = replay(machine, *self.MODEL, *words)

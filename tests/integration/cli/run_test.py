@@ -98,8 +98,8 @@ class InItsPlace(unittest.TestCase):
     def test_says_before_the_program_what_is_wrong(self):
         for words, status, text in ((["nobody"], 125, "nobody"), (["llama.cpp", "--gpu=9"], 125, "9"),
                                     (["llama.cpp", "--backend=rocm"], 125, "satisfies 'llama.cpp'"),
-                                    (["llama.cpp", "--expect=soup"], 2, "\nIt takes cuda, hip, level_zero, vulkan, opencl or a backend"),
-                                    (["llama.cpp", "--expect=nvml"], 2, "'nvml' is no API that programs compute through")):
+                                    (["llama.cpp", "--expect=soup"], 2, "\nUse cuda, hip, level_zero, vulkan, opencl or a backend"),
+                                    (["llama.cpp", "--expect=nvml"], 2, "'nvml' is not an API that programs compute with")):
             with self.subTest(words=words):
                 done = run(*words, program=["/bin/echo", "ran"])
                 self.assertEqual((done.returncode, done.stdout), (status, ""))

@@ -48,9 +48,19 @@ def model(name):
     return done.stdout
 
 
+PLAN_OPTIONS = {"gpus": ("gpu",), "kv": ("cache-type-k", "cache-type-v"), "streams": ("parallel",)}
+
+
+def plan_words(key, value):
+    """The options of `plan` for a key of its request. Each type of the cache has an option; a single type is for both."""
+    options = PLAN_OPTIONS.get(key, (key.replace("_", "-"),))
+    if key == "kv":
+        return [f"--{option}={each}" for option, each in zip(options, value * 2)]
+    return [f"--{option}" + ("" if value is True else f"={','.join(value) if isinstance(value, list) else value}") for option in options]
+
+
 def plan(name, **request):
-    words = [f"--{key.replace('_', '-')}" + ("" if value is True else f"={','.join(value) if isinstance(value, list) else value}")
-             for key, value in request.items()]
+    words = [word for key, value in request.items() for word in plan_words(key, value)]
     is_known = all(not isinstance(value, dict) and value not in ("wrong", [NO_GPU]) for value in request.values())
     return ("Plan", {"model": model(name), "request": request},
             ["plan", "--beginning", f"--gguf={MODELS / name}.header.gguf", *words] if is_known else None)

@@ -117,7 +117,7 @@ class Bundles(KnowledgeCase):
         good = self.bundle("2030.1.1").read_bytes()
         bad = self.home / "bad"
         for what, content, word in (
-                ("a foreign key", self.bundle("2030.1.1", key="others").read_bytes(), "not signed by one of the keys"),
+                ("a foreign key", self.bundle("2030.1.1", key="others").read_bytes(), "not signed by a key of this machine"),
                 ("cut short", good[:-1], "not signed"),
                 ("more behind it", good + b"x", "not signed"),
                 ("a changed byte", good.replace(b"2030.1.1", b"2031.1.1", 1), "not signed"),
@@ -138,7 +138,7 @@ class Bundles(KnowledgeCase):
         self.tool.make_key(self.home / "us", "2026-01-01")  # its own number, and a day that has passed
         shutil.copy(self.home / "us.pub", self.root / "etc/gpuprobe/keys.d/late.pub")
         bad.write_bytes(self.tool.make_bundle(self.home / "us.pem", self.documents, version="2030.1.1"))
-        self.assertIn("a key that has expired: late.pub", self.refusal(bad))
+        self.assertIn("the signing key has expired: late.pub", self.refusal(bad))
 
     def test_are_plain_files_of_a_bounded_size(self):
         os.mkfifo(self.home / "pipe")
@@ -157,7 +157,7 @@ class Bundles(KnowledgeCase):
         nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
         result = self.ctl("knowledge", "update", str(path), before=nobody)
         self.assertEqual((result.returncode, result.stdout), (5, ""))
-        self.assertIn("with sudo", result.stderr)
+        self.assertIn("only root can change the knowledge base: use sudo", result.stderr)
         self.assertEqual(self.ctl("knowledge", "verify", str(path), before=nobody).returncode, 0)
         self.assertEqual(self.ctl("knowledge", "status", before=nobody).returncode, 0)
 
@@ -283,7 +283,7 @@ class Expired(KnowledgeCase):
         self.assertIn("knowledge-out-of-date", json.dumps(self.answer("doctor")))
         for words in (("select", "torch"), ("recommend", "torch"), ("doctor",), ("env", "torch"), ("run", "torch", "--", "true")):
             told = self.ctl("--direct", "--no-cache", *words)
-            self.assertIn("has expired", told.stdout + told.stderr, words)
+            self.assertIn("expired on 2026-01-02", told.stdout + told.stderr, words)
 
     def test_is_said_of_none_that_is_fresh(self):
         shutil.rmtree(self.root / "etc/gpuprobe/knowledge")
@@ -315,7 +315,7 @@ class Superseded(KnowledgeCase):
             self.assertEqual(self.superseded(self.answer(*words)["warnings"]), [], words)
         for words in (("select", "torch"), ("recommend", "torch"), ("env", "torch"), ("run", "torch", "--", "true")):
             told = self.ctl("--direct", "--no-cache", *words)
-            self.assertIn("version 9.9 of 'torch' is known", told.stdout + told.stderr, words)
+            self.assertIn("the data file 'torch' does not cover version 9.9", told.stdout + told.stderr, words)
 
     def test_status_shows_the_versions_the_ages_and_the_looks(self):
         documents = {each["document"]: each for each in self.status()["documents"]}
@@ -354,7 +354,7 @@ class Frozen(KnowledgeCase):
         self.assertEqual(expired, {"release"})
         self.assertIn("2026-02-01 (expired)", self.ctl("knowledge", "status").stdout)
         told = self.ctl("--direct", "--no-cache", "select", "torch")
-        self.assertIn("has expired", told.stdout + told.stderr)
+        self.assertIn("the data file 'release' expired on 2026-02-01", told.stdout + told.stderr)
 
     def test_is_said_of_none_that_is_fresh(self):
         self.installed(expires="2040-01-01")

@@ -531,8 +531,8 @@ FILES = [
     ("xformers", "CUDA 12.6, 12.8", "        CU_VERSIONS = ['«126»', '«128»', '«130»']\n        ROCM_VERSIONS = ['«7.1»']\n"),
     ("ctranslate2", "ROCm 7.2 of the ROCm wheels", "tee /etc/yum.repos.d/rocm.repo <<EOF\nbaseurl=https://repo.radeon.com/rocm/el8/«7.2»/main\nEOF\n"
      'export PYTORCH_ROCM_ARCH="«gfx1030»;«gfx1100»;«gfx1101»;«gfx1102»;«gfx1150»;«gfx1151»;«gfx1200»;«gfx1201»"\n'),
-    ("whisper.cpp", "CUDA 13.0; 75", "ARG CUDA_VERSION=«13.0».0\nRUN make A=\"-DCMAKE_CUDA_ARCHITECTURES='«75»;«80»;«86»;«90»'\"\n"),
-    ("ramalama", "CUDA 12.9", "ARG CUDA_VERSION=«12.9».2\nFROM docker.io/nvidia/cuda:${CUDA_VERSION}-devel-ubi9 AS builder\n"),
+    ("whisper.cpp", "CUDA 13.0; 75", "ARG CUDA_VERSION=«13.0».0\nARG BASE_CUDA_RUN_CONTAINER=nvidia/cuda:${CUDA_VERSION}-runtime-ubuntu${UBUNTU_VERSION}\nRUN make A=\"-DCMAKE_CUDA_ARCHITECTURES='«75»;«80»;«86»;«90»'\"\n"),
+    ("ramalama", "CUDA 12.9", "ARG CUDA_VERSION=«12.9».2\nFROM docker.io/nvidia/cuda:${CUDA_VERSION}-devel-ubi9 AS builder\nFROM docker.io/nvidia/cuda:${CUDA_VERSION}-runtime-ubi9\n"),
     ("localai", "AMD's architectures of its image", LOCALAI),
     ("shimmy", "assets (Linux", SHIMMY),
     ("tsuku", "vendors by PCI class", TSUKU),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stands for the program in packages: PROGRAM, which replays $MACHINE if that is set, and ends with 9 if that is empty. */
+/* Stands for the program in packages: PROGRAM, which replays $MACHINE if that is set, and ends with
+ * 9 if that is empty. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
