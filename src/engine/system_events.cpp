@@ -72,7 +72,7 @@ void HardwareWatch::act() {
     const auto now = loop_.now();
     if (debounce_.due() <= now) {
         debounce_.asked();
-        late_ = loop_.after(kLateLook, [this] { callbacks_.seen(); });
+        late_ = loop_.after(kLateLook, [this] { callbacks_.settled(); });
         callbacks_.settled();
         return;
     }

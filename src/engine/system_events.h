@@ -52,8 +52,8 @@ private:
 /// Listens for hardware events and calls back when the hardware has changed.
 class HardwareWatch {
 public:
-    /// When the machine is scanned once more after a round of probes. The kernel announces a
-    /// removal before the device has left sysfs, and on a busy machine that may take a while.
+    /// When the machine is scanned once more, and probed if it has changed since. The kernel
+    /// announces a removal before the device has left sysfs, and a busy machine may take a while.
     static constexpr Duration kLateLook = std::chrono::seconds{5};
 
     struct Callbacks {
@@ -75,7 +75,7 @@ private:
     Debounce debounce_;
     Callbacks callbacks_;
     EventHandle timer_ = {};
-    EventHandle late_ = {};  ///< the late look
+    EventHandle late_ = {};  ///< calls settled() once more
     std::unique_ptr<HardwareMonitor> monitor_ = {};
 };
 
