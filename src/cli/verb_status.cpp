@@ -83,7 +83,22 @@ std::string gpu_table(const Report& report, bool shows_all, const Screen& screen
 }
 
 std::string section(const Screen& screen, std::string_view title) {
-    return "\n" + toned(screen, Tone::Strong, title) + "\n";
+    return "\n" + hanging(screen, "", 0, title, Tone::Strong);
+}
+
+/// A name and the text about it: beside it, or below it on a screen that is too narrow.
+std::string named_lines(const Screen& screen,
+                        const std::string& name,
+                        std::size_t name_width,
+                        Tone tone,
+                        const std::string& text) {
+    constexpr std::size_t kLeastText = 20;
+    const auto beside = kScreenIndent + name_width + 2;
+    if (screen.columns > 0 && beside + kLeastText > screen.columns)
+        return hanging(screen, "  ", kScreenIndent, name, tone) +
+               hanging(screen, "    ", kScreenIndent + 2, text);
+    return hanging(screen, "  " + toned(screen, tone, padded_right(name, name_width)) + "  ",
+                   beside, text);
 }
 
 /// Lines such as "  vulkan  pci:0000:01:00.0: because …". Names are padded to the widest of the
@@ -94,11 +109,10 @@ std::string obstacle_lines(const std::vector<Obstacle>& all, const Screen& scree
         name_width = std::max(name_width, display_width(obstacle.backend));
     std::string lines;
     for (const auto& obstacle : all) {
-        const auto name = padded_right(scrubbed(obstacle.backend), name_width);
         const auto tone = obstacle.is_uncertain ? Tone::Unsure : Tone::Plain;
         const auto gpu = obstacle.gpu ? std::optional{scrubbed(*obstacle.gpu)} : std::nullopt;
-        lines += hanging(
-            screen, "  " + toned(screen, tone, name) + "  ", kScreenIndent + name_width + 2,
+        lines += named_lines(
+            screen, scrubbed(obstacle.backend), name_width, tone,
             phrase(obstacle.others > 0 ? "{gpu} and {more} more: {why}" : "[{gpu}: ]{why}",
                    {{"gpu", gpu}, {"more", number_of(obstacle.others)}, {"why", obstacle.text}}));
     }
