@@ -86,7 +86,7 @@ std::string section(const Screen& screen, std::string_view title) {
     return "\n" + hanging(screen, "", 0, title, Tone::Strong);
 }
 
-/// A name and the text about it: beside it, or below it on a screen that is too narrow.
+/// A name with its description beside it, or below it on a narrow screen.
 std::string named_lines(const Screen& screen,
                         const std::string& name,
                         std::size_t name_width,

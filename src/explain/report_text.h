@@ -40,8 +40,8 @@ struct LikeGpus {
     std::vector<std::size_t> indices = {};  ///< in the report
     const Gpu* gpu = nullptr;               ///< the first of them, borrowed from the report
 };
-/// The GPUs of a report in groups, in the order of their first members. GPUs with partitions are
-/// alone in their group. `separately`: each GPU is alone.
+/// The GPUs of a report in groups, in the order of their first members. A GPU with
+/// partitions always has its own group. `separately`: every GPU has its own group.
 std::vector<LikeGpus> like_gpus(const Report& report, const Screen& screen, bool separately);
 /// "8 x NVIDIA H200", or the title of a single GPU.
 std::string title_of(const LikeGpus& group);

@@ -146,7 +146,7 @@ constexpr auto forms_of(std::type_identity<CompanionFile>) {
                                       {.key = "ref", .is_optional = true}});
 }
 
-/// What is known about a container image. Every member may be missing.
+/// Known properties of a container image. Every member is optional.
 struct ArtifactImage {
     /// Bundled parts of a driver with their versions: "cuda-compat", "mesa", "rocm".
     std::map<std::string, std::optional<std::string>> bundles = {};

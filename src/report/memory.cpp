@@ -364,8 +364,8 @@ bool is_out_of_use(const Subject& subject) {
 }
 
 /// Enforces free ≤ allocatable ≤ physical; sources may be off by reserved memory or read at
-/// different times. A carve-out has no limit from `physical`. Of a divided GPU, `allocatable` is
-/// that of one partition and limits nothing.
+/// different times. A carve-out has no limit from `physical`. If the GPU is divided,
+/// `allocatable` is the size of one partition and does not limit `free`.
 void enforce_order(GpuMemory& memory, bool is_divided) {
     const auto on_board =
         memory.kind == MemoryKind::Carveout ? std::optional<Bytes>{} : memory.physical;

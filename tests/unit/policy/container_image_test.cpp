@@ -4,7 +4,7 @@
 #include "support/case_name.h"
 #include "unit/policy/scenario.h"
 
-/// What a container image bundles and requires of NVIDIA's driver.
+/// The libraries that a container image bundles, and its requirements on the NVIDIA driver.
 namespace gpuprobe {
 namespace container_image_test {
 

@@ -4,11 +4,11 @@
 #include "unit/properties/documents.h"
 #include "unit/properties/each_machine.h"
 
-/// No answer names a nightly index, or another build that is no release, without saying so.
+/// If an answer names a nightly index or another unreleased build, it says so.
 namespace gpuprobe::testing_properties {
 namespace development_test {
 
-/// Whether the place is one of builds that are no releases, by the words that projects use.
+/// Whether the place holds unreleased builds, judged by the words that projects use.
 bool is_of_development(const std::string& place) {
     static const std::regex kWords{
         R"(nightl|staging|preview|pre-?release|/test(/|$)|[/:_-](main|master|dev|devel)([./:_-]|$))"};

@@ -15,7 +15,7 @@ bool has_probe(const MachineFixture& fixture, std::string_view api) {
                                [api](const ProbeResult& probe) { return probe.api == api; });
 }
 
-/// What libpci lists, without names: those are from the table of names of the machine.
+/// The devices that libpci lists, without names, which come from the machine's own table.
 ProbeResult pci_probe(const Machine& machine) {
     ProbeResult probe{.api = "pci", .outcome = Outcome::Answered};
     for (const auto& hardware : machine.devices) {
@@ -30,7 +30,7 @@ ProbeResult pci_probe(const Machine& machine) {
     return probe;
 }
 
-/// What the kernel's DRM drivers say of their devices at least: where they are.
+/// The least that the kernel's DRM drivers report: where their devices are.
 ProbeResult drm_probe(const Machine& machine) {
     ProbeResult probe{.api = "drm", .outcome = Outcome::Answered};
     for (const auto& hardware : machine.devices) {
@@ -46,7 +46,7 @@ ProbeResult drm_probe(const Machine& machine) {
     return probe;
 }
 
-/// What a report says of each GPU apart from the added probes.
+/// The report's judgement of each GPU, without the added probes.
 std::string judgement_of(const Report& report) {
     Value all{Value::Array{}};
     for (const auto& gpu : report.gpus) {
