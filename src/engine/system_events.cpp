@@ -50,6 +50,7 @@ Status HardwareWatch::listen() {
 
 void HardwareWatch::changed() {
     debounce_.event(loop_.now());
+    late_.reset();
     if (!timer_)
         wait();
 }
