@@ -54,6 +54,11 @@ def files_in(folder):
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
+def held_by(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
 class Releases:
     """A clone that has a tag, of which releases are made."""
 
@@ -141,9 +146,13 @@ class Release(Releases, unittest.TestCase):
                 top = archive.name.removesuffix(".tar.gz")
                 self.assertEqual({name.partition("/")[0] for name in held.getnames()}, {top})
                 self.assertEqual({(member.uid, member.gid, member.uname) for member in held.getmembers()}, {(0, 0, "")})
-        for wheel in made.glob("python/*.whl"):
-            with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(again / wheel.name) as other:
-                self.assertEqual({name: one.read(name) for name in one.namelist()}, {name: other.read(name) for name in other.namelist()})
+        wheels = {wheel.name: held_by(wheel) for wheel in made.glob("python/*.whl")}
+        built = {wheel.name: held_by(wheel) for wheel in again.iterdir()}
+        self.assertEqual({name: wheels.get(name) for name in built}, built)
+        (with_program,) = (held for name, held in wheels.items() if name not in built)
+        modules = built["gpuprobe-0.1.0-py3-none-any.whl"]
+        self.assertEqual({name: with_program.get(name) for name in modules if ".dist-info/" not in name},
+                         {name: text for name, text in modules.items() if ".dist-info/" not in name})
 
     def test_packages_are_without_what_differs_by_machine(self):
         clone = self.clone_with(package=f'{DUMMY}date +%N >gpuprobe.changes\ndate +%N >gpuprobe.buildinfo\n')
