@@ -1,8 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints why each skipped test was skipped, then "N passed, N failed, N skipped", from a JUnit file."""
+"""Prints why each test was skipped or failed, then "N passed, N failed, N skipped", from a JUnit file."""
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
+
+LONGEST = 300  # characters of a failure
 
 
 def reason_in(output):
@@ -14,6 +17,16 @@ def reason_in(output):
     return lines[-1] if lines else "no reason given"
 
 
+def failure_in(output):
+    """GoogleTest says what failed on the lines behind "file:line: Failure"; unittest on the line that names the exception."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    for index, line in enumerate(lines):
+        if line.endswith(": Failure"):
+            return " ".join(lines[index:index + 4])[:LONGEST]
+    named = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Trouble|Expired)\b.*:", line)]
+    return (named or lines[-1:] or ["no output"])[0][:LONGEST]
+
+
 def main(path):
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     for case in ElementTree.parse(path).getroot().iter("testcase"):
@@ -22,7 +35,7 @@ def main(path):
             print(f"skipped: {case.get('name')}: {reason_in(case.findtext('system-out') or '')}")
         elif case.find("failure") is not None or case.get("status") == "fail":
             counts["failed"] += 1
-            print(f"failed: {case.get('name')}")
+            print(f"failed: {case.get('name')}: {failure_in(case.findtext('system-out') or '')}")
         else:
             counts["passed"] += 1
     print("{passed} passed, {failed} failed, {skipped} skipped".format(**counts))

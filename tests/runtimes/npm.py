@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packages from npm, installed without their scripts into a folder that is kept from one run to the next."""
+import contextlib
+import fcntl
 import os
 import pathlib
 import shutil
@@ -9,26 +11,38 @@ import unittest
 KEPT = pathlib.Path(os.environ["GPUPROBE_BIN"]).parent / "runtimes"
 
 
+@contextlib.contextmanager
+def locked(folder):
+    """Two tests that run at the same time install a package one after the other."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def package(name, version, *beside):
     """The package's folder, with other packages (NAME@VERSION) where it finds them. Skips the test with the reason where it
-    cannot be had. What a package has by choice is left out: of some that is gigabytes."""
+    cannot be had. Optional dependencies are left out, because those of some packages take gigabytes."""
     folder = KEPT / version / name.replace("/", "+")
-    there = folder / "node_modules" / name
-    if (folder / "complete").exists():
-        return there
+    with locked(KEPT):
+        if not (folder / "complete").exists():
+            install(folder, f"{name}@{version}", *beside)
+    return folder / "node_modules" / name
+
+
+def install(folder, package_and_version, *beside):
     if not shutil.which("npm"):
         raise unittest.SkipTest("npm is not installed")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "package.json").write_text("{}", encoding="utf-8")
     command = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=0", "--force",
-               "--omit=optional", f"{name}@{version}", *beside]
+               "--omit=optional", package_and_version, *beside]
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
     except subprocess.TimeoutExpired:
-        raise unittest.SkipTest(f"{name}@{version}: npm did not end within five minutes") from None
+        raise unittest.SkipTest(f"{package_and_version}: npm did not end within five minutes") from None
     if done.returncode != 0:
         reason = [line for line in done.stderr.splitlines() if "error" in line] or ["npm failed"]
-        raise unittest.SkipTest(f"{name}@{version}: {reason[0]}")
+        raise unittest.SkipTest(f"{package_and_version}: {reason[0]}")
     (folder / "complete").touch()
-    return there

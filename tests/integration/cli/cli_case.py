@@ -6,6 +6,7 @@ import os
 import pathlib
 import pty
 import re
+import select
 import struct
 import subprocess
 import tempfile
@@ -49,18 +50,15 @@ def run_in_terminal(columns, *words, program=CTL, **more):
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     child = subprocess.Popen([program, *words], env=environment(**more), stdin=slave, stdout=slave, stderr=slave)
-    os.close(slave)
+    ended = os.pidfd_open(child.pid)
     output = b""
-    while True:
-        try:
-            block = os.read(master, 65536)
-        except OSError:
-            break
-        if not block:
-            break
-        output += block
+    # The terminal stays open until everything has been read: closing it early may lose its last lines.
+    while master in select.select([master, ended], [], [])[0] or select.select([master], [], [], 0.02)[0]:
+        output += os.read(master, 65536)
+    os.close(ended)
+    os.close(slave)
     os.close(master)
-    return child.wait(timeout=60), output.decode().replace("\r\n", "\n")
+    return child.wait(), output.decode().replace("\r\n", "\n")
 
 
 class FakeDaemon:
