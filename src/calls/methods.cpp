@@ -299,7 +299,8 @@ void plan_memory(const PlanParameters& in, const Asking& ask) {
 void diagnose(const DiagnoseParameters& in, const Asking& ask) {
     const auto environment = in.environment.value_or(std::map<std::string, std::string>{});
     const Caller caller{.uid = ask.call.uid, .groups = ask.call.groups};
-    ask.send(diagnosis_of(findings_for(caller, environment, ask.machine.seen, ask.machine.files)));
+    ask.send(diagnosis_of(findings_for(caller, environment, ask.machine.seen, ask.machine.files,
+                                       ask.machine.captured)));
 }
 
 void query_terms(const QueryParameters& in, const Asking& ask) {

@@ -242,10 +242,10 @@ Surroundings surroundings_here(const FileSystem& files,
 std::vector<Finding> findings_for(const Caller& caller,
                                   const std::map<std::string, std::string>& environment,
                                   const Report& seen,
-                                  const FileSystem& files) {
-    // A captured machine has no surroundings.
+                                  const FileSystem& files,
+                                  const std::optional<Surroundings>& captured) {
     if (seen.source == ReportSource::Replay)
-        return examine(seen, {});
+        return examine(seen, captured.value_or(Surroundings{}));
     auto here = surroundings_here(files, [&environment](const char* name) {
         const auto found = environment.find(name);
         return found == environment.end() ? nullptr : found->second.c_str();

@@ -17,7 +17,8 @@ namespace gpuprobe::inline calls {
 
 /// The doctor's findings for a caller of the daemon, for every interface. They are based on the
 /// report `seen`, which the caller may see. `environment` holds the variables of the program that
-/// the caller asks about. For a captured machine, only the report is examined.
+/// the caller asks about. For a captured machine, everything comes from the capture: `captured`
+/// holds the surroundings in it.
 ///
 /// Accounts are looked up only in /etc/passwd, because other directories of accounts may take a
 /// while to answer. The caller's security label is not examined, because the host's report does not
@@ -25,7 +26,8 @@ namespace gpuprobe::inline calls {
 std::vector<Finding> findings_for(const Caller& caller,
                                   const std::map<std::string, std::string>& environment,
                                   const Report& seen,
-                                  const FileSystem& files);
+                                  const FileSystem& files,
+                                  const std::optional<Surroundings>& captured = {});
 
 /// The surroundings of this process, including its account. The lookup of the account may take a
 /// while.

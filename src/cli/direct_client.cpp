@@ -102,6 +102,8 @@ Result<std::unique_ptr<Client>> DirectClient::open(const DirectOptions& options)
             phrase("results cannot be cached for the next command: {why}", {{"why", *why}}));
     // The methods of `call` read files of the same machine as the engine.
     client->files_ = source.files;
+    if (options.replay)
+        client->captured_ = TRY(captured_surroundings(*options.replay));
     client->engine_ = engine::Engine::create(std::move(source), *client->loop_, *client->launcher_,
                                              client->clock_, engine_options(options));
     // Names of applications and platform-independent answers need no look at the machine.
@@ -197,6 +199,7 @@ Result<MethodAnswer> DirectClient::call(const MethodCall& call, const HearAnswer
                     findings = own_findings(engine_->report());
                 return *findings;
             },
+            .captured = captured_,
             .ends_after = true},
            [&last, &heard_before](const MethodAnswer& answer) {
                if (!answer.continues)

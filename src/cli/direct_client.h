@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/client.h"
 #include "engine/engine.h"
+#include "explain/doctor.h"
 #include "probe/launcher.h"
 
 namespace gpuprobe::inline cli {
@@ -66,6 +67,7 @@ private:
     SystemClock clock_ = {};
     std::unique_ptr<Launcher> launcher_;
     std::shared_ptr<const FileSystem> files_ = {};  // shared with the engine
+    std::optional<Surroundings> captured_ = {};     // those in the replayed capture
     std::unique_ptr<engine::Engine> engine_ = {};
 };
 

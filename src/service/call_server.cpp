@@ -68,7 +68,7 @@ const std::vector<Finding>& ReportViews::findings_for(const Caller& caller) {
     // For a captured machine it does not matter who asks.
     if (!findings)
         findings = examine(report, report.source == ReportSource::Replay
-                                       ? Surroundings{}
+                                       ? captured_.value_or(Surroundings{})
                                        : Surroundings{.is_root = is_root});
     return *findings;
 }
@@ -125,12 +125,13 @@ void AnswerCache::clear() {
 CallServer::CallServer(EventLoop& loop,
                        engine::Engine& engine,
                        const FileSystem& files,
-                       Admission& admission)
+                       Admission& admission,
+                       std::optional<Surroundings> captured)
     : loop_{loop},
       engine_{engine},
       files_{files},
       admission_{admission},
-      views_{engine},
+      views_{engine, std::move(captured)},
       self_{std::make_shared<CallServer*>(this)} {}
 
 CallServer::~CallServer() {
@@ -263,7 +264,8 @@ void CallServer::answer_now(const std::shared_ptr<ServedCall>& served) {
         .seen_json = [this, &caller]() -> const std::string& { return views_.json_for(caller); },
         .findings = [this, &caller]() -> const std::vector<Finding>& {
             return views_.findings_for(caller);
-        }};
+        },
+        .captured = views_.captured()};
     // Only an answer that is given before answer() returns is certain to be based on this report,
     // so only such an answer may be kept.
     const auto key = std::make_shared<std::string>(key_of(*served, caller));

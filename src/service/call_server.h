@@ -35,8 +35,9 @@ class ReportViews {
 public:
     static constexpr std::size_t kMaxViews = 8;  ///< besides the report as the prober sees it
 
-    /// `engine` must outlive this object.
-    explicit ReportViews(const engine::Engine& engine) : engine_{engine} {}
+    /// `engine` must outlive this object. `captured`: as in MachineView.
+    explicit ReportViews(const engine::Engine& engine, std::optional<Surroundings> captured = {})
+        : engine_{engine}, captured_{std::move(captured)} {}
 
     /// The view for a caller. What these functions return is valid until the next call of any of
     /// them for another class.
@@ -45,6 +46,7 @@ public:
     [[nodiscard]] const std::string& json_for(const Caller& caller);
     /// The doctor's findings in it, for root or for other users.
     [[nodiscard]] const std::vector<Finding>& findings_for(const Caller& caller);
+    [[nodiscard]] const std::optional<Surroundings>& captured() const { return captured_; }
 
 private:
     struct Seen {
@@ -58,6 +60,7 @@ private:
     void forget_older();
 
     const engine::Engine& engine_;
+    std::optional<Surroundings> captured_;
     std::uint64_t generation_ = 0;
     std::optional<WallTime> created_ = {};
     std::list<Seen> seen_ = {};  ///< views of that report, most recently used first
@@ -136,11 +139,12 @@ struct ServedCall {
 /// of the report serve all interfaces as well.
 class CallServer {
 public:
-    /// All must outlive this object.
+    /// All references must outlive this object. `captured`: as in MachineView.
     CallServer(EventLoop& loop,
                engine::Engine& engine,
                const FileSystem& files,
-               Admission& admission);
+               Admission& admission,
+               std::optional<Surroundings> captured = {});
     ~CallServer();
 
     [[nodiscard]] engine::Engine& engine() const { return engine_; }

@@ -20,6 +20,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "calls/surroundings.h"
 #include "engine/engine.h"
 #include "engine/knowledge_base.h"
 #include "inventory/scan.h"
@@ -356,6 +357,8 @@ Result<std::unique_ptr<FolderWatch>> watch_knowledge(const Settings& settings,
 /// before anything is probed, because D-Bus activation times out after 25 seconds.
 Result<int> serve(const Settings& settings, Log& log) {
     auto source = TRY(machine(settings, log));
+    auto captured = settings.replay ? TRY(captured_surroundings(*settings.replay))
+                                    : std::optional<Surroundings>{};
     const auto worker = TRY(worker_program(settings));
     const auto cache = cache_folder(settings);
     const auto state = state_folder(settings);
@@ -377,7 +380,7 @@ Result<int> serve(const Settings& settings, Log& log) {
                                                engine_options(settings, cache, state, admission));
 
     // The interfaces: bus, report file and socket.
-    CallServer server{*loop, *engine, *files, admission};
+    CallServer server{*loop, *engine, *files, admission, std::move(captured)};
     BusSession session{settings.bus, bus::kBusName, *loop, server, log};
     engine->on_slow([&log](const std::string& line) { log.write(LogLevel::Warning, line); });
     std::optional<ReportFile> report_file;

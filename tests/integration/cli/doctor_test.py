@@ -159,6 +159,11 @@ class Captured(unittest.TestCase):
         self.assertEqual(found["npu-memlock"]["evidence"]["limit"], 8 << 20)
         self.assertNotIn("\x1b", found["devices-hidden"]["sentence"])
 
+    def test_diagnose_answers_from_them_too(self):
+        capture = self.machine_with({"memlock": 8 << 20})
+        answer = json.loads(run(f"--replay={capture}", "call", "org.gpuprobe.Diagnose").stdout)
+        self.assertEqual({finding["id"] for finding in answer["findings"]}, set(self.findings_of(capture)))
+
     def test_a_capture_of_it_holds_them_too(self):
         capture = self.machine_with({"memlock": 8 << 20, "environment": {"LD_LIBRARY_PATH": "/home/marta/cuda/stubs"}})
         for options in ((), ("--redact",)):

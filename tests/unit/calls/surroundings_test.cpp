@@ -38,6 +38,19 @@ TEST(FindingsFor, LookAtTheMachineAroundTheDaemon) {
     EXPECT_NE(evidence_in(replay, "container-without-gpu"), "");
 }
 
+TEST(FindingsFor, HaveTheSurroundingsOfACaptureFromTheCapture) {
+    const auto report = container_without_gpu(ReportSource::Replay);
+    const Surroundings captured{.cdi_specs = {"/etc/cdi/captured.yaml"}};
+    const support::TemporaryFolder folder;
+    const RootedFiles files{folder.path()};
+    const auto found = findings_for(kSomebody, {}, report, files, captured);
+    EXPECT_NE(evidence_in(found, "container-without-gpu").find("/etc/cdi/captured.yaml"),
+              std::string::npos);
+    const auto live =
+        findings_for(kSomebody, {}, container_without_gpu(ReportSource::Live), files, captured);
+    EXPECT_EQ(evidence_in(live, "container-without-gpu").find("captured"), std::string::npos);
+}
+
 TEST(FindingsFor, KnowTheEnvironmentThatTheCallerTells) {
     const support::TemporaryFolder folder;
     const RootedFiles files{folder.path()};
