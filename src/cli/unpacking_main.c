@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The start of a packed program (tools/packaging/pack): it unpacks the segments of a static program
 // to the addresses that they were linked for, and jumps to the program's entry. It is linked
-// without a C library. The rest of the file is in packed_segments.h, which the tool writes.
+// with libzstd and without a C library. The rest of the file is in packed_segments.h, which the tool writes.
 #include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-// A segment of the program. It was compressed as blocks of LZ4; the size of each is in front of it.
+#define ZSTD_STATIC_LINKING_ONLY  // a decoder in memory that the caller has
+#include <zstd.h>
+
+// A segment of the program, compressed as one frame of Zstandard.
 struct segment {
     uintptr_t address;
     size_t memory;  // bytes at that address; those beyond the unpacked ones are 0
@@ -19,7 +22,6 @@ struct segment {
 #include "packed_segments.h"
 
 enum { kPage = PACKED_PAGE, kCannotRun = 126, kNoReplace = 0x100000 };
-static const uint32_t kPlain = 1U << 31;  // in a block's size: it is not compressed
 
 static long call(long number, long a, long b, long c, long d) {
 #if defined __aarch64__
@@ -48,6 +50,19 @@ static long call(long number, long a, long b, long c, long d) {
 #endif
 }
 
+// libzstd may have been compiled with a stack protector, whose value a C library would set.
+// Source: the psABI of x86-64, which has it at %fs:0x28; on aarch64 it is a variable.
+#if defined __aarch64__
+uintptr_t __stack_chk_guard = 0;
+static void set_up_stack_protector(void) {}
+#else
+static void set_up_stack_protector(void) {
+    static uint64_t thread_block[8];
+    enum { kSetFs = 0x1002 };
+    call(SYS_arch_prctl, kSetFs, (long)thread_block, 0, 0);
+}
+#endif
+
 static void fail(void) {
     static const char kText[] =
         "gpuprobe: this machine forbids programs that unpack themselves in memory\n";
@@ -55,64 +70,67 @@ static void fail(void) {
     call(SYS_exit_group, kCannotRun, 0, 0, 0);
 }
 
-// Adds the further bytes of a length. Source: lz4, doc/lz4_Block_format.md.
-static size_t whole_length(size_t length, const unsigned char** at) {
-    if (length == 15)
-        do
-            length += **at;
-        while (*(*at)++ == 255);
-    return length;
-}
+typedef uint64_t __attribute__((aligned(1), may_alias)) unaligned;
 
-// Copies forwards, also where a match overlaps its own copy. The empty assembly keeps the compiler
-// from calling memcpy(), which is not here.
-static unsigned char* copy(unsigned char* to, const unsigned char* from, size_t size) {
-    if (from > to || to - from >= 8)
-        for (; size >= 8; size -= 8, to += 8, from += 8) {
-            __builtin_memcpy(to, from, 8);
-            __asm__ volatile("" ::: "memory");
-        }
-    for (; size > 0; --size) {
-        *to++ = *from++;
-        __asm__ volatile("" ::: "memory");
+// What libzstd calls. Its decoder allocates nothing, because it gets its memory here.
+void* memcpy(void* restrict to, const void* restrict from, size_t size) {
+    unsigned char* next = to;
+    const unsigned char* at = from;
+    for (; size >= sizeof(uint64_t); size -= sizeof(uint64_t)) {
+        *(unaligned*)next = *(const unaligned*)at;
+        next += sizeof(uint64_t);
+        at += sizeof(uint64_t);
     }
+    for (; size > 0; --size)
+        *next++ = *at++;
     return to;
 }
 
-// Returns the end of what was unpacked.
-static unsigned char* unpack(const unsigned char* from,
-                             const unsigned char* end,
-                             unsigned char* to) {
-    while (from < end) {
-        const unsigned token = *from++;
-        const size_t literals = whole_length(token >> 4, &from);
-        to = copy(to, from, literals);
-        from += literals;
-        if (from >= end)
-            break;  // the last sequence has only literals
-        const size_t distance = from[0] + 256U * from[1];
-        from += 2;
-        to = copy(to, to - distance, whole_length(token & 15, &from) + 4);
-    }
+void* memmove(void* to, const void* from, size_t size) {
+    if ((uintptr_t)to - (uintptr_t)from >= size)
+        return memcpy(to, from, size);
+    unsigned char* end = to;
+    for (const unsigned char* at = from; size > 0; --size)
+        end[size - 1] = at[size - 1];
     return to;
 }
 
-static void load(const struct segment* segment) {
+void* memset(void* to, int byte, size_t size) {
+    unsigned char* next = to;
+    for (; size > 0; --size)
+        *next++ = (unsigned char)byte;
+    return to;
+}
+
+void* malloc(size_t size) {
+    (void)size;
+    return NULL;
+}
+
+void* calloc(size_t count, size_t size) {
+    (void)count, (void)size;
+    return NULL;
+}
+
+void free(void* memory) {
+    (void)memory;
+}
+
+void __stack_chk_fail(void) {
+    fail();
+}
+
+static void load(const struct segment* segment, ZSTD_DCtx* decoder) {
     const uintptr_t start = segment->address & -(uintptr_t)kPage;
     const size_t size = (segment->address + segment->memory - start + kPage - 1) & -(size_t)kPage;
     const long mapped = call(SYS_mmap, (long)start, (long)size, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_POPULATE | kNoReplace);
     if (mapped != (long)start)
         fail();
-    unsigned char* to = (unsigned char*)segment->address;
-    for (const unsigned char* at = segment->packed; at < segment->packed_end;) {
-        uint32_t head;
-        __builtin_memcpy(&head, at, sizeof head);
-        const size_t size_of_block = head & ~kPlain;
-        at += sizeof head;
-        to = head & kPlain ? copy(to, at, size_of_block) : unpack(at, at + size_of_block, to);
-        at += size_of_block;
-    }
+    const size_t packed_size = (size_t)(segment->packed_end - segment->packed);
+    if (ZSTD_isError(ZSTD_decompressDCtx(decoder, (void*)segment->address, segment->memory,
+                                         segment->packed, packed_size)))
+        fail();
     if (call(SYS_mprotect, (long)start, (long)size, segment->protection, 0) != 0)
         fail();
 }
@@ -120,8 +138,13 @@ static void load(const struct segment* segment) {
 // Loads the program, and tells it through the auxiliary vector on the stack where its own headers
 // are. Returns its entry. Source: getauxval(3), the psABI of each processor.
 uintptr_t gpuprobe_load(uintptr_t* stack) {
+    static uint64_t memory[32768];
+    set_up_stack_protector();
+    ZSTD_DCtx* const decoder = ZSTD_initStaticDCtx(memory, sizeof memory);
+    if (decoder == NULL)
+        fail();
     for (size_t i = 0; i < sizeof kSegments / sizeof *kSegments; ++i)
-        load(&kSegments[i]);
+        load(&kSegments[i], decoder);
     uintptr_t* at = stack + 1 + *stack + 1;  // behind the arguments
     while (*at++)                            // the environment
         continue;
