@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <map>
 #include <regex>
 #include <set>
@@ -376,6 +377,62 @@ TEST(PossibleFixes, NoPackageManagerIsUsedOnAnImage) {
                         << recorded.name << " with " << image.kernel << ": " << *finding.fix;
         }
     }
+}
+
+// Containers --------------------------------------------------------------------------------------
+
+/// What only the users of one kind of container, sandbox or virtual machine can do.
+const std::multimap<std::string, const char*>& own_words() {
+    static const std::multimap<std::string, const char*> kWords{
+        {"docker", "docker run"},
+        {"docker-jetson", "docker run"},
+        {"podman", "podman run"},
+        {"containerd", "nerdctl "},
+        {"kubernetes", "resources.limits"},
+        {"kubernetes", "runtimeClassName"},
+        {"lxc", "incus "},
+        {"proxmox", "pct reboot"},
+        {"proxmox", "/etc/pve/"},
+        {"systemd-nspawn", "systemd-nspawn "},
+        {"apptainer", "apptainer exec"},
+        {"singularity", "singularity exec"},
+        {"flatpak", "flatpak override"},
+        {"snap", "snap connect"},
+        {"wsl", "wsl.exe"}};
+    return kWords;
+}
+
+/// Whether one of the kind's own words is the same: a Jetson's Docker is Docker too.
+bool is_own(const std::string& kind, std::string_view word) {
+    const auto [begin, end] = own_words().equal_range(kind);
+    return std::any_of(begin, end, [word](const auto& own) { return own.second == word; });
+}
+
+TEST(PossibleFixes, NoCommandIsOfAnotherKindOfContainerOrHypervisor) {
+    constexpr std::size_t kPlacesOfOne = 3;
+    auto places = all_places();
+    std::erase_if(places,
+                  [](const Where& place) { return !place.host.container && !place.host.sandbox; });
+    std::size_t next = 0;
+    on_every_machine([&](const MachineFixture& fixture) {
+        auto report = report_of(fixture);
+        const auto& own = report.host;
+        if (own.l4t || own.wsl || own.container || own.sandbox || own.virtualization == "microsoft")
+            return;
+        for (std::size_t i = 0; i < kPlacesOfOne; ++i, ++next) {
+            const auto& place = places[next % places.size()];
+            const auto kind = place.name.substr(place.name.rfind(' ') + 1);
+            report.host.os_release = place.host.os_release;
+            report.host.container = place.host.container;
+            report.host.sandbox = place.host.sandbox;
+            report.host.kernel = place.host.kernel;
+            for (const auto& finding : examine(report, {}))
+                for (const auto& [other, word] : own_words())
+                    EXPECT_TRUE(is_own(kind, word) ||
+                                finding.fix.value_or("").find(word) == std::string::npos)
+                        << place.name << ", " << finding.id << ": " << *finding.fix;
+        }
+    });
 }
 
 }  // namespace possible_fixes_test
