@@ -18,7 +18,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 FILE = pathlib.Path(os.environ["GPUPROBE_FILE"])
@@ -28,7 +27,6 @@ WORKER = SOURCE / f"build/portable-{platform.machine()}/worker/src/gpuprobe-work
 MACHINES = SOURCE / "tests/data/machines"
 MAX_SIZE = 3_000_000 if "embed" in FILE.name else 8_000_000
 OLDEST_GLIBC = (2, 31)
-MAX_START = 0.015  # seconds
 NOBODY = 65534
 LINKER = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}[platform.machine()]
 QUESTIONS = [["list"], ["status"], ["describe"], ["doctor"], ["env"], ["env", "llama.cpp"],
@@ -171,19 +169,6 @@ class WithoutLinker(unittest.TestCase):
             done = Root("busybox").ask("--direct", "-q", "select", "llama.cpp", user=user, has_proc=False)
             self.assertEqual((done.returncode, done.stdout), (0, "cpu\n"), done.stderr)
 
-    def test_starts_at_once(self):
-        root = tempfile.mkdtemp()
-        self.addCleanup(shutil.rmtree, root)
-        shutil.copy(FILE, f"{root}/gpuprobe")
-
-        def seconds():
-            start = time.monotonic()
-            subprocess.run(["/gpuprobe", "--direct", "list", "-j"], check=True, env={}, stdout=subprocess.DEVNULL,
-                           preexec_fn=lambda: os.chroot(root), cwd="/")
-            return time.monotonic() - start
-
-        self.assertLess(min(seconds() for _ in range(50)), MAX_START)
-
 
 class Alone(unittest.TestCase):
     """A root with this one file in it, as of a container FROM scratch."""
@@ -203,7 +188,7 @@ class Alone(unittest.TestCase):
 
     def test_says_that_no_daemon_is_there(self):
         self.assertEqual(self.ask("--socket=/run/none", "list").returncode, 4)
-        self.assertIn("asking the machine directly", self.ask("list").stderr)
+        self.assertIn("probing this machine directly", self.ask("list").stderr)
 
     def test_leaves_nothing(self):
         self.ask("--direct", "list")

@@ -62,7 +62,7 @@ EFFECTS = {
     "update-initramfs -u": (
         "test /boot/initrd.img-6.1.0 -nt /boot/config-6.1.0",
         "mkdir -p /lib/modules/6.1.0 && touch /lib/modules/6.1.0/modules.builtin /lib/modules/6.1.0/modules.order && depmod 6.1.0"
-        " && touch /boot/vmlinuz-6.1.0 && cp /etc/os-release /boot/config-6.1.0 && update-initramfs -c -k 6.1.0 && touch -d 1990-01-01 /boot/initrd.img-6.1.0"),
+        " && touch /boot/vmlinuz-6.1.0 && echo CONFIG_RD_GZIP=y >/boot/config-6.1.0 && update-initramfs -c -k 6.1.0 && touch -d 1990-01-01 /boot/initrd.img-6.1.0"),
     "usermod -aG .*": ("id -nG someone | grep -qw render", "groupadd -f render", "render"),
     "chmod 0666 .*": ("test $(stat -c %a /node) = 666", "touch /node && chmod 0600 /node", "/node"),
     r"chmod a\+r .*": ("su someone -s /bin/sh -c 'cat /node'", "touch /node && chmod 0600 /node", "/node"),
