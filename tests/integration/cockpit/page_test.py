@@ -301,13 +301,13 @@ class HalfAsked(PageCase):
     def test_tells_what_is_not_known_from_no(self):
         self.show()
         self.assertEqual(self.reasons(2), {
-            "Not usable: Vulkan and WebGPU": ["Vulkan and WebGPU: graphics APIs do not work while MIG is on"],
+            "Not usable: Vulkan and WebGPU": ["Vulkan and WebGPU: graphics APIs do not work while MIG mode is enabled"],
             "Not known: OpenCL": ["OpenCL: not probed yet"]})
         self.assertEqual(self.reasons(1), {
             "Not known: OpenCL, Vulkan and WebGPU": ["OpenCL, Vulkan and WebGPU: not probed yet"]})
         self.assertEqual(self.reasons(3), {
             "Not usable: CUDA, OpenCL, Vulkan and WebGPU":
-                ["CUDA, OpenCL, Vulkan and WebGPU: MIG is on, but programs here see no MIG instance"]})
+                ["CUDA, OpenCL, Vulkan and WebGPU: MIG mode is enabled, but no MIG instance is visible here"]})
         self.assertEqual(self.text("#helps button"), "")  # to switch MIG off is a choice, not a command to copy
         self.assertEqual(self.text("#gpus article:nth-of-type(2) .chip .mark.bad"), "")
         self.assertIn("Vulkan", self.text("#gpus article:nth-of-type(2) .chip .mark.plain"))
@@ -329,7 +329,7 @@ class Divided(PageCase):
         self.assertIn("Divided into 2 partitions", partitions)
         self.assertIn(f"1g.18gb\n16.0 GiB, 15.0 GiB free\n{MIG}1", partitions)
         self.assertIn(f"3g.71gb\n69.0 GiB, 69.0 GiB free\n{MIG}2", partitions)
-        self.see("#gpus article", "! two sources report different sizes of the GPU's memory")  # what CUDA shows is not what NVML lists
+        self.see("#gpus article", "! two sources report different memory sizes for this GPU")  # what CUDA shows is not what NVML lists
         self.take_pictures("mig")
 
 

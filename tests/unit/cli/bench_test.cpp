@@ -97,11 +97,9 @@ TEST(BenchText, SaysWhereFiguresAreOld) {
     auto report = machine();
     report.gpus[0].backends["cuda"].measurement->reasons = {because("busy", {{"percent", 97}})};
     const auto text = bench_text(bench_rows(report, {kId}), Screen{});
-    EXPECT_NE(
-        text.find(
-            "cuda on pci:0000:00:06.0 was not measured again: other programs use the GPU: 97% "
-            "of the time\n"),
-        std::string::npos)
+    EXPECT_NE(text.find("cuda on pci:0000:00:06.0 was not measured again: other programs are using "
+                        "the GPU: 97% of the time\n"),
+              std::string::npos)
         << text;
 }
 

@@ -220,7 +220,7 @@ TEST(Wording, TellsReasonsInsideAReasonWithWhatHelps) {
     EXPECT_EQ(with_reasons.fix, explained(closed).fix);
     const auto without_reasons = unused(Value{});
     EXPECT_EQ(without_reasons.text,
-              "pci:0000:01:00.0 will not be used: no backend or variant is made for it");
+              "pci:0000:01:00.0 will not be used: no backend or variant supports this GPU");
     EXPECT_EQ(without_reasons.fix, std::nullopt);
     EXPECT_EQ(unused(Value{"no list"}).text, without_reasons.text);
 }
@@ -299,14 +299,16 @@ TEST(Explain, SaysNoUnknownFactBesideWhatEndsTheQuestion) {
     EXPECT_EQ(rejected_text({at("pci:1", because("no-driver")), unknown("pci:1", "gfx")}),
               "no kernel driver is bound to the device");
     EXPECT_EQ(rejected_text({unknown("pci:1", "cuda.driver"), at("pci:1", because("asleep"))}),
-              "a probe would wake a suspended GPU");
-    EXPECT_EQ(rejected_text({at("pci:1", because("no-driver")), unknown("pci:2", "gfx")}),
-              "pci:1: no kernel driver is bound to the device; pci:2: unknown: gfx");
+              "not probed, because a probe would wake a suspended GPU");
+    EXPECT_EQ(
+        rejected_text({at("pci:1", because("no-driver")), unknown("pci:2", "gfx")}),
+        "pci:1: no kernel driver is bound to the device; pci:2: a required fact is unknown: gfx");
     EXPECT_EQ(rejected_text({at("pci:1", because("joined-weakly")), unknown("pci:1", "gfx")}),
-              "the device was matched to this GPU only by vendor and model; unknown: gfx");
-    EXPECT_EQ(rejected_text({unknown("pci:1", "gfx")}), "unknown: gfx");
+              "the device was matched to this GPU only by vendor and model; a required fact is "
+              "unknown: gfx");
+    EXPECT_EQ(rejected_text({unknown("pci:1", "gfx")}), "a required fact is unknown: gfx");
     EXPECT_EQ(rejected_text({at("host", because("glibc-too-old")), unknown("host", "kernel")}),
-              "glibc is too old; unknown: kernel");
+              "glibc is too old; a required fact is unknown: kernel");
 }
 
 /// Another way of the same build may be open still.
@@ -316,7 +318,7 @@ TEST(Explain, SaysAnUnknownFactOfAnotherWay) {
     auto open = unknown("pci:1", "vulkan.version");
     open.detail["alternative"] = 1;
     EXPECT_EQ(rejected_text({ended, open}),
-              "cuda does not work on this GPU; unknown: vulkan.version");
+              "cuda does not work on this GPU; a required fact is unknown: vulkan.version");
     open.detail["alternative"] = 0;
     EXPECT_EQ(rejected_text({ended, open}), "cuda does not work on this GPU");
 }
@@ -332,7 +334,8 @@ TEST(Explain, SaysOfADriverThatNobodyAskedNothingElse) {
             because("fact-unknown", {{"where", "host"}, {"predicate", "glibc"}}),
             because("unknown-not-chosen")}};
     const auto why = explained(candidate);
-    EXPECT_TRUE(why.text.starts_with("not probed yet; unknown: glibc")) << why.text;
+    EXPECT_TRUE(why.text.starts_with("not probed yet; a required fact is unknown: glibc"))
+        << why.text;
     EXPECT_EQ(why.text.find("cuda.driver"), std::string::npos) << why.text;
     EXPECT_EQ(why.text.find("chosen"), std::string::npos) << why.text;
 }
