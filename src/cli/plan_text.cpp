@@ -279,7 +279,7 @@ Result<std::string> for_ollama(const PlanRequest& request, const Choice& choice)
     const auto& run = request.run;
     constexpr auto kTypes = std::to_array<std::string_view>({"f16", "q8_0", "q4_0"});
     if (run.keys.id != run.values.id)
-        return cannot("ollama", "supports only one type for keys and values");
+        return cannot("ollama", "requires the same cache type for keys and values");
     if (std::ranges::find(kTypes, run.keys.name) == kTypes.end())
         return cannot("ollama", "supports only f16, q8_0 and q4_0 caches");
     return fmt::format(
@@ -307,7 +307,7 @@ std::optional<std::uint64_t> utilization_of(const Choice& choice) {
 Result<std::string> for_vllm(const PlanRequest& request, const Choice& choice) {
     const auto& run = request.run;
     if (run.keys.id != run.values.id)
-        return cannot("vllm", "supports only one type for keys and values");
+        return cannot("vllm", "requires the same cache type for keys and values");
     // vllm's nearest cache types.
     const auto type = run.keys.name == "f16"    ? "auto"
                       : run.keys.name == "bf16" ? "bfloat16"
@@ -340,9 +340,10 @@ Result<std::string> text_for(std::string_view program,
         return for_ollama(request, choice);
     if (program == "vllm")
         return for_vllm(request, choice);
-    return Error{ErrorCode::InvalidRequest,
-                 fmt::format("plan: '{}' is not a known program: llama.cpp, ollama or vllm",
-                             scrubbed(program, 32))};
+    return Error{
+        ErrorCode::InvalidRequest,
+        fmt::format("plan: '{}' is not a supported program; choose llama.cpp, ollama or vllm",
+                    scrubbed(program, 32))};
 }
 
 }  // namespace

@@ -133,8 +133,9 @@ Result<Gguf> read_parts(const std::string& folder, const GgufPart& part, bool is
         auto header = read_header(folder + gguf_part_name(part, number), is_beginning);
         if (!header)
             return std::move(header).error().in(
-                phrase(is_beginning ? "one of {count} parts, each by its beginning"
-                                    : "one of {count} parts",
+                phrase(is_beginning
+                           ? "one of the model's {count} parts, of which only the beginning is read"
+                           : "one of the model's {count} parts",
                        {{"count", std::to_string(part.count)}}));
         headers.push_back(std::move(*header));
     }
@@ -154,11 +155,12 @@ Result<Gguf> read_model_file(const std::string& path, bool is_beginning) {
     const auto folder = folder_of(path);
     const auto part = gguf_part(std::string_view{path}.substr(folder.size()));
     if (part && part->count > kMaxGgufParts)
-        return Error{ErrorCode::TooLarge,
-                     phrase("{file}: one of {count} parts, but at most {most} are read",
-                            {{"file", path},
-                             {"count", std::to_string(part->count)},
-                             {"most", std::to_string(kMaxGgufParts)}})};
+        return Error{
+            ErrorCode::TooLarge,
+            phrase("{file}: the model has {count} parts, but gpuprobe reads at most {most}",
+                   {{"file", path},
+                    {"count", std::to_string(part->count)},
+                    {"most", std::to_string(kMaxGgufParts)}})};
     if (part && part->count > 1)
         return read_parts(folder, *part, is_beginning);
     auto gguf = TRY(read_header(path, is_beginning));
@@ -167,12 +169,11 @@ Result<Gguf> read_model_file(const std::string& path, bool is_beginning) {
     if (parts > 1)
         return Error{
             ErrorCode::Malformed,
-            phrase(
-                path == kStandardInput
-                    ? "{file}: one of {count} parts, but standard input has only one: give the file"
-                    : "{file}: one of {count} parts, which are found by names like "
-                      "model-00001-of-00002.gguf",
-                {{"file", path}, {"count", std::to_string(parts)}})};
+            phrase(path == kStandardInput ? "{file}: the model has {count} parts, but standard "
+                                            "input has only one part: give the name of a file"
+                                          : "{file}: the model has {count} parts, which must have "
+                                            "names like model-00001-of-00002.gguf",
+                   {{"file", path}, {"count", std::to_string(parts)}})};
     return gguf;
 }
 
@@ -228,9 +229,10 @@ Status print_arguments(Context& context, const PlanRequest& request, const Plan&
     const auto choice = context.client.select(program, request_for_gpus);
     const bool is_own_build = choice && choice->gpus.empty();
     remark(context.arguments,
-           fmt::format("with the variables of: gpuprobectl env {} --gpu={}{}{}", program,
-                       fmt::join(arguments.gpus, ","), is_own_build ? " --own-build" : "",
-                       arguments.gpus.size() > 1 ? " (the parts are in that order)" : ""));
+           fmt::format(
+               "with the variables that this command prints: gpuprobectl env {} --gpu={}{}{}",
+               program, fmt::join(arguments.gpus, ","), is_own_build ? " --own-build" : "",
+               arguments.gpus.size() > 1 ? " (the shares are for the GPUs in this order)" : ""));
     return Done{};
 }
 
@@ -271,11 +273,11 @@ Status check_plan(Arguments& arguments) {
     if (!request)
         return request.error();
     if (plan.model_file.has_value() == request->need.has_value())
-        return refusal("give --gguf=FILE or --memory=SIZE").in("plan");
+        return refusal("missing --gguf=FILE or --memory=SIZE").in("plan");
     if (request->need && (plan.is_beginning || plan.prints_model || !plan.format.empty()))
-        return refusal("--beginning, --print-model and --format need a model").in("plan");
+        return refusal("--beginning, --print-model and --format require a model").in("plan");
     if (plan.projector_file && (!plan.model_file || request->projector.count > 0))
-        return refusal("--mmproj needs --gguf and cannot be combined with --projector-memory")
+        return refusal("--mmproj requires --gguf and cannot be combined with --projector-memory")
             .in("plan");
     return Done{};
 }
@@ -305,17 +307,17 @@ std::vector<Option> plan_options() {
          .take = put<&Arguments::plan, &PlanArguments::model_file>},
         {.names = "--mmproj",
          .value = {.name = "FILE", .names = kFiles},
-         .help = "multimodal projector of the model in GGUF format, for the first GPU",
+         .help = "multimodal projector of the model in GGUF format, to be loaded on the first GPU",
          .take = put<&Arguments::plan, &PlanArguments::projector_file>},
         {.names = "--beginning",
-         .help = "FILE is an incomplete download with only the header",
+         .help = "accept a FILE that is an incomplete download, if its header is complete",
          .take = put<&Arguments::plan, &PlanArguments::is_beginning>},
         {.names = "--format",
          .value = {.name = "PROGRAM", .offers = "llama.cpp ollama vllm", .takes_others = false},
-         .help = "print the arguments for this program instead",
+         .help = "print only the arguments for this program",
          .take = put<&Arguments::plan, &PlanArguments::format>},
         {.names = "--print-model",
-         .help = "print the model in the form for the method Plan, without planning",
+         .help = "print the model in the form that the method Plan reads, without planning",
          .take = put<&Arguments::plan, &PlanArguments::prints_model>},
         {.names = "--cache-type-k",
          .value = {.name = "TYPE", .offers = kCacheTypes},
@@ -339,10 +341,10 @@ Verb plan_verb() {
             .overview = {{"plan", "estimate whether a model fits on the GPUs"}},
             .usage = {"plan --gguf=FILE [OPTION…]", "plan --memory=SIZE [OPTION…]"},
             .about = R"(
-Estimates whether a model fits on each GPU, and on several together: "fits" with 10% to spare,
+Estimates whether a model fits on each GPU, and on several GPUs together: "fits" with 10% to spare,
 "tight" with less, "no", or "unknown" if the size of the memory is unknown. Also shows how many layers
-fit on the GPU (llama.cpp's --n-gpu-layers) and the longest context with which all layers fit. Only
-the header of FILE is read; the other parts of a split model are found by name.
+fit on the GPU (llama.cpp's --n-gpu-layers) and the longest context with which all layers fit. plan
+reads only the header of FILE, and finds the other parts of a split model by their names.
 The exit status is 3 if no GPU and no set of GPUs is known to have enough memory.
 )",
             .options = plan_options(),

@@ -86,7 +86,7 @@ class PlanWithAProjector(unittest.TestCase):
         self.assertIn("llama-3.1-8b.header.gguf", done.stderr)
         done = replay("nvidia-h200-1", "--memory=5MiB", f"--mmproj={self.file}")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("plan: --mmproj needs --gguf and cannot be combined with --projector-memory\n", done.stderr)
+        self.assertIn("plan: --mmproj requires --gguf and cannot be combined with --projector-memory\n", done.stderr)
 
 
 class PlanTexts(unittest.TestCase):
@@ -160,12 +160,12 @@ class PlanAnswers(unittest.TestCase):
 
 class PlanCommandLine(unittest.TestCase):
     BAD = {
-        (): "plan: give --gguf=FILE or --memory=SIZE",
-        ("--memory=1MiB", "--gguf=x"): "plan: give --gguf",
+        (): "plan: missing --gguf=FILE or --memory=SIZE",
+        ("--memory=1MiB", "--gguf=x"): "plan: missing --gguf",
         ("--memory=0MiB",): "request: need-mib: '0' is not a number from 1",
         ("--memory=1MiB", "--ctx=4096"): "request: need-mib can be combined only with gpus, application and margin-mib",
-        ("--memory=1MiB", "--beginning"): "plan: --beginning, --print-model and --format need a model",
-        ("--memory=1MiB", "--format=vllm"): "plan: --beginning, --print-model and --format need a model",
+        ("--memory=1MiB", "--beginning"): "plan: --beginning, --print-model and --format require a model",
+        ("--memory=1MiB", "--format=vllm"): "plan: --beginning, --print-model and --format require a model",
         ("--gguf=x", "--ctx=0"): "request: ctx: '0' is not a number from 1",
         ("--gguf=x", "--ctx=99999999999999999999"): "request: ctx: '99999999999999999999' is not a number from 1 to 4294967296",
         ("--gguf=x", "--ctx=k"): "request: ctx: 'k' is not a number from 1 to 4294967296",
@@ -192,7 +192,7 @@ class PlanFormats(unittest.TestCase):
     def printed(self, machine, *words, code=0):
         done = replay(machine, *self.MODEL, *words)
         self.assertEqual(done.returncode, code)
-        self.assertRegex(done.stderr, r"^(gpuprobectl: with the variables of: gpuprobectl env \S+ --gpu=\S+( \(.*\))?\n)?$")
+        self.assertRegex(done.stderr, r"^(gpuprobectl: with the variables that this command prints: gpuprobectl env \S+ --gpu=\S+( \(.*\))?\n)?$")
         return done.stdout
 
     def test_of_llama_cpp(self):
@@ -248,7 +248,7 @@ class PlanFormats(unittest.TestCase):
             capture = self.unlike(pathlib.Path(folder), "cuda")
             done = replay(capture, *self.MODEL, "--ctx=8k", "--format=llama.cpp")
             self.assertIn("--split-mode none", done.stdout)
-            self.assertEqual(done.stderr, "gpuprobectl: with the variables of: gpuprobectl env llama.cpp --gpu=pci:0000:02:00.0\n")
+            self.assertEqual(done.stderr, "gpuprobectl: with the variables that this command prints: gpuprobectl env llama.cpp --gpu=pci:0000:02:00.0\n")
 
     def test_of_llama_cpp_without_a_gpu(self):
         self.assertIn("--n-gpu-layers 0 ", self.printed("software-only", "--format=llama.cpp", code=3))
@@ -272,7 +272,7 @@ class PlanFormats(unittest.TestCase):
 
     def test_say_what_a_program_cannot_be_told(self):
         for machine, words, problem in (
-                ("nvidia-h200-1", ["--format=ollama", "--cache-type-k=q8_0", "--cache-type-v=f16"], "ollama supports only one type for keys and values"),
+                ("nvidia-h200-1", ["--format=ollama", "--cache-type-k=q8_0", "--cache-type-v=f16"], "ollama requires the same cache type for keys and values"),
                 ("nvidia-h200-1", ["--format=ollama", "--cache-type-k=q5_1", "--cache-type-v=q5_1"], "ollama supports only f16, q8_0 and q4_0 caches"),
                 ("nvidia-h200-1", ["--format=vllm", "--cache-type-k=q4_0", "--cache-type-v=q4_0"], "vllm supports only f16, bf16 and q8_0 caches"),
                 ("software-only", ["--format=vllm"], "vllm needs the whole model on GPUs")):
@@ -402,14 +402,14 @@ class PlanParts(unittest.TestCase):
         self.part(3).unlink()
         done = replay("nvidia-h200-1", "--beginning", f"--gguf={self.part(1)}")
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"one of 3 parts, each by its beginning: .*model-00003-of-00003.gguf: No such file")
+        self.assertRegex(done.stderr, r"one of the model's 3 parts, of which only the beginning is read: .*model-00003-of-00003.gguf: No such file")
 
     def test_are_not_read_from_standard_input(self):
         with self.part(1).open("rb") as first:
             done = subprocess.run([CTL, f"--replay={MACHINES / 'nvidia-h200-1'}", "plan", "--gguf=-"], stdin=first,
                                   capture_output=True, text=True, check=False, env=environment())
         self.assertEqual(done.returncode, 1)
-        self.assertIn("one of 3 parts, but standard input has only one: give the file", done.stderr)
+        self.assertIn("the model has 3 parts, but standard input has only one part: give the name of a file", done.stderr)
 
     def test_of_two_models_are_not_mixed(self):
         with self.part(2).open("rb") as second:
@@ -423,7 +423,7 @@ class PlanParts(unittest.TestCase):
         self.part(1).rename(self.folder / "renamed.gguf")
         done = replay("nvidia-h200-1", f"--gguf={self.folder / 'renamed.gguf'}")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("one of 3 parts, which are found by names like model-00001-of-00002.gguf", done.stderr)
+        self.assertIn("the model has 3 parts, which must have names like model-00001-of-00002.gguf", done.stderr)
 
 
 class PlanOverTheSocket(WithDaemon):

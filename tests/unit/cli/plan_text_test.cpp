@@ -138,7 +138,7 @@ TEST(ArgumentsForOllama, AreVariablesAndLinesOfAModelfile) {
               "OLLAMA_KV_CACHE_TYPE=q8_0\n# Modelfile: PARAMETER num_gpu 33\n"
               "# Modelfile: PARAMETER num_batch 512\n");
     EXPECT_EQ(arguments_of("ollama", request_of(with_cache("q8_0", "f16")), fitting()),
-              "plan: ollama supports only one type for keys and values");
+              "plan: ollama requires the same cache type for keys and values");
     EXPECT_EQ(arguments_of("ollama", request_of(with_cache("q5_1", "q5_1")), fitting()),
               "plan: ollama supports only f16, q8_0 and q4_0 caches");
 }
@@ -154,7 +154,7 @@ TEST(ArgumentsForVllm, HaveTheNearestTypeAndTheShareOfTheMemory) {
     EXPECT_NE(type("q8_0").find("--kv-cache-dtype fp8"), std::string::npos);
     EXPECT_EQ(type("q4_0"), "plan: vllm supports only f16, bf16 and q8_0 caches");
     EXPECT_EQ(arguments_of("vllm", request_of(with_cache("q8_0", "f16")), fitting()),
-              "plan: vllm supports only one type for keys and values");
+              "plan: vllm requires the same cache type for keys and values");
 }
 
 TEST(ArgumentsForVllm, WriteTheShareWithTwoDigits) {
@@ -194,7 +194,7 @@ TEST(Arguments, AreForAModelAndAKnownProgram) {
     EXPECT_EQ(arguments_of("llama.cpp", {.need = gib(1)}, fitting()),
               "plan: llama.cpp requires a model");
     EXPECT_EQ(arguments_of("tgi", request_of(), fitting()),
-              "plan: 'tgi' is not a known program: llama.cpp, ollama or vllm");
+              "plan: 'tgi' is not a supported program; choose llama.cpp, ollama or vllm");
 }
 
 // The table ---------------------------------------------------------------------------------------
