@@ -17,11 +17,11 @@ constexpr std::size_t kColumns = 100;
 constexpr std::size_t kTextColumn = 20;  ///< the leftmost column of the texts of entries
 
 constexpr std::string_view kGpuNames = R"(
-A GPU is named by its id, its index in the list, its PCI address, a node such as
-/dev/dri/renderD128, the start of its id, or a part of its name.
+To name a GPU, use its id, its index in the list, its PCI address, a node such as
+/dev/dri/renderD128, the beginning of its id, or a part of its name.
 
-Exit status: 0 answered, 1 failed, 2 usage, 3 nothing matches, 4 no daemon (with --socket), 5 not
-authorised, 6 the doctor found what keeps a GPU from being used.
+Exit status: 0 success, 1 failure, 2 incorrect usage, 3 nothing matches, 4 no daemon (with
+--socket), 5 not authorised, 6 the doctor found a problem that prevents the use of a GPU.
 )";
 
 /// The left column of an option: "-q, --quiet", "    --json=MODE". Long names are aligned whether
@@ -62,8 +62,8 @@ std::string option_entries(const std::vector<Option>& options, std::size_t colum
 /// The page of "gpuprobectl help": usage, verbs, global options, and how to name a GPU.
 std::string overview() {
     std::string page =
-        "Usage: gpuprobectl [VERB] [OPTION…]\n\n"
-        "What GPUs this machine has, what works on them, and which backend to use.\n\n";
+        "Usage: gpuprobectl [VERB] [OPTION…]\n\nShows which GPUs this machine has, which APIs work "
+        "on them, and which backend to use.\n\n";
     std::string_view before;
     for (const auto& verb : verbs()) {
         if (title_of(verb.group) != before)
@@ -365,10 +365,10 @@ Verb help_verb() {
     return {
         .name = "help",
         .group = VerbGroup::Advanced,
-        .overview = {{"help [VERB]", "this page, or the one on a verb"}},
+        .overview = {{"help [VERB]", "show this page, or the help page of a verb"}},
         .usage = {"help [VERB]"},
         .about = R"(
-The overview, or the page on a verb.
+Shows the overview, or the help page of a verb.
 )",
         .operands = {{.word = {.name = "VERB", .names = kVerbs}, .take = put<&Arguments::topic>}}};
 }

@@ -233,13 +233,14 @@ std::vector<Option> trial_options() {
     return {
         {.names = "--api",
          .value = {.name = "LIST", .offers = api_words(), .takes_others = false, .is_list = true},
-         .help = "only these APIs: vulkan,opencl,…",
+         .help = "use only these APIs: vulkan,opencl,…",
          .take = put<&Arguments::apis>},
         {.names = "--allow-wake",
          .help = "wake suspended GPUs",
          .take = put<&Arguments::allow_wake>},
         {.names = "--force",
-         .help = "also measure GPUs that are in use or short of memory, and on battery power",
+         .help = "measure even if the GPU is in use or short of memory, or if the machine runs on "
+                 "battery",
          .take = put<&Arguments::measures_in_use>},
     };
 }
@@ -248,7 +249,8 @@ std::vector<Option> variant_options() {
     std::vector<Option> options{
         {.names = "--manifest",
          .value = {.name = "FILE", .names = kFiles},
-         .help = "manifest with the variants, instead of the installed one of APPLICATION",
+         .help = "read the variants from this manifest instead of the installed manifest of "
+                 "APPLICATION",
          .take = put<&Arguments::recommend, &RecommendArguments::manifest>}};
     for (const auto& key : recommend_keys())
         if (!key.option.empty() && key.key != "explain")
@@ -305,19 +307,19 @@ Status take_replay(Arguments& arguments, const std::string& word) {
 std::vector<Option> output_options() {
     return {
         {.names = "-j",
-         .help = "JSON: indented on a terminal, one line otherwise",
+         .help = "print JSON: indented on a terminal, otherwise on one line",
          .take = put<&Arguments::wants_json>},
         {.names = "--json",
          .value = {.name = "MODE", .offers = "pretty short off", .takes_others = false},
-         .help = "pretty, short or off",
+         .help = "print JSON indented (pretty) or on one line (short), or print no JSON (off)",
          .take = take_json},
         {.names = "--color",
          .value = {.name = "WHEN", .offers = "auto always never", .takes_others = false},
-         .help = "auto, always or never (respects NO_COLOR)",
+         .help = "when to use colours: auto, always or never (respects NO_COLOR)",
          .take = take_colour,
          .also = "--colour"},
         {.names = "--no-legend",
-         .help = "omit titles and closing hints",
+         .help = "omit table titles and closing hints",
          .take = [](Arguments& arguments, const std::string&) -> Status {
              arguments.has_legend = false;
              return Done{};
@@ -327,7 +329,7 @@ std::vector<Option> output_options() {
                  "or the variant, unless --explain is given",
          .take = put<&Arguments::is_quiet>},
         {.names = "--no-pager",
-         .help = "do not show long output in $GPUPROBE_PAGER, $PAGER or less",
+         .help = "do not use a pager ($GPUPROBE_PAGER, $PAGER or less) for long output",
          // Nothing to store: only wants_pager() in cli/run.cpp looks for this option, in the words
          // themselves.
          .take = [](Arguments&, const std::string&) -> Status { return Done{}; }},
@@ -339,19 +341,20 @@ std::vector<Option> source_options() {
     return {
         {.names = "--socket",
          .value = {.name = "PATH", .names = kFiles},
-         .help = "the daemon's socket (default: the standard socket, then this machine)",
+         .help = "connect to the daemon's socket at PATH (default: the standard socket; without a "
+                 "daemon, probe this machine directly)",
          .take = put<&Arguments::socket>},
         {.names = "--direct",
-         .help = "probe this machine from this process, without the daemon",
+         .help = "probe this machine directly, without the daemon",
          .take = put<&Arguments::is_direct>},
         {.names = "--replay",
          .value = {.name = "DIR", .names = kFolders},
-         .help = "use a captured machine",
+         .help = "answer for the captured machine in DIR instead of this machine",
          .take = take_replay,
          .repeats = true},
         {.names = "--worker",
          .value = {.name = "PATH", .names = kFiles},
-         .help = "with --direct: the probe worker",
+         .help = "with --direct: path of the probe worker",
          .take = put<&Arguments::worker>},
         {.names = "--profiles",
          .value = {.name = "DIR", .names = kFolders},
@@ -360,11 +363,11 @@ std::vector<Option> source_options() {
          .repeats = true},
         {.names = "--knowledge-root",
          .value = {.name = "DIR", .names = kFolders},
-         .help = "with --direct and knowledge: the root folder of the data files",
+         .help = "with --direct, or with the verb knowledge: root folder of the data files",
          .take = put<&Arguments::knowledge_root>},
         {.names = "--patience",
          .value = {.name = "SECONDS"},
-         .help = "with --direct: seconds that a driver may take (default: 5)",
+         .help = "with --direct: seconds to wait for each driver (default: 5)",
          .take = [](Arguments& arguments, const std::string& word) -> Status {
              // Ten minutes at most.
              const auto seconds = parse_number<int>(word);
@@ -392,7 +395,7 @@ const std::vector<OptionGroup>& global_options() {
          .options = {
              {.names = "-h,--help", .help = "show help", .take = put<&Arguments::wants_help>},
              {.names = "--version",
-              .help = "same as the verb version",
+              .help = "show the versions, as the verb version does",
               .take = put<&Arguments::wants_version>}}}};
     return groups;
 }

@@ -201,9 +201,10 @@ Status check_knowledge(Arguments& arguments) {
     const auto& knowledge = arguments.knowledge;
     const bool takes_file = knowledge.action == "update" || knowledge.action == "verify";
     if (takes_file && !knowledge.file)
-        return refusal(phrase("knowledge {action}: give a bundle", {{"action", knowledge.action}}));
+        return refusal(phrase("knowledge {action}: missing FILE", {{"action", knowledge.action}}));
     if (!takes_file && knowledge.file)
-        return refusal(phrase("knowledge {action}: takes no file", {{"action", knowledge.action}}));
+        return refusal(
+            phrase("knowledge {action}: unexpected FILE", {{"action", knowledge.action}}));
     return Done{};
 }
 
@@ -216,11 +217,12 @@ Verb knowledge_verb() {
             .usage = {"knowledge [status]", "knowledge verify FILE", "knowledge update FILE",
                       "knowledge rollback"},
             .about = R"(
-Facts about chips, drivers, distributions, causes and applications are in data files. They are compiled
-in, or come from the package gpuprobe-knowledge, a bundle, or an administrator. status shows the data
-files in use. verify checks a bundle: its signature and every file in it. update also installs the
-bundle, as root; rollback returns to the previous one. A running daemon loads the change. NEWER is a
-version of the application that its data file does not cover yet; CHECKED is the date of the last check.
+Data files contain the facts about chips, drivers, distributions, causes and applications. The data
+files are compiled into the program, or come from the package gpuprobe-knowledge, a bundle, or an
+administrator. status shows the data files in use. verify checks the signature of a bundle and every
+file in it. update verifies a bundle and, as root, installs it; rollback returns to the previous bundle.
+A running daemon loads the change. NEWER is a version of the application that its data file does not
+cover yet; CHECKED is the date of the last check.
 )",
             .operands = {{.word = {.name = "ACTION",
                                    .offers = "status verify update rollback",

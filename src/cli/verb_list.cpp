@@ -156,13 +156,13 @@ Result<ExitCode> run_list(Context& context) {
 
 Verb list_verb() {
     return {.name = "list",
-            .overview = {{"list", "one line per kind of GPU"}},
+            .overview = {{"list", "show one line for each kind of GPU"}},
             .usage = {"list [--all] [OPTION…]"},
             .about = R"(
-One line for each kind of GPU, the default one first; below them the accelerators that are not GPUs.
-Equal GPUs share a line.
+Prints one line for each kind of GPU, starting with the default GPU, and then the accelerators that
+are not GPUs. Equal GPUs share a line.
 )",
-            .options = {all_option("one line for each GPU")},
+            .options = {all_option("print one line for each GPU")},
             .run = run_list};
 }
 
@@ -256,17 +256,18 @@ Result<ExitCode> run_show(Context& context) {
 Verb show_verb() {
     return {
         .name = "show",
-        .overview = {{"show [GPU…]", "the GPUs, the default choice and the gravest problem"}},
+        .overview = {{"show [GPU…]",
+                      "show the GPUs, the default choice and the most severe problem"}},
         .usage = {"show [GPU…] [--all] [OPTION…]"},
         .about = R"(
-About 15 lines: the machine, the default choice, the memory, driver and backends of each kind of GPU,
-and the gravest problem with the command that helps. With --all, everything known about each GPU:
-hardware, driver, nodes, memory and the sources of its size, and the facts from each API. An
-accelerator that is not a GPU is named by its id, its PCI address or the path of one of its nodes,
-and is shown with its power and temperature.
+Prints about 15 lines: the machine, the default choice, the memory, driver and backends of each kind
+of GPU, and the most severe problem with a command that helps. With --all, prints everything that is
+known about each GPU: hardware, driver, nodes, memory and the sources of its size, and the facts from
+each API. To name an accelerator that is not a GPU, use its id, its PCI address or the path of one of
+its nodes; the answer includes its power draw and temperature.
 )",
         .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
-        .options = {all_option("everything known about each GPU")},
+        .options = {all_option("print everything that is known about each GPU")},
         .run = run_show};
 }
 
@@ -304,10 +305,10 @@ Result<ExitCode> run_describe(Context& context) {
 Verb describe_verb() {
     return {.name = "describe",
             .group = VerbGroup::Advanced,
-            .overview = {{"describe [GPU]", "the report as JSON"}},
+            .overview = {{"describe [GPU]", "print the report as JSON"}},
             .usage = {"describe [GPU] [OPTION…]"},
             .about = R"(
-The report as JSON, or the part of it about one GPU.
+Prints the report as JSON, or only the part about one GPU.
 )",
             .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu}},
             .run = run_describe};

@@ -240,7 +240,7 @@ std::string problem_section(const Report& report,
     }
     for (const auto& held : report.quarantine) {
         lines += problem_line(screen, quarantine_sentence(held));
-        add_once(hints, phrase("have it asked again: gpuprobectl quarantine clear {api}",
+        add_once(hints, phrase("to probe the driver again: gpuprobectl quarantine clear {api}",
                                {{"api", command_word(held.api)}}));
     }
     for (const auto& gpu : report.gpus) {
@@ -319,13 +319,13 @@ Result<ExitCode> run_status(Context& context) {
 
 Verb status_verb() {
     return {.name = "status",
-            .overview = {{"status", "one screen about this machine (default)"}},
+            .overview = {{"status", "show one screen about this machine (default)"}},
             .usage = {"[status] [--all] [OPTION…]"},
             .about = R"(
-One screen: the GPUs, the backends that work on them, why others do not, what crashed, and what to
-do about it. Equal GPUs share a row.
+Shows one screen: the GPUs, the backends that work on them, why other backends do not work, which
+drivers crashed, and how to fix these problems. Equal GPUs share a row.
 )",
-            .options = {all_option("one row for each GPU")},
+            .options = {all_option("show one row for each GPU")},
             .run = run_status};
 }
 
