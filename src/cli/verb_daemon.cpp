@@ -200,8 +200,8 @@ Verb monitor_verb() {
             .usage = {"monitor [OPTION…]"},
             .about = R"(
 Prints a line when a GPU is added, removed or changed, until interrupted. If the daemon stops, for
-example during an upgrade, waits until it starts again: 30 seconds, or --patience. With -j, each line
-is a JSON document.
+example during an upgrade, monitor waits 30 seconds, or the time from --patience, for the daemon to
+start again. With -j, each line is a JSON document.
 )",
             .run = run_monitor};
 }
@@ -281,7 +281,7 @@ Result<ExitCode> run_call(Context& context) {
 
 Status check_call(Arguments& arguments) {
     if (arguments.call.method.empty())
-        return refusal("call: give a method, such as 'call org.varlink.service.GetInfo'");
+        return refusal("call: missing METHOD, such as 'call org.varlink.service.GetInfo'");
     return Done{};
 }
 
@@ -301,8 +301,8 @@ object, or - to read one from standard input. With --direct or --replay, no daem
                          {.word = {.name = "PARAMETERS"},
                           .take = put<&Arguments::call, &CallArguments::parameters>}},
             .options = {{.names = "--more",
-                         .help = "print earlier answers too, each on a line: the progress of "
-                                 "Probe, the changes of Subscribe",
+                         .help = "also print intermediate answers, one per line, such as the "
+                                 "progress of Probe or the changes from Subscribe",
                          .take = put<&Arguments::call, &CallArguments::wants_more>}},
             .check = check_call,
             .run = run_call};

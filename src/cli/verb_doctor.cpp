@@ -281,29 +281,28 @@ Status check_doctor(Arguments& arguments) {
 }  // namespace
 
 Verb doctor_verb() {
-    return {
-        .name = "doctor",
-        .overview = {{"doctor", "explain why a GPU is not used, and suggest fixes"}},
-        .usage = {"doctor [--strict] [--fix-script] [--bug-report=FILE] [OPTION…]"},
-        .about = R"(
+    return {.name = "doctor",
+            .overview = {{"doctor", "explain why a GPU is not used, and suggest fixes"}},
+            .usage = {"doctor [--strict] [--fix-script] [--bug-report=FILE] [OPTION…]"},
+            .about = R"(
 Checks every known reason why a GPU is not used: permissions, missing loaders and drivers, versions
 that do not match, containers, environment variables. For each finding, it shows the evidence and a
 fix for this distribution or container.
-The exit status is 6 if an error was found; warnings and notes do not count.
+The exit status is 6 if an error was found; warnings and notes do not change the exit status.
 )",
-        .options = {{.names = "--strict",
-                     .help = "count warnings as errors",
-                     .take = put<&Arguments::warnings_count>},
-                    {.names = "--fix-script",
-                     .help = "print a shell script with the safe fixes, without running it",
-                     .take = put<&Arguments::wants_script>},
-                    {.names = "--bug-report",
-                     .value = {.name = "FILE", .names = kFiles},
-                     .help =
-                         "write findings, report and a redacted capture to a file for a bug report",
-                     .take = put<&Arguments::bundle>}},
-        .check = check_doctor,
-        .run = run_doctor};
+            .options = {{.names = "--strict",
+                         .help = "count warnings as errors",
+                         .take = put<&Arguments::warnings_count>},
+                        {.names = "--fix-script",
+                         .help = "print a shell script with the safe fixes, without running it",
+                         .take = put<&Arguments::wants_script>},
+                        {.names = "--bug-report",
+                         .value = {.name = "FILE", .names = kFiles},
+                         .help = "write the findings, the report and a redacted capture to a file "
+                                 "for a bug report",
+                         .take = put<&Arguments::bundle>}},
+            .check = check_doctor,
+            .run = run_doctor};
 }
 
 namespace {
@@ -330,9 +329,11 @@ Result<ExitCode> run_capture(Context& context) {
 
 Status check_capture(Arguments& arguments) {
     if (!arguments.capture_folder)
-        return refusal("capture: give a folder");
+        return refusal("capture: missing DIR");
     if (arguments.keeps_driver_output && !arguments.redacts)
-        return refusal("--with-driver-output needs --redact: without it, all output is kept");
+        return refusal(
+            "--with-driver-output requires --redact: without --redact, captures always contain the "
+            "drivers' output");
     return Done{};
 }
 
@@ -345,8 +346,8 @@ Verb capture_verb() {
         .overview = {{"capture DIR", "record this machine for --replay, a test or a bug report"}},
         .usage = {"capture DIR [--redact [--with-driver-output]] [OPTION…]"},
         .about = R"(
-Records the data of the kernel and the drivers about this machine in DIR, which must be empty or must
-not exist. 'gpuprobectl --replay DIR' then answers as this machine would.
+Records in DIR the data that the kernel and the drivers report about this machine. DIR must be empty or
+must not exist. 'gpuprobectl --replay DIR' then gives the answers that this machine would give.
 )",
         .operands = {{.word = {.name = "DIR", .names = kFolders},
                       .take = put<&Arguments::capture_folder>}},
@@ -354,7 +355,7 @@ not exist. 'gpuprobectl --replay DIR' then answers as this machine would.
                      .help = "replace data that identifies devices, machines and people",
                      .take = put<&Arguments::redacts>},
                     {.names = "--with-driver-output",
-                     .help = "with --redact: keep the drivers' output, also redacted",
+                     .help = "with --redact: include the drivers' output in redacted form",
                      .take = put<&Arguments::keeps_driver_output>}},
         .check = check_capture,
         .run = run_capture};

@@ -155,8 +155,8 @@ Status check_export_path(const ExportFormat& format, std::string_view path) {
     const std::string name{format.name};
     if (format.written_first == WrittenFirst::NoFile)
         return Error{ErrorCode::InvalidRequest,
-                     phrase("export {format}: only possible to standard output, because the "
-                            "cluster's administrator installs it",
+                     phrase("export {format}: this format is printed only on standard output, "
+                            "because the cluster's administrator must install it",
                             {{"format", name}})};
     // Readers skip hidden files.
     const auto file = path.substr(path.rfind('/') + 1);
@@ -166,7 +166,8 @@ Status check_export_path(const ExportFormat& format, std::string_view path) {
                             {{"file", scrubbed(file, 64)}})};
     if (!file.ends_with(format.suffix))
         return Error{ErrorCode::InvalidRequest,
-                     phrase("--output: {format} is read only from files that end in {suffix}",
+                     phrase("--output: the name of a {format} file must end in {suffix}, because "
+                            "programs ignore other files",
                             {{"format", name}, {"suffix", std::string{format.suffix}}})};
     return Done{};
 }
@@ -411,7 +412,7 @@ constexpr ToolForm kForms[] = {
     {"conda", "CONDA_OVERRIDE_CUDA, _CUDA_ARCH, _AMDGPU, _GLIBC …, for mamba and pixi too"},
     {"uv",
      "UV_CUDA_DRIVER_VERSION or UV_AMD_GPU_ARCHITECTURE; with APPLICATION, its package indexes"},
-    {"wheel", "properties for the providers of wheel variants"},
+    {"wheel", "properties for providers of Python wheel variants"},
     {"pip", "the package and the indexes of the recommended variant of APPLICATION"},
     {"ggml", "CMake options for llama.cpp and similar projects"},
     {"container", "--device arguments for docker and podman; with APPLICATION, only for its GPUs"},
@@ -483,7 +484,7 @@ Result<ToolAnswer> exported(Context& context, const std::optional<Recommendation
     if (format == "container")
         return for_containers(report, answer);
     if (format == "pip" && !answer)
-        return Error{ErrorCode::InvalidRequest, "export pip: give an application"};
+        return Error{ErrorCode::InvalidRequest, "export pip: missing APPLICATION"};
     if (format == "pip")
         return for_pip(*answer);
     // ggml: build for the default choice.
@@ -579,19 +580,19 @@ Prints one answer for another tool, as variables (KEY=VALUE) or arguments:
         for (const auto& form : kForms)
             text += fmt::format("  {:<11}  {}\n", form.name, form.summary);
         text += R"(
-Or describes this machine to an orchestrator, with the variants of each APPLICATION that run on it:
+Or describes this machine to an orchestrator, including which variants of each APPLICATION run on it:
 
 )";
         for (const auto& format : export_formats())
             text += fmt::format("  {:<11}  {}\n", format.name, format.summary);
         return text + R"(
 A file is replaced atomically, and only if something has changed; an interrupted probe removes
-nothing from it. The exit status is 1 if --check finds a difference other than dates, and 3 if
-something was left out or refused; standard error has the reason.
+nothing from the file. The exit status is 1 if --check finds a difference other than dates, and 3 if
+something was left out or refused; the reason is printed on standard error.
 
-For another tool, a CPU variant is refused while a GPU stays unused, unless you give --allow-cpu.
-Without an answer, the export is --gpuprobe-has-no-answer, an option that no program knows, so the
-command that contains the export fails and installs nothing:
+An export for another tool refuses a CPU variant if a GPU would stay unused, unless you give
+--allow-cpu. If there is no answer, the export prints --gpuprobe-has-no-answer. No program supports
+this option, so the command that contains the export fails and installs nothing:
 
   pip install $(gpuprobectl export pip torch)
 )";
@@ -609,17 +610,17 @@ Result<ExitCode> run_export(Context& context) {
 /// usual path.
 Status check_fleet(FleetArguments& fleet, const ExportFormat& format) {
     if (fleet.installs && format.usual.empty())
-        return refusal(
-            fmt::format("export {}: no default path exists; give --output", format.name));
+        return refusal(fmt::format("export {}: this format has no default path; use --output=FILE",
+                                   format.name));
     if (fleet.installs && fleet.output)
         return refusal(
             "export: --install writes to the default path and cannot be combined with --output");
     if (fleet.installs)
         fleet.output = format.usual;
     if (fleet.every && (!fleet.output || *fleet.output == "-"))
-        return refusal("export: --every needs --output or --install");
+        return refusal("export: --every requires --output or --install");
     if (fleet.mode && (!fleet.output || *fleet.output == "-"))
-        return refusal("export: --mode needs --output or --install");
+        return refusal("export: --mode requires --output or --install");
     if (fleet.output && fleet.check)
         return refusal("export: --output and --check cannot be combined");
     if (fleet.output && *fleet.output != "-")
@@ -632,20 +633,21 @@ Status check_export(Arguments& arguments) {
     auto& wanted = arguments.recommend;
     auto& fleet = arguments.fleet;
     if (wanted.format.empty())
-        return refusal(phrase("export: give a format: {names}", {{"names", format_names()}}));
+        return refusal(
+            phrase("export: missing FORMAT; choose one of: {names}", {{"names", format_names()}}));
     if (wanted.manifest && fleet.applications.size() > 1)
-        return refusal("export: --manifest needs one application");
+        return refusal("export: --manifest requires exactly one APPLICATION");
     if (!fleet.applications.empty())
         wanted.application = fleet.applications.front();
     if (const auto* format = export_format(wanted.format))
         return check_fleet(fleet, *format);
     if (fleet.applications.size() > 1)
-        return refusal(
-            phrase("export {format}: give one application", {{"format", wanted.format}}));
+        return refusal(phrase("export {format}: requires exactly one APPLICATION",
+                              {{"format", wanted.format}}));
     if (fleet.output || fleet.installs || fleet.check || fleet.node || fleet.every || fleet.mode)
         return refusal(
-            phrase("export {format}: --output, --install, --check, --every, --mode and --node are "
-                   "unsupported",
+            phrase("export {format}: this format does not support --output, --install, --check, "
+                   "--every, --mode and --node",
                    {{"format", wanted.format}}));
     return Done{};
 }
@@ -676,32 +678,34 @@ Status take_every(Arguments& arguments, const std::string& word) {
 }
 
 std::vector<Option> fleet_options() {
-    return {{.names = "--allow-cpu",
-             .help = "for another tool: accept a CPU variant while a GPU stays unused",
-             .take = put<&Arguments::fleet, &FleetArguments::allows_cpu>},
-            {.names = "--output",
-             .value = {.name = "FILE", .names = kFiles},
-             .help = "write to this file atomically",
-             .take = put<&Arguments::fleet, &FleetArguments::output>},
-            {.names = "--install",
-             .help = "write to the file that programs read for this format",
-             .take = put<&Arguments::fleet, &FleetArguments::installs>},
-            {.names = "--check",
-             .value = {.name = "FILE", .names = kFiles},
-             .help = "compare with this file instead",
-             .take = put<&Arguments::fleet, &FleetArguments::check>},
-            {.names = "--every",
-             .value = {.name = "SECONDS"},
-             .help = "with --output or --install: repeat until interrupted",
-             .take = take_every},
-            {.names = "--mode",
-             .value = {.name = "MODE"},
-             .help = "with --output or --install: the file's mode, such as 0640 (default: 0644)",
-             .take = take_mode},
-            {.names = "--node",
-             .value = {.name = "NAME"},
-             .help = "this machine's name for Slurm and OpenTelemetry, if it differs",
-             .take = put<&Arguments::fleet, &FleetArguments::node>}};
+    return {
+        {.names = "--allow-cpu",
+         .help = "with formats for another tool: accept a CPU variant although a GPU stays unused",
+         .take = put<&Arguments::fleet, &FleetArguments::allows_cpu>},
+        {.names = "--output",
+         .value = {.name = "FILE", .names = kFiles},
+         .help = "write the export to this file atomically, instead of to standard output",
+         .take = put<&Arguments::fleet, &FleetArguments::output>},
+        {.names = "--install",
+         .help = "write the export to the file in which programs expect this format",
+         .take = put<&Arguments::fleet, &FleetArguments::installs>},
+        {.names = "--check",
+         .value = {.name = "FILE", .names = kFiles},
+         .help = "compare the export with this file, and write nothing",
+         .take = put<&Arguments::fleet, &FleetArguments::check>},
+        {.names = "--every",
+         .value = {.name = "SECONDS"},
+         .help = "with --output or --install: repeat the export at this interval until interrupted",
+         .take = take_every},
+        {.names = "--mode",
+         .value = {.name = "MODE"},
+         .help = "with --output or --install: the file's mode, such as 0640 (default: 0644)",
+         .take = take_mode},
+        {.names = "--node",
+         .value = {.name = "NAME"},
+         .help =
+             "name of this machine in Slurm and OpenTelemetry, if it differs from the host name",
+         .take = put<&Arguments::fleet, &FleetArguments::node>}};
 }
 
 }  // namespace
@@ -710,7 +714,8 @@ Verb export_verb() {
     return {
         .name = "export",
         .group = VerbGroup::Record,
-        .overview = {{"export FORMAT", "convert the answer for pip, docker, Ansible, Slurm …"}},
+        .overview = {{"export FORMAT",
+                      "print the answer in the form that pip, docker, Ansible, Slurm … read"}},
         .usage = {"export FORMAT [APPLICATION…] [OPTION…]"},
         .about = about_export(),
         .operands = {{.word = {.name = "FORMAT", .offers = format_names(), .takes_others = false},

@@ -106,7 +106,8 @@ void show(const Context& context, const Report& report, const std::vector<BenchR
     if (context.screen.has_legend)
         print("\n" +
               toned(context.screen, Tone::Faint,
-                    "Bytes and operations a second; k, M, G, T are powers of 1000") +
+                    "Units: bytes per second and operations per second; k, M, G, T are powers of "
+                    "1000") +
               "\n");
 }
 
@@ -118,9 +119,10 @@ Result<ExitCode> run_bench(Context& context) {
     const auto report = TRY(context.client.report());
     const auto rows = bench_rows(report, order.gpus);
     if (rows.empty())
-        return Error{ErrorCode::NoMatch, report.source == ReportSource::Replay
-                                             ? "this capture contains no measurements"
-                                             : "no device here could be verified or measured"};
+        return Error{ErrorCode::NoMatch,
+                     report.source == ReportSource::Replay
+                         ? "this capture contains no measurements"
+                         : "no device of this machine could be verified or measured"};
     show(context, report, rows);
     return ExitCode::Answered;
 }
@@ -134,10 +136,10 @@ Verb bench_verb() {
         .overview = {{"bench [GPU…]", "verify and measure each backend"}},
         .usage = {"bench [GPU…] [OPTION…]"},
         .about = R"(
-Verifies and measures each GPU through each API that lists it. If no GPU is given, software
-implementations and the CPU are measured, too. The table shows memory bandwidth (read, copy),
-transfers to and from the device (up, down), operations per second, kernel launch time, and the
-spread of the samples. Each line takes about a second.
+Verifies and measures each GPU through each API that lists it. If no GPU is given, bench also measures
+software implementations and the CPU. The table shows memory bandwidth (read, copy), transfers to and
+from the device (up, down), operations per second, kernel launch time, and the spread of the samples.
+Measuring one line takes about a second.
 )",
         .operands = {{.word = {.name = "GPU", .names = kGpus}, .take = take_gpu, .repeats = true}},
         .options = trial_options(),
@@ -208,7 +210,8 @@ Status check_quarantine(Arguments& arguments) {
     const auto& quarantine = arguments.quarantine;
     const bool names_one = quarantine.api || quarantine.driver;
     if (quarantine.action == "clear" && quarantine.is_all == names_one)
-        return refusal("quarantine clear: give an API, --driver, or only --all");
+        return refusal(
+            "quarantine clear: requires either an API or --driver=PATH, or --all without them");
     return Done{};
 }
 
@@ -217,12 +220,13 @@ Status check_quarantine(Arguments& arguments) {
 Verb quarantine_verb() {
     return {.name = "quarantine",
             .group = VerbGroup::Administer,
-            .overview = {{"quarantine", "list drivers in quarantine, or end it"}},
+            .overview = {{"quarantine", "list drivers in quarantine, or end their quarantine"}},
             .usage = {"quarantine [list]", "quarantine clear [API] [--driver=PATH] [--all]"},
             .about = R"(
 Lists the drivers that are not probed because they crashed or hung twice, or because the machine went
-down during their probe. Updating the driver ends the quarantine, and so does waiting: 10 minutes at
-first, then longer. 'clear' ends it now; in the daemon, this needs an administrator.
+down during their probe. A quarantine ends when the driver is updated, or after a time: 10 minutes at
+first, then longer. 'clear' ends the quarantine immediately; with the daemon, only administrators may
+do this.
 )",
             .operands = {{.word = {.name = "ACTION", .offers = "list clear", .takes_others = false},
                           .take = put<&Arguments::quarantine, &QuarantineArguments::action>},
@@ -230,10 +234,10 @@ first, then longer. 'clear' ends it now; in the daemon, this needs an administra
                           .take = put<&Arguments::quarantine, &QuarantineArguments::api>}},
             .options = {{.names = "--driver",
                          .value = {.name = "PATH", .names = kFiles},
-                         .help = "only the driver with this manifest",
+                         .help = "clear only the driver with this manifest",
                          .take = put<&Arguments::quarantine, &QuarantineArguments::driver>},
                         {.names = "--all",
-                         .help = "all drivers",
+                         .help = "clear all drivers",
                          .take = put<&Arguments::quarantine, &QuarantineArguments::is_all>}},
             .check = check_quarantine,
             .run = run_quarantine};

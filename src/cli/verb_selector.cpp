@@ -33,7 +33,7 @@ Result<const VariantPlatform*> platform_of(const Manifest& manifest, const std::
         });
     if (found == manifest.platforms.end())
         return Error{ErrorCode::InvalidRequest,
-                     phrase("{application} has no platform {name}; it has {names}",
+                     phrase("{application} has no platform {name}; its platforms are {names}",
                             {{"application", scrubbed(manifest.name, 64)},
                              {"name", name.empty() ? std::string{kUsualArch} : scrubbed(name, 64)},
                              {"names", platform_names(manifest)}})};
@@ -49,7 +49,7 @@ Result<const Variant*> variant_of(const VariantPlatform& platform, const std::st
         names += (names.empty() ? "" : ", ") + variant.name;
     return Error{
         ErrorCode::InvalidRequest,
-        phrase("{platform} has no variant '{name}'; it has {names}",
+        phrase("{platform} has no variant '{name}'; its variants are {names}",
                {{"name", scrubbed(name, 64)}, {"platform", platform.key}, {"names", names}})};
 }
 
@@ -130,11 +130,11 @@ Result<ExitCode> run_selector(const Arguments& arguments) {
 Status check_selector(Arguments& arguments) {
     const auto& fleet = arguments.fleet;
     if (fleet.orchestrator.empty())
-        return refusal("selector: give --orchestrator");
+        return refusal("selector: missing --orchestrator=NAME");
     if (arguments.recommend.application.empty() || fleet.variant.empty())
-        return refusal("selector: give APPLICATION and VARIANT");
+        return refusal("selector: missing APPLICATION or VARIANT");
     if (!fleet.features.empty() && fleet.orchestrator != "slurm")
-        return refusal("--features needs --orchestrator=slurm");
+        return refusal("--features requires --orchestrator=slurm");
     return Done{};
 }
 
@@ -172,7 +172,7 @@ Prints the query with which an orchestrator finds the machines that can run VARI
             text += fmt::format("  {:<8} {}\n", one.name, one.summary);
         return text + R"(
 The exit status is 3 if the orchestrator cannot express one of the variant's requirements. If the query
-must be stricter than the requirement, standard error has a remark.
+must be stricter than the requirement, selector prints a remark on standard error.
 )";
     }();
     return page;

@@ -151,7 +151,7 @@ class Written(InFolder):
                 done = export("prometheus", f"--output={path}", f"--mode={mode}")
                 self.assertEqual(done.returncode, 2)
                 self.assertIn("mode", done.stderr)
-        self.assertIn("--mode needs --output or --install", export("prometheus", "--mode=0640").stderr)
+        self.assertIn("--mode requires --output or --install", export("prometheus", "--mode=0640").stderr)
 
     def test_nfd_sees_one_event_and_it_is_the_whole_file(self):
         libc = ctypes.CDLL(None, use_errno=True)

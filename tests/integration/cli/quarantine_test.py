@@ -52,7 +52,7 @@ class QuarantineVerb(unittest.TestCase):
         self.assertEqual(json.loads(self.direct("quarantine", "clear", "--all", "-j").stdout), {"cleared": 1})
 
     def test_mistakes_are_named(self):
-        rows = ((("quarantine", "clear"), "quarantine clear: give an API, --driver, or only --all"),
+        rows = ((("quarantine", "clear"), "quarantine clear: requires either an API or --driver=PATH, or --all without them"),
                 (("quarantine", "clear", "cuda", "--all"), "only --all"),
                 (("quarantine", "evict"), "evict"))
         for words, problem in rows:

@@ -185,7 +185,7 @@ class TalkativeDriver(unittest.TestCase):
         done = subprocess.run([CTL, "--direct", "capture", str(self.folder / "x"), "--with-driver-output"],
                               env=environment(), capture_output=True, text=True, timeout=60, check=False)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("--with-driver-output needs --redact", done.stderr)
+        self.assertIn("--with-driver-output requires --redact", done.stderr)
 
 
 if __name__ == "__main__":
