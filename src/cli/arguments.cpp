@@ -158,8 +158,10 @@ std::string chosen_verb(const CLI::App& app) {
 Parsed refused_verb(const std::string& word) {
     if (is_left_out(word))
         return refused(
-            fmt::format("'{}' is left out of this program, which is for embedding", word),
-            "The full program has it: gpuprobectl, or gpuprobe-linux-ARCH.");
+            fmt::format(
+                "'{}' is not included in this program, which is a reduced build for embedding",
+                word),
+            "The full programs, gpuprobectl and gpuprobe-linux-ARCH, include it.");
     return refused(fmt::format("unknown verb '{}'", word), advice(word, ""));
 }
 
@@ -172,7 +174,7 @@ Parsed unexpected(const CLI::App& app) {
     if (word.starts_with("-"))
         return refused(fmt::format("unknown option '{}'", word), advice(word, verb));
     if (!verb.empty())
-        return refused(fmt::format("{}: unexpected '{}'", verb, word), hint_on(verb));
+        return refused(fmt::format("{}: unexpected argument '{}'", verb, word), hint_on(verb));
     return refused_verb(word);
 }
 
@@ -224,7 +226,7 @@ Parsed unreadable(std::string_view what, std::string_view verb) {
 /// given twice.
 Parsed miscounted(std::string_view what, std::string_view verb) {
     const auto option = scrubbed(what.substr(0, what.find(':')), 64);
-    return refused(what.ends_with("missing") ? fmt::format("{} takes a value", option)
+    return refused(what.ends_with("missing") ? fmt::format("{} requires a value", option)
                                              : fmt::format("{} is given twice", option),
                    hint_on(verb));
 }

@@ -148,7 +148,7 @@ Result<const Gpu*> only_one(const Gpus& meant, const Report& report, std::string
     if (meant.size() == 1)
         return meant.front();
     return Error{ErrorCode::UnknownDevice,
-                 phrase("'{asked}' could mean {gpus}",
+                 phrase("'{asked}' matches several GPUs: {gpus}",
                         {{"asked", std::string{selector}}, {"gpus", gpu_listing(meant)}})};
 }
 
@@ -454,8 +454,8 @@ Status read_build(const Context& context, Value& request) {
     for (const auto* key : {"needs", "bundles", "kernels"})
         if (request.find(key))
             return Error{ErrorCode::InvalidRequest,
-                         phrase("--installed reads the same data from {path} as --{option}: give "
-                                "only one of them",
+                         phrase("--installed already reads from {path} the data that --{option} "
+                                "gives: use only one of the two options",
                                 {{"path", scrubbed(*path)}, {"option", key}})};
     auto build = read_installed_build(*path, linker_of(context.arguments));
     if (!build)
@@ -463,7 +463,7 @@ Status read_build(const Context& context, Value& request) {
     std::erase_if(*request.as_object(), [](const auto& member) { return member.key == "variant"; });
     add_build(*build, request);
     for (const auto& unread : build->unread)
-        remark(context.arguments, phrase("not read: {what}", {{"what", unread}}));
+        remark(context.arguments, phrase("could not be read: {what}", {{"what", unread}}));
     return Done{};
 }
 

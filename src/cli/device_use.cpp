@@ -32,9 +32,9 @@ struct DoubtWords {
     std::string_view text;
 };
 constexpr std::array<DoubtWords, 5> kDoubts = {
-    {{Doubt::NotReadable, "no permission to inspect one of its processes"},
-     {Doubt::NodeOpen, "the driver of a device does not report the memory of processes"},
-     {Doubt::EndedTooSoon, "the process ended before NVIDIA's library reported it"},
+    {{Doubt::NotReadable, "no permission to inspect one of the program's processes"},
+     {Doubt::NodeOpen, "the driver of one device does not report the memory use of processes"},
+     {Doubt::EndedTooSoon, "the process ended before NVIDIA's driver library reported its GPU use"},
      {Doubt::TooMany, "the process has too many child processes"},
      {Doubt::SeldomSeen, "the machine was too busy to check the process often enough"}}};
 
@@ -375,7 +375,7 @@ std::string line_of(const SeenUse& seen, const Report& report, pid_t pid) {
         return devices_text(seen.devices, report);
     if (!seen.doubts.empty())
         return phrase("unknown: {doubts}", {{"doubts", doubts_text(seen.doubts)}});
-    return phrase("no GPU[: the process started before {node} existed, so restart it]",
+    return phrase("no GPU[: the process started before {node} existed, so restart the process]",
                   {{"node", later_node(report, pid)}});
 }
 
@@ -492,7 +492,7 @@ Result<ExitCode> run_watch(Context& context) {
 Status check_watch(Arguments& arguments) {
     constexpr std::uint64_t kMaxPid = 1U << 22U;  // proc_sys_kernel(5), pid_max
     if (!arguments.run.pid)
-        return refusal("watch: give the id of a process");
+        return refusal("watch: missing process id");
     if (*arguments.run.pid == 0 || *arguments.run.pid > kMaxPid)
         return refusal(fmt::format("watch: {} is not a process id", *arguments.run.pid));
     return Done{};
@@ -504,16 +504,17 @@ Verb watch_verb() {
     return {
         .name = "watch",
         .group = VerbGroup::Start,
-        .overview = {{"watch PID", "which GPU a running program uses, and how much of it"}},
+        .overview = {{"watch PID",
+                      "show which GPUs a running program uses, and how much GPU memory"}},
         .usage = {"watch PID [--once]"},
-        .about = R"page(
+        .about = R"(
 Shows which GPUs the process and its child processes use now, how much GPU memory they use, and
-through which API. On a terminal, the line is updated until the process ends; otherwise, and with
---once, watch prints one line. With -j, it prints one JSON document, or one each second.
+through which API. On a terminal, watch updates its line until the process ends; otherwise, and with
+--once, watch prints one line. With -j, it prints a JSON document instead of each line.
 
-You can inspect your own processes, and root can inspect all. For other processes, only KFD and
-NVIDIA's driver report their use. Missing information is shown as unknown.
-)page",
+You can inspect your own processes, and root can inspect all processes. About processes of other
+users, only KFD and NVIDIA's driver report GPU use. Missing information is shown as unknown.
+)",
         .operands = {{.word = {.name = "PID"}, .take = put<&Arguments::run, &RunArguments::pid>}},
         .options = {{.names = "--once",
                      .help = "check once and exit",

@@ -25,7 +25,7 @@ Result<std::string> worker_program(const std::optional<std::string>& given) {
         tried += (tried.empty() ? "" : ", ") + path;
     }
     return Error{ErrorCode::NotFound,
-                 phrase("there is no probe worker at {paths}; name it with --worker PATH",
+                 phrase("no probe worker found at {paths}; give its path with --worker=PATH",
                         {{"paths", tried}})};
 }
 

@@ -166,7 +166,8 @@ std::optional<Refusal> refusal_of(const std::string& path) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return std::nullopt;
     // The worker was started and failed, for instance because the C library is too old.
-    const auto why = trimmed(text).empty() ? "it prints nothing" : std::string{trimmed(text)};
+    const auto why =
+        trimmed(text).empty() ? "the worker prints nothing" : std::string{trimmed(text)};
     return Refusal{.text = phrase("this machine cannot run the worker: {why}", {{"why", why}}),
                    .is_final = true};
 }

@@ -34,12 +34,12 @@ Error failure_of_code(int code) {
         return {ErrorCode::Unavailable, "the daemon does not answer on its socket"};
     if (code == -EPROTO)
         return {ErrorCode::Internal,
-                "the answer on the daemon's socket is invalid: it is from another program or "
-                "another version of gpuprobe"};
+                "the answer on the daemon's socket is invalid: another program, or another version "
+                "of gpuprobe, sent it"};
     if (code == -E2BIG)
         return {ErrorCode::TooLarge,
                 "the answer on the daemon's socket is larger than 64 MiB, or has more than "
-                "1,048,576 values: it is from another program"};
+                "1,048,576 values: another program sent it"};
     if (code == -ETIMEDOUT)
         return {ErrorCode::Unavailable, "the daemon did not answer in time on its socket"};
     return {ErrorCode::Internal, std::string{"the daemon's socket: "} + std::strerror(-code)};
@@ -135,7 +135,7 @@ Status SocketClient::watch(const std::function<void()>& changed) {
 }
 
 Status SocketClient::capture(const std::string&, engine::Redaction*) {
-    return Error{ErrorCode::InvalidRequest, "capture: only possible with --direct"};
+    return Error{ErrorCode::InvalidRequest, "capture: requires --direct"};
 }
 
 ClientInfo SocketClient::info() {

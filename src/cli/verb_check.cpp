@@ -77,7 +77,7 @@ std::string findings_text(const DocumentCheck& check, const Screen& screen) {
             text_of(finding));
     }
     if (!check.is_complete)
-        text += "There may be more: correct these, and check the file again.\n";
+        text += "The file may have more mistakes: correct these, then check the file again.\n";
     return text;
 }
 
@@ -86,8 +86,9 @@ Cell variant_cell(const MachineOutcome& outcome, const Screen& screen) {
     if (!outcome.status)
         return {.text = std::string{screen.dash()}};
     if (!outcome.variant)
-        return {.text = outcome.status == RecommendStatus::NoPlatform ? "nothing for its platform"
-                                                                      : "nothing fits",
+        return {.text = outcome.status == RecommendStatus::NoPlatform
+                            ? "no variant for its platform"
+                            : "no variant fits",
                 .tone = Tone::Bad};
     const bool is_sure =
         outcome.status == RecommendStatus::Ok && outcome.verdict == Verdict::Accepted;
@@ -150,7 +151,7 @@ Result<ExitCode> run_check(Context& context) {
 
 Status check_check(Arguments& arguments) {
     if (!arguments.check.file)
-        return refusal("check: give a file");
+        return refusal("check: missing FILE");
     return Done{};
 }
 
@@ -163,11 +164,12 @@ Verb check_verb() {
         .overview = {{"check FILE", "find mistakes in a manifest or an application's data file"}},
         .usage = {"check FILE [--replay=DIR]… [OPTION…]"},
         .about = R"(
-For authors of manifests and of applications' data files. Shows every mistake with its place in FILE,
-the rule, and the word that was probably meant. An unknown word that does not resemble a known one is
-only a warning, because a newer version may understand it. Then a table shows which variant each
-machine gets: this machine, or the captures of --replay, which may be repeated and may name a folder of
-captures. If FILE is "-", standard input is read. The exit status is 1 if there are mistakes.
+For authors of manifests and of applications' data files. Shows every mistake with its position in
+FILE, the violated rule, and the keyword that the author probably meant. An unknown keyword that does
+not resemble a known keyword is only a warning, because a newer version of gpuprobe may support it.
+Then a table shows which variant each machine gets: this machine, or the captures from --replay, which
+may be repeated and may name a folder of captures. If FILE is "-", check reads standard input. The
+exit status is 1 if there are mistakes.
 )",
         .operands = {{.word = {.name = "FILE", .names = kFiles},
                       .take = put<&Arguments::check, &CheckArguments::file>}},

@@ -184,7 +184,10 @@ std::string variants_text(const Recommendation& answer,
 void warn_of_masks(const Arguments& arguments) {
     for (const auto name : hiding_variables())
         if (std::getenv(std::string{name}.c_str()))
-            remark(arguments, fmt::format("{} is set here; the answer is for all GPUs", name));
+            remark(arguments,
+                   fmt::format(
+                       "the environment variable {} is set here, but the answer is for all GPUs",
+                       name));
 }
 
 /// The text of the manifest that the command line names; empty for the installed one.
@@ -333,7 +336,7 @@ Result<ExitCode> run_recommend(Context& context) {
 Status check_recommend(Arguments& arguments) {
     const auto& recommend = arguments.recommend;
     if (recommend.application.empty() && !recommend.manifest)
-        return refusal("recommend: give an application; 'gpuprobectl apps' lists them");
+        return refusal("recommend: missing APPLICATION; 'gpuprobectl apps' lists the applications");
     if (recommend.chain && arguments.json == JsonMode::Off &&
         recommend.request.at("explain").as_bool() == true)
         return refusal("recommend: --chain and --explain cannot be combined");
@@ -349,8 +352,8 @@ Verb recommend_verb() {
         .usage = {"recommend APPLICATION [OPTION…]",
                   "recommend [APPLICATION] --manifest=FILE [OPTION…]"},
         .about = R"(
-Chooses the variant of APPLICATION for this machine, and the variants to try next. NAMES are variants
-or families; family:NAME means only the family. The exit status is 3 if no variant fits.
+Chooses the variant of APPLICATION for this machine, and the variants to try next. NAMES is a list of
+variants or families; family:NAME means only the family. The exit status is 3 if no variant fits.
 )",
         .operands = {{.word = {.name = "APPLICATION", .names = kManifests},
                       .take = put<&Arguments::recommend, &RecommendArguments::application>}},
@@ -441,10 +444,10 @@ Result<Found> hashed(const std::string& path) {
 std::string difference(const Expected& expected, const Found& found) {
     if (expected.size && *expected.size != found.size)
         return phrase(
-            "the file has {size} bytes, but the manifest has {expected}",
+            "the file has {size} bytes, but the manifest expects {expected} bytes",
             {{"size", std::to_string(found.size)}, {"expected", std::to_string(*expected.size)}});
     if (expected.sha256 != found.sha256)
-        return phrase("the SHA-256 of the file is {sum}, but the manifest has {expected}",
+        return phrase("the SHA-256 of the file is {sum}, but the manifest expects {expected}",
                       {{"sum", found.sha256}, {"expected", expected.sha256}});
     return "";
 }
@@ -472,9 +475,10 @@ Result<ExitCode> run_verify(const Arguments& arguments) {
     if (!problem.empty())
         return Error{ErrorCode::Malformed, scrubbed(*wanted.file, 512) + ": " + problem};
     if (!arguments.is_quiet)
-        print(phrase("{file} is {variant} of {application}", {{"file", scrubbed(*wanted.file, 512)},
-                                                              {"variant", variant.name},
-                                                              {"application", manifest.name}}) +
+        print(phrase("{file} is the variant {variant} of {application}",
+                     {{"file", scrubbed(*wanted.file, 512)},
+                      {"variant", variant.name},
+                      {"application", manifest.name}}) +
               "\n");
     return ExitCode::Answered;
 }
@@ -482,7 +486,7 @@ Result<ExitCode> run_verify(const Arguments& arguments) {
 Status check_verify(Arguments& arguments) {
     const auto& recommend = arguments.recommend;
     if (!recommend.file || !recommend.manifest || !recommend.variant)
-        return refusal("verify: give FILE, --manifest and --variant");
+        return refusal("verify: FILE, --manifest and --variant are required");
     return Done{};
 }
 
@@ -500,11 +504,11 @@ Checks whether FILE has the size and the SHA-256 from the manifest.
                           .take = put<&Arguments::recommend, &RecommendArguments::file>}},
             .options = {{.names = "--manifest",
                          .value = {.name = "FILE", .names = kFiles},
-                         .help = "the manifest",
+                         .help = "manifest that lists the variant",
                          .take = put<&Arguments::recommend, &RecommendArguments::manifest>},
                         {.names = "--variant",
                          .value = {.name = "NAME"},
-                         .help = "the variant in FILE",
+                         .help = "name of the variant that FILE should contain",
                          .take = put<&Arguments::recommend, &RecommendArguments::variant>}},
             .check = check_verify,
             .run_alone = run_verify};

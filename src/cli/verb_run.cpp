@@ -380,8 +380,8 @@ Status check_program(Arguments& arguments) {
     auto& run = arguments.run;
     if (run.program.empty() || run.program.front().empty())
         return refusal(
-            "run: give a program\nWrite it after two dashes: gpuprobectl run APPLICATION -- "
-            "PROGRAM ARGUMENTS…");
+            "run: missing PROGRAM\nWrite the program after two dashes: gpuprobectl run APPLICATION "
+            "-- PROGRAM ARGUMENTS…");
     if (run.expect && !is_expectable(*run.expect))
         return refusal(
             fmt::format("--expect: '{}' is not an API that programs compute with\nUse {} or a "
@@ -436,7 +436,7 @@ another candidate worked or the GPU was in use.
         .options = joined(
             {{.names = "--expect",
               .value = {.name = "API", .offers = kBackendWords},
-              .help = "fail unless the program uses this: cuda, vulkan …; cpu: no GPU",
+              .help = "fail unless the program uses this API: cuda, vulkan …; cpu means no GPU",
               .take = put<&Arguments::run, &RunArguments::expect>},
              {.names = "--fallback",
               .help =

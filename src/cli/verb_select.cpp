@@ -61,8 +61,8 @@ Verb select_verb() {
         .usage = {"select [APPLICATION] [OPTION…]"},
         .about = R"(
 Chooses the backend that APPLICATION should use on this machine, with its GPU and environment. Without
-a name, chooses for any inference runtime. The exit status is 3 if nothing satisfies the request; the
-reasons of the candidates then explain why.
+a name, select chooses for any inference runtime. The exit status is 3 if no candidate satisfies the
+request; the reasons of the candidates then explain why.
 )",
         .operands = {{.word = {.name = "APPLICATION", .names = kApplications},
                       .take = take_application}},
@@ -176,7 +176,8 @@ Result<ExitCode> run_env(Context& context) {
     const ComputeView view{report};
     const auto meant = gpus_meant(view, word);
     if (meant.empty() && is_application && context.arguments.shows_all)
-        return Error{ErrorCode::InvalidRequest, "env: --all needs a GPU, not an application"};
+        return Error{ErrorCode::InvalidRequest,
+                     "env: --all requires a GPU instead of an application"};
     if (meant.empty() && is_application)
         return print_choice(context);
     if (meant.empty())
@@ -185,8 +186,8 @@ Result<ExitCode> run_env(Context& context) {
     if (is_application)
         return Error{
             ErrorCode::InvalidRequest,
-            fmt::format("env: '{}' is an application and could mean {}: write the GPU's id, "
-                        "or give the application an option such as --gpu",
+            fmt::format("env: '{}' is the name of an application and also matches {}: write the "
+                        "GPU's id, or add an option such as --gpu for the application",
                         word, gpu_listing(meant))};
     const auto& gpu = *TRY(pick_gpu(view, word));
     // Selectors of a partition are based on the view in which it is a GPU.
@@ -195,43 +196,49 @@ Result<ExitCode> run_env(Context& context) {
 
 Status check_env(Arguments& arguments) {
     if (arguments.shows_all && !arguments.select.names_application)
-        return refusal("env: --all needs a GPU");
+        return refusal("env: --all requires a GPU");
     return Done{};
 }
 
 }  // namespace
 
 Verb env_verb() {
-    return {.name = "env",
-            .group = VerbGroup::Start,
-            .overview = {{"env [APPLICATION]",
-                          "print the environment of the choice, for eval or EnvironmentFile="},
-                         {"env GPU", "print variables that restrict any program to this GPU"}},
-            .usage = {"env [APPLICATION] [OPTION…]", "env GPU [--all] [OPTION…]"},
-            .about = R"page(
+    return {
+        .name = "env", .group = VerbGroup::Start,
+        .overview = {{"env [APPLICATION]",
+                      "print the environment of the choice, for eval or EnvironmentFile="},
+                     {"env GPU", "print variables that restrict any program to this GPU"}},
+        .usage = {"env [APPLICATION] [OPTION…]", "env GPU [--all] [OPTION…]"},
+        .about = R"(
 Prints the environment of the choice as KEY=VALUE lines:
 
-  eval "$(gpuprobectl env APPLICATION | sed 's/^/export /')"
-  gpuprobectl env APPLICATION > /run/APPLICATION.env     # EnvironmentFile=
+  eval "$(gpuprobectl env APPLICATION | sed 's/^/export /')" gpuprobectl env APPLICATION >
+                 / run / APPLICATION.env #EnvironmentFile =
 
-The variables select the chosen GPU and hide every other GPU from the application. If the CPU was
-chosen, or --backend=none was given, they hide all GPUs.
+                     The variables select the chosen GPU and
+                     hide every other GPU from the application.If the CPU was chosen,
+        or --backend = none was given,
+        they hide all GPUs.
 
-Given a GPU instead of an application, env prints variables that restrict any program to it: for each
-API a name that stays the same after a restart, or otherwise its position, with the variables that
-fix the order. On a terminal, the other ways are shown as comments; -j prints all of them with the
-GPU's UUIDs. The exit status is 3 if no variable can select the GPU.
-)page",
+            If you name a GPU instead of an application,
+        env prints variables that restrict any program to this GPU.For each API,
+        they select the GPU by an identifier that stays the same after a restart,
+        or otherwise by its position in the list,
+        together with variables that fix the order of the list.On a terminal,
+        env shows other ways to select the GPU as comments; -j prints all ways with the GPU's UUIDs.
+The exit status is 3 if no variable can select the GPU.
+)",
             .operands = {{.word = {.name = "APPLICATION", .names = kApplications | kGpus},
                           .take = take_application}},
             .options = joined(
                 {{.names = "--build",
                   .help = "print variables for building ggml for this choice, not for running it",
                   .take = put<&Arguments::select, &SelectArguments::for_build>},
-                 all_option("with a GPU: also print the other ways to name it, as comments")},
+                 all_option("with a GPU: also print the other ways to select the GPU, as comments")},
                 choice_options()),
             .check = check_env,
-            .run = run_env};
+            .run = run_env
+    };
 }
 
 namespace {
@@ -318,7 +325,7 @@ Result<ExitCode> run_override(Context& context) {
 
 Status check_override(Arguments& arguments) {
     if (arguments.overriding.action != "list" && !arguments.overriding.application)
-        return refusal("override: give an application; 'gpuprobectl apps' lists them");
+        return refusal("override: missing APPLICATION; 'gpuprobectl apps' lists the applications");
     return Done{};
 }
 
@@ -333,9 +340,9 @@ Verb override_verb() {
                   "override [list]"},
         .about = R"(
 Changes the answers of select and recommend for APPLICATION until the override is cleared. An override
-reorders or narrows the choice, but never makes an unusable backend usable. Its --backend applies only
-if the application does not ask for a backend itself. In the daemon, overrides need an administrator;
-with --direct, they apply only to you.
+reorders or narrows the choice, but never makes an unusable backend usable. A --backend in the override
+applies only if the application itself does not request a backend. With the daemon, only administrators
+may set overrides; with --direct, overrides apply only to you.
 )",
         .operands = {{.word = {.name = "ACTION", .offers = "set clear list", .takes_others = false},
                       .take = put<&Arguments::overriding, &OverrideArguments::action>},
@@ -377,14 +384,15 @@ Result<ExitCode> run_report_outcome(Context& context) {
 
 Status check_report_outcome(Arguments& arguments) {
     if (arguments.outcome.result.empty())
-        return refusal("report-outcome: give APPLICATION and RESULT");
+        return refusal("report-outcome: missing APPLICATION or RESULT");
     return Done{};
 }
 
 Status take_gpu_used(Arguments& arguments, const std::string& word) {
     arguments.outcome.gpus = comma_list(word);
     if (arguments.outcome.gpus.size() != 1)
-        return refusal("name one GPU; leave it out if any was used");
+        return refusal(
+            "--gpu: name exactly one GPU, or omit the option if the result applies to any GPU");
     return Done{};
 }
 
@@ -396,7 +404,7 @@ Verb report_outcome_verb() {
             .overview = {{"report-outcome", "record that a choice worked or failed"}},
             .usage = {"report-outcome APPLICATION ok|failed OPTION…"},
             .about = R"(
-Records whether a choice worked. A backend or variant that failed is not offered to you again for a
+Records whether a choice worked. A backend or variant that failed is not chosen for you again for a
 week, unless its driver changes or you report that it works. Reports from root apply to all users.
 )",
             .operands = {{.word = {.name = "APPLICATION", .names = kApplications},

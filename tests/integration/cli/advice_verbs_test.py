@@ -94,7 +94,7 @@ class AdviceVerbs(unittest.TestCase):
         self.assertEqual(self.direct("select", "-q").stdout, before.stdout)
 
     def test_mistakes_are_named(self):
-        rows = ((("override", "set"), 2, "give an application"),
+        rows = ((("override", "set"), 2, "missing APPLICATION"),
                 (("override", "evict", "default"), 2, "evict"),
                 (("override", "set", "default"), 2, "at least one key"),
                 (("override", "set", "default", "--gpu=nosuch"), 1, "nosuch"),

@@ -230,7 +230,7 @@ class EnvironmentOfAGpu(WithDaemon):
             application = run(f"--socket={folder}/socket", "env", "default", "--gpu=0")
             fake.stop()
         self.assertEqual((both.returncode, both.stdout), (2, ""))
-        self.assertIn("'default' is an application and could mean pci:0000:01:00.0 (The default card)", both.stderr)
+        self.assertIn("'default' is the name of an application and also matches pci:0000:01:00.0 (The default card)", both.stderr)
         self.assertEqual(application.returncode, 0, application.stderr)
 
 

@@ -216,7 +216,7 @@ class Verify(unittest.TestCase):
 
     def test_refuses_another_size(self):
         self.file.write_bytes(self.content + b"x")
-        self.assertIn("200001 bytes, but the manifest has 200000", self.verify().stderr)
+        self.assertIn("200001 bytes, but the manifest expects 200000", self.verify().stderr)
 
     def test_refuses_a_placeholder(self):
         self.write({"sha256": "0" * 64})

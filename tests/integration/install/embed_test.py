@@ -62,7 +62,7 @@ class Embed(unittest.TestCase):
             for words in ([verb], [verb, "--json=short", "x"], ["help", verb]):
                 code, output, problem = ask(FILE, *words)
                 self.assertEqual(code, 2, (words, output, problem))
-                self.assertIn(f"'{verb}' is left out of this program", problem)
+                self.assertIn(f"'{verb}' is not included in this program", problem)
                 self.assertIn("gpuprobe-linux-", problem)
         self.assertNotIn("\nplan", ask(FILE, "help")[1])
 

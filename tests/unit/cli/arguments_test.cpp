@@ -167,10 +167,10 @@ TEST(Arguments, MistakesAreNamedWithAHint) {
         {{"list", "--jsno"}, "gpuprobectl: unknown option '--jsno'\nDid you mean '--json'?\n"},
         {{"list", "-x"}, "gpuprobectl: unknown option '-x'\nSee 'gpuprobectl help list'.\n"},
         {{"list", "extra"},
-         "gpuprobectl: list: unexpected 'extra'\nSee 'gpuprobectl help list'.\n"},
-        {{"capture"}, "gpuprobectl: capture: give a folder\nSee 'gpuprobectl help capture'.\n"},
+         "gpuprobectl: list: unexpected argument 'extra'\nSee 'gpuprobectl help list'.\n"},
+        {{"capture"}, "gpuprobectl: capture: missing DIR\nSee 'gpuprobectl help capture'.\n"},
         {{"env", "--all"},
-         "gpuprobectl: env: --all needs a GPU\n"
+         "gpuprobectl: env: --all requires a GPU\n"
          "See 'gpuprobectl help env'.\n"},
         {{"select", "--memory=lots"},
          "gpuprobectl: --memory: 'lots' is not a size\n"
@@ -184,10 +184,11 @@ TEST(Arguments, MistakesAreNamedWithAHint) {
         {{"report-outcome", "x", "bad"},
          "gpuprobectl: RESULT: unknown value 'bad'; there are ok, failed\n"
          "See 'gpuprobectl help report-outcome'.\n"},
-        {{"bench", "--api"}, "gpuprobectl: --api takes a value\nSee 'gpuprobectl help bench'.\n"},
+        {{"bench", "--api"},
+         "gpuprobectl: --api requires a value\nSee 'gpuprobectl help bench'.\n"},
         {{"select", "--built"},
-         "gpuprobectl: --built takes a value\nSee 'gpuprobectl help select'.\n"},
-        {{"--socket"}, "gpuprobectl: --socket takes a value\nSee 'gpuprobectl help'.\n"},
+         "gpuprobectl: --built requires a value\nSee 'gpuprobectl help select'.\n"},
+        {{"--socket"}, "gpuprobectl: --socket requires a value\nSee 'gpuprobectl help'.\n"},
         {{"select", "--built=cuda", "--built=cpu"},
          "gpuprobectl: --built is given twice\nSee 'gpuprobectl help select'.\n"},
         {{"help", "statsu"}, "gpuprobectl: no help page for 'statsu'\nDid you mean 'status'?\n"},
@@ -209,11 +210,12 @@ TEST(Arguments, WhatStandsBehindTwoDashesIsTheProgramsOfRun) {
     EXPECT_EQ(json.json, JsonMode::Off) << "standard output is the program's";
     EXPECT_EQ(read({"select", "--", "run"}).select.application, "run");
     EXPECT_EQ(refusal({"list", "--", "p"}),
-              "gpuprobectl: list: unexpected 'p'\nSee 'gpuprobectl help list'.\n");
+              "gpuprobectl: list: unexpected argument 'p'\nSee 'gpuprobectl help list'.\n");
     for (const auto& words : {Words{"run"}, Words{"run", "x", "--"}, Words{"run", "--", ""}})
         EXPECT_EQ(refusal(words),
                   "gpuprobectl: run: give a program\n"
-                  "Write it after two dashes: gpuprobectl run APPLICATION -- PROGRAM ARGUMENTS…\n");
+                  "Write the program after two dashes: gpuprobectl run APPLICATION -- PROGRAM "
+                  "ARGUMENTS…\n");
 }
 
 TEST(Arguments, ExpectsWhatProgramsComputeThrough) {

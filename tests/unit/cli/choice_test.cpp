@@ -46,17 +46,20 @@ TEST(PickGpu, TakesAPartOfANameThatNoOtherHas) {
     EXPECT_EQ(pick_gpu(report, "770").value()->id, "pci:0000:c1:00.0");
     EXPECT_FALSE(pick_gpu(report, "7")) << "a place in the list";
     EXPECT_FALSE(pick_gpu(report, "77"));
-    EXPECT_EQ(picked("card"),
-              "error: 'card' could mean pci:0000:01:00.0 (Card), pci:0000:c1:00.0 (Card)");
+    EXPECT_EQ(
+        picked("card"),
+        "error: 'card' matches several GPUs: pci:0000:01:00.0 (Card), pci:0000:c1:00.0 (Card)");
     report.gpus[0].name = "pci:0000:c1 in its name";  // an id comes before a name
     EXPECT_EQ(pick_gpu(report, "pci:0000:c1").value()->id, "pci:0000:c1:00.0");
 }
 
 TEST(PickGpu, ListsWhatAnAmbiguousStartCouldMean) {
-    EXPECT_EQ(picked("pci:0000"),
-              "error: 'pci:0000' could mean pci:0000:01:00.0 (Card), pci:0000:c1:00.0 (Card)");
-    EXPECT_EQ(picked("GPU-"),
-              "error: 'GPU-' could mean pci:0000:01:00.0 (Card), pci:0000:c1:00.0 (Card)");
+    EXPECT_EQ(
+        picked("pci:0000"),
+        "error: 'pci:0000' matches several GPUs: pci:0000:01:00.0 (Card), pci:0000:c1:00.0 (Card)");
+    EXPECT_EQ(
+        picked("GPU-"),
+        "error: 'GPU-' matches several GPUs: pci:0000:01:00.0 (Card), pci:0000:c1:00.0 (Card)");
 }
 
 TEST(PickGpu, NamesWhatThereIsWhenNothingFits) {

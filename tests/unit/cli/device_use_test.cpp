@@ -161,9 +161,10 @@ TEST(OutcomeText, SaysWhatWasTakenInsteadOfTheChoice) {
 
 TEST(DoubtsText, HasEachDoubtInOneOrder) {
     EXPECT_EQ(doubts_text({}), "");
-    EXPECT_EQ(doubts_text({Doubt::TooMany, Doubt::EndedTooSoon}),
-              "the process ended before NVIDIA's library reported it; the process has "
-              "too many child processes");
+    EXPECT_EQ(
+        doubts_text({Doubt::TooMany, Doubt::EndedTooSoon}),
+        "the process ended before NVIDIA's driver library reported its GPU use; the process has "
+        "too many child processes");
 }
 
 // Documents ---------------------------------------------------------------------------------------
