@@ -207,8 +207,8 @@ Result<std::uint64_t> Reader::take_count(std::uint64_t limit, std::string_view w
     const auto count = TRY(take<std::uint64_t>());
     if (count > limit)
         return Error{ErrorCode::TooLarge,
-                     malformed(std::to_string(count) + " " + std::string{what} + ", and at most " +
-                               std::to_string(limit) + " are read")
+                     malformed(std::to_string(count) + " " + std::string{what} + ", but at most " +
+                               std::to_string(limit) + " are supported")
                          .text};
     return count;
 }
@@ -225,7 +225,8 @@ Status Reader::header() {
     if (is_swapped)
         return malformed("big-endian GGUF files are unsupported");
     if (version < kOldestVersion || version > kNewestVersion)
-        return malformed("GGUF version " + std::to_string(version) + ", and 2 and 3 are read" +
+        return malformed("GGUF version " + std::to_string(version) +
+                         " is not supported, only versions 2 and 3" +
                          (version == 1 ? ": convert the file again" : ""));
     gguf_.version = version;
     tensor_count_ = TRY(take_count(kMaxGgufTensors, "tensors"));
@@ -279,7 +280,7 @@ Status Reader::list(const std::string& key) {
     if (type == kArray)
         return malformed(key + " is a list of lists");
     if (type >= kWidths.size())
-        return malformed(key + " holds values of unknown type " + std::to_string(type));
+        return malformed(key + " contains values of the unknown type " + std::to_string(type));
     if (type == kString)
         return skip_texts(count);
     // Skip lists of floats and long lists. The product saturates, so a huge count only means
@@ -380,7 +381,7 @@ Status Reader::tensors_within_file() {
         const auto end = sum(start, sum(place.offset, place.size.count));
         if (end > file_size_.count)
             return malformed(place.name + " ends at byte " + std::to_string(end) +
-                             ", and the file at " + std::to_string(file_size_.count));
+                             ", but the file ends at byte " + std::to_string(file_size_.count));
         total = sum(total, place.size.count);
     }
     // Each tensor is inside the file, but together they are larger than it.
@@ -438,7 +439,7 @@ Result<GgufTensor> tensor_of(std::string name,
         return Error{ErrorCode::Malformed,
                      name + " has " + std::to_string(shape.size()) + " dimensions"};
     if (!type)
-        return Error{ErrorCode::Malformed, name + " is of an unknown type"};
+        return Error{ErrorCode::Malformed, name + " has an unknown type"};
     if (shape.front() % type->block != 0)
         return Error{ErrorCode::Malformed,
                      name + " has rows that end within a block of " + std::string{type->name}};
@@ -480,7 +481,7 @@ Status check_numbers(const std::vector<Gguf>& parts) {
         const auto count = parts[i].number("split.count").value_or(1);
         const auto number = parts[i].number("split.no").value_or(0);
         if (count != parts.size() || number != i)
-            return mismatch("part " + std::to_string(i + 1) + " says that it is part " +
+            return mismatch("part " + std::to_string(i + 1) + " identifies itself as part " +
                             std::to_string(number + 1) + " of " + std::to_string(count));
     }
     return Done{};
@@ -510,7 +511,7 @@ std::string gguf_part_name(const GgufPart& part, std::uint32_t number) {
 
 Result<Gguf> joined(std::vector<Gguf> parts) {
     if (parts.empty())
-        return mismatch("no parts");
+        return mismatch("the model has no parts");
     TRY(check_numbers(parts));
     // The first part has the metadata of the whole model.
     auto whole = std::move(parts.front());
@@ -525,8 +526,8 @@ Result<Gguf> joined(std::vector<Gguf> parts) {
         }
     const auto wanted = whole.number("split.tensors.count").value_or(whole.tensors.size());
     if (wanted != whole.tensors.size())
-        return mismatch("the parts hold " + std::to_string(whole.tensors.size()) +
-                        " tensors, and the first says " + std::to_string(wanted));
+        return mismatch("the parts contain " + std::to_string(whole.tensors.size()) +
+                        " tensors, but the first part announces " + std::to_string(wanted));
     return whole;
 }
 

@@ -195,7 +195,7 @@ Status check_heads(const Model& model, const GgmlType& type, Length length, std:
     for (const auto& layer : model.layers)
         if (layer.key_heads > 0 && layer.*length % type.block != 0)
             return refused(std::string{what} + " in " + std::string{type.name} +
-                           " have blocks of " + std::to_string(type.block) + ", and a head has " +
+                           " have blocks of " + std::to_string(type.block) + ", but a head has " +
                            std::to_string(layer.*length) + " numbers; f16 works with any head");
     return Done{};
 }
@@ -216,8 +216,9 @@ Status check_cache_types(const Model& model, const RunShape& run, FlashAttention
         return refused("values in " + std::string{run.values.name} + " need flash attention, but " +
                        model.architecture + " does not support it; use f16");
     if (run.keys.id != run.values.id && has_keys_alone(model))
-        return refused("this model reads values from its keys: one type for both, " +
-                       std::string{run.keys.name} + " or " + std::string{run.values.name});
+        return refused(
+            "this model reads values from its keys, so keys and values need the same type: " +
+            std::string{run.keys.name} + " or " + std::string{run.values.name});
     // The checks below are about flash attention.
     if (wish == FlashAttention::Off || !has_flash)
         return Done{};

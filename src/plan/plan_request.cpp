@@ -69,7 +69,7 @@ ReadProblem read_gpus(const Value& value, PlanRequest& request) {
     auto problem = read_words(value, request.gpus);
     // An empty list would otherwise mean all GPUs, which is probably not intended.
     if (problem.empty() && std::ranges::all_of(request.gpus, &std::string::empty))
-        return "expected at least one GPU; leave it out if any will do";
+        return "expected at least one GPU; omit the key to allow any GPU";
     return problem;
 }
 
@@ -79,7 +79,7 @@ ReadProblem read_cache_types(const Value& value, PlanRequest& request) {
     if (auto problem = read_words(value, types); !problem.empty())
         return problem;
     if (types.empty() || types.size() > 2)
-        return "one type, or one for keys and one for values";
+        return "expected one type, or one type for keys and one for values";
     for (const auto& type : types)
         if (!cache_type(type))
             return "'" + scrubbed(type, 32) +
@@ -123,7 +123,7 @@ ReadProblem read_tensor_split(const Value& value, PlanRequest& request) {
 constexpr ReadableKey<PlanRequest> kTable[] = {
     {{.key = "need-mib",
       .type = RequestType::Mebibytes,
-      .meaning = "memory to fit, instead of a model",
+      .meaning = "memory size that must fit, instead of a model",
       .option = "--memory",
       .placeholder = "SIZE"},
      [](const Value& v, PlanRequest& r) { return read_mib(v, 1, r.need); }},
@@ -144,7 +144,7 @@ constexpr ReadableKey<PlanRequest> kTable[] = {
      read_cache_types},
     {{.key = "flash-attention",
       .type = RequestType::Word,
-      .meaning = "auto (if the backend supports it), on or off",
+      .meaning = "flash attention: auto (on if the backend supports it), on or off",
       .option = "--flash-attention",
       .placeholder = "MODE",
       .offers = "auto on off",

@@ -235,7 +235,7 @@ class PlanFormats(unittest.TestCase):
                 done = replay(capture, *self.MODEL, "--ctx=16k", "--parallel=3", "--format=llama.cpp")
                 first, second = map(int, done.stdout.split("--tensor-split ")[1].split(","))
                 self.assertLess(first, second, "the smaller one has the smaller part, and comes first")
-                remark = done.stderr.strip().removeprefix("gpuprobectl: with the variables of: gpuprobectl ")
+                remark = done.stderr.strip().removeprefix("gpuprobectl: with the variables that this command prints: gpuprobectl ")
                 command, _, says = remark.partition(" (")
                 self.assertEqual(says, "the parts are in that order)")
                 shown = run(f"--replay={capture}", *command.split()).stdout
@@ -313,7 +313,7 @@ class PlanFiles(unittest.TestCase):
 
     def test_whose_tensors_are_cut_off(self):
         self.path.write_bytes((MODELS / "llama-3.1-8b.header.gguf").read_bytes())
-        self.assertRegex(self.refused(), r"token_embd.weight ends at byte \d+, and the file at 17824")
+        self.assertRegex(self.refused(), r"token_embd.weight ends at byte \d+, but the file ends at byte 17824")
 
     def test_that_is_a_beginning_too_short_for_its_header(self):
         self.path.write_bytes((MODELS / "llama-3.1-8b.header.gguf").read_bytes()[:1000])
@@ -417,7 +417,7 @@ class PlanParts(unittest.TestCase):
         os.truncate(self.part(3), self.part(2).stat().st_size)
         done = replay("nvidia-h200-1", f"--gguf={self.part(1)}")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("part 3 says that it is part 2 of 3", done.stderr)
+        self.assertIn("part 3 identifies itself as part 2 of 3", done.stderr)
 
     def test_under_another_name_are_asked_for(self):
         self.part(1).rename(self.folder / "renamed.gguf")

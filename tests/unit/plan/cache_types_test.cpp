@@ -55,14 +55,15 @@ INSTANTIATE_TEST_SUITE_P(
         TypesRow{"KeysOfGrok", "grok", 80, 80, "q8_0", "f16", kAuto, ""},
         TypesRow{"Latent", "deepseek2", 576, 0, "q8_0", "q8_0", kAuto, ""},
         TypesRow{"LatentAndDifferent", "deepseek2", 576, 0, "q8_0", "f16", kOff,
-                 "this model reads values from its keys: one type for both, q8_0 or f16"},
+                 "this model reads values from its keys, so keys and values need the same type: "
+                 "q8_0 or f16"},
         TypesRow{"LatentButExpanded", "deepseek2", 192, 128, "q8_0", "f16", kAuto, ""},
         TypesRow{"OddKeys", "phi2", 80, 80, "q8_0", "f16", kAuto,
-                 "keys in q8_0 have blocks of 32, and a head has 80 numbers; f16 works with any "
+                 "keys in q8_0 have blocks of 32, but a head has 80 numbers; f16 works with any "
                  "head"},
         TypesRow{"OddKeysWithoutFlashAttention", "phi2", 80, 80, "q8_0", "f16", kOff, ""},
         TypesRow{"OddValues", "phi2", 80, 80, "f16", "q8_0", kAuto,
-                 "values in q8_0 have blocks of 32, and a head has 80 numbers; f16 works with any "
+                 "values in q8_0 have blocks of 32, but a head has 80 numbers; f16 works with any "
                  "head"}),
     support::case_name);
 
