@@ -135,7 +135,8 @@ ReadProblem fill_floors(Value& selection, const Manifest& manifest) {
                 continue;
             auto filled = least.in(*text);
             if (!filled)
-                return ReadProblem{scrubbed(*text) + ": no build reports it"}
+                return ReadProblem{scrubbed(*text) +
+                                   ": the application does not report this fact about its build"}
                     .in("[" + std::to_string(at) + "]")
                     .in(backend.key)
                     .in("floors");

@@ -349,7 +349,7 @@ std::optional<std::string> need_problem(std::string_view word) {
         const auto parsed = parse_predicate(word);
         return parsed && parsed->alternatives.size() == 1 && !parsed->takes_doubt
                    ? std::nullopt
-                   : std::optional<std::string>{"a need has no alternatives"};
+                   : std::optional<std::string>{"a need cannot have alternatives"};
     }
     const bool is_plain = word.size() <= kMaxBuildWord && word.find('/') == std::string_view::npos;
     return is_plain ? std::nullopt : std::optional<std::string>{"not the name of a library"};
@@ -358,7 +358,7 @@ std::optional<std::string> need_problem(std::string_view word) {
 std::optional<std::string> kernels_problem(std::string_view word) {
     if (word.size() <= kMaxBuildWord && kernel_word(word).api)
         return std::nullopt;
-    return "none of sm_90, compute_90@9.1, gfx1100, spirv and the words of APIs";
+    return "expected a name such as sm_90, compute_90@9.1, gfx1100 or spirv, or the name of an API";
 }
 
 InstalledNeeds needs_of(const DescribedBuild& build,

@@ -46,7 +46,7 @@ Result<Path> path_from(std::string_view text) {
     path.root = text.substr(0, dot);
     if (std::ranges::find(kRoots, path.root) == kRoots.end())
         return Error{ErrorCode::InvalidRequest,
-                     scrubbed(text, 64) + ": a path begins with nothing of that name"};
+                     scrubbed(text, 64) + ": no path begins with that name"};
     // Split at dots, except for those inside a filter.
     for (text.remove_prefix(dot); text.size() > 1;) {
         text.remove_prefix(1);

@@ -433,7 +433,7 @@ std::string text_of(const DocumentFinding& finding) {
     const auto lead = finding.path.empty() ? "" : finding.path + ": ";
     if (finding.grade == FindingGrade::Warning)
         return lead + finding.problem +
-               "; a newer program may understand it: " + finding.word.value_or("");
+               "; a newer version of gpuprobe may support it: " + finding.word.value_or("");
     if (!finding.meant)
         return lead + finding.problem;
     // The path of an item does not contain its word.

@@ -453,7 +453,7 @@ ReadProblem read_on_unknown(const Value& value, Variant& out) {
         return problem;
     for (const auto& name : names)
         if (!accept_unknown(name, out.needs))
-            return ReadProblem{path_part(name) + ": names no requirement"};
+            return ReadProblem{path_part(name) + ": not the name of a requirement"};
     return {};
 }
 

@@ -208,7 +208,8 @@ Status check_rule(const OverrideRule& rule,
     } else if (!(rule.request == SelectRequest{})) {
         // Without a profile only the rule's variants can be valid.
         return Error{ErrorCode::InvalidRequest,
-                     "rule: no rules for choosing a backend exist: only variants can be set"};
+                     "rule: the application has no rules for choosing a backend, so only variants "
+                     "can be set"};
     }
     const auto variants = TRY(recommend_request_from(rule.variants));
     return manifest ? check_variants(variants, *manifest) : Status{Done{}};

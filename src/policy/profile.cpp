@@ -122,9 +122,11 @@ ReadProblem order_problem(const Profile& profile) {
         return std::move(problem).in("backends");
     const bool ends_with_cpu = profile.backends.back() == kCpu;
     if (!ends_with_cpu && contains(profile.backends, kCpu))
-        return ReadProblem{"cpu comes last"}.in("backends");
+        return ReadProblem{"cpu must be the last backend"}.in("backends");
     if (ends_with_cpu != (profile.cpu == CpuPolicy::Last))
-        return ReadProblem{"\"last\" needs cpu in backends, \"forbid\" needs it absent"}.in("cpu");
+        return ReadProblem{
+            "\"last\" requires cpu in backends; with \"forbid\", backends must not contain cpu"}
+            .in("cpu");
     return {};
 }
 

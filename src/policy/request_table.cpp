@@ -119,7 +119,7 @@ ReadProblem read_names(const Value& value, std::vector<std::string>& out) {
 ReadProblem read_some_names(const Value& value, std::optional<std::vector<std::string>>& out) {
     auto problem = read_names(value, out.emplace());
     if (problem.empty() && out->empty())
-        return "expected at least one name; leave it out if any will do";
+        return "expected at least one name; omit the key to allow any name";
     return problem;
 }
 
@@ -220,7 +220,7 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
       .rule_option = "--only"},
      [](const Value& v, SelectRequest& r) { return read_some_names(v, r.only); }},
     {{.key = "deny",
-      .meaning = "backends or GPU ids never to use",
+      .meaning = "backends or GPU ids that must not be used",
       .option = "--exclude",
       .placeholder = "LIST",
       .offers = kBackendWords,
@@ -245,7 +245,7 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
      [](const Value& v, SelectRequest& r) { return read_backend(v, r.backend); }},
     {{.key = "min-memory",
       .type = RequestType::Size,
-      .meaning = "memory that a GPU must offer: 8GiB, 8GB, 8192MiB",
+      .meaning = "memory that a GPU must have: 8GiB, 8GB, 8192MiB",
       .option = "--memory",
       .placeholder = "SIZE",
       .offers = "4GiB 8GiB 16GiB 24GiB",
@@ -264,7 +264,7 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
      [](const Value& v, SelectRequest& r) { return read_value(v, r.any_vendor); }},
     {{.key = "own-build",
       .type = RequestType::Flag,
-      .meaning = "choose for a build that you compile, not a published variant",
+      .meaning = "choose for a build that you compile instead of a published variant",
       .option = "--own-build"},
      [](const Value& v, SelectRequest& r) { return read_value(v, r.own_build); }},
     {{.key = "require",
@@ -312,7 +312,7 @@ constexpr ReadableKey<SelectRequest> kSelectKeys[] = {
      [](const Value& v, SelectRequest& r) { return read_variables(v, r.environment); }},
     {{.key = "include-rejected",
       .type = RequestType::Flag,
-      .meaning = "leave rejected candidates out",
+      .meaning = "omit rejected candidates",
       .option = "--no-rejected",
       .option_sets = false},
      [](const Value& v, SelectRequest& r) { return read_value(v, r.include_rejected); }},

@@ -170,11 +170,12 @@ ReadProblem mib_need(const char* name, const Value& value, Predicates& out) {
 /// what only a backend on a GPU has cannot be asked.
 ReadProblem where_problem(const Predicate& predicate, FactScope scope) {
     if (scope == FactScope::Host && !is_about_host(predicate))
-        return "not about the host";
+        return "expected a requirement about the host";
     const bool is_of_backend = std::ranges::any_of(predicate.alternatives, [](const Term& term) {
         return row_of(term.fact).scope == FactScope::Backend;
     });
-    return is_of_backend ? "about a GPU with a backend, but a variant can have several backends"
+    return is_of_backend ? "this requirement is about one backend on a GPU, but a variant can have "
+                           "several backends"
                          : ReadProblem{};
 }
 
@@ -292,7 +293,7 @@ ReadProblem read_backend(const Value& value, Predicates& out) {
     if (auto problem = read_value(value, word); !problem.empty())
         return problem;
     const auto* api = find_api(word);
-    const auto rule = "none of " + joined(backend_words(), ", ");
+    const auto rule = "expected one of " + joined(backend_words(), ", ");
     if (!api)
         return lose_for("backend", word, rule, backend_words(), out);
     // A known API without compute backend is an error, not a word of a newer manifest.

@@ -113,7 +113,7 @@ Error unknown_backend(const Profile& profile, const std::string& word) {
                                     return fact == "requested" ? scrubbed(word, 64) : known;
                                 }))
         return Error{ErrorCode::InvalidRequest, std::move(*text)};
-    return refused("backend", word, "none of " + known);
+    return refused("backend", word, "expected one of " + known);
 }
 
 /// Resolves the `backend` of the request.
@@ -151,7 +151,8 @@ Status prefer(const SelectRequest& request, SelectQuestion& question) {
     for (const auto& word : request.prefer) {
         const auto backend = backend_named(question.profile, word);
         if (backend == kCpu)
-            return refused("prefer", word, "always last; ask for it with \"backend\"");
+            return refused("prefer", word,
+                           "the CPU is always the last choice; request it with \"backend\"");
         if (backend && !contains(question.preferred, *backend))
             question.preferred.push_back(*backend);
         if (!backend && !api_of_backend(word) && !is_foreign_backend(word))

@@ -735,7 +735,7 @@ Result<Term> fact_term(const TermText& text) {
     term.relation = TRY(relation_of(text));
     if (row->type == FactForm::Word || row->type == FactForm::Words) {
         if (term.relation != Relation::Equals && term.relation != Relation::Differs)
-            return refused(std::string{text.name} + ": a word is compared with = or !=");
+            return refused(std::string{text.name} + ": compare this fact only with = or !=");
         // "=" and "!=" over words accept a list of alternatives.
         term.relation = term.relation == Relation::Equals ? Relation::Is : Relation::IsNot;
     }
@@ -759,7 +759,7 @@ Result<Term> condition_part(std::string_view text) {
     if (part.name == "arch")
         part.name = "compute-capability";
     else if (part.name != "cuda" && part.name != "driver")
-        return refused(scrubbed(part.name, 64) + ": none of cuda, driver, arch and brand");
+        return refused(scrubbed(part.name, 64) + ": expected cuda, driver, arch or brand");
     auto term = TRY(fact_term(part));
     term.name = text;
     return term;

@@ -59,7 +59,7 @@ std::optional<std::string> template_problem(std::string_view text,
             problem = scrubbed(name, 64) + ": no such fact";
         return std::string{};
     });
-    return filled.has_paired_braces ? problem : "a brace without its pair";
+    return filled.has_paired_braces ? problem : "an unmatched brace";
 }
 
 std::optional<std::string> filled_template(std::string_view text, const WordLookup& lookup) {

@@ -33,15 +33,15 @@ ABOUT_VARIABLES = ["a data file may not name this variable", "this variable load
 ABOUT_PROFILES = [*ABOUT_VARIABLES, "no such fact", "expected a version", "not a reader or a variable", "and \"forwards\"$",
                   "not a backend or a GPU library"]
 BEYOND_SCHEMA = {
-    "application": [*ABOUT_PROFILES, "default: does not name a variant", "names no requirement$", "no build reports it$"],
+    "application": [*ABOUT_PROFILES, "default: does not name a variant", "not the name of a requirement$", "the application does not report this fact about its build$"],
     "profile": ABOUT_PROFILES,
-    "variants": [*ABOUT_VARIABLES, "default: does not name a variant", "names no requirement$"],
+    "variants": [*ABOUT_VARIABLES, "default: does not name a variant", "not the name of a requirement$"],
     "report": ["expected (non-negative )?integer, found number"],  # of more than 64 bits
-    "causes": ["no such fact$", "a path begins with nothing of that name$", "a bracket is not closed$"],
+    "causes": ["no such fact$", "no path begins with that name$", "a bracket is not closed$"],
     "distributions": [],
     # It knows ggml's types, what a planned model has and which of its keys are numbers; a name's letters; numbers of
     # more than 64 bits.
-    "model": ["that gpuprobe can plan for$", "block_count is [0-9]+, not 1 to [0-9]+$", "is of an unknown type$",
+    "model": ["that gpuprobe can plan for$", "block_count is [0-9]+, not 1 to [0-9]+$", "has an unknown type$",
               "head_count is 0 in every layer$", "(is not a|has no) non-negative integer( for layer [0-9]+)?$",
               "rows that end within a block of", "a tensor name is not text", "expected non-negative integer, found number"],
 }

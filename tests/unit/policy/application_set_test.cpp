@@ -217,7 +217,8 @@ TEST(Floors, MayLeaveToTheProductWhatItsBuildsSay) {
 TEST(Floors, LeaveToAProductOnlyWhatItSays) {
     for (const auto* floor : {"gfx=manifest", "driver>=manifest", "compute-capability>=manifest"})
         EXPECT_EQ(with_floor(floor, R"("cpu":{})").error().text,
-                  "selection.floors.cuda[0]: " + std::string{floor} + ": no build reports it");
+                  "selection.floors.cuda[0]: " + std::string{floor} +
+                      ": the application does not report this fact about its build");
     const auto own =
         R"("new":{"requires":{"device":{"cuda":{"toolkit":"13.0","min_driver":"570"}}}})";
     EXPECT_EQ(with_floor("driver>=manifest", own)->selection->floors.at("cuda").front().text,

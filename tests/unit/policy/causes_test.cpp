@@ -90,7 +90,7 @@ TEST(PathTerms, AreRefusedWithWhatIsWrong) {
         Condition condition;
         return read_value(Value{text}, condition).text();
     };
-    EXPECT_EQ(problem("gpus.id=1"), "gpus.id: a path begins with nothing of that name");
+    EXPECT_EQ(problem("gpus.id=1"), "gpus.id: no path begins with that name");
     EXPECT_EQ(problem("gpu.a[b=1.c"), "a[b=1.c: a bracket is not closed");
     EXPECT_EQ(problem("gpu.a==1"), "gpu.a: expected =, !=, <, <=, > or >=");
     EXPECT_EQ(problem("no-such=1"), "no-such: no such fact");

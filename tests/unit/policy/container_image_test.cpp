@@ -205,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "bundles.mesa"},
         MistakeRow{"UnknownProperty",
                    R"({"type":"oci","ref":"a","image":{"requires":["os=linux"]}})",
-                   "none of cuda, driver, arch and brand"},
+                   "expected cuda, driver, arch or brand"},
         MistakeRow{"OrderOfBrands",
                    R"({"type":"oci","ref":"a","image":{"requires":["brand>tesla"]}})",
                    "brand: expected = or !="},

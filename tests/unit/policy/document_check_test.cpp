@@ -124,10 +124,11 @@ TEST(DocumentCheck, HasAWarningForAWordOfANewerProgram) {
     const auto check =
         check_document(manifest_with(R"({"requires":{"device":{"backend":"npu"}}})"));
     EXPECT_FALSE(check.has_mistakes());
-    EXPECT_EQ(texts_of(check),
-              (std::vector<std::string>{
-                  "platforms.linux-x86_64.variants.v.requires.device.backend: none of cuda, hip, "
-                  "level_zero, opencl, vulkan; a newer program may understand it: npu"}));
+    EXPECT_EQ(
+        texts_of(check),
+        (std::vector<std::string>{
+            "platforms.linux-x86_64.variants.v.requires.device.backend: expected one of cuda, hip, "
+            "level_zero, opencl, vulkan; a newer version of gpuprobe may support it: npu"}));
 }
 
 TEST(DocumentCheck, AcceptsEveryMemberThatARequirementMayHave) {

@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
             "platforms.linux-x86_64.variants.v.requires.device.driver_min: expected string, found "
             "integer"},
         Bad{"Backend", with_requires(R"({"device":{"backend":"nvml"}})"),
-            "platforms.linux-x86_64.variants.v.requires.device.backend: none of cuda, hip, "
+            "platforms.linux-x86_64.variants.v.requires.device.backend: expected one of cuda, hip, "
             "level_zero, opencl, vulkan"},
         Bad{"Vendor", with_requires(R"({"device":{"vendor":["amd","n vida"]}})"),
             "platforms.linux-x86_64.variants.v.requires.device.vendor[1]: unknown word"},

@@ -215,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"LibraryThatNoScanLooksFor", "library=libsycl.so.8|libc.so.6",
                "libc.so.6: gpuprobe does not search for this library"},
         BadRow{"NoSize", "memory>=8G", "memory: expected a size like 8GiB"},
-        BadRow{"OrderedWord", "vendor>=amd", "vendor: a word is compared with = or !="},
+        BadRow{"OrderedWord", "vendor>=amd", "vendor: compare this fact only with = or !="},
         BadRow{"EmptyWord", "vendor=", "vendor: an empty word"},
         BadRow{"EmptyAlternative", "vendor=amd|", "vendor: an empty word"},
         BadRow{"OrderedFlag", "fp16>true", "fp16: expected =true, =false or nothing"},

@@ -190,7 +190,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"VendorIsNoLabel", R"({"device":{"vendor":["amd","a b"]}})",
                "device.vendor[1]: unknown word"},
         BadRow{"ApiWithoutBackend", R"({"device":{"backend":"nvml"}})",
-               "device.backend: none of cuda, hip, level_zero, opencl, vulkan"},
+               "device.backend: expected one of cuda, hip, level_zero, opencl, vulkan"},
         BadRow{"CudaWithoutToolkit", R"({"device":{"cuda":{"sass":["9.0"]}}})",
                "device.cuda.toolkit: missing"},
         BadRow{"CubinWithPtxVersion",
@@ -199,10 +199,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadRow{"Capability", R"({"device":{"cuda":{"toolkit":"12.4","ptx":["sm_90"]}}})",
                "device.cuda.ptx[0]: not a compute capability such as 9.0"},
         BadRow{"WhereOfAGpuAboutTheHost", R"({"host":{"where":["kernel>=6","driver>=1"]}})",
-               "host.where[1]: not about the host"},
-        BadRow{
-            "WhereOfABackend", R"({"device":{"where":["fp16"]}})",
-            "device.where[0]: about a GPU with a backend, but a variant can have several backends"},
+               "host.where[1]: expected a requirement about the host"},
+        BadRow{"WhereOfABackend", R"({"device":{"where":["fp16"]}})",
+               "device.where[0]: this requirement is about one backend on a GPU, but a variant can "
+               "have several backends"},
         BadRow{"WhereIsNoList", R"({"host":{"where":"kernel>=6"}})",
                "host.where: expected array, found string"},
         BadRow{"Gfx", R"({"device":{"gfx":["navi"]}})",

@@ -27,7 +27,7 @@ TEST(TextTemplate, HasAProblem) {
     EXPECT_EQ(template_problem("{a}, {b}!", exists), std::nullopt);
     EXPECT_EQ(template_problem("{a}, {c}", exists), "c: no such fact");
     EXPECT_EQ(template_problem("{}", exists), ": no such fact");
-    EXPECT_EQ(template_problem("{c}, {", exists), "a brace without its pair");
+    EXPECT_EQ(template_problem("{c}, {", exists), "an unmatched brace");
 }
 
 TEST(Sentence, ShowsAnUnpairedBraceAsText) {
