@@ -155,10 +155,11 @@ std::vector<FleetLabel> within_budget(std::vector<FleetLabel> facts,
     const auto over_budget = [limit](std::string_view what, std::size_t count) {
         return ExportRemark{.code = "over-budget",
                             .text = std::to_string(count) + " " + std::string{what} + " over the " +
-                                    std::to_string(limit) + " that a machine may have"};
+                                    std::to_string(limit) + " labels that a machine may have"};
     };
     if (facts.size() > limit) {
-        left_out.push_back(over_budget("labels about hardware are", facts.size() - limit));
+        left_out.push_back(
+            over_budget("labels about the hardware are omitted: they are", facts.size() - limit));
         return {};
     }
     // Best variants come first in `verdicts`, so they are dropped last.

@@ -160,7 +160,7 @@ namespace {
 /// Sources of the paths: the documentation of each orchestrator, see docs/fleet.md.
 const ExportFormat kFormats[] = {
     {.name = "json",
-     .summary = "the data that all other formats are made from",
+     .summary = "the data from which all other formats are made",
      .write = write_json,
      .suffix = ".json"},
     {.name = "prometheus",

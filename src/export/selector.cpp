@@ -128,7 +128,7 @@ private:
         for (const auto& name : names) {
             const bool has_own_word = own_api_of(name) != nullptr;
             if (!has_own_word && name != "other")
-                leave("vendor: " + name + " among other vendors");
+                leave("vendor: " + name + " is not distinguished from other vendors");
             const std::string word = has_own_word ? name : "other";
             if (std::ranges::find(vendors, word) == vendors.end())
                 vendors.push_back(word);
@@ -314,15 +314,15 @@ std::string promql_verdict(std::string_view application, std::string_view varian
 
 const Orchestrator kEngines[] = {
     {.name = "nfd",
-     .summary = "nodeSelectorTerms of a pod's nodeAffinity, over the labels of export nfd",
+     .summary = "nodeSelectorTerms for a pod's nodeAffinity, with the labels from export nfd",
      .ask = nfd_query,
      .ask_verdict = nfd_verdict},
     {.name = "slurm",
-     .summary = "options of srun and sbatch, over the features of export slurm-node",
+     .summary = "options for srun and sbatch, with the features from export slurm-node",
      .ask = slurm_query,
      .ask_verdict = slurm_verdict},
     {.name = "promql",
-     .summary = "one line per machine, over the metrics of export prometheus",
+     .summary = "one line per machine, with the metrics from export prometheus",
      .ask_verdict = promql_verdict},
 };
 

@@ -258,9 +258,10 @@ Features features_of(const ExportSubject& subject,
             features.words.push_back(word);
         }
     if (dropped > 0)
-        left_out.push_back({.code = "over-budget",
-                            .text = std::to_string(dropped) +
-                                    " verdicts are left out: they are over 2 KiB of features"});
+        left_out.push_back(
+            {.code = "over-budget",
+             .text = std::to_string(dropped) +
+                     " verdicts are left out, because the features would be longer than 2 KiB"});
     return features;
 }
 
@@ -304,9 +305,10 @@ std::optional<SlurmNode> slurm_node(const ExportSubject& subject, Exported& resu
     }
     node.line = node_line(subject, node.gres, features.words);
     if (vendors_of_cards(node.gres).size() > 1)
-        result.notes.push_back({.code = "mixed-vendors",
-                                .text = "Slurm sets no variables for GPUs of two vendors: set the "
-                                        "output of 'gpuprobectl env GPU' in a TaskProlog"});
+        result.notes.push_back(
+            {.code = "mixed-vendors",
+             .text = "Slurm sets no variables on a node with GPUs from two vendors: in a "
+                     "TaskProlog, set the variables that 'gpuprobectl env GPU' prints"});
     return node;
 }
 
@@ -326,7 +328,7 @@ Exported write_slurm_gres(const ExportSubject& subject) {
     const auto node = slurm_node(subject, result);
     if (!node)
         return result;
-    std::string text = "# Review, then install beside slurm.conf, which wants:\n";
+    std::string text = "# Review this file, then install it next to slurm.conf, which needs:\n";
     if (!node->gres.empty())
         text += "#   GresTypes=" + gres_types(node->gres) + "\n";
     text += "#   " + node->line;
@@ -532,7 +534,7 @@ Result<FleetQuery> slurm_query(const FleetNeed& need, const Rules& rules, const 
         return Error{ErrorCode::NoMatch, "no node of this cluster has the required features"};
     if (known.empty())
         query.stronger.push_back(
-            asked_more("Slurm rejects features that no node has: give the existing ones, "
+            asked_more("Slurm rejects features that no node has: pass the existing features with "
                        "--features=\"$(sinfo -h -o %f | paste -sd,)\""));
     unite(query.weaker);
     unite(query.stronger);

@@ -119,9 +119,10 @@ std::vector<ExportedGpu> exported_gpus(const ExportSubject& subject,
                                        std::vector<ExportRemark>& left_out) {
     const auto machine = machine_facts(subject.report, subject.rules);
     if (machine.left_out > 0)
-        left_out.push_back({.code = "over-budget",
-                            .text = std::to_string(machine.left_out) + " GPUs over the " +
-                                    std::to_string(kMaxVariantGpus) + " of a machine"});
+        left_out.push_back(
+            {.code = "over-budget",
+             .text = std::to_string(machine.left_out) + " GPUs are left out, because at most " +
+                     std::to_string(kMaxVariantGpus) + " GPUs of a machine are supported"});
     // Sorted, so that two exports of the same state are equal.
     std::vector<const Facts*> sorted;
     for (const auto& facts : machine.gpus)
@@ -209,8 +210,8 @@ bool is_letter_or_digit(char character) {
 /// The remark about an invalid name.
 ExportRemark unfit(const std::string& what) {
     return {.code = "unfit-name",
-            .text = what + " left out: labels take up to " + std::to_string(kMaxFleetName) +
-                    " of a-z, 0-9, '.', '_' and '-'"};
+            .text = what + " left out: a label may have up to " + std::to_string(kMaxFleetName) +
+                    " of the characters a-z, 0-9, '.', '_' and '-'"};
 }
 
 /// The variant to install, even if its name is invalid; nullopt if none can run.
