@@ -192,9 +192,9 @@ private:
     std::map<std::string, Account> accounts_ = {};
 };
 
-inline constexpr const char* kTooManyReadings = "too many calls wait for the memory of GPUs";
-inline constexpr const char* kTooMuchWaits = "too many bytes of this user's calls wait";
-inline constexpr const char* kTooManyProbes = "too many calls wait for probes";
+inline constexpr const char* kTooManyReadings = "too many calls for GPU memory are pending";
+inline constexpr const char* kTooMuchWaits = "too many bytes of this user's calls are pending";
+inline constexpr const char* kTooManyProbes = "too many calls that wait for probes are pending";
 
 /// All limits on callers. Callers on the bus and on the socket share them.
 ///

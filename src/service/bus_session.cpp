@@ -60,7 +60,7 @@ Status LogControl::set(const std::string& property, const std::string& word) {
     else if (property == "LogTarget" && target)
         log_.set_target(*target);
     else
-        return Error{ErrorCode::InvalidRequest, property + ": no such property, or unknown word"};
+        return Error{ErrorCode::InvalidRequest, property + ": unknown property or value"};
     return Done{};
 }
 

@@ -53,19 +53,19 @@ Status FairQueue::admit(const Payer& payer) {
         return Done{};
     const auto flow = flows_.find(payer.id);
     if (flow != flows_.end() && flow->second.calls.size() >= kMaxWaiting)
-        return Error{ErrorCode::TooManyRequests, "too many calls of this user wait"};
+        return Error{ErrorCode::TooManyRequests, "too many calls from this user are pending"};
     if (reader.untaken >= kMaxUntaken)
         return Error{ErrorCode::TooManyRequests, "too many answers to this user are pending"};
     // The time limits apply only under load: other payers are active and more calls can be read.
     if (reader.used >= kShare && !is_alone(payer.id) && has_input_())
-        return Error{ErrorCode::TooManyRequests, "too many calls of this user in one second"};
+        return Error{ErrorCode::TooManyRequests, "too many calls from this user in one second"};
     if (payer.standing != Standing::Stranger)
         return Done{};
     // Strangers also have a common limit. It never hits a stranger's first call in a window.
     use(strangers_, now);
     if (strangers_.used >= 2 * kShare && reader.used > Duration{} && has_input_())
         return Error{ErrorCode::TooManyRequests,
-                     "too many calls in one second of users without an account on this machine"};
+                     "too many calls in one second from users without an account on this machine"};
     return Done{};
 }
 

@@ -189,12 +189,12 @@ std::vector<std::string> words_of(E) {
 
 /// Adds the options for folders and files.
 void add_places(CLI::App& app, Settings& settings) {
-    app.add_option("--cache-dir", settings.cache_folder,
-                   "Folder for the cached answers of drivers");
+    app.add_option("--cache-dir", settings.cache_folder, "Folder for cached driver answers");
     app.add_option("--state-dir", settings.state_folder,
                    "Folder for overrides, outcomes and quarantines");
     app.add_option("--report-file", settings.report_file,
-                   "File for the output of export json (default: $RUNTIME_DIRECTORY/report.json)");
+                   "File to which gpuprobed writes the output of export json (default: "
+                   "$RUNTIME_DIRECTORY/report.json)");
     app.add_flag("!--no-cache", settings.has_cache,
                  "Disable the cache; probe the drivers at each start");
     app.add_option("--profiles", settings.profiles,
@@ -235,9 +235,11 @@ Settings settings_from(int argc, char** argv) {
         "User that socket-activated workers run as, which determines the devices they may open");
     add_places(app, settings);
     app.add_flag("--verify", settings.verifies,
-                 "Run a test computation on each GPU through each API once, without a request");
-    app.add_option("--settle-ms", settings.settle_ms,
-                   "Milliseconds without hot-plug events before the drivers are probed")
+                 "Verify each GPU through each API once with a test computation, even if no client "
+                 "requests it");
+    app.add_option(
+           "--settle-ms", settings.settle_ms,
+           "Milliseconds to wait after the last hot-plug event before the drivers are probed")
         ->check(CLI::Range(0U, 10'000U))
         ->capture_default_str();
     auto deadline_ms = settings.deadline.count();

@@ -111,7 +111,7 @@ bool has_left(int socket) {
 
 const SharedText& too_many() {
     static const auto refusal =
-        text_of(refusal_of({ErrorCode::TooManyRequests, "too many connections of this user"}));
+        text_of(refusal_of({ErrorCode::TooManyRequests, "too many connections from this user"}));
     return refusal;
 }
 

@@ -235,7 +235,8 @@ Status Overrides::set(const std::string& application, Override entry) {
     auto entries = all();
     entries.insert_or_assign(application, std::move(entry));
     if (entries.size() > kMaxApplications)
-        return Error{ErrorCode::TooManyRequests, "override: there are 256 applications with one"};
+        return Error{ErrorCode::TooManyRequests,
+                     "override: 256 applications already have an override"};
     return kept_.replace(std::move(entries));
 }
 
@@ -268,7 +269,7 @@ Status Outcomes::failed(FailedChoice failure, const AccountOf& account_of) {
                (is_about(known, failure) && known.gpu == failure.gpu);
     });
     if (!make_room(failure.uid, account_of, entries))
-        return Error{ErrorCode::TooManyRequests, "outcome: there are 1024 reported failures"};
+        return Error{ErrorCode::TooManyRequests, "outcome: 1024 failures are already recorded"};
     entries.push_back(std::move(failure));
     return kept_.replace(std::move(entries));
 }
