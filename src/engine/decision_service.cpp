@@ -41,7 +41,7 @@ Status check_name(std::string_view what, std::string_view text) {
     if (is_name(text))
         return Done{};
     return Error{ErrorCode::InvalidRequest,
-                 std::string{what} + ": a name has only letters, digits and -._+:/"};
+                 std::string{what} + ": a name may contain only letters, digits and -._+:/"};
 }
 
 /// The note for a file that can't be read.
@@ -140,7 +140,7 @@ Result<OutcomeReport> outcome_report_from(const Value& object) {
         if (!object.find(key))
             return outcome_at_fault(key, "missing");
     if (report.choice.empty())
-        return outcome_at_fault("backend", "missing; or give variant or family");
+        return outcome_at_fault("backend", "missing; backend, variant or family is required");
     TRY(check_name("outcome: application", report.application));
     return report;
 }

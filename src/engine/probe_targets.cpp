@@ -430,7 +430,7 @@ Result<store::QuarantineFilter> quarantine_filter_from(const Value& object) {
     // Exactly one of the two forms is allowed.
     if (is_all == (filter.api || filter.driver))
         return filter_at_fault("all", is_all ? "cannot be combined with other keys"
-                                             : "missing; or give api or driver");
+                                             : "missing; all, api or driver is required");
     return filter;
 }
 

@@ -39,7 +39,7 @@ Result<AmdNames> AmdNames::from(std::string_view json) {
     const auto twin = std::ranges::adjacent_find(names.rows_, {}, key_of);
     if (twin != names.rows_.end())
         return Error{ErrorCode::Malformed,
-                     "names: " + twin->device + " " + twin->revision + ": more than once"};
+                     "names: " + twin->device + " " + twin->revision + ": appears more than once"};
     return names;
 }
 

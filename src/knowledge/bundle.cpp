@@ -48,11 +48,11 @@ Status check_head(const BundleHead& head) {
     if (head.schema != kBundleSchema)
         return malformed("schema", "expected " + std::string{kBundleSchema});
     if (!parse_text(std::string_view{head.version}, std::type_identity<Version>{}))
-        return malformed("version", "expected numbers between dots");
+        return malformed("version", "expected numbers separated by dots");
     const auto issued = instant_of(head.issued);
     const auto expires = instant_of(head.expires);
     if (!issued || !expires || *expires <= *issued)
-        return malformed("expires", "expected a day after the day of issued");
+        return malformed("expires", "expected a date after the date in issued");
     if (head.documents.size() > kMaxBundleDocuments)
         return Error{ErrorCode::TooLarge, "bundle: documents: more than 1024"};
     for (std::size_t i = 0; i < head.documents.size(); ++i) {
@@ -125,7 +125,7 @@ Result<Bundle> bundle_from(std::string_view message,
                               ? &bundle.set.documents.find(kRelease)->second
                               : nullptr;
     if (!release || head_of(release->json).value_or({}).version != bundle.head.version)
-        return malformed(kRelease, "does not have the version of the bundle");
+        return malformed(kRelease, "has a version that differs from the bundle's version");
     return bundle;
 }
 

@@ -172,12 +172,12 @@ const Chip* found(const std::vector<Chip>& sorted,
 Status sort_by(std::optional<std::string> Chip::*key, const char* table, std::vector<Chip>& rows) {
     for (const auto& row : rows)
         if (!(row.*key))
-            return Error{ErrorCode::Malformed, std::string{table} + ": a row without its key"};
+            return Error{ErrorCode::Malformed, std::string{table} + ": a row has no key"};
     std::ranges::sort(rows, {}, key);
     const auto twin = std::ranges::adjacent_find(rows, {}, key);
     if (twin != rows.end())
         return Error{ErrorCode::Malformed,
-                     std::string{table} + ": " + *(*twin.*key) + ": more than once"};
+                     std::string{table} + ": " + *(*twin.*key) + ": appears more than once"};
     return Done{};
 }
 
@@ -270,8 +270,8 @@ Status Chips::index() {
     });
     for (std::size_t i = 1; i < ranges_.size(); ++i)
         if (ranges_[i].vendor == ranges_[i - 1].vendor && ranges_[i].first <= ranges_[i - 1].last)
-            return Error{ErrorCode::Malformed,
-                         "chips: " + *chips_[ranges_[i].row].ids + ": an id more than once"};
+            return Error{ErrorCode::Malformed, "chips: " + *chips_[ranges_[i].row].ids +
+                                                   ": an id appears more than once"};
     TRY(sort_by(&Chip::compatible, "compatibles", compatibles_));
     return sort_by(&Chip::driver, "drivers", drivers_);
 }

@@ -60,7 +60,7 @@ Result<PublicKey> public_key_from(std::string_view text, std::string_view name) 
         return key;
     key.expires = instant_of(trimmed(lines[0].substr(at + kExpires.size())));
     if (!key.expires)
-        return bad("expires: expected a day at the end of the comment");
+        return bad("expires: expected a date at the end of the comment");
     return key;
 }
 
@@ -90,7 +90,7 @@ Result<const PublicKey*> signer_of(const SignedText& text,
                      "bundle: the signing key has expired: " + scrubbed(expired->name)};
     return Error{ErrorCode::NotAuthorized,
                  keys.empty() ? "bundle: this machine has no key for verifying bundles"
-                              : "bundle: not signed by a key of this machine"};
+                              : "bundle: not signed with a key that this machine trusts"};
 }
 
 }  // namespace gpuprobe::knowledge

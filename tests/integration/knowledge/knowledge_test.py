@@ -117,7 +117,7 @@ class Bundles(KnowledgeCase):
         good = self.bundle("2030.1.1").read_bytes()
         bad = self.home / "bad"
         for what, content, word in (
-                ("a foreign key", self.bundle("2030.1.1", key="others").read_bytes(), "not signed by a key of this machine"),
+                ("a foreign key", self.bundle("2030.1.1", key="others").read_bytes(), "not signed with a key that this machine trusts"),
                 ("cut short", good[:-1], "not signed"),
                 ("more behind it", good + b"x", "not signed"),
                 ("a changed byte", good.replace(b"2030.1.1", b"2031.1.1", 1), "not signed"),

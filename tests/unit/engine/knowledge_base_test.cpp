@@ -96,7 +96,7 @@ TEST_F(MachineKnowledge, TakesNoBundleThatIsNotNewer) {
 TEST_F(MachineKnowledge, TakesNoBundleThatIsFrozenForeignOrBroken) {
     EXPECT_EQ(refusal_of(bundle_of("2027.1.1", "2027-02-01")), "bundle: has expired on 2027-02-01");
     EXPECT_EQ(refusal_of(signed_by(2, bundle_message({}))),
-              "bundle: not signed by a key of this machine");
+              "bundle: not signed with a key that this machine trusts");
     root_.write("etc/gpuprobe/keys.d/test.pub",
                 support::public_key_file(1, "k, expires 2027-01-31"));
     EXPECT_EQ(refusal_of(bundle_of("2027.1.1")), "bundle: the signing key has expired: test.pub");
@@ -113,7 +113,7 @@ TEST_F(MachineKnowledge, TakesNoBundleThatIsFrozenForeignOrBroken) {
     for (const auto& [name, text] : documents)
         EXPECT_NE(refusal_of(signed_by(1, bundle_message({{name, text}}))), "") << name;
     EXPECT_EQ(refusal_of(signed_by(1, bundle_message({{"drivers", kDrivers}})).substr(0, 300)),
-              "bundle: not signed by a key of this machine");
+              "bundle: not signed with a key that this machine trusts");
     EXPECT_TRUE(in_use().starts_with("built-in"));
     EXPECT_FALSE(fs::exists(folders().bundle()));
 }
@@ -222,7 +222,7 @@ TEST_F(MachineKnowledge, HasContextsOfKnownBackendsOnly) {
         EXPECT_EQ(ignored_of(backend), "") << backend;
     EXPECT_EQ(ignored_of("cdua"), "backend: 'cdua' is not a backend; did you mean 'cuda'?");
     EXPECT_EQ(ignored_of("hip"),
-              "backend: 'hip' is not a backend; there are cuda, rocm, sycl, vulkan, opencl");
+              "backend: 'hip' is not a backend; known values: cuda, rocm, sycl, vulkan, opencl");
     EXPECT_EQ(ignored_of("cpu").substr(0, 31), "backend: 'cpu' is not a backend");
 }
 

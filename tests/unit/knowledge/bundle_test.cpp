@@ -71,11 +71,11 @@ TEST(Bundle, IsRefusedWithAHeadThatLies) {
     EXPECT_EQ(problem_with([](Value& head) { head["schema"] = "gpuprobe.bundle/2"; }),
               "bundle: schema: expected gpuprobe.bundle/1");
     EXPECT_EQ(problem_with([](Value& head) { head["version"] = "new"; }),
-              "bundle: version: expected numbers between dots");
+              "bundle: version: expected numbers separated by dots");
     EXPECT_EQ(problem_with([](Value& head) { head["version"] = "2027.1.2"; }),
-              "bundle: release: does not have the version of the bundle");
+              "bundle: release: has a version that differs from the bundle's version");
     EXPECT_EQ(problem_with([](Value& head) { head["expires"] = "2026-12-01"; }),
-              "bundle: expires: expected a day after the day of issued");
+              "bundle: expires: expected a date after the date in issued");
     EXPECT_EQ(problem_with([&](Value& head) { entry(head, 0)["bytes"] = std::int64_t{1} << 40; }),
               "bundle: drivers: cut short");
     EXPECT_EQ(problem_with([&](Value& head) { entry(head, 0)["sha256"] = std::string(64, '0'); }),
