@@ -46,7 +46,7 @@ Result<DynamicLibrary> DynamicLibrary::open(const std::string& name) {
     // Landlock refuses files outside readable_places(). The linker's message does not reveal that,
     // so add a hint.
     if (message.find("Permission denied") != std::string::npos)
-        message += "; drivers may read what gpuprobe-worker --readable lists";
+        message += "; drivers may read only the files that gpuprobe-worker --readable lists";
     return Error{dlopen_failure(name, message), scrubbed("dlopen: " + message)};
 }
 

@@ -324,7 +324,7 @@ bool allow_supervised_calls() {
     if (agreement->after(Agreement::kLoaded, supervisor) != Agreement::kListening) {
         // The filter is already active. Without a supervisor the driver could not start a thread
         // and would give a wrong result, so end here.
-        print("%s\n", "the process that answers for system calls has ended");
+        print("%s\n", "the process that decides about system calls has ended");
         ::_exit(EX_TEMPFAIL);
     }
     ::close(listener);

@@ -42,19 +42,18 @@ constexpr int kHighFd = 100;  // out of the range of descriptors that drivers gu
 constexpr int kExitUsage = 2;
 
 constexpr std::string_view kHelp =
-    "Usage: gpuprobe-worker API [--stage query|verify|measure|processes] [--driver MANIFEST]\n"
-    "                       [--library NAME] [--device pci:ADDRESS|index:N] 3>FRAMES\n"
-    "       gpuprobe-worker --wait <ARGUMENTS 3>FRAMES\n"
-    "       gpuprobe-worker --socket [--peer USER] [--setenv NAME=VALUE]...\n"
-    "       gpuprobe-worker --list | --readable | --version | --help\n"
-    "\n"
-    "Asks one API about the GPUs of this machine and writes the answer to descriptor 3. The\n"
-    "stages verify and measure run kernels on one of them, --device.\n"
-    "It loads a vendor's driver, which may crash or hang; gpuprobed and gpuprobectl start it.\n"
-    "With --wait it holds itself first, and takes the arguments from its input, a NUL after each.\n"
-    "--readable lists the files and folders that a driver may read.\n"
-    "With --socket it takes the question from the connection that systemd hands over, loads no\n"
-    "driver itself, and starts another one of itself that does. Root and USER may ask.\n";
+    "Usage: gpuprobe-worker API [--stage query|verify|measure|processes] [--driver MANIFEST]\n     "
+    "                  [--library NAME] [--device pci:ADDRESS|index:N] 3>FRAMES\n       "
+    "gpuprobe-worker --wait <ARGUMENTS 3>FRAMES\n       gpuprobe-worker --socket [--peer USER] "
+    "[--setenv NAME=VALUE]...\n       gpuprobe-worker --list | --readable | --version | "
+    "--help\n\nProbes the GPUs of this machine through one API and writes the answer to descriptor "
+    "3. The\nstages verify and measure run kernels on the GPU that --device names.\nThe worker "
+    "loads the vendor's driver, which may crash or hang. gpuprobed and gpuprobectl\nstart "
+    "workers.\nWith --wait, the worker first enters its sandbox, then reads its arguments from "
+    "standard\ninput, with a NUL after each argument.\n--readable lists the files and folders that "
+    "a driver may read.\nWith --socket, the worker reads a request from the connection that "
+    "systemd passed to it, and\nstarts another worker, which loads the driver. Only root and USER "
+    "may send requests.\n";
 
 /// Writes frames to a descriptor, each completely before the backend continues.
 class FrameSink final : public Sink {
@@ -111,7 +110,7 @@ Result<ProbeTarget> target_from(std::span<char*> arguments) {
             option != "--device")
             return Error{ErrorCode::InvalidRequest, "unknown option " + std::string{option}};
         if (rest.size() < 2)
-            return Error{ErrorCode::InvalidRequest, std::string{option} + " needs a value"};
+            return Error{ErrorCode::InvalidRequest, std::string{option} + " requires a value"};
         if (option == "--stage")
             target.stage = rest[1];
         if (option == "--driver")
@@ -253,7 +252,7 @@ std::vector<char*> arguments_in(std::string& text) {
 /// be started before its job is known. Succeeds without a job if stdin is empty.
 int wait_and_work(std::span<char*> more) {
     if (!more.empty())
-        return usage_error(std::string{kWaitsForJob} + " stands alone");
+        return usage_error(std::string{kWaitsForJob} + " cannot be combined with other arguments");
     const UniqueFd null{::open("/dev/null", O_RDONLY | O_CLOEXEC)};
     auto held = hold({});
     if (!held)
@@ -280,7 +279,7 @@ int run(std::span<char*> arguments) {
     // Options that print something and take no further arguments.
     if (first == "--help" || first == "--version" || first == "--list" || first == "--readable") {
         if (arguments.size() > 1)
-            return usage_error(std::string{first} + " stands alone");
+            return usage_error(std::string{first} + " cannot be combined with other arguments");
         if (first == "--help")
             print(stdout, kHelp);
         if (first == "--version")

@@ -67,7 +67,7 @@ struct Section {
 
 Status add_word(std::string word, std::set<std::string>& out) {
     out.insert(std::move(word));
-    return out.size() > kMaxTargets ? Status{malformed_code("GPU code: for more than 256 targets")}
+    return out.size() > kMaxTargets ? Status{malformed_code("GPU code: has more than 256 targets")}
                                     : Done{};
 }
 
@@ -100,7 +100,7 @@ Status add_cuda_images(const Section& section,
     constexpr std::uint64_t kHead = 48;  // the part of the image's header that is read
     while (at < end && end - at >= kHead) {
         if (left-- == 0)
-            return malformed_code("CUDA code: more than 262144 images");
+            return malformed_code("CUDA code: has more than 262144 images");
         const auto head = TRY(section.exactly(at, kHead));
         const std::uint64_t length = number_at<std::uint32_t>(head, 4);
         const auto payload = number_at<std::uint64_t>(head, 8);
@@ -132,7 +132,7 @@ Result<std::uint64_t> add_bundle(std::string_view head, std::set<std::string>& o
         return malformed_code("HIP code: a bundle is cut short");
     const auto count = number_at<std::uint64_t>(head, at);
     if (count > kMaxEntries)
-        return malformed_code("HIP code: a bundle with more than 256 targets");
+        return malformed_code("HIP code: a bundle has more than 256 targets");
     at += 8;
     std::uint64_t end = at;
     for (std::uint64_t i = 0; i < count; ++i) {
@@ -157,7 +157,7 @@ Result<std::string> inflated(std::string_view input) {
     std::string out(kMaxBundleHead, '\0');
     z_stream stream{};
     if (inflateInit(&stream) != Z_OK)
-        return malformed_code("HIP code: no memory to decompress it");
+        return malformed_code("HIP code: too little memory to decompress the code");
     const CHandle<z_stream, inflateEnd> owner{&stream};
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
     stream.avail_in = static_cast<uInt>(input.size());
@@ -176,7 +176,7 @@ Result<std::string> unzstded(std::string_view input) {
     std::string out(kMaxBundleHead, '\0');
     const CHandle<ZSTD_DStream, ZSTD_freeDStream> stream{ZSTD_createDStream()};
     if (!stream)
-        return malformed_code("HIP code: no memory to decompress it");
+        return malformed_code("HIP code: too little memory to decompress the code");
     ZSTD_inBuffer from{input.data(), input.size(), 0};
     ZSTD_outBuffer to{out.data(), out.size(), 0};
     while (from.pos < from.size && to.pos < to.size) {
@@ -244,7 +244,7 @@ Result<std::set<std::string>> cuda_code(Pieces& file, std::uint64_t offset, std:
         if (length < kHead || length > size - at || images > size - at - length)
             return malformed_code("CUDA code: a container extends past its section");
         if (left-- == 0)
-            return malformed_code("CUDA code: more than 262144 images");
+            return malformed_code("CUDA code: has more than 262144 images");
         TRY(add_cuda_images(section, at + length, at + length + images, left, code));
         at = TRY(section.next(at + length + images, {kFatbinMagic}));
     }
@@ -258,7 +258,7 @@ Result<std::set<std::string>> hip_code(Pieces& file, std::uint64_t offset, std::
     auto at = TRY(section.next(0, {kBundleMagic, kCompressedMagic}));
     while (at < size) {
         if (left-- == 0)
-            return malformed_code("HIP code: more than 262144 bundles");
+            return malformed_code("HIP code: has more than 262144 bundles");
         const auto length = TRY(add_any_bundle(section, at, code));
         if (length > size - at)
             return malformed_code("HIP code: a bundle extends past its section");

@@ -91,7 +91,8 @@ public:
         if (!walked)
             return std::move(walked).error().in(path);
         if (objects_.empty())
-            return Error{ErrorCode::Malformed, path + ": no 64-bit ELF program or library in it"};
+            return Error{ErrorCode::Malformed,
+                         path + ": contains no 64-bit ELF program or library"};
         return Done{};
     }
 
@@ -123,7 +124,7 @@ private:
     /// reproducible.
     Status walk(UniqueFd folder, const std::string& path, std::size_t depth) {
         if (depth > kMaxBuildDepth)
-            return Error{ErrorCode::TooLarge, "folders over 16 deep"};
+            return Error{ErrorCode::TooLarge, "folders are nested more than 16 levels deep"};
         const int fd = folder.get();
         const CHandle<DIR, ::closedir> names{::fdopendir(fd)};
         if (!names)
@@ -135,7 +136,7 @@ private:
             if (name == "." || name == "..")
                 continue;
             if (++files_ > kMaxBuildFiles)
-                return Error{ErrorCode::TooLarge, "over 20000 files"};
+                return Error{ErrorCode::TooLarge, "more than 20000 files"};
             sorted.push_back(name);
         }
         std::ranges::sort(sorted);
@@ -185,7 +186,7 @@ private:
         if (!file)
             return Done{};
         if (objects_.size() == kMaxBuildObjects)
-            return Error{ErrorCode::TooLarge, "over 4096 programs and libraries"};
+            return Error{ErrorCode::TooLarge, "more than 4096 programs and libraries"};
         auto& object = objects_.emplace_back(Object{
             .folder = path, .name = name, .file = std::move(*file), .is_runtime = is_vendors});
         by_name_.emplace(name, &object);
@@ -322,7 +323,7 @@ private:
 
     static void note(InstalledBuild& build, const std::string& name) {
         if (build.unread.size() < kMaxUnread)
-            build.unread.push_back(name + ": after the first 16 files that use GPUs");
+            build.unread.push_back(name + ": only the first 16 files that use GPUs are read");
     }
 
     const LinkerPlaces& places_;

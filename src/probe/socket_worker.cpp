@@ -164,12 +164,12 @@ Result<Message> first_message(int connection) {
 Result<Request> receive_request(int connection) {
     auto message = TRY(first_message(connection));
     if (message.descriptors.size() != kRequestDescriptors)
-        return Error{ErrorCode::Malformed, "a request without its descriptors"};
+        return Error{ErrorCode::Malformed, "the request has no descriptors"};
     const auto value = TRY(parse_json(message.text, kMaxRequest));
     auto target = TRY(record_from<ProbeTarget>(value));
     // The API is the only positional argument; a leading dash would make it an option.
     if (target.api.empty() || target.api.starts_with('-'))
-        return Error{ErrorCode::Malformed, "a request without an API"};
+        return Error{ErrorCode::Malformed, "the request names no API"};
     return Request{.target = std::move(target),
                    .frames = TRY(raised(std::move(message.descriptors[0]))),
                    .output = TRY(raised(std::move(message.descriptors[1])))};
@@ -234,13 +234,13 @@ Result<SocketOptions> options_from(std::span<char*> rest) {
         if (option != "--peer" && option != "--setenv")
             return Error{ErrorCode::InvalidRequest, "unknown option " + option};
         if (rest.size() < 2)
-            return Error{ErrorCode::InvalidRequest, option + " needs a value"};
+            return Error{ErrorCode::InvalidRequest, option + " requires a value"};
         const std::string value{rest[1]};
         const auto middle = value.find('=');
         if (option == "--peer")
             options.peer = TRY(user_named(value));
         else if (middle == 0 || middle == std::string::npos)
-            return Error{ErrorCode::InvalidRequest, "--setenv needs NAME=VALUE"};
+            return Error{ErrorCode::InvalidRequest, "--setenv requires NAME=VALUE"};
         else
             options.environment[value.substr(0, middle)] = value.substr(middle + 1);
     }

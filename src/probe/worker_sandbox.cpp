@@ -186,7 +186,8 @@ Result<std::string> safe_parent(const std::string& wanted) {
         return folder.error();
     if (wanted != kTemporary)
         return safe_parent(kTemporary);
-    return Error{ErrorCode::PermissionDenied, wanted + ": other users can exchange what is in it"};
+    return Error{ErrorCode::PermissionDenied,
+                 wanted + ": other users can replace files in this folder"};
 }
 
 }  // namespace

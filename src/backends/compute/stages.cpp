@@ -261,7 +261,7 @@ Attempt<Measured> measured_by(const OpenDevice& open, Sink& sink, const ContextM
 /// of the report may see them.
 Answer device_not_found(const ProbeTarget& target) {
     const auto device = target.device.value_or("");
-    const auto name = device.starts_with(kUuid) ? std::string{"of that UUID"} : device;
+    const auto name = device.starts_with(kUuid) ? std::string{"with this UUID"} : device;
     return Answer{.outcome = Outcome::Absent,
                   .note = "the driver lists no device " + name,
                   .reasons = {because("device-not-found", {{"device", name}})}};
@@ -296,7 +296,7 @@ DeviceStage later_stage(const ProbeTarget& target, Sink& started) {
 
 Answer not_offered(const ProbeTarget& target) {
     return Answer{.outcome = Outcome::Failed,
-                  .note = target.api + " has no stage " + target.stage,
+                  .note = target.api + " does not support the stage " + target.stage,
                   .reasons = {because("stage-not-offered", {{"stage", target.stage}})}};
 }
 

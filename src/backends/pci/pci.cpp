@@ -237,7 +237,8 @@ bool select_devices(PciLibrary& library, std::vector<const pci_dev*>& chosen) {
 }
 
 Answer given_up(const PciLibrary& library) {
-    return {.outcome = Outcome::Failed, .note = "libpci: " + library.error().value_or("gave up")};
+    return {.outcome = Outcome::Failed,
+            .note = "libpci: " + library.error().value_or("gave up without an error message")};
 }
 
 }  // namespace

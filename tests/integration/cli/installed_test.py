@@ -155,7 +155,7 @@ class Installed(InstalledCase):
     def test_what_is_no_build_is_refused(self):
         text = self.build / "README"
         text.write_text("not a program", encoding="utf-8")
-        for path, says in ((text, "not a 64-bit ELF"), (self.build, "no 64-bit ELF program or library in it"),
+        for path, says in ((text, "not a 64-bit ELF"), (self.build, "contains no 64-bit ELF program or library"),
                            (self.build / "missing", "No such file"), ("/dev/null", "not a file or folder")):
             done = run(f"--replay={self.machine}", "select", "node-llama-cpp", f"--installed={path}")
             self.assertNotEqual(done.returncode, 0)

@@ -41,7 +41,7 @@ TEST(Stages, ThatABackendLacksAreRefused) {
     for (const auto& [api, stage] : {std::pair{"cpu", "query"}, {"pci", "verify"}}) {
         const auto answer = ask(named(api), ProbeTarget{.api = api, .stage = stage}, sink);
         EXPECT_EQ(answer.outcome, Outcome::Failed);
-        EXPECT_EQ(answer.note, std::string{api} + " has no stage " + stage);
+        EXPECT_EQ(answer.note, std::string{api} + " does not support the stage " + stage);
         EXPECT_EQ(answer.reasons.at(0).code, "stage-not-offered");
     }
     EXPECT_TRUE(sink.phases.empty());
