@@ -425,7 +425,7 @@ public:
                 TRY(step(name));
         }
         if (trust_ == FolderTrust::Own && (info_.st_uid != ::geteuid() || is_shared_at_its_end()))
-            return refusal("is not a folder of ours only");
+            return refusal("is not a folder that only this user can change");
         // If another user can change the path, only the descriptor is reliable.
         auto way = is_open_ ? "/proc/self/fd/" + std::to_string(here_.get()) : path_;
         return OpenFolder{.descriptor = std::move(here_), .path = std::move(way)};

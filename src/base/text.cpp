@@ -313,7 +313,7 @@ std::string suggestion(std::string_view given, const std::vector<std::string>& k
         return "; " + question;
     std::string all;
     for (const auto& word : known)
-        all += (all.empty() ? "; there are " : ", ") + word;
+        all += (all.empty() ? "; known values: " : ", ") + word;
     return all;
 }
 

@@ -164,7 +164,7 @@ Failure failure_of(const Error& error) {
 NoMatch no_match_of(const Decision& decision) {
     auto failure = failure_of(nothing_satisfies(decision.application));
     if (const auto* closest = closest_candidate(decision.candidates))
-        failure.message += phrase("; the closest is {backend}[ on {gpu}]: {why}",
+        failure.message += phrase("; the closest candidate is {backend}[ on {gpu}]: {why}",
                                   {{"backend", scrubbed(closest->backend, kMaxName)},
                                    {"gpu", closest->gpu},
                                    {"why", explained(*closest).text}});

@@ -208,7 +208,7 @@ class Interface(BusCase):
     def test_no_match_is_one_sentence_and_explained_on_request(self):
         request = {"built": GLib.Variant("as", ["cuda"])}
         message = self.assert_refused("org.gpuprobe.GpuProbe1.Error.NoMatch", self.select, request)
-        self.assertRegex(message, r"\.NoMatch: nothing on this machine satisfies 'default'; the closest is \w+ on pci:0000:03:00.0: "
+        self.assertRegex(message, r"\.NoMatch: nothing on this machine satisfies 'default'; the closest candidate is \w+ on pci:0000:03:00.0: "
                                   r".*the application was built without this backend$")
         self.assertNotIn("\n", message)
         answer = self.explain(request)

@@ -26,7 +26,7 @@ TEST(Suggestion, StaysSilentWhenNothingIsNear) {
 
 TEST(Suggestion, NamesTheNearestOrAll) {
     EXPECT_EQ(suggestion("torhc", {"jax", "torch"}), "; did you mean 'torch'?");
-    EXPECT_EQ(suggestion("llama", {"jax", "torch"}), "; there are jax, torch");
+    EXPECT_EQ(suggestion("llama", {"jax", "torch"}), "; known values: jax, torch");
     EXPECT_EQ(suggestion("llama", {"llama.cpp", "ollama"}), "; did you mean 'llama.cpp'?");
     EXPECT_EQ(suggestion("llama", {}), "");
 }

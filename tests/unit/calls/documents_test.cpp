@@ -78,9 +78,10 @@ Decision decision_for(const char* application) {
 
 TEST(NoMatch, NamesTheCandidateThatIsClosest) {
     const auto no_match = no_match_of(decision_for("whisper"));
-    EXPECT_EQ(no_match.failure.message,
-              "nothing on this machine satisfies 'whisper'; the closest is rocm on pci:a: no "
-              "permission to open /dev/kfd");
+    EXPECT_EQ(
+        no_match.failure.message,
+        "nothing on this machine satisfies 'whisper'; the closest candidate is rocm on pci:a: no "
+        "permission to open /dev/kfd");
     EXPECT_EQ(no_match.failure.name, "org.gpuprobe.GpuProbe1.Error.NoMatch");
     EXPECT_EQ(no_match.failure.candidates.size(), 2U);
     EXPECT_EQ(no_match.decision, "requested=auto detected=[] selected=none");

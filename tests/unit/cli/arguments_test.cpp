@@ -179,10 +179,10 @@ TEST(Arguments, MistakesAreNamedWithAHint) {
          "gpuprobectl: --stage: unknown value 'verfy'; did you mean 'verify'?\n"
          "See 'gpuprobectl help probe'.\n"},
         {{"--color=sometimes"},
-         "gpuprobectl: --color: unknown value 'sometimes'; there are auto, always, never\n"
+         "gpuprobectl: --color: unknown value 'sometimes'; known values: auto, always, never\n"
          "See 'gpuprobectl help'.\n"},
         {{"report-outcome", "x", "bad"},
-         "gpuprobectl: RESULT: unknown value 'bad'; there are ok, failed\n"
+         "gpuprobectl: RESULT: unknown value 'bad'; known values: ok, failed\n"
          "See 'gpuprobectl help report-outcome'.\n"},
         {{"bench", "--api"},
          "gpuprobectl: --api requires a value\nSee 'gpuprobectl help bench'.\n"},
