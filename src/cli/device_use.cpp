@@ -186,15 +186,15 @@ std::string chosen_text(const ChosenUse& chosen, const Report& report) {
 
 std::string outcome_text(const SeenUse& seen, const ChosenUse& chosen, const Report& report) {
     if (!seen.devices.empty())
-        return phrase("took {devices}[ although {chosen} was chosen]",
+        return phrase("used {devices}[, although {chosen} was chosen]",
                       {{"devices", devices_text(seen.devices, report)},
                        {"chosen", contrast(seen, chosen, report)}});
     if (!seen.doubts.empty())
         return phrase("unknown whether a GPU was used: {doubts}",
                       {{"doubts", doubts_text(seen.doubts)}});
     if (api_below(chosen.backend).empty())
-        return "took no GPU, as chosen";
-    return phrase("took no GPU although {chosen} was chosen",
+        return "used no GPU, as chosen";
+    return phrase("used no GPU, although {chosen} was chosen",
                   {{"chosen", scrubbed(chosen.backend, 64)}});
 }
 

@@ -53,7 +53,7 @@ bool is_same_api(std::string_view word, std::string_view backend);
 
 /// "NVIDIA H200, 18.2 GiB through CUDA"; several devices are joined with "and".
 std::string devices_text(const std::vector<watch::DeviceUse>& devices, const Report& report);
-/// "took …", "took no GPU although cuda was chosen", or why it is not known.
+/// "used …", "used no GPU, although cuda was chosen", or why it is not known.
 std::string outcome_text(const SeenUse& seen, const ChosenUse& chosen, const Report& report);
 /// The doubts as text, separated by semicolons.
 std::string doubts_text(const std::set<watch::Doubt>& doubts);

@@ -419,8 +419,8 @@ Starts PROGRAM, without a shell, with the environment that 'env APPLICATION' pri
 GPU the program and its child processes use, how much GPU memory, and through which API. When the
 program has ended, or ten seconds after it first used a GPU, run prints one line on standard error:
 
-  gpuprobectl: took NVIDIA H200, 18.2 GiB through CUDA
-  gpuprobectl: took no GPU although cuda was chosen
+  gpuprobectl: used NVIDIA H200, 18.2 GiB through CUDA
+  gpuprobectl: used no GPU, although cuda was chosen
 
 Standard input, output and error belong to the program; signals are passed on to it. The exit status
 is the program's; if a signal ended the program, run ends with the same signal. Otherwise, the exit

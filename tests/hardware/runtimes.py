@@ -171,12 +171,12 @@ def told(machine, tally, model, rounds):
         program = machine.program(backend, model)
         hide = "CUDA_VISIBLE_DEVICES=" if backend == "cuda" else "GGML_VK_VISIBLE_DEVICES="
         for situation, words, command, variables, wanted in (
-                ("present", [f"--backend={backend}"], program, {}, rf"took .*{api}.*"),
-                ("hidden by the choice", ["--backend=none"], program, {}, "took no GPU, as chosen"),
+                ("present", [f"--backend={backend}"], program, {}, rf"used .*{api}.*"),
+                ("hidden by the choice", ["--backend=none"], program, {}, "used no GPU, as chosen"),
                 ("hidden behind our back", [f"--backend={backend}"], ["env", hide, *program], {},
-                 f"took no GPU although {backend} was chosen"),
+                 f"used no GPU, although {backend} was chosen"),
                 ("broken", [f"--backend={backend}"], ["env", *(f"{k}={v}" for k, v in machine.broken.items()), *program], {},
-                 f"took no GPU although {backend} was chosen")):
+                 f"used no GPU, although {backend} was chosen")):
             line, status, errors, more = machine.held(
                 [machine.ctl, "--direct", "run", "llama.cpp", *words, "--", *command],
                 {"HOME": tempfile.mkdtemp(dir=machine.folder), **variables})

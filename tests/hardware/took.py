@@ -7,7 +7,7 @@ Usage: tests/hardware/took.py --bin FOLDER [--rounds N]
 FOLDER holds gpuprobectl and gpuprobe-worker. A program of some lines (took.c, built with gcc) opens libcuda.so.1 and takes a
 context, or memory, with CUDA present, hidden, and broken in three ways. Each situation is run N times (10). Programs that
 hold a context of CUDA, OpenCL or Vulkan for 0 to 300 ms and end well, with an error or by a signal are run twice; of them it
-is wrong to say that they took no GPU. Prints a table of situations with what was told, and ends with "N runs, N wrong, N not
+is wrong to say that they used no GPU. Prints a table of situations with what was told, and ends with "N runs, N wrong, N not
 told"; the last are those of which `run` says that it is not known. Everything that is allocated goes with its program.
 """
 import argparse
@@ -78,22 +78,22 @@ class Machine:
 
 
 def situations(machine, gpu):
-    took, none = machine.program, "gpuprobectl: took no GPU although cuda was chosen"
+    took, none = machine.program, "gpuprobectl: used no GPU, although cuda was chosen"
     memory = [took, "memory", str(4 * GIB), "700"]
-    machine.expect("present", 0, rf"gpuprobectl: took {gpu}, 4\.[4-7] GiB through CUDA", "--expect=cuda", program=memory)
-    machine.expect("present, a context alone", 0, rf"gpuprobectl: took {gpu}(, \d+ MiB)? through CUDA", "--expect=cuda",
+    machine.expect("present", 0, rf"gpuprobectl: used {gpu}, 4\.[4-7] GiB through CUDA", "--expect=cuda", program=memory)
+    machine.expect("present, a context alone", 0, rf"gpuprobectl: used {gpu}(, \d+ MiB)? through CUDA", "--expect=cuda",
                    program=[took, "context", "0", "300"])
-    machine.expect("present, from a child of a child", 0, rf"gpuprobectl: took {gpu}, 4\.[4-7] GiB through CUDA",
+    machine.expect("present, from a child of a child", 0, rf"gpuprobectl: used {gpu}, 4\.[4-7] GiB through CUDA",
                    "--expect=cuda", program=["sh", "-c", f"(setsid {' '.join(memory)} &) ; sleep 2.5"])
     machine.expect("present, not used", 124, none, "--expect=cuda", program=["sleep", "0.3"])
     machine.expect("present, devices listed alone", 124, none, "--expect=cuda", program=[took, "init", "0", "900"])
-    machine.expect("hidden by the choice", 1, "gpuprobectl: took no GPU, as chosen", "--backend=none", program=memory)
+    machine.expect("hidden by the choice", 1, "gpuprobectl: used no GPU, as chosen", "--backend=none", program=memory)
     machine.expect("hidden behind our back", 1, none, "--expect=cuda", program=["env", "CUDA_VISIBLE_DEVICES=", *memory])
     machine.expect("broken, cuInit crashes", -signal.SIGSEGV, none, program=memory, **machine.library("crashes"))
     machine.expect("broken, cuInit refuses", 1, none, program=memory, **machine.library("refuses"))
     machine.expect("broken, functions missing", 1, none, program=memory, **machine.library("empty"))
     machine.expect("broken, with --fallback", 0,
-                   rf"gpuprobectl: cuda on {gpu}(,? (and )?{gpu})* was ended by SIGSEGV after .*; trying .*\n(.*\n)*gpuprobectl: took no GPU.*",
+                   rf"gpuprobectl: cuda on {gpu}(,? (and )?{gpu})* was ended by SIGSEGV after .*; trying .*\n(.*\n)*gpuprobectl: used no GPU.*",
                    "--fallback", program=["sh", "-c", CPU_AFTER_CRASH, took], **machine.library("crashes"))
 
 
@@ -106,7 +106,7 @@ def short_programs(machine, gpu):
                 for end in ("ok", "error", "signal"):
                     program = [machine.program, taken, "0", str(hold), end]
                     line = machine.run(f"--backend={api}", program=program)[0].stderr
-                    is_taken = re.search(rf"took {gpu}", line) is not None
+                    is_taken = re.search(rf"used {gpu}", line) is not None
                     wrong += not is_taken and "unknown whether" not in line
                     untold += not is_taken and "unknown whether" in line
                     machine.told[f"short, {api}, {hold} ms, {end}"][re.sub(r"\d+ ms|\d\.\d s", "… ms", line.strip())] += 1

@@ -56,20 +56,20 @@ class ThroughADriver(unittest.TestCase):
         done, computed, is_right = self.run_on(machine, "--fallback")
         self.assertEqual((done.returncode, computed, is_right), (0, {"RTX 4090"}, True), done.stderr)
         # The driver stands over the CPU: the kernel sees no GPU in use, and that is told.
-        self.assertEqual(done.stderr, "gpuprobectl: took no GPU although vulkan was chosen\n")
+        self.assertEqual(done.stderr, "gpuprobectl: used no GPU, although vulkan was chosen\n")
         self.assertEqual(self.chosen(machine), "vulkan")
 
     def test_one_that_crashes_when_work_is_submitted(self):
         machine = self.machine(vkQueueSubmit="crash")
         done, _, is_right = self.run_on(machine)
         self.assertEqual((done.returncode, is_right), (-11, False))
-        self.assertIn("took no GPU although vulkan was chosen", done.stderr)
+        self.assertIn("used no GPU, although vulkan was chosen", done.stderr)
 
         done, computed, is_right = self.run_on(machine, "--fallback")
         self.assertEqual((done.returncode, done.stdout, computed, is_right), (0, "CPU\n", set(), False), done.stderr)
         first, *rest = done.stderr.splitlines()
         self.assertRegex(first, rf"^gpuprobectl: {VICTIM} was ended by SIGSEGV after \d+(\.\d)? m?s; trying cpu$")
-        self.assertEqual(rest, ["gpuprobectl: took no GPU, as chosen"])
+        self.assertEqual(rest, ["gpuprobectl: used no GPU, as chosen"])
 
     def test_a_crash_that_the_cpu_does_not_have_is_remembered(self):
         machine = self.machine(vkQueueSubmit="crash")

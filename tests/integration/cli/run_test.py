@@ -55,7 +55,7 @@ def loading(library, then="time.sleep(0.5)"):
     return python(f"import ctypes, os, sys, time\nctypes.CDLL({str(library)!r})\n" + then, "20", "0.3")
 
 
-NONE = "gpuprobectl: took no GPU although cuda was chosen\n"
+NONE = "gpuprobectl: used no GPU, although cuda was chosen\n"
 
 
 class InItsPlace(unittest.TestCase):
@@ -214,7 +214,7 @@ class InATerminal(unittest.TestCase):
 class WithoutAGpu(unittest.TestCase):
     def test_says_so_once_and_by_the_choice(self):
         self.assertEqual(run("llama.cpp", "--backend=none", program=["true"]).stderr,
-                         "gpuprobectl: took no GPU, as chosen\n")
+                         "gpuprobectl: used no GPU, as chosen\n")
         self.assertEqual(run("llama.cpp", program=["true"]).stderr, NONE)
         self.assertEqual(run("-q", "llama.cpp", program=["true"]).stderr, "")
 
@@ -372,19 +372,19 @@ class WithNvidiasNodes(unittest.TestCase):
         self.assertEqual(chosen_by(socket), "cuda")
 
     def test_tells_the_gpu_and_its_memory(self):
-        self.assertEqual(self.run_held("llama.cpp"), (0, "gpuprobectl: took NVIDIA H200, 18.2 GiB\n"))
+        self.assertEqual(self.run_held("llama.cpp"), (0, "gpuprobectl: used NVIDIA H200, 18.2 GiB\n"))
 
     def test_tells_the_api_by_the_library_that_is_loaded(self):
         for library, computes, line, status in (
-                ("libcuda.so.1", True, "took NVIDIA H200, 18.2 GiB through CUDA", 0),
-                ("libvulkan.so.1.3.239", False, "took NVIDIA H200, 18.2 GiB through Vulkan although cuda was chosen", 124)):
+                ("libcuda.so.1", True, "used NVIDIA H200, 18.2 GiB through CUDA", 0),
+                ("libvulkan.so.1.3.239", False, "used NVIDIA H200, 18.2 GiB through Vulkan, although cuda was chosen", 124)):
             with self.subTest(library=library):
                 done = self.run_held("llama.cpp", "--expect=cuda", program=loading(self.folder / library, self.HOLD),
                                      computes=computes)
                 self.assertEqual(done, (status, f"gpuprobectl: {line}\n"))
 
     def test_a_figure_that_nvml_does_not_know_is_left_out(self):
-        self.assertEqual(self.run_held("llama.cpp", used=None), (0, "gpuprobectl: took NVIDIA H200\n"))
+        self.assertEqual(self.run_held("llama.cpp", used=None), (0, "gpuprobectl: used NVIDIA H200\n"))
 
     def test_finds_who_forked_twice(self):
         text = ("import os, sys, time\n"
@@ -396,12 +396,12 @@ class WithNvidiasNodes(unittest.TestCase):
                 "os.wait()\n"
                 "while not os.path.exists(os.environ['TOLD'] + '.asked'): time.sleep(0.02)")
         self.assertEqual(self.run_held("llama.cpp", program=python(text, "20", "0.05")),
-                         (0, "gpuprobectl: took NVIDIA H200, 18.2 GiB\n"))
+                         (0, "gpuprobectl: used NVIDIA H200, 18.2 GiB\n"))
 
     def test_the_worker_sees_the_processes_that_we_see(self):
         where = self.folder / "namespace"
         self.install(f"readlink /proc/self/ns/pid >{where}")
-        self.assertEqual(self.run_held("llama.cpp")[1], "gpuprobectl: took NVIDIA H200, 18.2 GiB\n")
+        self.assertEqual(self.run_held("llama.cpp")[1], "gpuprobectl: used NVIDIA H200, 18.2 GiB\n")
         self.assertEqual(where.read_text(encoding="utf-8").strip(), os.readlink("/proc/self/ns/pid"))
 
     def test_whoever_only_listed_the_devices_took_none(self):
@@ -455,7 +455,7 @@ class AHundredRuns(unittest.TestCase):
             line = done[1] if takes else run("llama.cpp", program=["true"]).stderr
         finally:
             case.doCleanups()
-        return line, "gpuprobectl: took NVIDIA H200, 18.2 GiB\n" if takes else NONE
+        return line, "gpuprobectl: used NVIDIA H200, 18.2 GiB\n" if takes else NONE
 
     def test_are_told_right(self):
         with concurrent.futures.ThreadPoolExecutor(5) as pool:
@@ -476,7 +476,7 @@ class Falls(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, "ran\n"))
         lines = done.stderr.splitlines()
         self.assertRegex(lines[0], r"^gpuprobectl: cuda on NVIDIA H200 was ended by SIGSEGV after \d+ ms; trying ")
-        self.assertTrue(lines[-1].startswith("gpuprobectl: took no GPU"), lines)
+        self.assertTrue(lines[-1].startswith("gpuprobectl: used no GPU"), lines)
 
     def test_every_way_is_tried_and_the_last_end_is_ours(self):
         done = self.ask("-j", program=["/bin/sh", "-c", "kill -ABRT $$"])

@@ -146,14 +146,14 @@ TEST(OutcomeText, SaysWhatWasTakenInsteadOfTheChoice) {
         return outcome_text(seen, chosen, machine());
     };
     const ChosenUse on_card{.backend = "cuda", .gpus = {kCard}};
-    EXPECT_EQ(text(kCuda, on_card), "took NVIDIA H200 through CUDA");
+    EXPECT_EQ(text(kCuda, on_card), "used NVIDIA H200 through CUDA");
     EXPECT_EQ(text(kCuda, {.backend = "cuda", .gpus = {kOther}}),
-              "took NVIDIA H200 through CUDA although cuda on NVIDIA L40S was chosen");
+              "used NVIDIA H200 through CUDA, although cuda on NVIDIA L40S was chosen");
     EXPECT_EQ(text(kCuda, {.backend = "vulkan", .gpus = {kCard}}),
-              "took NVIDIA H200 through CUDA although vulkan was chosen");
-    EXPECT_EQ(text(kByUnknownApi, on_card), "took NVIDIA H200");
-    EXPECT_EQ(text(kNothing, {.backend = "cpu"}), "took no GPU, as chosen");
-    EXPECT_EQ(text(kNothing, on_card), "took no GPU although cuda was chosen");
+              "used NVIDIA H200 through CUDA, although vulkan was chosen");
+    EXPECT_EQ(text(kByUnknownApi, on_card), "used NVIDIA H200");
+    EXPECT_EQ(text(kNothing, {.backend = "cpu"}), "used no GPU, as chosen");
+    EXPECT_EQ(text(kNothing, on_card), "used no GPU, although cuda was chosen");
     EXPECT_EQ(text(kDoubtful, on_card),
               "unknown whether a GPU was used: no permission to inspect one of "
               "its processes");
