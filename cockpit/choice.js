@@ -61,8 +61,9 @@ function candidateRows(candidates, machine) {
 
 /** Sentences about the choice without and with GPUs. */
 const CHOSEN = [_("$0"), _("$0 on $1")];
-const UNCERTAIN = [_("$0, perhaps: not everything that it needs is known"), _("$0 on $1, perhaps: not everything that it needs is known")];
-const BY_DEFAULT = [_("$0 by default: nothing is known to fit"), _("$0 on $1 by default: nothing is known to fit")];
+const UNCERTAIN = [_("$0, perhaps: some facts that this variant depends on are unknown"),
+    _("$0 on $1, perhaps: some facts that this variant depends on are unknown")];
+const BY_DEFAULT = [_("$0 by default: no variant is known to fit"), _("$0 on $1 by default: no variant is known to fit")];
 
 /** "CUDA on 4 x NVIDIA H200". */
 function onGpus([alone, withGpus], what, paths, machine) {
@@ -88,7 +89,8 @@ function choiceAnswer(answer, machine) {
         warningsNode(answer.Warnings),
         environmentNode("choice-environment", answer.Environment),
         answers.length ? [h("h3", {}, _("Answers")), facts(answers)] : null,
-        answer.Messages?.length ? [h("h3", {}, _("The application's words")), answer.Messages.map(message => h("p", {}, message))] : null,
+        answer.Messages?.length
+            ? [h("h3", {}, _("Messages from the application")), answer.Messages.map(message => h("p", {}, message))] : null,
         folded("choice-candidates", _("Candidates and reasons"),
             table(_("Every candidate, best first"), [_("Backend"), _("GPU"), _("Verdict"), _("Because")], rows),
             fixesNode(answer.Candidates)),
@@ -115,10 +117,10 @@ function artifactNode(artifact) {
 /** Why there is no variant. */
 function refusal(answer) {
     if (answer.Status !== "no-platform")
-        return mark("bad", _("Nothing fits."));
+        return mark("bad", _("No variant fits."));
     const isUnknown = (answer.Warnings ?? []).some(warning => warning.Code === "platform-unknown");
-    return isUnknown ? mark("unsure", _("The platform of this machine is not known, and builds differ by it."))
-        : mark("bad", _("Nothing for a machine like this."));
+    return isUnknown ? mark("unsure", _("The platform of this machine is unknown, and builds differ between platforms."))
+        : mark("bad", _("No variant supports this kind of machine."));
 }
 
 function installHeadline(answer, machine) {

@@ -62,7 +62,7 @@ function togetherNode(sets) {
 function gpusNode(gpus) {
     const columns = [_("GPU"), _("Answer"), _("Need and budget"), _("Layers"), _("Max context")];
     return table(_("Whether the model fits on each GPU"), columns, gpus.map(gpu => gpuRow(gpu, gpus.length === 1))) ??
-        h("p", {}, _("No GPU that computes."));
+        h("p", {}, _("No GPU that can compute."));
 }
 
 function hostNode({ fit, need, available }) {

@@ -64,7 +64,7 @@ function headline() {
     const { gpus } = state.report;
     const count = gpus.length ? cockpit.format(cockpit.ngettext("$0 GPU", "$0 GPUs", gpus.length), gpus.length) : _("No GPUs");
     const works = gpus.some(gpu => Object.values(gpu.backends).some(view => view.usable));
-    const doubt = cockpit.ngettext("nothing is known to work on it", "nothing is known to work on them", gpus.length);
+    const doubt = cockpit.ngettext("no backend is known to work on it", "no backend is known to work on them", gpus.length);
     return [count, gpus.length && !works ? doubt : "", choiceWords()].filter(Boolean).join(" · ");
 }
 

@@ -94,7 +94,7 @@ function backendsNode(gpu) {
     const others = entries.filter(([, view]) => isForOthers(view)).map(([name]) => label(name));
     return [
         own.length ? h("ul", { class: "chips", "aria-label": _("Backends") }, own.map(backendNode)) : null,
-        own.some(([, view]) => view.usable !== false) ? null : h("p", {}, _("Nothing is known to work on it.")),
+        own.some(([, view]) => view.usable !== false) ? null : h("p", {}, _("No backend is known to work on it.")),
         others.length ? h("p", { class: "faint" }, cockpit.format(_("$0: not for GPUs from this vendor"), list(others))) : null,
         whyNotNode(gpu, own),
     ];
@@ -275,9 +275,9 @@ function softwareNode(software) {
 const HARM = {
     crashed: times => cockpit.ngettext("it crashed", "it crashed $0 times", times),
     "timed-out": times => cockpit.ngettext("it hung", "it hung $0 times", times),
-    "machine-went-down": () => _("the machine went down while it was asked"),
-    "daemon-went-down": times => cockpit.ngettext("the daemon went down while it was asked",
-        "the daemon went down while it was asked $0 times", times),
+    "machine-went-down": () => _("the machine went down while the driver was probed"),
+    "daemon-went-down": times => cockpit.ngettext("the daemon went down while the driver was probed",
+        "the daemon went down while the driver was probed $0 times", times),
 };
 
 /** As gpuprobectl status has it (explain/report_text.cpp). */

@@ -348,7 +348,7 @@ std::string application_text(const Decision& decision, const Screen& screen) {
     for (const auto& [name, value] : decision.answers)
         text += fmt::format("  {}={}\n", scrubbed(name), scrubbed(value));
     if (!decision.messages.empty())
-        text += "\n" + toned(screen, Tone::Strong, "The application's words") + "\n";
+        text += "\n" + toned(screen, Tone::Strong, "Messages from the application") + "\n";
     for (const auto& message : decision.messages)
         for (const auto line : split(message, '\n'))
             text += hanging(screen, "  ", 2, scrubbed(line, 1024));

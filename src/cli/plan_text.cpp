@@ -352,8 +352,8 @@ std::string plan_text(const PlanRequest& request, const Plan& plan, const Screen
     auto text = headline(request, plan, screen) + "\n";
     if (plan.need)
         text += "\n" + parts_text(plan, screen);
-    text +=
-        plan.gpus.empty() ? "\n  no GPU that computes\n" : "\n" + gpus_text(request, plan, screen);
+    text += plan.gpus.empty() ? "\n  no GPU that can compute\n"
+                              : "\n" + gpus_text(request, plan, screen);
     text += reasons_text(plan, screen) + together_text(request, plan, screen) +
             host_text(plan.host, screen);
     if (screen.has_legend)

@@ -77,11 +77,12 @@ std::string artifact_lines(const Value& artifact, const Screen& screen) {
 /// Why there is no variant. The machine's platform may be unknown, as in many captures.
 std::string_view refusal_words(const Recommendation& answer) {
     if (answer.status != RecommendStatus::NoPlatform)
-        return "nothing fits";
+        return "no variant fits";
     const bool is_unknown = std::ranges::find(answer.warnings, "platform-unknown", &Reason::code) !=
                             answer.warnings.end();
-    return is_unknown ? "the platform of this machine is not known, and builds differ by it"
-                      : "nothing for a machine like this";
+    return is_unknown
+               ? "the platform of this machine is unknown, and builds differ between platforms"
+               : "no variant supports this kind of machine";
 }
 
 /// The command that installs the variant, if it is a Python package; otherwise "".
@@ -103,9 +104,10 @@ std::string headline(const Recommendation& answer, const Report* report, const S
     const bool is_default = answer.status == RecommendStatus::DefaultUnverified;
     const bool is_uncertain = answer.verdict == Verdict::Uncertain;
     const auto sentence =
-        is_default     ? "{variant}[ on {gpus}] by default: nothing is known to fit"
-        : is_uncertain ? "{variant}[ on {gpus}], perhaps: not everything that it needs is known"
-                       : "{variant}[ on {gpus}]";
+        is_default ? "{variant}[ on {gpus}] by default: no variant is known to fit"
+        : is_uncertain
+            ? "{variant}[ on {gpus}], perhaps: some facts that this variant depends on are unknown"
+            : "{variant}[ on {gpus}]";
     const auto tone = is_default || is_uncertain ? Tone::Unsure : Tone::Good;
     return hanging(screen, "", 0,
                    phrase(sentence, {{"variant", toned(screen, tone, scrubbed(*answer.variant))},

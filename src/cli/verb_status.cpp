@@ -54,8 +54,8 @@ std::string headline(const Report& report, const Decision* choice, const Screen&
     std::vector<std::string> parts{toned(screen, Tone::Strong, count_words(report.gpus.size()))};
     if (!report.gpus.empty() && !any_backend_works(report))
         parts.push_back(toned(screen, Tone::Bad,
-                              plural(report.gpus.size(), "nothing is known to work on it",
-                                     "nothing is known to work on them")));
+                              plural(report.gpus.size(), "no backend is known to work on it",
+                                     "no backend is known to work on them")));
     if (auto words = default_text(report, choice, screen); !words.empty())
         parts.push_back(std::move(words));
     return hanging_parts(screen, "", parts);

@@ -198,10 +198,10 @@ struct HarmWording {
 constexpr std::array<HarmWording, 4> kHarm = {
     {{Harm::Crashed, "it crashed", "it crashed {number} times"},
      {Harm::TimedOut, "it hung", "it hung {number} times"},
-     {Harm::MachineWentDown, "the machine went down while it was asked",
-      "the machine went down while it was asked"},
-     {Harm::DaemonWentDown, "the daemon went down while it was asked",
-      "the daemon went down while it was asked {number} times"}}};
+     {Harm::MachineWentDown, "the machine went down while the driver was probed",
+      "the machine went down while the driver was probed"},
+     {Harm::DaemonWentDown, "the daemon went down while the driver was probed",
+      "the daemon went down while the driver was probed {number} times"}}};
 
 /// The scrubbed text; nullopt if it is empty.
 std::optional<std::string> known(std::string_view text) {

@@ -61,7 +61,7 @@ std::string problem_sentence(const ProbeEntry& probe);
 /// A sentence about a driver in quarantine: "vulkan: /usr/share/…/radeon_icd.json is in quarantine
 /// until 2026-11-21 19:30 UTC: it crashed".
 std::string quarantine_sentence(const QuarantinedProbe& held);
-/// How a driver failed: "it crashed 2 times", "the machine went down while it was asked".
+/// How a driver failed: "it crashed 2 times", "the machine went down while the driver was probed".
 std::string harm_words(Harm harm, std::uint32_t times);
 /// The file name in the path of a driver; a dash without a driver.
 std::string driver_file(const ProbeEntry& probe, const Screen& screen);

@@ -62,7 +62,7 @@ class Recommend(unittest.TestCase):
     def test_exit_status_3_when_nothing_fits(self):
         done = ask("recommend", "--manifest", MANIFESTS / "tsuku-llm.json", machine=BARE)
         self.assertEqual((done.returncode, done.stdout), (3, ""))
-        self.assertIn("nothing fits", done.stderr)
+        self.assertIn("no variant fits", done.stderr)
         self.assertIn("needs a GPU with 8 GiB", done.stderr)
         answer = ask("-j", "recommend", "torch", "--only=family:rocm")
         self.assertEqual(answer.returncode, 3)
@@ -78,7 +78,7 @@ class Recommend(unittest.TestCase):
             manifest.flush()
             other = ask("recommend", "--manifest", manifest.name)
         self.assertEqual(other.returncode, 3)
-        self.assertIn("nothing for a machine like this", other.stderr)
+        self.assertIn("no variant supports this kind of machine", other.stderr)
 
     def test_forces_and_says_what_speaks_against_it(self):
         done = ask("recommend", "torch", "--force=rocm7.2")

@@ -108,7 +108,7 @@ class EqualGpus(unittest.TestCase):
 class DefaultChoice(unittest.TestCase):
     def test_is_on_the_first_line_of_status(self):
         for name, words in (("nvidia-h200-1", "1 GPU · default: CUDA on NVIDIA H200"), ("nvidia-h200-4", "4 GPUs · default: CUDA on 4 x NVIDIA H200"),
-                            ("pc-three-vendors", "3 GPUs · nothing is known to work on them · default: CPU")):
+                            ("pc-three-vendors", "3 GPUs · no backend is known to work on them · default: CPU")):
             text = ask(SOURCE / "tests/data/machines" / name, "status")
             self.assertEqual(text.splitlines()[0], words)
             self.assertNotIn("report 1", text)

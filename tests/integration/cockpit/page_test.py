@@ -270,7 +270,7 @@ class HybridLaptop(PageCase):
         self.assertEqual(self.text("#helps"), "")  # each GPU works with a backend, so nothing has to be done
         self.unfold("choice-candidates")
         self.assertIn("Probe the drivers", self.text("#choice-answer .entries"))
-        self.see("#install", "The platform of this machine is not known, and builds differ by it.")
+        self.see("#install", "The platform of this machine is unknown, and builds differ between platforms.")
         self.take_pictures("hybrid")
 
 

@@ -185,13 +185,13 @@ class Rare(unittest.TestCase):
     """Sentences of cases that no recorded machine has: both sources hold them."""
 
     SENTENCES = {
-        ("choice.js", "cli/verb_recommend.cpp"): ("nothing fits", "nothing for a machine like this", " by default: nothing is known to fit",
-            ", perhaps: not everything that it needs is known", "the platform of this machine is not known, and builds differ by it"),
-        ("choice.js", "cli/choice.cpp"): ("nothing matches", "candidates", "answers", "the application's words"),
+        ("choice.js", "cli/verb_recommend.cpp"): ("no variant fits", "no variant supports this kind of machine", " by default: no variant is known to fit",
+            ", perhaps: some facts that this variant depends on are unknown", "the platform of this machine is unknown, and builds differ between platforms"),
+        ("choice.js", "cli/choice.cpp"): ("nothing matches", "candidates", "answers", "messages from the application"),
         ("choice.js", "policy/truth.h"): ('"rejected"', '"uncertain"', '"unknown"'),
-        ("gpuprobe.js", "cli/verb_status.cpp"): ("nothing is known to work on",),
+        ("gpuprobe.js", "cli/verb_status.cpp"): ("no backend is known to work on",),
         ("gpus.js", "explain/wording_table.h"): ("the gpu's memory size is unknown", "not for gpus from this vendor"),
-        ("fit.js", "cli/plan_text.cpp"): ("no gpu that computes", "without a gpu: ", "no flash attention", "per gpu, at most", "together",
+        ("fit.js", "cli/plan_text.cpp"): ("no gpu that can compute", "without a gpu: ", "no flash attention", "per gpu, at most", "together",
             "an estimate: the budgets leave ", "only the program", "that the machine has available"),
         ("fit.js", "plan/plan.h"): ('"fits"', '"tight"', '"no"', '"unknown"'),
     }

@@ -151,7 +151,7 @@ class Installer(ExampleCase):
                 self.add("cuda12", CUDA, 400, "exit 1")  # nothing is left
             done = self.install(machine=machine)
             self.assertEqual((done.returncode, done.stdout), (3, ""), done.stderr)
-            self.assertIn("nothing fits", done.stderr)
+            self.assertIn("no variant fits", done.stderr)
             self.assertIn(HINT, done.stderr)
             self.assert_nothing_else()
 

@@ -222,7 +222,7 @@ TEST(PlanText, HasColumnsForLayersOnlyForAModel) {
     EXPECT_TRUE(has(model, "MAX CONTEXT")) << model;
     EXPECT_TRUE(has(model, "33/33")) << model;
     EXPECT_FALSE(has(plan_text({.need = gib(2)}, fitting(), kAscii), "LAYERS"));
-    EXPECT_TRUE(has(plan_text(request_of(), plan_of({}), kAscii), "no GPU that computes"));
+    EXPECT_TRUE(has(plan_text(request_of(), plan_of({}), kAscii), "no GPU that can compute"));
 }
 
 TEST(PlanText, TellsHowManyGpusOfASetHoldSomething) {

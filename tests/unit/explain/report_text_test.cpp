@@ -139,9 +139,10 @@ TEST(Quarantine, SaysWhyAndUntilWhen) {
     EXPECT_EQ(harm_words(Harm::Crashed, 1), "it crashed");
     EXPECT_EQ(harm_words(Harm::Crashed, 0), "it crashed") << "it happened at least once";
     EXPECT_EQ(harm_words(Harm::Crashed, 2), "it crashed 2 times");
-    EXPECT_EQ(harm_words(Harm::MachineWentDown, 2), "the machine went down while it was asked");
+    EXPECT_EQ(harm_words(Harm::MachineWentDown, 2),
+              "the machine went down while the driver was probed");
     EXPECT_EQ(harm_words(Harm::DaemonWentDown, 2),
-              "the daemon went down while it was asked 2 times");
+              "the daemon went down while the driver was probed 2 times");
 }
 
 TEST(ProbeEnding, IsTheSignalElseTheExitCodeWithTheNote) {
