@@ -9,15 +9,15 @@ const _ = cockpit.gettext;
 /** Heading and explanation for each state of the service; a state that is not listed is "inactive". */
 const STATES = {
     missing: [_("gpuprobed is not installed"),
-        _("The service gpuprobed finds the GPUs of this machine. Install the package gpuprobe; this page continues by itself.")],
+        _("The service gpuprobed finds the GPUs of this machine. Install the package gpuprobe; this page then updates automatically.")],
     masked: [_("gpuprobed is masked"),
-        _("An administrator has masked gpuprobed.service, so it cannot be started. Unmask it to see the GPUs of this machine.")],
+        _("An administrator has masked gpuprobed.service, so it cannot be started. Unmask the service to see the GPUs of this machine.")],
     active: [_("gpuprobed does not answer"),
-        _("The service is running, but it does not answer on the system bus. Its log may say why.")],
+        _("The service is running but does not answer on the system bus. The service's log may contain the reason.")],
     failed: [_("gpuprobed has failed"),
-        _("The service finds the GPUs of this machine. It ended with an error; its log may say why.")],
+        _("The service finds the GPUs of this machine. The service ended with an error; its log may contain the reason.")],
     inactive: [_("gpuprobed is not running"),
-        _("The service finds the GPUs of this machine and checks which backends work on them. Start it to see them here.")],
+        _("The service finds the GPUs of this machine and checks which backends work on them. Start the service to see the GPUs here.")],
 };
 
 /** Whether the button of this state does something. */
@@ -42,7 +42,7 @@ async function startService(event) {
 function startNode(state) {
     return [
         h("label", {}, h("input", { id: "start-at-boot", type: "checkbox", checked: true }),
-            _("Start it automatically when the machine boots")),
+            _("Start the service automatically when the machine boots")),
         h("p", { id: "start-failure", role: "alert", class: "mark bad" }),
         h("button", { id: "start", type: "button", class: "primary", click: startService },
             state === "active" ? _("Restart gpuprobed") : _("Start gpuprobed")),
@@ -51,7 +51,7 @@ function startNode(state) {
 
 function logButton() {
     return h("button", { id: "log", type: "button", class: "link", click: () => cockpit.jump("/system/services#/gpuprobed.service") },
-        _("View its log"));
+        _("View the service's log"));
 }
 
 /** `state`: of the service. `message`: of an error that the daemon answered with; "" if it did not answer. */

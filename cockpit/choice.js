@@ -109,9 +109,9 @@ function artifactNode(artifact) {
     const lines = addressNodes(artifact ?? {});
     if (!lines.length)
         return null;
-    const words = artifact.type ? cockpit.format(_("Get it from this $0"), artifact.type) : _("Get it from here");
+    const words = artifact.type ? cockpit.format(_("Where to get it ($0)"), artifact.type) : _("Where to get it");
     const companions = (artifact.companion_files ?? []).flatMap(addressNodes);
-    return [h("h3", {}, words), lines, companions.length ? [h("h3", {}, _("Next to it")), companions] : null];
+    return [h("h3", {}, words), lines, companions.length ? [h("h3", {}, _("Also required")), companions] : null];
 }
 
 /** Why there is no variant. */
@@ -194,7 +194,7 @@ export function choiceSection(applications) {
         title("choice", _("Which backend should an application use?")),
         h("div", { class: "controls" },
             picker("choice-application", _("Application"), applications, "default", refresh),
-            h("label", {}, h("span", {}, _("Memory it needs on each GPU (GiB)")),
+            h("label", {}, h("span", {}, _("Memory that the application needs on each GPU (GiB)")),
                 h("input", {
                     id: "choice-memory", type: "number", min: 0, step: "any", inputmode: "decimal", placeholder: _("anything"),
                     input: refresh,

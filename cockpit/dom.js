@@ -120,7 +120,7 @@ export function copyButton(text, what) {
             button.textContent = _("Copied");
             announce(cockpit.format(_("Copied: $0"), text));
         } catch {
-            button.textContent = _("Select it and press Ctrl+C");
+            button.textContent = _("Select the text and press Ctrl+C");
         }
         window.setTimeout(() => { button.textContent = _("Copy") }, 3000);
     });

@@ -9,8 +9,8 @@ import * as bus from "./bus.js";
 const _ = cockpit.gettext;
 
 /** Tone, word, and what the word means. */
-const FITS = { fits: ["good", _("fits")], tight: ["unsure", _("tight"), _("it leaves less than a tenth to spare")],
-    no: ["bad", _("no")], unknown: ["unsure", _("unknown"), _("it is not known how much memory there is")] };
+const FITS = { fits: ["good", _("fits")], tight: ["unsure", _("tight"), _("less than a tenth of the budget would stay free")],
+    no: ["bad", _("no")], unknown: ["unsure", _("unknown"), _("the amount of available memory is not known")] };
 const CACHES = ["f16", "q8_0", "q4_0", "bf16", "f32"];
 const CONTEXTS = [4096, 8192, 16384, 32768, 65536, 131072];
 
@@ -98,7 +98,8 @@ function planNode(plan, isWhole) {
     const { need } = plan;
     return [
         h("p", { class: "answer" }, plan.model.name ?? model.names, " ", h("span", { class: "faint" }, runWords(plan))),
-        isWhole ? null : h("p", { class: "why" }, _("The file ends before its weights do: it may be an incomplete download.")),
+        isWhole ? null : h("p", { class: "why" },
+            _("The file ends before the end of the model's weights: the download may be incomplete.")),
         need ? partsNode(need, plan.gpus) : null,
         gpusNode(plan.gpus),
         togetherNode(plan.together),
@@ -153,8 +154,8 @@ function dropZone() {
         dragover: event => { event.preventDefault(); zone.classList.add("over") },
         dragleave: () => zone.classList.remove("over"),
         drop: event => { event.preventDefault(); zone.classList.remove("over"); take([...event.dataTransfer.files]) },
-    }, h("label", { for: "fit-file" }, _("Drop a GGUF model here, or choose its file. For a split model, take all its parts.")), input,
-    h("p", { class: "faint" }, _("Your browser reads only the header, and sends only the sizes in it.")));
+    }, h("label", { for: "fit-file" }, _("Drop a GGUF model here, or choose its file. For a split model, choose all of its files.")), input,
+    h("p", { class: "faint" }, _("Your browser reads only the file's header, and sends only the sizes in that header.")));
     return zone;
 }
 

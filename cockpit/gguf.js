@@ -61,7 +61,7 @@ class Cursor {
         if (position + count > this.file.size)
             this.fail(_("the file ends within its header"));
         if (position + count > MAX_HEADER)
-            this.fail(_("a header of more than 128 MiB"));
+            this.fail(_("the header is larger than 128 MiB"));
         const end = Math.min(this.file.size, position + Math.max(count, CHUNK));
         this.bytes = new Uint8Array(await this.file.slice(position, end).arrayBuffer());
         this.start = position;
@@ -102,7 +102,7 @@ class Cursor {
         if (target > this.file.size)
             this.fail(_("the file ends within its header"));
         if (target > MAX_HEADER)
-            this.fail(_("a header of more than 128 MiB"));
+            this.fail(_("the header is larger than 128 MiB"));
         this.start = target;
         this.bytes = new Uint8Array(0);
         this.at = 0;
@@ -119,7 +119,7 @@ class Writer {
     put(bytes) {
         this.size += bytes.length;
         if (this.size > MAX_REDUCED)
-            throw new GgufError(_("a header with more tensors than are read"));
+            throw new GgufError(_("the header has more tensors than are supported"));
         this.pieces.push(bytes.slice());
     }
 
@@ -154,14 +154,14 @@ class Writer {
 /** Lists are stepped over: {type, count} and their bytes where these are few and of one width, else null. */
 async function list(cursor) {
     const type = await cursor.u32();
-    const count = await cursor.u64(MAX_HEADER, _("$0 items in a list, and at most $1 are read"));
+    const count = await cursor.u64(MAX_HEADER, _("a list has $0 items, but at most $1 are supported"));
     if (type === ARRAY || !(type in WIDTHS))
-        cursor.fail(_("a list of an unknown kind"));
+        cursor.fail(_("a list has items of an unknown type"));
     if (type === STRING) {
         for (let item = 0; item < count; ++item) {
             if (!cursor.has(8))
                 await cursor.load(8);
-            cursor.skip(await cursor.u64(MAX_HEADER, _("$0 bytes of a text, and at most $1 are read")));
+            cursor.skip(await cursor.u64(MAX_HEADER, _("a text has $0 bytes, but at most $1 are supported")));
         }
         return null;
     }
@@ -182,7 +182,7 @@ async function value(cursor, type) {
     if (type === ARRAY)
         return list(cursor);
     if (type === STRING) {
-        const length = await cursor.u64(MAX_HEADER, _("$0 bytes of a text, and at most $1 are read"));
+        const length = await cursor.u64(MAX_HEADER, _("a text has $0 bytes, but at most $1 are supported"));
         if (length > MAX_VALUE) {
             cursor.skip(length);
             return null;
@@ -192,7 +192,7 @@ async function value(cursor, type) {
         return writer.joined();
     }
     if (!(type in WIDTHS))
-        cursor.fail(_("a value of an unknown kind"));
+        cursor.fail(_("a value has an unknown type"));
     return (await cursor.take(WIDTHS[type])).slice();
 }
 
@@ -203,7 +203,7 @@ async function magic(cursor) {
     const version = await cursor.u32();
     if (version !== 2 && version !== 3)
         cursor.fail((version & 0xffff) === 0 ? _("big-endian GGUF files are unsupported")
-            : words(_("GGUF version $0, and 2 and 3 are read"), version));
+            : words(_("GGUF version $0 is not supported, only versions 2 and 3"), version));
     return version;
 }
 
@@ -212,7 +212,7 @@ async function values(cursor, count) {
     const kept = [];
     const split = { no: 0, count: 1 };
     for (let at = 0; at < count; ++at) {
-        const key = (await cursor.take(await cursor.u64(MAX_KEY, _("$0 bytes of a key, and at most $1 are read")))).slice();
+        const key = (await cursor.take(await cursor.u64(MAX_KEY, _("a key has $0 bytes, but at most $1 are supported")))).slice();
         const type = await cursor.u32();
         const bytes = await value(cursor, type);
         const text = decoder.decode(key);
@@ -229,10 +229,11 @@ async function tensors(cursor, count) {
     const infos = [];
     let last = 0n;
     for (let at = 0; at < count; ++at) {
-        const name = (await cursor.take(await cursor.u64(MAX_NAME, _("$0 bytes of a tensor's name, and at most $1 are read")))).slice();
+        const length = await cursor.u64(MAX_NAME, _("a tensor's name has $0 bytes, but at most $1 are supported"));
+        const name = (await cursor.take(length)).slice();
         const dimensions = await cursor.u32();
         if (dimensions === 0 || dimensions > MAX_DIMENSIONS)
-            cursor.fail(words(_("a tensor of $0 dimensions"), dimensions));
+            cursor.fail(words(_("a tensor has $0 dimensions"), dimensions));
         const shape = (await cursor.take(8 * dimensions + 4)).slice();
         const rest = await cursor.take(8);
         const offset = new DataView(rest.buffer, rest.byteOffset).getBigUint64(0, true);
@@ -246,8 +247,8 @@ async function tensors(cursor, count) {
 async function read(file) {
     const cursor = new Cursor(file);
     const version = await magic(cursor);
-    const tensorCount = await cursor.u64(MAX_TENSORS, _("$0 tensors, and at most $1 are read"));
-    const keyCount = await cursor.u64(MAX_KEYS, _("$0 keys, and at most $1 are read"));
+    const tensorCount = await cursor.u64(MAX_TENSORS, _("the file has $0 tensors, but at most $1 are supported"));
+    const keyCount = await cursor.u64(MAX_KEYS, _("the file has $0 keys, but at most $1 are supported"));
     const { kept, split } = await values(cursor, keyCount);
     const { infos, last } = await tensors(cursor, tensorCount);
     const isWhole = BigInt(cursor.position) + last < BigInt(file.size) || infos.length === 0;
@@ -258,11 +259,11 @@ async function read(file) {
 function inOrder(parts) {
     const count = parts[0].split.count;
     if (count > MAX_PARTS)
-        throw new GgufError(words(_("one of $0 parts, and at most $1 are read"), count, MAX_PARTS));
+        throw new GgufError(words(_("the model has $0 parts, but at most $1 are supported"), count, MAX_PARTS));
     const sorted = [...parts].sort((a, b) => a.split.no - b.split.no);
     if (parts.length !== count || sorted.some((part, at) => part.split.no !== at || part.split.count !== count))
         throw new GgufError(count > 1 ? words(_("this model has $0 parts: drop all of them together"), count)
-            : _("several files that are not parts of one model: drop one of them"));
+            : _("the files are not parts of one model: drop only one of them"));
     return sorted;
 }
 
@@ -274,7 +275,7 @@ function inOrder(parts) {
  */
 export async function readHeader(files) {
     if (files.length > MAX_PARTS)
-        throw new GgufError(words(_("$0 files, and at most $1 are read"), files.length, MAX_PARTS));
+        throw new GgufError(words(_("you chose $0 files, but at most $1 are supported"), files.length, MAX_PARTS));
     const parts = [];
     for (const file of files)
         parts.push(await read(file));

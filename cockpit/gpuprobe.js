@@ -122,7 +122,7 @@ async function saveCapture(event) {
         save(await bus.capture(), "application/gzip", "gpuprobe-capture.tar.gz");
         announce(_("The capture is ready."));
     } catch (error) {
-        announce(cockpit.format(_("No capture: $0"), error.message));
+        announce(cockpit.format(_("The capture failed: $0"), error.message));
     }
     button.disabled = false;
 }

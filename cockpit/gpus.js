@@ -188,7 +188,7 @@ function memberNode(gpu, objects, now) {
 
 function membersNode(gpus, objects, now) {
     return h("details", { id: `members-${safeId(gpus[0].id)}` },
-        h("summary", {}, _("Each of these GPUs")),
+        h("summary", {}, _("Details of each of these GPUs")),
         h("ul", { class: "plain entries" }, gpus.map(gpu => memberNode(gpu, objects, now))));
 }
 
@@ -218,7 +218,7 @@ function gpuCard(gpus, objects, now) {
 export function gpusNode(report, objects, now) {
     if (!report.gpus.length)
         return h("p", { class: "card empty" },
-            _("This machine has no GPU, or none that the kernel shows. Programs compute on the CPU."));
+            _("This machine has no GPU that the kernel lists. Programs compute on the CPU."));
     return h("div", { class: "cards" }, groups(report.gpus, looks).map(gpus => gpuCard(gpus, objects, now)));
 }
 
@@ -291,7 +291,8 @@ function quarantineNode(quarantine) {
     return quarantine.length ? [
         h("h3", {}, _("Drivers in quarantine")),
         h("ul", { class: "plain entries" }, quarantine.map(entry => h("li", {}, h("p", {}, quarantineWords(entry)),
-            isPlain(entry.api) ? fixNode(_("have it asked again"), [`gpuprobectl quarantine clear ${entry.api}`]) : null))),
+            isPlain(entry.api) ? fixNode(_("have gpuprobe probe the driver again"),
+                [`gpuprobectl quarantine clear ${entry.api}`]) : null))),
     ] : null;
 }
 
@@ -314,7 +315,7 @@ export function machineNode(report, version, downloads) {
             [_("CPU"), host.cpu?.model],
             [_("Memory"), Number.isFinite(host.memory?.total) ? size(host.memory.total) : null],
             [_("Daemon"), version ? `gpuprobed ${version}` : null],
-            [_("Report"), report.source === "replay" ? _("from replay: a recorded machine, not this one") : null],
+            [_("Report"), report.source === "replay" ? _("from a replay of a recorded machine, not from this machine") : null],
         ]),
         softwareNode(report.software),
         quarantineNode(report.quarantine),

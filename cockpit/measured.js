@@ -60,7 +60,7 @@ function barNode(one, best, unit) {
     const most = rate(one.most, unit);
     const value = least === most ? most : cockpit.format(_("$0 to $1"), least, most);
     const backends = one.backends.map(label).join(", ");
-    const note = one.isUsable ? null : h("span", { class: "faint" }, " ", _("(programs cannot use it yet)"));
+    const note = one.isUsable ? null : h("span", { class: "faint" }, " ", _("(programs cannot use this API yet)"));
     return h("li", {}, h("div", { class: "line" }, h("span", {}, h("strong", {}, backends), ` ${name}`, note), h("span", {}, value)),
         bar(one.most, best, `${name}, ${backends}: ${value}`));
 }
