@@ -51,7 +51,7 @@ class Fit(PageCase):
         for words in ("(llama, 32 layers) · context 4096 · cache f16 · batch 512 · trained for 131072 tokens",
                       "NVIDIA H200 pci:0000:00:07.0\t✓ fits\t\n5.3 GiB of 138.8 GiB\n\t33/33\t131072", "Without a GPU: ✓ fits"):
             self.assertIn(words, answer)
-        self.assertIn("The file ends before its weights do", answer)  # this one is a header alone
+        self.assertIn("The file ends before the end of the model's weights", answer)  # this one is a header alone
         self.take_pictures("fit")
         self.take_picture("fit", "#fit")
 
@@ -109,17 +109,17 @@ class Fit(PageCase):
         for name, content, reason in (
             ("empty", b"", "not a GGUF file"),
             ("program", b"\x7fELF" + bytes(1000), "not a GGUF file"),
-            ("old", start(version=1), "GGUF version 1, and 2 and 3 are read"),
+            ("old", start(version=1), "GGUF version 1 is not supported, only versions 2 and 3"),
             ("swapped", b"GGUF" + struct.pack(">IQQ", 3, 0, 0), "big-endian GGUF files are unsupported"),
-            ("many-keys", start(keys=1 << 62), "4611686018427387904 keys, and at most 4096 are read"),
-            ("many-tensors", start(tensors=70000), "70000 tensors, and at most 65536 are read"),
-            ("long-key", start(keys=1) + struct.pack("<Q", 1 << 63), "bytes of a key, and at most 65535 are read"),
-            ("endless-list", start(keys=1) + text("a") + struct.pack("<IIQ", 9, 8, 1 << 60), "items in a list"),
-            ("list-of-lists", start(keys=1) + text("a") + struct.pack("<IIQ", 9, 9, 4), "a list of an unknown kind"),
-            ("unknown-kind", start(keys=1) + text("a") + struct.pack("<I", 77), "a value of an unknown kind"),
+            ("many-keys", start(keys=1 << 62), "the file has 4611686018427387904 keys, but at most 4096 are supported"),
+            ("many-tensors", start(tensors=70000), "the file has 70000 tensors, but at most 65536 are supported"),
+            ("long-key", start(keys=1) + struct.pack("<Q", 1 << 63), "bytes, but at most 65535 are supported"),
+            ("endless-list", start(keys=1) + text("a") + struct.pack("<IIQ", 9, 8, 1 << 60), "items, but at most"),
+            ("list-of-lists", start(keys=1) + text("a") + struct.pack("<IIQ", 9, 9, 4), "a list has items of an unknown type"),
+            ("unknown-kind", start(keys=1) + text("a") + struct.pack("<I", 77), "a value has an unknown type"),
             ("hollow-list", start(keys=1) + text("a") + struct.pack("<IIQ", 9, 8, 1 << 26) + bytes(1000), "the file ends within its header"),
             ("cut", good[:1000], "the file ends within its header"),
-            ("dimensions", start(tensors=1) + text("t") + struct.pack("<I", 9), "a tensor of 9 dimensions"),
+            ("dimensions", start(tensors=1) + text("t") + struct.pack("<I", 9), "a tensor has 9 dimensions"),
             ("no-model", start() + bytes(8), "general.architecture is missing"),
             ("<img src=x onerror=alert(1)>", b"x", "<img src=x onerror=alert(1)>: not a GGUF file"),
         ):

@@ -18,7 +18,7 @@ class WithoutDaemon(PageCase):
     def test_says_what_to_do_and_sees_the_daemon_come_go_and_come_back(self):
         self.open()
         self.see("#trouble", "gpuprobed is not running")
-        for words in ("The service finds the GPUs of this machine", "Start gpuprobed", "View its log"):
+        for words in ("The service finds the GPUs of this machine", "Start gpuprobed", "View the service's log"):
             self.assertIn(words, self.text("#trouble"))
         self.take_pictures("absent")
         self.serve(MACHINES / "nvidia-h200-1")

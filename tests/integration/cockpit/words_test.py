@@ -174,7 +174,7 @@ class Same(PageCase):
         told = self.ask("run", script=f"""import("./gpus.js").then(gpus =>
             gpus.machineNode({json.dumps(report)}, "", []).flat(Infinity).filter(Boolean).map(one => one.textContent).join("\\n"))""")
         source = (SOURCE / "src/explain/report_text.cpp").read_text(encoding="utf-8")
-        sentences = re.findall(r"cuda: the driver is in quarantine until 2026-11-26 04:12 UTC: (\D+?)have it asked again", told, re.I)
+        sentences = re.findall(r"cuda: the driver is in quarantine until 2026-11-26 04:12 UTC: (\D+?)have gpuprobe probe the driver again", told, re.I)
         self.assertEqual(len(sentences), 4, told)
         for sentence in sentences:
             self.assertIn(f'"{sentence}"', source)
