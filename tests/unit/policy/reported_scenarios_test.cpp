@@ -82,8 +82,9 @@ TEST(Cyllama, C10_TurnsAMissingLibraryIntoWhatToInstall) {
     EXPECT_EQ(decision.answers.at("wheel"), "cyllama-vulkan");
     ASSERT_FALSE(decision.messages.empty());
     EXPECT_EQ(decision.messages[0],
-              "The oneAPI runtime is missing or of another version (libsycl.so.8: cannot open "
-              "shared object file): install Intel oneAPI runtime 2025.3, which has libsycl.so.8.");
+              "The oneAPI runtime is missing or has another version (libsycl.so.8: cannot open "
+              "shared object file): install Intel oneAPI runtime 2025.3, which includes "
+              "libsycl.so.8.");
 }
 
 }  // namespace reported_scenarios_test
