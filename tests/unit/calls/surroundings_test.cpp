@@ -98,7 +98,8 @@ TEST(FindingsFor, LeaveItOpenWhereNoneOfTheGroupsIsThere) {
     folder.write("etc/passwd", "anna:x:1000:1000::/home/anna:/bin/sh\n");
     folder.write("etc/group", "anna:x:1000:\nrender:x:105:anna\n");
     const auto first = fix_for({.uid = 1000, .groups = {{1000}}}, files);
-    EXPECT_NE(first.find("this session has none of your account's groups"), std::string::npos) << first;
+    EXPECT_NE(first.find("this session has none of your account's groups"), std::string::npos)
+        << first;
     EXPECT_NE(first.find("a container"), std::string::npos) << first;
     folder.write("etc/group", "anna:x:1000:\nusers:x:100:anna\nrender:x:105:anna\n");
     const auto further = fix_for({.uid = 1000, .groups = {{1000, 100}}}, files);
