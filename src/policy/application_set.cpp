@@ -114,7 +114,7 @@ private:
             least = other;
     }
 
-    /// Of all variants; a shorter name is older.
+    /// The gfx targets of all variants with the lengths of their names; a shorter name is older.
     std::set<std::pair<std::size_t, std::string>> gfx_ = {};
     std::optional<ComputeCapability> capability_ = {};
     std::optional<Version> driver_ = {};

@@ -20,7 +20,8 @@ namespace gpuprobe::inline policy {
 struct Application {
     std::string name = {};
     std::optional<Profile> selection = {};
-    /// The application whose selection counts for this one, too. Only without a selection.
+    /// The application whose selection this application uses. Only set if this application has no
+    /// selection.
     std::optional<std::string> selection_of = {};
     std::optional<Manifest> manifest = {};
 };

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t kMaxShown = 64;
 
-/// The value of a term as a fact of the row's type. A term about a set of words has them all.
+/// The value of a term as a fact of the row's type. A term about a set of words gives the whole
+/// set.
 AnyFact fact_of(const Term& term, std::string_view text, FactForm type) {
     switch (type) {
         case FactForm::Version: {
@@ -29,8 +30,8 @@ AnyFact fact_of(const Term& term, std::string_view text, FactForm type) {
     return Fact<std::string>::known(std::get<std::vector<std::string>>(term.need).front());
 }
 
-/// What follows from assumptions: a glibc is the C library, and a platform is a system and a
-/// processor.
+/// The facts that follow from assumptions: a glibc version implies the C library, and a platform
+/// implies an operating system and a processor.
 void add_implied(std::map<std::string, std::string>& assumed) {
     if (assumed.contains("glibc"))
         assumed.emplace("libc", "glibc");
@@ -62,7 +63,8 @@ Status check_host(const std::string& assumption, const Term& term, const Report&
     return Done{};
 }
 
-/// The same for every GPU. A GPU of another vendor may lack the fact, but not every GPU.
+/// The same for every GPU. GPUs of other vendors may lack the fact, but at least one GPU must be
+/// able to have it.
 Status check_gpus(const std::string& assumption, const Term& term, const Report& report) {
     bool is_possible = false;
     for (const auto& gpu : report.gpus) {

@@ -19,7 +19,7 @@ bool is_usable(const JudgedVariant& judged) {
     return is_usable(judged.verdict);
 }
 
-/// Whether the terms hold, where unknown facts may meet a term if it accepts that.
+/// Whether the terms hold. An unknown fact meets a term that accepts unknown facts.
 bool are_met(const Conjunction& terms, const Facts& gpu) {
     return std::ranges::all_of(terms, [&gpu](const Term& term) {
         const auto truth = holds(term, gpu);
@@ -98,8 +98,8 @@ public:
         return place && judged.verdict == Verdict::Accepted && (judged.covered >> *place & 1U) != 0;
     }
 
-    /// The reasons of the variant that most nearly uses the API on the GPU; empty if no variant
-    /// uses the API.
+    /// The reasons of the variant that comes closest to using the API on the GPU; empty if no
+    /// variant uses the API.
     [[nodiscard]] std::vector<Reason> nearest_miss(Api api, const Gpu& gpu) {
         std::optional<Route> nearest;
         for (const auto& judged : judged_) {
@@ -112,7 +112,7 @@ public:
         return nearest ? std::move(nearest->reasons) : std::vector<Reason>{};
     }
 
-    /// The reasons of the variant that most nearly fits the host and its best GPU.
+    /// The reasons of the variant that comes closest to fitting the host and its best GPU.
     [[nodiscard]] std::vector<Reason> nearest_miss() {
         const auto* best = default_gpu(context_.report, {});
         Route nearest;
@@ -141,7 +141,7 @@ private:
         const auto is_of_api = [&](const Conjunction& alternative) {
             return uses(*judged.variant, alternative, api);
         };
-        // Without alternatives for other APIs, it covers the GPU by this one.
+        // A variant without alternatives for other APIs covers the GPU through this API.
         if (std::ranges::all_of(alternatives, is_of_api))
             return true;
         return std::ranges::any_of(alternatives, [&](const Conjunction& alternative) {
@@ -190,7 +190,8 @@ void keep_to_variants(const SelectQuestion& question,
     if (reasons.empty())
         reasons.push_back(
             because("not-published", {{"backend", question.word_for(candidate.backend)}}));
-    // Without a reason that ends the matter, a missing fact may still decide for the variant.
+    // If no reason rules the variant out, it may still turn out to be usable when a missing fact
+    // becomes known.
     if (has_end(reasons))
         candidate.verdict = Verdict::Rejected;
     else

@@ -131,7 +131,7 @@ struct Attempt {
     std::vector<std::string> detected = {};  ///< the application's names
     bool was_given_up = false;               ///< the requested backend isn't available
     const Variant* assumed = nullptr;        ///< the published variant that the choice assumes
-    /// Why a published variant isn't the best or not possible.
+    /// Why a published variant isn't the best one, or why it can't be used.
     std::optional<Reason> variant_warning = {};
     /// The recommended conditions of the assumed variant that do not hold, such as missing
     /// libraries.

@@ -17,7 +17,7 @@ namespace gpuprobe::inline policy {
 
 /// How close an alternative is to usable, judged by all its obstacles. Ascending.
 enum class ClosestMiss : std::uint8_t {
-    ForOthers,   ///< meant for other GPUs by nature, or without any reason
+    ForOthers,   ///< meant for other GPUs, or has no reason at all
     OtherBuild,  ///< only another build would help
     NoCause,     ///< the cause is unknown, or the device has too little of a resource
     CanChange,   ///< a driver, library, permission or setting can be changed
@@ -25,7 +25,8 @@ enum class ClosestMiss : std::uint8_t {
 /// The nearness of an alternative with these obstacles.
 ClosestMiss closest_miss_of(const std::vector<Reason>& reasons);
 
-/// Whether one of the reasons rules the alternative out; others leave it open or are remarks.
+/// Whether one of the reasons rules the alternative out; other reasons leave it open or are only
+/// remarks.
 bool has_end(const std::vector<Reason>& reasons);
 
 /// An alternative of a requirement or predicate, or a part of a build.
@@ -53,7 +54,7 @@ public:
     /// minimums wins.
     void add(const Gpu& gpu, std::string_view by, std::vector<Reason> reasons);
     /// The warning "gpu-unused" for the GPU with the closest miss, with that candidate's reasons.
-    /// nullopt if nothing was added or the caller wanted it so.
+    /// nullopt if nothing was added, or if the caller itself caused it.
     [[nodiscard]] std::optional<Reason> warning() const;
 
 private:

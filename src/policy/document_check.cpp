@@ -152,7 +152,7 @@ DocumentPlace place_of(Value& root, const std::string& path, const Changes& chan
     return {.path = path};
 }
 
-/// A valid value for members without which nothing else is read.
+/// A valid value for each member without which a reader stops.
 std::optional<Value> stand_in(std::string_view path) {
     if (path == "name" || path == "description")
         return Value{"stand-in"};
@@ -192,7 +192,7 @@ bool remove(Value& root, const DocumentPlace& place, Changes& changes) {
 
 // Suggestions -------------------------------------------------------------------------------------
 
-/// What authors call something else here.
+/// Names that authors often use for members that have other names here.
 struct OtherName {
     std::string_view word;
     std::string_view meant;
@@ -239,11 +239,11 @@ constexpr OtherName kOtherNames[] = {
     {"require", "requires"},
 };
 
-/// A known word and the object that it belongs to, if that is another one.
+/// A known word and the object that it belongs to, if that is not the object at fault.
 struct Suggestion {
     std::string word = {};
     std::optional<std::string> place = {};
-    bool is_spelling = false;  ///< the word was misspelled, so that the rest is as it should be
+    bool is_spelling = false;  ///< the word was only misspelled, so its value is probably right
 };
 
 std::string lower_with_underscores(std::string_view word) {
@@ -262,8 +262,8 @@ std::optional<Suggestion> elsewhere(Test test) {
     return std::nullopt;
 }
 
-/// The known word that is meant: a misspelled one, the same word in another object, or what others
-/// call it.
+/// The known word that the author meant: the correct spelling, the same word of another object, or
+/// our word for another project's word.
 std::optional<Suggestion> suggestion_for(const std::string& word,
                                          const ReadProblem& problem,
                                          bool is_member) {
@@ -304,8 +304,8 @@ std::optional<std::string> word_of(const ReadProblem& problem, const DocumentPla
 
 // The check ---------------------------------------------------------------------------------------
 
-/// Finds one problem after the other: what is at fault is corrected or removed in a copy of the
-/// document, and the copy is read again with the reader that programs in the field use.
+/// Finds one problem after the other: the part at fault is corrected or removed in a copy of the
+/// document, and the copy is read again with the same reader that programs use.
 class Checker {
 public:
     explicit Checker(Value root) : root_{std::move(root)} {}
@@ -353,13 +353,13 @@ private:
         return true;
     }
 
-    /// Whether the problem is only that something is missing that an earlier finding was about.
+    /// Whether the problem is only that a part is missing that an earlier finding reported.
     [[nodiscard]] bool follows(const DocumentPlace& place) const {
         return (!place.value() && changes_.gone.contains(place.path)) ||
                changes_.shrunk.contains(place.path);
     }
 
-    /// Gives a member its right name, so that what is in it is checked, too.
+    /// Gives a member its correct name, so that its content is checked, too.
     bool rename(const DocumentPlace& place, const std::string& key) {
         if (!place.parent || place.parent->find(key))
             return false;

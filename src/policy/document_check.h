@@ -12,13 +12,14 @@
 #include "policy/decision.h"
 #include "report/report.h"
 
-/// Checks an application's data file for its author: docs/data-files.md, "Check a data file". A
-/// program in the field accepts words that it does not know and loses only the variant, because the
-/// manifest may be newer than the program. An author is told about each of them.
+/// Checks an application's data file for its author: docs/data-files.md, "Check a data file". When
+/// a program reads a manifest with unknown words, it accepts them and loses only the variant,
+/// because the manifest may be newer than the program. This check reports each unknown word to the
+/// author.
 namespace gpuprobe::inline policy {
 
-/// A mistake makes a file useless or loses what it is in. A warning is about a word that this
-/// program does not know and that resembles no known word.
+/// A mistake makes the file useless, or makes readers drop the part that contains it. A warning is
+/// about a word that this program does not know and that resembles no known word.
 enum class FindingGrade { Mistake, Warning };
 constexpr std::array<EnumName<FindingGrade>, 2> names_of(FindingGrade) {
     return {{{FindingGrade::Mistake, "mistake"}, {FindingGrade::Warning, "warning"}}};
@@ -40,7 +41,7 @@ RECORD_MEMBERS(DocumentFinding, grade, path, problem, word, meant, place)
 struct DocumentCheck {
     std::vector<DocumentFinding> findings = {};
     /// False if there may be more findings than these: kMaxDocumentFindings was reached, or a
-    /// mistake hides what is behind it.
+    /// mistake prevented a check of the rest.
     bool is_complete = true;
     /// The data file as programs in the field read it. Absent if they refuse it.
     std::optional<Application> application = {};
@@ -57,7 +58,8 @@ DocumentCheck check_document(std::string_view json);
 /// The finding as a sentence: "PATH: unknown member; did you mean 'glibc_min'?".
 std::string text_of(const DocumentFinding& finding);
 
-/// What a machine gets from a data file. Members about a part that the file lacks are empty.
+/// The results that a data file gives on a machine. Members about a part that the file lacks are
+/// empty.
 struct MachineOutcome {
     std::string machine = {};
     std::optional<RecommendStatus> status = {};  ///< of the manifest

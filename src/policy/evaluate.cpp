@@ -187,7 +187,7 @@ public:
           is_cpu_refused_{selection.refusals.contains(kCpu)},
           places_{places_of(selection.order, machine)} {
         serve(served_gpus(selection.order, machine));
-        // From here on `maybe` means: true, or unknown where the term accepts that.
+        // From here on, `maybe` means: true, or unknown and the term accepts unknown facts.
         for (std::size_t i = 0; i < answers_.size(); ++i)
             if (!platform.index.terms[i].accepts_unknown)
                 answers_[i].maybe = answers_[i].yes;

@@ -52,8 +52,8 @@ Settings ggml_variables(const Report& report,
 std::vector<std::string> container_arguments(const Report& report,
                                              const std::vector<std::string>& gpus);
 
-/// What "pip install" takes: the requirements and the options for their indexes, or the URL of a
-/// wheel with its hash. Empty if the artifact is not for pip. Source: pip, "pip install", and
+/// The arguments for "pip install": the requirements and the options for their indexes, or the URL
+/// of a wheel with its hash. Empty if the artifact is not for pip. Source: pip, "pip install", and
 /// "Secure installs" for the hash.
 std::vector<std::string> pip_arguments(const Recommendation& answer);
 

@@ -181,8 +181,9 @@ Word gfx_target(const Gpu& gpu) {
     return is_target ? Word::known(**target) : Word::unknown();
 }
 
-/// Whether the driver's version is one that GPUs of this vendor are judged by. For NVIDIA only its
-/// own drivers are; for other vendors any driver is, except the VFIO and PCI stubs.
+/// Whether minimum driver versions for GPUs of this vendor can be compared with this driver's
+/// version. For NVIDIA, only NVIDIA's own drivers qualify; for other vendors, any driver except the
+/// VFIO and PCI stubs.
 bool is_vendors_own(std::string_view vendor, std::string_view driver) {
     const auto& cuda = info_of(Api::Cuda);
     if (vendor != cuda.vendor)
@@ -191,16 +192,16 @@ bool is_vendors_own(std::string_view vendor, std::string_view driver) {
     return std::ranges::find(own_drivers, driver) != own_drivers.end();
 }
 
-/// Whether the version is a release of Jetson Linux, as drivers of Jetsons have it up to R35. It
-/// can't be compared with NVIDIA's driver numbers, which have three digits.
+/// Whether the version is a release of Jetson Linux, which Jetson drivers report as their version
+/// up to R35. It can't be compared with NVIDIA's driver numbers, which have three digits.
 bool is_jetson_release(const Gpu& gpu, const Fact<Version>& version) {
     constexpr std::uint32_t kFirstNumber = 100;
     return gpu.kind == GpuKind::Integrated && gpu.vendor == info_of(Api::Cuda).vendor &&
            version.value && version.value->major() < kFirstNumber;
 }
 
-/// The driver's version; absent if there is no driver or not the vendor's, or if the vendor's has
-/// no number of its own.
+/// The driver's version; absent if there is no driver, if the driver is not the vendor's, or if the
+/// vendor's driver has no version number.
 Fact<Version> driver(const Gpu& gpu) {
     const bool has_none =
         std::ranges::find(gpu.findings, "no-driver", &Reason::code) != gpu.findings.end();
@@ -336,7 +337,8 @@ KnownWords words_at(const Gpu& gpu, std::string_view key) {
     return KnownWords::known(WordSet{std::move(found)});
 }
 
-/// A Vulkan feature by its name in the specification, and the device property that says the same.
+/// A Vulkan feature by its name in the specification, and the device property with the same
+/// meaning.
 struct VulkanFeature {
     std::string_view name = {};
     std::string_view property = {};
@@ -352,7 +354,7 @@ constexpr auto kFeatureProperties = std::to_array<VulkanFeature>({
 });
 
 /// Vulkan's features: the complete list of supported ones; or an object of flags in which null
-/// means unknown, with the properties that say the same.
+/// means unknown, with the properties that have the same meaning.
 KnownWords vulkan_features(const Gpu& gpu) {
     if (auto listed = words_at(gpu, "features"); listed.value)
         return listed;

@@ -11,7 +11,7 @@
 namespace gpuprobe::inline policy {
 namespace {
 
-/// The text of a value that a pair shows; lists have none.
+/// The text of a value that a known-bad pair shows; lists have no text.
 std::optional<std::string> shown_word(const std::vector<Evidence>& proof) {
     if (proof.size() != 1)
         return std::nullopt;
@@ -84,7 +84,7 @@ bool KnownBad::holds_on(const Cause& cause, const Gpu& gpu, bool with_paths) {
 std::vector<Reason> KnownBad::on(const Gpu& gpu, std::string_view backend) {
     std::vector<Reason> found;
     for (const auto& cause : Causes::current().all()) {
-        // Most pairs are about other GPUs, which facts tell without the record of the GPU.
+        // Most pairs are about other GPUs, and facts show this without the GPU's record.
         if (std::ranges::find(cause.backends, backend) == cause.backends.end() ||
             !holds_on(cause, gpu, false) || !holds_on(cause, gpu, true))
             continue;

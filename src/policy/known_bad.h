@@ -18,9 +18,9 @@ namespace gpuprobe::inline policy {
 /// The chip's name in chips.json, under any driver; "" if it is unknown.
 std::string chip_name(const Gpu& gpu);
 
-/// The members that causes use of a GPU and that its record lacks: `chip`, and `alike`, the number
-/// of GPUs of the machine, this one included, that have its vendor, kind, kernel driver and, if
-/// both are known, generation of gfx targets.
+/// The members of a GPU that causes use but that the GPU's record lacks: `chip`, and `alike`, the
+/// number of GPUs of the machine, this one included, that have its vendor, kind, kernel driver and,
+/// if both are known, generation of gfx targets.
 void add_derived_members(const Gpu& gpu, const Report& report, Value& value);
 
 /// The pairs of a machine. Borrows the report.

@@ -11,7 +11,7 @@ namespace gpuprobe::inline policy {
 
 enum class FactId : std::uint8_t;
 
-/// How a reader handles words that a newer program may know. The program that uses a data file
+/// How a reader handles words that a newer program may support. The program that uses a data file
 /// accepts them and rejects only the variant; a check for authors refuses them.
 enum class UnknownWords { Lose, Refuse };
 

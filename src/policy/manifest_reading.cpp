@@ -205,7 +205,7 @@ ReadProblem check_signature(const Value& value) {
     });
 }
 
-/// What an image can bring along, by which a GPU can be used without the same on the host.
+/// The parts of a driver that an image can include, so that the host need not have them.
 constexpr auto kBundled = std::to_array<std::string_view>({"cuda-compat", "mesa", "rocm"});
 
 ReadProblem check_bundles(const Value& value) {
@@ -287,7 +287,7 @@ ReadProblem needs_member(const Value& artifact, const char* key) {
     return artifact.find(key) ? ReadProblem{} : ReadProblem{"missing"}.in(key);
 }
 
-/// Whether a member says anything: those of a record that was read before may be empty.
+/// Whether a member has content: members of a record that was read before may be empty.
 bool describes_image(const Value& image) {
     const auto* bundles = image.at("bundles").as_object();
     const auto* conditions = image.at("requires").as_array();

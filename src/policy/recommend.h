@@ -53,12 +53,12 @@ struct FailedVariant {
     Value detail = Value{Value::Object{}};
 };
 
-/// Reported failures as recommend() takes them. A failed backend, by our name or the application's,
-/// concerns all variants that use it.
+/// Reported failures in the form that recommend() accepts. A failed backend, by our name or the
+/// application's, concerns all variants that use it.
 std::vector<FailedVariant> failed_variants(const Experience& experience, const Profile* profile);
 
-/// The variant that the platform's manifest names for the case that none fits; null if it names
-/// none. A request for verified results never gets one that computes on a GPU.
+/// The variant that the manifest names for the platform if no variant fits; null if it names none.
+/// A request for verified results never gets a variant that computes on a GPU.
 const Variant* default_variant(const VariantPlatform& platform, const RecommendRequest& request);
 /// The reason why the manifest has no platform for this host: its platforms, and this host's
 /// ("linux-aarch64-musl").

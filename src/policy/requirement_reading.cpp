@@ -166,8 +166,8 @@ ReadProblem mib_need(const char* name, const Value& value, Predicates& out) {
     return problem;
 }
 
-/// Why a predicate cannot be a requirement of a variant. A variant has no backend of its own, so
-/// what only a backend on a GPU has cannot be asked.
+/// Why a predicate cannot be a requirement of a variant. A variant is not tied to one backend, so
+/// it cannot require a fact about a backend on a GPU.
 ReadProblem where_problem(const Predicate& predicate, FactScope scope) {
     if (scope == FactScope::Host && !is_about_host(predicate))
         return "expected a requirement about the host";
@@ -520,8 +520,8 @@ void sort_terms(Conjunction& terms) {
     });
 }
 
-/// Splits `advises` from the predicates of a device. It is about this alternative alone, so it
-/// cannot have alternatives of its own.
+/// Splits `advises` from the predicates of a device. It applies only to this alternative, so it
+/// cannot contain alternatives.
 ReadProblem read_advice(const Value& value,
                         Value& predicates,
                         Requirements& advice,

@@ -116,7 +116,7 @@ Truth truth_of(KernelFit fit);
 /// exists.
 const KernelTarget* nearest_ptx(const CudaKernels& code, const CudaDevice& device);
 
-/// NVIDIA's GPUs whose names begin alike.
+/// NVIDIA GPUs whose names begin with the same text.
 struct NvidiaProducts {
     std::string line = {};                 ///< "data-center", "workstation", "geforce" or "titan"
     std::vector<std::string> names = {};   ///< beginnings of names, without "NVIDIA"

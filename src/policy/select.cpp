@@ -86,7 +86,7 @@ Candidate candidate_on(const std::string& word, const SelectRequest& request) {
     return candidate;
 }
 
-/// Knows no fact, so that message_for() leaves out texts that need a probed machine.
+/// Returns no facts, so that message_for() leaves out texts that need a probed machine.
 std::optional<std::string> no_fact(std::string_view) {
     return std::nullopt;
 }
@@ -247,8 +247,8 @@ SelectingValues values_on(const SelectQuestion& question,
 }
 
 /// Adds `not-told-apart` to accepted candidates whose variables and answers also select another
-/// GPU, so that the program sees both. An empty environment selects all GPUs. That only counts for
-/// programs that read or forward a variable, and not for the rules of an installer.
+/// GPU, so that the program sees both. An empty environment selects all GPUs. This applies only to
+/// programs that read or forward a variable, not to the rules of an installer.
 class EquivalentGpus {
 public:
     explicit EquivalentGpus(const Access& access) : reads_variables_{!access.variables.empty()} {}
@@ -470,7 +470,7 @@ private:
     std::optional<PublishedVariants> here_ = {};
 };
 
-/// What is known about an application besides its profile.
+/// The data about an application other than its profile.
 struct Background {
     const Experience& experience;
     const Manifest* manifest = nullptr;

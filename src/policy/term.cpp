@@ -119,8 +119,8 @@ Truth is_usable(const Term& term, const Facts& facts) {
 Truth driver_reaches(const Version& floor, const Facts& facts) {
     const auto& driver = facts.version(FactId::Driver);
     const auto& cuda = facts.version(FactId::Cuda).value;
-    // A cuda-compat package reports a newer CUDA than the kernel driver's, and the drivers of Tegra
-    // are numbered otherwise.
+    // A cuda-compat package reports a newer CUDA than the kernel driver's, and Tegra's drivers use
+    // other version numbers.
     const bool is_tegra = facts.get<std::string>(FactId::Form).value == "tegra";
     if (driver.is_probed || !cuda || is_tegra || facts.version(FactId::CudaCompat).value)
         return when_known(driver, [&floor](const Version& have) { return have >= floor; });
@@ -162,8 +162,8 @@ Truth host_driver_runs(const CudaDriverNeed& need, const Facts& facts) {
     });
 }
 
-/// Whether the driver supports the toolkit, or the compatibility libraries in the image do. Which
-/// drivers these work with is in the image's own condition.
+/// Whether the driver or the compatibility libraries in the image support the toolkit. The image's
+/// own condition defines the drivers that these libraries work with.
 Truth driver_runs(const Term& term, const Facts& facts) {
     const auto& need = std::get<CudaDriverNeed>(term.need);
     const auto by_host = host_driver_runs(need, facts);
@@ -745,7 +745,7 @@ Result<Term> fact_term(const TermText& text) {
 
 namespace {
 
-/// A part of an image's condition. `brand` is NVML's word, which admits() knows.
+/// A part of an image's condition. `brand` is NVML's word, which admits() compares.
 Result<Term> condition_part(std::string_view text) {
     auto part = term_text(text);
     if (part.name == "brand") {
