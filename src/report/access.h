@@ -63,7 +63,7 @@ std::string access_class(const Report& report, const Caller& caller);
 Report as_seen_by(Report report, const Caller& caller);
 
 /// The report of a capture whose drivers answered although its nodes were closed to the prober, as
-/// in a capture that was put together from several logs: the closed nodes count.
+/// in a capture that was assembled from several logs. The closed nodes then decide.
 Report as_recorded(Report report);
 
 /// Whether a node that computing on this GPU needs is known to be closed.

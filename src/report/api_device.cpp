@@ -255,7 +255,7 @@ std::optional<std::string> vendor_of(const ProbeResult& probe, const DeviceFacts
 }
 
 /// The reported address, unless it is an implausible all-zero one: an API that does not know the
-/// address often reports zeros. They count only if hardware of that vendor really is at
+/// address often reports zeros. Zeros are accepted only if hardware of that vendor really is at
 /// 0000:00:00.0.
 std::optional<PciAddress> plausible_address(const Machine& machine, const ApiDevice& device) {
     const auto& address = device.facts->pci;

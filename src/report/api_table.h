@@ -60,7 +60,7 @@ struct ApiInfo {
     std::string_view backend = {};
     std::string_view fleet_word = {};  ///< name in exports for fleets
     std::string_view vendor = {};      ///< the only vendor that it supports; empty: any
-    /// Vendors whose runtimes offer the same API and call themselves those of `vendor`.
+    /// Vendors whose runtimes offer the same API and report `vendor` as their vendor.
     std::string_view licensees = {};
     std::string_view kernel_drivers = {};  ///< kernel drivers of that vendor that it works with
     /// Kernel drivers that work with user-space drivers bundled with a program, if no vendor owns

@@ -437,8 +437,8 @@ BackendView unlisted(const std::vector<Reason>& why, std::vector<Reason> shut) {
     return verdict(is_open ? std::nullopt : std::optional{false}, std::move(shut));
 }
 
-/// ROCm takes the code for the target that its runtime reports. If the kernel driver reports
-/// another one, programs may crash or compute wrong results.
+/// ROCm loads the kernels for the gfx target that its runtime reports. If the kernel driver reports
+/// another target, programs may crash or compute wrong results.
 std::optional<Reason> misreported_target(const Backend& backend,
                                          const Gpu& gpu,
                                          const Value& device) {

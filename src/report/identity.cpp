@@ -149,8 +149,8 @@ std::string without_signs(std::string name) {
     return name;
 }
 
-/// Whether a name is what AMD calls each GPU without a name of its own. libdrm gives it also to
-/// devices that its table lacks.
+/// Whether a name is AMD's generic name for GPUs without their own name. libdrm also uses this name
+/// for devices that are not in its table.
 bool is_for_any_radeon(const std::string& name) {
     const auto plain = without_signs(name);
     return plain == "AMD Radeon Graphics" || plain == "Radeon Graphics";
@@ -211,7 +211,8 @@ std::optional<std::string> name_by_revision(const HardwareDevice& hardware) {
     return knowledge::AmdNames::current().find(*hardware.device_id, *hardware.revision);
 }
 
-/// The name from the most trusted API that has one. One for any Radeon counts only if asked for.
+/// The name from the most trusted API that has one. A generic Radeon name is used only if
+/// requested.
 std::optional<std::string> name_by_apis(const Subject& subject, bool with_any_radeon) {
     for (const auto* api : by_trust(&ApiTrust::name))
         if (const auto* facts = facts_of(subject, api->word))
@@ -289,7 +290,7 @@ std::optional<std::string> name_of(const Subject& subject) {
         return name;
     if (auto name = subject.hardware ? name_by_hardware(*subject.hardware) : std::nullopt)
         return name;
-    // Of a GPU without a name of its own, pci.ids may list the names of all that share its id.
+    // For a GPU without its own name, pci.ids may list the names of all GPUs that share its id.
     auto listed = listed_name(subject);
     if (auto name = has_brackets(listed) ? std::nullopt : name_by_apis(subject, true))
         return name;

@@ -64,8 +64,8 @@ Joiner::Joiner(const Machine& machine, const std::vector<const ProbeResult*>& pr
 /// Counts the devices that one driver lists.
 class ListedDevices {
 public:
-    /// Whether the device is one of at most `most`. Devices in one PCI slot count once, because
-    /// they may be the partitions of one GPU: 8 of an MI300X in CPX mode.
+    /// Whether the device is among the first `most` devices. Devices in one PCI slot count once,
+    /// because they may be the partitions of one GPU: 8 of an MI300X in CPX mode.
     bool takes(const ApiDevice& device, std::size_t most) {
         constexpr std::size_t kMostInSlot = 16;
         ++listed_;

@@ -322,8 +322,9 @@ void compare_partitions(const Subject& subject,
     }
 }
 
-/// The free memory of all partitions together; nullopt if one does not say. Compute instances of
-/// one GPU instance share its memory, and so do partitions whose totals exceed the card's.
+/// The free memory of all partitions together; nullopt if it is unknown for one of them. Compute
+/// instances of one GPU instance share its memory, and so do partitions whose totals exceed the
+/// card's.
 std::optional<Bytes> free_in(const std::vector<Partition>& partitions,
                              std::optional<Bytes> physical) {
     Bytes total, free, largest;
@@ -343,7 +344,7 @@ std::optional<Bytes> free_in(const std::vector<Partition>& partitions,
 }
 
 /// Limits `allocatable` to the largest partition, because a program gets only one partition. `free`
-/// is that of all partitions together, or the card's if one of them does not say.
+/// is the free memory of all partitions together, or the card's if it is unknown for one of them.
 void sum_up_partitions(const Subject& subject, MemoryFindings& result) {
     auto partitions = partitions_of(subject);
     std::erase_if(partitions, [](const Partition& one) { return !is_usable(one); });

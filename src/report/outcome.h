@@ -59,8 +59,8 @@ struct ReasonWords {
 };
 RECORD_MEMBERS(ReasonWords, text, fix, commands, subject)
 
-/// Why something is the way it is: a stable code and the facts that led to it. In the answers to
-/// questions, though not in the report, it also has words for people.
+/// The explanation of a result: a stable code and the facts that led to the result. In answers to
+/// requests, but not in the report, it also has texts for users.
 struct Reason {
     std::string code = {};  ///< listed in docs/reasons.md; newer versions may add codes
     Value detail = Value{Value::Object{}};  ///< an object

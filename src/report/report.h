@@ -110,8 +110,9 @@ RECORD_MEMBERS(DriverInfo, name, version, flavour)
 ///   use this memory and the GTT, so allocatable is larger; free ≤ allocatable holds;
 /// - unified: null, because all memory belongs to the host; free ≤ allocatable holds.
 ///
-/// Without a kind, the order for `dedicated` holds. Of a GPU that is divided into partitions,
-/// allocatable is the memory of the largest one, and free that of all together.
+/// Without a kind, the order for `dedicated` holds. For a GPU that is divided into partitions,
+/// allocatable is the memory of the largest partition, and free is the free memory of all
+/// partitions together.
 struct GpuMemory {
     std::optional<MemoryKind> kind = {};
     std::optional<Bytes> physical = {};

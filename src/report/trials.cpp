@@ -22,7 +22,7 @@ VerificationResult checked(const Value& check, const Verification& found) {
     const auto wrong = found.wrong_words.value_or(0);
     if (word && *word == "verified" && wrong == 0 && found.words.value_or(0) > 0)
         return VerificationResult::Verified;
-    // Accepted without a look at the numbers, so that a wrong result is never lost.
+    // Accepted without a check of the numbers, so that a wrong result is never lost.
     if (word && *word == "miscomputed")
         return VerificationResult::Miscomputed;
     return VerificationResult::Failed;
@@ -292,7 +292,7 @@ void add_trials(const Trials& trials, std::string_view api, BackendView& view) {
         return;
     view.verified = view.verification->result == VerificationResult::Verified;
     if (view.verified) {
-        // It computes, whatever was doubtful.
+        // The device computes, so earlier doubts no longer apply.
         view.usable = view.usable.value_or(true);
         return;
     }
