@@ -89,7 +89,7 @@ std::optional<Answer> without_library(const ProbeTarget& target) {
 }
 
 bool is_denied(const std::string& path, int error) {
-    // EPERM can have other causes; a control group is the cause if the mode would let us in.
+    // EPERM can have other causes; a control group is the cause if the file mode permits access.
     return error == EPERM && ::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
 }
 

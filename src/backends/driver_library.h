@@ -63,7 +63,7 @@ public:
     explicit SymbolTable(Lookup lookup) : lookup_{std::move(lookup)} {}
 
     [[nodiscard]] AnyFunction find(const char* name) const { return lookup_(name); }
-    /// Like find(), for a function that the table cannot do without.
+    /// Like find(), for a function that the table requires.
     AnyFunction require(const char* name) {
         const auto function = find(name);
         if (!function && !missing_)

@@ -68,7 +68,7 @@ constexpr std::array kRefused = {
     SCMP_SYS(clock_settime), SCMP_SYS(clock_adjtime), SCMP_SYS(adjtimex), SCMP_SYS(iopl),
     SCMP_SYS(ioperm), SCMP_SYS(vhangup)};
 
-/// Calls that programs try first but can do without. Their arguments are behind a pointer, where a
+/// Calls that programs try first but do not need. Their arguments are behind a pointer, where a
 /// filter cannot check them (clone3, openat2), or they use up a resource that is limited for the
 /// whole machine (io_setup). Newer calls that our headers do not declare need no entry: they are
 /// not on the list of known calls.

@@ -80,7 +80,8 @@ struct Starts {
     static constexpr unsigned kThreadsPerProcessor = 16;
     static constexpr unsigned kProcessesPerSecond = 1;
     static constexpr unsigned kThreadsPerSecond = 4;
-    /// Beyond 1/kUsualShare of the limit, new ones run only while the processor is otherwise idle.
+    /// Beyond 1/kUsualShare of the limit, new processes and threads run only while the processor is
+    /// otherwise idle.
     static constexpr unsigned kUsualShare = 8;
 
     unsigned most = 0;
@@ -88,7 +89,7 @@ struct Starts {
     unsigned count = 0;
     MonotonicTime since = SystemClock{}.monotonic();
 
-    /// Counts one more; false if that would exceed the limit.
+    /// Counts one more process or thread; false if that would exceed the limit.
     [[nodiscard]] bool takes_another() {
         const auto seconds =
             std::chrono::floor<std::chrono::seconds>(SystemClock{}.monotonic() - since).count();

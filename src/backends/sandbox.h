@@ -22,7 +22,7 @@ struct Confinement {
 ///  - system calls that inspect, signal or schedule other processes, or that change the kernel,
 ///    mounts, namespaces, key rings or the clock, and sockets of families other than AF_UNIX. They
 ///    fail with EPERM. Calls that have an older form whose arguments a filter can check (clone3),
-///    and calls that drivers try first but can do without (io_uring, the new mount calls), fail
+///    and calls that drivers try first but do not need (io_uring, the new mount calls), fail
 ///    with ENOSYS;
 ///  - every system call outside the list of known calls.
 /// A filtered call fails but never kills the process: a driver that falls back to something else
@@ -31,7 +31,7 @@ struct Confinement {
 /// Executable memory, fork, exec and the NUMA calls stay allowed: drivers compile code, pocl runs
 /// the linker, ROCm binds memory. Needs no_new_privs or root, and a private current folder.
 ///
-/// Which calls drivers can do without was measured with lavapipe (Mesa 22.3), pocl 3.1, CUDA and
+/// The calls that drivers do not need were determined with lavapipe (Mesa 22.3), pocl 3.1, CUDA and
 /// NVIDIA's Vulkan driver (580.159). Parts of the sandbox that the kernel or the container refuses
 /// are missing and listed in Confinement::problems.
 /// `job`: the job whose driver is loaded next. With an empty job, only the files that every driver

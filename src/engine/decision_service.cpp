@@ -224,7 +224,7 @@ Experience Feedback::experience_of(uid_t uid,
     return experience;
 }
 
-/// Reports by root count for every user.
+/// Reports by root apply to every user.
 bool Feedback::concerns(uid_t uid) const {
     return outcomes_.has_own(uid) || outcomes_.has_own(kRoot);
 }

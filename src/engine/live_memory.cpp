@@ -69,8 +69,8 @@ std::optional<Gpu> assembled(const LiveMemoryReader::Question& question,
     return std::nullopt;
 }
 
-/// Whether the free memory is from this probe. A partition has no time of its reading, so check its
-/// API's view instead.
+/// Whether the free memory is from this probe. A partition does not record the time of its reading,
+/// so check its API's view instead.
 bool is_reported_by(const ProbeResult& probe, const Gpu& fresh) {
     if (!fresh.memory.free)
         return false;

@@ -48,7 +48,7 @@ std::vector<std::string> files_of(const ProbeTarget& target,
 }
 
 template <class Names>
-/// Whether a request names it; an empty list means all.
+/// Whether a request's list contains the name; an empty list contains all names.
 bool is_among(const Names& names, std::string_view name) {
     return names.empty() || std::ranges::find(names, name) != names.end();
 }
@@ -158,7 +158,8 @@ void sort_for_start(std::vector<ProbeTarget>& targets,
         return result ? result->duration.value_or(Duration::zero()) : Duration::zero();
     };
     std::ranges::stable_sort(targets, [&](const ProbeTarget& one, const ProbeTarget& other) {
-        // `one` and `other` are swapped for the time: longest first.
+        // `one` and `other` are swapped when the times are compared, because the longest time comes
+        // first.
         return std::tuple{group(one), belief(one), last_time(other)} <
                std::tuple{group(other), belief(other), last_time(one)};
     });
@@ -342,7 +343,7 @@ void ProbeLedger::begin(const std::vector<ProbeTarget>& targets) {
         if (!loads_driver(target))
             continue;
         auto& key = running_[target];
-        quarantine_.ended(key);  // the key may be another one if the driver was replaced
+        quarantine_.ended(key);  // the key differs if the driver was replaced
         key = key_of(target);
         keys.push_back(key);
     }
@@ -359,7 +360,8 @@ void ProbeLedger::confirm(const ProbeTarget& target) {
         begin({target});
 }
 
-/// Records harm, or clears the driver. Returns whether it did harm but is not held back yet.
+/// Records harm, or clears the driver. Returns whether the driver did harm but is not in quarantine
+/// yet.
 bool ProbeLedger::judge(const store::ProbeKey& key, const ProbeResult& probe) {
     if (const auto harm = harm_of(probe))
         return !quarantine_.strike(key, *harm, probe.note);

@@ -96,7 +96,7 @@ public:
     /// Whether this is one of several probes that may have taken the machine or the daemon down. It
     /// has to run while no other probe runs, so that a second crash identifies the culprit.
     [[nodiscard]] bool is_suspect(const ProbeTarget& target) const;
-    /// Whether no driver is suspect or held back.
+    /// Whether no driver is suspect or in quarantine.
     [[nodiscard]] bool is_clean() const { return quarantine_.is_clean(); }
     /// Records that these probes are about to run. Call it before the workers start.
     void begin(const std::vector<ProbeTarget>& targets);

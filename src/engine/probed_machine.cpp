@@ -190,7 +190,7 @@ StabilityCheck::Verdict StabilityCheck::check(ProbeResult result, const ProbeRes
         return {.accepted = std::move(result)};
     const bool agrees = last.digest == previous;
     last.in_a_row = agrees ? last.in_a_row + 1 : 1;
-    // Unstable: it was so before, or this is the second difference in a row.
+    // The driver is unstable: it was unstable before, or this is the second difference in a row.
     auto instability = instability_of(accepted);
     const bool was_doubted = std::exchange(last.is_doubted, !agrees);
     if (!instability && (agrees || !was_doubted))

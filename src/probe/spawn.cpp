@@ -119,7 +119,7 @@ bool arrange_descriptors(const Plan& plan) {
         ::dup2(plan.output, STDERR_FILENO) < 0 || ::dup2(plan.frames, kFramesFd) < 0)
         return false;
     // Our own descriptors are created close-on-exec; this is for descriptors that libraries opened.
-    // Kernels before 5.11 don't know the flag.
+    // Kernels before 5.11 don't support the flag.
     (void)::syscall(__NR_close_range, kFramesFd + 1, ~0U, CLOSE_RANGE_CLOEXEC);
     return true;
 }

@@ -88,7 +88,7 @@ Attempt<Done> RuntimeDevice::begin(Owned<void*> context) {
     void* event = nullptr;
     (void)TRY(tried(api_.create_event, &event, kDisableTiming));
     end_event_ = {event, api_.destroy_event};
-    // Ask again within the context: the context itself uses some of the memory.
+    // Query the free memory again within the context: the context itself uses some of the memory.
     std::size_t free = 0;
     std::size_t total = 0;
     if (api_.memory_info(&free, &total) == 0)

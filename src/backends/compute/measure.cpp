@@ -13,7 +13,7 @@
 namespace gpuprobe::backends {
 namespace {
 
-/// The shortest time that is believed: shorter ones only show how coarse the clock is.
+/// The shortest duration that is trusted: shorter durations only show the resolution of the clock.
 constexpr Seconds kShortest{1e-9};
 constexpr std::uint32_t kMaxTimes = 100'000;
 

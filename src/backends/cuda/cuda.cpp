@@ -140,7 +140,7 @@ constexpr std::array<AttributeFact, 15> kAttributes = {{
     {Attribute::MemoryPools, "memory_pools"},
 }};
 
-/// A device attribute; nullopt if the driver does not know it.
+/// A device attribute; nullopt if the driver does not support it.
 std::optional<int> attribute(const Symbols& api, Attribute which, Device device) {
     int value = 0;
     if (api.attribute(&value, static_cast<int>(which), device) != kSuccess)

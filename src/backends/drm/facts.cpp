@@ -194,7 +194,8 @@ Value value_of(std::span<const MemoryRegion> regions) {
 namespace {
 
 void add_i915_facts(const DrmDevice& device, DeviceFacts& facts) {
-    // Kernels without this query supported only integrated GPUs; the type stays unknown there.
+    // Kernels without this query supported only integrated GPUs; with such a kernel, the type stays
+    // unknown.
     const auto reply = i915_reply(device, DRM_I915_QUERY_MEMORY_REGIONS, facts);
     if (const auto regions = i915_regions(reply))
         add_regions(*regions, facts);

@@ -268,8 +268,8 @@ Answer ask_first(std::span<const Candidate> candidates, Sink& sink, const VisitD
         const auto library = DynamicLibrary::open(candidate.name);
         if (library)
             return candidate.visit(*library, sink, visit);
-        // Report the first name, which people know, unless another library exists but does not
-        // load: that explains more.
+        // Report the first name, which users know, unless another library exists but does not load:
+        // the error of that library explains more.
         const bool is_broken = library.error().code != ErrorCode::NotFound;
         if (problem.empty() || (is_absent && is_broken))
             problem = library.error().text;

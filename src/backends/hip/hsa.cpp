@@ -90,7 +90,7 @@ struct Found {
 using Agents = Found<hsa::Agent, kMaxAgents>;
 using Pools = Found<hsa::MemoryPool, kMaxPools>;
 
-/// An attribute of an agent; nullopt if the runtime does not know it.
+/// An attribute of an agent; nullopt if the runtime does not support it.
 template <class T>
 std::optional<T> attribute(const hsa::Symbols& api, hsa::Agent agent, hsa::Attribute which) {
     T value{};

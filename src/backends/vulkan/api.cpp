@@ -211,7 +211,7 @@ private:
     void* head_ = nullptr;
 };
 
-/// The device's extensions. Asks once with a large buffer instead of asking for the count first.
+/// The device's extensions. Queries once with a large buffer instead of querying the count first.
 std::optional<std::vector<std::string>> ask_extensions(const InstanceSymbols& vulkan,
                                                        VkPhysicalDevice device) {
     std::vector<VkExtensionProperties> list(kMaxExtensions);

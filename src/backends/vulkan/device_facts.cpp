@@ -20,9 +20,9 @@ namespace {
 using F = VkPhysicalDeviceFeatures;
 using L = VkPhysicalDeviceLimits;
 
-/// The features, in three groups: the first kAlways are required by every level, the next up to
-/// index kCoreOnly only by Core. The rest is texture compression, of which a device needs BC or
-/// both others.
+/// The features, in three groups: every level requires the first kAlways features, and only Core
+/// requires the next ones, up to index kCoreOnly. The rest are texture compression formats: a
+/// device needs BC, or both of the others.
 constexpr std::size_t kAlways = 7;
 constexpr std::size_t kCoreOnly = kAlways + 4;
 constexpr std::array kFeatures = {

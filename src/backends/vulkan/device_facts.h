@@ -64,7 +64,7 @@ HeapRule heap_rule(std::optional<DeviceType> type, std::optional<std::uint32_t> 
 /// or no heap matches; `free` is unknown if a heap has no budget.
 FactMemory device_memory(std::span<const MemoryHeap> heaps, HeapRule rule);
 
-/// The largest size that is believed, 1 PiB: a larger one is a driver bug.
+/// The largest size that is accepted, 1 PiB: a larger size is a driver bug.
 constexpr Bytes kMaxPlausibleMemory = gib(1U << 20);
 
 /// The facts in a device's reply. A pure function. docs/internals/facts.md lists every key.
