@@ -1,19 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs the build of an application that fits this machine, from archives that are here, and says why that one.
+# Installs the build of an application that fits this machine, from local archives, and prints why this build was
+# chosen.
 #
 # Usage: install-what-fits.sh MANIFEST ARCHIVES PREFIX
 #
-# MANIFEST  the builds that there are, with hashes and what each needs (docs/data-files.md)
+# MANIFEST  the available builds, with their hashes and requirements (docs/data-files.md)
 # ARCHIVES  a folder with the builds' tar archives, each named like the end of its URL
-# PREFIX    gets a folder for the build, and the link `current` to it
+# PREFIX    the folder for the installed build, and for the link `current` to it
 #
-# An archive has bin/self-test, which ends with 0 where the build works. One that does not is reported, so that nobody
-# here gets it again while the machine stays the same, and the next one is tried.
+# An archive contains bin/self-test, which exits with 0 if the build works. If it does not, the failure is reported, so that
+# no user of this machine gets this build again while the machine stays the same, and the next build is tried.
 #
-# Ends with 0 (installed), 1 (something is wrong: nothing is installed) or 3 (no build fits).
-# Needs jq. GPUPROBECTL may name the command and its options, as in GPUPROBECTL="gpuprobectl --direct". Where none is
-# installed, gpuprobe-linux-x86_64 beside this script does as well (docs/packaging.md).
+# Exit status: 0 (installed), 1 (failure: nothing is installed) or 3 (no build fits).
+# Needs jq. GPUPROBECTL may contain the command and its options, as in GPUPROBECTL="gpuprobectl --direct". If gpuprobectl is
+# not installed, the script runs gpuprobe-linux-x86_64, which must be in the same folder (docs/packaging.md).
 set -eu
 
 manifest=$1 archives=$2 prefix=$3
@@ -38,12 +39,12 @@ gpuprobectl() {
     fi
 }
 
-# The application's name, so that what was reported about it counts.
+# Passes the application's name, so that reported failures are considered.
 recommend() {
     gpuprobectl recommend "$application" --manifest "$manifest" ${failed:+"--exclude=$failed"} "$@"
 }
 
-# Of the answer.
+# Prints a value in the answer.
 field() {
     printf '%s\n' "$answer" | jq -r "$1"
 }
@@ -57,17 +58,17 @@ work=$(mktemp -d "$prefix/.new.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
 while :; do
-    # What it prints says why; with nothing that fits, also what would help, and it ends with 3.
+    # This prints the reasons. If no build fits, it also prints possible fixes, and the exit status is 3.
     recommend --explain >&2 || exit $?
     answer=$(recommend -j)
     variant=$(field .variant)
     archive=$archives/$(field '.artifact.urls[0]' | sed 's:.*/::')
 
-    # A file that is not what the manifest says is no reason to try another build.
+    # If the file does not match the manifest, the script stops and does not try another build.
     gpuprobectl verify "$archive" --manifest "$manifest" --variant "$variant" >&2 || exit 1
     mkdir "$work/$variant"
     case $archive in
-    *gz) tar -xzf "$archive" -C "$work/$variant" ;; # busybox looks at the option alone
+    *gz) tar -xzf "$archive" -C "$work/$variant" ;; # tar of busybox considers only the option
     *) tar -xf "$archive" -C "$work/$variant" ;;
     esac
     if problem=$("$work/$variant/bin/self-test" 2>&1); then

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program on the GPU that gpuprobe picks for it.
+// Runs a program on the GPU that gpuprobe chooses for it.
 //
 // Usage: run-with-gpu.mjs APPLICATION PROGRAM [ARGUMENT…]
 //
 // APPLICATION is a name of `gpuprobectl apps`. Debian has no module for D-Bus, so systemd's busctl
-// makes the call; it prints what it gets as JSON.
+// makes the call; it prints the answer as JSON.
 import { spawnSync } from "node:child_process";
 
 const NAME = "org.gpuprobe.GpuProbe1";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a program on the GPU that gpuprobe picks for it.
+// Runs a program on the GPU that gpuprobe chooses for it.
 //
 // Usage: run_with_gpu APPLICATION PROGRAM [ARGUMENT…]
 // Build: cc run_with_gpu.c -lgpuprobe -o run_with_gpu

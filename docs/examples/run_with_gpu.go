@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs a program on the GPU that gpuprobe picks for it.
+// Runs a program on the GPU that gpuprobe chooses for it.
 //
 // Usage: run_with_gpu APPLICATION PROGRAM [ARGUMENT…]
 // Build: go build run_with_gpu.go
@@ -17,7 +17,7 @@ import (
 	"gpuprobe.invalid/gpuprobe"
 )
 
-// fail prints why there is no choice, and what fixes it.
+// fail prints why no backend was chosen, and how to fix the problem.
 func fail(application string, err error) {
 	var refusal *gpuprobe.Refusal
 	if !errors.Is(err, gpuprobe.ErrNoMatch) || !errors.As(err, &refusal) {

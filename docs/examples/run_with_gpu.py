@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program on the GPU that gpuprobe picks for it.
+"""Runs a program on the GPU that gpuprobe chooses for it.
 
 Usage: run_with_gpu.py APPLICATION PROGRAM [ARGUMENT…]
 
@@ -15,7 +15,7 @@ NAME = "org.gpuprobe.GpuProbe1"
 
 
 def select(application, **request):
-    """The answer of SelectBackend; its Backend is "" when nothing on this machine will do."""
+    """The answer of SelectBackend; its Backend is "" if no backend fits this machine."""
     bus = dbus.SystemBus()
     manager = dbus.Interface(bus.get_object(NAME, "/org/gpuprobe/GpuProbe1"), NAME + ".Manager")
     return manager.SelectBackend(application, dbus.Dictionary(request, signature="sv"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Runs a program on the GPU that gpuprobe picks for it.
+//! Runs a program on the GPU that gpuprobe chooses for it.
 //!
 //! Usage: run_with_gpu APPLICATION PROGRAM [ARGUMENT…]
 use std::os::unix::process::CommandExt;
@@ -7,7 +7,7 @@ use std::process::{exit, Command};
 
 use gpuprobe::{Client, Error, ErrorName, SelectParameters, SelectRequest};
 
-/// Prints why there is no choice, and what fixes it.
+/// Prints why no backend was chosen, and how to fix the problem.
 fn fail(application: &str, error: Error) -> ! {
     let refusal = match error {
         Error::Refused(refusal) if refusal.name == ErrorName::NoMatch => refusal,

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program on the GPU that gpuprobe picks for it, over libgpuprobe.so.1.
+"""Runs a program on the GPU that gpuprobe chooses for it, with the library libgpuprobe.so.1.
 
 Usage: run_with_gpu_ctypes.py APPLICATION PROGRAM [ARGUMENT…]
 """
@@ -14,7 +14,7 @@ library = ctypes.CDLL("libgpuprobe.so.1")
 
 
 def select(application, request):
-    """The answer, or {"error": …}, and the library's code."""
+    """The answer, or {"error": …}, and the return code of the library."""
     client, text = ctypes.c_void_p(), ctypes.c_char_p()
     code = library.gpuprobe_open(ctypes.byref(client), None, 0)
     if code < 0:
