@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 
-// Package gpuprobe asks gpuprobe which GPUs this machine has and which backend to use.
+// Package gpuprobe gets the GPUs of this machine, and the backend to use, from gpuprobe.
 //
-// Answers are the documents that `gpuprobectl -j` prints. The client asks the daemon on its socket. If no daemon answers, it
-// runs `gpuprobectl --direct`, unless Client.DaemonOnly is set.
+// Answers are the documents that `gpuprobectl -j` prints. The client calls the daemon through its socket. If no daemon
+// answers, it runs `gpuprobectl --direct`, unless Client.DaemonOnly is set.
 //
 // The types and the methods of Client are generated from the description of the interface when gpuprobe is built.
 package gpuprobe
@@ -40,7 +40,7 @@ type Client struct {
 	connection *connection
 }
 
-// Close ends the connection. A later call opens another one.
+// Close ends the connection. A later call opens a new connection.
 func (c *Client) Close() {
 	if c.begin(context.Background()) == nil {
 		c.drop()
@@ -49,7 +49,8 @@ func (c *Client) Close() {
 }
 
 // Call calls any method of org.gpuprobe, such as "Query", and stores the answer in the value that answer points to. The
-// parameters may be nil. Returns a *Refusal, an error that wraps ErrUnavailable or ErrInvalidAnswer, or that of the context.
+// parameters may be nil. Returns a *Refusal, an error that wraps ErrUnavailable or ErrInvalidAnswer, or the error of
+// the context.
 func (c *Client) Call(ctx context.Context, method string, parameters, answer any) error {
 	text, err := parametersText(parameters)
 	if err != nil {
@@ -62,13 +63,14 @@ func (c *Client) Call(ctx context.Context, method string, parameters, answer any
 	return decode(found, answer)
 }
 
-// Watch sends the state of the report now and after each change. Ends with an error that wraps ErrUnavailable when the daemon
-// ends.
+// Watch sends the current state of the report, and a new state after each change. It ends with an error that wraps
+// ErrUnavailable when the daemon ends.
 func (c *Client) Watch(ctx context.Context) *Stream[SubscribeAnswer] {
 	return c.Subscribe(ctx)
 }
 
-// Doctor finds out why this process does not use a GPU, and how to fix that. It is Diagnose with the environment of the process.
+// Doctor finds out why this process does not use a GPU, and how to fix the problem. It calls Diagnose with the
+// environment of the process.
 func (c *Client) Doctor(ctx context.Context) (*DiagnoseAnswer, error) {
 	environment := map[string]string{}
 	for _, variable := range os.Environ() {
@@ -83,7 +85,7 @@ func Some[Value any](value Value) *Value {
 	return &value
 }
 
-// Or returns the value that a member of an answer points to, or the other one if it is unknown.
+// Or returns the value that a member of an answer points to, or the other value if the member is nil.
 func Or[Value any](value *Value, other Value) Value {
 	if value == nil {
 		return other
@@ -98,7 +100,7 @@ type Stream[Answer any] struct {
 	err error
 }
 
-// Err returns why C is closed; nil after the last answer.
+// Err returns the error that closed C; nil if C was closed after the last answer.
 func (s *Stream[Answer]) Err() error {
 	return s.err
 }
@@ -134,7 +136,8 @@ func stream[Answer any](ctx context.Context, c *Client, method string, parameter
 	return found
 }
 
-// withProgress calls onProgress until the last answer of a method, and returns that one. No daemon: no progress.
+// withProgress calls onProgress until the last answer of a method, and returns that answer. Without a daemon,
+// onProgress is not called.
 func withProgress[Answer any](ctx context.Context, c *Client, method string, parameters any, onProgress func(float64)) (*Answer, error) {
 	answer := new(Answer)
 	err := c.replies(ctx, method, parameters, func(message json.RawMessage, continues bool) error {
@@ -168,7 +171,7 @@ func (c *Client) answerOfProgram(ctx context.Context, method string, parameters,
 	return decode(found, answer)
 }
 
-// replies calls take with each answer to a call, and whether another one follows.
+// replies calls take with each answer to a call, and with whether another answer follows.
 func (c *Client) replies(ctx context.Context, method string, parameters any, take func(json.RawMessage, bool) error) error {
 	text, err := parametersText(parameters)
 	if err != nil {
@@ -286,7 +289,7 @@ func parametersText(parameters any) ([]byte, error) {
 	return json.Marshal(parameters)
 }
 
-// membersSet returns the members of a request without those that are not set. An empty list is set; nil is not.
+// membersSet returns the members of a request that are set. An empty list is set; a nil list is not.
 func membersSet(request any) map[string]any {
 	found := map[string]any{}
 	record := reflect.ValueOf(request)

@@ -64,7 +64,7 @@ func (c *connection) isFit() bool {
 	return err == syscall.EAGAIN
 }
 
-// endWith interrupts all that the connection does when the context ends, until the returned function is called.
+// endWith interrupts every operation of the connection when the context ends, until the returned function is called.
 func (c *connection) endWith(ctx context.Context) func() {
 	_ = c.socket.SetDeadline(time.Time{})
 	done, stopped := make(chan struct{}), make(chan struct{})
@@ -99,7 +99,8 @@ func (c *connection) exchange(ctx context.Context, text []byte) (json.RawMessage
 	return answer, err
 }
 
-// send succeeds if the daemon ends the connection: it may have refused the call, with a reason, before it has read everything.
+// send also succeeds if the daemon ends the connection, because the daemon may have refused the call, with a reason,
+// before it read the whole call.
 func (c *connection) send(ctx context.Context, text []byte) error {
 	_, err := c.socket.Write(text)
 	if err == nil || errors.Is(err, syscall.EPIPE) {
@@ -121,7 +122,7 @@ func (c *connection) receive(ctx context.Context) ([]byte, error) {
 	return nil, failure(ctx, err)
 }
 
-// failure returns an error of the socket as one of this package.
+// failure converts an error of the socket to an error of this package.
 func failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("no answer from the daemon: %w", ctx.Err())
@@ -132,7 +133,7 @@ func failure(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %v", ErrUnavailable, err)
 }
 
-// runProgram asks gpuprobectl.
+// runProgram runs gpuprobectl and returns its answer.
 func runProgram(ctx context.Context, method string, parameters []byte) (json.RawMessage, error) {
 	path, err := Program()
 	if err != nil {

@@ -36,7 +36,7 @@ func (name ErrorName) lastPart() string {
 	return string(name[strings.LastIndexByte(string(name), '.')+1:])
 }
 
-// Refusal is the error that a call was answered with.
+// Refusal is the error with which the daemon answered a call.
 type Refusal struct {
 	// Name is the D-Bus name, such as "org.gpuprobe.GpuProbe1.Error.NoMatch".
 	Name ErrorName
@@ -126,7 +126,7 @@ func answerFrom(text []byte, takesMore bool) (answer json.RawMessage, continues 
 	return reply.Parameters, reply.Continues, nil
 }
 
-// errorName returns the name within the parameters of an error, or that of the reply.
+// errorName returns the name in the parameters of an error, or the error name of the reply if the parameters have none.
 func errorName(name string, parameters json.RawMessage) (string, error) {
 	if name == "" {
 		return "", invalid("its error has no name")
@@ -192,7 +192,8 @@ func decode(text []byte, value any) error {
 	return nil
 }
 
-// check refuses texts that encoding/json accepts: too large, nested too deeply, or with characters that it would replace.
+// check refuses texts that encoding/json would accept although they are too large, nested too deeply, or have
+// characters that it would replace.
 func check(text []byte) error {
 	if !utf8.Valid(text) {
 		return invalid("it is not UTF-8")

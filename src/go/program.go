@@ -34,8 +34,9 @@ func UseProgram(bytes string) {
 	carried.bytes, carried.file = bytes, nil
 }
 
-// Program returns the gpuprobectl that clients run if no daemon answers: a path to the one of UseProgram, which this process
-// and its children can execute until it ends, or else the name "gpuprobectl".
+// Program returns the gpuprobectl that clients run if no daemon answers: the path of the program that was passed to
+// UseProgram, which this process and its children can execute until this process ends; otherwise the name
+// "gpuprobectl".
 func Program() (string, error) {
 	carried.mutex.Lock()
 	defer carried.mutex.Unlock()

@@ -8,17 +8,17 @@ export * from "./interface.js";
 /** The path of the socket on which the daemon listens. */
 export const SOCKET: string;
 
-/** Returns the gpuprobectl that clients run if no daemon answers: the path of the one in the optional package for this
- *  architecture, or its name if that package is not installed. */
+/** Returns the gpuprobectl that clients run if no daemon answers: the path of the program in the optional package for
+ *  this architecture, or the name "gpuprobectl" if that package is not installed. */
 export function program(): string;
 
-/** The base of all errors of this package: there is no answer. */
+/** The base class of all errors of this package. */
 export class Failure extends Error {}
 /** Neither the daemon nor gpuprobectl answers. */
 export class Unavailable extends Failure {}
 /** There was no answer within the timeout. */
 export class TimedOut extends Failure {}
-/** The call was answered with an error. */
+/** The daemon answered the call with an error. */
 export class Refused extends Failure {
   constructor(name: string, details: { [member: string]: unknown; message?: string });
   /** The D-Bus name, such as "org.gpuprobe.GpuProbe1.Error.NoMatch". */
@@ -28,14 +28,14 @@ export class Refused extends Failure {
 }
 /** Nothing on this machine satisfies the request. The message names the candidate that comes closest. */
 export class NoMatch extends Refused {
-  /** All candidates, with the reasons against each. Every reason has a text, and a fix unless nothing helps. */
+  /** All candidates, with the reasons against each. Every reason has a text, and a fix if one is known. */
   readonly candidates: Candidate[];
 }
 /** There is no application or GPU with that name. */
 export class UnknownName extends Refused {}
 /** A key or value of the request is invalid. */
 export class InvalidRequest extends Refused {}
-/** Only administrators are allowed to do that. */
+/** The call needs the permission of an administrator. */
 export class NotAuthorized extends Refused {}
 
 type Taken<Name extends keyof Methods> = Methods[Name]["parameters"];
@@ -59,12 +59,14 @@ export class Client {
   /** Calls any method of org.gpuprobe, or of another interface by its full name. */
   call<Name extends keyof Methods>(method: Name, parameters?: Taken<Name>): Answered<Name>;
   call(method: `${string}.${string}`, parameters?: object): Promise<{ [member: string]: unknown }>;
-  /** Yields all answers of a method with several answers, on a separate connection. Needs a daemon. */
+  /** Yields all answers of a method that answers several times, on a separate connection. Needs a daemon. */
   stream<Name extends keyof Methods>(method: Name, parameters?: Taken<Name>): Stream<Name>;
-  /** Yields now and after each change of the report. Unavailable when the daemon ends. */
+  /** Yields the generation and the state of the report, first the current values and then new values after each change.
+   *  Rejects with Unavailable when the daemon ends. */
   watch(): Stream<"Subscribe">;
-  /** Probes the drivers again, and returns the generation and the probes. Calls onProgress with the progress, from 0 to 1,
-   *  as often as it changes; never without a daemon. There is no time limit, because a probe may take minutes. */
+  /** Probes the drivers again, and returns the generation and the probes. Calls onProgress with the progress, from 0 to
+   *  1, each time it changes; without a daemon, onProgress is not called. There is no time limit, because a probe may
+   *  take minutes. */
   probe(request?: Taken<"Probe">, options?: { onProgress?: (progress: number) => void }): Answered<"Probe">;
   describe(): Answered<"Describe">;
   gpus(): Answered<"ListGpus">;
@@ -73,10 +75,11 @@ export class Client {
   /** Recommends the variant of an application to install here. manifest: the text of a manifest to use instead of the
    *  installed one; need_mib is in MiB. If no variant fits, the answer's status and candidates have the reasons. */
   recommend(application: string, request?: RecommendRequest & { manifest?: string | null }): Answered<"Recommend">;
-  /** Plans the memory for a number of bytes, or with null for a model. need and margin are in bytes; model is the text of a
-   *  gpuprobe.model/1 document. */
+  /** Estimates whether a number of bytes, or with null a model, fits into GPU memory. need and margin are in bytes;
+   *  model is the text of a gpuprobe.model/1 document. */
   plan(need: number | null, more?: Omit<Taken<"Plan">, "need">): Answered<"Plan">;
-  /** Finds out why GPUs are not used, and how to fix that. The environment defaults to the one of this process. */
+  /** Finds out why GPUs are not used, and how to fix the problems. The environment defaults to the environment of this
+   *  process. */
   doctor(environment?: { [variable: string]: string | undefined }): Answered<"Diagnose">;
   query(terms: string[], more?: { gpus?: string[] | null }): Answered<"Query">;
   /** Returns the memory of one GPU in bytes, read at the time of the call. */

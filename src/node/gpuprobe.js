@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// A client that asks gpuprobe which GPUs this machine has and which backend to use. Answers are the documents that
-// `gpuprobectl -j` prints. The client asks the daemon on its socket. If no daemon answers, it runs
+// A client that gets the GPUs of this machine, and the backend to use, from gpuprobe. Answers are the documents that
+// `gpuprobectl -j` prints. The client calls the daemon through its socket. If no daemon answers, it runs
 // `gpuprobectl --direct`, unless daemonOnly is set.
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
@@ -16,7 +16,7 @@ const LONGEST_TIMER = 2 ** 31 - 1; // milliseconds; a timer with a longer delay 
 
 // Failures -----------------------------------------------------------------------------------------------------
 
-/** The base of all errors of this package: there is no answer. */
+/** The base class of all errors of this package. */
 export class Failure extends Error {}
 
 /** Neither the daemon nor gpuprobectl answers. */
@@ -25,7 +25,7 @@ export class Unavailable extends Failure {}
 /** There was no answer within the timeout. */
 export class TimedOut extends Failure {}
 
-/** The call was answered with an error. */
+/** The daemon answered the call with an error. */
 export class Refused extends Failure {
   constructor(name, details) {
     const { message } = details;
@@ -52,7 +52,7 @@ export class UnknownName extends Refused {}
 /** A key or value of the request is invalid. */
 export class InvalidRequest extends Refused {}
 
-/** Only administrators are allowed to do that. */
+/** The call needs the permission of an administrator. */
 export class NotAuthorized extends Refused {}
 
 for (const kind of [Failure, Unavailable, TimedOut, Refused, NoMatch, UnknownName, InvalidRequest, NotAuthorized])
@@ -73,7 +73,7 @@ function refusal(name, details) {
   return new (Object.hasOwn(KINDS, kind) ? KINDS[kind] : Refused)(name, details);
 }
 
-/** The connection ended before the answer did. */
+/** The connection ended before the end of the answer. */
 class Ended extends Error {}
 
 // Messages of the socket ---------------------------------------------------------------------------------------
@@ -106,7 +106,8 @@ function checkSize(bytes) {
 /** Whether a text has an unpaired surrogate, which JSON.stringify() writes as an escape. */
 const hasHalfPair = (document) => /(?<!\\)(\\\\)*\\ud[89a-f]/.test(JSON.stringify(document));
 
-/** Parses one JSON object. Every answer is read here. Throws Failure for other data and for too much of it. */
+/** Parses one JSON object. All answers are parsed by this function. Throws Failure if the data is not a JSON object, or
+ *  is too large. */
 function documentFrom(bytes) {
   let document;
   try {
@@ -121,7 +122,8 @@ function documentFrom(bytes) {
   return document;
 }
 
-/** The answer, and whether another one follows. Throws Refused for an error, Failure for an invalid answer. */
+/** Returns the answer, and whether another answer follows. Throws Refused for an error,
+ *  Failure for an invalid answer. */
 function answerFrom(bytes, takesMore) {
   const reply = documentFrom(bytes);
   const error = reply.error ?? null;
@@ -225,7 +227,7 @@ class Connection {
     return !this.#problem && this.isEmpty();
   }
 
-  /** Closes the connection. The call that waits, and all later ones, fail with the problem. */
+  /** Closes the connection. The waiting call and all later calls fail with this error. */
   close(problem = new Failure("the client was closed")) {
     this.#problem ??= problem;
     this.#socket.destroy();
@@ -256,8 +258,8 @@ class Connection {
 
 // gpuprobectl, if no daemon answers ----------------------------------------------------------------------------
 
-/** Returns the gpuprobectl that clients run if no daemon answers: the path of the one in the optional package for this
- *  architecture, or its name if that package is not installed. */
+/** Returns the gpuprobectl that clients run if no daemon answers: the path of the program in the optional package for
+ *  this architecture, or the name "gpuprobectl" if that package is not installed. */
 export function program() {
   try {
     return createRequire(import.meta.url).resolve(`gpuprobe-linux-${process.arch}/${PROGRAM}`);
@@ -339,12 +341,13 @@ export class Client {
     return answer;
   }
 
-  /** Yields all answers of a method with several answers, on a separate connection. Unavailable without a daemon. */
+  /** Yields all answers of a method that answers several times, on a separate connection. Rejects with Unavailable if
+   *  no daemon answers. */
   async *stream(method, parameters) {
     for await (const reply of this.#replies(await Connection.open(this.#path), method, parameters)) yield reply.answer;
   }
 
-  /** Yields all answers to a call, and whether another one follows. Closes the connection. */
+  /** Yields each answer to a call, and whether another answer follows. Closes the connection. */
   async *#replies(connection, method, parameters) {
     try {
       connection.send(callText(method, parameters, true));
@@ -360,14 +363,15 @@ export class Client {
     }
   }
 
-  /** Yields {"generation", "state"} now and after each change of the report. Unavailable when the daemon ends. */
+  /** Yields {"generation", "state"} of the report, first the current values and then new values after each change.
+   *  Rejects with Unavailable when the daemon ends. */
   watch() {
     return this.stream("Subscribe");
   }
 
-  /** Probes the drivers again, and returns {"generation", "probes"}. Calls onProgress with the progress, from 0 to 1, as
-   *  often as it changes; never without a daemon. There is no time limit, because a probe may take minutes. Rejects with
-   *  Refused, such as NotAuthorized. */
+  /** Probes the drivers again, and returns {"generation", "probes"}. Calls onProgress with the progress, from 0 to 1,
+   *  each time it changes; without a daemon, onProgress is not called. There is no time limit, because a probe may take
+   *  minutes. Rejects with Refused, such as NotAuthorized. */
   async probe(request = {}, { onProgress } = {}) {
     let connection;
     try {
@@ -407,13 +411,14 @@ export class Client {
     return this.call("Recommend", { application, manifest, request });
   }
 
-  /** Plans the memory for a number of bytes, or with null for a model: whether it fits on each GPU, and on several GPUs
-   *  together. Rejects with UnknownName, InvalidRequest. */
+  /** Estimates whether a number of bytes, or with null a model, fits on each GPU and on several GPUs together. Rejects
+   *  with UnknownName, InvalidRequest. */
   plan(need, more = {}) {
     return this.call("Plan", { need, ...more });
   }
 
-  /** Finds out why GPUs are not used, and how to fix that. The environment defaults to the one of this process. */
+  /** Finds out why GPUs are not used, and how to fix the problems. The environment defaults to the environment of this
+   *  process. */
   doctor(environment = process.env) {
     return this.call("Diagnose", { environment });
   }
@@ -428,7 +433,7 @@ export class Client {
     return this.call("GetMemory", { gpu });
   }
 
-  /** Reports how a choice worked out: "ok" or "failed". choice: backend, variant or family, gpu, detail. */
+  /** Reports whether a choice worked: "ok" or "failed". choice: backend, variant or family, gpu, detail. */
   reportOutcome(application, outcome, choice = {}) {
     return this.call("ReportOutcome", { application, outcome, ...choice });
   }

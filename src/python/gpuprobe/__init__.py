@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""A client that asks gpuprobe which GPUs this machine has and which backend to use.
+"""A client that gets the GPUs of this machine, and the backend to use, from gpuprobe.
 
-Answers are the documents that `gpuprobectl -j` prints. The client asks the daemon on its socket. If no daemon answers,
-it runs `gpuprobectl --direct`, unless `daemon_only` is set; program() returns which one.
+Answers are the documents that `gpuprobectl -j` prints. The client calls the daemon through its socket. If no daemon
+answers, it runs `gpuprobectl --direct`, unless `daemon_only` is set; program() returns the path of that program.
 
-The functions select(), recommend(), plan(), doctor() and watch() are the methods of Client with the same name. Each call
-uses a client with the default options. Programs that ask several times should keep a Client.
+The functions select(), recommend(), plan(), doctor() and watch() are the methods of Client with the same name. Each
+call uses a new client with the default options. A program that makes several calls should keep a Client.
 """
 from __future__ import annotations
 

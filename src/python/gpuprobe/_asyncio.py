@@ -69,8 +69,8 @@ class AsyncClient(Questions):
     _ask = call
 
     async def watch(self) -> AsyncIterator[SubscribeAnswer]:
-        """Yields {"generation", "state"} now and after each change of the report. Raises Unavailable when the daemon
-        ends."""
+        """Yields {"generation", "state"} of the report, first the current values and then new values after each change.
+        Raises Unavailable when the daemon ends."""
         async for change, _ in self._stream(await self._connect(), "Subscribe"):
             yield change
 
@@ -96,7 +96,7 @@ class AsyncClient(Questions):
 
     async def _stream(self, connection: "_Connection", method: str,
                       parameters: Optional[Mapping[str, Any]] = None) -> AsyncIterator[Tuple[Any, bool]]:
-        """Yields all answers to a call, and whether another one follows."""
+        """Yields each answer to a call, and whether another answer follows."""
         try:
             await connection.send(call_text(method, parameters, more=True))
             continues = True

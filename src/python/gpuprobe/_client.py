@@ -70,16 +70,16 @@ class Client(Questions):
     _ask = call
 
     def watch(self) -> Iterator[SubscribeAnswer]:
-        """Yields {"generation", "state"} now and after each change of the report. Raises Unavailable when the daemon
-        ends."""
+        """Yields {"generation", "state"} of the report, first the current values and then new values after each change.
+        Raises Unavailable when the daemon ends."""
         for change, _ in self._stream(self._connect(None), "Subscribe"):
             yield change
 
     def probe(self, *, on_progress: Optional[Callable[[float], object]] = None,
               **request: Unpack[ProbeParameters]) -> ProbeAnswer:
-        """Probes the drivers again, and returns {"generation", "probes"}. Calls on_progress with the progress, from 0 to
-        1, as often as it changes; never without a daemon. There is no time limit, because a probe may take minutes.
-        Raises Refused, such as NotAuthorized."""
+        """Probes the drivers again, and returns {"generation", "probes"}. Calls on_progress with the progress, from 0
+        to 1, each time it changes; without a daemon, on_progress is not called. There is no time limit, because a probe
+        may take minutes. Raises Refused, such as NotAuthorized."""
         try:
             connection = self._connect(None)
         except Unavailable:
@@ -96,7 +96,7 @@ class Client(Questions):
 
     def _stream(self, connection: "_Connection", method: str,
                 parameters: Optional[Mapping[str, Any]] = None) -> Iterator[Tuple[Any, bool]]:
-        """Yields all answers to a call, and whether another one follows."""
+        """Yields each answer to a call, and whether another answer follows."""
         with connection:
             try:
                 connection.send(call_text(method, parameters, more=True))
@@ -222,7 +222,8 @@ class _Connection:
         return True
 
     def _set_timeout(self, deadline: Optional[float]) -> None:
-        """Limits the next operation to the remaining time: the limit is for a whole answer, not for each block."""
+        """Limits the next operation to the remaining time, because the deadline applies to a whole answer and not to
+        each block."""
         left = None if deadline is None else deadline - time.monotonic()
         if left is not None and left <= 0:
             raise TimedOut("no answer in time")
@@ -230,7 +231,7 @@ class _Connection:
 
 
 class _AsFailures:
-    """A context in which an error of the socket becomes a Failure, except the end of the connection."""
+    """A context manager that turns errors of the socket into a Failure, except the end of the connection."""
 
     def __enter__(self) -> None:
         pass

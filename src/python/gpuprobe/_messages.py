@@ -8,7 +8,7 @@ import os
 import socket
 from collections import deque
 
-# Type checkers take this name for true. The module typing would double the time that an import takes.
+# Type checkers treat this name as true. Importing the module typing would double the time that an import takes.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Deque, Dict, List, Mapping, NoReturn, Optional, Tuple
@@ -48,7 +48,7 @@ MAX_DIGITS = 32  # digits of a whole number
 
 
 class Failure(Exception):
-    """The base of all errors of this package: there is no answer."""
+    """The base class of all errors of this package."""
 
 
 class Unavailable(Failure):
@@ -60,7 +60,7 @@ class TimedOut(Failure, TimeoutError):
 
 
 class Refused(Failure):
-    """The call was answered with an error.
+    """The daemon answered the call with an error.
 
     name: the D-Bus name, such as "org.gpuprobe.GpuProbe1.Error.NoMatch"; details: the whole error, including the
     candidates of a selection."""
@@ -75,7 +75,7 @@ class Refused(Failure):
 class NoMatch(Refused):
     """Nothing on this machine satisfies the request. The message names the candidate that comes closest.
 
-    candidates: all candidates, with the reasons against each. Every reason has a text, and a fix unless nothing helps."""
+    candidates: all candidates, with the reasons against each. Every reason has a text, and a fix if one is known."""
 
     def __init__(self, name: str, details: Answer) -> None:
         super().__init__(name, details)
@@ -93,7 +93,7 @@ class InvalidRequest(Refused):
 
 
 class NotAuthorized(Refused):
-    """Only administrators are allowed to do that."""
+    """The call needs the permission of an administrator."""
 
 
 _KINDS = {
@@ -214,7 +214,8 @@ def _check_levels(text: bytes, document: Answer) -> None:
 
 
 def document_from(text: bytes) -> Answer:
-    """Parses one JSON object. Every answer is read here. Raises Failure for other data and for too much of it."""
+    """Parses one JSON object. All answers are parsed by this function. Raises Failure if the data is not a JSON object,
+    or is too large."""
     if text.count(b",") + text.count(b"[") + text.count(b"{") > MAX_VALUES:
         raise Failure(f"the answer has more than {MAX_VALUES} values")
     try:
@@ -231,7 +232,8 @@ def document_from(text: bytes) -> Answer:
 
 
 def answer_from(text: bytes, takes_more: bool = False) -> Tuple[Answer, bool]:
-    """The document, and whether another one follows. Raises Refused for an error, Failure for an invalid answer."""
+    """Returns the document, and whether another document follows. Raises Refused for an error, Failure for an invalid
+    answer."""
     reply = document_from(text)
     error, parameters, continues = (reply.get(name) for name in ("error", "parameters", "continues"))
     if error is not None and parameters is None:
@@ -257,8 +259,8 @@ def progress_in(answer: Answer) -> float:
 
 
 def program() -> str:
-    """Returns the gpuprobectl that clients run if no daemon answers: the path of the one in this package, or its name if the
-    package does not contain one."""
+    """Returns the gpuprobectl that clients run if no daemon answers: the path of the copy in this package, or the name
+    "gpuprobectl" if the package contains no copy."""
     carried = os.path.join(os.path.dirname(__file__), PROGRAM)
     return carried if os.access(carried, os.X_OK) else PROGRAM
 
@@ -312,21 +314,20 @@ class Questions:
     @question
     def plan(self, need: Optional[int] = None, *, margin: Optional[int] = None, gpus: Optional[List[str]] = None,
              request: Optional[PlanRequest] = None, model: Optional[str] = None) -> PlanAnswer:
-        """Plans the memory for a number of bytes, need, or for a model, the text of a gpuprobe.model/1 document: whether
-        it fits on each GPU and on several GPUs together. margin: bytes that stay free. Raises UnknownName,
-        InvalidRequest."""
+        """Estimates whether a number of bytes (need), or a model (the text of a gpuprobe.model/1 document), fits on
+        each GPU and on several GPUs together. margin: bytes to leave free. Raises UnknownName, InvalidRequest."""
         return self._ask("Plan", {"need": need, "margin": margin, "gpus": gpus, "request": request, "model": model})
 
     @question
     def doctor(self, environment: Optional[Mapping[str, str]] = None) -> DiagnoseAnswer:
-        """Finds out why GPUs are not used, and how to fix that. environment: the variables of the program that does not
-        use a GPU; the default is those of this process."""
+        """Finds out why GPUs are not used, and how to fix the problems. environment: the variables of the program that
+        does not use a GPU; by default, the variables of this process."""
         return self._ask("Diagnose", {"environment": dict(os.environ if environment is None else environment)})
 
     @question
     def query(self, *terms: str, gpus: Optional[List[str]] = None) -> QueryAnswer:
-        """Returns for each term, such as "driver>=550", whether it is true for each GPU. gpus: only these ids. Raises
-        UnknownName, InvalidRequest."""
+        """Returns for each term, such as "driver>=550", whether it is true for each GPU. gpus: the ids of the only GPUs
+        to consider. Raises UnknownName, InvalidRequest."""
         return self._ask("Query", {"terms": list(terms), "gpus": gpus})
 
     @question
@@ -338,7 +339,7 @@ class Questions:
     def report_outcome(self, application: str, outcome: str, *, backend: Optional[str] = None,
                        variant: Optional[str] = None, family: Optional[str] = None, gpu: Optional[str] = None,
                        detail: Optional[str] = None) -> ReportOutcomeAnswer:
-        """Reports how a choice worked out, "ok" or "failed", so that later answers consider it. Takes exactly one of
-        backend, variant and family. Raises InvalidRequest."""
+        """Reports whether a choice worked ("ok" or "failed"), so that later answers consider the outcome. Exactly one
+        of backend, variant and family must be given. Raises InvalidRequest."""
         return self._ask("ReportOutcome", {"application": application, "outcome": outcome, "backend": backend,
                                            "variant": variant, "family": family, "gpu": gpu, "detail": detail})

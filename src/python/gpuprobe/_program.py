@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The command gpuprobectl of a wheel that contains the program."""
+"""The command gpuprobectl, in a wheel that contains the program."""
 import os
 import sys
 

@@ -13,7 +13,7 @@ use crate::message::{self, MAX_ANSWER};
 use crate::program::{program, PROGRAM};
 use crate::{Error, Result};
 
-/// Why an exchange failed.
+/// The reason why an exchange failed.
 pub enum Problem {
     /// The daemon ended the connection.
     Ended,
@@ -55,7 +55,7 @@ fn time_left(deadline: Option<Instant>) -> io::Result<Option<Duration>> {
     if left == Some(Duration::ZERO) { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-/// Runs `work` in a thread and waits for its result. None: it takes too long.
+/// Runs `work` in a thread and waits for its result. Returns None if that takes too long.
 fn in_time<Answer: Send + 'static>(
     deadline: Option<Instant>,
     work: impl FnOnce() -> Answer + Send + 'static,
@@ -68,7 +68,8 @@ fn in_time<Answer: Send + 'static>(
     }
 }
 
-/// A socket on which each operation ends at the deadline: the limit is for a whole answer, not for each block.
+/// A socket on which each operation ends at the deadline, because the deadline applies to a whole answer and not to
+/// each block.
 #[derive(Debug)]
 struct Socket {
     stream: UnixStream,
@@ -99,7 +100,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects in a thread, because that blocks while the daemon's queue of connections is full.
+    /// Connects in a thread, because connecting blocks while the daemon's queue of connections is full.
     pub fn open(path: &str, deadline: Option<Instant>) -> Result<Self> {
         let socket = path.to_owned();
         let stream = in_time(deadline, move || UnixStream::connect(socket))
@@ -127,7 +128,8 @@ impl Connection {
         Ok(message::answer(&reply, false)?.0)
     }
 
-    /// Succeeds if the daemon ends the connection: it may have refused the call, with a reason, before it has read everything.
+    /// Sends a message. Also succeeds if the daemon ends the connection, because the daemon may have refused the call,
+    /// with a reason, before it read the whole call.
     pub fn send(&mut self, call: &[u8], deadline: Option<Instant>) -> std::result::Result<(), Problem> {
         let socket = self.reader.get_mut();
         socket.deadline = deadline;
@@ -152,7 +154,7 @@ impl Connection {
     }
 }
 
-/// What `gpuprobectl` prints as the answer.
+/// Returns the answer that `gpuprobectl` prints.
 pub fn run_program(method: &str, parameters: &Value, deadline: Option<Instant>) -> Result<Vec<u8>> {
     let unavailable = |problem: io::Error| {
         Error::Unavailable(format!("no daemon answers, and {PROGRAM} cannot be run: {problem}"))
@@ -167,7 +169,7 @@ pub fn run_program(method: &str, parameters: &Value, deadline: Option<Instant>) 
     let (input, output) = (child.stdin.take(), child.stdout.take());
     let text = parameters.to_string();
     let answer = in_time(deadline, move || {
-        // It may end before it has read everything: the answer has the reason.
+        // The program may end before it has read the whole input; the answer then has the reason.
         let _ = input.map(|mut input| input.write_all(text.as_bytes()));
         let mut answer = Vec::new();
         output.map_or(Ok(0), |output| output.take(MAX_ANSWER).read_to_end(&mut answer)).map(|_| answer)

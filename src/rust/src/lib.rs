@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! Asks gpuprobe which GPUs this machine has and which backend to use.
+//! Gets the GPUs of this machine, and the backend to use, from gpuprobe.
 //!
-//! Answers are the documents that `gpuprobectl -j` prints. The client asks the daemon on its socket. If no daemon
+//! Answers are the documents that `gpuprobectl -j` prints. The client calls the daemon through its socket. If no daemon
 //! answers, it runs `gpuprobectl --direct`, unless [`Client::daemon_only`] is set.
 //!
 //! The types and the methods of [`Client`] are generated from the description of the interface when gpuprobe is built.
@@ -68,12 +68,14 @@ impl Client {
         Self { daemon_only: true, ..self }
     }
 
-    /// The state of the report now and after each change. Ends with [`Error::Unavailable`] when the daemon ends.
+    /// Returns the current state of the report, and a new state after each change. Ends with [`Error::Unavailable`]
+    /// when the daemon ends.
     pub fn watch(&self) -> Result<Stream<SubscribeAnswer>> {
         self.subscribe()
     }
 
-    /// Finds out why this process does not use a GPU, and how to fix that: `diagnose` with the environment of the process.
+    /// Finds out why this process does not use a GPU, and how to fix the problem: calls `diagnose` with the environment
+    /// of the process.
     pub fn doctor(&self) -> Result<DiagnoseAnswer> {
         let text = |word: std::ffi::OsString| word.into_string().ok();
         let environment = std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
@@ -139,7 +141,7 @@ impl Client {
         }
     }
 
-    /// Keeps the connection only if it can be used again: a late reply would be mistaken for the next answer.
+    /// Keeps the connection only if it can be used again; otherwise a late reply would be mistaken for the next answer.
     fn exchange(
         &self,
         kept: &mut Option<Connection>,
@@ -157,7 +159,7 @@ impl Client {
         answer
     }
 
-    /// The connection. A call that panicked has taken it.
+    /// The connection; it is missing if a call panicked.
     fn kept(&self) -> MutexGuard<'_, Option<Connection>> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }

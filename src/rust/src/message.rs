@@ -14,7 +14,7 @@ const MAX_LEVELS: usize = 64;
 
 pub type Result<Answer> = std::result::Result<Answer, Error>;
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -22,13 +22,13 @@ pub enum Error {
     Unavailable(String),
     /// There was no answer within the timeout.
     TimedOut(String),
-    /// The answer is not valid, or the parameters are not.
+    /// The answer or the parameters are not valid.
     Invalid(String),
-    /// The call was answered with an error.
+    /// The daemon answered the call with an error.
     Refused(Box<Refusal>),
 }
 
-/// The error that a call was answered with.
+/// The error with which the daemon answered a call.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Refusal {
@@ -106,7 +106,7 @@ pub fn typed<Answer: DeserializeOwned>(answer: Value) -> Result<Answer> {
     serde_json::from_value(answer).map_err(invalid)
 }
 
-/// Parses one object. Every answer is read here.
+/// Parses one object. All answers are parsed by this function.
 fn document(text: &[u8]) -> Result<Value> {
     check_size(text)?;
     let document: Value = serde_json::from_slice(text).map_err(invalid)?;
@@ -157,7 +157,7 @@ pub fn progress(answer: &Value) -> Result<f64> {
     progress.ok_or_else(|| invalid("its progress is not a number from 0 to 1"))
 }
 
-/// Refuses texts that would become too many values, or that are nested too deeply.
+/// Refuses texts that contain too many values or are nested too deeply.
 fn check_size(text: &[u8]) -> Result<()> {
     let (mut levels, mut values, mut is_text, mut is_escaped) = (0_usize, 0, false, false);
     for byte in text {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-//! The program that answers if no daemon does.
+//! The program that the client runs if no daemon answers.
 use std::io;
 use std::path::PathBuf;
 
 pub const PROGRAM: &str = "gpuprobectl";
 
-/// The `gpuprobectl` that clients run if no daemon answers: with the feature `bundled`, a path to the one in this crate, which
-/// this process and its children can execute until it ends; otherwise its name.
+/// The `gpuprobectl` that clients run if no daemon answers: with the feature `bundled`, the path of the program in this
+/// crate, which this process and its children can execute until this process ends; otherwise the name "gpuprobectl".
 pub fn program() -> io::Result<PathBuf> {
     #[cfg(feature = "bundled")]
     return bundled::path();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Enumerations whose values are texts.
 
-/// Declares an enumeration of texts. Newer versions may add texts: they are `Unlisted`.
+/// Declares an enumeration of texts. Texts that a newer version adds are read as `Unlisted`.
 macro_rules! words {
     ($(#[$about:meta])* pub enum $name:ident { $($(#[$meaning:meta])* $word:ident = $text:literal,)+ }) => {
         $(#[$about])*
