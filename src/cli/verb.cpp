@@ -83,7 +83,7 @@ Status assign(std::optional<Bytes>& size, const std::string& word) {
     size = parse_size(word);
     if (!size)
         return refusal(fmt::format(
-            "'{}' is not a size\nWrite it like 8GiB, 8192MiB, 8GB or a number of bytes.",
+            "'{}' is not a size\nWrite a size like 8GiB, 8192MiB or 8GB, or as a number of bytes.",
             scrubbed(word, 32)));
     return Done{};
 }

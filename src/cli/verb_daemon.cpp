@@ -182,8 +182,9 @@ Status follow(const Context& context, Report& known) {
 Result<ExitCode> run_monitor(Context& context) {
     auto known = TRY(context.client.report());
     if (!context.wants_json())
-        remark(context.arguments, plural(known.gpus.size(), "watching {number} GPU; Ctrl-C ends it",
-                                         "watching {number} GPUs; Ctrl-C ends it"));
+        remark(context.arguments,
+               plural(known.gpus.size(), "watching {number} GPU; press Ctrl-C to stop",
+                      "watching {number} GPUs; press Ctrl-C to stop"));
     const auto ended = follow(context, known);
     // An interrupt is the normal end.
     if (!ended && ended.error().code == ErrorCode::Cancelled)

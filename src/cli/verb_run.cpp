@@ -383,10 +383,9 @@ Status check_program(Arguments& arguments) {
             "run: missing PROGRAM\nWrite the program after two dashes: gpuprobectl run APPLICATION "
             "-- PROGRAM ARGUMENTS…");
     if (run.expect && !is_expectable(*run.expect))
-        return refusal(
-            fmt::format("--expect: '{}' is not an API that programs compute with\nUse {} or a "
-                        "backend; cpu means no GPU.",
-                        scrubbed(*run.expect, 64), expectable_words()));
+        return refusal(fmt::format(
+            "--expect: '{}' is not an API that can compute\nUse {} or a backend; cpu means no GPU.",
+            scrubbed(*run.expect, 64), expectable_words()));
     run.wants_json = arguments.json != JsonMode::Off;
     // So that errors are not written to the program's output either.
     arguments.json = JsonMode::Off;
@@ -414,7 +413,7 @@ Verb run_verb() {
         .overview = {{"run APPLICATION -- …",
                       "start a program with the chosen GPU, and report its GPU use"}},
         .usage = {"run [APPLICATION] [OPTION…] -- PROGRAM [ARGUMENT…]"},
-        .about = R"page(
+        .about = R"(
 Starts PROGRAM, without a shell, with the environment that 'env APPLICATION' prints, and observes which
 GPU the program and its child processes use, how much GPU memory, and through which API. When the
 program has ended, or ten seconds after it first used a GPU, run prints one line on standard error:
@@ -422,15 +421,16 @@ program has ended, or ten seconds after it first used a GPU, run prints one line
   gpuprobectl: used NVIDIA H200, 18.2 GiB through CUDA
   gpuprobectl: used no GPU, although cuda was chosen
 
-Standard input, output and error belong to the program; signals are passed on to it. The exit status
-is the program's; if a signal ended the program, run ends with the same signal. Otherwise, the exit
-status is 127 if PROGRAM is not found, 126 if it cannot be run, 125 if nothing could be chosen, 124 if
-the program succeeded but did not use what --expect names, and 123 if this is unknown.
+The program inherits standard input, output and error, and run passes signals on to the program. The
+exit status of run is that of the program; if a signal ended the program, run ends with the same signal.
+Otherwise, the exit status is 127 if PROGRAM is not found, 126 if PROGRAM cannot be run, 125 if no
+candidate could be chosen, 124 if the program succeeded but did not use the API that --expect names, and
+123 if it is unknown which API the program used.
 
-Memory is the maximum at one moment. Child processes are found by the variable GPUPROBE_RUN, which run
-sets. The outcome of the choice is recorded as with report-outcome: as a success, or as a failure if
-another candidate worked or the GPU was in use.
-)page",
+The reported memory is the maximum at one moment. run finds child processes by the variable
+GPUPROBE_RUN, which it sets. run records the outcome of the choice as report-outcome does: as a success,
+or as a failure if another candidate worked or the GPU was in use.
+)",
         .operands = {{.word = {.name = "APPLICATION", .names = kApplications},
                       .take = take_application}},
         .options = joined(

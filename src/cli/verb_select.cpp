@@ -157,7 +157,7 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
     if (!lines.settings.empty())
         return ExitCode::Answered;
     return Error{ErrorCode::NoMatch,
-                 fmt::format("no API has listed {}, so no variable can select it", gpu.id)};
+                 fmt::format("no API has listed {}, so no variable can select this GPU", gpu.id)};
 }
 
 /// The operand is an application or a GPU. A name that could be both is an error, unless options

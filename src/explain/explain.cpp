@@ -396,7 +396,7 @@ std::string runtime_sentence(const Report& report, std::string_view api) {
         return report.gpus.empty() ? "no GPU" : "unknown for every GPU here";
     switch (runtime->second.outcome) {
         case Outcome::Absent:
-            return "the API's library or driver is not installed";
+            return "the library or driver for this API is not installed";
         case Outcome::Answered:
             return explained(because("no-device")).text;
         case Outcome::Failed:

@@ -198,8 +198,8 @@ Exported write_nomad_meta(const ExportSubject& subject) {
         const auto key = "gpuprobe_" + identifier_of(label.name);
         const auto [at, is_new] = meanings.emplace(key, label.name);
         if (!is_new)
-            return Exported::refused("collision",
-                                     at->second + " and " + label.name + " are both " + key);
+            return Exported::refused("collision", at->second + " and " + label.name +
+                                                      " would both become the label " + key);
         text += "    " + key + " = " + quoted(label.value) + "\n";
     }
     if (!meanings.empty())

@@ -246,7 +246,8 @@ Features features_of(const ExportSubject& subject,
             if (const auto [at, is_new] = meanings.emplace(word, meaning);
                 !is_new && at->second != meaning) {
                 features.refusal = {.code = "collision",
-                                    .text = at->second + " and " + meaning + " are both " + word};
+                                    .text = at->second + " and " + meaning +
+                                            " would both become the feature " + word};
                 return features;
             }
             // A later, shorter word may still fit.

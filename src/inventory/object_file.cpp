@@ -72,7 +72,7 @@ public:
             return false;
         if (header_.e_phnum > kMaxSegments ||
             (header_.e_phnum > 0 && header_.e_phentsize != sizeof(Elf64_Phdr)))
-            return malformed_object("program headers: too many, or of another size");
+            return malformed_object("program headers: too many, or of an unsupported size");
         segments_ = TRY(table<Elf64_Phdr>(file_, header_.e_phoff, header_.e_phnum));
         return true;
     }
@@ -97,7 +97,7 @@ public:
         if (header_.e_shnum == 0 || header_.e_shstrndx >= header_.e_shnum)
             return Done{};  // without section headers, the kernels can't be found
         if (header_.e_shnum > kMaxSections || header_.e_shentsize != sizeof(Elf64_Shdr))
-            return malformed_object("section headers: too many, or of another size");
+            return malformed_object("section headers: too many, or of an unsupported size");
         const auto sections = TRY(table<Elf64_Shdr>(file_, header_.e_shoff, header_.e_shnum));
         const auto& names = sections[header_.e_shstrndx];
         for (const auto& section : sections) {

@@ -138,7 +138,8 @@ inline constexpr ReasonInfo kRows[] = {
      Silence},
     {"backend-not-usable", Device, Ends, OnVariant, "the API does not work on the GPU"},
     {"better-if-built", Policy, Remarks, OnRecommendation,
-     "the application prefers another backend, but no published variant can use it on this machine",
+     "the application prefers another backend, but no published variant can use that backend on "
+     "this machine",
      "backend, gpu, reasons"},
     {"buffer-limit", Device, Remarks, OnPlan,
      "a single allocation is limited to less memory than the plan needs in total",
@@ -153,7 +154,7 @@ inline constexpr ReasonInfo kRows[] = {
      "nodes",
      "api"},
     {"busy", Measurement, Remarks, OnTrial,
-     "other programs use the GPU for more than a tenth of the time", "percent, source"},
+     "other programs use the GPU for more than 10% of the time", "percent, source"},
     {"compiler-missing", Driver, Remarks, OnTrial,
      "the driver's compiler is not installed; in a container, the usual cause is a driver library "
      "that was not passed in. The GPU itself may work",
@@ -286,8 +287,8 @@ inline constexpr ReasonInfo kRows[] = {
      "the build needs a library that it does not bundle. gpuprobe does not search for this "
      "library, so it is unknown whether the library is installed",
      "library, build"},
-    {"loader-missing", Driver, Ends, OnView | OnCandidate, "the API's library is not installed",
-     "driver, note; api: only on a candidate"},
+    {"loader-missing", Driver, Ends, OnView | OnCandidate,
+     "the library for the API is not installed", "driver, note; api: only on a candidate"},
     {"lost", Hardware, Ends, OnGpu, "the GPU no longer responds", "", None, 110},
     {"malformed-answer", Worker, LeavesOpen, OnView | OnTrial,
      "the probe process sent malformed data, or a reason that this version does not know",

@@ -99,7 +99,7 @@ class InItsPlace(unittest.TestCase):
         for words, status, text in ((["nobody"], 125, "nobody"), (["llama.cpp", "--gpu=9"], 125, "9"),
                                     (["llama.cpp", "--backend=rocm"], 125, "satisfies 'llama.cpp'"),
                                     (["llama.cpp", "--expect=soup"], 2, "\nUse cuda, hip, level_zero, vulkan, opencl or a backend"),
-                                    (["llama.cpp", "--expect=nvml"], 2, "'nvml' is not an API that programs compute with")):
+                                    (["llama.cpp", "--expect=nvml"], 2, "'nvml' is not an API that can compute")):
             with self.subTest(words=words):
                 done = run(*words, program=["/bin/echo", "ran"])
                 self.assertEqual((done.returncode, done.stdout), (status, ""))

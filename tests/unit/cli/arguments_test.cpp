@@ -174,7 +174,7 @@ TEST(Arguments, MistakesAreNamedWithAHint) {
          "See 'gpuprobectl help env'.\n"},
         {{"select", "--memory=lots"},
          "gpuprobectl: --memory: 'lots' is not a size\n"
-         "Write it like 8GiB, 8192MiB, 8GB or a number of bytes.\n"},
+         "Write a size like 8GiB, 8192MiB or 8GB, or as a number of bytes.\n"},
         {{"probe", "--stage=verfy"},
          "gpuprobectl: --stage: unknown value 'verfy'; did you mean 'verify'?\n"
          "See 'gpuprobectl help probe'.\n"},
@@ -264,7 +264,7 @@ TEST(Arguments, AnOptionWithAValueTakesOneWord) {
     EXPECT_EQ(arguments.select.application, "tsuku");
     EXPECT_EQ(refusal({"recommend", "x", "--memory=lots"}),
               "gpuprobectl: --memory: 'lots' is not a size\n"
-              "Write it like 8GiB, 8192MiB, 8GB or a number of bytes.\n");
+              "Write a size like 8GiB, 8192MiB or 8GB, or as a number of bytes.\n");
 }
 
 TEST(Arguments, AnOptionOfAVerbGoesBehindIt) {

@@ -57,10 +57,10 @@ TEST(Obstacles, SayOnceWhatIsTheSameForBackendsAndGpus) {
     for (int i = 0; i < 2; ++i)
         for (const char* backend : {"opencl", "vulkan"})
             report.gpus[static_cast<std::size_t>(i)].backends[backend] = no("driver-missing");
-    EXPECT_EQ(lines(report), "vulkan, opencl | a+1 | the API's driver is not installed\n");
+    EXPECT_EQ(lines(report), "vulkan, opencl | a+1 | the driver for this API is not installed\n");
     for (const char* backend : {"opencl", "vulkan"})
         report.gpus[2].backends[backend] = no("driver-missing");
-    EXPECT_EQ(lines(report), "vulkan, opencl | - | the API's driver is not installed\n");
+    EXPECT_EQ(lines(report), "vulkan, opencl | - | the driver for this API is not installed\n");
 }
 
 TEST(Obstacles, MarkWhatIsNotKnown) {
