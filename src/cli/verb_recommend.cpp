@@ -186,10 +186,9 @@ std::string variants_text(const Recommendation& answer,
 void warn_of_masks(const Arguments& arguments) {
     for (const auto name : hiding_variables())
         if (std::getenv(std::string{name}.c_str()))
-            remark(arguments,
-                   fmt::format(
-                       "the environment variable {} is set here, but the answer is for all GPUs",
-                       name));
+            remark(arguments, fmt::format("the environment variable {} may hide GPUs from "
+                                          "programs, but this answer is for all GPUs",
+                                          name));
 }
 
 /// The text of the manifest that the command line names; empty for the installed one.
