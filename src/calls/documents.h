@@ -55,7 +55,7 @@ struct Diagnosis {
 RECORD_MEMBERS(Diagnosis, schema, severity, findings)
 Diagnosis diagnosis_of(std::vector<Finding> findings);
 
-/// The model that `plan` was asked about.
+/// The model in the request to `plan`.
 struct PlannedModel {
     std::optional<std::string> name = {};
     std::string architecture = {};

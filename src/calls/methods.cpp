@@ -45,7 +45,7 @@ struct Sender {
     static MethodAnswer named(const Error& error);
 };
 
-/// Whether root asks; unknown for a captured machine, where it does not matter who asks.
+/// Whether the caller is root; unknown for a captured machine, where the caller does not matter.
 std::optional<bool> is_root(uid_t uid, const Report& report) {
     return report.source == ReportSource::Replay ? std::nullopt : std::optional{uid == kRoot};
 }

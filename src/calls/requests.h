@@ -46,8 +46,8 @@ Status answer_plan(PlanRequest request,
                    const HearPlan& heard);
 
 /// The GPU's runtime power state, "active", "suspended" …, as the kernel reports it without waking
-/// the GPU. If the kernel can't be asked: the state in the report, which may be nullopt. Source:
-/// Documentation/ABI/testing/sysfs-devices-power, runtime_status.
+/// the GPU. If it can't be read from the kernel: the state in the report, which may be nullopt.
+/// Source: Documentation/ABI/testing/sysfs-devices-power, runtime_status.
 std::optional<std::string> power_state(const FileSystem& files, const Gpu& gpu);
 
 /// Whether probing this GPU would wake it.

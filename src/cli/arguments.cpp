@@ -63,7 +63,8 @@ void add_option(CLI::App& app, Arguments& arguments, const Option& option) {
         return;
     }
     auto& added = *app.add_option(names, taking(arguments, take, std::string{long_name(option)}));
-    // One value at each occurrence. CLI11 refuses a second occurrence, unless it takes all.
+    // One value at each occurrence. CLI11 refuses a second occurrence of an option, unless the
+    // option accepts several.
     added.expected(1);
     if (option.repeats)
         added.take_all();
@@ -269,7 +270,7 @@ Parsed parse_arguments(const std::vector<std::string>& all_words, bool is_termin
     arguments.run.program = program_words(words);
     CLI::App app;
     app.set_help_flag();
-    // Without a verb, "status" is meant.
+    // Without a verb, the verb is "status".
     app.require_subcommand(0, 1);
     add_everything(app, arguments);
     try {

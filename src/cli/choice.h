@@ -87,7 +87,7 @@ Result<Decision> choose(Context& context, bool explains = false);
 /// (for instance integrated ones).
 std::map<std::string, std::string> switches_here(const std::string& application);
 
-/// Whether the user asked for no GPU. If the application has no other backend, its environment then
+/// Whether the user requested no GPU. If the application has no other backend, its environment then
 /// hides all GPUs.
 bool wants_no_gpu(const Arguments& arguments);
 

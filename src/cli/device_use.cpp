@@ -234,7 +234,7 @@ constexpr Duration kFirstPause = std::chrono::milliseconds{5};
 constexpr Duration kStartPause = std::chrono::milliseconds{25};
 constexpr Duration kUsualPause = std::chrono::milliseconds{100};
 constexpr Duration kCloseWatch = std::chrono::seconds{3};
-/// Looking takes at most 1/kShare of the time of one CPU.
+/// Searching for open devices takes at most 1/kShare of the time of one CPU.
 constexpr int kShare = 20;
 constexpr Duration kLongestPause = std::chrono::seconds{1};
 
@@ -247,8 +247,8 @@ constexpr Duration kStarts = std::chrono::seconds{15};
 constexpr Duration kNvmlPatience = std::chrono::seconds{5};
 constexpr int kMaxRefusals = 3;
 
-/// The CPU time that this thread has used. Not the elapsed time: on a busy machine looking takes
-/// longer but costs the same.
+/// The CPU time that this thread has used. Not the elapsed time: on a busy machine a search takes
+/// longer but uses the same CPU time.
 Duration processor_time() {
     timespec spent = {};
     (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
@@ -303,7 +303,7 @@ void DeviceWatch::look() {
     // looks take the longest, because all processes are new.
     if (now - began_ < kCloseWatch)
         pause_ = std::min(pause_, std::max(kStartPause, took));
-    // However long looking takes: a context that is not reported yet may be gone soon.
+    // No matter how long a search takes: a context that is not reported yet may be gone soon.
     if (watcher_.may_miss_context())
         pause_ = std::min(pause_, kStartPause);
     planned_ = clock_.monotonic() + pause_;

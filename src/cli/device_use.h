@@ -88,7 +88,7 @@ public:
     [[nodiscard]] bool is_settled() const;
     /// Whether NVML is being queried. The answer may be about a process that has ended meanwhile.
     [[nodiscard]] bool is_asking() const { return is_asking_; }
-    /// Stops looking. An NVML query in progress still counts.
+    /// Stops the search. The result of an NVML query in progress is still used.
     void stop();
     /// Whether a look began much later than planned, because the machine was busy.
     [[nodiscard]] bool was_late() const { return was_late_; }

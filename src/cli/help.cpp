@@ -232,7 +232,7 @@ const Option* option_called(const Place& place, std::string_view word) {
     return nullptr;
 }
 
-/// Stores a global option, because those options determine which daemon or machine is asked for
+/// Stores a global option, because those options determine which daemon or machine provides the
 /// names. Invalid values are ignored: a completion does not report errors.
 void take(Arguments& arguments, const Option& option, std::string_view value) {
     const auto& groups = global_options();

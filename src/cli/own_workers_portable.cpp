@@ -68,7 +68,7 @@ std::string_view worker_inside() {
 /// Writes the worker to a file in memory. Nothing is left behind, and a full or noexec file system
 /// does not matter.
 Result<WorkerPlace> in_memory() {
-    // MFD_EXEC. Kernels before 6.3 don't know the flag and make such files executable anyway.
+    // MFD_EXEC. Kernels before 6.3 don't support the flag and make such files executable anyway.
     // Source: memfd_create(2).
     constexpr unsigned kMayRun = 0x10;
     UniqueFd low{::memfd_create("gpuprobe-worker", MFD_CLOEXEC | kMayRun)};

@@ -16,7 +16,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-// Where polkit installs the agent, and how long to wait for it.
+// The path where polkit installs the agent, and the time to wait for the agent.
 constexpr const char* kProgram = "/usr/bin/pkttyagent";
 constexpr int kPatienceMilliseconds = 5000;
 

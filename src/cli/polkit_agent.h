@@ -10,8 +10,8 @@ namespace gpuprobe::inline cli {
 /// has.
 class PolkitAgent {
 public:
-    /// Whether a password could be asked for and may be needed: standard input and standard error
-    /// are terminals, and the user is not root.
+    /// Whether this program can ask for a password and may need one: standard input and standard
+    /// error are terminals, and the user is not root.
     static bool somebody_is_there();
 
     /// Starts the agent and waits until it is registered or has failed. Does nothing without a user

@@ -102,7 +102,7 @@ Result<std::unique_ptr<Client>> open_direct(const Arguments& arguments, bool loo
          .slow = say_slow});
 }
 
-/// Opens the client that the arguments ask for: a capture, this process, or the daemon on the named
+/// Opens the client that the arguments request: a capture, this process, or the daemon on the named
 /// socket. If they name none, it is the daemon on its usual socket; if none answers, it is this
 /// process, with a remark. A selection that is the same on every machine is answered in this
 /// process unless a daemon is named; nothing is probed for it. Errors: as the clients' open().
@@ -281,14 +281,15 @@ Result<ExitCode> run_verb(const Arguments& arguments, Screen screen) {
     return verb.run(context);
 }
 
-/// Whether a command line that could not be parsed asks for JSON.
+/// Whether a command line that could not be parsed requests JSON.
 bool asks_for_json(const std::vector<std::string>& words) {
     return std::ranges::any_of(words, [](const std::string& word) {
         return word == "-j" || word == "--json=short" || word == "--json=pretty";
     });
 }
 
-/// Prints the help or the error message. An error is also printed as JSON if that was asked for.
+/// Prints the help or the error message. An error is also printed as JSON if the user requested
+/// JSON.
 ExitCode refuse(const Refusal& refusal, const std::vector<std::string>& words) {
     if (refusal.is_help) {
         print(narrowed(refusal.text, screen_of(STDOUT_FILENO, ColourMode::Never).columns));

@@ -420,7 +420,7 @@ std::optional<std::string> power_words(const AcceleratorPower& power) {
     };
     if (!power.draw && !power.limit)
         return std::nullopt;
-    // One of the two may be unknown.
+    // One of the two values may be unknown.
     const auto sentence = !power.limit ? "{draw} W"
                           : power.draw ? "{draw} of {limit} W"
                                        : "of {limit} W";

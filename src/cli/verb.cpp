@@ -97,7 +97,7 @@ std::optional<Value> names_from(const RequestKey& key, const std::string& word) 
     return names.empty() && !key.keeps_empty ? std::nullopt : std::optional{to_value(names)};
 }
 
-/// Rounded up, so that at least the size that was asked for is required.
+/// Rounded up, so that at least the requested size is required.
 std::uint64_t whole_mebibytes(Bytes size) {
     const auto unit = mib(1).count;
     return size.count / unit + (size.count % unit == 0 ? 0 : 1);

@@ -102,7 +102,7 @@ bool is_left_out(std::string_view verb);
 /// The verb with that name, or null.
 const Verb* find_verb(std::string_view name);
 
-/// Options that every verb takes, grouped as in the overview.
+/// Options that every verb accepts, grouped as in the overview.
 struct OptionGroup {
     std::string_view title = {};
     std::vector<Option> options = {};

@@ -202,7 +202,7 @@ Result<Surroundings> surroundings_of(const Report& report, const Arguments& argu
     return TRY(own_or_captured_surroundings(arguments)).value_or(Surroundings{});
 }
 
-/// Writes a capture with the surroundings of the process that asks for it.
+/// Writes a capture with the surroundings of the process that requests it.
 Status write_capture(Context& context, const std::string& folder, engine::Redaction* mask) {
     TRY(context.client.capture(folder, mask));
     const auto here = TRY(own_or_captured_surroundings(context.arguments));

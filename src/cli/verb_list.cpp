@@ -174,7 +174,7 @@ using Accelerators = std::vector<const Accelerator*>;
 void print_documents(const Context& context,
                      const std::vector<const Gpu*>& gpus,
                      const Accelerators& accelerators) {
-    // One device that was named is a document of its own.
+    // If the user named one device, the document contains only that device.
     if (gpus.size() + accelerators.size() == 1 && !context.arguments.gpus.empty())
         return print_json(context.arguments,
                           gpus.empty() ? to_value(*accelerators.front()) : to_value(*gpus.front()));
@@ -212,7 +212,7 @@ Result<ExitCode> run_show(Context& context) {
     const ComputeView view{report};
     std::vector<const Gpu*> gpus;
     Accelerators accelerators;
-    // Without a name, every device is meant.
+    // Without a name, all devices are selected.
     if (context.arguments.gpus.empty()) {
         for (const auto& gpu : report.gpus)
             gpus.push_back(&gpu);

@@ -216,7 +216,7 @@ Status refresh(Context& context, const std::vector<std::string>& ids, Report& re
 Status print_arguments(Context& context, const PlanRequest& request, const Plan& answer) {
     const auto& program = context.arguments.plan.format;
     const auto arguments = TRY(plan_arguments_for(program, request, answer));
-    // Only llama.cpp takes the projector as an argument.
+    // Only llama.cpp accepts the projector as an argument.
     const auto& projector = context.arguments.plan.projector_file;
     if (projector && program == "llama.cpp")
         print("--mmproj " + shell_quoted(*projector) + " ");

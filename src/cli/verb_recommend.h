@@ -7,7 +7,7 @@
 
 namespace gpuprobe::inline cli {
 
-/// The recommendation that the command line asks for. Errors: NotFound, with a suggestion;
+/// The recommendation that the command line requests. Errors: NotFound, with a suggestion;
 /// Malformed, with the file; and the errors of Client::recommend().
 Result<Recommendation> recommended(Context& context);
 /// The recommendation for another installed application.

@@ -78,7 +78,7 @@ Value document_of(const Attempt& attempt, const Report& report) {
     return document;
 }
 
-/// Whether the last attempt met --expect; nullopt if that is unknown or was not asked for.
+/// Whether the last attempt met --expect; nullopt if that is unknown or if --expect was not given.
 std::optional<bool> as_expected(const Run& run) {
     const auto& word = run.context.arguments.run.expect;
     return word ? is_as_expected(run.attempts.back().seen, *word, run.report) : std::nullopt;

@@ -160,8 +160,8 @@ Result<ExitCode> print_gpu(const Context& context, const Report& report, const G
                  fmt::format("no API has listed {}, so no variable can select this GPU", gpu.id)};
 }
 
-/// The operand is an application or a GPU. A name that could be both is an error, unless options
-/// that only a choice takes decide it.
+/// The operand is an application or a GPU. A name that could be both is an error, unless the
+/// command line has an option that only a choice accepts.
 Result<ExitCode> run_env(Context& context) {
     const auto& word = context.arguments.select.application;
     if (!context.arguments.select.names_application)

@@ -14,7 +14,7 @@
 namespace gpuprobe::inline cli {
 namespace {
 
-/// The architecture that is meant without --platform.
+/// The default architecture, without --platform.
 constexpr std::string_view kUsualArch = "x86_64";
 
 std::string platform_names(const Manifest& manifest) {

@@ -429,7 +429,7 @@ std::optional<Fix> found_fix(const Reason& reason, const ReasonPlace& place) {
                (cause.empty() || cause == finding.id) &&
                std::ranges::find(causes, finding.id, &Cause::id) != causes.end();
     };
-    // The place names GPU and API: no other finding can be meant.
+    // The place names GPU and API, so it identifies a single finding.
     const auto is_certain = [&](const Finding& finding) {
         return !gpu.empty() && (!place.api.empty() || finding.evidence.at("api").is_null());
     };

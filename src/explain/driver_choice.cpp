@@ -154,7 +154,7 @@ std::string DriverChoice::without_role(std::string_view gpu) const {
 bool DriverChoice::may_update_to(std::string_view gpu, std::string_view version) const {
     const auto wanted = leading_version(version);
     const auto targets = selected(gpu);
-    // No driver of this machine works on a GPU that is passed through. Of GPUs of other vendors,
+    // No driver of this machine works on a GPU that is passed through. For GPUs of other vendors,
     // nothing is known.
     if (targets.empty())
         return !is_passed_through(gpu);

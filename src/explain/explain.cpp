@@ -290,7 +290,8 @@ Explained explained(const Reason& reason, const ReasonPlace& place) {
             return detail_word(reason.detail, placeholder, place, form);
         });
     };
-    // The most specific fix first: for this machine, for this code, the usual one.
+    // The most specific fix comes first: the fix for this machine, then the fix for this code, then
+    // the usual fix.
     std::optional<Fix> fix = place.findings ? found_fix(reason, place) : std::nullopt;
     if (!fix)
         fix = worded_fix(*wording, words(wording->fix, ValueForm::CommandWord), reason, place);

@@ -170,7 +170,7 @@ bool Place::may_have_other_names(const std::string& role) const {
 }
 
 std::string Place::example_names(const std::string& role) const {
-    // The names of a distribution that is not known are unlikely to be the same.
+    // Package names are unlikely to be the same in an unknown distribution.
     const auto& places = Places::current();
     const auto* row = row_ ? row_ : places.find(kExample, "", "");
     for (const auto& names : places.entries_of_releases(*row, &Distribution::packages, role))

@@ -24,7 +24,7 @@ std::optional<std::string> named_gpu_titles(const std::vector<std::string>& ids,
 std::string vendor_title(std::string_view vendor);
 /// "nvidia 580.159.04 (open)"; a dash if no driver is bound.
 std::string driver_title(const DriverInfo& driver, const Screen& screen);
-/// What screens show for an unknown value. A dash means that there is nothing.
+/// The text that screens show for an unknown value. A dash means that no value exists.
 inline constexpr std::string_view kUnknown = "?";
 /// A size; "?" if it is unknown.
 std::string size_or_unknown(const std::optional<Bytes>& size);

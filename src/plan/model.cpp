@@ -74,9 +74,9 @@ bool has_latent_cache(const Keys& keys) {
             keys.of_layer("attention.head_count_kv", 0, 0) == 1);
 }
 
-/// The cache of a layer that compresses tokens (DeepSeek V4): one row of keys, of which values are
-/// a view. The tokens that are still to be compressed are kept in f32, twice. With a compression of
-/// 4, adjacent groups overlap. Source: llama_kv_cache_dsv4 of llama.cpp v0.5.0.
+/// The cache of a layer that compresses tokens (DeepSeek V4): one row of keys; the values are a
+/// view of the keys. The tokens that are still to be compressed are kept in f32, twice. With a
+/// compression of 4, adjacent groups overlap. Source: llama_kv_cache_dsv4 of llama.cpp v0.5.0.
 void shape_compressed(const Keys& keys, std::size_t index, LayerShape& layer) {
     constexpr std::uint64_t kOverlapping = 4;
     constexpr std::uint64_t kFloats = 2 * 4;

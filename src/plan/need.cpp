@@ -183,7 +183,7 @@ bool is_quantized(const GgmlType& type) {
     return type.block > 1;
 }
 
-/// Whether the cache holds keys only, of which values are a view.
+/// Whether the cache stores only keys; the values are then a view of the keys.
 bool has_keys_alone(const Model& model) {
     return std::ranges::any_of(model.layers, [](const LayerShape& layer) {
         return layer.key_heads > 0 && layer.value_length == 0;

@@ -187,7 +187,7 @@ void explain(const Candidate& candidate, GpuPlan& plan) {
                     {{"have", to_value(candidate.slot.budget)}, {"need", to_value(plan.need)}}));
 }
 
-/// The backends that a program may use on the GPU, as far as the request tells.
+/// The backends that a program may use on the GPU, as far as the request defines them.
 std::vector<std::string> possible_backends(const PlanRequest& request, const Gpu& gpu) {
     if (const auto* accepted = backends_of(request, gpu))
         return {accepted->front()};

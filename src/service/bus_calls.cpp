@@ -24,7 +24,7 @@ std::vector<bus::BusArgument> arguments_of(std::string_view spelling) {
     return arguments;
 }
 
-/// Whether `words`, separated by spaces, contain this one.
+/// Whether `words`, separated by spaces, contain this word.
 bool contains_word(std::string_view words, std::string_view word) {
     const auto all = split(words, ' ');
     return std::ranges::find(all, word) != all.end();
@@ -85,8 +85,8 @@ BusCalls::~BusCalls() {
             reply->fail(Error{ErrorCode::Cancelled, "the operation was canceled"});
 }
 
-/// The row of a method that objects were given, so it exists. Types are made at the first call:
-/// most daemons are asked a few methods only.
+/// The row of a method that was registered on the objects, so it exists. Types are made at the
+/// first call, because clients of most daemons call only a few methods.
 const BusCalls::Row& BusCalls::row_of(const std::string& member, bool is_of_gpu) {
     const auto is_meant = [&](const BusForm& form) {
         return form.member == member && form.is_of_gpu == is_of_gpu;

@@ -51,7 +51,7 @@ Value apis_of(const Gpu& gpu) {
     return to_value(answers);
 }
 
-/// The variables that restrict a program to this GPU, by what all users may know.
+/// The variables that restrict a program to this GPU, computed from facts that all users may read.
 Value environment_of(const Gpu& gpu, const Report& open_to_all) {
     const auto* seen = find_gpu(open_to_all, gpu.id);
     return to_value(seen ? environment_for(open_to_all, *seen)

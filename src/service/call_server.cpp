@@ -11,7 +11,7 @@
 namespace gpuprobe::inline service {
 
 /// Drops views of an older report. Compares the creation time as well, because a new report may
-/// have the same generation: a change of free memory does not count as one.
+/// have the same generation: a change of free memory does not start a new generation.
 void ReportViews::forget_older() {
     const auto& report = engine_.report();
     if (generation_ == report.generation && created_ == report.created)
@@ -65,7 +65,7 @@ const std::vector<Finding>& ReportViews::findings_for(const Caller& caller) {
     const bool is_root = caller.uid == kRoot;
     auto& findings = seen.findings[is_root ? 1 : 0];
     const auto& report = report_of(seen);
-    // For a captured machine it does not matter who asks.
+    // For a captured machine, the caller does not matter.
     if (!findings)
         findings = examine(report, report.source == ReportSource::Replay
                                        ? captured_.value_or(Surroundings{})
@@ -170,7 +170,8 @@ std::string personal_class(const Caller& caller) {
     return name;
 }
 
-/// `access`: the class of callers. The fixes in an answer also depend on whether root asks.
+/// `access`: the class of callers. The fixes in an answer also depend on whether the caller is
+/// root.
 std::string joined_key(std::string_view access, const Caller& caller, std::string_view question) {
     std::string key;
     key.reserve(access.size() + 2 + question.size());
