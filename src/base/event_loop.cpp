@@ -84,7 +84,7 @@ private:
     Ready ready_;
 };
 
-/// Time until the first timer, in the milliseconds that epoll_wait(2) takes, rounded up; -1 if
+/// Time until the first timer, in the milliseconds that epoll_wait(2) accepts, rounded up; -1 if
 /// there is no timer.
 int milliseconds_to_wait(const std::vector<Source*>& timers) {
     if (timers.empty())

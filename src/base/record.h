@@ -368,7 +368,7 @@ Result<T> record_from(const Value& value) {
     return object;
 }
 
-/// Reads a record, and also fails if the top level has a member that the record does not know.
+/// Reads a record, and also fails if the top level has a member that the record does not have.
 template <Described T>
 ReadProblem read_strictly(const Value& value, T& out) {
     if (!value.is_object())

@@ -21,9 +21,10 @@ namespace gpuprobe::inline base {
 struct MemberType {
     enum class Kind { Bool, Integer, Float, Text, Json, Words, Record, Nullable, List, Map };
     Kind kind = Kind::Json;
-    /// Of Words and Record: the definition's name. Of Json: the object that it holds, if known.
+    /// For Words and Record: the definition's name. For Json: the object that the value contains,
+    /// if known.
     std::string name = {};
-    char bus = 'x';                         ///< of Integer: its D-Bus type, 'u', 't' or 'x'
+    char bus = 'x';                         ///< for Integer: its D-Bus type, 'u', 't' or 'x'
     std::optional<long long> minimum = {};  ///< of Integer and Float
     bool excludes_minimum = false;          ///< whether values have to be above `minimum`
     std::string pattern = {};               ///< of Text: an ECMAScript regular expression

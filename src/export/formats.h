@@ -99,7 +99,7 @@ std::string slurm_verdict_word(std::string_view application, std::string_view va
 /// of that moment.
 bool is_same_export(std::string_view left, std::string_view right);
 
-/// The lines of `before` that `after` lacks, apart from dates.
+/// The lines of `before` that are missing in `after`, ignoring dates.
 std::vector<std::string> lost_lines(std::string_view before, std::string_view after);
 
 /// True if the report may be incomplete: probes are running, or a driver crashed or hung and will

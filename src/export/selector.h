@@ -68,7 +68,7 @@ struct FleetQuery {
 struct Orchestrator {
     std::string_view name = {};
     std::string_view summary = {};
-    /// A query by the requirements of the variant; null if the orchestrator is asked only by
+    /// A query by the requirements of the variant; null if the orchestrator is queried only by
     /// verdict.
     Result<FleetQuery> (*ask)(const FleetNeed& need,
                               const Rules& rules,

@@ -11,8 +11,8 @@
 #include "export/formats.h"
 #include "policy/fact.h"
 
-/// What all formats need: a machine described in the limited set of words that fleets use for
-/// labels.
+/// The data that all formats need: a machine described in the limited set of words that fleets use
+/// for labels.
 
 namespace gpuprobe::inline exports {
 

@@ -96,8 +96,8 @@ public:
         return Done{};
     }
 
-    /// The parts: the file that was asked for; or in a folder each object that nothing else loads
-    /// or that has kernels, except the vendors' libraries.
+    /// The parts: the requested file; or, for a folder, each object that no other object loads or
+    /// that has kernels, except the vendors' libraries.
     InstalledBuild build() {
         join();
         InstalledBuild build{.unread = std::move(unread_)};

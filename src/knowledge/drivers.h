@@ -64,7 +64,7 @@ public:
     static Result<Drivers> from(std::string_view json);
     /// The row for a driver; nullptr if the driver shows nothing special.
     [[nodiscard]] const DriverFiles* find(std::string_view driver) const;
-    /// What a vendor's driver supports of the GPUs with a compute capability, or else of a chip;
+    /// The support of a vendor's driver for the GPUs with a compute capability, or else for a chip;
     /// nullptr if that is unknown. Both texts may be empty.
     [[nodiscard]] const DriverSupport* support(std::string_view driver,
                                                const std::string& chip,

@@ -45,8 +45,8 @@ double number_of(std::string_view version) {
     return parsed ? parsed->parts[0] + parsed->parts[1] / 100.0 : 0;
 }
 
-/// How far the row's release is from the machine's: 0 if the row is about it, or about all
-/// releases. A release without a number is nearest to the newest one.
+/// The distance between the row's release and the machine's: 0 if the row is about that release, or
+/// about all releases. A release without a number is nearest to the newest one.
 double distance_to(const Distribution& row, const PlaceQuery& query) {
     const auto& release = row.version ? row.version : row.release;
     if (!release || is_version(*release, query.version) ||
@@ -197,7 +197,7 @@ std::vector<std::string> Places::entries_of_releases(
 const Engine* Places::engine(std::string_view kind, std::string_view kernel) const {
     const Engine* best = nullptr;
     for (const auto& row : engines_)
-        // A row for a certain kernel beats a general one.
+        // A row for a certain kernel takes precedence over a general row.
         if (row.container.value_or(row.id) == kind && kernel.ends_with(row.kernel.value_or("")) &&
             (!best || row.kernel))
             best = &row;

@@ -74,7 +74,7 @@ struct PlaceMatch {
     bool is_other_release = false;
 };
 
-/// What os-release(5) and the kernel tell about a machine's distribution.
+/// The data about a machine's distribution from os-release(5) and the kernel.
 struct PlaceQuery {
     std::string_view id = {};
     std::string_view version = {};

@@ -89,7 +89,7 @@ struct Reader {
     Variables hide_if_set = {};
     /// variables that list the remaining GPUs, with their syntax
     std::map<std::string, ListForm> lists = {};
-    /// APIs of which `hide` also hides the drivers of the same vendor
+    /// APIs for which `hide` also hides the drivers of the same vendor
     std::vector<std::string> reaches = {};
 };
 

@@ -170,7 +170,7 @@ std::optional<DrmClient> drm_client_from(std::string_view fdinfo) {
             client.pci = parse_text(value, std::type_identity<PciAddress>{});
         else if (key == "drm-client-id")
             client.id = parse_number<std::uint64_t>(value);
-        // Each of these ignores the keys of the other one.
+        // Each of these two functions ignores the keys of the other function.
         add_figure(key, value, regions);
         add_work(key, value, client.has_worked);
     }

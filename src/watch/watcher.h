@@ -54,9 +54,9 @@ public:
     /// that has only an instance as computing, with 7 MiB; with a device it has 20 MiB or more
     /// (measured on an H200, driver 580.159.04).
     static constexpr Bytes kLeastByNvml = mib(16);
-    /// Looks that are further apart may miss a CUDA context if a process has an NVIDIA device open.
-    /// On an H200, a process has the mappings of a context for 90 ms or more, because making one
-    /// takes that long.
+    /// Searches that are further apart may miss a CUDA context if a process has an NVIDIA device
+    /// open. On an H200, a process has the mappings of a context for 90 ms or more, because making
+    /// one takes that long.
     static constexpr Duration kLongestGap = std::chrono::milliseconds{75};
     /// NVML lists a process with little memory while it makes a context, and later if that is all.
     static constexpr Duration kSettled = std::chrono::seconds{1};

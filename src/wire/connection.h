@@ -182,7 +182,8 @@ public:
     [[nodiscard]] std::size_t untaken() const;
     /// Whether there is a message to handle.
     [[nodiscard]] bool has_input() const;
-    /// Must be called after sending something outside of a bus handler; does nothing inside of one.
+    /// Must be called after sending a message outside of a bus handler; does nothing inside of a
+    /// handler.
     void update();
     /// Approximate size in bytes of the call that is being handled: its strings, plus eight bytes
     /// for each other value.
