@@ -213,7 +213,7 @@ TEST(Arguments, WhatStandsBehindTwoDashesIsTheProgramsOfRun) {
               "gpuprobectl: list: unexpected argument 'p'\nSee 'gpuprobectl help list'.\n");
     for (const auto& words : {Words{"run"}, Words{"run", "x", "--"}, Words{"run", "--", ""}})
         EXPECT_EQ(refusal(words),
-                  "gpuprobectl: run: give a program\n"
+                  "gpuprobectl: run: missing PROGRAM\n"
                   "Write the program after two dashes: gpuprobectl run APPLICATION -- PROGRAM "
                   "ARGUMENTS…\n");
 }

@@ -156,7 +156,7 @@ TEST(OutcomeText, SaysWhatWasTakenInsteadOfTheChoice) {
     EXPECT_EQ(text(kNothing, on_card), "used no GPU, although cuda was chosen");
     EXPECT_EQ(text(kDoubtful, on_card),
               "unknown whether a GPU was used: no permission to inspect one of "
-              "its processes");
+              "the program's processes");
 }
 
 TEST(DoubtsText, HasEachDoubtInOneOrder) {
