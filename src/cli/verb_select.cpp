@@ -387,8 +387,7 @@ Status check_report_outcome(Arguments& arguments) {
 Status take_gpu_used(Arguments& arguments, const std::string& word) {
     arguments.outcome.gpus = comma_list(word);
     if (arguments.outcome.gpus.size() != 1)
-        return refusal(
-            "--gpu: name exactly one GPU, or omit the option if the result applies to any GPU");
+        return refusal("name exactly one GPU, or omit the option if the result applies to any GPU");
     return Done{};
 }
 

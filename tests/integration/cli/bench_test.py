@@ -65,7 +65,7 @@ class Bench(unittest.TestCase):
         self.assertEqual(choice["backend"], "cpu")
         cuda = next(each for each in choice["candidates"] if each["backend"] == "cuda")
         self.assertEqual([reason["code"] for reason in cuda["reasons"]], ["miscomputed"])
-        self.assertIn("computes wrong results: 17 of 4096 words", self.ask("status"))
+        self.assertIn("computes wrong results: 17 of 4096 values are wrong", self.ask("status"))
 
     def test_each_fault_is_told_apart_and_leaves_the_backend_usable(self):
         for answer, result in (({"deed": "crash"}, "crashed"),

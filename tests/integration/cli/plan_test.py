@@ -237,7 +237,7 @@ class PlanFormats(unittest.TestCase):
                 self.assertLess(first, second, "the smaller one has the smaller part, and comes first")
                 remark = done.stderr.strip().removeprefix("gpuprobectl: with the variables that this command prints: gpuprobectl ")
                 command, _, says = remark.partition(" (")
-                self.assertEqual(says, "the parts are in that order)")
+                self.assertEqual(says, "the shares are for the GPUs in this order)")
                 shown = run(f"--replay={capture}", *command.split()).stdout
                 variables = dict(line.split("=", 1) for line in shown.splitlines())
                 self.assertEqual({name: variables.get(name) for name in expected}, expected)
@@ -391,7 +391,7 @@ class PlanParts(unittest.TestCase):
         self.part(2).unlink()
         done = replay("nvidia-h200-1", f"--gguf={self.part(1)}")
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"one of 3 parts: .*model-00002-of-00003.gguf: No such file")
+        self.assertRegex(done.stderr, r"one of the model's 3 parts: .*model-00002-of-00003.gguf: No such file")
 
     def test_may_be_beginnings(self):
         _, whole = document("nvidia-h200-1", *model("llama-3.1-8b"))

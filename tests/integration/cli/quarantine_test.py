@@ -53,7 +53,7 @@ class QuarantineVerb(unittest.TestCase):
 
     def test_mistakes_are_named(self):
         rows = ((("quarantine", "clear"), "quarantine clear: requires either an API or --driver=PATH, or --all without them"),
-                (("quarantine", "clear", "cuda", "--all"), "only --all"),
+                (("quarantine", "clear", "cuda", "--all"), "requires either an API or --driver=PATH, or --all without them"),
                 (("quarantine", "evict"), "evict"))
         for words, problem in rows:
             with self.subTest(words=words):

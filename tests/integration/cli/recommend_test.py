@@ -71,7 +71,7 @@ class Recommend(unittest.TestCase):
     def test_tells_an_unknown_system_from_another(self):
         done = ask("recommend", "torch", machine=SOURCE / "tests/data/machines/lact-amd-rx7900xtx")
         self.assertEqual(done.returncode, 3)
-        self.assertIn("the platform of this machine is not known", done.stderr)
+        self.assertIn("the platform of this machine is unknown, and builds differ between platforms", done.stderr)
         self.assertIn("builds exist only for linux-aarch64, linux-x86_64\n", done.stderr)
         with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as manifest:
             manifest.write((MANIFESTS / "tsuku-llm.json").read_text(encoding="utf-8").replace('"linux-amd64-glibc', '"linux-riscv64-glibc'))
@@ -206,7 +206,7 @@ class Verify(unittest.TestCase):
     def test_takes_what_the_manifest_says(self):
         done = self.verify()
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertEqual(done.stdout, f"{self.file} is v of p\n")
+        self.assertEqual(done.stdout, f"{self.file} is the variant v of p\n")
 
     def test_refuses_another_byte(self):
         self.file.write_bytes(self.content[:-1] + b"x")

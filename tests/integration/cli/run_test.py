@@ -412,7 +412,7 @@ class WithNvidiasNodes(unittest.TestCase):
             with self.subTest(outcome=outcome):
                 self.assertEqual(self.run_held("llama.cpp", "--expect=cuda", outcome=outcome),
                                  (123, "gpuprobectl: unknown whether a GPU was used: the process ended before "
-                                       "NVIDIA's library reported it\n"))
+                                       "NVIDIA's driver library reported its GPU use\n"))
 
     def test_a_worker_that_crashes_or_hangs_costs_nothing_else(self):
         for deed in ("crash", "hang"):
