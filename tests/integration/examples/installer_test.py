@@ -85,7 +85,7 @@ class Installer(ExampleCase):
                 self.assert_installed(done, "cuda12")
                 self.assertIn("cuda12 on NVIDIA H200 (pci:0000:00:06.0)", done.stderr)
                 self.assertIn("the build has no kernels for the GPU's architecture 9.0", done.stderr)
-                self.assertIn(f"{self.archives}/tool-cuda12.tar.gz is cuda12 of tool", done.stderr)
+                self.assertIn(f"{self.archives}/tool-cuda12.tar.gz is the variant cuda12 of tool", done.stderr)
 
     def test_takes_the_one_file_beside_it_where_nothing_is_installed(self):
         self.add("cpu", {}, 0)
@@ -111,7 +111,7 @@ class Installer(ExampleCase):
             done = self.install()
             archive.write_bytes(whole)
             self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertIn("but the manifest has", done.stderr)
+            self.assertIn("but the manifest expects", done.stderr)
             self.assert_nothing_else()
         archive.unlink()
         done = self.install()
