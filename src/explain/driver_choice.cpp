@@ -58,12 +58,14 @@ bool serves(const PackageRole& role, const DriverSupport* support) {
     return has_flavour && is_supported(*support, branch);
 }
 
-/// Whether NVIDIA's driver serves the GPU now, which a driver of the wrong kind does not.
+/// Whether NVIDIA's driver serves the GPU now, which a driver of the wrong kind does not. If CUDA
+/// works on the GPU, the driver serves it, whatever the limits of its chip say.
 bool is_served(const Gpu& gpu, const DriverSupport* support) {
-    // The kernel driver's name may be hidden.
     const auto cuda = gpu.backends.find("cuda");
-    const bool uses_cuda = cuda != gpu.backends.end() && cuda->second.usable == true;
-    if (gpu.driver.name != kNvidia && !uses_cuda)
+    // The kernel driver's name may be hidden.
+    if (cuda != gpu.backends.end() && cuda->second.usable == true)
+        return true;
+    if (gpu.driver.name != kNvidia)
         return false;
     if (!support)
         return true;
