@@ -6,6 +6,7 @@ they are written there and not compared: tests/integration/cockpit/pictures make
 import json
 import os
 import pathlib
+import select
 import shutil
 import signal
 import socket
@@ -63,9 +64,19 @@ def free_port():
 class Browser:
     """A Chromium; browser.mjs knows what can be asked of it."""
 
+    STARTS = 3  # on a busy machine, one that just started may never answer
+    PATIENCE = 60  # seconds
+
     def __init__(self, folder):
-        self.process = subprocess.Popen(["node", str(HERE / "browser.mjs"), str(modules()), shutil.which("chromium"), str(folder)],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+        for start in range(self.STARTS):
+            own = pathlib.Path(folder, f"browser-{start}")
+            own.mkdir()
+            self.process = subprocess.Popen(["node", str(HERE / "browser.mjs"), str(modules()), shutil.which("chromium"), str(own)],
+                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
+            if select.select([self.process.stdout], [], [], self.PATIENCE)[0] or start + 1 == self.STARTS:
+                break
+            self.process.terminate()  # ends Chromium too
+            self.process.wait(self.PATIENCE)
         self.version = self.answer()
 
     def answer(self):
