@@ -333,8 +333,23 @@ void memory(VkPhysicalDevice handle, VkPhysicalDeviceMemoryProperties* out) {
     }
 }
 
+/// All memory of each heap is free. Newer versions of lavapipe have the extension that asks for it.
+void tell_budget(const VkPhysicalDeviceMemoryProperties& heaps, void* chain) {
+    for (auto* link = static_cast<VkBaseOutStructure*>(chain); link; link = link->pNext) {
+        if (link->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT)
+            continue;
+        void* const any = link;
+        auto& budget = *static_cast<VkPhysicalDeviceMemoryBudgetPropertiesEXT*>(any);
+        for (std::uint32_t i = 0; i < heaps.memoryHeapCount; ++i) {
+            budget.heapBudget[i] = heaps.memoryHeaps[i].size;
+            budget.heapUsage[i] = 0;
+        }
+    }
+}
+
 void memory2(VkPhysicalDevice handle, VkPhysicalDeviceMemoryProperties2* out) {
     memory(handle, &out->memoryProperties);
+    tell_budget(out->memoryProperties, out->pNext);
     answer_chain(out->pNext, device_of(handle).answers());
 }
 
