@@ -59,7 +59,7 @@ struct MachineView {
     std::function<const std::string&()> seen_json;
     /// The doctor's findings in `seen`, for the fixes of reasons.
     std::function<const std::vector<Finding>&()> findings;
-    /// The surroundings in a capture; nullopt if it has none, or if the machine is no captured one.
+    /// The surroundings in a capture; nullopt if there are none, or on a live machine.
     std::optional<Surroundings> captured = {};
     /// The process ends after the answer, so nothing is to be probed in the background.
     bool ends_after = false;

@@ -62,8 +62,8 @@ TEST(Unknown, SizeIsNotZero) {
             for (const auto& partition : gpu.partitions)
                 if (partition.memory)
                     expect_a_size(partition.memory->total, partition.id.value_or(gpu.id));
-            // Where a GPU is divided, a program can allocate from one partition, and `free` is the
-            // sum of all of them.
+            // On a divided GPU, `allocatable` is the size of one partition, and `free` is the sum
+            // over all partitions.
             const auto& most =
                 gpu.partitions.empty() ? gpu.memory.allocatable : gpu.memory.physical;
             if (gpu.memory.free && most) {
