@@ -415,7 +415,7 @@ constexpr ToolForm kForms[] = {
     {"wheel", "properties for providers of Python wheel variants"},
     {"pip", "the package and the indexes of the recommended variant of APPLICATION"},
     {"ggml", "CMake options for llama.cpp and similar projects"},
-    {"container", "--device arguments for docker and podman; with APPLICATION, only for its GPUs"},
+    {"container", "arguments for docker and podman; with APPLICATION, only for its GPUs"},
 };
 
 /// The export for a tool: variables or arguments. One of the two is empty.
@@ -445,12 +445,20 @@ Result<std::optional<Recommendation>> answer_if_asked(Context& context) {
     return std::optional{std::move(answer)};
 }
 
+/// The family of the recommended variant.
+std::string family_of(const Recommendation& answer) {
+    const auto chosen =
+        std::ranges::find(answer.candidates, answer.variant, &VariantCandidate::variant);
+    return chosen == answer.candidates.end() ? "" : chosen->family;
+}
+
 /// Arguments that give a container its GPUs. A variant for the CPU gets no GPU.
 ToolAnswer for_containers(const Report& report, const std::optional<Recommendation>& answer) {
     if (answer && answer->gpus.empty())
         return {};
-    ToolAnswer made{.arguments = container_arguments(
-                        report, answer ? answer->gpus : std::vector<std::string>{})};
+    ToolAnswer made{.arguments = answer
+                                     ? container_arguments(report, answer->gpus, family_of(*answer))
+                                     : container_arguments(report, {})};
     // Machines with only display GPUs have nothing to pass on, which is not a problem.
     const bool has_gpu = std::ranges::any_of(
         report.gpus, [](const Gpu& gpu) { return gpu.kind != GpuKind::DisplayOnly; });

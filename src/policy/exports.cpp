@@ -320,16 +320,22 @@ Settings ggml_variables(const Report& report,
 }
 
 std::vector<std::string> container_arguments(const Report& report,
-                                             const std::vector<std::string>& gpus) {
+                                             const std::vector<std::string>& gpus,
+                                             std::string_view family) {
     std::vector<std::string> arguments;
+    bool has_nvidia = false;
     for (const auto* gpu : gpus_named(report, gpus)) {
         if (gpu->kind == GpuKind::DisplayOnly || lacks_instances(*gpu))
             continue;
-        if (is_named_by_nvidia(*gpu))
+        if (is_named_by_nvidia(*gpu)) {
             add_nvidia(*gpu, arguments);
-        else
+            has_nvidia = true;
+        } else {
             add_nodes(*gpu, report, arguments);
+        }
     }
+    if (has_nvidia && family == "vulkan")
+        arguments.emplace_back("--env=NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics");
     return arguments;
 }
 

@@ -48,9 +48,13 @@ Settings ggml_variables(const Report& report,
 /// Arguments for docker or podman that give a container access to these GPUs (an empty list means
 /// all GPUs of the report): NVIDIA's by CDI names, others by their device nodes. Empty if no GPU
 /// has either. Sources: CDI specification and NVIDIA Container Toolkit for the names; ROCm's
-/// documentation for /dev/kfd and the groups.
+/// documentation for /dev/kfd and the groups. For Vulkan on NVIDIA's GPUs, an argument also asks
+/// for the driver's graphics libraries, because `--gpus` and many images ask only for
+/// `compute,utility`. Source: NVIDIA Container Toolkit, "Specialized Configurations with Docker",
+/// "Driver Capabilities"; seen in ollama/ollama#17549 and leejet/stable-diffusion.cpp#1792.
 std::vector<std::string> container_arguments(const Report& report,
-                                             const std::vector<std::string>& gpus);
+                                             const std::vector<std::string>& gpus,
+                                             std::string_view family = {});
 
 /// The arguments for "pip install": the requirements and the options for their indexes, or the URL
 /// of a wheel with its hash. Empty if the artifact is not for pip. Source: pip, "pip install", and

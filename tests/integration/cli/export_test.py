@@ -95,6 +95,12 @@ class Embedded(InFolder):
                 self.assertEqual(done.returncode, 3)
                 self.assertFalse(self.starts(done))
 
+    def test_containers_get_nvidias_vulkan_libraries_for_vulkan_only(self):
+        """The variant of ramalama is Vulkan's here, that of jax is CUDA's."""
+        graphics = "--env=NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics"
+        self.assertEqual(self.on("identity-yzma-orin", "container", "ramalama").stdout.split(), ["--device=nvidia.com/gpu=all", graphics])
+        self.assertNotIn(graphics, self.on("nvidia-h200-1", "container", "jax").stdout)
+
     def test_warn_in_json_too(self):
         done = self.on("nvidia-smi-rtx-4080-super-595-71-05", "uv", "torch", "--assume=glibc=2.39", "--allow-cpu", "-j")
         self.assertIn("gpu-unused", [each["code"] for each in json.loads(done.stdout)["warnings"]])

@@ -173,6 +173,19 @@ TEST(ContainerArguments, NameNvidiasByCdiAndOthersByTheirNodes) {
     EXPECT_TRUE(container_arguments(machine("G25"), {}).empty());
 }
 
+/// NVIDIA's toolkit mounts the driver's Vulkan libraries only if it is asked for "graphics".
+TEST(ContainerArguments, AskForGraphicsLibrariesForVulkanOnNvidia) {
+    auto report = machine_for_containers();
+    const auto nvidia = gpu_of(report, "nvidia").id;
+    EXPECT_EQ(container_arguments(report, {nvidia}, "vulkan"),
+              (Words{"--device=nvidia.com/gpu=GPU-1234",
+                     "--env=NVIDIA_DRIVER_CAPABILITIES=compute,utility,graphics"}));
+    EXPECT_EQ(container_arguments(report, {nvidia}, "cuda"),
+              Words{"--device=nvidia.com/gpu=GPU-1234"});
+    EXPECT_EQ(container_arguments(report, {gpu_of(report, "amd").id}, "vulkan"),
+              container_arguments(report, {gpu_of(report, "amd").id}));
+}
+
 TEST(ContainerArguments, NameNoNodeThatIsNotThereOrOfAnotherDriver) {
     auto report = machine_for_containers();
     report.nodes.clear();
