@@ -212,9 +212,13 @@ std::vector<HardwareDevice> undriven_devices(const Sysfs& sysfs) {
         const auto path = sysfs.resolved(std::string{kDevicesFolder} + "/" + name);
         if (!path || sysfs.link_name(*path + "/driver"))
             continue;
-        auto device = device_from(sysfs, DeviceFolder{sysfs, *path});
-        if (!device.driver &&
-            is_computing(knowledge::Chips::current().find_compatible(device.compatible)))
+        const DeviceFolder folder{sysfs, *path};
+        // Most platform devices are neither, so only this one file of theirs is read.
+        if (!is_computing(
+                knowledge::Chips::current().find_compatible(compatible_of(sysfs, folder))))
+            continue;
+        auto device = device_from(sysfs, folder);
+        if (!device.driver)
             found.push_back(std::move(device));
     }
     return found;

@@ -231,8 +231,8 @@ namespace {
 
 constexpr std::size_t kMaxCompatible = 16;
 
-/// The `compatible` strings from the device tree, most specific first. The file separates them with
-/// NULs (Devicetree specification 0.4, section 2.3.1).
+}  // namespace
+
 std::vector<std::string> compatible_of(const Sysfs& sysfs, const DeviceFolder& folder) {
     std::vector<std::string> names;
     const auto add = [&names](std::string_view name) {
@@ -249,6 +249,8 @@ std::vector<std::string> compatible_of(const Sysfs& sysfs, const DeviceFolder& f
             add(*name);
     return names;
 }
+
+namespace {
 
 std::optional<bool> flag_from(const std::optional<std::string>& text) {
     if (!text || (*text != "0" && *text != "1"))

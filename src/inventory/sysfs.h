@@ -127,6 +127,10 @@ private:
     KeyValues uevent_ = {};
 };
 
+/// The `compatible` strings from the device tree, at most 16, most specific first. The file
+/// separates them with NULs (Devicetree specification 0.4, section 2.3.1).
+std::vector<std::string> compatible_of(const Sysfs& sysfs, const DeviceFolder& folder);
+
 /// The device in a folder, with all facts from the folder's own files.
 HardwareDevice device_from(const Sysfs& sysfs, const DeviceFolder& folder);
 
