@@ -240,7 +240,7 @@ def judge(figures, patient):
 
 def run(options):
     figures = Figures("floods")
-    with Patient(options.daemon, "--replay", str(options.replay), limits=LIMITS, socket=True) as patient:
+    with Patient(options.daemon, "--replay", str(options.replay), limits=LIMITS, socket=True, bus=options.bus) as patient:
         os.chmod(patient.folder, 0o755)
         paths = {"bus": patient.bus.path, "socket": f"{patient.folder}/varlink", "echo": patient.bus.path}
         echo = Echo(patient.bus.path)

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -18,40 +19,64 @@ CONFIG = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configurat
 <allow eavesdrop="true"/></policy>
 {limits}</busconfig>
 """
+JOURNAL = pathlib.Path("/run/systemd/journal/socket")
 LIMIT = '<limit name="{}">{}</limit>\n'
 
 
 class Bus:
-    def __init__(self, folder, limits=None):
-        self.path = f"{folder}/bus"
+    """dbus-daemon or dbus-broker, with the limits of a system bus unless others are given."""
+
+    def __init__(self, folder, limits=None, kind="dbus-daemon"):
+        self.path, self.kind = f"{folder}/bus", kind
         self.config = pathlib.Path(folder) / "bus.conf"
         self.config.write_text(CONFIG.format(
             folder=folder, limits="".join(LIMIT.format(*limit) for limit in (limits or {}).items())))
-        self.process = None
+        self.process = self.journal = None
         self.start()
 
     def start(self):
         pathlib.Path(self.path).unlink(missing_ok=True)
+        if self.kind == "dbus-broker":
+            return self.start_broker()
         self.process = subprocess.Popen(
             ["dbus-daemon", f"--config-file={self.config}", "--nofork", "--nopidfile", "--print-address"],
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         self.process.stdout.readline()
+
+    def start_broker(self):
+        """dbus-broker-launch takes its socket as descriptor 3 (sd_listen_fds(3)) and doesn't start unless it can log to the journal's socket."""
+        if not JOURNAL.exists():
+            JOURNAL.parent.mkdir(parents=True, exist_ok=True)
+            self.journal = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            self.journal.bind(str(JOURNAL))
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(self.path)
+            os.chmod(self.path, 0o666)
+            listening.listen(128)
+            launch = f"LISTEN_PID=$$ exec dbus-broker-launch --scope system --config-file '{self.config}' 3<&{listening.fileno()}"
+            self.process = subprocess.Popen(
+                ["sh", "-c", launch], pass_fds=[listening.fileno()], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                env={**os.environ, "LISTEN_FDS": "1", "DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={self.path}"})
 
     def stop(self):
         """As if it crashed."""
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
+        if self.journal:
+            self.journal.close()
+            JOURNAL.unlink()
 
 
 class Patient:
     """The daemon under torture. Its log is in the folder."""
 
-    def __init__(self, program, *arguments, limits=None, socket=False, cache=False, environment=None):
+    def __init__(self, program, *arguments, limits=None, socket=False, cache=False, environment=None,
+                 bus="dbus-daemon"):
         self.program = program
         self.temporary = tempfile.TemporaryDirectory(prefix="gpuprobe-torture-")
         self.folder = self.temporary.name
-        self.bus = Bus(self.folder, limits)
+        self.bus = Bus(self.folder, limits, bus)
         self.log = open(f"{self.folder}/log", "w+", encoding="utf-8", errors="replace")
         self.command = [program, f"--bus=unix:path={self.bus.path}", f"--cache-dir={self.folder}/cache" if cache else "--no-cache",
                         f"--state-dir={self.folder}/state", *([f"--socket={self.socket_path}"] if socket else []), *arguments]

@@ -23,6 +23,8 @@ def arguments(words):
                         help="200 connections that ask without end, so long for each kind of call")
     parser.add_argument("--only", action="append", default=[], metavar="FLOOD",
                         help="this flood alone, as the table has it: 'select, bus'; repeatable")
+    parser.add_argument("--bus", choices=("dbus-daemon", "dbus-broker"), default="dbus-daemon",
+                        help="the program that carries the calls of --flood (dbus-daemon)")
     parser.add_argument("--fuzz", type=int, default=0, metavar="N", help="so many calls with made-up values")
     parser.add_argument("--attacks", type=int, default=0, metavar="N",
                         help="so many of the attacks in tests/escape, and what clients wait meanwhile")
@@ -56,6 +58,8 @@ def arguments(words):
         parser.error("--real is about --runs N")
     if not shutil.which("dbus-daemon"):
         parser.error("there is no dbus-daemon: apt-get install dbus")
+    if chosen.bus == "dbus-broker" and not shutil.which("dbus-broker-launch"):
+        parser.error("there is no dbus-broker-launch: apt-get install dbus-broker")
     chosen.deadline_ms = chosen.deadline_ms or (15_000 if chosen.real else 1000)
     chosen.daemon = program(parser, chosen.bin, "gpuprobed", "src")
     if chosen.runs and not chosen.real:
