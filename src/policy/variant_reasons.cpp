@@ -211,6 +211,7 @@ public:
     void explain_host() {
         for (const auto& term : needs_.host)
             explain(term, context_.machine.host, {.where = "host"}, reasons_);
+        of_host_ = reasons_;
     }
 
     /// Adds the reasons why the application does not run on the CPU.
@@ -238,7 +239,8 @@ public:
         if (!nearest)
             return;
         for (auto& reason : nearest->reasons)
-            add_once(std::move(reason), reasons_);
+            if (!is_covered_by_host(reason, reasons_))
+                add_once(std::move(reason), reasons_);
         if (added_)
             explain(*added_, gpu, {.where = gpu.gpu()->id}, reasons_);
     }
@@ -310,21 +312,24 @@ private:
                 repeat(by_gpu.at(gpu.id), gpu, reasons);
     }
 
-    /// Adds the reasons, unless the variant's own terms already gave a more detailed one.
+    /// Adds the reasons, unless the variant's own terms already gave a more detailed one. Reasons
+    /// that were added for other GPUs do not count, so that the order of the GPUs is irrelevant.
     void repeat(const std::vector<Reason>& refused,
                 const Gpu& gpu,
                 std::vector<Reason>& reasons) const {
         const auto known = reasons;
         for (const auto& reason : refused) {
             const auto covers_it = [&reason](const Reason& other) { return covers(other, reason); };
-            const bool is_covered =
-                std::ranges::any_of(known, covers_it) ||
-                std::ranges::any_of(reasons_, [&covers_it](const Reason& other) {
-                    return other.detail.at("where") == Value{"host"} && covers_it(other);
-                });
-            if (!is_covered)
+            if (!std::ranges::any_of(known, covers_it) && !is_covered_by_host(reason, of_host_))
                 add_of_backend(reason, is_of_host(reason) ? "host" : gpu.id, reasons);
         }
+    }
+
+    /// Whether one of the reasons about the host includes everything that `reason` reports.
+    static bool is_covered_by_host(const Reason& reason, const std::vector<Reason>& reasons) {
+        return std::ranges::any_of(reasons, [&reason](const Reason& known) {
+            return known.detail.at("where") == Value{"host"} && covers(known, reason);
+        });
     }
 
     static void add_of_backend(Reason reason, std::string where, std::vector<Reason>& reasons) {
@@ -344,6 +349,7 @@ private:
     const ExplanationContext& context_;
     std::optional<Term> added_;
     std::vector<Reason> reasons_ = {};
+    std::vector<Reason> of_host_ = {};  ///< the reasons of the host's terms
 };
 
 Reason request_reason(ReasonCode code, const Variant& variant) {

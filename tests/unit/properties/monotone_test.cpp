@@ -114,8 +114,11 @@ void expect_no_worse(const std::string& what, const Recipe& less, const Recipe& 
                 << candidate.backend << " on " << *candidate.gpu << ": "
                 << json_line(to_value(same->reasons));
         }
-        if (profile.rank != Rank::Measured &&
-            is_worse(standing_of(profile, now, after), standing_of(profile, old, before))) {
+        auto later = standing_of(profile, now, after);
+        // If GPUs come before backends, a GPU that became the best one may have another backend.
+        if (profile.order == ChoiceOrder::Gpus && old.gpus != now.gpus)
+            later.place = 0;
+        if (profile.rank != Rank::Measured && is_worse(later, standing_of(profile, old, before))) {
             EXPECT_TRUE(!old.gpus.empty() &&
                         (was_refused(now, old) || chose_what_was_open(old, before, after)))
                 << "was " << old.backend.value_or("none") << ", is "
