@@ -7,6 +7,7 @@ BAR, GAP, LEFT, WIDTH, RIGHT = 16, 14, 250, 420, 150
 # One meaning each, in every picture.
 OURS, OURS_P99, OTHERS, OTHERS_TEXT, LIMIT = "#2f6f4f", "#4a6fa5", "#b9bec4", "#6c7379", "#a8443a"
 CHART = 150  # the height of one with lines
+LINE = 14  # the height of a line of text
 
 
 def amount(value, unit):
@@ -53,13 +54,16 @@ def chart(growth, top):
     parts = [text(0, top + 12, growth.what, 'font-weight="bold"'), text(52, top + 36, amount(longest, growth.unit), 'text-anchor="end"'),
              text(52, bottom + 4, "0", 'text-anchor="end"'), f'<path d="M60 {top + 30}V{bottom}H{LEFT + WIDTH}" stroke="{OTHERS}" fill="none"/>']
     parts += [text(place(count, 0)[0], bottom + 16, str(count), 'text-anchor="middle"') for count in growth.counts]
-    parts.append(text(LEFT + WIDTH + 20, bottom + 16, growth.of))
-    for name, values, colour in growth.series:
+    parts.append(text(LEFT + WIDTH, bottom + 30, growth.of, 'text-anchor="end"'))
+    lowest = None
+    # The labels stand at the ends of their lines, the highest first, and each below the one before.
+    for name, values, colour in sorted(growth.series, key=lambda one: -one[1][-1]):
         points = [place(*point) for point in zip(growth.counts, values)]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         parts.append(f'<polyline points="{line}" stroke="{colour}" stroke-width="2" fill="none"/>')
-        parts.append(text(points[-1][0] + 6, points[-1][1] + 4, f"{name} {amount(values[-1], growth.unit)}", f'fill="{colour}"'))
-    return parts, bottom + 40
+        lowest = points[-1][1] + 4 if lowest is None else max(lowest + LINE, points[-1][1] + 4)
+        parts.append(text(points[-1][0] + 6, lowest, f"{name} {amount(values[-1], growth.unit)}", f'fill="{colour}"'))
+    return parts, bottom + 40 + (LINE if lowest > bottom else 0)
 
 
 def svg(rows, title, about, draw=group):
