@@ -86,7 +86,7 @@ class CyllamaWheels(ScenarioCase):
 
     def test_C1_a_newer_gpu_with_driver_550_takes_cuda12(self):
         answer = self.assert_wheel(Machine().nvidia(driver="550.54.14"), "cuda12", "cyllama-cuda12")
-        note = "contains only PTX for compute capability 7.5, which the driver compiles at the first load within seconds"
+        note = "contains only PTX for compute capability 7.5; when the PTX is first loaded, the driver compiles it, which takes seconds"
         self.assertEqual(answer.candidates["cuda12"]["note"], note)
         self.assertIn(note, answer.text)
 
