@@ -460,9 +460,9 @@ class Mutation(UpstreamCase):
 
     def test_a_file_that_moved_is_noticed(self):
         self.states("jax", "version 0.11", "")
-        path = self.place("jax", "kernels of the CUDA plugins")
+        path = self.place("jax", "the kernels in the CUDA plugins")
         self.assertFalse(path.exists())
-        result = rules.apply_rule(self.entries("jax", "kernels of the CUDA plugins")[0], DOCUMENTS["jax"], self.folder, TABLE, False)
+        result = rules.apply_rule(self.entries("jax", "the kernels in the CUDA plugins")[0], DOCUMENTS["jax"], self.folder, TABLE, False)
         self.assertEqual((result.state, result.detail), ("unreadable", ".bazelrc is no longer there"))
 
     def test_writes_what_the_file_has(self):
