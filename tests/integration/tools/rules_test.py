@@ -459,7 +459,7 @@ class Mutation(UpstreamCase):
         self.assertGreaterEqual(CHANGES - len(unnoticed), ENOUGH, unnoticed)
 
     def test_a_file_that_moved_is_noticed(self):
-        self.states("jax", "version 0.11", "")
+        self.states("jax", "the described version", "")
         path = self.place("jax", "the kernels in the CUDA plugins")
         self.assertFalse(path.exists())
         result = rules.apply_rule(self.entries("jax", "the kernels in the CUDA plugins")[0], DOCUMENTS["jax"], self.folder, TABLE, False)
@@ -467,10 +467,10 @@ class Mutation(UpstreamCase):
 
     def test_writes_what_the_file_has(self):
         document = json.loads(json.dumps(DOCUMENTS["jax"]))
-        path = self.place("jax", "version 0.11")
+        path = self.place("jax", "the described version")
         path.parent.mkdir(parents=True)
         path.write_text('_version = "0.12.0"\n', encoding="utf-8")
-        result = rules.apply_rule(self.entries("jax", "version 0.11")[0], document, self.folder, TABLE, True)
+        result = rules.apply_rule(self.entries("jax", "the described version")[0], document, self.folder, TABLE, True)
         self.assertEqual((result.state, result.detail, document["manifest"]["version"]), ("changed", "0.11.1 → 0.12.0", "0.12.0"))
 
 
