@@ -181,7 +181,7 @@ class Fixes(PageCase):
                     "on the host, restart the socket: sudo systemctl restart gpuprobe-worker.socket, then gpuprobectl probe",
                     "sudo rpm-ostree install a, in use from the next start", "repair it; gpuprobectl knowledge status says what is used",
                     "give a manifest: sed s/a:b/c/ x | sudo tee y", "sudo", "journalctl: look there",
-                    "docker run --gpus all … for NVIDIA (or --device nvidia.com/gpu=all, by CDI), docker run --device /dev/dri … for others"):
+                    "docker run --gpus all … for NVIDIA GPUs (or, with CDI, --device nvidia.com/gpu=all), docker run --device /dev/dri … for other GPUs"):
             self.assertEqual(self.parts(fix), (fix, []))
 
 
