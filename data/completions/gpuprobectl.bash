@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Completion of gpuprobectl for bash: the program itself knows what fits.
+# Bash completion for gpuprobectl. `gpuprobectl complete` prints the words that can follow.
 
 _gpuprobectl() {
     local cur=${COMP_WORDS[COMP_CWORD]} word line whole lead i
     local -a words=('')
 
-    # The word breaks "=" and ":" have made several words of one: "--json=short", "pci:0000:01:00.0".
+    # Bash splits words such as "--json=short" and "pci:0000:01:00.0" at "=" and ":". Join the parts again.
     for ((i = 1; i <= COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         if ((i == 1)); then

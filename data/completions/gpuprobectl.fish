@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Completion of gpuprobectl for fish: the program itself knows what fits.
+# Fish completion for gpuprobectl. `gpuprobectl complete` prints the words that can follow.
 
 function __gpuprobectl_complete
     set -l before (commandline -opc)
@@ -11,7 +11,7 @@ function __gpuprobectl_complete
             case \tfolders
                 __fish_complete_directories "$current"
             case '*'
-                # Of a verb, the third field is its group, which fish does not show.
+                # The third field of a line with a verb is the group of the verb, which fish does not show.
                 string replace --regex '^([^\t]*\t[^\t]*)\t.*' '$1' -- $line
         end
     end
