@@ -2,8 +2,8 @@
 
 // Package gpuprobe gets the GPUs of this machine, and the backend to use, from gpuprobe.
 //
-// Answers are the documents that `gpuprobectl -j` prints. The client calls the daemon through its socket. If no daemon
-// answers, it runs `gpuprobectl --direct`, unless Client.DaemonOnly is set.
+// An answer is the same JSON document that `gpuprobectl -j` prints. The client calls the daemon through the daemon's
+// socket. If no daemon answers, the client runs `gpuprobectl --direct`, unless Client.DaemonOnly is set.
 //
 // The types and the methods of Client are generated from the description of the interface when gpuprobe is built.
 package gpuprobe
@@ -28,9 +28,11 @@ const usualTimeout = 25 * time.Second
 // Client has one connection, which is opened at the first call and again after a restart of the daemon. The zero value is
 // ready to use. Goroutines may share a client; their calls run one after the other.
 type Client struct {
-	// Socket is the path of the daemon's socket. If it is empty: $GPUPROBE_SOCKET, or DefaultSocket.
+	// Socket is the path of the daemon's socket. If Socket is empty, the client uses $GPUPROBE_SOCKET or, if that variable
+	// is empty, DefaultSocket.
 	Socket string
-	// Timeout is the limit for each call, in addition to that of its context. 0: 25 seconds; negative: no limit.
+	// Timeout is the time limit for each call, in addition to the limit of the context. 0 means 25 seconds; a negative
+	// value means no limit.
 	Timeout time.Duration
 	// DaemonOnly prevents the client from running gpuprobectl.
 	DaemonOnly bool
@@ -63,13 +65,13 @@ func (c *Client) Call(ctx context.Context, method string, parameters, answer any
 	return decode(found, answer)
 }
 
-// Watch sends the current state of the report, and a new state after each change. It ends with an error that wraps
-// ErrUnavailable when the daemon ends.
+// Watch sends the current state of the report, and a new state after each change. When the daemon ends, the stream ends
+// with an error that wraps ErrUnavailable.
 func (c *Client) Watch(ctx context.Context) *Stream[SubscribeAnswer] {
 	return c.Subscribe(ctx)
 }
 
-// Doctor finds out why this process does not use a GPU, and how to fix the problem. It calls Diagnose with the
+// Doctor finds out why this process does not use a GPU, and how to fix the problem. Doctor calls Diagnose with the
 // environment of the process.
 func (c *Client) Doctor(ctx context.Context) (*DiagnoseAnswer, error) {
 	environment := map[string]string{}
@@ -95,12 +97,13 @@ func Or[Value any](value *Value, other Value) Value {
 
 // Stream has the answers of a method that answers several times.
 type Stream[Answer any] struct {
-	// C is closed after the last answer. A caller that stops earlier has to end the context.
+	// C sends the answers, and is closed after the last answer. A caller that stops reading earlier must cancel the
+	// context.
 	C   <-chan Answer
 	err error
 }
 
-// Err returns the error that closed C; nil if C was closed after the last answer.
+// Err returns the error because of which C was closed, or nil if C was closed after the last answer.
 func (s *Stream[Answer]) Err() error {
 	return s.err
 }
@@ -114,7 +117,7 @@ func ask[Answer any](ctx context.Context, c *Client, method string, parameters a
 	return answer, nil
 }
 
-// stream sends all answers of a method, on a separate connection.
+// stream sends all answers of a method. It uses a separate connection.
 func stream[Answer any](ctx context.Context, c *Client, method string, parameters any) *Stream[Answer] {
 	answers := make(chan Answer)
 	found := &Stream[Answer]{C: answers}
@@ -171,7 +174,7 @@ func (c *Client) answerOfProgram(ctx context.Context, method string, parameters,
 	return decode(found, answer)
 }
 
-// replies calls take with each answer to a call, and with whether another answer follows.
+// replies calls take for each answer to a call. The second parameter of take is whether another answer follows.
 func (c *Client) replies(ctx context.Context, method string, parameters any, take func(json.RawMessage, bool) error) error {
 	text, err := parametersText(parameters)
 	if err != nil {
@@ -289,7 +292,7 @@ func parametersText(parameters any) ([]byte, error) {
 	return json.Marshal(parameters)
 }
 
-// membersSet returns the members of a request that are set. An empty list is set; a nil list is not.
+// membersSet returns the members of a request that are set. An empty list counts as set, and a nil list as not set.
 func membersSet(request any) map[string]any {
 	found := map[string]any{}
 	record := reflect.ValueOf(request)

@@ -30,7 +30,7 @@ type connection struct {
 	reader *bufio.Reader
 }
 
-// connect tries again while the daemon's queue of connections is full.
+// connect opens a connection, and tries again while the daemon's queue of connections is full.
 func connect(ctx context.Context, path string) (*connection, error) {
 	for {
 		socket, err := new(net.Dialer).DialContext(ctx, "unix", path)
@@ -51,7 +51,8 @@ func (c *connection) close() {
 	_ = c.socket.Close()
 }
 
-// isFit returns whether the connection can be used again: it is open, and no unexpected data has arrived.
+// isFit returns whether the connection can be used again, which means that it is open and no unexpected data has
+// arrived.
 func (c *connection) isFit() bool {
 	raw, err := c.socket.SyscallConn()
 	if err != nil {

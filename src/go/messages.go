@@ -25,7 +25,7 @@ var (
 	ErrInvalidAnswer = errors.New("the answer is not valid")
 )
 
-// ErrorName is the D-Bus name of an error. errors.Is compares it with a *Refusal by its last part.
+// ErrorName is the D-Bus name of an error. errors.Is compares only the last part of an ErrorName with a *Refusal.
 type ErrorName string
 
 func (name ErrorName) Error() string {
@@ -40,11 +40,12 @@ func (name ErrorName) lastPart() string {
 type Refusal struct {
 	// Name is the D-Bus name, such as "org.gpuprobe.GpuProbe1.Error.NoMatch".
 	Name ErrorName
-	// Message is a text for people.
+	// Message is a text that people can read.
 	Message string
-	// Candidates are all candidates of a selection with the reasons against each, if the error is ErrNoMatch.
+	// Candidates contains all candidates of the selection, with the reasons against each candidate, if the error is
+	// ErrNoMatch.
 	Candidates []Candidate
-	// Details is the whole error.
+	// Details contains all members of the error as JSON.
 	Details json.RawMessage
 }
 
@@ -52,7 +53,7 @@ func (r *Refusal) Error() string {
 	return r.Message
 }
 
-// Is compares the name: errors.Is(err, gpuprobe.ErrNoMatch).
+// Is compares the name of the error, so that callers can write errors.Is(err, gpuprobe.ErrNoMatch).
 func (r *Refusal) Is(target error) bool {
 	name, isName := target.(ErrorName)
 	return isName && name.lastPart() == r.Name.lastPart()
@@ -126,7 +127,8 @@ func answerFrom(text []byte, takesMore bool) (answer json.RawMessage, continues 
 	return reply.Parameters, reply.Continues, nil
 }
 
-// errorName returns the name in the parameters of an error, or the error name of the reply if the parameters have none.
+// errorName returns the name in the parameters of an error. If the parameters contain no name, errorName returns the
+// error name of the reply.
 func errorName(name string, parameters json.RawMessage) (string, error) {
 	if name == "" {
 		return "", invalid("its error has no name")
@@ -192,8 +194,8 @@ func decode(text []byte, value any) error {
 	return nil
 }
 
-// check refuses texts that encoding/json would accept although they are too large, nested too deeply, or have
-// characters that it would replace.
+// check refuses texts that are too large, are nested too deeply, or contain characters that encoding/json would
+// replace; encoding/json itself would accept these texts.
 func check(text []byte) error {
 	if !utf8.Valid(text) {
 		return invalid("it is not UTF-8")
@@ -225,7 +227,7 @@ func check(text []byte) error {
 	return nil
 }
 
-// escapeLength returns the length of the escape sequence at the beginning of the text; 0 for an unpaired surrogate.
+// escapeLength returns the length of the escape sequence at the beginning of the text, or 0 for an unpaired surrogate.
 func escapeLength(text []byte) int {
 	first, second := codeUnit(text), rune(0)
 	if len(text) > 6 {
@@ -240,7 +242,7 @@ func escapeLength(text []byte) int {
 	return 0
 }
 
-// codeUnit returns the UTF-16 code unit that a sequence such as \u00e9 stands for; 0 for another text.
+// codeUnit returns the UTF-16 code unit of an escape sequence such as \u00e9, or 0 for any other text.
 func codeUnit(text []byte) rune {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0

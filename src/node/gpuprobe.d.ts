@@ -23,12 +23,12 @@ export class Refused extends Failure {
   constructor(name: string, details: { [member: string]: unknown; message?: string });
   /** The D-Bus name, such as "org.gpuprobe.GpuProbe1.Error.NoMatch". */
   readonly refusal: string;
-  /** The whole error, including the candidates of a selection. */
+  /** All members of the error, including the candidates if a selection failed. */
   readonly details: { [member: string]: unknown; message?: string };
 }
 /** Nothing on this machine satisfies the request. The message names the candidate that comes closest. */
 export class NoMatch extends Refused {
-  /** All candidates, with the reasons against each. Every reason has a text, and a fix if one is known. */
+  /** All candidates, with the reasons against each candidate. Every reason has a text, and a fix if a fix is known. */
   readonly candidates: Candidate[];
 }
 /** There is no application or GPU with that name. */
@@ -43,11 +43,12 @@ type Answered<Name extends keyof Methods> = Promise<Methods[Name]["answer"]>;
 type Stream<Name extends keyof Methods> = AsyncGenerator<Methods[Name]["answer"], void, void>;
 
 export interface ClientOptions {
-  /** The path of the daemon's socket; the default is $GPUPROBE_SOCKET or SOCKET. */
+  /** The path of the daemon's socket. The default is the value of $GPUPROBE_SOCKET or, if that variable is not set,
+   *  SOCKET. */
   socket?: string;
-  /** Milliseconds for each call; the default is 25000; null: no limit. */
+  /** The time limit for each call in milliseconds. The default is 25000; null means no limit. */
   timeout?: number | null;
-  /** Never run gpuprobectl. */
+  /** If true, the client never runs gpuprobectl. */
   daemonOnly?: boolean;
 }
 
@@ -59,10 +60,10 @@ export class Client {
   /** Calls any method of org.gpuprobe, or of another interface by its full name. */
   call<Name extends keyof Methods>(method: Name, parameters?: Taken<Name>): Answered<Name>;
   call(method: `${string}.${string}`, parameters?: object): Promise<{ [member: string]: unknown }>;
-  /** Yields all answers of a method that answers several times, on a separate connection. Needs a daemon. */
+  /** Yields all answers of a method that answers several times. Uses a separate connection, and needs a daemon. */
   stream<Name extends keyof Methods>(method: Name, parameters?: Taken<Name>): Stream<Name>;
-  /** Yields the generation and the state of the report, first the current values and then new values after each change.
-   *  Rejects with Unavailable when the daemon ends. */
+  /** Yields the generation and the state of the report: first the current values, then the new values after each
+   *  change. Rejects with Unavailable when the daemon ends. */
   watch(): Stream<"Subscribe">;
   /** Probes the drivers again, and returns the generation and the probes. Calls onProgress with the progress, from 0 to
    *  1, each time it changes; without a daemon, onProgress is not called. There is no time limit, because a probe may
@@ -70,15 +71,17 @@ export class Client {
   probe(request?: Taken<"Probe">, options?: { onProgress?: (progress: number) => void }): Answered<"Probe">;
   describe(): Answered<"Describe">;
   gpus(): Answered<"ListGpus">;
-  /** Selects the backend that the application should use here. min_memory is in bytes. Rejects with NoMatch. */
+  /** Selects the backend that the application should use on this machine. min_memory is in bytes. Rejects with NoMatch
+   *  if no backend satisfies the request. */
   select(application?: string, request?: SelectRequest): Answered<"Select">;
-  /** Recommends the variant of an application to install here. manifest: the text of a manifest to use instead of the
-   *  installed one; need_mib is in MiB. If no variant fits, the answer's status and candidates have the reasons. */
+  /** Recommends the variant of an application to install on this machine. manifest: the text of a manifest to use
+   *  instead of the installed manifest. need_mib is in MiB. If no variant fits, the status and the candidates of the
+   *  answer contain the reasons. */
   recommend(application: string, request?: RecommendRequest & { manifest?: string | null }): Answered<"Recommend">;
-  /** Estimates whether a number of bytes, or with null a model, fits into GPU memory. need and margin are in bytes;
-   *  model is the text of a gpuprobe.model/1 document. */
+  /** Estimates whether a number of bytes fits into GPU memory or, if need is null, whether a model fits. need and
+   *  margin are in bytes; model is the text of a gpuprobe.model/1 document. */
   plan(need: number | null, more?: Omit<Taken<"Plan">, "need">): Answered<"Plan">;
-  /** Finds out why GPUs are not used, and how to fix the problems. The environment defaults to the environment of this
+  /** Finds out why GPUs are not used, and how to fix the problems. By default, environment is the environment of this
    *  process. */
   doctor(environment?: { [variable: string]: string | undefined }): Answered<"Diagnose">;
   query(terms: string[], more?: { gpus?: string[] | null }): Answered<"Query">;

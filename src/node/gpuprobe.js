@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// A client that gets the GPUs of this machine, and the backend to use, from gpuprobe. Answers are the documents that
-// `gpuprobectl -j` prints. The client calls the daemon through its socket. If no daemon answers, it runs
-// `gpuprobectl --direct`, unless daemonOnly is set.
+// A client that gets the GPUs of this machine, and the backend to use, from gpuprobe. An answer is the same JSON
+// document that `gpuprobectl -j` prints. The client calls the daemon through the daemon's socket. If no daemon answers,
+// the client runs `gpuprobectl --direct`, unless daemonOnly is set.
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { createConnection } from "node:net";
@@ -106,8 +106,8 @@ function checkSize(bytes) {
 /** Whether a text has an unpaired surrogate, which JSON.stringify() writes as an escape. */
 const hasHalfPair = (document) => /(?<!\\)(\\\\)*\\ud[89a-f]/.test(JSON.stringify(document));
 
-/** Parses one JSON object. All answers are parsed by this function. Throws Failure if the data is not a JSON object, or
- *  is too large. */
+/** Parses one JSON object. The client parses every answer with this function. Throws Failure if the data is not a JSON
+ *  object or is too large. */
 function documentFrom(bytes) {
   let document;
   try {
@@ -347,7 +347,7 @@ export class Client {
     for await (const reply of this.#replies(await Connection.open(this.#path), method, parameters)) yield reply.answer;
   }
 
-  /** Yields each answer to a call, and whether another answer follows. Closes the connection. */
+  /** Yields each answer to a call, and whether another answer follows. Closes the connection at the end. */
   async *#replies(connection, method, parameters) {
     try {
       connection.send(callText(method, parameters, true));
@@ -363,8 +363,8 @@ export class Client {
     }
   }
 
-  /** Yields {"generation", "state"} of the report, first the current values and then new values after each change.
-   *  Rejects with Unavailable when the daemon ends. */
+  /** Yields the generation and the state of the report: first the current values, then the new values after each
+   *  change. Rejects with Unavailable when the daemon ends. */
   watch() {
     return this.stream("Subscribe");
   }
@@ -433,7 +433,8 @@ export class Client {
     return this.call("GetMemory", { gpu });
   }
 
-  /** Reports whether a choice worked: "ok" or "failed". choice: backend, variant or family, gpu, detail. */
+  /** Reports whether an application worked with a choice. outcome: "ok" or "failed". choice: an object with the members
+   *  backend, variant or family, gpu and detail. */
   reportOutcome(application, outcome, choice = {}) {
     return this.call("ReportOutcome", { application, outcome, ...choice });
   }

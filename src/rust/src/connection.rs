@@ -49,13 +49,13 @@ fn late(reason: &str) -> Error {
     Error::TimedOut(reason.to_owned())
 }
 
-/// The time until the deadline. None: no deadline.
+/// The time until the deadline, or None if there is no deadline.
 fn time_left(deadline: Option<Instant>) -> io::Result<Option<Duration>> {
     let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
     if left == Some(Duration::ZERO) { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
 }
 
-/// Runs `work` in a thread and waits for its result. Returns None if that takes too long.
+/// Runs `work` in a thread and waits for the result. Returns None if `work` takes too long.
 fn in_time<Answer: Send + 'static>(
     deadline: Option<Instant>,
     work: impl FnOnce() -> Answer + Send + 'static,
@@ -109,7 +109,7 @@ impl Connection {
         Ok(Self { reader: BufReader::with_capacity(1 << 16, Socket { stream, deadline }) })
     }
 
-    /// Whether the connection can be used again: it is open, and no unexpected data has arrived.
+    /// Whether the connection can be used again, which means that it is open and no unexpected data has arrived.
     pub fn is_fit(&self) -> bool {
         let mut stream = &self.reader.get_ref().stream;
         let would_block = |problem: io::Error| problem.kind() == ErrorKind::WouldBlock;

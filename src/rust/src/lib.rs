@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 //! Gets the GPUs of this machine, and the backend to use, from gpuprobe.
 //!
-//! Answers are the documents that `gpuprobectl -j` prints. The client calls the daemon through its socket. If no daemon
-//! answers, it runs `gpuprobectl --direct`, unless [`Client::daemon_only`] is set.
+//! An answer is the same JSON document that `gpuprobectl -j` prints. The client calls the daemon through the daemon's
+//! socket. If no daemon answers, the client runs `gpuprobectl --direct`, unless [`Client::daemon_only`] is set.
 //!
 //! The types and the methods of [`Client`] are generated from the description of the interface when gpuprobe is built.
 mod connection;
@@ -48,7 +48,7 @@ impl Default for Client {
 }
 
 impl Client {
-    /// A client of the daemon on the socket `$GPUPROBE_SOCKET` or [`SOCKET`].
+    /// Creates a client of the daemon on the socket `$GPUPROBE_SOCKET` or, if that variable is not set, [`SOCKET`].
     pub fn new() -> Self {
         Self::default()
     }
@@ -58,7 +58,7 @@ impl Client {
         Self { socket: path.into(), ..self }
     }
 
-    /// Sets the limit for each call, which is 25 seconds by default. `None`: no limit.
+    /// Sets the time limit for each call, which is 25 seconds by default. `None` means no limit.
     pub fn timeout(self, timeout: Option<Duration>) -> Self {
         Self { timeout, ..self }
     }
@@ -68,8 +68,8 @@ impl Client {
         Self { daemon_only: true, ..self }
     }
 
-    /// Returns the current state of the report, and a new state after each change. Ends with [`Error::Unavailable`]
-    /// when the daemon ends.
+    /// Returns the current state of the report, and a new state after each change. The stream ends with
+    /// [`Error::Unavailable`] when the daemon ends.
     pub fn watch(&self) -> Result<Stream<SubscribeAnswer>> {
         self.subscribe()
     }
@@ -92,7 +92,7 @@ impl Client {
         message::typed(answer)
     }
 
-    /// All answers of a method that answers several times, on a separate connection. Needs a daemon.
+    /// Returns all answers of a method that answers several times. Uses a separate connection, and needs a daemon.
     pub fn stream<Answer: DeserializeOwned>(&self, method: &str, parameters: &impl Serialize) -> Result<Stream<Answer>> {
         let parameters = message::parameters(parameters)?;
         let mut connection = Connection::open(&self.socket, None)?;
@@ -159,13 +159,13 @@ impl Client {
         answer
     }
 
-    /// The connection; it is missing if a call panicked.
+    /// The kept connection. There is none if a call panicked.
     fn kept(&self) -> MutexGuard<'_, Option<Connection>> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// An iterator over the answers of a method that answers several times. It ends after an error.
+/// An iterator over the answers of a method that answers several times. The iterator ends after an error.
 #[derive(Debug)]
 pub struct Stream<Answer> {
     connection: Option<Connection>,

@@ -36,11 +36,11 @@ pub struct Refusal {
     pub name: ErrorName,
     /// The D-Bus name, such as "org.gpuprobe.GpuProbe1.Error.NoMatch".
     pub full_name: String,
-    /// A text for people.
+    /// A text that people can read.
     pub message: String,
-    /// All candidates of a selection with the reasons against each, if the error is `NoMatch`.
+    /// All candidates of the selection, with the reasons against each candidate, if the error is `NoMatch`.
     pub candidates: Vec<Candidate>,
-    /// The whole error.
+    /// All members of the error.
     pub details: Value,
 }
 
@@ -80,7 +80,7 @@ fn refusal(full_name: &str, details: &Value) -> Error {
     }
 }
 
-/// The parameters of a call: an object.
+/// The parameters of a call, which are a JSON object.
 pub fn parameters(parameters: &impl Serialize) -> Result<Value> {
     match serde_json::to_value(parameters).map_err(invalid)? {
         Value::Null => Ok(json!({})),
@@ -106,7 +106,7 @@ pub fn typed<Answer: DeserializeOwned>(answer: Value) -> Result<Answer> {
     serde_json::from_value(answer).map_err(invalid)
 }
 
-/// Parses one object. All answers are parsed by this function.
+/// Parses one JSON object. The client parses every answer with this function.
 fn document(text: &[u8]) -> Result<Value> {
     check_size(text)?;
     let document: Value = serde_json::from_slice(text).map_err(invalid)?;
