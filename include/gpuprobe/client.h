@@ -23,9 +23,10 @@
 #include <gpuprobe/gpuprobe.h>
 #include <gpuprobe/interface.hpp>
 
-/// A C++ client of gpuprobe, based on the library of gpuprobe.h. Link with -lgpuprobe; the rest is
-/// in this header and in interface.hpp, which has the requests and the answers. A build of gpuprobe
-/// generates that file from the description of the interface. Needs C++20.
+/// A C++ client of gpuprobe, based on the C library that gpuprobe.h declares. Link with -lgpuprobe.
+/// All other code is in this header and in interface.hpp, which defines the types of requests and
+/// answers; a build of gpuprobe generates interface.hpp from the description of the interface.
+/// Needs C++20.
 namespace gpuprobe::api {
 
 // The answers under the names that the documentation uses.
@@ -36,12 +37,12 @@ using Plan = PlanAnswer;
 using Diagnosis = DiagnoseAnswer;
 using Change = SubscribeAnswer;
 
-/// An error: the request was refused, or there is no valid reply.
+/// The exception for a call that was refused, or that got no valid reply.
 class [[gnu::visibility("default")]] Failure : public std::runtime_error {
 public:
     Failure(std::string name, const std::string& text)
         : std::runtime_error{text}, name_{std::move(name)} {}
-    /// Name of the error, as on D-Bus: "org.gpuprobe.GpuProbe1.Error.UnknownApplication".
+    /// The D-Bus name of the error, such as "org.gpuprobe.GpuProbe1.Error.UnknownApplication".
     [[nodiscard]] const std::string& name() const {
         return name_;
     }
@@ -55,11 +56,11 @@ class [[gnu::visibility("default")]] NoMatch : public Failure {
 public:
     explicit NoMatch(NoMatchDetails details)
         : Failure{details.name, details.message}, details_{std::move(details)} {}
-    /// All candidates, with the reasons against each of them.
+    /// All candidates, with the reasons against each candidate.
     [[nodiscard]] const std::vector<Candidate>& candidates() const {
         return details_.candidates;
     }
-    /// The whole error, with the application's own messages.
+    /// All members of the error, including the application's own messages.
     [[nodiscard]] const NoMatchDetails& details() const {
         return details_;
     }
@@ -89,11 +90,11 @@ inline Failure invalid(const std::string& why) {
     return {"org.gpuprobe.GpuProbe1.Error.Internal", "the answer is not valid: " + why};
 }
 
-/// Reads a value of JSON. Members that a record does not have are ignored, and members that the
-/// JSON does not have keep their default. Throws Failure for a value of another type.
+/// Reads a JSON value. Ignores members that the record does not have; members that the JSON does
+/// not contain keep their default value. Throws Failure if a value has the wrong type.
 class Reader {
 public:
-    /// `name`: the member that has the value, for the text of an error.
+    /// `name`: the name of the member that contains the value, for error messages.
     Reader(const char* json, const char* name)
         : json_{json + std::strspn(json, " \t\r\n")}, name_{name} {}
 
@@ -156,7 +157,8 @@ public:
     }
 
 private:
-    /// Calls `take` with the key (null in an array) and the value of each member or item.
+    /// Calls `take` for each member of an object, with its key and value, or for each item of an
+    /// array, with null and the item.
     template <class Take>
     void each(const char* open, const Take& take) const {
         expect(open);
@@ -193,7 +195,7 @@ Record record_from(const std::string& json) {
     return record;
 }
 
-/// Writes parameters as JSON. Members that are not set are left out.
+/// Writes parameters as JSON, without the members that are not set.
 class Writer {
 public:
     void put(const std::string& text) { json_ += quoted(text); }
@@ -261,7 +263,7 @@ private:
     std::string json_ = {};
 };
 
-/// The reply to a call that nothing satisfies.
+/// The reply to a request that nothing on this machine satisfies.
 struct NoMatchReply {
     NoMatchDetails error = {};
 };
@@ -286,9 +288,9 @@ void describe(Visitor& visit, NoMatchReply& reply) {
 
 }  // namespace detail
 
-/// A client of the daemon. It reconnects if the daemon was restarted, and runs gpuprobectl if there
-/// is no daemon. Thread-safe. Every function throws Failure if there is no valid reply; its name()
-/// ends with "Unavailable" if nothing replies.
+/// A client of the daemon. The client reconnects if the daemon was restarted, and runs gpuprobectl
+/// if there is no daemon. The client is thread-safe. Every function throws Failure if there is no
+/// valid reply; if there is no reply at all, the name() of the Failure ends with "Unavailable".
 class [[gnu::visibility("default")]] Client {
 public:
     /// `where`: "system" for the default socket, or a path. `flags`: GPUPROBE_DAEMON_ONLY or 0.
@@ -302,8 +304,8 @@ public:
             detail::fail(code == -EINVAL ? -ECONNREFUSED : code, "");
     }
 
-    /// Selects the backend that the application should use on this machine. The decision always has
-    /// a backend. Throws NoMatch; Failure: UnknownApplication, InvalidRequest, NoSuchGpu.
+    /// Selects the backend that the application should use on this machine. The decision always
+    /// contains a backend. Throws NoMatch; Failure: UnknownApplication, InvalidRequest, NoSuchGpu.
     Decision select(const std::string& application = "default", const SelectRequest& request = {}) {
         auto decision = ask<Decision>(
             "Select", SelectParameters{.application = application, .request = request});
@@ -313,8 +315,8 @@ public:
     }
 
     /// Recommends the variant of an application to install on this machine. `manifest`: the text of
-    /// a manifest to use instead of the installed one. If there is no variant, `status` and the
-    /// reasons of `candidates` explain why. Throws Failure: NotFound, InvalidRequest,
+    /// a manifest to use instead of the installed manifest. If no variant is suitable, `status` and
+    /// the reasons in `candidates` explain why. Throws Failure: NotFound, InvalidRequest,
     /// MalformedManifest.
     Recommendation recommend(const std::string& application, const RecommendRequest& request = {},
                              const std::optional<std::string>& manifest = {}) {
@@ -329,8 +331,8 @@ public:
         return ask<Plan>("Plan", parameters);
     }
 
-    /// Finds out why GPUs are not used, and how to fix that. `environment`: the variables of the
-    /// program that does not use a GPU.
+    /// Finds out why GPUs are not used, and how to fix the problems. `environment`: the environment
+    /// variables of the program that does not use a GPU.
     Diagnosis doctor(const std::optional<std::map<std::string, std::string>>& environment = {}) {
         return ask<Diagnosis>("Diagnose", DiagnoseParameters{.environment = environment});
     }
@@ -357,14 +359,14 @@ public:
         return ask<GetMemoryAnswer>("GetMemory", GetMemoryParameters{.gpu = gpu});
     }
 
-    /// Reports how a choice worked out, so that later answers consider it. Throws Failure:
-    /// InvalidRequest.
+    /// Reports whether an application worked with a choice, so that later answers consider the
+    /// outcome. Throws Failure: InvalidRequest.
     void report_outcome(const ReportOutcomeParameters& outcome) {
         ask<ReportOutcomeAnswer>("ReportOutcome", outcome);
     }
 
-    /// Calls any method of the interface, such as "ListApplications". `Answer` and `parameters` are
-    /// the records of interface.hpp. Throws Failure.
+    /// Calls any method of the interface, such as "ListApplications". `Answer` and the type of
+    /// `parameters` are types in interface.hpp. Throws Failure.
     template <class Answer, class Parameters>
     Answer ask(const std::string& method, const Parameters& parameters) {
         detail::Writer writer;
@@ -372,8 +374,8 @@ public:
         return detail::record_from<Answer>(call(method, writer.json()));
     }
 
-    /// The same with parameters and a reply in JSON, which gpuprobe_value() can read. Throws
-    /// Failure.
+    /// Like ask(), but the parameters and the reply are JSON, which gpuprobe_value() can read.
+    /// Throws Failure.
     std::string call(const std::string& method, const std::string& parameters = "{}") {
         char* json = nullptr;
         const int code = ::gpuprobe_call(client_.get(), method.c_str(), parameters.c_str(), &json);
@@ -390,8 +392,9 @@ public:
             client_.get(), static_cast<int>(std::clamp<std::int64_t>(time.count(), -1, INT_MAX)));
     }
 
-    /// Starts to follow the report. Returns a descriptor to poll for reading, which the client
-    /// owns. Calling it again starts over. Throws Failure: Unavailable without a daemon.
+    /// Starts to watch the report for changes. Returns a descriptor to poll for reading, which the
+    /// client owns. Another call starts to watch from the beginning. Throws Failure: Unavailable
+    /// without a daemon.
     int watch() {
         const int descriptor = ::gpuprobe_watch(client_.get());
         if (descriptor < 0)
@@ -399,8 +402,8 @@ public:
         return descriptor;
     }
 
-    /// Returns the next change without waiting, starting with the current state. Call it until it
-    /// returns nullopt. Throws Failure: Unavailable if the daemon has left.
+    /// Returns the next change without waiting; the first call returns the current state. Call this
+    /// function until it returns nullopt. Throws Failure: Unavailable if the daemon has ended.
     std::optional<Change> next_change() {
         char* json = nullptr;
         const int code = ::gpuprobe_watch_next(client_.get(), &json);
