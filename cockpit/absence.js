@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page while gpuprobed does not answer: why, and a button that starts it.
+// The page while gpuprobed does not answer: explains why, and has a button that starts gpuprobed.
 
 import { announce, h } from "./dom.js";
 import * as bus from "./bus.js";
@@ -20,7 +20,7 @@ const STATES = {
         _("The service finds the GPUs of this machine and checks which backends work on them. Start the service to see the GPUs here.")],
 };
 
-/** Whether the button of this state does something. */
+/** Whether a button is shown in this state. */
 const CAN_START = { missing: false, masked: false };
 
 async function startService(event) {
@@ -54,7 +54,7 @@ function logButton() {
         _("View the service's log"));
 }
 
-/** `state`: of the service. `message`: of an error that the daemon answered with; "" if it did not answer. */
+/** `state`: the state of the service. `message`: the message of the daemon's error; "" if the daemon did not answer. */
 export function absenceNode(state, message) {
     const [heading, words] = message ? [_("gpuprobed answers with an error"), message] : STATES[state] ?? STATES.inactive;
     return h("div", { class: "empty-state" },

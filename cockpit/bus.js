@@ -34,8 +34,8 @@ async function call(path, face, method, type, args, options = {}) {
 }
 
 /**
- * Opens the way to the daemon; an earlier one is closed. `onChange` is called for each signal of the daemon, `onOwner`
- * when it comes (true) or goes (false).
+ * Connects to the daemon, and closes an earlier connection. Calls `onChange` for each signal of the daemon, and `onOwner`
+ * when the daemon starts (true) or ends (false).
  */
 export function connect(onChange, onOwner) {
     client?.close();
@@ -56,13 +56,13 @@ export function connect(onChange, onOwner) {
         });
 }
 
-/** Messages up to this size pass every bridge. */
+/** Every version of cockpit-bridge accepts messages up to this size. */
 const BLOCK = 64 * 1024;
 
-/** Exit statuses that come with an answer: nothing matches, and the doctor found something. */
+/** The exit statuses with which gpuprobectl also prints an answer: nothing matches, or the doctor found an error. */
 const ANSWERS = [3, 6];
 
-/** An answer of gpuprobectl, which asks the same daemon, as JSON. */
+/** The JSON answer of gpuprobectl, which calls the same daemon. */
 function ctl(words, input = new Uint8Array(0)) {
     return new Promise((resolve, reject) => {
         const process = cockpit.spawn(["gpuprobectl", ...words, "--json=short"], { binary: true, err: "message" });
@@ -84,7 +84,7 @@ function ctl(words, input = new Uint8Array(0)) {
     });
 }
 
-/** The report for this user. gpuprobectl reads it if it is too large for a message. */
+/** The report for this user. If the report is too large for a message, gpuprobectl reads it. */
 export async function report() {
     try {
         return JSON.parse(await call(ROOT, MANAGER, "Describe", "", []));
@@ -95,7 +95,7 @@ export async function report() {
     }
 }
 
-/** GPUs by object path, each with its properties. */
+/** A map from object paths to the properties of GPUs. */
 export async function objects() {
     const all = await call(ROOT, OBJECTS, "GetManagedObjects", "", []);
     return Object.fromEntries(Object.entries(all).filter(([, faces]) => GPU in faces).map(([path, faces]) => [path, faces[GPU]]));
@@ -127,14 +127,14 @@ export function recommend(application) {
     return call(ROOT, MANAGER, "RecommendVariant", "ssa{sv}", [application, "", request({ explain: true })]);
 }
 
-/** The applications, each with its Name, its Backends and its Variants. */
+/** The applications, each with Name, Backends and Variants. */
 export function applications() {
     return call(ROOT, MANAGER, "ListApplications", "", []);
 }
 
 /**
- * Asks the drivers again (stage "query"), or has the GPUs compute ("measure"). Takes as long as that takes; where polkit wants
- * a password it may ask for one.
+ * Probes the drivers again (stage "query"), or measures the GPUs ("measure"). Returns when the probes have ended. polkit may
+ * ask the user for a password.
  */
 export function probe(stage) {
     const options = { stage: cockpit.variant("s", stage) };
@@ -148,7 +148,7 @@ export function plan(header, { context, cache }) {
 
 const UNIT = "gpuprobed.service";
 
-/** State of the daemon's service: "missing", "masked", or systemd's ActiveState; "" if systemd does not answer. */
+/** The state of the daemon's service: "missing", "masked", or the ActiveState of systemd; "" if systemd does not answer. */
 export async function serviceState() {
     try {
         const text = await cockpit.spawn(["systemctl", "show", UNIT, "--property=LoadState,ActiveState"], { err: "message" });
@@ -159,7 +159,7 @@ export async function serviceState() {
     }
 }
 
-/** Starts the service, again if it runs already; an administrator's rights are used if Cockpit has them. */
+/** Starts the service, or restarts it if it is running, with administrative access if Cockpit has such access. */
 export async function startService(atBoot) {
     const systemctl = words => cockpit.spawn(["systemctl", ...words, UNIT], { superuser: "try", err: "message" });
     if (atBoot)
@@ -170,7 +170,10 @@ export async function startService(atBoot) {
 const CAPTURE = `folder=$(mktemp -d) && trap 'rm -rf "$folder"' EXIT &&
 gpuprobectl capture "$folder/gpuprobe-capture" --redact >&2 && tar -C "$folder" -cz gpuprobe-capture`;
 
-/** This machine as `gpuprobectl --replay` takes it, without UUIDs and serial numbers: bytes of a .tar.gz. */
+/**
+ * A capture of this machine for `gpuprobectl --replay`, without UUIDs and serial numbers, as the bytes of a .tar.gz
+ * file.
+ */
 export function capture() {
     return cockpit.spawn(["/bin/sh", "-c", CAPTURE], { binary: true, err: "message" });
 }

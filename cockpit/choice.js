@@ -11,7 +11,7 @@ const GIB = 1024 ** 3;
 const VERDICTS = { accepted: ["good", _("can be used")], rejected: ["bad", _("rejected")], uncertain: ["unsure", _("uncertain")],
     unknown: ["unsure", _("unknown")] };
 
-/** Grey if the candidate is for other hardware, as nothing is wrong then. */
+/** The mark of a verdict. The mark is gray if the candidate is for other hardware, because nothing is wrong then. */
 function verdictMark(word, reasons) {
     if (word === "rejected" && doesNotApply(reasons))
         return mark("plain", _("does not apply"));
@@ -23,7 +23,7 @@ function texts(reasons) {
     return unique((reasons ?? []).map(reason => reason.Text)).join("; ");
 }
 
-/** Each fix of the candidates once. */
+/** A list of all fixes of the candidates, without duplicates. */
 function fixesNode(candidates) {
     const reasons = candidates.flatMap(candidate => candidate.Reasons ?? []).filter(reason => reason.Fix);
     const fixes = new Map(reasons.map(reason => [reason.Fix, reason.Commands ?? []]));
@@ -31,7 +31,7 @@ function fixesNode(candidates) {
     return nodes.length ? h("ul", { class: "plain entries" }, nodes) : null;
 }
 
-/** Details that most people do not need, folded away; null without any. */
+/** A collapsed section with details that most users do not need; null if there are no details. */
 function folded(id, summary, ...content) {
     return content.some(Boolean) ? h("details", { id }, h("summary", {}, summary), content) : null;
 }
@@ -45,7 +45,7 @@ function warningsNode(warnings) {
     return unique((warnings ?? []).map(warning => warning.Text)).map(text => h("p", {}, mark("warning", text)));
 }
 
-/** Candidates of one backend with one verdict and the same reasons are one row. */
+/** The rows of the table of candidates. Candidates with the same backend, verdict and reasons share a row. */
 function candidateRows(candidates, machine) {
     const rows = new Map();
     for (const { Backend, Gpu, Verdict, Reasons } of candidates) {
@@ -59,7 +59,7 @@ function candidateRows(candidates, machine) {
         verdictMark(row.Verdict, row.Reasons), texts(row.Reasons)]);
 }
 
-/** Sentences about the choice without and with GPUs. */
+/** Sentences about a choice: the first for a choice without GPUs, the second for a choice with GPUs. */
 const CHOSEN = [_("$0"), _("$0 on $1")];
 const UNCERTAIN = [_("$0, perhaps: some facts that this variant depends on are unknown"),
     _("$0 on $1, perhaps: some facts that this variant depends on are unknown")];
@@ -71,7 +71,7 @@ function onGpus([alone, withGpus], what, paths, machine) {
     return cockpit.format(ids.length ? withGpus : alone, what, gpuList(ids, machine.gpus));
 }
 
-/** The published variant that the answer is for, if it assumes one. */
+/** A sentence that names the published variant for which the answer is valid; nothing if the answer assumes no variant. */
 function assumedNode(assumes) {
     if (!assumes?.Variant)
         return null;
@@ -97,7 +97,7 @@ function choiceAnswer(answer, machine) {
     ];
 }
 
-/** The addresses of an artifact or of a file that belongs next to it, and the name of a package in an index. */
+/** The addresses of an artifact or of a companion file, and the name of a package in an index. */
 function addressNodes({ urls, ref, url }) {
     const isAddress = line => line.includes("/");
     const lines = [...(urls ?? []), ref, url].filter(Boolean);
@@ -114,7 +114,7 @@ function artifactNode(artifact) {
     return [h("h3", {}, words), lines, companions.length ? [h("h3", {}, _("Also required")), companions] : null];
 }
 
-/** Why there is no variant. */
+/** Explains why no variant is recommended. */
 function refusal(answer) {
     if (answer.Status !== "no-platform")
         return mark("bad", _("No variant fits."));
@@ -147,7 +147,7 @@ function installAnswer(answer, machine) {
     ];
 }
 
-/** Asks the daemon again when a control or the machine changes, and drops answers to older questions. */
+/** Calls the daemon again when the user changes a control or the machine changes, and drops answers to earlier calls. */
 class Question {
     constructor(id, ask, answerNode) {
         this.id = id;
@@ -156,7 +156,7 @@ class Question {
         this.asked = 0;
     }
 
-    /** `machine`: {gpus: [{id, name}], ids: by object path}; left out if it has not changed. */
+    /** `machine`: {gpus: [{id, name}], ids: by object path}; undefined if the machine has not changed. */
     async refresh(machine) {
         if (machine)
             this.machine = machine;

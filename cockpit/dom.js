@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements of the page. Text from drivers, files and the bus is hostile: it only becomes text nodes and attribute
-// values that no browser runs.
+// Elements of the page. Text from drivers, files and the bus may be hostile, so the page uses such text only in text nodes
+// and in attribute values that no browser executes.
 
 const _ = cockpit.gettext;
 
@@ -37,12 +37,12 @@ export function h(tag, attributes = {}, ...children) {
     return element;
 }
 
-/** A sentence with elements in place of $0, $1 …, in the order that its language needs. */
+/** A sentence in which elements replace $0, $1 …; a translation can contain the placeholders in any order. */
 export function sentence(text, ...parts) {
     return text.split(/(\$\d)/).map(piece => /^\$\d$/.test(piece) ? parts[Number(piece.slice(1))] : piece);
 }
 
-/** Inputs of the last drawing of each container, as text. */
+/** The inputs from which each container was last drawn, as text. */
 const drawn = new WeakMap();
 
 /** Finds the successor of `element` after a redraw: by its id, or by its position among its kind below an id. */
@@ -79,27 +79,27 @@ export function isWide() {
     return window.matchMedia("(min-width: 48.01rem)").matches;
 }
 
-/** A heading that labels its section by the id SECTION-title. */
+/** The heading of a section, with the id SECTION-title, to which the label of the section refers. */
 export function title(section, text) {
     return h("h2", { id: `${section}-title` }, text);
 }
 
 let silence = 0;
 
-/** Shows a message for a while, also to screen readers. */
+/** Shows a message for some seconds, and reports it to screen readers. */
 export function announce(text) {
     document.getElementById("news").textContent = printable(text);
     window.clearTimeout(silence);
     silence = window.setTimeout(() => { document.getElementById("news").textContent = "" }, NEWS_MS);
 }
 
-/** Copies text. Without a secure context, as in Cockpit over HTTP, browsers only have the old way. */
+/** Copies text. Without a secure context, as in Cockpit over HTTP, browsers support only document.execCommand(). */
 async function copy(text) {
     try {
         await navigator.clipboard.writeText(text);
         return;
     } catch {
-        // Denied, or not available.
+        // The clipboard is not available, or the browser denied access to it.
     }
     const area = h("textarea", { class: "off-screen", readonly: true, "aria-hidden": "true" });
     area.value = text;
@@ -127,7 +127,7 @@ export function copyButton(text, what) {
     return button;
 }
 
-/** A command or a value to copy, on a line of its own. */
+/** A command or a value on a separate line, with a button that copies it. */
 export function copyable(text, what) {
     return h("div", { class: "copyable" }, h("code", { tabindex: 0 }, text), copyButton(text, what));
 }
@@ -146,14 +146,14 @@ export function bar(part, whole, label, tone = "") {
     }, fill);
 }
 
-/** A table that becomes one block for each row where the page is narrow; null without rows, which are arrays of cells. */
+/** A table; on a narrow page, each row becomes a block. `rows`: arrays of cells. null if there are no rows. */
 export function table(caption, columns, rows) {
     if (!rows.length)
         return null;
     const cells = row => row.map((cell, at) => at === 0
         ? h("th", { scope: "row", role: "rowheader" }, cell)
         : h("td", { role: "cell", "data-label": columns[at] }, cell));
-    // On narrow pages rows are drawn as blocks, and without the roles browsers would not treat that as a table.
+    // On narrow pages, rows are drawn as blocks. Without the roles, browsers would then not treat the element as a table.
     const heads = columns.map(column => h("th", { scope: "col", role: "columnheader" }, column));
     return h("table", { role: "table" },
         h("caption", { class: "off-screen" }, caption),
@@ -161,13 +161,16 @@ export function table(caption, columns, rows) {
         h("tbody", { role: "rowgroup" }, rows.map(row => h("tr", { role: "row" }, cells(row)))));
 }
 
-/** Terms and their values; terms without a value are left out. */
+/** A list of terms with their values, without the terms that have no value. */
 export function facts(pairs) {
     return h("dl", {}, pairs.filter(([, value]) => value !== null && value !== undefined && value !== "")
         .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
 }
 
-/** A mark with its meaning in words, or elements: "good", "unsure", "warning", "bad" or "plain". */
+/**
+ * A mark with an explanation. `tone`: "good", "unsure", "warning", "bad" or "plain". `words`: the explanation, as text
+ * or elements.
+ */
 export function mark(tone, words) {
     const sign = { good: "✓", bad: "✗", unsure: "?", warning: "!" }[tone];
     return h("span", { class: `mark ${tone}` }, sign ? h("span", { "aria-hidden": "true" }, `${sign} `) : null, words);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Does this model fit? The header of a dropped file is read here; what it needs is gpuprobe's to know.
+// The section "Does a model fit?": reads the header of a dropped model file. gpuprobe computes the memory that the model needs.
 
 import { announce, bar, draw, facts, h, mark, sentence, table, title } from "./dom.js";
 import { inWords, label, size, unique } from "./words.js";
@@ -8,7 +8,7 @@ import * as bus from "./bus.js";
 
 const _ = cockpit.gettext;
 
-/** Tone, word, and what the word means. */
+/** For each answer: the tone of its mark, the word that is shown, and the meaning of the word. */
 const FITS = { fits: ["good", _("fits")], tight: ["unsure", _("tight"), _("less than a tenth of the budget would stay free")],
     no: ["bad", _("no")], unknown: ["unsure", _("unknown"), _("the amount of available memory is not known")] };
 const CACHES = ["f16", "q8_0", "q4_0", "bf16", "f32"];
@@ -37,7 +37,7 @@ function gpuRow(gpu, isAlone) {
         layers(gpu.layers), gpu.max_context ?? ""];
 }
 
-/** "2 GPUs", or "2 of 3 GPUs" where one carries nothing. */
+/** "2 GPUs", or "2 of 3 GPUs" if no part of the model is on one of them. */
 function carriers(set) {
     const some = set.shares.filter(share => share.need > 0).length;
     const all = set.gpus.length;
@@ -81,7 +81,7 @@ function runWords({ model: { architecture, layers: count, trained_context: train
         trained ? cockpit.format(_("trained for $0 tokens"), trained) : ""].filter(Boolean).join(" · ");
 }
 
-/** Parts of the model with their sizes. */
+/** The parts of the needed memory with their sizes. */
 function partsNode(need, gpus) {
     const overhead = Math.max(0, ...gpus.map(gpu => gpu.overhead));
     return facts([
@@ -159,7 +159,7 @@ function dropZone() {
     return zone;
 }
 
-/** Draws the section once; `changed` has the plan asked anew, as free memory may be another. */
+/** Draws the section once. The returned function requests a new plan, because the free memory may have changed. */
 export function fitSection() {
     draw("fit", "fit", () => [
         title("fit", _("Does a model fit?")),

@@ -1,40 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the header of a GGUF file and makes a small one of it that says the same of the model's size: without tokens,
-// merges, templates and weights. A file is hostile: every count and length has a limit, and no more than the header is
-// read. What the header means is gpuprobe's to know.
+// Reads the header of a GGUF file and makes a smaller header that describes a model of the same size, without tokens, merges,
+// templates and weights. Because a file may be hostile, every count and length has a limit, and only the header is read.
+// gpuprobe interprets the header.
 // Source of the format: docs/gguf.md of ggml.
 
 const _ = cockpit.gettext;
 const words = cockpit.format;
 
-/** Limits, as in src/plan/gguf.h. */
+/** The same limits as in src/plan/gguf.h. */
 const MAX_HEADER = 128 * 1024 * 1024;
 const MAX_KEYS = 4096;
 const MAX_TENSORS = 65536;
 const MAX_KEY = 65535;
 const MAX_NAME = 256;
 const MAX_DIMENSIONS = 4;
-/** Of one value that is kept: longer ones say nothing of the size. */
+/** Maximum size of a value that is kept, in bytes. Longer values do not affect the size of the model. */
 const MAX_VALUE = 16 * 1024;
-/** Of what is sent. */
+/** Maximum size of the reduced header, in bytes. */
 const MAX_REDUCED = 16 * 1024 * 1024;
 const MAX_PARTS = 512;
-/** Where the tensors of the next part begin in a joined header: behind anything that a part can hold. */
+/** The distance between the tensors of two parts in a joined header; no part can be larger. */
 const PART_STRIDE = 2n ** 44n;
 
 const CHUNK = 1024 * 1024;
 const ALIGNMENT = 32;
 const STRING = 8;
 const ARRAY = 9;
-/** Bytes of each type of value; 0 where they are not fixed. */
+/** The size of each type of value in bytes; 0 for a type without a fixed size. */
 const WIDTHS = [1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8];
 
-/** A file that is no GGUF, or not one that is read here; `message` is for people. */
+/** The error for a file that is not a GGUF file, or has an unsupported form. `message` is a text for users. */
 export class GgufError extends Error {}
 
 const decoder = new TextDecoder("utf-8", { fatal: false });
 
-/** Goes through a file from its start, a chunk at a time. */
+/** Reads a file from its beginning, in chunks. */
 class Cursor {
     constructor(file) {
         this.file = file;
@@ -51,7 +51,7 @@ class Cursor {
         throw new GgufError(words(_("byte $0: $1"), this.position, reason));
     }
 
-    /** Whether `count` bytes are at hand; call `load` where they are not. */
+    /** Whether the next `count` bytes are loaded. If not, call load(). */
     has(count) {
         return this.bytes.length - this.at >= count;
     }
@@ -83,7 +83,7 @@ class Cursor {
         return new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
     }
 
-    /** A count or a length; what no number can hold is over every limit. */
+    /** A count or a length. A value that a JavaScript number cannot represent is above every limit. */
     async u64(limit, refusal) {
         const bytes = await this.take(8);
         const number = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true);
@@ -92,7 +92,7 @@ class Cursor {
         return Number(number);
     }
 
-    /** Steps over bytes that need not be read. */
+    /** Skips bytes without reading them. */
     skip(count) {
         if (this.has(count)) {
             this.at += count;
@@ -151,7 +151,10 @@ class Writer {
     }
 }
 
-/** Lists are stepped over: {type, count} and their bytes where these are few and of one width, else null. */
+/**
+ * Reads a list: the bytes of its type, count and items if the items are few and of one width; otherwise skips the items
+ * and returns null.
+ */
 async function list(cursor) {
     const type = await cursor.u32();
     const count = await cursor.u64(MAX_HEADER, _("a list has $0 items, but at most $1 are supported"));
@@ -177,7 +180,7 @@ async function list(cursor) {
     return writer.joined();
 }
 
-/** The bytes of a value behind its type; null for one that is not kept. */
+/** The bytes of a value, without its type; null if the value is not kept. */
 async function value(cursor, type) {
     if (type === ARRAY)
         return list(cursor);
@@ -207,7 +210,7 @@ async function magic(cursor) {
     return version;
 }
 
-/** [{key, type, bytes}] of the values that are kept, and the numbers of a split model. */
+/** The kept values, as [{key, type, bytes}], and the number of the part and the number of parts of a split model. */
 async function values(cursor, count) {
     const kept = [];
     const split = { no: 0, count: 1 };
@@ -224,7 +227,7 @@ async function values(cursor, count) {
     return { kept, split };
 }
 
-/** Every tensor as the header lists it, and how far the last of them begins behind the header. */
+/** All tensors as in the header, and the largest offset of a tensor from the end of the header. */
 async function tensors(cursor, count) {
     const infos = [];
     let last = 0n;
@@ -243,7 +246,7 @@ async function tensors(cursor, count) {
     return { infos, last };
 }
 
-/** One file's header. Errors: GgufError. */
+/** Reads the header of one file. Errors: GgufError. */
 async function read(file) {
     const cursor = new Cursor(file);
     const version = await magic(cursor);
@@ -255,7 +258,7 @@ async function read(file) {
     return { version, kept, split, infos, isWhole };
 }
 
-/** The parts of one model in order. Errors: GgufError where one is missing or belongs to another. */
+/** Sorts the parts of one model. Errors: GgufError if a part is missing or belongs to another model. */
 function inOrder(parts) {
     const count = parts[0].split.count;
     if (count > MAX_PARTS)
@@ -268,8 +271,8 @@ function inOrder(parts) {
 }
 
 /**
- * The header of a model: {header: Uint8Array, isWhole}. Of a split model all parts have to be given. isWhole is false
- * where a file ends before its tensors do.
+ * The header of a model: {header: Uint8Array, isWhole}. `files` must contain all parts of a split model. isWhole is false
+ * if a file ends before the end of its tensors.
  *
  * Errors: GgufError.
  */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: reads the daemon's report, draws it, and does so again after each change signal.
+// The page: reads the report of the daemon and draws it, and repeats both after each signal about a change.
 
 import { announce, draw, h } from "./dom.js";
 import { gpuList, label, learn, learnFindings, list } from "./words.js";
@@ -13,14 +13,14 @@ import * as bus from "./bus.js";
 
 const _ = cockpit.gettext;
 
-/** A change of hardware causes several signals; they are read together. */
+/** A change of hardware causes several signals, which the page handles together after this time. */
 const SETTLE_MS = 100;
-/** Interval of reading free memory while the page is visible. */
+/** The interval at which the page reads the free memory while the page is visible. */
 const MEMORY_MS = 15000;
 const RETRY_MS = 5000;
 const SECTIONS = ["helps", "gpus", "accelerators", "choice", "install", "fit", "measured", "machine"];
 
-/** Answers of the daemon; null before the first. */
+/** The latest answers of the daemon; null before the first answer. */
 const state = { report: null, told: null, objects: {}, manager: {}, choice: null, findings: null, now: {}, isBusy: false };
 let isLoading = false;
 let isStale = false;
@@ -135,7 +135,7 @@ function downloads() {
     ];
 }
 
-/** A GPU without its ages, which differ in each report and would cause a redraw. */
+/** A GPU without the ages of its data, which differ in each report and would cause a redraw. */
 function steady(gpu) {
     return { ...gpu, apis: Object.entries(gpu.apis).map(([name, view]) => [name, { ...view, age_usec: 0 }]) };
 }
@@ -165,7 +165,7 @@ function tellChanges(before) {
         announce(cockpit.format(_("Removed: $0"), list(gone)));
 }
 
-/** Draws the sections with a list of applications, once for each start of the daemon. */
+/** Draws the sections that contain a list of applications, once for each start of the daemon. */
 async function drawQuestions() {
     const applications = await bus.applications().catch(() => [{ Name: "default", Backends: ["cpu"], Variants: [] }]);
     const namesWith = part => applications.filter(application => application[part].length).map(application => application.Name);
@@ -193,7 +193,7 @@ function markPaint() {
     window.requestAnimationFrame(() => window.setTimeout(() => performance.mark("gpuprobe-data"), 0));
 }
 
-/** Draws the report first; the answers that take longer follow. */
+/** Draws the report first, and then the answers that take longer. */
 async function load() {
     const before = state.report;
     const [report, objects, manager] = await Promise.all([bus.report(), bus.objects(), bus.manager()]);
@@ -231,7 +231,7 @@ async function reload() {
     isLoading = false;
 }
 
-/** Explains why there is no answer, and tries again by itself. */
+/** Explains why the daemon does not answer, and calls it again after some time. */
 async function absent(error) {
     state.report = null;
     refreshChoice = null;

@@ -8,7 +8,10 @@ const _ = cockpit.gettext;
 
 const safeId = text => text.replace(/[^A-Za-z0-9]/g, "-");
 
-/** Total and free memory (as report/report.cpp, offered_memory). `now`: the answer of GetMemory, or undefined. */
+/**
+ * Total and free memory, computed as in offered_memory() of report/report.cpp. `now`: the answer of GetMemory, or
+ * undefined.
+ */
 function memoryOf(gpu, now) {
     const { kind, physical, allocatable, free } = gpu.memory;
     const total = (kind === "carveout" ? null : physical) ?? allocatable ?? null;
@@ -41,7 +44,10 @@ function memoryNode({ kind, total, free }) {
 const OTHER_VENDOR = "vendor-mismatch";
 const isForOthers = view => view.usable === false && view.reasons.length > 0 && view.reasons.every(reason => reason.code === OTHER_VENDOR);
 
-/** Green: works. Red: broken. Grey: cannot apply to this GPU, or not known yet. */
+/**
+ * The color of a backend: green if it is usable, red if it is not usable, gray if it cannot apply to this GPU, yellow if
+ * its state is not known.
+ */
 function tone(view) {
     if (view.usable === null)
         return "unsure";
@@ -63,7 +69,10 @@ function backendNode([name, view]) {
         h("span", { class: "off-screen" }, `: ${backendWords(view)}`));
 }
 
-/** `summary` with the backends, and below it each sentence with those that it is said of; null without any. */
+/**
+ * A collapsed list: `summary` names the backends, and each sentence below names the backends to which it applies; null
+ * without backends.
+ */
 function reasonsNode(id, summary, views, isOpen) {
     const said = new Map();
     for (const [name, view] of views)
@@ -76,7 +85,7 @@ function reasonsNode(id, summary, views, isOpen) {
         h("ul", { class: "plain" }, [...said].map(([text, names]) => h("li", {}, h("strong", {}, `${list(names)}: `), text)))) : null;
 }
 
-/** Reasons of unusable backends, and of those that nobody could check. */
+/** The reasons why backends are not usable, or why their state is not known. */
 function whyNotNode(gpu, own) {
     const isUnused = !Object.values(gpu.backends).some(view => view.usable);
     const place = safeId(gpu.id);
@@ -86,7 +95,7 @@ function whyNotNode(gpu, own) {
     ];
 }
 
-/** Usable, unusable and unknown backends, in this order; those that do not apply are one grey line. */
+/** The usable, unusable and unknown backends, in this order; a gray line lists the backends that do not apply. */
 function backendsNode(gpu) {
     const entries = Object.entries(gpu.backends);
     const rank = view => view.usable ? 0 : view.usable === false ? 1 : 2;
@@ -134,7 +143,7 @@ function partitionNode(partition) {
         partition.uuid ?? partition.node ? h("code", { class: "faint" }, partition.uuid ?? partition.node) : null);
 }
 
-/** MIG instances, partitions and virtual functions. */
+/** A list of MIG instances, other partitions and virtual functions. */
 function partitionsNode(gpu) {
     const partitions = gpu.partitions;
     if (!partitions.length)
@@ -159,7 +168,7 @@ function findingsNode(gpu) {
     return words.length ? h("p", {}, mark("warning", words.join("; "))) : null;
 }
 
-/** What the page shows of a GPU apart from its own id, memory in use, power and variables. */
+/** The data that the page shows about a GPU, except its id, memory in use, power and variables. */
 function looks(gpu) {
     const views = Object.entries(gpu.backends).map(([name, { usable, verified, reasons }]) => [name, usable, Boolean(verified), reasons]);
     const { kind, total } = memoryOf(gpu);
@@ -177,7 +186,7 @@ function groups(devices, look) {
 
 const powerOf = (gpu, objects, now) => now[gpu.id]?.power || objects[gpu.id]?.PowerState || gpu.power.runtime_status || "";
 
-/** One of several equal GPUs. */
+/** The details of one of several equal GPUs. */
 function memberNode(gpu, objects, now) {
     return h("li", { class: "gpu" },
         h("div", { class: "line" }, h("strong", {}, gpu.id), h("span", { class: "faint" }, powerOf(gpu, objects, now))),
@@ -214,7 +223,7 @@ function gpuCard(gpus, objects, now) {
         isOne ? [apisNode(gpu), environmentNode(gpu, objects[gpu.id])] : membersNode(gpus, objects, now));
 }
 
-/** `objects` and `now` by the id of the GPU; `now`: the last reading of free memory and power. */
+/** `objects`, `now`: maps from the id of a GPU; `now` has the free memory and the power state that were last read. */
 export function gpusNode(report, objects, now) {
     if (!report.gpus.length)
         return h("p", { class: "card empty" },
@@ -280,7 +289,7 @@ const HARM = {
         "the daemon went down while the driver was probed $0 times", times),
 };
 
-/** As gpuprobectl status has it (explain/report_text.cpp). */
+/** The same text as in gpuprobectl status (explain/report_text.cpp). */
 function quarantineWords({ api, driver, why, times, until_usec: until }) {
     const words = cockpit.format(HARM[why]?.(times) ?? why, times);
     return driver ? cockpit.format(_("$0: $1 is in quarantine until $2: $3"), label(api), driver, utc(until), words)
@@ -305,7 +314,7 @@ function hostWords(host) {
         host.wsl ? "WSL" : ""].filter(Boolean).join(" · ");
 }
 
-/** `downloads`: buttons. */
+/** The section about the machine. `downloads`: the buttons for downloads. */
 export function machineNode(report, version, downloads) {
     const { host } = report;
     return [

@@ -11,7 +11,7 @@ const isUsed = gpu => Object.values(gpu.backends).some(view => view.usable);
 
 const TONES = { error: "bad", warning: "warning", notice: "plain", info: "plain" };
 
-/** One entry for each sentence and fix: {text, fix, tone, about: ids of GPUs, backends}. */
+/** The entries of the section, one for each sentence and fix: {text, fix, tone, about: ids of GPUs, backends}. */
 function together(entries) {
     const all = new Map();
     for (const entry of entries) {
@@ -24,12 +24,12 @@ function together(entries) {
     return [...all.values()];
 }
 
-/** An unknown backend is no problem if the GPU works with another one. */
+/** An unknown backend is not a problem if the GPU works with another backend. */
 function needsHelp(gpu, view) {
     return view.usable === false || (view.usable === null && !isUsed(gpu));
 }
 
-/** `told`: codes of reasons that a finding covers. */
+/** `told`: the codes of reasons that a finding already explains. */
 function ofReasons(report, told) {
     const entries = [];
     for (const gpu of report.gpus)
@@ -56,7 +56,7 @@ function entryNode({ text, fix, commands, tone, about, backends }, gpus) {
     return h("li", {}, h("p", {}, mark(tone, words)), fix ? fixNode(fix, commands) : null);
 }
 
-/** `findings`: the doctor's, or null if they are not known. */
+/** `findings`: the findings of the doctor, or null if they are not known. */
 export function helpsNode(report, findings) {
     const found = ofFindings((findings ?? []).filter(finding => finding.fix || finding.severity === "error"));
     const entries = [...found, ...ofReasons(report, new Set((findings ?? []).map(finding => finding.id)))];

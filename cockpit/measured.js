@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was measured, as bars: one block for each quantity, the fastest first.
+// The measurements as bars: one block for each quantity, in which the fastest device is first.
 
 import { bar, h, isWide, title } from "./dom.js";
 import { label, rate, times, utc } from "./words.js";
@@ -40,7 +40,10 @@ export function measurements(report) {
     return rows;
 }
 
-/** GPUs of one name are one bar from the slowest to the fastest: [{words, least, most}], the fastest first. */
+/**
+ * The bars, the fastest first: [{words, least, most}]. GPUs with the same name share a bar from the slowest to the
+ * fastest.
+ */
 function bars(rows, member) {
     const all = new Map();
     for (const { name, backends, isUsable, measurement } of rows) {

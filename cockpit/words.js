@@ -62,7 +62,10 @@ export function gpuList(ids, all) {
     }));
 }
 
-/** Names of backends and APIs as their makers write them (report/api_table.h). An application's own names stay as they are. */
+/**
+ * Names of backends and APIs in their vendors' spelling (report/api_table.h). The names that an application uses are
+ * not changed.
+ */
 const LABELS = { cuda: "CUDA", hip: "HIP", rocm: "ROCm", level_zero: "Level Zero", sycl: "SYCL", vulkan: "Vulkan", opencl: "OpenCL",
     webgpu: "WebGPU", nvml: "NVML", level_zero_sysman: "Level Zero Sysman", drm: "DRM", pci: "PCI", cpu: "CPU" };
 
@@ -74,7 +77,7 @@ export function label(name) {
 const FOR_OTHERS = ["vendor-mismatch", "not-in-profile-for-vendor", "arch-not-in-build", "platform-not-in-profile",
     "mig-without-graphics", "display-only", "software-rasterizer"];
 
-/** Open questions, which do not matter for other hardware. */
+/** Reasons that leave the question open. They do not matter if the backend is for other hardware. */
 const OPEN = ["requirement-unknown", "unknown-not-chosen"];
 
 /** Whether reasons, of the report or of the bus, only say that this is for other hardware. */
@@ -86,7 +89,7 @@ export function doesNotApply(reasons) {
     return codes.some(code => FOR_OTHERS.includes(code)) && codes.every(code => FOR_OTHERS.includes(code) || OPEN.includes(code));
 }
 
-/** Each value once, in the original order. */
+/** The values without duplicates, in the original order. */
 export function unique(values) {
     return [...new Set(values)];
 }
@@ -102,16 +105,16 @@ export function isPlain(text) {
     return text !== "" && SAFE.test(text) && !text.startsWith("-");
 }
 
-/** Variables as lines for a shell or a file of systemd's, quoted as gpuprobectl env does it (explain/phrase.h). */
+/** Variables as lines for a shell or an environment file of systemd, quoted as by gpuprobectl env (explain/phrase.h). */
 export function settings(variables) {
     return Object.entries(variables ?? {}).filter(([, value]) => printable(value) === value)
         .map(([name, value]) => `${name}=${SAFE.test(value) ? value : `'${value.replace(/['\\]/g, quote => QUOTED[quote])}'`}`);
 }
 
-/** Sentences of findings by their id, which is a reason's code, and a device. */
+/** The sentences of findings. The key is the id of the finding, which is the code of a reason, and a device. */
 const sentences = new Map();
 
-/** Keeps the sentences of findings, for reasons of the report, which have only a code. */
+/** Stores the sentences of findings, because the reasons in the report have only a code. */
 export function learnFindings(findings) {
     for (const { id, text, gpus } of findings ?? [])
         for (const gpu of gpus)
@@ -126,7 +129,10 @@ function wordsOf(fix, commands) {
     return fix.slice(0, -end.length).replace(/: $/, "");
 }
 
-/** A fix with a button for each of its commands. Commands come from the daemon; none is read out of a sentence. */
+/**
+ * A fix with a button for each of its commands. The commands come from the daemon; the page does not extract commands
+ * from sentences.
+ */
 export function fixNode(text, commands = []) {
     const words = wordsOf(text, commands);
     // Style sheets capitalize the first letter of a sentence, but not of a command: "docker run --gpus all … for NVIDIA".
@@ -136,7 +142,7 @@ export function fixNode(text, commands = []) {
         commands.map(one => copyable(one, cockpit.format(_("the command: $0"), one))));
 }
 
-/** A record's keys sorted at every depth, so that equal records are equal as text. */
+/** A copy of a record with sorted keys at every depth, so that equal records have the same text. */
 function ordered(value) {
     if (Array.isArray(value))
         return value.map(ordered);
@@ -148,13 +154,16 @@ function ordered(value) {
 const known = new Map();
 const name = (code, detail) => `${code} ${JSON.stringify(ordered(detail ?? {}))}`;
 
-/** Keeps the sentences of reasons from the bus, for reasons of the report, which have only a code and a detail. */
+/** Stores the sentences of reasons from the bus, because the reasons in the report have only a code and a detail. */
 export function learn(reasons) {
     for (const reason of reasons ?? [])
         known.set(name(reason.Code, reason.Detail), { text: reason.Text, fix: reason.Fix ?? "", commands: reason.Commands ?? [] });
 }
 
-/** {text, fix, commands} of a reason of the report, about this device if any. A reason without a sentence shows its code. */
+/**
+ * {text, fix, commands} for a reason in the report, about `device` if it is given. If no sentence is known, the text is
+ * the code.
+ */
 export function inWords(reason, device = "") {
     return known.get(name(reason.code, reason.detail)) ??
         { text: sentences.get(`${reason.code} ${device}`) ?? reason.code.replaceAll("-", " "), fix: "", commands: [] };
