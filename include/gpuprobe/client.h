@@ -337,7 +337,7 @@ public:
         return ask<Diagnosis>("Diagnose", DiagnoseParameters{.environment = environment});
     }
 
-    /// Returns for each term, such as "driver>=550", whether it is true for each of the GPUs.
+    /// Returns for each term, such as "driver>=550", whether the term is true for each of the GPUs.
     /// Throws Failure: InvalidRequest, NoSuchGpu.
     QueryAnswer query(const std::vector<std::string>& terms, const OptionalList& gpus = {}) {
         return ask<QueryAnswer>("Query", QueryParameters{.terms = terms, .gpus = gpus});

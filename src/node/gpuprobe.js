@@ -322,7 +322,7 @@ export class Client {
   #connection = null;
   #turn = Promise.resolve();
 
-  /** timeout: milliseconds for each call; null: no limit. */
+  /** timeout: the time limit for each call in milliseconds; null means no limit. */
   constructor({ socket, timeout = USUAL_TIMEOUT, daemonOnly = false } = {}) {
     this.#path = socket || process.env.GPUPROBE_SOCKET || SOCKET;
     this.#timeout = timeout;
@@ -363,8 +363,8 @@ export class Client {
     }
   }
 
-  /** Yields the generation and the state of the report: first the current values, then the new values after each
-   *  change. Rejects with Unavailable when the daemon ends. */
+  /** Yields {"generation", "state"} of the report: first the current values, then the new values after each change.
+   *  Rejects with Unavailable when the daemon ends. */
   watch() {
     return this.stream("Subscribe");
   }
@@ -395,35 +395,36 @@ export class Client {
     return this.call("Describe");
   }
 
-  /** Returns {"generation", "gpus"}: every GPU, the default one first. */
+  /** Returns {"generation", "gpus"}: all GPUs, the default GPU first. */
   gpus() {
     return this.call("ListGpus");
   }
 
-  /** Selects the backend that the application should use here. Rejects with NoMatch, UnknownName, InvalidRequest. */
+  /** Selects the backend that the application should use on this machine. Rejects with NoMatch, UnknownName,
+   *  InvalidRequest. */
   select(application = "default", request = {}) {
     return this.call("Select", { application, request });
   }
 
-  /** Recommends the variant of an application to install here. If no variant fits, the answer's status and candidates have
-   *  the reasons. Rejects with UnknownName, InvalidRequest. */
+  /** Recommends the variant of an application to install on this machine. If no variant fits, the status and the
+   *  candidates of the answer contain the reasons. Rejects with UnknownName, InvalidRequest. */
   recommend(application, { manifest = null, ...request } = {}) {
     return this.call("Recommend", { application, manifest, request });
   }
 
-  /** Estimates whether a number of bytes, or with null a model, fits on each GPU and on several GPUs together. Rejects
-   *  with UnknownName, InvalidRequest. */
+  /** Estimates whether a number of bytes fits on each GPU and on several GPUs together or, if need is null, whether a
+   *  model fits. Rejects with UnknownName, InvalidRequest. */
   plan(need, more = {}) {
     return this.call("Plan", { need, ...more });
   }
 
-  /** Finds out why GPUs are not used, and how to fix the problems. The environment defaults to the environment of this
+  /** Finds out why GPUs are not used, and how to fix the problems. By default, environment is the environment of this
    *  process. */
   doctor(environment = process.env) {
     return this.call("Diagnose", { environment });
   }
 
-  /** Returns for each term, such as "driver>=550", whether it is true for each GPU. */
+  /** Returns for each term, such as "driver>=550", whether the term is true for each GPU. */
   query(terms, { gpus = null } = {}) {
     return this.call("Query", { terms, gpus });
   }

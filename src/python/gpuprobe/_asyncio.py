@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 
 class AsyncClient(Questions):
-    """The same as Client, but with coroutines. Tasks may share a client; their calls run one after the other."""
+    """A client with the same methods as Client, but as coroutines. Tasks may share a client; their calls run one after
+    the other."""
 
     def __init__(self, socket: Optional[str] = None, *, timeout: Optional[float] = 25.0,
                  daemon_only: bool = False) -> None:
@@ -69,8 +70,8 @@ class AsyncClient(Questions):
     _ask = call
 
     async def watch(self) -> AsyncIterator[SubscribeAnswer]:
-        """Yields {"generation", "state"} of the report, first the current values and then new values after each change.
-        Raises Unavailable when the daemon ends."""
+        """Yields {"generation", "state"} of the report: first the current values, then the new values after each
+        change. Raises Unavailable when the daemon ends."""
         async for change, _ in self._stream(await self._connect(), "Subscribe"):
             yield change
 

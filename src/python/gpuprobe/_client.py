@@ -70,8 +70,8 @@ class Client(Questions):
     _ask = call
 
     def watch(self) -> Iterator[SubscribeAnswer]:
-        """Yields {"generation", "state"} of the report, first the current values and then new values after each change.
-        Raises Unavailable when the daemon ends."""
+        """Yields {"generation", "state"} of the report: first the current values, then the new values after each
+        change. Raises Unavailable when the daemon ends."""
         for change, _ in self._stream(self._connect(None), "Subscribe"):
             yield change
 

@@ -158,7 +158,7 @@ class Messages:
 
 
 def is_fit(connection: socket.socket) -> bool:
-    """Whether the connection can be used again: it is open, and no unexpected data has arrived."""
+    """Whether the connection can be used again, which means that it is open and no unexpected data has arrived."""
     connection.setblocking(False)
     try:
         connection.recv(1, socket.MSG_PEEK)
@@ -214,8 +214,8 @@ def _check_levels(text: bytes, document: Answer) -> None:
 
 
 def document_from(text: bytes) -> Answer:
-    """Parses one JSON object. All answers are parsed by this function. Raises Failure if the data is not a JSON object,
-    or is too large."""
+    """Parses one JSON object. The client parses every answer with this function. Raises Failure if the data is not a
+    JSON object or is too large."""
     if text.count(b",") + text.count(b"[") + text.count(b"{") > MAX_VALUES:
         raise Failure(f"the answer has more than {MAX_VALUES} values")
     try:
@@ -299,23 +299,24 @@ class Questions:
 
     @question
     def select(self, application: str = "default", **request: Unpack[SelectRequest]) -> SelectAnswer:
-        """Selects the backend that the application should use here. Keys of the request are written with underscores;
-        min_memory is in bytes. Raises NoMatch, UnknownName, InvalidRequest."""
+        """Selects the backend that the application should use on this machine. Write the keys of the request with
+        underscores; min_memory is in bytes. Raises NoMatch, UnknownName, InvalidRequest."""
         return self._ask("Select", {"application": application, "request": request})
 
     @question
     def recommend(self, application: str, manifest: Optional[str] = None,
                   **request: Unpack[RecommendRequest]) -> RecommendAnswer:
-        """Recommends the variant of an application to install here. manifest: the text of a manifest to use instead of
-        the installed one; need_mib is in MiB. If no variant fits, the answer's status and candidates have the reasons.
-        Raises UnknownName, InvalidRequest."""
+        """Recommends the variant of an application to install on this machine. manifest: the text of a manifest to use
+        instead of the installed manifest. need_mib is in MiB. If no variant fits, the status and the candidates of the
+        answer contain the reasons. Raises UnknownName, InvalidRequest."""
         return self._ask("Recommend", {"application": application, "manifest": manifest, "request": request})
 
     @question
     def plan(self, need: Optional[int] = None, *, margin: Optional[int] = None, gpus: Optional[List[str]] = None,
              request: Optional[PlanRequest] = None, model: Optional[str] = None) -> PlanAnswer:
         """Estimates whether a number of bytes (need), or a model (the text of a gpuprobe.model/1 document), fits on
-        each GPU and on several GPUs together. margin: bytes to leave free. Raises UnknownName, InvalidRequest."""
+        each GPU and on several GPUs together. margin: the number of bytes to leave free on each GPU. Raises
+        UnknownName, InvalidRequest."""
         return self._ask("Plan", {"need": need, "margin": margin, "gpus": gpus, "request": request, "model": model})
 
     @question
@@ -326,8 +327,8 @@ class Questions:
 
     @question
     def query(self, *terms: str, gpus: Optional[List[str]] = None) -> QueryAnswer:
-        """Returns for each term, such as "driver>=550", whether it is true for each GPU. gpus: the ids of the only GPUs
-        to consider. Raises UnknownName, InvalidRequest."""
+        """Returns for each term, such as "driver>=550", whether the term is true for each GPU. gpus: the ids of the
+        GPUs to consider; by default, all GPUs. Raises UnknownName, InvalidRequest."""
         return self._ask("Query", {"terms": list(terms), "gpus": gpus})
 
     @question
@@ -339,7 +340,7 @@ class Questions:
     def report_outcome(self, application: str, outcome: str, *, backend: Optional[str] = None,
                        variant: Optional[str] = None, family: Optional[str] = None, gpu: Optional[str] = None,
                        detail: Optional[str] = None) -> ReportOutcomeAnswer:
-        """Reports whether a choice worked ("ok" or "failed"), so that later answers consider the outcome. Exactly one
-        of backend, variant and family must be given. Raises InvalidRequest."""
+        """Reports whether an application worked with a choice, so that later answers consider the outcome. outcome:
+        "ok" or "failed". Exactly one of backend, variant and family must be given. Raises InvalidRequest."""
         return self._ask("ReportOutcome", {"application": application, "outcome": outcome, "backend": backend,
                                            "variant": variant, "family": family, "gpu": gpu, "detail": detail})
