@@ -23,17 +23,17 @@ UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 HEADER = """# The recorded machines
 
-The table compares the report of gpuprobe for every machine in `tests/data/machines` with the known facts about that machine. The
-test `tests/integration/replay/machines_table_test.py` generates this page: it replays each machine through
-`gpuprobectl --replay` and compares the table; with `GPUPROBE_ACCEPT=1` it writes the table instead.
+The table compares the report of gpuprobe about every machine in `tests/data/machines` with the known facts about that machine. The
+test `tests/integration/replay/machines_table_test.py` replays each machine with `gpuprobectl --replay`, and fails if the table on
+this page differs from the results. With `GPUPROBE_ACCEPT=1`, the test writes the table instead.
 
-- **GPUs** are *expected / found*: the number that `expected.json` gives ({unknown} if it gives none, ≥ if it names only
-  some), and the number in the report.
-- **APIs** are the ones that answered for a GPU, with the key by which their device was joined to it.
-- **Memory** is *physical / allocatable*. Physical memory is unknown if all memory belongs to the host.
+- **GPUs** contains two numbers, *expected / found*. The first number comes from `expected.json` ({unknown} if the file contains no number,
+  ≥ if the file names only some GPUs), and the second number comes from the report.
+- **APIs joined by** lists the APIs that answered for a GPU, with the key by which the device of the API was joined to the GPU.
+- **Memory** contains two sizes, *physical / allocatable*. Physical memory is unknown if all memory belongs to the host.
 - `n ×` means n identical GPUs; {unknown} means unknown or none.
-- If a value differs from the expected one, **known gaps** has the reason from `expected.json`. A difference without a
-  reason fails the tests.
+- If a value in the report differs from the expected value, **known gaps** contains the reason from `expected.json`. A difference
+  without a reason fails the test.
 
 | machine | source | GPUs | kinds | APIs joined by | memory | known gaps |
 | --- | --- | --- | --- | --- | --- | --- |
