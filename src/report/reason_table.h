@@ -8,8 +8,8 @@
 #include <span>
 #include <string_view>
 
-/// Every reason code and everything that the program knows about it. docs/reasons.md is generated
-/// from these rows.
+/// Every reason code with its subject, effect and meaning. docs/reasons.md is generated from these
+/// rows.
 namespace gpuprobe::inline report {
 
 /// Subject of a reason.
@@ -22,19 +22,19 @@ enum class ReasonSubject : std::uint8_t {
     Machine,      ///< the host: processor, memory, C library, kernel
     Policy,       ///< rules in the application's profile or manifest
     Request,      ///< the caller's request
-    Measurement,  ///< running kernels on the device, and the results
-    Report,       ///< the making of the report
+    Measurement,  ///< test computations on the device, and their results
+    Report,       ///< how the report was made
 };
 
 /// Effect of a reason on the question "can this be used here?".
 enum class ReasonEffect : std::uint8_t {
-    Remarks,     ///< no effect; worth knowing
-    LeavesOpen,  ///< the answer is unknown because of it
+    Remarks,     ///< the answer stays the same; the reason is only information
+    LeavesOpen,  ///< the answer is unknown because of this reason
     Ends,        ///< the answer is no, unless another reason leaves it open
 };
 
-/// The places in which a reason can appear. A set of flags. docs/reasons.md explains a code once,
-/// in the section of its first flag.
+/// The places in which a reason can appear: a set of flags. docs/reasons.md explains each code
+/// once, in the section for the code's first flag.
 enum class ReasonPlaces : std::uint16_t {
     OnView = 1U << 0U,            ///< an API's view of a GPU, or the backend on that API
     OnCandidate = 1U << 1U,       ///< a candidate when choosing between backends
@@ -47,20 +47,20 @@ enum class ReasonPlaces : std::uint16_t {
     OnNode = 1U << 8U,            ///< the reason why a device node cannot be used
 };
 
-/// Further uses of a reason in the program. A set of flags.
+/// Properties of a reason that other components depend on: a set of flags.
 enum class ReasonTraits : std::uint16_t {
     None = 0,
     /// The driver itself refused, which settles the question, even if other reasons leave it open.
     Refusal = 1U << 0U,
     /// The driver gave no answer, so a closed node may or may not be the cause.
     Silence = 1U << 1U,
-    /// As a finding on a GPU, it rules out an answer from any driver.
+    /// As a finding on a GPU, the reason rules out an answer from any driver.
     Blocker = 1U << 2U,
-    /// On an API's view, it is also a finding on the GPU.
+    /// If the reason is on an API's view, it becomes a finding on the GPU too.
     DriverFault = 1U << 3U,
-    /// As a finding, it has a specific fix and explains why drivers fail on the GPU.
+    /// As a finding, the reason has a specific fix and explains why drivers fail on the GPU.
     Cause = 1U << 4U,
-    /// On an API's view, it has a specific fix and explains why that API fails.
+    /// On an API's view, the reason has a specific fix and explains why that API fails.
     ViewCause = 1U << 5U,
     /// The backend is not meant for such a GPU, so lists of obstacles omit it.
     ByNature = 1U << 6U,
@@ -70,14 +70,15 @@ enum class ReasonTraits : std::uint16_t {
     WorthATrial = 1U << 8U,
     /// The kernel still runs or the device is gone: never wait for anything on the device.
     Stuck = 1U << 9U,
-    /// As a finding: no driver is bound to the GPU, so drivers cannot report about it.
+    /// As a finding, the reason means that no driver is bound to the GPU, so no driver can report
+    /// the GPU.
     Unserved = 1U << 10U,
     /// The driver's answers are not reliable.
     Unreliable = 1U << 11U,
-    /// The user or the request asked for it, so an unused GPU is not reported as a problem.
+    /// The user or the request excluded the GPU, so an unused GPU is not reported as a problem.
     Wished = 1U << 12U,
-    /// The build, or a rule of the program itself, excludes such a GPU or host; another build may
-    /// not.
+    /// The build, or a rule of the program itself, excludes such a GPU or host. Another build may
+    /// support this GPU or host.
     ByBuild = 1U << 13U,
 };
 
@@ -97,16 +98,16 @@ struct ReasonInfo {
     ReasonSubject subject;
     ReasonEffect effect;
     ReasonPlaces places;
-    /// Meaning, as Markdown for docs/reasons.md.
+    /// The meaning, as Markdown for docs/reasons.md.
     const char* meaning;
     /// The members of `detail`, in the form "have, need: bytes; of: the compared size": three
     /// members, of which the first two share an explanation. Empty if the reason has no detail.
     const char* detail = "";
     ReasonTraits traits = ReasonTraits::None;
-    /// Severity as a finding on a GPU, compared with other codes. 0 does not affect the GPU's
-    /// health.
+    /// Severity of the reason as a finding on a GPU: a higher number is more severe. 0 does not
+    /// affect the GPU's health.
     std::uint8_t gravity = 0;
-    /// The code in the previous version: still read, never written.
+    /// The code in the previous version. gpuprobe still accepts this code, but never writes it.
     std::string_view alias = {};
 };
 
@@ -127,18 +128,19 @@ inline constexpr ReasonInfo kRows[] = {
     {"ambiguous", Device, LeavesOpen, OnView | OnReport,
      "the driver lists a device that could be one of several GPUs, so gpuprobe assigned the device "
      "to none of them",
-     "driver; api, index, gpus: in `notes`"},
+     "driver; api, index, gpus: present only in `notes`"},
     {"api-refused", Driver, Ends, OnView | OnTrial, "an API call failed",
-     "call, code; node, device, error: only if a device node could not be opened", Refusal},
+     "call, code; node, device, error: present only if a device node could not be opened", Refusal},
     {"arch-not-in-build", Policy, Ends, OnCandidate | OnVariant,
      "the application's build has no kernels for the GPU's architecture",
-     "have; need: the predicate", ByBuild},
+     "have: the GPU's architecture; need: the predicate that the architecture does not satisfy",
+     ByBuild},
     {"asleep", Device, LeavesOpen, OnView | OnTrial,
      "the device was not probed, because a probe would have woken it from suspension", "device",
      Silence},
     {"backend-not-usable", Device, Ends, OnVariant, "the API does not work on the GPU"},
     {"better-if-built", Policy, Remarks, OnRecommendation,
-     "the application prefers another backend, but no published variant can use that backend on "
+     "the application prefers another backend, but no published variant with that backend works on "
      "this machine",
      "backend, gpu, reasons"},
     {"buffer-limit", Device, Remarks, OnPlan,
@@ -147,23 +149,25 @@ inline constexpr ReasonInfo kRows[] = {
     {"build-failed", Measurement, Remarks, OnTrial,
      "the driver's compiler rejected the test computation", "call, code"},
     {"built-for-older", Policy, Ends, OnVariant,
-     "the version on this machine is newer than the variant supports", "", ByBuild},
+     "software on this machine is newer than the variant supports", "", ByBuild},
     {"bundled", Policy, Remarks, OnCandidate,
      "the host's libraries for the API are missing or could not be probed. The application bundles "
      "its own libraries, so it needs only the kernel driver and permission to open the device "
      "nodes",
      "api"},
     {"busy", Measurement, Remarks, OnTrial,
-     "other programs use the GPU for more than 10% of the time", "percent, source"},
+     "other programs use the GPU for more than 10% of the time",
+     "percent: the share of time; source: where gpuprobe read that share"},
     {"compiler-missing", Driver, Remarks, OnTrial,
-     "the driver's compiler is not installed; in a container, the usual cause is a driver library "
-     "that was not passed in. The GPU itself may work",
+     "the driver's compiler is not installed. In a container, the usual cause is a driver library "
+     "that was not passed into the container. The GPU itself may work",
      "call, code"},
     {"compute-prohibited", Hardware, Ends, OnView,
      "the GPU's compute mode prohibits compute programs"},
     {"conflict", Report, Remarks, OnReport,
      "two drivers report contradictory data about the same device",
-     "api, driver, index: identify the record; gpu, key, vendor_id"},
+     "api, driver, index: identify the driver's record; gpu, key: the GPU that the record was "
+     "matched to, and the key that matched; vendor_id: the vendor in the record"},
     {"cpu-feature-missing", Machine, Ends, OnVariant,
      "the processor lacks a feature that the variant needs", "", ByBuild},
     {"cpu-forbidden", Policy, Ends, OnCandidate, "the application's profile forbids the CPU"},
@@ -179,9 +183,10 @@ inline constexpr ReasonInfo kRows[] = {
      "access: the container's control group, or the control group from `DeviceAllow=` in a systemd "
      "unit",
      "node, device, container", Blocker | Cause, 40},
-    {"device-error", Hardware, Remarks, OnReport, "a driver lists a GPU that it cannot access",
-     "api, driver, index: identify the record; error: the driver's message; code: NVML's error "
-     "code"},
+    {"device-error", Hardware, Remarks, OnReport,
+     "a driver lists a GPU that the driver cannot access",
+     "api, driver, index: identify the driver's record; error: the driver's message; code: NVML's "
+     "error code"},
     {"device-lost", Hardware, Remarks, OnTrial,
      "the device disappeared, or its context failed, while a test computation ran", "call, code",
      Stuck},
@@ -191,10 +196,10 @@ inline constexpr ReasonInfo kRows[] = {
      "state", Blocker, 35},
     {"discrete-preferred", Policy, Ends, OnCandidate,
      "a discrete GPU can be used, so this integrated GPU is not chosen",
-     "backend, gpu: of the first candidate with a discrete GPU"},
+     "backend, gpu: the backend and the GPU of the first candidate with a discrete GPU"},
     {"dispatch-timed-out", Measurement, Remarks, OnTrial,
      "a test computation did not finish in time",
-     "limit_usec; call, code: if the API returned them", Stuck},
+     "limit_usec; call, code: present only if an API call returned an error", Stuck},
     {"display-only", Hardware, Ends, OnCandidate | OnView,
      "the GPU drives displays and cannot compute (a management controller, a firmware framebuffer)",
      "driver", ByNature},
@@ -202,19 +207,22 @@ inline constexpr ReasonInfo kRows[] = {
      "the driver crashed the process that probed it", "driver, note; api", Silence | DriverFault,
      60},
     {"driver-failed", Driver, LeavesOpen, OnView | OnGpu | OnCandidate,
-     "the driver rejected the probe, or the probe process ended before the answer was complete",
+     "the driver returned an error to the probe, or the probe process ended before its answer was "
+     "complete",
      "driver, note; api", DriverFault, 10},
     {"driver-mismatch", Driver, Ends, OnGpu | OnView,
      "the kernel module and the driver library have different versions; to fix this, restart the "
      "machine or reload the module",
-     "kernel, userspace, library; call, code: from a driver", Refusal | Blocker | Cause | ViewCause,
-     90},
+     "kernel, userspace, library: the two versions, and the path of the driver library; call, "
+     "code: present if a driver reported the mismatch",
+     Refusal | Blocker | Cause | ViewCause, 90},
     {"driver-missing", Driver, Ends, OnView | OnVariant,
      "the API has no driver for this GPU's vendor, or the library that the driver's manifest names "
-     "is missing; for a variant: the GPU does not use the vendor's driver",
-     "vendor: the GPU's; driver, library, note: from the manifest"},
+     "is missing. On a variant, the code means that the GPU does not use the vendor's driver",
+     "vendor: the GPU's vendor; driver, library, note: the manifest, the library that it names, "
+     "and the error from loading that library"},
     {"driver-mixed", Driver, Remarks, OnGpu,
-     "an NVIDIA driver library has a different version than libcuda.so.1",
+     "the version of an NVIDIA driver library differs from the version of libcuda.so.1",
      "version, library, cuda: the version of libcuda.so.1", None, 15},
     {"driver-not-loaded", Driver, Ends, OnView,
      "the driver library reports that the kernel module is not loaded", "call, code",
