@@ -243,9 +243,10 @@ inline constexpr ReasonInfo kRows[] = {
     {"gpu-unused", Policy, Remarks, OnRecommendation,
      "the application will not use the GPU, although the request does not exclude it",
      "gpu; by: the backend or variant that needs the fewest changes to work on this GPU (missing "
-     "if none supports the GPU); reasons: these changes"},
+     "if none supports the GPU); reasons: why that backend or variant does not work on this GPU "
+     "now"},
     {"gpus-left-out", Report, Remarks, OnRecommendation, "only the best 64 GPUs were considered",
-     "count"},
+     "count: the number of GPUs that were left out"},
     {"hidden-by-environment", Machine, Remarks, OnCandidate,
      "a variable in the caller's environment hides the GPU from this backend",
      "gpu, variable, value; replaced: whether the environment in the answer sets this variable, or "
@@ -263,11 +264,11 @@ inline constexpr ReasonInfo kRows[] = {
      "the driver for this GPU answered but did not list the GPU, and the cause is unknown",
      "driver"},
     {"integrated-not-allowed", Policy, Ends, OnCandidate,
-     "the application's profile does not use integrated GPUs", "", ByBuild},
+     "the application's profile excludes integrated GPUs", "", ByBuild},
     {"integrated-not-enabled", Policy, Ends, OnCandidate,
      "the profile uses an integrated GPU only if certain environment variables allow it, and the "
      "caller's environment does not set them",
-     "variables: `NAME=VALUE`"},
+     "variables: the environment variables to set, each as `NAME=VALUE`"},
     {"isa-mismatch", Driver, LeavesOpen, OnView,
      "the ROCm runtime reports a gfx target that differs from the one that the kernel driver "
      "reports, so programs may crash or compute wrong results",
@@ -281,7 +282,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"kernel-too-old", Machine, Ends, OnCandidate | OnVariant,
      "the host's kernel is older than the build needs", "have, need"},
     {"knowledge-ignored", Report, Remarks, OnReport,
-     "a data file or a bundle could not be used, so the next older version is used instead: [Data "
+     "a data file or a bundle could not be used, so gpuprobe uses the next older version: [Data "
      "files](data-files.md)",
      "file, problem"},
     {"known-bad", Driver, Remarks, OnCandidate | OnPlan,
@@ -296,28 +297,32 @@ inline constexpr ReasonInfo kRows[] = {
      "library, so it is unknown whether the library is installed",
      "library, build"},
     {"loader-missing", Driver, Ends, OnView | OnCandidate,
-     "the library for the API is not installed", "driver, note; api: only on a candidate"},
+     "the library for the API is not installed", "driver, note; api: present only on a candidate"},
     {"lost", Hardware, Ends, OnGpu, "the GPU no longer responds", "", None, 110},
     {"malformed-answer", Worker, LeavesOpen, OnView | OnTrial,
-     "the probe process sent malformed data, or a reason that this version does not know",
+     "the probe process sent malformed data, or a reason that this version of gpuprobe does not "
+     "know",
      "problem"},
     {"malformed-manifest", Driver, LeavesOpen, OnView,
      "a driver's manifest was read but is malformed"},
     {"memory-mismatch", Hardware, Remarks, OnGpu,
-     "two sources report different memory sizes for this GPU", "kept, other"},
+     "two sources report different memory sizes for this GPU",
+     "kept: the size that gpuprobe uses, with its source; other: the other size, with its source"},
     {"memory-unknown", Device, LeavesOpen, OnCandidate | OnPlan,
      "a minimum memory size is required, but the allocatable memory size is unknown",
      "need: bytes"},
     {"mig-without-graphics", Hardware, Ends, OnView,
      "the GPU is in MIG mode, and Vulkan does not support MIG instances", "", Refusal | ByBuild},
     {"mig-without-instance", Hardware, Ends, OnView,
-     "the GPU is in MIG mode but has no MIG instance; in a container, no MIG instance was passed "
-     "in",
+     "the GPU is in MIG mode but has no MIG instance. In a container, the code means that no MIG "
+     "instance was passed into the container",
      "", Refusal | ViewCause},
     {"miscomputed", Measurement, Ends, OnView | OnTrial,
      "the device computed a wrong result, so the backend is unusable. If this happened during a "
      "measurement, the measurement has no rate",
-     "words, wrong_words, first_wrong; kernel: the test computation of the measurement",
+     "words, wrong_words: how many words of the result were checked, and how many are wrong; "
+     "first_wrong: the index of the first wrong word; kernel: the name of the test computation, "
+     "present only after a measurement",
      WorthATrial},
     {"missing", Permission, Ends, OnNode,
      "the kernel lists the device, but the device node does not exist"},
@@ -329,7 +334,7 @@ inline constexpr ReasonInfo kRows[] = {
     {"no-driver", Hardware, Ends, OnGpu, "no kernel driver is bound to the GPU", "modalias",
      Blocker | Unserved, 80},
     {"no-gpu", Machine, Ends, OnCandidate | OnVariant,
-     "a GPU is required, and this machine has no suitable one", "api"},
+     "a GPU is required, but this machine has no suitable GPU", "api"},
     {"no-hotplug", Report, Remarks, OnReport, "hardware changes are not detected", "problem"},
     {"no-permission", Permission, Ends, OnView | OnGpu | OnNode,
      "the caller has no permission to open a device node that the backend needs",
@@ -341,14 +346,14 @@ inline constexpr ReasonInfo kRows[] = {
     {"no-such-variant", Request, Remarks, OnRecommendation,
      "a name in the request is neither a variant nor a family for this platform", "word"},
     {"node-missing", Permission, Ends, OnView | OnGpu,
-     "the kernel lists the device, but the device node does not exist; in a `container`, the node "
-     "was not passed in",
+     "the kernel lists the device, but the device node does not exist. If `container` is set, the "
+     "node was not passed into that container",
      "node, container", Cause},
     {"not-built", Request, Ends, OnCandidate, "the application was built without this backend",
      "built: the backends that the application was built with", ByBuild},
     {"not-computing", Measurement, Remarks, OnView,
-     "a test computation did not finish successfully; if it crashed, another candidate is "
-     "preferred",
+     "a test computation did not finish successfully. If the test computation crashed, gpuprobe "
+     "prefers another candidate",
      "api, result, note"},
     {"not-enough-memory", Measurement, Remarks, OnTrial,
      "too little memory is free for a buffer that does not fit into any cache",
@@ -368,14 +373,14 @@ inline constexpr ReasonInfo kRows[] = {
     {"not-told-apart", Machine, Remarks, OnCandidate,
      "none of the variables that the application reads can select only this GPU, so the "
      "application also sees other GPUs",
-     "gpu; gpus: the ids of the other GPUs"},
+     "gpu; gpus: the ids of the other GPUs that the application sees"},
     {"not-usable", Device, Ends, OnCandidate | OnPlan,
      "the report marks the backend as not usable on this GPU but gives no reason"},
     {"not-verified", Request, Ends, OnCandidate | OnVariant,
      "the request allows only candidates with verified results, and this candidate failed the "
      "check or has not been checked",
      "result: the result of the check; backend: the variant's backend, or `null` if neither the "
-     "manifest nor the family names a backend"},
+     "manifest nor the variant's family names a backend"},
     {"nvidia-icd-needs-egl", Driver, Ends, OnView,
      "NVIDIA's Vulkan driver works only through `libEGL_nvidia`, so programs that use the "
      "installed manifest fail",
@@ -392,8 +397,8 @@ inline constexpr ReasonInfo kRows[] = {
     {"other-version", Policy, Remarks, OnRecommendation,
      "the variant that fits does not install the latest version of the application", "have, want"},
     {"out-of-memory", Measurement, Remarks, OnTrial,
-     "too little memory for a context or a buffer; on an NVIDIA GPU with less than 1 GiB of free "
-     "memory, the test computation is not started",
+     "the device has too little memory for a context or a buffer. On an NVIDIA GPU with less than "
+     "1 GiB of free memory, the test computation is not started",
      "call, code; have, need: bytes"},
     {"override-set", Report, Remarks, OnReport,
      "an administrator set an override for an application", "application, rule"},
@@ -404,14 +409,15 @@ inline constexpr ReasonInfo kRows[] = {
     {"platform-not-offered", Policy, Ends, OnRecommendation,
      "the manifest has no variant for this processor or C library", "have, want"},
     {"platform-unknown", Machine, LeavesOpen, OnRecommendation,
-     "it is unknown whether the manifest's variants are for this machine, because its system, "
-     "processor or C library is unknown",
-     "unknown: `os`, `arch`, `libc`; want"},
+     "it is unknown whether the manifest's variants are for this machine, because the machine's "
+     "system, processor or C library is unknown",
+     "unknown: the unknown ones of `os`, `arch` and `libc`; want: the platforms for which the "
+     "manifest has variants"},
     {"prober-no-permission", Permission, LeavesOpen, OnView,
      "the caller may open the node, but the worker that probed the drivers had no permission",
      "node, group, mode"},
     {"profile-ignored", Report, Remarks, OnReport,
-     "a file in an application folder is not a valid application, profile or manifest",
+     "a file in an application folder is not a valid application file, profile or manifest",
      "file, problem"},
     {"ptx-needs-newer-driver", Driver, Ends, OnVariant,
      "the variant has only PTX code for this GPU, and the driver's CUDA version does not support "
@@ -437,10 +443,10 @@ inline constexpr ReasonInfo kRows[] = {
     {"simulated", Request, Remarks, OnCandidate,
      "this GPU is simulated: `fake` in the request added it"},
     {"skipped", Worker, LeavesOpen, OnView | OnCandidate, "the probe was not run",
-     "driver, note; api: only on a candidate"},
+     "driver, note; api: present only on a candidate"},
     {"slower-than-cpu", Measurement, Remarks, OnCandidate,
-     "candidates are ordered by measured speed, and the CPU was faster; if the candidate is a "
-     "software implementation, it is rejected",
+     "candidates are ordered by measured speed, and the CPU was faster than this candidate. A "
+     "candidate that is a software implementation is rejected",
      "score, cpu_score"},
     {"software-rasterizer", Device, Ends, OnCandidate,
      "the API's device is a software implementation that runs on the CPU", "name, api, driver"},
@@ -455,7 +461,8 @@ inline constexpr ReasonInfo kRows[] = {
      "what, problem"},
     {"state-not-kept", Report, Remarks, OnReport,
      "a state file cannot be written, so its changes are lost at the next start", "what, problem"},
-    {"strict", Request, Ends, OnCandidate, "the CPU is chosen only if the request asks for it"},
+    {"strict", Request, Ends, OnCandidate,
+     "the request does not ask for the CPU, so the CPU is not chosen"},
     {"stub-library", Driver, Ends, OnView,
      "a toolkit's stub library was loaded instead of the driver library", "call, code",
      Refusal | ViewCause},
@@ -481,9 +488,10 @@ inline constexpr ReasonInfo kRows[] = {
      "a driver lists more devices than the machine can have, so the surplus devices are ignored",
      "api, driver, listed, left_out"},
     {"too-slow", Measurement, Remarks, OnTrial,
-     "the smallest test computation takes more than 100 ms, so a watchdog could stop it",
+     "the smallest test computation takes more than 100 ms, so a watchdog could stop a measurement",
      "piece_usec"},
-    {"unhealthy", Hardware, Remarks, OnCandidate, "the GPU has a problem that does not exclude it",
+    {"unhealthy", Hardware, Remarks, OnCandidate,
+     "the GPU has a problem that does not exclude the GPU",
      "health: the code of the most severe finding"},
     {"unknown-not-chosen", Request, LeavesOpen, OnCandidate,
      "the verdict on the candidate is unknown, so the candidate was not chosen"},
@@ -503,10 +511,13 @@ inline constexpr ReasonInfo kRows[] = {
      "this version of gpuprobe does not support the requirement, so it rejects the variant", "",
      ByBuild},
     {"uvm-missing", Permission, Ends, OnGpu,
-     "`/dev/nvidia-uvm`, which CUDA needs, is missing, and the CUDA probe got no answer",
+     "CUDA needs `/dev/nvidia-uvm`, but this device node is missing, and the CUDA probe got no "
+     "answer",
      "node, module_loaded", Cause, 20},
     {"vendor-mismatch", Policy, Ends, OnView | OnVariant,
-     "the backend or the variant is for GPUs of another vendor", "vendor, needs: on a backend",
+     "the backend or the variant is for GPUs of another vendor",
+     "vendor: the GPU's vendor; needs: the vendor that the backend needs, present only on a "
+     "backend",
      ByNature, 0, "other-vendor"},
     {"vulkan-extension-missing", Device, Ends, OnVariant,
      "the device lacks a Vulkan extension that the variant needs"},
@@ -523,7 +534,7 @@ inline constexpr ReasonInfo kRows[] = {
      "", None, 100},
     {"window-ignored", Policy, Remarks, OnPlan,
      "the model has a sliding window, but neither the model file nor gpuprobe specifies which "
-     "layers use it",
+     "layers use the window",
      "architecture"},
     {"worker-lost", Worker, LeavesOpen, OnView | OnTrial,
      "the probe process ended before the driver answered, but nothing indicates that the driver "
