@@ -5,24 +5,24 @@
 
 namespace gpuprobe::inline explain {
 
-/// The English text for a reason's code. Both texts are sentences (policy/text_template.h), in
-/// which
-/// "{key}" is that member of the reason's detail. "{key:size}" formats bytes,
-/// "{key:rate}" a score, "{key:time}" microseconds since the epoch, "{key:vendor}" a vendor's id,
-/// "{key:harm}" how a driver failed, "{key:number}" the number at the end of a text, "{key:why}"
-/// and "{key:fix}" the reasons inside the reason.
+/// The English text for a reason's code. `sentence` and `fix` are templates
+/// (policy/text_template.h), in which "{key}" is replaced by that member of the reason's detail.
+/// "{key:size}" formats bytes, "{key:rate}" a score, "{key:time}" microseconds since the epoch,
+/// "{key:vendor}" a vendor's id, "{key:harm}" how a driver failed, "{key:number}" the number at the
+/// end of a text, "{key:why}" and "{key:fix}" the reasons inside the reason.
 struct Wording {
     std::string_view code;
     std::string_view sentence;
-    /// The fix, if it is the same on all machines. Empty if nothing helps, and for codes that are
-    /// covered by a cause in data/knowledge/causes, which gives the fix for the machine at hand.
+    /// The fix, if the fix is the same on all machines. Empty if nothing helps, and for codes that
+    /// are covered by a cause in data/knowledge/causes: such a cause contains a fix for each kind
+    /// of machine.
     std::string_view fix = {};
-    /// The command that does what `fix` says; shown after it.
+    /// The command that carries out `fix`; shown after the text of `fix`.
     std::string_view command = {};
 };
 
-/// The wordings of all reasons, grouped by subject. A sentence has neither a capital nor a full
-/// stop, because it follows "vulkan: " or a GPU's id.
+/// The wordings of all reasons, grouped by subject. A sentence begins with a lower-case letter and
+/// has no full stop, because screens show it after "vulkan: " or after a GPU's id.
 inline constexpr Wording kWordings[] = {
     // How a probe ended.
     {"driver-crashed", "the driver crashed during the probe[ ({note})]"},
@@ -82,8 +82,8 @@ inline constexpr Wording kWordings[] = {
 
     // Hardware and kernel drivers.
     {"vendor-mismatch",
-     "[only for {needs:vendor} GPUs, not {have:vendor} GPUs|only for {needs:vendor} GPUs|not for "
-     "{have:vendor} GPUs|not for GPUs from this vendor]"},
+     "[works only on {needs:vendor} GPUs, not on {have:vendor} GPUs|works only on {needs:vendor} "
+     "GPUs|does not work on {have:vendor} GPUs|does not work on GPUs from this vendor]"},
     {"display-only", "this GPU only drives displays and cannot compute"},
     {"no-driver", "no kernel driver is bound to the device"},
     {"driver-mismatch",
@@ -120,7 +120,7 @@ inline constexpr Wording kWordings[] = {
     {"compute-prohibited", "the GPU's compute mode prohibits compute programs"},
     {"no-compute-device", "the device cannot compute"},
     {"not-usable", "the backend does not work on this GPU"},
-    {"webgpu-unknown", "unknown whether Vulkan on this GPU meets the WebGPU requirements"},
+    {"webgpu-unknown", "it is unknown whether Vulkan on this GPU meets the WebGPU requirements"},
     {"webgpu-features", "Vulkan lacks features that WebGPU needs[: {missing}]"},
     {"software-rasterizer", "[{name}|the device] is a software rasterizer, not a GPU"},
 
@@ -139,7 +139,8 @@ inline constexpr Wording kWordings[] = {
     {"cpu-forbidden", "the application does not run on the CPU"},
     {"strict", "the request does not accept the CPU as a fallback"},
     {"known-bad", "{text}"},
-    {"unsound", "known to crash or to compute wrong results here, so {backend} is preferred"},
+    {"unsound",
+     "this backend is known to crash or compute wrong results here, so {backend} is preferred"},
     {"not-measured", "the speed of this candidate has not been measured", "measure the speed",
      "gpuprobectl bench"},
     {"slower-than-cpu", "measured slower than the CPU (score {score:rate}, CPU {cpu_score:rate})"},
@@ -155,10 +156,10 @@ inline constexpr Wording kWordings[] = {
      "the amount of free memory is unknown, so the plan uses the {used} memory size"},
     {"buffer-limit", "a single buffer is limited to {have:size} with {backend}"},
     {"window-ignored",
-     "unknown which layers of a[ {architecture}] model have a sliding window, so the plan treats "
-     "all layers as full attention"},
+     "it is unknown which layers of a[ {architecture}] model have a sliding window, so the plan "
+     "uses full attention for all layers"},
     {"requirement-unmet", "the requirement {requirement} is not met[ (have {have})]"},
-    {"requirement-unknown", "unknown whether the requirement {requirement} is met",
+    {"requirement-unknown", "it is unknown whether the requirement {requirement} is met",
      "probe the drivers", "gpuprobectl probe"},
     {"switched-off", "the request excludes all GPUs"},
     {"simulated", "this GPU is simulated, as the request asks"},
@@ -180,8 +181,8 @@ inline constexpr Wording kWordings[] = {
     {"platform-not-in-profile",
      "the application's profile does not cover[ {platform}| this platform]"},
     {"arch-not-in-build",
-     "the build has no kernels for the GPU's architecture[ {have}][, only for {need}][, only for "
-     "{want}]"},
+     "the build has no kernels for the GPU's architecture[ {have}][ (needs {need})][ (has "
+     "{want})]"},
     {"reported-failed", "the application reported a failure[: {detail}]"},
 
     // Requirements of a variant.
@@ -195,8 +196,8 @@ inline constexpr Wording kWordings[] = {
      "the kernel is too old[ (have {have}, need {need})][ (have {have}, need {want})]"},
     {"cpu-too-old", "the CPU is too old[: need {want}][: need {need}][, have {have}]"},
     {"cpu-feature-missing", "the CPU lacks {missing}"},
-    {"library-missing", "not installed: {missing}[ (needed by {build})]"},
-    {"library-not-listed", "unknown whether {library} is installed[ (needed by {build})]"},
+    {"library-missing", "not installed: {missing}[ ({build} needs it)]"},
+    {"library-not-listed", "it is unknown whether {library} is installed[ ({build} needs it)]"},
     {"bundled",
      "the application uses its bundled libraries, because the host's libraries are missing or "
      "could not be probed"},

@@ -544,23 +544,23 @@ inline constexpr ReasonInfo kRows[] = {
     {"worker-not-started", Worker, LeavesOpen, OnView | OnTrial,
      "the probe process could not be started; earlier answers from the driver stay in the cache",
      "problem", Unheard},
-    {"worker-output", Worker, Remarks, OnView | OnTrial, "the driver's output before it failed",
-     "lines"},
+    {"worker-output", Worker, Remarks, OnView | OnTrial,
+     "the last lines that the driver printed before it failed", "lines"},
     {"worker-stuck", Worker, LeavesOpen, OnView | OnTrial,
      "the last process that probed this driver cannot be killed, so gpuprobe does not probe the "
      "driver again",
      "problem", ViewCause},
 };
 
-// A duplicate code or a wrong order does not compile.
+// A duplicate code or a wrong order is a compile error.
 static_assert(std::ranges::adjacent_find(kRows, std::ranges::greater_equal{}, &ReasonInfo::code) ==
               std::end(kRows));
 
 }  // namespace reason_rows
 
-/// The code of a row above. It is made from a literal at compile time; a code without a row does
-/// not compile. (Do not write `ReasonCode{"…"}`: clang 14 crashes on the cast, but not on the
-/// implicit conversion.)
+/// The code of a row above, made from a literal at compile time. A code without a row is a compile
+/// error. (Do not write `ReasonCode{"…"}`: clang 14 crashes on the cast, but not on the implicit
+/// conversion.)
 class ReasonCode {
 public:
     consteval ReasonCode(const char* code) : code_{code} {
@@ -580,13 +580,13 @@ private:
 /// All rows, sorted by code.
 std::span<const ReasonInfo> reason_table();
 
-/// The row of a code from outside, which must be a current code; nullptr if no row has it.
+/// The row for a current code that comes from outside the program; nullptr if no row has that code.
 const ReasonInfo* find_reason(std::string_view code);
 
 /// Whether the code's row has the trait; false for a code without a row.
 bool has_trait(std::string_view code, ReasonTraits trait);
 
-/// The current code for a code of the previous version; any other code is returned unchanged.
+/// Returns the current code for a code from the previous version, and any other code unchanged.
 std::string_view today_for(std::string_view code);
 
 }  // namespace gpuprobe::inline report

@@ -160,7 +160,7 @@ class Interface(BusCase):
                 self.assertTrue(reason["Code"] and reason["Text"])
         cuda = next(each for each in answer["Candidates"] if each["Backend"] == "cuda")
         self.assertEqual([(reason["Code"], reason["Text"], reason["Detail"]["needs"]) for reason in cuda["Reasons"]],
-                         [("vendor-mismatch", "only for NVIDIA GPUs", "nvidia")])
+                         [("vendor-mismatch", "works only on NVIDIA GPUs", "nvidia")])
         self.assert_refused("org.gpuprobe.GpuProbe1.Error.InvalidRequest", self.select,
                             {"explain": GLib.Variant("s", "yes")})
 

@@ -105,7 +105,7 @@ class FourAlike(PageCase):
         self.unfold_all()
         said = self.text("#gpus .gpu:first-of-type details[id^=apis]")
         for words in ("CUDA\t✓ answered\t13.0\tNVIDIA H200\t139.8 GiB", "NVML\t✓ answered\t13.580.159.04",
-                      "only for Intel GPUs"):
+                      "works only on Intel GPUs"):
             self.assertIn(words, said)
         self.take_picture("apis", "#gpus article")
         self.assert_accessible()

@@ -50,9 +50,9 @@ TEST(Wording, SaysOfAnotherVendorWhatIsKnown) {
     const auto sentence = [](Value::Object members) {
         return explained(because("vendor-mismatch", std::move(members))).text;
     };
-    EXPECT_EQ(sentence({{"vendor", "amd"}, {"needs", "nvidia"}}), "only for NVIDIA GPUs");
-    EXPECT_EQ(sentence({{"have", "amd"}, {"want", "nvidia"}}), "not for AMD GPUs");
-    EXPECT_EQ(sentence({}), "not for GPUs from this vendor");
+    EXPECT_EQ(sentence({{"vendor", "amd"}, {"needs", "nvidia"}}), "works only on NVIDIA GPUs");
+    EXPECT_EQ(sentence({{"have", "amd"}, {"want", "nvidia"}}), "does not work on AMD GPUs");
+    EXPECT_EQ(sentence({}), "does not work on GPUs from this vendor");
 }
 
 TEST(Wording, SurvivesPatternsThatAreCut) {
