@@ -16,8 +16,8 @@
 #include "report/outcome.h"
 #include "report/partition.h"
 
-/// The capability report: everything known about one machine's GPUs. Its JSON Schema and its types
-/// for Python and TypeScript are generated from these records and their comments.
+/// The capability report: everything known about one machine's GPUs. The JSON Schema of the report
+/// and the types for Python and TypeScript are generated from these records and their comments.
 
 namespace gpuprobe::inline report {
 
@@ -64,12 +64,14 @@ struct PciInfo {
     std::optional<std::string> pci_class = {};
     std::optional<std::string> revision = {};
     std::optional<int> numa_node = {};
-    std::optional<Bytes> bar = {};  ///< largest BAR through which the CPU reaches its memory
-    /// PCIe lanes in use; null while the device sleeps.
+    /// Size of the largest BAR through which the CPU accesses the GPU's memory.
+    std::optional<Bytes> bar = {};
+    /// Number of PCIe lanes in use; null while the device sleeps.
     std::optional<std::uint32_t> link_width = {};
     std::optional<std::uint32_t> max_link_width = {};
-    /// How the IOMMU handles the device's memory accesses: "dma" and "dma-fq" translate them,
-    /// "identity" does not. Null if the kernel does not report it.
+    /// The IOMMU's mode for the device's memory accesses: in the modes "dma" and "dma-fq", the
+    /// IOMMU translates addresses; in the mode "identity", it does not. Null if the kernel does not
+    /// report the mode.
     std::optional<std::string> iommu = {};
     bool operator==(const PciInfo&) const = default;
 };
@@ -110,9 +112,9 @@ RECORD_MEMBERS(DriverInfo, name, version, flavour)
 ///   use this memory and the GTT, so allocatable is larger; free ≤ allocatable holds;
 /// - unified: null, because all memory belongs to the host; free ≤ allocatable holds.
 ///
-/// Without a kind, the order for `dedicated` holds. For a GPU that is divided into partitions,
-/// allocatable is the memory of the largest partition, and free is the free memory of all
-/// partitions together.
+/// If the kind is unknown, the sizes are ordered as for `dedicated`. If a GPU is divided into
+/// partitions, allocatable is the memory of the largest partition, and free is the free memory of
+/// all partitions together.
 struct GpuMemory {
     std::optional<MemoryKind> kind = {};
     std::optional<Bytes> physical = {};
@@ -130,15 +132,17 @@ constexpr auto forms_of(std::type_identity<GpuMemory>) {
 
 struct Identity {
     std::optional<std::string> nvidia_uuid = {};
-    /// UUIDs by API; only set for APIs whose row in the API table has a `uuid_member`.
+    /// The UUID that each API reports; only set for APIs whose row in the API table has a
+    /// `uuid_member`.
     std::array<std::optional<std::string>, kApiCount> uuids = {};
     std::optional<std::string> hip_unique_id = {};
-    /// 32 lower-case hexadecimal digits with dashes: NVIDIA's UUID, else the one from the most
-    /// trusted API.
+    /// 32 lower-case hexadecimal digits with dashes: NVIDIA's UUID or, on other GPUs, the UUID from
+    /// the most trusted API.
     std::optional<std::string> canonical_uuid = {};
     DrmNodes drm = {};
     std::optional<std::string> luid = {};
-    std::optional<std::uint32_t> kfd_node = {};  ///< the first one if the GPU is partitioned
+    /// Node number in the KFD topology; the first partition's number if the GPU is partitioned.
+    std::optional<std::uint32_t> kfd_node = {};
     bool operator==(const Identity&) const = default;
 };
 template <class Visitor>
@@ -173,7 +177,8 @@ constexpr auto forms_of(std::type_identity<Architecture>) {
 struct Power {
     std::optional<std::string> runtime_status = {};
     /// Reasons why the clocks are reduced, as listed for the fact `slowdowns`. Empty if nothing
-    /// slows the GPU down; null if it was not read or the driver does not report it.
+    /// slows the GPU down; null if gpuprobe did not read the reasons or the driver does not report
+    /// them.
     std::optional<std::vector<std::string>> slowdowns = {};
     std::optional<WallTime> slowdowns_at = {};  ///< when `slowdowns` was read
     bool operator==(const Power&) const = default;
@@ -204,12 +209,13 @@ constexpr auto forms_of(std::type_identity<ApiView>) {
 /// Whether a compute backend can run on one GPU, judged from facts only. Policy is left to
 /// application profiles.
 struct BackendView {
-    /// Null: unknown (not probed, or the probe did not finish normally).
+    /// Null if it is unknown whether the backend works, because the API was not probed or the probe
+    /// did not finish normally.
     std::optional<bool> usable = {};
-    bool verified = false;             ///< a test dispatch ran and its result was correct
-    std::optional<double> score = {};  ///< to rank devices by; higher is faster
-    std::optional<Verification> verification = {};  ///< null: not requested
-    std::optional<Measurement> measurement = {};    ///< null: not requested
+    bool verified = false;  ///< whether a test computation ran and its result was correct
+    std::optional<double> score = {};  ///< for ranking devices; a higher score is faster
+    std::optional<Verification> verification = {};  ///< null if not requested
+    std::optional<Measurement> measurement = {};    ///< null if not requested
     std::vector<Reason> reasons = {};
     bool operator==(const BackendView&) const = default;
 };
@@ -220,7 +226,7 @@ constexpr auto forms_of(std::type_identity<BackendView>) {
 
 /// How the role, kind and architecture of a GPU were determined.
 struct GpuBasis {
-    Basis role = Basis::Rule;  ///< of the decision between GPU and display-only
+    Basis role = Basis::Rule;  ///< how gpuprobe decided between GPU and display-only
     Basis kind = Basis::Rule;
     std::optional<Basis> architecture = {};  ///< null if the architecture is unknown
     bool operator==(const GpuBasis&) const = default;
@@ -233,11 +239,11 @@ struct Gpu {
     std::optional<GpuBasis> basis = {};      ///< null if unknown
     std::optional<std::string> vendor = {};  ///< "nvidia", "amd", "intel" …
     std::optional<std::string> name = {};
-    std::optional<std::string> title = {};  ///< short name for people
+    std::optional<std::string> title = {};  ///< short name for screens and menus
     std::optional<PciInfo> pci = {};
     DriverInfo driver = {};
     std::vector<DeviceNode> nodes = {};
-    bool primary = false;  ///< drives the firmware's display, or is the only GPU
+    bool primary = false;  ///< whether the GPU drives the firmware's display, or is the only GPU
     GpuMemory memory = {};
     Identity identity = {};
     Architecture architecture = {};
@@ -275,15 +281,15 @@ constexpr auto forms_of(std::type_identity<Gpu>) {
         {{.key = "id", .pattern = kNotEmpty}, {.key = "health", .pattern = kNotEmpty}});
 }
 
-/// A software implementation of an API. It is listed for completeness and never counts as a GPU.
+/// A software implementation of an API, which never counts as a GPU.
 struct SoftwareDevice {
     std::string api = {};
     std::optional<std::string> name = {};
     std::optional<std::string> driver = {};
     Value device = {};
-    std::optional<Verification> verification = {};  ///< null: not requested
-    std::optional<Measurement> measurement = {};    ///< null: not requested
-    std::optional<double> score = {};               ///< to rank devices by; higher is faster
+    std::optional<Verification> verification = {};  ///< null if not requested
+    std::optional<Measurement> measurement = {};    ///< null if not requested
+    std::optional<double> score = {};  ///< for ranking devices; a higher score is faster
     bool operator==(const SoftwareDevice&) const = default;
 };
 RECORD_MEMBERS(SoftwareDevice, api, name, driver, device, verification, measurement, score)
@@ -292,14 +298,16 @@ constexpr auto forms_of(std::type_identity<SoftwareDevice>) {
         {{.key = "device", .object = "DeviceFacts"}, {.key = "score", .is_positive = true}});
 }
 
-/// Power readings of an accelerator, from the kernel, taken when the report is made. A value is
-/// null if the driver does not provide it, and while the device sleeps, because reading it might
-/// wake the device.
+/// Power readings of an accelerator. gpuprobe reads them from the kernel when it makes the report.
+/// A value is null if the driver does not provide it, and while the device sleeps, because reading
+/// the value might wake the device.
 struct AcceleratorPower {
     std::optional<std::string> runtime_status = {};
-    std::optional<std::uint64_t> draw = {};   ///< of the whole device, in microwatts
-    std::optional<std::uint64_t> limit = {};  ///< current limit of the whole device, in microwatts
-    std::optional<std::int64_t> temperature = {};  ///< from the first sensor, in 1/1000 °C
+    std::optional<std::uint64_t> draw = {};  ///< power draw of the whole device, in microwatts
+    /// Current power limit of the whole device, in microwatts.
+    std::optional<std::uint64_t> limit = {};
+    /// Temperature at the first sensor, in 1/1000 °C.
+    std::optional<std::int64_t> temperature = {};
     bool operator==(const AcceleratorPower&) const = default;
 };
 RECORD_MEMBERS(AcceleratorPower,
@@ -311,9 +319,10 @@ RECORD_MEMBERS(AcceleratorPower,
 /// An NPU or another accelerator that is not a GPU.
 struct Accelerator {
     std::string id = {};
-    /// "npu", "tpu", "training", "inference", "vector", "video" or "fpga", from the chip table.
+    /// The kind in the chip table: "npu", "tpu", "training", "inference", "vector", "video" or
+    /// "fpga".
     std::optional<std::string> kind = {};
-    std::optional<std::string> vendor = {};  ///< same words as for GPUs
+    std::optional<std::string> vendor = {};  ///< vendor name, as for GPUs
     std::optional<std::string> name = {};
     std::optional<PciInfo> pci = {};
     DriverInfo driver = {};
@@ -340,7 +349,7 @@ RECORD_MEMBERS(Accelerator,
                health,
                findings)
 
-/// One driver of an API that is found through a manifest (Vulkan, OpenCL).
+/// One driver of an API whose loader finds drivers through manifests (Vulkan, OpenCL).
 struct RuntimeDriver {
     std::string manifest = {};
     std::optional<std::string> library = {};
@@ -355,25 +364,28 @@ struct RuntimeInfo {
     Outcome outcome = Outcome::Absent;
     std::optional<std::string> loader = {};  ///< soname or path of the loaded library
     std::optional<std::string> version = {};
-    std::optional<std::string> release = {};  ///< release of the software stack: ROCm's "7.2.1"
+    /// Release of the software stack that the API belongs to, such as "7.2.1" for ROCm.
+    std::optional<std::string> release = {};
     std::vector<RuntimeDriver> drivers = {};
     bool operator==(const RuntimeInfo&) const = default;
 };
 RECORD_MEMBERS(RuntimeInfo, outcome, loader, version, release, drivers)
 
-/// How one probe ended, for diagnosis. The devices that it listed are in `gpus`, under `apis`.
+/// How one probe ended, for diagnosis. The devices that the driver listed are in `gpus`, under
+/// `apis`.
 struct ProbeEntry {
     std::string api = {};
     std::string driver = {};
     std::string stage = {};
-    std::optional<std::string> device = {};  ///< the probed device; for "verify" and "measure"
+    /// The probed device, for the stages "verify" and "measure".
+    std::optional<std::string> device = {};
     Outcome outcome = Outcome::Absent;
     std::optional<Duration> duration = {};
     std::optional<int> exit_code = {};
     std::optional<int> signal = {};
     std::optional<std::string> phase = {};  ///< the phase in which the probe failed
     std::optional<std::string> note = {};
-    /// The last lines that the driver printed, if it gave no answer.
+    /// The last lines that the driver printed, if the driver gave no answer.
     std::optional<std::vector<std::string>> output = {};
     bool operator==(const ProbeEntry&) const = default;
 };
@@ -397,18 +409,19 @@ struct Report {
     std::optional<WallTime> created = {};
     ReportSource source = ReportSource::Live;
     Host host = {};
-    std::vector<Gpu> gpus = {};  ///< the default GPU first, then the next best
+    std::vector<Gpu> gpus = {};  ///< all GPUs, the default GPU first, then the others, best first
     std::vector<SoftwareDevice> software = {};
     std::vector<Accelerator> accelerators = {};
-    std::vector<DeviceNode> nodes = {};  ///< shared by a driver's devices: /dev/kfd …
+    std::vector<DeviceNode> nodes = {};  ///< nodes that all devices of a driver share: /dev/kfd …
     std::map<std::string, RuntimeInfo> runtimes = {};
     std::vector<ProbeEntry> probes = {};
-    /// Sandbox mechanisms that applied to every probed driver. Null if no driver was probed or
-    /// no worker recorded them.
+    /// Sandbox mechanisms that applied to every probed driver. Null if no driver was probed or no
+    /// worker recorded its mechanisms.
     std::optional<std::vector<std::string>> confinement = {};
-    std::vector<QuarantinedProbe> quarantine = {};  ///< drivers that are not probed for now
+    /// Drivers that are in quarantine and therefore not probed.
+    std::vector<QuarantinedProbe> quarantine = {};
     std::vector<Reason> notes = {};
-    /// Facts that one request assumes (policy/assumptions.h). Not a part of the document.
+    /// Facts that one request assumes (policy/assumptions.h). They are not a part of the document.
     std::map<std::string, std::string> assumed = {};
     bool operator==(const Report&) const = default;
 };
@@ -430,26 +443,28 @@ RECORD_MEMBERS(Report,
                notes)
 RECORD_DECLARE_CONVERSIONS(Report)
 
-/// The GPU with that id; null if there is none. Partitions are not searched.
+/// The GPU with that id, or null. The function does not search partitions.
 const Gpu* find_gpu(const Report& report, std::string_view id);
 
-/// The one size to show to users and to rank by: the memory on the board, or the allocatable memory
-/// if the GPU shares memory with the host (carveout, unified).
+/// The memory size that screens show and that ranking uses: the memory on the board, or the
+/// allocatable memory if the GPU shares memory with the host (carveout, unified).
 std::optional<Bytes> offered_memory(const GpuMemory& memory);
 
 /// Parses a report from JSON. Errors: TooLarge, Malformed; another `schema` is also Malformed.
 Result<Report> parse_report(std::string_view json);
 constexpr Bytes kMaxReport = mib(8);
 
-/// The only order of GPUs, best first. GPUs with a usable backend come first, then those for which
-/// that is unknown, then all others. Ties are broken by kind (discrete, integrated, virtual,
-/// unknown, display-only), then by offered_memory() in whole GiB (larger first, unknown last),
-/// compute capability (higher first), memory in bytes, and id. The order does not depend on
-/// anything else, so it is the same each time.
+/// Whether `left` comes before `right` in a report, where the best GPU is first. GPUs with a usable
+/// backend come first, then GPUs for which it is unknown whether a backend is usable, then all
+/// others. Ties are broken by kind (discrete, integrated, virtual, unknown, display-only), then by
+/// offered_memory() in whole GiB (larger first, unknown last), compute capability (higher first),
+/// memory in bytes, and id. The order does not depend on anything else, so the same GPUs always
+/// have the same order.
 bool comes_before(const Gpu& left, const Gpu& right);
 
-/// Marks the GPU that the firmware displays on. If the firmware names none, marks the only one with
-/// a connected screen; if no GPU has one, the only GPU that is not display-only.
+/// Marks the GPU that the firmware uses for display. If the firmware names no GPU, marks the only
+/// GPU with a connected screen. If no GPU has a connected screen, marks the only GPU that is not
+/// display-only.
 void mark_primary(std::vector<Gpu>& gpus, const std::vector<const HardwareDevice*>& hardware);
 
 }  // namespace gpuprobe::inline report
