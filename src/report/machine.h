@@ -26,13 +26,14 @@ struct Cpu {
     std::optional<std::string> model = {};
     /// "x86-64-v3"; null if the architecture defines no levels.
     std::optional<std::string> level = {};
-    /// Usable by programs, in the kernel's spelling, sorted.
+    /// Processor features that programs can use, in the kernel's spelling, sorted.
     std::vector<std::string> features = {};
     std::optional<std::uint32_t> cores = {};  ///< logical processors online
-    /// Results of the worker for the CPU, by the same method as for GPUs; null if not requested.
+    /// Results of computing on the CPU, obtained by the same method as for GPUs; null if not
+    /// requested.
     std::optional<Verification> verification = {};
     std::optional<Measurement> measurement = {};
-    std::optional<double> score = {};  ///< to rank devices by; higher is faster
+    std::optional<double> score = {};  ///< for ranking devices; a higher score is faster
     bool operator==(const Cpu&) const = default;
 };
 RECORD_MEMBERS(Cpu, model, level, features, cores, verification, measurement, score)
@@ -50,11 +51,12 @@ RECORD_MEMBERS(HostMemory, total, available)
 /// The distribution installed in this process's root. Source: os-release(5).
 struct OsRelease {
     std::optional<std::string> id = {};  ///< "debian"
-    /// The distributions that it derives from, closest first.
+    /// The distributions that this distribution derives from, closest first.
     std::vector<std::string> id_like = {};
     std::optional<std::string> version_id = {};  ///< "12"
     std::optional<std::string> variant_id = {};  ///< "silverblue"
-    /// Codenames of this release and of the releases that it derives from: "wilma", "noble".
+    /// Codenames of this release and of the releases that this release derives from: "wilma",
+    /// "noble".
     std::vector<std::string> codenames = {};
     bool operator==(const OsRelease&) const = default;
 };
@@ -63,11 +65,13 @@ RECORD_MEMBERS(OsRelease, id, id_like, version_id, variant_id, codenames)
 /// Kernel boot parameters and module state that affect graphics drivers. Each member is null if it
 /// cannot be read.
 struct KernelSetup {
-    /// Words of the kernel command line about GPUs, PCI and the IOMMU. Other words are dropped.
+    /// Parameters on the kernel command line that concern GPUs, PCI or the IOMMU. Other parameters
+    /// are left out.
     std::optional<std::vector<std::string>> parameters = {};
     std::optional<bool> secure_boot = {};
-    std::optional<std::string> lockdown = {};   ///< "none", "integrity" or "confidentiality"
-    std::optional<std::uint64_t> tainted = {};  ///< bits of /proc/sys/kernel/tainted
+    std::optional<std::string> lockdown = {};  ///< "none", "integrity" or "confidentiality"
+    /// The number in /proc/sys/kernel/tainted, a set of bits.
+    std::optional<std::uint64_t> tainted = {};
     /// Graphics driver modules that modprobe.d or the command line prevents from loading, sorted.
     std::optional<std::vector<std::string>> blacklist = {};
     /// Graphics driver modules that are loaded or built in, sorted.
@@ -91,22 +95,26 @@ RECORD_MEMBERS(KernelSetup,
                iommu)
 
 struct Host {
-    std::optional<std::string> os = {};      ///< "linux"
-    std::optional<std::string> arch = {};    ///< from uname -m: "x86_64"
-    std::optional<std::string> kernel = {};  ///< from uname -r
+    std::optional<std::string> os = {};  ///< "linux"
+    /// The processor architecture that uname -m prints: "x86_64".
+    std::optional<std::string> arch = {};
+    std::optional<std::string> kernel = {};  ///< the kernel release that uname -r prints
     Libc libc = {};
     Cpu cpu = {};
     HostMemory memory = {};
-    /// "docker", "podman", "lxc" …; null outside a container.
+    /// The kind of container, such as "docker", "podman" or "lxc"; null outside a container.
     std::optional<std::string> container = {};
-    std::optional<std::string> virtualization = {};  ///< "kvm", "microsoft" …; null on bare metal
+    /// Hypervisor, such as "kvm" or "microsoft"; null on bare metal.
+    std::optional<std::string> virtualization = {};
     bool wsl = false;
-    std::optional<std::string> l4t = {};  ///< Jetson release, "R36"; null on other machines
-    /// Sonames that the dynamic linker's cache resolves, limited to those that GPU builds link
-    /// with, sorted. Null if the cache cannot be read.
+    /// L4T release of a Jetson, such as "R36"; null on other machines.
+    std::optional<std::string> l4t = {};
+    /// Sonames of the libraries in the dynamic linker's cache that GPU builds link with, sorted.
+    /// Null if the cache cannot be read.
     std::optional<std::vector<std::string>> libraries = {};
     std::optional<OsRelease> os_release = {};
-    /// "flatpak", "snap", "toolbox" or "distrobox"; null outside a sandbox.
+    /// The application sandbox: "flatpak", "snap", "toolbox" or "distrobox"; null outside a
+    /// sandbox.
     std::optional<std::string> sandbox = {};
     std::optional<KernelSetup> setup = {};
     bool operator==(const Host&) const = default;
@@ -132,26 +140,27 @@ RECORD_DECLARE_CONVERSIONS(Host)
 struct AclEntry {
     std::string tag = {};                  ///< "user", "group", "mask"; "owning-group"
     std::optional<std::uint32_t> id = {};  ///< user or group id
-    std::uint32_t mode = 0;                ///< 4 read, 2 write, 1 execute
+    std::uint32_t mode = 0;                ///< sum of the permissions: 4 read, 2 write, 1 execute
     bool operator==(const AclEntry&) const = default;
 };
 RECORD_MEMBERS(AclEntry, tag, id, mode)
 
-/// A file below /dev through which a device is used.
+/// A file below /dev through which programs use a device.
 struct DeviceNode {
     std::string path = {};
-    std::optional<std::string> device = {};  ///< "226:128"
+    std::optional<std::string> device = {};  ///< device number, such as "226:128"
     std::optional<std::uint32_t> mode = {};  ///< permission bits
     std::optional<std::uint32_t> uid = {};
     std::optional<std::uint32_t> gid = {};
-    std::optional<std::string> group = {};  ///< the name of gid, or its number
-    /// Access control list, such as the entry that logind adds for the user of the local seat. If
-    /// it is not empty, the group bits of `mode` are the ACL mask. Empty if there is no ACL or it
-    /// was not read.
+    /// Name of the group `gid`, or its number if the group has no name.
+    std::optional<std::string> group = {};
+    /// Access control list, which contains, for example, the entry that logind adds for the user of
+    /// the local seat. If the list is not empty, the group bits of `mode` are the ACL mask. Empty
+    /// if the node has no ACL or gpuprobe did not read the ACL.
     std::vector<AclEntry> acl = {};
-    /// Whether the daemon, or the program that probed, may read and write it.
+    /// Whether the daemon, or another program that made the report, may read and write the node.
     std::optional<bool> accessible = {};
-    /// Reason code if not accessible: "missing", "no-permission".
+    /// Reason code if the node is not accessible: "missing" or "no-permission".
     std::optional<std::string> reason = {};
     bool operator==(const DeviceNode&) const = default;
 };
@@ -162,8 +171,9 @@ constexpr auto forms_of(std::type_identity<DeviceNode>) {
 
 /// One memory size and the source that it was read from.
 struct MemoryReading {
-    std::string source = {};  ///< "amdgpu-sysfs", "vulkan", "opencl", "pci-bar" …
-    std::string what = {};    ///< "total", "free", "used", "carveout", "gtt-total" …
+    std::string source = {};  ///< source, such as "amdgpu-sysfs", "vulkan", "opencl" or "pci-bar"
+    /// Meaning of the size, such as "total", "free", "used", "carveout" or "gtt-total".
+    std::string what = {};
     Bytes bytes = {};
     bool operator==(const MemoryReading&) const = default;
 };
@@ -172,16 +182,17 @@ RECORD_MEMBERS(MemoryReading, source, what, bytes)
 /// Prefix of a render node's path; the minor number follows.
 constexpr std::string_view kRenderNode = "/dev/dri/renderD";
 
-/// A partition of a device that programs can use like a device, as the kernel shows it; see
-/// report/partition.h.
+/// A partition of a device as the kernel shows the partition. Programs can use a partition like a
+/// device; see report/partition.h.
 struct HardwarePartition {
-    std::string name = {};                               ///< same as Partition::name
-    std::optional<PciAddress> pci = {};                  ///< of a virtual function
+    std::string name = {};  ///< same as Partition::name
+    /// Address of the virtual function, if the partition is one.
+    std::optional<PciAddress> pci = {};
     std::optional<std::uint32_t> gpu_instance = {};      ///< MIG only
     std::optional<std::uint32_t> compute_instance = {};  ///< MIG only
-    /// Render node of this partition only: "/dev/dri/renderD129".
+    /// Render node that belongs only to this partition: "/dev/dri/renderD129".
     std::optional<std::string> node = {};
-    std::vector<std::string> nodes = {};  ///< all nodes that belong to this partition only
+    std::vector<std::string> nodes = {};  ///< all device nodes that belong only to this partition
     std::optional<std::uint32_t> kfd_node = {};
     std::optional<std::string> uuid = {};  ///< 16 digits; null if another partition has the same
     std::optional<Bytes> memory = {};
@@ -220,27 +231,30 @@ struct HardwareDevice {
     std::optional<std::string> driver_flavour = {};  ///< nvidia: "open" or "proprietary"
     std::optional<std::string> modalias = {};
     std::vector<std::string> compatible = {};  ///< device tree, most specific first
-    std::optional<bool> boot_vga = {};  ///< firmware uses it for display (boot_vga, boot_display)
+    /// Whether the firmware uses the device for display (boot_vga, boot_display).
+    std::optional<bool> boot_vga = {};
     std::optional<std::string> runtime_status = {};  ///< power/runtime_status
-    /// Name from sysfs or procfs, without calling the driver.
+    /// Model name in sysfs or procfs, which gpuprobe reads without loading a driver.
     std::optional<std::string> model = {};
-    std::optional<std::string> uuid = {};  ///< same sources (/proc/driver/nvidia, amdgpu unique_id)
+    /// UUID or serial number in the same files (/proc/driver/nvidia, amdgpu's unique_id).
+    std::optional<std::string> uuid = {};
     DrmNodes drm = {};
-    bool is_accel = false;  ///< is in the "accel" class
-    bool is_drm = false;    ///< has any DRM node
+    bool is_accel = false;  ///< whether the device is in the kernel's "accel" class
+    bool is_drm = false;    ///< whether the device has a DRM node
     std::vector<DeviceNode> nodes = {};
     std::vector<MemoryReading> memory = {};  ///< sizes that can be read without waking the device
     std::optional<Bytes> largest_bar = {};   ///< largest prefetchable 64-bit BAR
-    /// Lanes of the PCIe link; null while the device sleeps, because reading them would wake it.
+    /// Number of PCIe lanes in use; null while the device sleeps, because reading the number would
+    /// wake the device.
     std::optional<std::uint32_t> link_width = {};
     std::optional<std::uint32_t> max_link_width = {};
-    /// When the sensors were read. Only their slowdown reasons are kept in `extra`.
+    /// When the sensors were read. Of the sensor data, `extra` contains only the slowdown reasons.
     std::optional<WallTime> sensed_at = {};
-    std::optional<std::string> physical_function = {};  ///< id of the PF, on an SR-IOV VF
+    /// Id of the physical function, if the device is an SR-IOV virtual function.
+    std::optional<std::string> physical_function = {};
     std::vector<HardwarePartition> partitions = {};
     std::vector<Reason> findings = {};  ///< e.g. "driver-mismatch", "uvm-missing"
-    /// Further facts as an object. Its keys are those that report/fact_table.h declares as
-    /// FactOf::Hardware.
+    /// Further facts: an object with keys that report/fact_table.h declares as FactOf::Hardware.
     Value extra = Value{Value::Object{}};
 };
 
@@ -248,9 +262,9 @@ struct HardwareDevice {
 struct Machine {
     Host host = {};
     std::vector<HardwareDevice> devices = {};  ///< sorted by id
-    /// Shared by several devices: /dev/kfd, /dev/nvidiactl, /dev/dxg.
+    /// Nodes that several devices share: /dev/kfd, /dev/nvidiactl, /dev/dxg.
     std::vector<DeviceNode> shared_nodes = {};
-    std::vector<std::string> notes = {};  ///< files that could not be read, "path: reason"
+    std::vector<std::string> notes = {};  ///< files that could not be read, each as "path: reason"
 };
 
 }  // namespace gpuprobe::inline report
