@@ -188,8 +188,9 @@ struct HardwarePartition {
     std::string name = {};  ///< same as Partition::name
     /// Address of the virtual function, if the partition is one.
     std::optional<PciAddress> pci = {};
-    std::optional<std::uint32_t> gpu_instance = {};      ///< MIG only
-    std::optional<std::uint32_t> compute_instance = {};  ///< MIG only
+    std::optional<std::uint32_t> gpu_instance = {};  ///< number of the GPU instance; MIG only
+    std::optional<std::uint32_t> compute_instance =
+        {};  ///< number within the GPU instance; MIG only
     /// Render node that belongs only to this partition: "/dev/dri/renderD129".
     std::optional<std::string> node = {};
     std::vector<std::string> nodes = {};  ///< all device nodes that belong only to this partition

@@ -22,15 +22,15 @@
 
 namespace gpuprobe::inline report {
 
-/// How a probe ended. Each value is a valid answer that a report can contain; a probe never ends
-/// with an Error.
+/// How a probe ended. Each value is a valid answer that a report can contain. A probe never returns
+/// an Error.
 enum class Outcome {
-    Answered,  ///< the API listed all its devices, perhaps none
-    Absent,    ///< library, driver or device is missing
+    Answered,  ///< the API listed all its devices, or reported that it has no device
+    Absent,    ///< a library, the driver or the device is missing
     Failed,    ///< the API returned an error, or the worker exited without a complete answer
-    TimedOut,  ///< killed at its deadline
-    Crashed,   ///< ended by a signal
-    Skipped,   ///< not run: asleep, quarantined, not permitted, disabled
+    TimedOut,  ///< the worker was killed at its deadline
+    Crashed,   ///< a signal ended the worker
+    Skipped,   ///< the probe was not run, for instance because the driver is in quarantine
 };
 
 constexpr std::array<EnumName<Outcome>, 6> names_of(Outcome) {
@@ -45,15 +45,17 @@ constexpr std::array<EnumName<Outcome>, 6> names_of(Outcome) {
 /// The subject of a reason. Unknown members are null.
 struct ReasonTarget {
     std::optional<std::string> gpu = {};   ///< a GPU's id
-    std::optional<std::string> api = {};   ///< "vulkan"
+    std::optional<std::string> api = {};   ///< API name, such as "vulkan"
     std::optional<std::string> path = {};  ///< a device node, library or other file
 };
 RECORD_MEMBERS(ReasonTarget, gpu, api, path)
 
-/// A reason for people: explain/reason_words.h makes it for the asking user and this machine.
+/// The texts of a reason for users. explain/reason_words.h writes these texts for the calling user
+/// and this machine.
 struct ReasonWords {
-    std::string text = {};                   ///< one clause, without a capital and a full stop
-    std::optional<std::string> fix = {};     ///< null: nothing helps
+    /// One clause, without a capital letter at the beginning and a full stop at the end.
+    std::string text = {};
+    std::optional<std::string> fix = {};     ///< null if nothing helps
     std::vector<std::string> commands = {};  ///< the commands in `fix`, for a shell
     ReasonTarget subject = {};
 };
@@ -64,7 +66,8 @@ RECORD_MEMBERS(ReasonWords, text, fix, commands, subject)
 struct Reason {
     std::string code = {};  ///< listed in docs/reasons.md; newer versions may add codes
     Value detail = Value{Value::Object{}};  ///< an object
-    /// Shared by equal reasons of an answer. Two reasons with different words are equal.
+    /// The texts for users; equal reasons of an answer share one object. The comparison of two
+    /// reasons ignores the texts.
     std::shared_ptr<const ReasonWords> words = {};
 
     std::strong_ordering operator<=>(const Reason& other) const {
@@ -91,8 +94,8 @@ inline bool has_reason_with(const std::vector<Reason>& reasons, ReasonTraits tra
         reasons, [trait](const Reason& reason) { return has_trait(reason.code, trait); });
 }
 
-/// Visits the members of a reason's words, which may all be missing, and keeps them if there is a
-/// text.
+/// Visits the members of a reason's words, which may all be missing. The words are kept only if
+/// `text` is not empty.
 template <class Visitor>
 void describe_words(Visitor& visit, Reason& reason) {
     std::optional<std::string> text;
@@ -115,7 +118,7 @@ template <class Visitor>
 void describe(Visitor& visit, Reason& reason) {
     visit("code", reason.code);
     if constexpr (std::same_as<Visitor, RecordWriter>) {
-        // Only reasons with words have these members.
+        // A reason without texts for users does not have these members.
         if (reason.words)
             describe(visit, const_cast<ReasonWords&>(*reason.words));
     } else {
@@ -127,7 +130,7 @@ void describe(Visitor& visit, Reason& reason) {
 }
 
 constexpr auto forms_of(std::type_identity<Reason>) {
-    // A report leaves out the members for people.
+    // A report does not contain the texts for users.
     return std::to_array<MemberForm>({{.key = "code", .pattern = "^[a-z0-9]+(-[a-z0-9]+)*$"},
                                       {.key = "text", .is_optional = true},
                                       {.key = "fix", .is_optional = true},
@@ -145,8 +148,8 @@ inline Reason stale_document(const std::string& document,
                    {{"document", document}, {"issued", to_value(issued)}, {"expired", expired}});
 }
 
-/// A `superseded-document` reason: the data file `document` describes `version` of an application,
-/// of which `newer` has been released.
+/// A `superseded-document` reason: the data file `document` describes the version `version` of an
+/// application, but the version `newer` has been released.
 inline Reason superseded_document(const std::string& document,
                                   const std::optional<std::string>& version,
                                   const std::string& newer) {
@@ -167,7 +170,7 @@ inline std::vector<Reason> stale_among(const std::vector<Reason>& notes) {
 enum class Harm {
     Crashed,          ///< a signal ended the worker
     TimedOut,         ///< the worker was killed at its deadline
-    MachineWentDown,  ///< the machine went down: the next record is from another boot
+    MachineWentDown,  ///< the machine went down; the next record is from another boot
     DaemonWentDown,   ///< the probing process disappeared within the same boot
 };
 constexpr std::array<EnumName<Harm>, 4> names_of(Harm) {
@@ -177,18 +180,19 @@ constexpr std::array<EnumName<Harm>, 4> names_of(Harm) {
              {Harm::DaemonWentDown, "daemon-went-down"}}};
 }
 
-/// A driver that is not probed for a while, because it crashed or hung in an earlier probe or took
-/// down the daemon or the machine.
+/// A driver that gpuprobe does not probe for a while, because the driver crashed or hung in an
+/// earlier probe, or took down the daemon or the machine.
 struct QuarantinedProbe {
     std::string api = {};
-    std::string driver = {};  ///< manifest, or "" for the API's only driver
+    std::string driver = {};  ///< path of the manifest, or "" for the API's only driver
     std::string stage = "query";
-    std::optional<std::string> device = {};  ///< the probed device; for "verify" and "measure"
-    Harm why = Harm::Crashed;                ///< most recent harm
-    std::uint32_t times = 0;                 ///< number of harmful probes since the last answer
+    /// The probed device, for the stages "verify" and "measure".
+    std::optional<std::string> device = {};
+    Harm why = Harm::Crashed;  ///< what went wrong in the last probe
+    std::uint32_t times = 0;   ///< number of probes that went wrong since the driver's last answer
     WallTime since = {};
     WallTime until = {};
-    std::optional<std::string> note = {};  ///< note of the harmful probe
+    std::optional<std::string> note = {};  ///< note of the last probe that went wrong
     bool operator==(const QuarantinedProbe&) const = default;
 };
 RECORD_MEMBERS(QuarantinedProbe,
@@ -204,8 +208,8 @@ RECORD_MEMBERS(QuarantinedProbe,
 
 }  // namespace gpuprobe::inline report
 
-/// The words in ProbeResult::confinement: mechanisms that can confine a driver. docs/security.md
-/// explains each of them.
+/// The words in ProbeResult::confinement. Each word names a mechanism that can confine a driver;
+/// docs/security.md explains the mechanisms.
 
 namespace gpuprobe::confinement {
 
@@ -214,9 +218,9 @@ inline constexpr std::string_view kLandlock = "landlock";  ///< followed by "-" 
 inline constexpr std::string_view kNoReachingOut = "no-reaching-out";
 inline constexpr std::string_view kKnownCalls = "known-calls";
 
-/// The mechanisms that must apply to every driver; without one of them, a driver can access
-/// everything that its user can. Namespaces are left out: systemd's unit creates them in another
-/// way, and the other mechanisms do not depend on them.
+/// The mechanisms that must apply to every driver. If one of them is missing, a driver can access
+/// everything that its user can access. Namespaces are not in this list, because the systemd unit
+/// creates namespaces in another way and the other mechanisms do not depend on them.
 inline constexpr std::array kWanted = {kLandlock, kNoReachingOut, kKnownCalls};
 
 }  // namespace gpuprobe::confinement
