@@ -23,44 +23,45 @@ constexpr std::array<EnumName<VerificationResult>, 6> names_of(VerificationResul
              {VerificationResult::Skipped, "skipped"}}};
 }
 
-/// The result of one small dispatch on one device. Each word of the output was compared.
+/// The result of one test computation on one device, in which each word of the output was compared.
 struct Verification {
     VerificationResult result = VerificationResult::Failed;
-    std::optional<std::uint64_t> words = {};        ///< number of words compared
-    std::optional<std::uint64_t> wrong_words = {};  ///< number of wrong words
+    std::optional<std::uint64_t> words = {};        ///< number of words that were compared
+    std::optional<std::uint64_t> wrong_words = {};  ///< number of words that are wrong
     std::optional<std::uint64_t> first_wrong = {};  ///< index of the first wrong word
     std::optional<std::string> note = {};
     std::optional<WallTime> at = {};
-    std::vector<Reason> reasons = {};  ///< why it failed, or why it could not be repeated
+    std::vector<Reason> reasons = {};  ///< why the trial failed or could not be repeated
     bool operator==(const Verification&) const = default;
 };
 RECORD_MEMBERS(
     Verification, result, words, wrong_words, first_wrong, note, ("at_usec", at), reasons)
 
-/// Reads the answer of a "verify" probe. An invalid answer (without `check`, or with a
-/// contradictory one) is Failed, because only a compared result counts.
+/// Reads the answer of a "verify" probe. If the answer has no `check`, or the numbers in `check`
+/// contradict each other, the outcome is Failed, because only a compared result counts.
 Verification verification_from(const ProbeResult& probe);
 
 /// The performance of one device through one API, measured in a fraction of a second. A figure is
-/// null if the API or device does not support it. All are null if the outcome is not "answered".
+/// null if the API or the device does not support that measurement. All figures are null if the
+/// outcome is not "answered".
 struct Measurement {
     Outcome outcome = Outcome::Answered;
-    std::optional<std::uint64_t> memory_read = {};     ///< bytes per second
-    std::optional<std::uint64_t> memory_copy = {};     ///< bytes per second, read and written
+    std::optional<std::uint64_t> memory_read = {};  ///< bytes per second
+    std::optional<std::uint64_t> memory_copy = {};  ///< bytes per second, counting reads and writes
     std::optional<std::uint64_t> host_to_device = {};  ///< bytes per second
     std::optional<std::uint64_t> device_to_host = {};  ///< bytes per second
-    std::optional<std::uint64_t> fp32 = {};            ///< operations per second; one FMA is two
-    std::optional<std::uint64_t> fp16 = {};            ///< operations per second; one FMA is two
-    std::optional<std::uint64_t> int8 = {};            ///< operations per second; one FMA is two
-    std::optional<double> launch = {};                 ///< microseconds for an empty dispatch
+    std::optional<std::uint64_t> fp32 = {};  ///< operations per second; an FMA counts as two
+    std::optional<std::uint64_t> fp16 = {};  ///< operations per second; an FMA counts as two
+    std::optional<std::uint64_t> int8 = {};  ///< operations per second; an FMA counts as two
+    std::optional<double> launch = {};       ///< microseconds that an empty test computation takes
     /// Device memory that a context uses before its first buffer.
     std::optional<Bytes> context = {};
-    /// (largest - smallest) / median of the samples, by the JSON key of a figure.
+    /// For each figure, by its JSON key: (largest - smallest) / median of the samples.
     std::map<std::string, double> spread = {};
     std::optional<Duration> duration = {};
     std::optional<std::string> note = {};
     std::optional<WallTime> at = {};
-    std::vector<Reason> reasons = {};  ///< why it failed, or why it could not be repeated
+    std::vector<Reason> reasons = {};  ///< why the trial failed or could not be repeated
     bool operator==(const Measurement&) const = default;
 };
 RECORD_MEMBERS(Measurement,
@@ -80,22 +81,23 @@ RECORD_MEMBERS(Measurement,
                ("at_usec", at),
                reasons)
 
-/// Reads the answer of a "measure" probe. Figures that are not positive, finite numbers are null;
-/// an answer without any figure is Failed.
+/// Reads the answer of a "measure" probe. Figures that are not positive, finite numbers become
+/// null. If no figure is left, the outcome is Failed.
 Measurement measurement_from(const ProbeResult& probe);
 
-/// One number to rank devices by; higher is better.
+/// One number for ranking devices; a higher number is better.
 ///
-/// It estimates the tokens per second of a language model with seven billion weights at four bits
-/// each, with four prompt tokens for each generated token, if only memory and arithmetic counted. A
-/// generated token reads each weight once (4 GB including scales), and each prompt token takes two
-/// operations per weight:
+/// The number estimates the tokens per second of a language model with seven billion weights at
+/// four bits each and four prompt tokens for each generated token, if only memory and arithmetic
+/// limited the speed. A generated token reads each weight once (4 GB including scales), and each
+/// prompt token takes two operations per weight:
 ///
 ///     1 / (4e9 / bandwidth + 4 * 14e9 / rate)
 ///
-/// `bandwidth` is memory_read, or memory_copy if that was not measured; `rate` is the better of
-/// fp16 and fp32. Null if one of the two is unknown. The weighting follows the bottleneck of each
-/// phase: generating tokens is limited by memory bandwidth, reading the prompt by arithmetic.
+/// `bandwidth` is memory_read or, if memory_read was not measured, memory_copy. `rate` is the
+/// better of fp16 and fp32. The result is null if `bandwidth` or `rate` is unknown. The weighting
+/// follows the bottleneck of each phase: generating tokens is limited by memory bandwidth, reading
+/// the prompt by arithmetic.
 std::optional<double> score_of(const Measurement& measurement);
 
 }  // namespace gpuprobe::inline report
