@@ -11,9 +11,9 @@
 #include "base/word_list.h"
 #include "report/facts.h"
 
-/// Every fact that an API or the kernel reports, declared once: its key, type, meaning and
+/// Every fact that an API or the kernel reports, declared once with key, type, meaning and
 /// visibility. The code that hides facts from callers, detects changes and validates a worker's
-/// answer uses this table, and docs/internals/facts.md is generated from it.
+/// answer uses this table, and docs/internals/facts.md is generated from this table.
 namespace gpuprobe::inline report {
 
 /// Maximum length in bytes of fact keys and reason codes.
@@ -45,24 +45,26 @@ constexpr std::array<EnumName<FactType>, 10> names_of(FactType) {
 
 /// How specific a fact is to one device or one moment. Each row has to set it.
 enum class FactSpecificity {
-    Unset,     ///< not set; the table does not compile with it
+    Unset,     ///< not set; a table with such a row does not compile
     Model,     ///< the same for all devices of one model under one driver
     Own,       ///< location or setup of this device; does not identify it elsewhere
-    Identity,  ///< unique to the device; hidden from callers who may not open it
-    Moment,    ///< changes by itself; does not start a new report generation
+    Identity,  ///< unique to the device; hidden from callers who may not open the device
+    Moment,    ///< changes by itself; a change does not start a new report generation
 };
 
 struct FactInfo {
     std::string_view key = {};
     FactOf of = FactOf::Device;
-    /// The APIs that report it, separated by spaces; empty if every API reports it, or the kernel
-    /// does.
+    /// The APIs that report the fact, separated by spaces; empty if every API or the kernel reports
+    /// it.
     std::string_view apis = {};
     FactType type = FactType::Text;
     FactSpecificity specificity = FactSpecificity::Unset;
     std::string_view meaning = {};  ///< for docs/internals/facts.md
-    std::string_view source = {};   ///< origin, if the API's own section does not name it
-    std::string_view unit = {};     ///< for numbers that need one
+    /// Origin of the fact, if the API's own section does not name it.
+    std::string_view source = {};
+    /// Unit of a number, unless the meaning or the type already implies the unit.
+    std::string_view unit = {};
     /// Members of the value, at any depth, that change by themselves (as FactSpecificity::Moment),
     /// separated by spaces.
     std::string_view momentary_members = {};
@@ -73,8 +75,8 @@ using enum FactOf;
 using enum FactType;
 using enum FactSpecificity;
 
-/// In the order of docs/internals/facts.md: by API, then by topic. A key has one row, or one row
-/// for each group of APIs that give it a different meaning.
+/// The rows in the order of docs/internals/facts.md: by API, then by topic. A key has one row, or
+/// one row for each group of APIs if several groups give the key different meanings.
 inline constexpr auto kRows = std::to_array<FactInfo>({
     // ---- every API, about a device
     {"index", EveryDevice, "", Number, Own,
@@ -93,16 +95,17 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      R"(device numbers of the DRM nodes: `{"primary": "226:0", "render": "226:128"}`)"},
     {"type", EveryDevice, "", Text, Model,
      "type of the device: `discrete`, `integrated`, `virtual`, `cpu` or `other`"},
-    {"memory", EveryDevice, "", Object, Model, R"(`{"total", "free"}`; see each API)", "", "",
-     "free"},
+    {"memory", EveryDevice, "", Object, Model,
+     R"(`{"total", "free"}`, the device's memory in bytes; the section of each API says what is counted)",
+     "", "", "free"},
     // ---- added by the report
     {"alternatives", View, "", List, Own,
-     R"(`[{"driver", "device"}]`: the same GPU as other drivers of this API report it)"},
+     R"(`[{"driver", "device"}]`: the facts that other drivers of this API report about the same GPU)"},
     // ---- derived by the report, about a GPU
     {"title", WholeGpu, "", Text, Model,
      "short name for screens and menus, with the vendor's name first; null if only ids are known",
-     "`name`, without trademark signs and the company's full name; of a pci.ids name such as `Navi "
-     "31 [Radeon RX 7900 XT]`, only the part in brackets"},
+     "`name`, without trademark signs and the company's full name. If `name` is from pci.ids, such "
+     "as `Navi 31 [Radeon RX 7900 XT]`, only the part in brackets"},
     // ---- pci
     {"vendor_name", Device, "pci", Text, Model, "name of the vendor", "`pci.ids`, or udev's hwdb"},
     {"subsystem_name", Device, "pci", Text, Model, "name of the board",
@@ -130,20 +133,20 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
      "VkDriverId as a name (`nvidia-proprietary`, `mesa-radv` …); an id that gpuprobe does not "
      "know is reported as a number in text form"},
     {"driver_name", Device, "vulkan", Text, Model,
-     "driverName in VkPhysicalDeviceDriverProperties"},
+     "name of the driver: driverName in VkPhysicalDeviceDriverProperties"},
     {"driver_info", Device, "vulkan", Text, Model,
-     "driverInfo in VkPhysicalDeviceDriverProperties"},
+     "description of the driver: driverInfo in VkPhysicalDeviceDriverProperties"},
     {"conformance_version", Device, "vulkan", Version, Model,
-     "conformanceVersion in VkPhysicalDeviceDriverProperties; with `0.0.0.0`, the driver claims no "
-     "conformance"},
+     "version of the conformance tests that the driver passed: conformanceVersion in "
+     "VkPhysicalDeviceDriverProperties; `0.0.0.0` means that the driver claims no conformance"},
     {"driver_uuid", Device, "vulkan opencl", Text, Identity,
      "UUID of the driver, from VkPhysicalDeviceIDProperties or cl_khr_device_uuid; NVIDIA's OpenCL "
      "driver reports the device's UUID instead"},
     {"luid", Device, "vulkan opencl", Text, Identity,
-     "locally unique id, 16 hexadecimal digits; only if the driver marks it as valid"},
+     "locally unique id, 16 hexadecimal digits; null if the driver does not mark the id as valid"},
     {"vulkan_vendor_id", Device, "vulkan", Number, Model,
-     "vendorID as Vulkan reports it; a value of 65536 or more is a Khronos vendor id instead of a "
-     "PCI id"},
+     "vendorID as Vulkan reports it. A value of 65536 or more is a Khronos vendor id and not a PCI "
+     "id"},
     {"software", Device, "vulkan", Flag, Model,
      "the device computes on the CPU, according to its type, driver or name (llvmpipe, SwiftShader "
      "or Microsoft Basic Render)"},
@@ -190,40 +193,45 @@ inline constexpr auto kRows = std::to_array<FactInfo>({
     {"cooperative_matrix_shapes", Device, "vulkan", List, Model,
      R"(supported matrix shapes, at most 256: `[{"m", "n", "k", "a", "b", "c", "result", "saturating", "scope"}]`)"},
     {"features", Device, "vulkan", Object, Model,
-     "Vulkan features by their names in the specification, for manifests that require them"},
+     "Vulkan features that manifests can require, by their names in the specification"},
     {"webgpu", Device, "vulkan", Text, Model,
-     "level of WebGPU that the device supports by Dawn's rules: `core`, `compat` or `no`"},
+     "level of WebGPU that the device supports according to Dawn's rules: `core`, `compat` or "
+     "`no`"},
     {"webgpu_missing", Device, "vulkan", Texts, Model,
-     "the features and limits that the device lacks for `core`"},
+     "the features and limits that WebGPU's level `core` needs and the device lacks"},
     {"extensions", Device, "vulkan opencl", Texts, Model,
      "extensions of the device, sorted, at most 1024"},
     // ---- opencl
     {"platform_name", Device, "opencl", Text, Model, "name of the platform that lists the device"},
     {"platform_vendor", Device, "opencl", Text, Model,
-     "vendor of that platform, CL_PLATFORM_VENDOR"},
+     "vendor of the platform that lists the device, CL_PLATFORM_VENDOR"},
     {"platform_version", Device, "opencl", Text, Model,
-     "version of that platform, CL_PLATFORM_VERSION"},
+     "version of the platform that lists the device, CL_PLATFORM_VERSION"},
     {"pci_source", Device, "opencl", Text, Model,
      "the extension that reports `pci`: `cl_khr_pci_bus_info`, `cl_nv_device_attribute_query`, or "
      "`cl_amd_device_attribute_query`, which does not report a domain"},
     {"host_unified_memory", Device, "opencl", Flag, Model,
-     "CL_DEVICE_INTEGRATED_MEMORY_NV, or CL_DEVICE_HOST_UNIFIED_MEMORY"},
-    {"version", Device, "opencl", Text, Model, "CL_DEVICE_VERSION"},
+     "the device shares memory with the host: CL_DEVICE_INTEGRATED_MEMORY_NV, or "
+     "CL_DEVICE_HOST_UNIFIED_MEMORY"},
+    {"version", Device, "opencl", Text, Model, "OpenCL version as text, CL_DEVICE_VERSION"},
     {"api_version", Device, "opencl", Version, Model,
      "version number in CL_DEVICE_VERSION, such as `3.0`"},
-    {"numeric_version", Device, "opencl", Version, Model, "CL_DEVICE_NUMERIC_VERSION"},
-    {"driver_version", Device, "opencl", Version, Model, "CL_DRIVER_VERSION"},
-    {"c_version", Device, "opencl", Text, Model, "CL_DEVICE_OPENCL_C_VERSION"},
-    {"profile", Device, "opencl", Text, Model, "CL_DEVICE_PROFILE"},
+    {"numeric_version", Device, "opencl", Version, Model,
+     "OpenCL version as a number, CL_DEVICE_NUMERIC_VERSION"},
+    {"driver_version", Device, "opencl", Version, Model, "driver version, CL_DRIVER_VERSION"},
+    {"c_version", Device, "opencl", Text, Model, "version of OpenCL C, CL_DEVICE_OPENCL_C_VERSION"},
+    {"profile", Device, "opencl", Text, Model, "OpenCL profile, CL_DEVICE_PROFILE"},
     {"c_versions", Device, "opencl", Texts, Model,
-     R"(CL_DEVICE_OPENCL_C_ALL_VERSIONS, such as `["1.2.0", "3.0.0"]`)"},
+     R"(all supported versions of OpenCL C, CL_DEVICE_OPENCL_C_ALL_VERSIONS: `["1.2.0", "3.0.0"]`)"},
     {"il_versions", Device, "opencl", Texts, Model,
      R"(supported intermediate languages, such as `["SPIR-V_1.2"]`; empty if the driver cannot compile any)"},
     {"local_memory_size", Device, "opencl", Bytes, Model, "local memory of a work-group"},
     {"max_work_group_size", Device, "opencl", Number, Model,
      "maximum number of work-items in a work-group"},
-    {"compute_units", Device, "opencl", Number, Model, "CL_DEVICE_MAX_COMPUTE_UNITS"},
-    {"clock_hz", Device, "opencl", Hertz, Model, "CL_DEVICE_MAX_CLOCK_FREQUENCY"},
+    {"compute_units", Device, "opencl", Number, Model,
+     "number of compute units, CL_DEVICE_MAX_COMPUTE_UNITS"},
+    {"clock_hz", Device, "opencl", Hertz, Model,
+     "peak clock frequency, CL_DEVICE_MAX_CLOCK_FREQUENCY"},
     {"available", Device, "opencl", Flag, Own, "the device accepts work"},
     {"compiler_available", Device, "opencl", Flag, Model, "the driver can compile source code"},
     {"svm_capabilities", Device, "opencl", Texts, Model,
